@@ -97,7 +97,9 @@ $(B)/%.o: %.c $(B)/flags
 	$(call say,cc)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-$(BINARIES): $(B)/%: $(B)/src/programs/%.o $(B)/libcore.a
+# Programs for tests have steps at which they can be made to crash; see src/sys/crash_point.h.
+POINTS := $(if $(filter asan,$(V)),$(patsubst %.c,$(B)/%.o,$(wildcard tests/faults/points/*.c)))
+$(BINARIES): $(B)/%: $(B)/src/programs/%.o $(POINTS) $(B)/libcore.a
 	$(call say,link)
 	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS)
 
@@ -129,7 +131,7 @@ threaded-units: $(filter $(THREADED:%=$(B)/tests/unit/%/%),$(UNITS))
 fuzzers: $(FUZZERS)
 
 # For editors and clang-tidy: always the flags of the release build, whatever is being built.
-TEST_SOURCES := $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c tests/fuzz/*.c tests/faults/*.c))
+TEST_SOURCES := $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c tests/fuzz/*.c tests/faults/*.c tests/faults/points/*.c))
 compile_commands.json: Makefile tools/compile-commands $(B)/sources
 	@$(PY) tools/compile-commands $@ $(CC) $(CFLAGS_COMMON) $(FLAGS_release) -- $(SOURCES) $(TEST_SOURCES)
 

@@ -21,10 +21,11 @@ static const struct {
     enum subject_kind kind;
     unsigned publish, subscribe; /* roles */
 } subjects[] = {
-    { SUBJECT_COMMAND, A, P },      { SUBJECT_DISPATCH, A, 0 },   { SUBJECT_RESOLVE, P | A, 0 },
-    { SUBJECT_JOB_ACK, P, 0 },      { SUBJECT_JOB_RETURN, P, 0 }, { SUBJECT_JOB_SCHEDULE, P, 0 },
-    { SUBJECT_JOB_PROGRESS, P, 0 }, { SUBJECT_JOB_CANCEL, 0, P }, { SUBJECT_EVENT_SEND, P, 0 },
-    { SUBJECT_EVENT_BEACON, P, 0 }, { SUBJECT_FACT, P, 0 },       { SUBJECT_REACTOR_TEST, A, 0 },
+    { SUBJECT_COMMAND, A, P },       { SUBJECT_DISPATCH, A, 0 },   { SUBJECT_RESOLVE, P | A, 0 },
+    { SUBJECT_JOB_ACK, P, 0 },       { SUBJECT_JOB_RETURN, P, 0 }, { SUBJECT_JOB_SCHEDULE, P, 0 },
+    { SUBJECT_JOB_PROGRESS, P, 0 },  { SUBJECT_JOB_CANCEL, 0, P }, { SUBJECT_EVENT_SEND, P, 0 },
+    { SUBJECT_EVENT_BEACON, P, 0 },  { SUBJECT_FACT, P, 0 },       { SUBJECT_REACTOR_TEST, A, 0 },
+    { SUBJECT_REACTOR_RETRY, A, 0 },
 };
 
 /* Everything else. {peel} is the id of the peel. */

@@ -28,6 +28,8 @@
 
 static const char *const event_subjects[] = { "zester.event.>" };
 static const char *const job_subjects[] = { "zester.job.>" };
+static const char *const exhausted_subjects[] = { NATS_POISON_SUBJECT "." STORE_EVENTS
+                                                                      "." STORE_REACTOR };
 
 static const struct nats_stream_config streams[] = {
     {
@@ -44,6 +46,14 @@ static const struct nats_stream_config streams[] = {
         .description = "Full job event log for replay and audit",
         .subjects = { job_subjects, ARRAY_LEN(job_subjects) },
         .max_age = WEEK,
+        .duplicate_window = 2 * MINUTE,
+    },
+    {
+        .name = STORE_EXHAUSTED,
+        .description = "Events that the server gave up",
+        .subjects = { exhausted_subjects, ARRAY_LEN(exhausted_subjects) },
+        .max_age = WEEK,
+        .max_msgs = 1000000,
         .duplicate_window = 2 * MINUTE,
     },
 };
@@ -87,6 +97,15 @@ static const struct {
             .filter_subject = "zester.event.>",
             .ack_wait = 60 * SECOND,
             .max_deliver = 5,
+            .max_ack_pending = 64,
+        },
+    },
+    {
+        STORE_EXHAUSTED,
+        {
+            .name = STORE_EXHAUSTED,
+            .durable = true,
+            .ack_wait = 30 * SECOND,
             .max_ack_pending = 64,
         },
     },

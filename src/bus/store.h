@@ -44,8 +44,11 @@ enum store_bucket {
 #define STORE_JOB_EVENTS "job-events" /* stream of what happens to jobs */
 #define STORE_FILES      "files"      /* bucket of objects: files too large for a value */
 #define STORE_REACTOR    "reactor"    /* consumer of events, shared by all masters */
-#define STORE_SCHEDULE   "schedule-results"
-#define STORE_RETURNS    "late-returns" /* consumer of what peels return, shared by all masters */
+#define STORE_EXHAUSTED                                                                            \
+    "event-exhausted" /* stream, and consumer: events that the server gave up                      \
+                       */
+#define STORE_SCHEDULE "schedule-results"
+#define STORE_RETURNS  "late-returns" /* consumer of what peels return, shared by all masters */
 
 /* In the bucket of secrets: the key that they are sealed with; and a sealed value, base64 between.
  */

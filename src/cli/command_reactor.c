@@ -6,7 +6,9 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "bus/store.h"
 #include "cli/commands.h"
+#include "cli/fleet_bucket.h"
 #include "cli/fleet_link.h"
 #include "cli/pairs.h"
 #include "compile/tree.h"
@@ -18,6 +20,7 @@
 #include "reactor/rule_set.h"
 #include "sys/clock.h"
 #include "sys/path.h"
+#include "wire/outcome.h"
 #include "wire/question.h"
 #include "wire/subject.h"
 
@@ -152,23 +155,33 @@ static int read_data(struct cli *cli, const struct test_args *want, struct value
     return 0;
 }
 
+/* The answer is of the type `answer`. */
+static int request_master(struct fleet *fleet, const struct nats_pub *pub,
+                          const struct record_type *answer, void *ret, struct err *err)
+{
+    struct str reply;
+
+    if (fleet_request(fleet, pub, ANSWER_NS, &reply, err) < 0) {
+        if (err->code == ERR_NOT_FOUND)
+            return err_set(err, ERR_NOT_FOUND, "no master with an enabled reactor is running");
+        return err_wrap(err, "the masters");
+    }
+    if (record_decode(fleet->arena, answer, 0, reply, ret, err) < 0)
+        return err_wrap(err, "the answer");
+    return 0;
+}
+
 static int ask_master(struct fleet *fleet, const struct question_test *question,
                       struct question_tested *ret_tested, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     struct nats_pub pub = { .subject = str_from(subject_template(SUBJECT_REACTOR_TEST)) };
-    struct str reply;
 
     if (record_encode(&bytes, &question_test_type, question, err) < 0)
         return -1;
     pub.payload = buf_view(&bytes);
-    if (fleet_request(fleet, &pub, ANSWER_NS, &reply, err) < 0) {
-        if (err->code == ERR_NOT_FOUND)
-            return err_set(err, ERR_NOT_FOUND, "no master with an enabled reactor is running");
-        return err_wrap(err, "the masters");
-    }
-    if (record_decode(fleet->arena, &question_tested_type, 0, reply, ret_tested, err) < 0)
-        return err_wrap(err, "the answer");
+    if (request_master(fleet, &pub, &question_tested_type, ret_tested, err) < 0)
+        return -1;
     return ret_tested->err[0] ? err_set(err, ERR_INVALID, "%s", ret_tested->err) : 0;
 }
 
@@ -239,6 +252,107 @@ static int run_test(struct cli *cli, const void *args, struct param_strs operand
                       : print_tested(cli, want->fleet.format, question.key, &tested);
 }
 
+/* --- retry ----------------------------------------------------------------------- */
+
+struct retry_args {
+    struct fleet_options fleet;
+    bool all;
+};
+
+/* clang-format off */
+static const struct param retry_options[] = {
+    PARAM("all", BOOL, struct retry_args, all, "every event that was given up"),
+    FLEET_OPTIONS(struct retry_args, fleet),
+    { 0 },
+};
+/* clang-format on */
+
+struct exhausted {
+    struct arena *arena;
+    VEC(const char *) ids;
+};
+
+static void note_exhausted(void *self, const struct nats_kv_entry *entry)
+{
+    struct exhausted *exhausted = self;
+    struct outcome outcome;
+    struct err err;
+
+    if (record_decode(exhausted->arena, &outcome_type, 0, entry->value, &outcome, &err) == 0 &&
+        outcome.outcome == OUTCOME_EXHAUSTED)
+        VEC_PUSH_IN(exhausted->arena, &exhausted->ids, arena_strdup(exhausted->arena, outcome.id));
+}
+
+/* Ask a master to send an event again, and add what it says to `out`. */
+static int retry_event(struct fleet *fleet, const char *id, struct value_list *out, struct err *err)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct nats_pub pub = { .subject = str_from(subject_template(SUBJECT_REACTOR_RETRY)) };
+    struct value_map *row = value_map_new(fleet->arena, 3);
+    struct question_retried retried;
+
+    if (record_encode(&bytes, &question_retry_type, &(struct question_retry){ id }, err) < 0)
+        return -1;
+    pub.payload = buf_view(&bytes);
+    if (request_master(fleet, &pub, &question_retried_type, &retried, err) < 0)
+        return -1;
+    if (retried.err[0])
+        return err_set(err, ERR_INVALID, "event '%.256s': %s", id, retried.err);
+    value_map_set(fleet->arena, row, value_text("id"), value_text(id));
+    value_map_set(fleet->arena, row, value_text("key"), value_text(retried.key));
+    value_map_set(fleet->arena, row, value_text("seq"), value_int((int64_t)retried.seq));
+    value_list_push(fleet->arena, out, value_map(row));
+    return 0;
+}
+
+static int retry_events(struct fleet *fleet, const struct retry_args *want,
+                        const struct param_strs *named, struct value_list *out, struct err *err)
+{
+    struct exhausted exhausted = { .arena = fleet->arena };
+
+    for (size_t i = 0; i < named->n; i++)
+        VEC_PUSH_IN(fleet->arena, &exhausted.ids, named->p[i]);
+    if (want->all &&
+        fleet_bucket_each(fleet, STORE_EVENT_OUTCOMES, NULL, note_exhausted, &exhausted, err) < 0)
+        return -1;
+    VEC_EACH (&exhausted.ids, id)
+        if (retry_event(fleet, *id, out, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int print_retried(struct cli *cli, enum fleet_format format, struct value_list *list)
+{
+    const struct value result = value_list(list);
+
+    if (format != FLEET_TEXT)
+        return fleet_print(cli, format, &result);
+    for (size_t i = 0; i < list->count; i++)
+        printf("%s sent again (%s)\n", value_get_text(&list->items[i], "id"),
+               value_get_text(&list->items[i], "key"));
+    if (list->count == 0)
+        printf("no event was given up\n");
+    return CLI_OK;
+}
+
+static int run_retry(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct retry_args *want = args;
+    struct value_list *list = value_list_new(cli->arena, operands.n);
+    struct fleet *fleet;
+    struct err err;
+    int result, status;
+
+    if (want->all == (operands.n > 0))
+        return cli_error(cli, "expected the ids of events, or --all");
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    result = retry_events(fleet, want, &operands, list, &err);
+    fleet_close(fleet);
+    status = result == 0 || list->count > 0 ? print_retried(cli, want->fleet.format, list) : CLI_OK;
+    return result < 0 ? cli_err(cli, &err) : status;
+}
+
 /* --- the group ------------------------------------------------------------------- */
 
 static const struct command reactor_commands[] = {
@@ -272,13 +386,28 @@ static const struct command reactor_commands[] = {
         .most = 1,
         .run = run_test,
     },
+    {
+        .name = "retry",
+        .operands = "[ID...]",
+        .summary = "send events again that were given up",
+        .details =
+            "An event whose reactions fail is delivered five times; then it is given up and its\n"
+            "outcome is 'exhausted' (zester event why ID). It is sent again with its id and a\n"
+            "new time: blocks that have acted already do not act twice.\n",
+        .examples = "  zester reactor retry 2zXIrW5BRYYL9qsa9TZcxkTAWVP\n"
+                    "  zester reactor retry --all\n",
+        .options = retry_options,
+        .args_size = sizeof(struct retry_args),
+        .most = COMMAND_MANY,
+        .run = run_retry,
+    },
     { 0 },
 };
 
 const struct command command_reactor = {
     .name = "reactor",
     .operands = "",
-    .summary = "check and test the rules of the reactor",
+    .summary = "check and test the rules of the reactor, send events again",
     .examples = "  zester reactor check /var/lib/zester/reactor\n"
                 "  zester reactor test web-01/deploy\n",
     .commands = reactor_commands,

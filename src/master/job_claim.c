@@ -11,6 +11,7 @@
 #include "nats/kv.h"
 #include "nats/ordered.h"
 #include "sys/clock.h"
+#include "sys/crash_point.h"
 #include "wire/exec.h"
 #include "wire/subject.h"
 
@@ -62,6 +63,7 @@ static void on_marked(void *self, const struct nats_error *error, uint64_t revis
         return;
     if (!error) {
         run->revision = run->epoch = revision;
+        crash_point("job-running");
         job_run_publish(run, SUBJECT_JOB_DISPATCH, JOB_EVENT_DISPATCHED,
                         record_value(&run->arena, &job_type, &run->job));
         job_run_watch(run);
@@ -159,6 +161,7 @@ static void on_claimed(void *self, const struct nats_error *error, uint64_t revi
         return;
     if (!error) {
         run->revision = revision;
+        crash_point("job-claimed");
         mark_running(run);
     } else if (error->fault == NATS_FAULT_CONFLICT) {
         read_stored(run);

@@ -8,6 +8,7 @@
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "sys/clock.h"
+#include "sys/crash_point.h"
 #include "wire/exec.h"
 #include "wire/subject.h"
 
@@ -260,6 +261,7 @@ void job_run_watch(struct job_run *run)
     run->step = JOB_RUN_WATCHING;
     make_request(run);
     advance(run);
+    crash_point("job-sent");
     if (run->fn && run->home->options.on_sent) /* else it was taken over */
         run->home->options.on_sent(run->home->options.self, &run->job);
     job_run_answer(run, DISPATCH_SENT, run->job.jid);

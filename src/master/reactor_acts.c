@@ -19,9 +19,8 @@
 #include "reactor/action.h"
 #include "reactor/admit.h"
 #include "sys/clock.h"
+#include "sys/crash_point.h"
 #include "wire/exec.h"
-
-#define EVENT_BYTES_MAX ((size_t)1 << 20)
 
 static void answer(struct flight *flight, enum outcome_result result, const char *message)
 {
@@ -41,6 +40,7 @@ static void on_dispatched(void *self, enum dispatch_outcome outcome, const char 
 {
     struct flight *flight = self;
 
+    crash_point("reaction-dispatched");
     switch (outcome) {
     case DISPATCH_SENT: answer(flight, OUTCOME_DISPATCHED, NULL); break;
     /* The same event again; its targets may have changed meanwhile. */
@@ -256,7 +256,7 @@ static void on_sent(void *self, const struct nats_error *error, const struct nat
 void reactor_send(void *user, struct flight *flight, const struct flight_send *send)
 {
     struct reactor_engine *engine = user;
-    AUTO_BUF struct buf bytes = BUF_INIT(EVENT_BYTES_MAX), header = BUF_INIT(NATS_HEADER_MAX);
+    AUTO_BUF struct buf bytes = BUF_INIT(REACTOR_EVENT_BYTES), header = BUF_INIT(NATS_HEADER_MAX);
     struct err err;
 
     if (engine->is_stopping) {

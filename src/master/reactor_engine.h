@@ -6,6 +6,7 @@
  *     reactor_service.c    life, health, messages, rendering
  *     reactor_acts.c       what blocks do: jobs, enrollments, events, log
  *     reactor_outcomes.c   what became of events, in the bucket
+ *     reactor_exhausted.c  events that the server gave up, and how they are sent again
  *     reactor_test.c       the answer to `zester reactor test`
  *
  * No more messages are taken than there is room for, so none has to be refused.
@@ -24,7 +25,6 @@
 #include "sys/chore.h"
 
 struct reactor_bench;
-struct nats_poison_watch;
 struct nats_puller;
 struct nats_publisher;
 struct nats_sub;
@@ -34,6 +34,8 @@ struct rule_watch;
 #define REACTOR_HELD_EACH 8
 #define REACTOR_HELD_MAX  64
 #define REACTOR_TICK_NS   (INT64_C(15) * 1000000000)
+/* Of an event that is sent. */
+#define REACTOR_EVENT_BYTES ((size_t)1 << 20)
 /* Of an event that a reaction has sent: the id of the event that caused it. */
 #define REACTOR_PARENT_HEADER "Zester-Parent"
 
@@ -44,8 +46,8 @@ struct reactor_engine {
     struct rule_watch *rules;
     struct nats_puller *puller;
     struct nats_publisher *publisher;
-    struct nats_sub *tests;
-    struct nats_poison_watch *poison;
+    struct nats_sub *tests, *retries;
+    struct nats_puller *exhausted;
     struct chores chores;
     struct reactor_bench *benches; /* one for each worker */
     size_t workers;
@@ -91,8 +93,13 @@ void reactor_note_event(struct reactor_engine *engine, const struct gate_event *
 /* Keep it; `fn` is called when it is kept, or cannot be; may be NULL. */
 void reactor_keep_outcome(struct reactor_engine *engine, const struct outcome *outcome,
                           void (*fn)(void *self), void *self);
-/* The server gave up a message. */
-int reactor_watch_poison(struct reactor_engine *engine, struct err *err);
+
+/* --- reactor_exhausted.c --- */
+/* Count it, and tell who reads the log and who has rules for _master/reactor/exhausted. */
+void reactor_tell_exhausted(struct reactor_engine *engine, const struct outcome *outcome);
+/* Listen to what the server says, and to operators who send an event again. */
+int reactor_watch_exhausted(struct reactor_engine *engine, struct err *err);
+void reactor_leave_exhausted(struct reactor_engine *engine);
 
 /* --- reactor_test.c --- */
 int reactor_serve_tests(struct reactor_engine *engine, struct err *err);

@@ -19,6 +19,7 @@
 #include "reactor/reaction.h"
 #include "reactor/rule_set.h"
 #include "sys/clock.h"
+#include "sys/crash_point.h"
 #include "sys/loop.h"
 
 #define BEGIN_NS   (200 * CLOCK_MS)
@@ -137,6 +138,7 @@ static void done(struct chore *chore)
     metrics_observe(engine->master->metrics, MASTER_REACTOR_RENDER,
                     (double)(clock_now() - bench->began) / (double)CLOCK_SECOND, NULL, NULL);
     bench->mission = NULL;
+    crash_point("reaction-rendered");
     if (engine->is_stopping)
         flight_postpone(flight);
     else
@@ -252,17 +254,17 @@ static void on_end(void *user, struct flight *flight, const struct flight_end *e
     count_results(engine, end->outcome);
     log_results(end->outcome);
     if (end->verdict == FLIGHT_EXHAUSTED) {
-        metrics_add(engine->master->metrics, MASTER_REACTOR_EXHAUSTED, 1, NULL, NULL);
-        log_error("event was given up id=%s key=%s deliveries=%d", end->outcome->id,
-                  end->outcome->key, end->outcome->deliveries);
+        reactor_tell_exhausted(engine, end->outcome);
         reactor_keep_outcome(engine, end->outcome, on_exhausted_kept, mission);
         return;
     }
     reactor_keep_outcome(engine, end->outcome, NULL, NULL);
+    crash_point("event-decided");
     if (end->verdict == FLIGHT_ACK)
         acknowledge(engine, mission->reply);
     else if (nats_nak(engine->master->js.conn, mission->reply, PIPELINE_NAK_NS, &err) < 0)
         log_warning("an event was not given back: %s", err.text);
+    crash_point("event-acknowledged");
     free_mission(mission);
     count_done(engine);
 }
@@ -331,9 +333,12 @@ static void on_message(void *self, const struct nats_msg *msg)
     struct pipeline_verdict verdict;
     struct str parent;
 
-    if (nats_delivery_parse(msg->reply, &from))
+    crash_point("event-fetched");
+    if (nats_delivery_parse(msg->reply, &from)) {
         delivery.number = from.deliveries < PIPELINE_DELIVERIES_MAX ? (unsigned)from.deliveries
                                                                     : PIPELINE_DELIVERIES_MAX;
+        delivery.seq = from.stream_seq;
+    }
     if (msg->header.n > 0 && nats_header_find(msg->header, REACTOR_PARENT_HEADER, &parent) &&
         parent.n <= GATE_ID_MAX)
         delivery.parent = arena_str(&arena, parent).p;
@@ -530,7 +535,7 @@ static int begin_parts(struct reactor_engine *engine, struct err *err)
         &engine->master->js, &(struct nats_publisher_options){ .give_up = GIVE_UP_NS });
     engine->rules = rule_watch_new(&rules, err);
     if (!engine->rules || reactor_serve_tests(engine, err) < 0 ||
-        reactor_watch_poison(engine, err) < 0)
+        reactor_watch_exhausted(engine, err) < 0)
         return -1;
     return 0;
 }
@@ -543,8 +548,7 @@ static void end_parts(struct reactor_engine *engine)
     engine->puller = NULL;
     nats_sub_free(engine->tests);
     engine->tests = NULL;
-    nats_poison_watch_free(engine->poison);
-    engine->poison = NULL;
+    reactor_leave_exhausted(engine);
     rule_watch_free(engine->rules);
     engine->rules = NULL;
 }

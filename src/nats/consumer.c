@@ -254,55 +254,18 @@ int nats_consumer_delete(const struct nats_js *js, const char *stream, const cha
 
 /* --- poison ------------------------------------------------------------------------- */
 
-#define ADVISORY "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES"
-
-struct nats_poison_watch {
-    struct nats_sub *sub;
-    nats_poison_fn *fn;
-    void *self;
-};
-
-static void on_advisory(void *self, const struct nats_msg *msg)
+bool nats_poison_parse(struct arena *arena, struct str payload, struct nats_poison *ret_poison)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct nats_poison_watch *watch = self;
     struct value event;
     struct err err;
 
-    if (json_decode_lenient(&arena, msg->payload, &event, &err) < 0)
-        return; /* whatever it was, it was not an advisory */
-    watch->fn(watch->self, &(struct nats_poison){
-                               .stream = value_get_view(&event, "stream"),
-                               .consumer = value_get_view(&event, "consumer"),
-                               .stream_seq = (uint64_t)nats_js_number(&event, "stream_seq", 0),
-                               .deliveries = nats_js_number(&event, "deliveries", 0),
-                           });
-}
-
-struct nats_poison_watch *nats_poison_watch_new(const struct nats_js *js, const char *stream,
-                                                const char *consumer, const char *queue,
-                                                nats_poison_fn *fn, void *self, struct err *err)
-{
-    AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX);
-    struct nats_poison_watch *watch = mem_zalloc(sizeof(*watch));
-
-    *watch = (struct nats_poison_watch){ .fn = fn, .self = self };
-    buf_printf(&subject, ADVISORY ".%s.%s", stream, consumer ? consumer : "*");
-    watch->sub = nats_sub_new(
-        js->conn,
-        &(struct nats_sub_options){
-            .subject = buf_text(&subject), .queue = queue, .message = on_advisory, .self = watch },
-        err);
-    if (watch->sub)
-        return watch;
-    free(watch);
-    return NULL;
-}
-
-void nats_poison_watch_free(struct nats_poison_watch *watch)
-{
-    if (!watch)
-        return;
-    nats_sub_free(watch->sub);
-    free(watch);
+    if (json_decode_lenient(arena, payload, &event, &err) < 0 || event.kind != VALUE_MAP)
+        return false;
+    *ret_poison = (struct nats_poison){
+        .stream = value_get_view(&event, "stream"),
+        .consumer = value_get_view(&event, "consumer"),
+        .stream_seq = (uint64_t)nats_js_number(&event, "stream_seq", 0),
+        .deliveries = nats_js_number(&event, "deliveries", 0),
+    };
+    return ret_poison->stream_seq > 0;
 }

@@ -14,6 +14,7 @@
 #include "nats/conn.h"
 #include "nats/fields.h"
 
+struct arena;
 struct err;
 struct nats_error;
 struct nats_js;
@@ -72,20 +73,16 @@ int nats_consumer_delete(const struct nats_js *js, const char *stream, const cha
 /* --- messages that nobody could handle ---------------------------------------------- */
 
 /* The server gives up on a message that was delivered `max_deliver` times without an ack, and says
- * so once, to who listens. */
+ * so once, on this subject with the names of the stream and the consumer behind it. A stream of
+ * that subject keeps it for who does not listen at that moment. */
+#define NATS_POISON_SUBJECT "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES"
+
 struct nats_poison {
-    struct str stream, consumer;
+    struct str stream, consumer; /* in the arena */
     uint64_t stream_seq;
     int64_t deliveries;
 };
-typedef void nats_poison_fn(void *self, const struct nats_poison *poison);
-
-struct nats_poison_watch;
-/* `consumer` NULL: all of the stream. With a queue, one of those who watch is called. */
-struct nats_poison_watch *nats_poison_watch_new(const struct nats_js *js, const char *stream,
-                                                const char *consumer, const char *queue,
-                                                nats_poison_fn *fn, void *self, struct err *err);
-/* Before its connection. NULL is fine. */
-void nats_poison_watch_free(struct nats_poison_watch *watch);
+/* False: it says something else. */
+bool nats_poison_parse(struct arena *arena, struct str payload, struct nats_poison *ret_poison);
 
 #endif

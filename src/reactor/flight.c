@@ -81,6 +81,7 @@ struct flight *flight_new(struct pipeline *pipeline, const struct pipeline_deliv
         .parent = keep_text(flight, delivery->parent),
         .master = "",
         .deliveries = (int32_t)delivery->number,
+        .seq = delivery->seq,
     };
     return flight;
 }

@@ -85,6 +85,7 @@ void pipeline_use(struct pipeline *pipeline, struct rule_set *rules);
 struct pipeline_delivery {
     struct str subject, payload;
     unsigned number;    /* 1: the first time */
+    uint64_t seq;       /* of the message in its stream */
     const char *parent; /* the id of the event that caused it, as a header says; NULL: none */
 };
 

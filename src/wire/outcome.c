@@ -35,6 +35,14 @@ const char *outcome_kind_name(enum outcome_kind kind)
     return kind_names[kind];
 }
 
+bool outcome_is_settled(const struct outcome *outcome)
+{
+    VEC_EACH (&outcome->rules.list, rule)
+        if (rule->result == OUTCOME_ERROR)
+            return false;
+    return outcome->outcome != OUTCOME_EXHAUSTED;
+}
+
 static bool is_key(const char *id)
 {
     size_t n = 0;
@@ -91,6 +99,7 @@ static const struct record_field outcome_fields[] = {
     RECORD("ts",         TIME, struct outcome, ts, 0),
     SMALL("master",     struct outcome, master),
     RECORD("deliveries", INT,  struct outcome, deliveries, RECORD_OMIT),
+    RECORD("seq",        INT,  struct outcome, seq, RECORD_OMIT),
     { 0 },
 };
 /* clang-format on */

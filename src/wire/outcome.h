@@ -76,8 +76,12 @@ struct outcome {
     struct value_time ts;   /* when it was decided */
     const char *master;
     int32_t deliveries;
+    uint64_t seq; /* where the stream of events has it; 0: not known */
 };
 extern const struct record_type outcome_type;
+
+/* Is there nothing left to do about it? Not after a failure that may pass. */
+bool outcome_is_settled(const struct outcome *outcome);
 
 /* Its key in the bucket: the id of the event, or a hash of an id that cannot be a key. */
 #define OUTCOME_KEY_SIZE SHA256_HEX_SIZE

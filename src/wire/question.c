@@ -37,6 +37,18 @@ static const struct record_field test_fields[] = {
     { 0 },
 };
 
+static const struct record_field retry_fields[] = {
+    RECORD("id", TEXT, struct question_retry, id, 0, .fallback_text = ""),
+    { 0 },
+};
+
+static const struct record_field retried_fields[] = {
+    RECORD("key", TEXT, struct question_retried, key, RECORD_OMIT, .fallback_text = ""),
+    RECORD("seq", INT,  struct question_retried, seq, RECORD_OMIT),
+    RECORD("err", TEXT, struct question_retried, err, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
 static const struct record_field match_fields[] = {
     RECORD("rule",    TEXT,  struct question_match, rule, 0, .fallback_text = ""),
     RECORD("actions", TEXTS, struct question_match, actions, RECORD_OMIT),
@@ -47,6 +59,8 @@ static const struct record_field match_fields[] = {
 const struct record_type question_resolve_type = RECORD_TYPE("resolve request", struct question_resolve, resolve_fields, RECORD_LENIENT);
 const struct record_type question_resolved_type = RECORD_TYPE("resolve reply", struct question_resolved, resolved_fields, RECORD_LENIENT);
 const struct record_type question_test_type = RECORD_TYPE("test request", struct question_test, test_fields, RECORD_LENIENT);
+const struct record_type question_retry_type = RECORD_TYPE("retry request", struct question_retry, retry_fields, RECORD_LENIENT);
+const struct record_type question_retried_type = RECORD_TYPE("retry reply", struct question_retried, retried_fields, RECORD_LENIENT);
 const struct record_type question_match_type = RECORD_TYPE("match", struct question_match, match_fields, RECORD_LENIENT);
 
 static const struct record_field tested_fields[] = {

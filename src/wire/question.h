@@ -39,6 +39,18 @@ struct question_shown {
 };
 extern const struct record_type question_shown_type;
 
+/* Send the event again that was given up. */
+struct question_retry {
+    const char *id;
+};
+extern const struct record_type question_retry_type;
+
+struct question_retried {
+    const char *key, *err;
+    uint64_t seq; /* of the event that was stored */
+};
+extern const struct record_type question_retried_type;
+
 /* Which rules would fire for a key, and what would they do? */
 struct question_test {
     const char *key;

@@ -27,6 +27,7 @@ static const struct {
     [SUBJECT_EVENT_ADMIN]    = { "zester.event._admin.send.{tag>}", NULL },
     [SUBJECT_FACT]           = { "zester.fact.{peel}", NULL },
     [SUBJECT_REACTOR_TEST]   = { "zester.reactor.test", "zester-reactor-testers" },
+    [SUBJECT_REACTOR_RETRY]  = { "zester.reactor.retry", "zester-reactor-retriers" },
     [SUBJECT_ENROLL_APPROVE] = { "zester.admin.enroll.approve", "zester-masters-admin" },
     [SUBJECT_ENROLL_REJECT]  = { "zester.admin.enroll.reject", "zester-masters-admin" },
     [SUBJECT_ENROLL_REVOKE]  = { "zester.admin.enroll.revoke", "zester-masters-admin" },

@@ -41,6 +41,7 @@ enum subject_kind {
     SUBJECT_EVENT_ADMIN,    /* event of an operator */
     SUBJECT_FACT,           /* reserved: facts travel as KV writes */
     SUBJECT_REACTOR_TEST,   /* which rules would fire, answered by a master */
+    SUBJECT_REACTOR_RETRY,  /* send an event again that was given up */
     SUBJECT_ENROLL_APPROVE, /* AdminRequest, answered by a master */
     SUBJECT_ENROLL_REJECT,
     SUBJECT_ENROLL_REVOKE,

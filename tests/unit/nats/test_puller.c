@@ -1,5 +1,6 @@
 #include "nats/puller.h"
 
+#include "base/arena.h"
 #include "js_scene.h"
 #include "nats/ack.h"
 
@@ -325,37 +326,52 @@ struct poisoned {
     int64_t deliveries;
 };
 
-static void on_poison(void *self, const struct nats_poison *poison)
+static void on_poison(void *self, const struct nats_msg *msg)
 {
+    AUTO_ARENA struct arena arena = ARENA_INIT;
     struct poisoned *poisoned = self;
+    struct nats_poison poison;
 
-    CHECK(str_is(poison->stream, "S") && str_is(poison->consumer, "c"));
+    CHECK(nats_poison_parse(&arena, msg->payload, &poison));
+    CHECK(str_is(poison.stream, "S") && str_is(poison.consumer, "c"));
     poisoned->count++;
-    poisoned->seq = poison->stream_seq;
-    poisoned->deliveries = poison->deliveries;
+    poisoned->seq = poison.stream_seq;
+    poisoned->deliveries = poison.deliveries;
 }
 
 TEST(a_message_that_nobody_can_handle_is_told)
 {
     struct catcher catcher = { .no_ack = true };
     struct poisoned poisoned = { 0 };
-    struct nats_poison_watch *watch;
+    const struct nats_sub_options options = { .subject = NATS_POISON_SUBJECT ".S.c",
+                                              .message = on_poison,
+                                              .self = &poisoned };
+    struct nats_sub *sub;
     struct js_scene world;
 
     begin(&world, &(struct nats_consumer_config){
                       .name = "c", .durable = true, .max_deliver = 2, .ack_wait = 100 * CLOCK_MS });
-    watch =
-        nats_poison_watch_new(&world.js, "S", "c", NULL, on_poison, &poisoned, &world.scene.err);
-    CHECK(watch != NULL);
+    sub = nats_sub_new(world.js.conn, &options, &world.scene.err);
+    CHECK(sub != NULL);
     store(&world, 0, 1);
     start_pulling(&world, &catcher, 10);
     SCENE_RUN(&world.scene, poisoned.count == 1);
     CHECK_INT(poisoned.seq, 1);
     CHECK_INT(poisoned.deliveries, 2);
     CHECK_INT(catcher.count, 2);
-    nats_poison_watch_free(watch);
+    nats_sub_free(sub);
     stop_pulling(&catcher);
     js_scene_end(&world);
+}
+
+TEST(what_is_not_a_word_about_a_message_that_was_given_up_is_refused)
+{
+    static const char *const texts[] = { "", "[]", "{", "{}", "{\"stream_seq\":\"1\"}" };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct nats_poison poison;
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        CHECK(!nats_poison_parse(&arena, str_from(texts[i]), &poison));
 }
 
 TEST(a_consumer_is_made_as_asked_or_the_difference_is_told)

@@ -90,7 +90,7 @@ static const struct {
     { &job_reply_type, "jid? error? pending?" },
     { &job_cancel_type, "action" },
     { &outcome_type,
-      "id outcome reason? key? rules depth? provenance? parent? ts master? deliveries?" },
+      "id outcome reason? key? rules depth? provenance? parent? ts master? deliveries? seq?" },
     { &outcome_rule_type, "rule pattern result message? blocks?" },
     { &outcome_block_type, "block action result message? made?" },
     { &liveness_master_type, "master_id active_jobs timestamp" },

@@ -1,0 +1,338 @@
+/*
+ * Events that failed as often as the server delivers. What this master gives up itself is recorded
+ * before it is acknowledged (reactor_service.c). What a master held that ended, the server gives up
+ * later, and says so in a stream, which all masters read: the outcome is recorded then.
+ *
+ * An operator sends such an event again with `zester reactor retry`: it is stored once more, with
+ * its id, so that the blocks which have acted do not act twice, and with a new time, so that it is
+ * not too old.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "bus/store.h"
+#include "master/announce.h"
+#include "master/reactor_engine.h"
+#include "nats/ack.h"
+#include "nats/consumer.h"
+#include "nats/header.h"
+#include "nats/kv.h"
+#include "nats/publisher.h"
+#include "nats/puller.h"
+#include "nats/stream.h"
+#include "sys/clock.h"
+#include "wire/question.h"
+#include "wire/subject.h"
+
+#define HELD_MAX     16 /* at once */
+#define TRY_AGAIN_NS (5 * CLOCK_SECOND)
+#define ANSWER_MAX   ((size_t)4096)
+#define TAG          "reactor/exhausted"
+
+/* One message of the stream, or one request of an operator. */
+struct salvage {
+    struct arena arena; /* the salvage is in it */
+    struct reactor_engine *engine;
+    struct str reply;
+    struct nats_poison poison;
+    struct outcome outcome;
+    struct question_retried retried;
+};
+
+static struct salvage *make_salvage(struct reactor_engine *engine, struct str reply)
+{
+    struct arena arena = ARENA_INIT;
+    struct salvage *salvage = ARENA_NEW(&arena, struct salvage);
+
+    salvage->engine = engine;
+    salvage->reply = arena_str(&arena, reply);
+    salvage->retried = (struct question_retried){ .key = "", .err = "" };
+    salvage->arena = arena;
+    return salvage;
+}
+
+static void free_salvage(struct salvage *salvage)
+{
+    struct arena arena = salvage->arena;
+
+    arena_done(&arena);
+}
+
+static int read_record(struct salvage *salvage, const char *id, nats_kv_entry_fn *fn,
+                       struct err *err)
+{
+    const struct nats_kv kv = { .js = salvage->engine->master->js,
+                                .bucket = store_bucket_name(STORE_EVENT_OUTCOMES),
+                                .indirect = true };
+    char key[OUTCOME_KEY_SIZE];
+
+    outcome_key(id, key);
+    return nats_kv_get(&kv, key, fn, salvage, err);
+}
+
+static int read_event(struct salvage *salvage, uint64_t seq, nats_stored_fn *fn, struct err *err)
+{
+    return nats_stream_get(&salvage->engine->master->js, STORE_EVENTS,
+                           &(struct nats_which){ .seq = seq }, fn, salvage, err);
+}
+
+/* --- telling --------------------------------------------------------------------------- */
+
+static struct value describe(struct arena *arena, const struct outcome *outcome)
+{
+    struct value_map *map = value_map_new(arena, 3);
+
+    value_map_set(arena, map, value_text("id"), value_text(outcome->id));
+    value_map_set(arena, map, value_text("key"), value_text(outcome->key));
+    value_map_set(arena, map, value_text("deliveries"), value_int(outcome->deliveries));
+    return value_map(map);
+}
+
+void reactor_tell_exhausted(struct reactor_engine *engine, const struct outcome *outcome)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct value data = describe(&arena, outcome);
+    struct err err;
+
+    metrics_add(engine->master->metrics, MASTER_REACTOR_EXHAUSTED, 1, NULL, NULL);
+    log_error("event was given up id=%s key=%s deliveries=%d", outcome->id, outcome->key,
+              outcome->deliveries);
+    if (strcmp(outcome->key, EVENT_ORIGIN_MASTER "/" TAG) == 0)
+        return; /* else a rule for these that fails would go round in circles */
+    if (announce_event(engine->master, TAG, &data, outcome->depth, &err) < 0)
+        log_warning("event cannot be stored error=%s", err.text);
+}
+
+/* --- what the server says ----------------------------------------------------------------- */
+
+static void end_salvage(struct salvage *salvage, const char *problem)
+{
+    struct reactor_engine *engine = salvage->engine;
+    struct err err;
+
+    if (problem)
+        log_warning("an event that was given up is not recorded yet: %s", problem);
+    if (!engine->is_stopping && engine->exhausted) {
+        if (problem)
+            (void)nats_nak(engine->master->js.conn, salvage->reply, TRY_AGAIN_NS, &err);
+        else
+            (void)nats_ack(engine->master->js.conn, salvage->reply, &err);
+        nats_puller_done(engine->exhausted, 1);
+    }
+    free_salvage(salvage);
+}
+
+static void on_kept(void *self)
+{
+    end_salvage(self, NULL);
+}
+
+/* An attempt that was the last may have done everything, and only its ack was lost. */
+static void on_previous(void *self, const struct nats_error *error,
+                        const struct nats_kv_entry *entry)
+{
+    struct salvage *salvage = self;
+    struct outcome previous = { .reason = "", .parent = "" };
+    struct err err;
+
+    if (error && error->fault != NATS_FAULT_NOT_FOUND) {
+        end_salvage(salvage, error->text);
+        return;
+    }
+    if (entry &&
+        record_decode(&salvage->arena, &outcome_type, 0, entry->value, &previous, &err) == 0) {
+        if (previous.outcome == OUTCOME_EXHAUSTED || outcome_is_settled(&previous)) {
+            end_salvage(salvage, NULL);
+            return;
+        }
+        salvage->outcome.rules = previous.rules;
+        salvage->outcome.parent = previous.parent;
+    }
+    reactor_tell_exhausted(salvage->engine, &salvage->outcome);
+    reactor_keep_outcome(salvage->engine, &salvage->outcome, on_kept, salvage);
+}
+
+static void on_lost_event(void *self, const struct nats_error *error, const struct nats_stored *msg)
+{
+    struct salvage *salvage = self;
+    struct event_source source;
+    struct event event;
+    struct err err;
+
+    if (error && error->fault != NATS_FAULT_NOT_FOUND) {
+        end_salvage(salvage, error->text);
+        return;
+    }
+    if (!msg || !event_parse_subject(&salvage->arena, msg->subject, &source) ||
+        record_decode(&salvage->arena, &event_type, 0, msg->payload, &event, &err) < 0 ||
+        !event.id || event.id[0] == '\0') {
+        log_error("an event was given up and cannot be read seq=%llu",
+                  (unsigned long long)salvage->poison.stream_seq);
+        metrics_add(salvage->engine->master->metrics, MASTER_REACTOR_EXHAUSTED, 1, NULL, NULL);
+        end_salvage(salvage, NULL);
+        return;
+    }
+    salvage->outcome = (struct outcome){
+        .id = arena_strdup(&salvage->arena, event.id),
+        .outcome = OUTCOME_EXHAUSTED,
+        .reason = "",
+        .key = source.key,
+        .depth = event.depth,
+        .provenance = arena_strdup(&salvage->arena, event.origin),
+        .parent = "",
+        .deliveries = (int32_t)salvage->poison.deliveries,
+        .seq = salvage->poison.stream_seq,
+    };
+    if (read_record(salvage, salvage->outcome.id, on_previous, &err) < 0)
+        end_salvage(salvage, err.text);
+}
+
+static void on_advisory(void *self, const struct nats_msg *msg)
+{
+    struct salvage *salvage = make_salvage(self, msg->reply);
+    struct err err;
+
+    if (!nats_poison_parse(&salvage->arena, msg->payload, &salvage->poison))
+        end_salvage(salvage, NULL); /* whatever it was */
+    else if (read_event(salvage, salvage->poison.stream_seq, on_lost_event, &err) < 0)
+        end_salvage(salvage, err.text);
+}
+
+/* --- sending again ------------------------------------------------------------------------ */
+
+static void answer_retry(struct salvage *salvage, const char *problem)
+{
+    struct nats_conn *conn = salvage->engine->master->js.conn;
+    AUTO_BUF struct buf bytes = BUF_INIT(ANSWER_MAX);
+    struct nats_pub pub = { .subject = salvage->reply };
+    struct err err;
+
+    if (problem)
+        salvage->retried.err = problem;
+    if (record_encode(&bytes, &question_retried_type, &salvage->retried, &err) == 0) {
+        pub.payload = buf_view(&bytes);
+        if (!salvage->engine->is_stopping && nats_publish(conn, &pub, &err) < 0)
+            log_warning("answer to a retry: %s", err.text);
+    }
+    free_salvage(salvage);
+}
+
+static void on_stored_again(void *self, const struct nats_error *error,
+                            const struct nats_stored_ack *ack)
+{
+    struct salvage *salvage = self;
+
+    if (ack) {
+        salvage->retried.seq = ack->seq;
+        log_info("event was sent again id=%s key=%s", salvage->outcome.id, salvage->outcome.key);
+    }
+    answer_retry(salvage, error ? error->text : NULL);
+}
+
+static int store_again(struct salvage *salvage, const struct nats_stored *msg, struct err *err)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(REACTOR_EVENT_BYTES), header = BUF_INIT(NATS_HEADER_MAX);
+    const int64_t now = clock_wall();
+    struct event event;
+
+    if (record_decode(&salvage->arena, &event_type, 0, msg->payload, &event, err) < 0)
+        return -1;
+    event.ts = (struct value_time){ now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
+    if (salvage->outcome.parent[0] &&
+        nats_header_add(&header, REACTOR_PARENT_HEADER, str_from(salvage->outcome.parent), err) < 0)
+        return -1;
+    if (record_encode(&bytes, &event_type, &event, err) < 0)
+        return -1;
+    return nats_publisher_send(salvage->engine->publisher,
+                               &(struct nats_store){ .subject = msg->subject,
+                                                     .payload = buf_view(&bytes),
+                                                     .header = buf_view(&header) },
+                               on_stored_again, salvage, err);
+}
+
+static void on_event_found(void *self, const struct nats_error *error,
+                           const struct nats_stored *msg)
+{
+    struct salvage *salvage = self;
+    struct err err;
+
+    if (error && error->fault == NATS_FAULT_NOT_FOUND)
+        answer_retry(salvage, "the event is not stored any more");
+    else if (error)
+        answer_retry(salvage, error->text);
+    else if (salvage->engine->is_stopping)
+        answer_retry(salvage, "this master is stopping");
+    else if (store_again(salvage, msg, &err) < 0)
+        answer_retry(salvage, err.text);
+}
+
+static void on_record_found(void *self, const struct nats_error *error,
+                            const struct nats_kv_entry *entry)
+{
+    struct salvage *salvage = self;
+    struct outcome *outcome = &salvage->outcome;
+    struct err err;
+
+    if (error) {
+        answer_retry(salvage, error->fault == NATS_FAULT_NOT_FOUND
+                                  ? "nothing is recorded about the event"
+                                  : error->text);
+    } else if (record_decode(&salvage->arena, &outcome_type, 0, entry->value, outcome, &err) < 0) {
+        answer_retry(salvage, err.text);
+    } else if (outcome->outcome != OUTCOME_EXHAUSTED) {
+        answer_retry(salvage, arena_printf(&salvage->arena, "the event was not given up: %s",
+                                           outcome_kind_name(outcome->outcome)));
+    } else {
+        salvage->retried.key = outcome->key;
+        if (read_event(salvage, outcome->seq, on_event_found, &err) < 0)
+            answer_retry(salvage, err.text);
+    }
+}
+
+static void on_retry(void *self, const struct nats_msg *msg)
+{
+    struct salvage *salvage = make_salvage(self, msg->reply);
+    struct question_retry question;
+    struct err err;
+
+    if (msg->reply.n == 0)
+        free_salvage(salvage);
+    else if (record_decode(&salvage->arena, &question_retry_type, 0, msg->payload, &question,
+                           &err) < 0 ||
+             read_record(salvage, question.id, on_record_found, &err) < 0)
+        answer_retry(salvage, err.text);
+}
+
+/* --- life --------------------------------------------------------------------------------- */
+
+int reactor_watch_exhausted(struct reactor_engine *engine, struct err *err)
+{
+    const struct nats_puller_options puller = {
+        .stream = STORE_EXHAUSTED,
+        .consumer = STORE_EXHAUSTED,
+        .batch = HELD_MAX,
+        .message = on_advisory,
+        .self = engine,
+    };
+    const struct nats_sub_options options = {
+        .subject = subject_template(SUBJECT_REACTOR_RETRY),
+        .queue = subject_queue(SUBJECT_REACTOR_RETRY),
+        .message = on_retry,
+        .self = engine,
+    };
+
+    engine->exhausted = nats_puller_new(&engine->master->js, &puller, err);
+    engine->retries = nats_sub_new(engine->master->js.conn, &options, err);
+    return engine->exhausted && engine->retries ? 0 : -1;
+}
+
+void reactor_leave_exhausted(struct reactor_engine *engine)
+{
+    nats_puller_free(engine->exhausted);
+    engine->exhausted = NULL;
+    nats_sub_free(engine->retries);
+    engine->retries = NULL;
+}

@@ -1,0 +1,70 @@
+"""Events that the server gave up after five deliveries: recorded, counted, told, and sent again by an operator."""
+import pytest
+
+from bus import Bus, event
+from fleet import SERVER, Fleet
+from test_reactor import reactions, start
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+
+DELIVERIES = 5
+RULES = {
+    "top.zy": """reactor:
+  - '_admin/say': [reactor.say]
+  - '_master/reactor/exhausted': [reactor.alarm]
+""",
+    "say.zy": "line:\n  log: \"heard {{ data.what }}\"\n",
+    "alarm.zy": "line:\n  log: \"alarm: {{ data.key }} after {{ data.deliveries }}\"\n",
+}
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    """A fleet whose masters were down while two events were delivered as often as the server does."""
+    with Fleet(tmp_path_factory.mktemp("exhausted")) as fleet:
+        fleet.start_server()
+        fleet.master = start(fleet, rules=RULES)
+        fleet.master.kill()
+        fleet.events = exhaust(fleet, "first", "second")
+        fleet.master.start()
+        fleet.wait_ready(fleet.master)
+        yield fleet
+
+
+def exhaust(fleet, *texts):
+    """Events that were refused five times each; their ids."""
+    made = [event("say", {"what": text}) for text in texts]
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "admin.creds") as bus:
+        assert bus.store([("zester.event._admin.send.say", payload, name) for name, payload in made]) == []
+        for _ in range(DELIVERIES * len(made)):
+            bus.pull("events", "reactor")
+            bus.publish(bus.reply, b"-NAK")
+        bus.flush()
+    return [name for name, _ in made]
+
+
+def test_what_the_server_gave_up_is_recorded_counted_and_told(fleet):
+    for name in fleet.events:
+        fleet.wait(lambda name=name: fleet.zester("event", "why", name, status=None).returncode == 0, "it is on record")
+        why = fleet.zester_json("event", "why", name)
+        assert (why["outcome"], why["key"], why["deliveries"], why["rules"]) == ("exhausted", "_admin/say", DELIVERIES, [])
+    fleet.wait(lambda: fleet.master.metric("zester_reactor_events_exhausted_total") == 2, "the count")
+    fleet.wait(lambda: fleet.master.log().count("alarm: _admin/say after 5") == 2, "a rule is told")
+    assert f"event was given up id={fleet.events[0]} key=_admin/say deliveries=5" in fleet.master.log()
+    assert not fleet.master.has_logged("heard first")
+
+
+def test_an_operator_sends_again_what_was_given_up_and_nothing_else(fleet):
+    first, second = fleet.events
+    sent = fleet.zester_json("reactor", "retry", first)
+    assert [(row["id"], row["key"]) for row in sent] == [(first, "_admin/say")]
+    fleet.wait(lambda: fleet.master.has_logged("heard first"), "it has fired")
+    fleet.wait(lambda: fleet.zester_json("event", "why", first)["outcome"] == "fired", "that is on record")
+    assert "the event was not given up: fired" in fleet.zester("reactor", "retry", first, status=1).stderr
+    assert "nothing is recorded about the event" in fleet.zester("reactor", "retry", "unknown", status=1).stderr
+    assert fleet.zester("reactor", "retry", "--all").stdout == f"{second} sent again (_admin/say)\n"
+    fleet.wait(lambda: fleet.master.has_logged("heard second"), "it has fired")
+    fleet.wait(lambda: fleet.zester("reactor", "retry", "--all").stdout == "no event was given up\n", "none is left")
+    assert reactions(fleet.master, "reactor.say", "dispatched") == 2
+    for words in ([], ["--all", first]):
+        assert "expected the ids of events, or --all" in fleet.zester("reactor", "retry", *words, status=1).stderr

@@ -1,0 +1,221 @@
+"""Events that each dispatch a job, while masters and servers are killed: every event acts exactly once.
+
+Masters end at each step between fetching an event and acknowledging it (ZESTER_CRASH, tests/faults/points), and by kill -9 at any moment;
+servers of a cluster of three by kill -9. What is counted is what the jobs did on the peel, and the records of jobs in the bucket.
+
+`make test` takes a few hundred events, `make faults` (FAULTS=all) ten thousand.
+"""
+import collections
+import contextlib
+import json
+import os
+import random
+import time
+
+import pytest
+
+from bus import Bus, event
+from fleet import SERVER, Fleet
+from peels import start_peel
+from test_reactor import write_rules
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+
+ALL = os.environ.get("FAULTS") == "all"
+EVENTS = int(os.environ.get("FAULTS_EVENTS", "10000" if ALL else "150"))
+SEED = int(os.environ.get("FAULTS_SEED", "1"))
+BATCH = 50 if ALL else 8
+WAITING_MAX = 500 if ALL else 60  # events that have not acted yet, while more are sent
+STEPS = ["event-fetched", "reaction-rendered", "job-claimed", "job-running", "job-sent", "reaction-dispatched", "event-decided",
+         "event-acknowledged"]
+CHAOS_SECONDS = 10 if ALL else 3  # between kills at random
+END_SECONDS = 1500 if ALL else 240
+# What a master that is gone has fetched comes again after this, instead of a minute.
+ACK_WAIT_SECONDS = 20 if ALL else 8
+RETRY_SECONDS = 5  # between two looks of the operator at what was given up
+
+RULES = {
+    "top.zy": "reactor:\n  - '_admin/mark': [reactor.mark]\n",
+    "mark.zy": """mark:
+  dispatch.module:
+    target: web-01
+    function: cmd.run
+    args: { name: "echo {{ event.id }} >> {{ data.file }}" }
+""",
+}
+
+
+def connect(fleet):
+    """A connection to a server that is up."""
+    for port in random.sample(fleet.ports, len(fleet.ports)):
+        with contextlib.suppress(OSError):
+            return Bus(port, fleet.auth / "nats-ca.crt", fleet.auth / "admin.creds")
+    return None
+
+
+class Sender:
+    """Events that are stored, also when servers end meanwhile: what was not confirmed is sent again, with the same id."""
+
+    def __init__(self, fleet, path):
+        self.fleet, self.path, self.bus, self.ids = fleet, path, None, []
+
+    def send(self, count):
+        made = [event("mark", {"file": str(self.path)}) for _ in range(count)]
+        self.ids += [name for name, _ in made]
+        missing = [("zester.event._admin.send.mark", payload, name) for name, payload in made]
+        deadline = time.monotonic() + END_SECONDS
+        while missing:
+            assert time.monotonic() < deadline, self.fleet.logs()
+            self.bus = self.bus or connect(self.fleet)
+            try:
+                missing = self.bus.store(missing) if self.bus else missing
+            except (OSError, ConnectionError):
+                self.bus = None
+
+    def ask(self, subject, **body):
+        """An answer of the stream; None while there is none."""
+        with contextlib.suppress(OSError, ConnectionError, ValueError), connect(self.fleet) as bus:
+            bus.socket.settimeout(10)
+            return json.loads(bus.request(subject, json.dumps(body).encode()))
+        return None
+
+
+class Killer:
+    """Masters that crash at a step and come back with the next one; and what is killed at random."""
+
+    def __init__(self, fleet, masters):
+        self.fleet, self.masters, self.reached = fleet, masters, collections.Counter()
+        self.random = random.Random(SEED)
+        self.left = self.random.sample(STEPS, len(STEPS))
+        self.due = time.monotonic() + CHAOS_SECONDS
+        for master in masters:
+            master.aim = None
+
+    def aim(self, master):
+        """Start it so that it crashes at the next step; without one when all have had their turn."""
+        if not self.left and ALL:
+            self.left = self.random.sample(STEPS, len(STEPS))
+        master.aim = self.left.pop() if self.left else None
+        words = f"{master.aim}:{self.random.randint(1, 200 if ALL else 4)}:{self.random.choice([0, 0, 1, 5])}"
+        master.environment = {"ZESTER_CRASH": words} if master.aim else {}
+        master.start()
+
+    def go_on(self, sender):
+        """Start what is dead; kill, when it is time. Nobody waits for long for what the dead had fetched."""
+        for master in self.masters:
+            if not master.is_running():
+                assert master.process.returncode < 0, self.fleet.logs()  # by a signal, not by an error
+                self.reached[master.aim] += 1
+                self.aim(master)
+        if time.monotonic() > self.due:
+            self.due = time.monotonic() + CHAOS_SECONDS
+            self.strike(sender)
+            hurry(sender)
+
+    def strike(self, sender):
+        """Kill a server or a master; in the sample a server, once. A cluster of three bears the loss of one server at a time."""
+        if not ALL and self.reached["server"]:
+            return
+        victim = self.random.choice(self.fleet.servers + (self.masters if ALL else []))
+        if victim in self.fleet.servers and not is_whole(sender):
+            return
+        victim.kill()
+        if victim in self.fleet.servers:
+            self.reached["server"] += 1
+            victim.start()
+        else:
+            victim.aim = "master"
+
+    def is_done(self):
+        return not self.left and not any(master.aim for master in self.masters)
+
+    def end(self):
+        """All are up again, and nobody dies any more."""
+        for master in self.masters:
+            if not master.is_running() or master.environment:
+                master.kill()
+                master.environment = {}
+                master.start()
+        for master in self.masters:
+            self.fleet.wait_ready(master)
+
+
+class Operator:
+    """One who sends again what the server gave up, because five masters in a row have died with it."""
+
+    def __init__(self, fleet):
+        self.fleet, self.retried, self.due = fleet, 0, time.monotonic() + RETRY_SECONDS
+
+    def look(self):
+        if time.monotonic() > self.due:
+            result = self.fleet.zester("reactor", "retry", "--all", "--format", "json", status=None)
+            self.retried += len(json.loads(result.stdout)) if result.stdout else 0
+            self.due = time.monotonic() + RETRY_SECONDS
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    with Fleet(tmp_path) as fleet:
+        fleet.start_cluster()
+        yield fleet
+
+
+def start_masters(fleet):
+    keys = {"reactor": {"dir": str(write_rules(fleet.folder / "rules", RULES)), "source_rate_limit": 0, "storm_rate": 0,
+                        "max_event_age": 0}, "files_republish_interval": "1s"}
+    masters = [fleet.start_master(f"master{number}", **keys) for number in range(3)]
+    for master in masters:
+        fleet.wait_ready(master)
+        fleet.wait(lambda master=master: master.metric("zester_reactor_rules_loaded") == 1, "the rule is loaded")
+    return masters
+
+
+def is_whole(sender):
+    """Do all servers have all of what reactions need?"""
+    for subject in ("CONSUMER.INFO.events.reactor", "STREAM.INFO.events", "STREAM.INFO.KV_jobs"):
+        cluster = (sender.ask(f"$JS.API.{subject}") or {}).get("cluster", {})
+        replicas = cluster.get("replicas") or []
+        if "leader" not in cluster or len(replicas) < 2 or not all(replica["current"] for replica in replicas):
+            return False
+    return True
+
+
+def hurry(sender):
+    """Let what dead masters have fetched come again soon. Masters that start put the value back."""
+    info = sender.ask("$JS.API.CONSUMER.INFO.events.reactor")
+    return info and "error" not in (sender.ask(
+        "$JS.API.CONSUMER.CREATE.events.reactor.zester.event.>", stream_name="events",
+        config={**info["config"], "ack_wait": ACK_WAIT_SECONDS * 10**9}) or {"error": ""})
+
+
+def read_marks(path):
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_text().split()
+    return []
+
+
+def count_records(sender):
+    info = sender.ask("$JS.API.STREAM.INFO.KV_jobs", subjects_filter="$KV.jobs.*")
+    return sum(subject.startswith("$KV.jobs.rxn-") for subject in info["state"].get("subjects", {})) if info else None
+
+
+def test_every_event_acts_once_wherever_masters_and_servers_are_killed(fleet):
+    masters = start_masters(fleet)
+    path = fleet.folder / "marks"
+    start_peel(fleet, masters[0], "web-01")
+    sender, killer = Sender(fleet, path), Killer(fleet, masters)
+    for master in masters:
+        master.kill()
+        killer.aim(master)
+    while len(sender.ids) < EVENTS or not (ALL or killer.is_done()):
+        sender.send(min(BATCH, max(EVENTS - len(sender.ids), 4)))
+        fleet.wait(lambda: killer.go_on(sender) or len(sender.ids) - len(read_marks(path)) < WAITING_MAX, "jobs run", seconds=END_SECONDS)
+    killer.end()
+    fleet.wait(lambda: hurry(sender), "events come again")
+    operator = Operator(fleet)
+    fleet.wait(lambda: len(set(read_marks(path))) == len(sender.ids) or operator.look(), "every event has acted", seconds=END_SECONDS)
+    assert sorted(read_marks(path)) == sorted(sender.ids)
+    fleet.wait(lambda: count_records(sender) is not None, "the bucket answers")
+    assert count_records(sender) == len(sender.ids)
+    assert set(STEPS) <= set(killer.reached)
+    print("killed:", dict(killer.reached), "sent again:", operator.retried)

@@ -127,7 +127,8 @@ static const struct {
             .deliver = NATS_DELIVER_NEW,
             .filter_subject = "zester.job.*.return.*",
             .ack_wait = 30 * SECOND,
-            .max_deliver = 5,
+            .max_deliver = -1, /* until the job has ended and the return is on record */
+            .max_ack_pending = 20000,
         },
     },
 };

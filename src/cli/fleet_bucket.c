@@ -42,6 +42,7 @@ int fleet_bucket_each(struct fleet *fleet, enum store_bucket bucket, const char 
         nats_kv_watch_new(&kv,
                           &(struct nats_kv_watch_options){ .pattern = pattern,
                                                            .without_deletes = true,
+                                                           .once = true,
                                                            .entry = on_entry,
                                                            .caught_up = on_caught_up,
                                                            .failed = on_failed,

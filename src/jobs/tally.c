@@ -222,6 +222,20 @@ int64_t tally_next(const struct tally *tally)
                                                          : tally->options.deadline;
 }
 
+bool tally_gives_up(const struct tally *tally, int64_t now)
+{
+    if (tally->ended || tally->canceled || tally->returned == tally->count)
+        return false;
+    if (now >= tally->options.deadline)
+        return true;
+    if (now < tally->next_silence)
+        return false;
+    for (size_t i = 0; i < tally->count; i++)
+        if (tally->targets[i].state == TARGET_RESENT && now >= tally->targets[i].due)
+            return true;
+    return false;
+}
+
 struct tally_counts tally_counts(const struct tally *tally)
 {
     return (struct tally_counts){ tally->count, tally->returned, tally->succeeded };

@@ -69,6 +69,10 @@ void tally_advance(struct tally *tally, int64_t now, struct tally_orders *orders
 /* When tally_advance may have something to do; INT64_MAX: not before the next answer. */
 int64_t tally_next(const struct tally *tally);
 
+/* Will tally_advance give up on a target, or end the job without an answer? What may have been
+ * missed is worth a look before. */
+bool tally_gives_up(const struct tally *tally, int64_t now);
+
 struct tally_counts {
     size_t targets, returned, succeeded;
 };

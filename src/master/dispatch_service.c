@@ -217,7 +217,9 @@ static void check_active(struct office *office, const struct nats_kv_entry *entr
         return;
     if (record_decode(&arena, &job_active_type, 1, entry->value, &active, &err) < 0)
         active.owner = "";
-    if (!roster_master_lives(master_roster(office->master), str_from(active.owner)))
+    /* our own, of which we know nothing: the answer to a write got lost */
+    if (strcmp(active.owner, office->master->id) == 0 ||
+        !roster_master_lives(master_roster(office->master), str_from(active.owner)))
         note_orphan(office, jid);
 }
 
@@ -247,7 +249,7 @@ static void scan(struct timer *timer)
         return;
     office->scan_number++;
     forget_old_orphans(office);
-    office->is_scanning = nats_kv_keys(&kv, ACTIVE_KEYS, on_active, office, &err) == 0;
+    office->is_scanning = nats_kv_list(&kv, ACTIVE_KEYS, on_active, office, &err) == 0;
 }
 
 /* --- life --------------------------------------------------------------------------- */

@@ -14,6 +14,24 @@
 #include "nats/kv.h"
 #include "wire/peel_id.h"
 
+/* Returns are kept until their bucket has them. */
+#define RETURNS_BYTES_MAX ((size_t)256 << 20)
+
+/* What was said while there was no connection is in the stream. */
+static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    struct dispatcher *dispatcher = container_of(listener, struct dispatcher, listener);
+
+    if (event->kind != NATS_EVENT_CONNECTED)
+        return;
+    MAP_EACH (&dispatcher->runs, entry) {
+        struct job_run *run = entry->value;
+
+        if (run->step == JOB_RUN_WATCHING)
+            job_run_replay(run);
+    }
+}
+
 struct dispatcher *dispatcher_new(const struct dispatcher_options *options, struct err *err)
 {
     struct dispatcher *dispatcher = mem_zalloc(sizeof(*dispatcher));
@@ -21,6 +39,10 @@ struct dispatcher *dispatcher_new(const struct dispatcher_options *options, stru
     (void)err;
     dispatcher->options = *options;
     dispatcher->publisher = nats_publisher_new(&options->js, &(struct nats_publisher_options){ 0 });
+    dispatcher->returns = nats_publisher_new(
+        &options->js, &(struct nats_publisher_options){ .queue_max = DISPATCHER_TARGETS_MAX,
+                                                        .bytes_max = RETURNS_BYTES_MAX });
+    nats_listen(options->js.conn, &dispatcher->listener, on_bus_event);
     return dispatcher;
 }
 
@@ -28,8 +50,10 @@ void dispatcher_free(struct dispatcher *dispatcher)
 {
     if (!dispatcher)
         return;
+    nats_unlisten(dispatcher->options.js.conn, &dispatcher->listener);
     for (struct map_entry *entry; (entry = map_next(&dispatcher->runs, NULL));)
         job_run_drop(entry->value);
+    nats_publisher_free(dispatcher->returns);
     nats_publisher_free(dispatcher->publisher);
     map_done(&dispatcher->runs);
     free(dispatcher);
@@ -176,6 +200,14 @@ void dispatcher_cancel(struct dispatcher *dispatcher, struct str jid)
 bool dispatcher_has(const struct dispatcher *dispatcher, struct str jid)
 {
     return map_has(&dispatcher->runs, jid);
+}
+
+bool dispatcher_hand_return(struct dispatcher *dispatcher, struct str jid, struct str subject,
+                            struct str payload)
+{
+    struct job_run *run = map_find(&dispatcher->runs, jid);
+
+    return run && job_run_hand_return(run, subject, payload);
 }
 
 void dispatcher_list(const struct dispatcher *dispatcher, struct arena *arena,

@@ -81,6 +81,10 @@ void dispatcher_recover(struct dispatcher *dispatcher, const char *jid);
 void dispatcher_cancel(struct dispatcher *dispatcher, struct str jid);
 /* Is it one of ours? */
 bool dispatcher_has(const struct dispatcher *dispatcher, struct str jid);
+/* A return that was found in the stream, for the case that it was missed. False when the job is not
+ * one that is under way here. */
+bool dispatcher_hand_return(struct dispatcher *dispatcher, struct str jid, struct str subject,
+                            struct str payload);
 
 /* Appends the ids of all jobs under way. */
 void dispatcher_list(const struct dispatcher *dispatcher, struct arena *arena,

@@ -252,7 +252,7 @@ static void on_replayed(void *self)
 
     nats_ordered_free(run->replay);
     run->replay = NULL;
-    job_run_watch(run);
+    job_run_go_on(run);
 }
 
 static void on_replay_failed(void *self, const struct nats_error *error)
@@ -276,12 +276,12 @@ static void on_replay_message(void *self, const struct nats_msg *msg,
     if (kind == SUBJECT_JOB_ACK)
         job_run_note_ack(run, msg);
     else if (kind == SUBJECT_JOB_RETURN)
-        job_run_note_return(run, msg->subject, msg->payload, false);
+        job_run_note_return(run, msg->subject, msg->payload);
 }
 
-/* Acks and returns of the time before, from the stream: what was missed, and what was not stored
- * yet. The subscriptions stand already, so there is no gap. */
-static void replay(struct job_run *run)
+/* Acks and returns from the stream: what was missed, and what was not stored yet. The subscriptions
+ * stand already, so there is no gap. */
+void job_run_replay(struct job_run *run)
 {
     const struct nats_ordered_options options = {
         .stream = STORE_JOB_EVENTS,
@@ -294,11 +294,11 @@ static void replay(struct job_run *run)
     };
     struct err err;
 
-    run->step = JOB_RUN_REPLAYING;
+    nats_ordered_free(run->replay);
     run->replay = nats_ordered_new(&run->home->options.js, &options, &err);
     if (!run->replay) {
         log_warning("job %s: %s", run->job.jid, err.text);
-        job_run_watch(run);
+        job_run_go_on(run);
     }
 }
 
@@ -325,8 +325,10 @@ static void on_taken(void *self, const struct nats_error *error, uint64_t revisi
         fail_claim(run, DISPATCH_FAILED, err.text);
     else if (run->job.status == JOB_CLAIMED)
         mark_running(run);
-    else
-        replay(run);
+    else {
+        run->step = JOB_RUN_REPLAYING;
+        job_run_replay(run);
+    }
 }
 
 void job_run_take(struct job_run *run, uint64_t revision)

@@ -221,26 +221,23 @@ static void announce_end(struct job_run *run)
                                   (double)(clock_now() - run->began) / (double)CLOCK_SECOND);
 }
 
-static void on_ended(void *self, const struct nats_error *error, uint64_t revision)
+static void leave_to_other(struct job_run *run)
 {
-    struct job_run *run = self;
+    log_info("job %s: another master has it now", run->job.jid);
+    job_run_drop(run);
+}
+
+static void retry_end(struct job_run *run)
+{
+    run->tries++;
+    job_run_arm(run, clock_after(clock_now(), RETRY_NS), on_retry_end);
+}
+
+static void note_end(struct job_run *run, uint64_t revision)
+{
     bool first = run->step == JOB_RUN_ENDING;
 
-    run->is_writing = false;
-    if (!job_run_came_back(run))
-        return;
-    if (error && error->fault == NATS_FAULT_CONFLICT && run->tries == 0) {
-        log_info("job %s: another master has it now", run->job.jid);
-        job_run_drop(run);
-        return;
-    }
-    if (error && error->fault != NATS_FAULT_CONFLICT) {
-        run->tries++;
-        job_run_arm(run, clock_after(clock_now(), RETRY_NS), on_retry_end);
-        return;
-    }
-    if (!error)
-        run->revision = revision;
+    run->revision = revision;
     run->tries = 0;
     run->step = JOB_RUN_LINGERING;
     if (first)
@@ -248,6 +245,57 @@ static void on_ended(void *self, const struct nats_error *error, uint64_t revisi
     job_run_arm(run, clock_after(clock_now(), LINGER_NS), on_lingered);
     if (run->corrected && run->writes == 0)
         job_run_end(run);
+}
+
+/* The record is not what we know: our own write, whose answer got lost, or that of another. */
+static void on_end_read(void *self, const struct nats_error *error,
+                        const struct nats_kv_entry *entry)
+{
+    struct job_run *run = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job stored;
+    struct err err;
+
+    run->is_writing = false;
+    if (!job_run_came_back(run))
+        return;
+    if (error && error->fault != NATS_FAULT_NOT_FOUND)
+        retry_end(run);
+    else if (!error && record_decode(&arena, &job_type, 1, entry->value, &stored, &err) == 0 &&
+             stored.status == run->job.status && strcmp(stored.owner, run->job.owner) == 0)
+        note_end(run, entry->revision);
+    else
+        leave_to_other(run);
+}
+
+static void read_end(struct job_run *run)
+{
+    const struct nats_kv kv = job_run_bucket(run, STORE_JOBS);
+    struct err err;
+
+    if (nats_kv_get(&kv, run->job.jid, on_end_read, run, &err) < 0) {
+        retry_end(run);
+        return;
+    }
+    run->pending++;
+    run->is_writing = true;
+}
+
+static void on_ended(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct job_run *run = self;
+
+    run->is_writing = false;
+    if (!job_run_came_back(run))
+        return;
+    if (!error)
+        note_end(run, revision);
+    else if (error->fault != NATS_FAULT_CONFLICT)
+        retry_end(run);
+    else if (run->tries == 0)
+        leave_to_other(run);
+    else
+        read_end(run);
 }
 
 void job_run_end(struct job_run *run)

@@ -24,7 +24,9 @@ struct nats_sub;
 struct dispatcher {
     struct dispatcher_options options;
     struct nats_publisher *publisher; /* of events */
-    struct map runs;                  /* struct job_run by jid */
+    struct nats_publisher *returns;   /* to their bucket */
+    struct nats_listener listener;
+    struct map runs; /* struct job_run by jid */
     struct dispatcher_counts counts;
 };
 
@@ -60,8 +62,9 @@ struct job_run {
     size_t pending; /* calls that will call back */
     size_t writes;  /* of them, returns that are being stored */
     unsigned tries;
-    bool corrected;  /* a late return changed the counts */
-    bool is_writing; /* the end */
+    bool corrected;    /* a late return changed the counts */
+    bool is_writing;   /* the end */
+    bool is_caught_up; /* the stream was read up to now */
 };
 
 /* --- job_run.c: life, records and the end --------------------------------------------- */
@@ -95,6 +98,8 @@ void job_run_correct(struct job_run *run);
 void job_run_claim(struct job_run *run);
 /* From an entry of the record that was read. */
 void job_run_take(struct job_run *run, uint64_t revision);
+/* Read what the stream has of the job; job_run_go_on is called when that is done. */
+void job_run_replay(struct job_run *run);
 
 /* --- job_watch.c ------------------------------------------------------------------------ */
 
@@ -102,10 +107,13 @@ int job_run_subscribe(struct job_run *run, struct err *err);
 void job_run_make_tally(struct job_run *run);
 /* Send what is due, and wait for answers. */
 void job_run_watch(struct job_run *run);
+/* All that the stream had was noted. */
+void job_run_go_on(struct job_run *run);
+/* A return that was read from the stream. False: not now. */
+bool job_run_hand_return(struct job_run *run, struct str subject, struct str payload);
 void job_run_cancel(struct job_run *run);
 void job_run_note_ack(void *self, const struct nats_msg *msg);
-/* `stored`: it was read from the bucket of returns. */
-void job_run_note_return(struct job_run *run, struct str subject, struct str payload, bool stored);
+void job_run_note_return(struct job_run *run, struct str subject, struct str payload);
 /* A number of the metadata. */
 size_t job_run_number(const struct job *job, const char *key, size_t fallback);
 

@@ -24,7 +24,8 @@ static void on_timer(struct timer *timer)
     advance(container_of(timer, struct job_run, timer));
 }
 
-static void on_return_stored(void *self, const struct nats_error *error, uint64_t revision);
+static void on_return_stored(void *self, const struct nats_error *error,
+                             const struct nats_stored_ack *ack);
 
 /* A made-up return never replaces one that is there. */
 static void store_return(struct job_run *run, struct str peel, struct str bytes, bool made_up)
@@ -33,10 +34,9 @@ static void store_return(struct job_run *run, struct str peel, struct str bytes,
     const struct nats_kv kv = job_run_bucket(run, STORE_JOB_RETURNS);
     const char *key = arena_printf(&arena, "%s.%.*s", run->job.jid, (int)peel.n, peel.p);
     struct err err;
-    int result = made_up ? nats_kv_create(&kv, key, bytes, on_return_stored, run, &err)
-                         : nats_kv_put(&kv, key, bytes, on_return_stored, run, &err);
 
-    if (result < 0) {
+    if (nats_kv_publish(&kv, run->home->returns, key, bytes, made_up, on_return_stored, run, &err) <
+        0) {
         log_error("job %s: the return of '%s' could not be stored: %s", run->job.jid, key,
                   err.text);
         return;
@@ -45,11 +45,12 @@ static void store_return(struct job_run *run, struct str peel, struct str bytes,
     run->writes++;
 }
 
-static void on_return_stored(void *self, const struct nats_error *error, uint64_t revision)
+static void on_return_stored(void *self, const struct nats_error *error,
+                             const struct nats_stored_ack *ack)
 {
     struct job_run *run = self;
 
-    (void)revision;
+    (void)ack;
     run->writes--;
     if (error && error->fault != NATS_FAULT_CANCELED && error->fault != NATS_FAULT_CONFLICT)
         log_warning("job %s: a return could not be stored: %s", run->job.jid, error->text);
@@ -103,9 +104,8 @@ static void begin_end(struct job_run *run)
         job_run_end(run);
 }
 
-static void advance(struct job_run *run)
+static void obey_orders(struct job_run *run)
 {
-    tally_advance(run->tally, clock_now(), &run->orders);
     VEC_EACH (&run->orders.send, peel)
         send_request(run, *peel);
     VEC_EACH (&run->orders.resend, peel)
@@ -119,6 +119,20 @@ static void advance(struct job_run *run)
         begin_end(run);
     else
         job_run_arm(run, tally_next(run->tally), on_timer);
+}
+
+/* Before a target is given up: messages get lost with a connection, but the stream has them. */
+static void advance(struct job_run *run)
+{
+    const int64_t now = clock_now();
+
+    if (!run->is_caught_up && tally_gives_up(run->tally, now)) {
+        if (!run->replay)
+            job_run_replay(run);
+        return;
+    }
+    tally_advance(run->tally, now, &run->orders);
+    obey_orders(run);
 }
 
 /* Identity is in the subject; a payload that claims another one is dropped. */
@@ -155,7 +169,7 @@ static bool is_success(const struct exec_return *ret)
 }
 
 /* What a peel says of itself; answers that masters make up come from our own tally only. */
-void job_run_note_return(struct job_run *run, struct str subject, struct str payload, bool stored)
+void job_run_note_return(struct job_run *run, struct str subject, struct str payload)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct subject_names names;
@@ -166,28 +180,39 @@ void job_run_note_return(struct job_run *run, struct str subject, struct str pay
     if (read_names(run, &(struct nats_msg){ .subject = subject }, SUBJECT_JOB_RETURN, &names) &&
         record_decode(&arena, &exec_return_type, 1, payload, &ret, &err) == 0 &&
         str_eq(names.peel, str_from(ret.peel_id))) {
-        if (ret.unreachable && !stored)
+        if (ret.unreachable)
             return;
-        note = tally_return(run->tally, names.peel, is_success(&ret), ret.unreachable);
+        note = tally_return(run->tally, names.peel, is_success(&ret), false);
     }
     if (note == TALLY_STRANGER) {
         run->home->counts.strangers++;
         log_warning("job %s: dropped a return on %.*s: not from a target of it", run->job.jid,
                     (int)subject.n, subject.p);
-    } else if (note == TALLY_NOTED && !stored) {
+    } else if (note == TALLY_NOTED) {
         store_return(run, names.peel, payload, false);
     }
     if (note == TALLY_NOTED && run->step == JOB_RUN_LINGERING)
         job_run_correct(run);
 }
 
-static void on_return(void *self, const struct nats_msg *msg)
+static void take_return(struct job_run *run, struct str subject, struct str payload)
 {
-    struct job_run *run = self;
-
-    job_run_note_return(run, msg->subject, msg->payload, false);
+    job_run_note_return(run, subject, payload);
     if (run->step == JOB_RUN_WATCHING && (run->is_batched || tally_next(run->tally) == 0))
         advance(run);
+}
+
+static void on_return(void *self, const struct nats_msg *msg)
+{
+    take_return(self, msg->subject, msg->payload);
+}
+
+bool job_run_hand_return(struct job_run *run, struct str subject, struct str payload)
+{
+    if (run->step != JOB_RUN_REPLAYING && run->step != JOB_RUN_WATCHING)
+        return false;
+    take_return(run, subject, payload);
+    return true;
 }
 
 int job_run_subscribe(struct job_run *run, struct err *err)
@@ -265,6 +290,16 @@ void job_run_watch(struct job_run *run)
     if (run->fn && run->home->options.on_sent) /* else it was taken over */
         run->home->options.on_sent(run->home->options.self, &run->job);
     job_run_answer(run, DISPATCH_SENT, run->job.jid);
+}
+
+void job_run_go_on(struct job_run *run)
+{
+    run->is_caught_up = true;
+    if (run->step == JOB_RUN_REPLAYING)
+        job_run_watch(run);
+    else if (run->step == JOB_RUN_WATCHING)
+        advance(run);
+    run->is_caught_up = false;
 }
 
 void job_run_cancel(struct job_run *run)

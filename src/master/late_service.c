@@ -1,9 +1,13 @@
 /*
- * The service "late-returns": what a peel returns after its job has ended corrects the record.
+ * The service "late-returns": no return is lost, and one that comes after the end of its job
+ * corrects the record.
  *
- * All masters share a consumer of returns. One that belongs to a job under way is the business of
- * its owner; one of a job that has ended is stored in place of the answer that a master made up,
- * and the counts and the status of the job are brought up to date.
+ * All masters share a consumer of returns. One of a job under way is handed to its run, which may
+ * have missed it with a connection; another master leaves it alone until its job has ended. One of
+ * a job that has ended is stored in place of the answer that a master made up, and the counts and
+ * the status of the job are brought up to date: they are counted anew from what is stored, for all
+ * returns of a job that came in a moment at once, so that it does not matter who is interrupted
+ * where.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,23 +15,29 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "bus/store.h"
 #include "master/dispatcher.h"
 #include "master/services.h"
 #include "nats/ack.h"
+#include "nats/error.h"
 #include "nats/kv.h"
 #include "nats/puller.h"
 #include "sys/clock.h"
+#include "sys/loop.h"
 #include "wire/exec.h"
 #include "wire/job.h"
 #include "wire/subject.h"
 
-#define BATCH        64
-#define TRY_AGAIN_NS (5 * CLOCK_SECOND)
+#define BATCH        256
+#define TRY_AGAIN_NS (3 * CLOCK_SECOND)
+/* More returns of the same job may follow. */
+#define GATHER_NS (CLOCK_SECOND / 5)
 
 struct post {
     struct master *master;
     struct nats_puller *puller;
+    struct map corrections; /* struct correction by jid */
 };
 
 /* One return that came late. */
@@ -37,9 +47,19 @@ struct letter {
     struct str reply, payload;
     const char *jid, *peel, *key; /* of the stored return */
     struct exec_return late;
+    struct letter *next; /* of the same correction */
+    bool is_counted;
+};
+
+/* A job that has ended; its counts may be wrong. */
+struct correction {
+    struct post *post;
+    struct arena arena;
+    const char *jid;
+    struct timer timer;
+    struct letter *letters, *covered; /* that came meanwhile; that are counted now */
     struct job job;
-    uint64_t revision; /* of the job */
-    bool is_first;     /* there was no answer of this peel */
+    int32_t returned, succeeded;
 };
 
 static void *open_post(struct master *master, struct err *err)
@@ -69,48 +89,198 @@ static void end_letter(struct letter *letter, bool try_again)
     free(letter);
 }
 
-static struct nats_kv bucket_of(const struct letter *letter, enum store_bucket bucket)
+static struct nats_kv bucket_of(const struct post *post, enum store_bucket bucket)
 {
-    return (struct nats_kv){ .js = letter->post->master->js,
+    return (struct nats_kv){ .js = post->master->js,
                              .bucket = store_bucket_name(bucket),
                              .indirect = true };
 }
 
 /* --- correcting --------------------------------------------------------------------- */
 
-static void on_corrected(void *self, const struct nats_error *error, uint64_t revision)
-{
-    struct letter *letter = self;
-
-    (void)revision;
-    if (!error)
-        log_info("job %s: '%s' returned late, the record is corrected", letter->jid, letter->peel);
-    end_letter(letter, error != NULL);
-}
-
 static bool is_success(const struct exec_return *ret)
 {
     return ret->success && ret->error[0] == '\0';
 }
 
-static void correct_job(struct letter *letter)
+static void count_returns(struct correction *correction);
+
+static void on_gathered(struct timer *timer)
 {
-    const struct nats_kv kv = bucket_of(letter, STORE_JOBS);
+    count_returns(container_of(timer, struct correction, timer));
+}
+
+static void gather(struct correction *correction)
+{
+    timer_set(loop_timers(correction->post->master->loop), &correction->timer,
+              clock_after(clock_now(), GATHER_NS), on_gathered);
+}
+
+static void end_letters(struct letter *letters, bool try_again)
+{
+    struct letter *next;
+
+    for (; letters; letters = next) {
+        next = letters->next;
+        end_letter(letters, try_again);
+    }
+}
+
+static void free_correction(struct correction *correction)
+{
+    (void)map_remove(&correction->post->corrections, str_from(correction->jid));
+    arena_done(&correction->arena);
+    free(correction);
+}
+
+static void end_round(struct correction *correction, bool try_again)
+{
+    end_letters(correction->covered, try_again);
+    correction->covered = NULL;
+    if (correction->letters && correction->post->puller) {
+        gather(correction);
+        return;
+    }
+    end_letters(correction->letters, true);
+    free_correction(correction);
+}
+
+static void on_corrected(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct correction *correction = self;
+
+    (void)revision;
+    if (error && error->fault == NATS_FAULT_CONFLICT) { /* count what the other one has stored */
+        count_returns(correction);
+        return;
+    }
+    if (!error)
+        log_info("job %s: returns came late, the record is corrected: %d of %zu returned, %d "
+                 "succeeded",
+                 correction->jid, correction->job.return_count, correction->job.targets.n,
+                 correction->job.success_count);
+    end_round(correction, error != NULL);
+}
+
+static void correct_job(struct correction *correction, uint64_t revision)
+{
+    const struct nats_kv kv = bucket_of(correction->post, STORE_JOBS);
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    struct job *job = &letter->job;
+    struct job *job = &correction->job;
     int64_t wall = clock_wall();
     struct err err;
 
-    job->return_count += letter->is_first;
-    job->success_count += is_success(&letter->late);
+    job->return_count = correction->returned;
+    job->success_count = correction->succeeded;
     job->updated = (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) };
+    if (job->status == JOB_TIMEOUT)
+        job->status = JOB_PARTIAL;
     if (job->status != JOB_CANCELED && (size_t)job->return_count == job->targets.n)
         job->status = (size_t)job->success_count == job->targets.n ? JOB_COMPLETE : JOB_FAILED;
     if (record_encode(&bytes, &job_type, job, &err) < 0 ||
-        nats_kv_update(&kv, letter->jid, buf_view(&bytes), letter->revision, on_corrected, letter,
+        nats_kv_update(&kv, correction->jid, buf_view(&bytes), revision, on_corrected, correction,
                        &err) < 0)
-        end_letter(letter, true);
+        end_round(correction, true);
 }
+
+static void on_job_again(void *self, const struct nats_error *error,
+                         const struct nats_kv_entry *entry)
+{
+    struct correction *correction = self;
+    const struct job *job = &correction->job;
+    struct err err;
+
+    if (error ||
+        record_decode(&correction->arena, &job_type, 1, arena_str(&correction->arena, entry->value),
+                      &correction->job, &err) < 0)
+        end_round(correction, error && error->fault != NATS_FAULT_NOT_FOUND);
+    else if (!job_status_is_final(job->status) || job->return_count > correction->returned ||
+             job->success_count > correction->succeeded) /* answers never go */
+        end_round(correction, true);
+    else if (job->return_count == correction->returned &&
+             job->success_count == correction->succeeded)
+        end_round(correction, false);
+    else
+        correct_job(correction, entry->revision);
+}
+
+static void count_return(struct correction *correction, const struct nats_kv_entry *entry)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct exec_return ret;
+    struct err err;
+
+    correction->returned++;
+    if (record_decode(&arena, &exec_return_type, 1, entry->value, &ret, &err) < 0)
+        return;
+    correction->succeeded += is_success(&ret);
+    for (struct letter *letter = correction->covered; letter; letter = letter->next)
+        if (!ret.unreachable && str_eq_text(entry->key, letter->key))
+            letter->is_counted = true;
+}
+
+/* A server that was just started again may not know the latest returns yet. */
+static bool is_count_stale(const struct correction *correction)
+{
+    for (const struct letter *letter = correction->covered; letter; letter = letter->next)
+        if (!letter->is_counted)
+            return true;
+    return false;
+}
+
+static void on_stored_return(void *self, const struct nats_error *error,
+                             const struct nats_kv_entry *entry)
+{
+    struct correction *correction = self;
+    const struct nats_kv kv = bucket_of(correction->post, STORE_JOBS);
+    struct err err;
+
+    if (entry) {
+        count_return(correction, entry);
+    } else if (error || is_count_stale(correction) ||
+               nats_kv_get(&kv, correction->jid, on_job_again, correction, &err) < 0) {
+        end_round(correction, true);
+    }
+}
+
+/* From what is stored: a count that was interrupted, or made by two at once, comes out right. */
+static void count_returns(struct correction *correction)
+{
+    const struct nats_kv kv = bucket_of(correction->post, STORE_JOB_RETURNS);
+    const char *pattern = arena_printf(&correction->arena, "%s.*", correction->jid);
+    struct letter **last = &correction->covered;
+    struct err err;
+
+    for (; *last; last = &(*last)->next)
+        (*last)->is_counted = false;
+    *last = correction->letters;
+    correction->letters = NULL;
+    correction->returned = correction->succeeded = 0;
+    if (nats_kv_list(&kv, pattern, on_stored_return, correction, &err) < 0)
+        end_round(correction, true);
+}
+
+static void begin_correction(struct letter *letter)
+{
+    struct post *post = letter->post;
+    struct correction *correction = map_find(&post->corrections, str_from(letter->jid));
+
+    if (!post->puller) {
+        end_letter(letter, true);
+        return;
+    }
+    if (!correction) {
+        correction = mem_zalloc(sizeof(*correction));
+        correction->post = post;
+        correction->jid = arena_strdup(&correction->arena, letter->jid);
+        (void)map_set(&post->corrections, str_from(correction->jid), correction);
+        gather(correction);
+    }
+    letter->next = correction->letters;
+    correction->letters = letter;
+}
+
+/* --- storing ------------------------------------------------------------------------ */
 
 static void on_stored(void *self, const struct nats_error *error, uint64_t revision)
 {
@@ -118,14 +288,15 @@ static void on_stored(void *self, const struct nats_error *error, uint64_t revis
     if (error)
         end_letter(self, true);
     else
-        correct_job(self);
+        begin_correction(self);
 }
 
-/* The first real answer counts. */
+/* The first real answer counts. One that is stored already may have been stored by a master that
+ * did not come to the counts. */
 static void on_known(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
     struct letter *letter = self;
-    const struct nats_kv kv = bucket_of(letter, STORE_JOB_RETURNS);
+    const struct nats_kv kv = bucket_of(letter->post, STORE_JOB_RETURNS);
     struct exec_return known;
     struct err err;
     int result;
@@ -134,18 +305,16 @@ static void on_known(void *self, const struct nats_error *error, const struct na
         end_letter(letter, true);
         return;
     }
-    letter->is_first = error != NULL;
     if (entry &&
         record_decode(&letter->arena, &exec_return_type, 1, arena_str(&letter->arena, entry->value),
                       &known, &err) == 0 &&
         !known.unreachable) {
-        end_letter(letter, false);
+        begin_correction(letter);
         return;
     }
-    result = letter->is_first
-                 ? nats_kv_create(&kv, letter->key, letter->payload, on_stored, letter, &err)
-                 : nats_kv_update(&kv, letter->key, letter->payload, entry->revision, on_stored,
-                                  letter, &err);
+    result = error ? nats_kv_create(&kv, letter->key, letter->payload, on_stored, letter, &err)
+                   : nats_kv_update(&kv, letter->key, letter->payload, entry->revision, on_stored,
+                                    letter, &err);
     if (result < 0)
         end_letter(letter, true);
 }
@@ -158,20 +327,27 @@ static bool is_target(const struct job *job, const char *peel)
     return false;
 }
 
+static bool is_all_success(const struct job *job)
+{
+    return (size_t)job->success_count == job->targets.n;
+}
+
 static void on_job(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
     struct letter *letter = self;
-    const struct nats_kv kv = bucket_of(letter, STORE_JOB_RETURNS);
+    const struct nats_kv kv = bucket_of(letter->post, STORE_JOB_RETURNS);
+    struct job job;
     struct err err;
 
-    if (error) {
+    if (error)
         end_letter(letter, error->fault != NATS_FAULT_NOT_FOUND);
-        return;
-    }
-    letter->revision = entry->revision;
-    if (record_decode(&letter->arena, &job_type, 1, arena_str(&letter->arena, entry->value),
-                      &letter->job, &err) < 0 ||
-        !job_status_is_final(letter->job.status) || !is_target(&letter->job, letter->peel))
+    else if (record_decode(&letter->arena, &job_type, 1, arena_str(&letter->arena, entry->value),
+                           &job, &err) < 0 ||
+             !is_target(&job, letter->peel))
+        end_letter(letter, false);
+    else if (!job_status_is_final(job.status)) /* its owner stores it, or we do after the end */
+        end_letter(letter, true);
+    else if (is_all_success(&job))
         end_letter(letter, false);
     else if (nats_kv_get(&kv, letter->key, on_known, letter, &err) < 0)
         end_letter(letter, true);
@@ -194,8 +370,15 @@ static bool read_letter(struct letter *letter, const struct nats_msg *msg)
     letter->payload = arena_str(&letter->arena, msg->payload);
     return record_decode(&letter->arena, &exec_return_type, 1, letter->payload, &letter->late,
                          &err) == 0 &&
-           strcmp(letter->late.peel_id, letter->peel) == 0 && !letter->late.unreachable &&
-           !dispatcher_has(master_dispatcher(letter->post->master), names.jid);
+           strcmp(letter->late.peel_id, letter->peel) == 0 && !letter->late.unreachable;
+}
+
+/* The owner of the job gets it by itself, as a rule: leave it the time to end the job. */
+static bool is_first_delivery(struct str reply)
+{
+    struct nats_delivery delivery;
+
+    return nats_delivery_parse(reply, &delivery) && delivery.deliveries == 1;
 }
 
 static void on_message(void *self, const struct nats_msg *msg)
@@ -209,8 +392,12 @@ static void on_message(void *self, const struct nats_msg *msg)
 
     letter->post = post;
     letter->reply = arena_str(&letter->arena, msg->reply);
-    if (!read_letter(letter, msg))
+    if (!read_letter(letter, msg) ||
+        dispatcher_hand_return(master_dispatcher(post->master), str_from(letter->jid), msg->subject,
+                               msg->payload))
         end_letter(letter, false);
+    else if (is_first_delivery(msg->reply))
+        end_letter(letter, true);
     else if (nats_kv_get(&kv, letter->jid, on_job, letter, &err) < 0)
         end_letter(letter, true);
 }
@@ -246,6 +433,21 @@ static void stop_post(void *self)
 
     nats_puller_free(post->puller);
     post->puller = NULL;
+    MAP_EACH (&post->corrections, entry) {
+        struct correction *correction = entry->value;
+
+        timer_clear(loop_timers(post->master->loop), &correction->timer);
+        if (!correction->covered) /* else its call comes back */
+            end_round(correction, true);
+    }
+}
+
+static void free_post(void *self)
+{
+    struct post *post = self;
+
+    map_done(&post->corrections);
+    free(post);
 }
 
 const struct master_service master_late_service = {
@@ -253,5 +455,5 @@ const struct master_service master_late_service = {
     .open = open_post,
     .start = start_post,
     .stop = stop_post,
-    .free = free,
+    .free = free_post,
 };

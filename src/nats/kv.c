@@ -346,6 +346,22 @@ int nats_kv_update(const struct nats_kv *kv, const char *key, struct str value, 
     return begin_put(kv, key, &write, on_put, fn, self, err);
 }
 
+int nats_kv_publish(const struct nats_kv *kv, struct nats_publisher *publisher, const char *key,
+                    struct str value, bool create, nats_stored_ack_fn *fn, void *self,
+                    struct err *err)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX);
+
+    if (nats_kv_layout_check(kv, key, false, err) < 0)
+        return -1;
+    nats_kv_layout_subject(kv, key, &subject);
+    return nats_publisher_send(publisher,
+                               &(struct nats_store){ .subject = buf_view(&subject),
+                                                     .payload = value,
+                                                     .expect_last_subject_seq = create ? -1 : 0 },
+                               fn, self, err);
+}
+
 int nats_kv_delete(const struct nats_kv *kv, const char *key, uint64_t revision,
                    nats_kv_revision_fn *fn, void *self, struct err *err)
 {

@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "nats/conn.h"
 #include "nats/js.h"
+#include "nats/publisher.h"
 
 struct err;
 struct nats_error;
@@ -77,6 +78,11 @@ int nats_kv_create(const struct nats_kv *kv, const char *key, struct str value,
 /* Only when its last revision is this one. */
 int nats_kv_update(const struct nats_kv *kv, const char *key, struct str value, uint64_t revision,
                    nats_kv_revision_fn *fn, void *self, struct err *err);
+/* By a publisher of the same connection, which tries until it is stored. `create`: never in place
+ * of an entry; its callback may say NATS_FAULT_CONFLICT for what it stored itself. */
+int nats_kv_publish(const struct nats_kv *kv, struct nats_publisher *publisher, const char *key,
+                    struct str value, bool create, nats_stored_ack_fn *fn, void *self,
+                    struct err *err);
 /* Leave a mark, and the history before it; `revision` 0: whatever is there. */
 int nats_kv_delete(const struct nats_kv *kv, const char *key, uint64_t revision,
                    nats_kv_revision_fn *fn, void *self, struct err *err);
@@ -94,6 +100,7 @@ struct nats_kv_watch_options {
     bool new_only;        /* nothing of what is there */
     bool without_values;  /* keys and changes only */
     bool without_deletes; /* puts only */
+    bool once;            /* a key that changes meanwhile is not reported again */
     void (*entry)(void *self, const struct nats_kv_entry *entry);
     void (*caught_up)(void *self); /* everything that was there was reported; may be NULL */
     nats_done_fn *failed;          /* it cannot go on; may be NULL */
@@ -110,6 +117,9 @@ void nats_kv_watch_free(struct nats_kv_watch *watch);
 /* What is there now: `fn` for each entry, with `entry` NULL at the end, or with an error. A pattern
  * of NULL is all keys. */
 int nats_kv_keys(const struct nats_kv *kv, const char *pattern, nats_kv_entry_fn *fn, void *self,
+                 struct err *err);
+/* The same with the values. */
+int nats_kv_list(const struct nats_kv *kv, const char *pattern, nats_kv_entry_fn *fn, void *self,
                  struct err *err);
 int nats_kv_history(const struct nats_kv *kv, const char *key, nats_kv_entry_fn *fn, void *self,
                     struct err *err);

@@ -1,7 +1,9 @@
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "nats/error.h"
 #include "nats/hub.h"
@@ -16,7 +18,18 @@ struct nats_kv_watch {
     char *bucket;
     struct nats_kv_watch_options options;
     struct nats_ordered *ordered;
+    struct arena arena;
+    struct map seen; /* keys, with `once` */
 };
+
+/* Was this key reported? It is from now on. */
+static bool was_seen(struct nats_kv_watch *watch, struct str key)
+{
+    if (map_has(&watch->seen, key))
+        return true;
+    (void)map_set(&watch->seen, arena_str(&watch->arena, key), watch);
+    return false;
+}
 
 static void on_message(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery)
 {
@@ -29,6 +42,8 @@ static void on_message(void *self, const struct nats_msg *msg, const struct nats
         .change = nats_kv_layout_change(msg->header),
     };
 
+    if (watch->options.once && was_seen(watch, entry.key))
+        return;
     if (entry.change == NATS_KV_PUT || !watch->options.without_deletes)
         watch->options.entry(watch->options.self, &entry);
 }
@@ -53,6 +68,8 @@ static void bury(struct nats_grave *grave)
 {
     struct nats_kv_watch *watch = container_of(grave, struct nats_kv_watch, grave);
 
+    map_done(&watch->seen);
+    arena_done(&watch->arena);
     free(watch->bucket);
     free(watch);
 }
@@ -150,6 +167,7 @@ static int begin_list(const struct nats_kv *kv, struct nats_kv_watch_options *op
     struct list *list = mem_alloc(sizeof(*list));
 
     *list = (struct list){ NULL, fn, self };
+    options->once = !options->history;
     options->entry = on_entry;
     options->caught_up = on_list_end;
     options->failed = on_list_failed;
@@ -168,6 +186,14 @@ int nats_kv_keys(const struct nats_kv *kv, const char *pattern, nats_kv_entry_fn
                       &(struct nats_kv_watch_options){
                           .pattern = pattern, .without_values = true, .without_deletes = true },
                       fn, self, err);
+}
+
+int nats_kv_list(const struct nats_kv *kv, const char *pattern, nats_kv_entry_fn *fn, void *self,
+                 struct err *err)
+{
+    return begin_list(
+        kv, &(struct nats_kv_watch_options){ .pattern = pattern, .without_deletes = true }, fn,
+        self, err);
 }
 
 int nats_kv_history(const struct nats_kv *kv, const char *key, nats_kv_entry_fn *fn, void *self,

@@ -374,7 +374,7 @@ static bool is_jid(const char *jid)
 static bool admit_job(struct desk *desk, const struct exec_request *request)
 {
     switch (ledger_take(desk->options.ledger, request->jid, request->epoch)) {
-    case LEDGER_NEW: send_ack(desk, request->jid); return true;
+    case LEDGER_NEW: return true;
     case LEDGER_AGAIN: /* the first ack may have been lost */
         send_ack(desk, request->jid);
         log_debug("job refused: it was accepted already jid=%s epoch=%llu", request->jid,
@@ -385,6 +385,25 @@ static bool admit_job(struct desk *desk, const struct exec_request *request)
                     (unsigned long long)request->epoch);
         return false;
     }
+}
+
+/* An ack promises an answer, also after a restart: first the record, then the ack. False: it has
+ * its answer already. */
+static bool write_acceptance(struct desk *desk, const struct exec_request *request)
+{
+    struct job *job;
+    struct err err;
+
+    if (ledger_accept(desk->options.ledger, request->jid, request->epoch, &err) == 0) {
+        send_ack(desk, request->jid);
+        return true;
+    }
+    job = job_new(desk, &desk->options, request);
+    job->is_job = true;
+    job->reply_max = desk->reply_max;
+    job_refuse(job, arena_printf(&job->arena, "cannot record the job: %s", err.text));
+    deliver(job);
+    return false;
 }
 
 static void on_command(void *self, const struct nats_msg *msg)
@@ -404,6 +423,8 @@ static void on_command(void *self, const struct nats_msg *msg)
         return;
     }
     if (desk->is_stopping || (msg->reply.n == 0 && !admit_job(desk, &request)))
+        return;
+    if (msg->reply.n == 0 && !write_acceptance(desk, &request))
         return;
     log_info("request accepted jid=%s function=%s mode=%s", request.jid, request.module,
              msg->reply.n == 0 ? "job" : "direct");
@@ -518,8 +539,8 @@ int desk_connect(struct desk *desk, struct nats_conn *conn, struct err *err)
 
 /* --- life ------------------------------------------------------------------------- */
 
-/* It was killed in the middle: what it did is not known. */
-static void answer_cut_off(void *self, const char *jid, uint64_t epoch)
+/* The agent was killed before the job had its return. */
+static void answer_cut_off(void *self, const char *jid, uint64_t epoch, bool begun)
 {
     struct desk *desk = self;
     const struct exec_request request = { .jid = jid, .module = "", .id = "", .epoch = epoch };
@@ -535,7 +556,8 @@ static void answer_cut_off(void *self, const char *jid, uint64_t epoch)
     job = job_new(desk, &desk->options, &request);
     job->is_job = true;
     job->reply_max = desk->reply_max;
-    job_refuse(job, "the peel ended while the job ran; what was done is not known");
+    job_refuse(job, begun ? "the peel ended while the job ran; what was done is not known"
+                          : "the peel ended before the job began; nothing was done");
     deliver(job);
 }
 

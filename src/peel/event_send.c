@@ -87,7 +87,7 @@ void event_send(struct job *job, struct nats_publisher *publisher, void (*fn)(st
 
     sending->job = job;
     sending->fn = fn;
-    if (!job_accept(job)) {
+    if (!job_begin(job)) {
         fn(job);
         free(sending);
         return;

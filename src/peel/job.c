@@ -183,33 +183,26 @@ static void keep_return(struct job *job)
         note_trouble(job, &err);
 }
 
-bool job_accept(struct job *job)
+bool job_begin(struct job *job)
 {
     struct err err;
 
     job->began = clock_now();
-    if (!job->is_job || ledger_accept(job->options->ledger, job->request.jid, job->request.epoch,
-                                      must_last(job), &err) == 0)
+    if (!job->is_job || job->class == PERFORM_QUICK || job->class == PERFORM_READ ||
+        ledger_begin(job->options->ledger, job->request.jid, must_last(job), &err) == 0)
         return true;
     /* it could run twice: better not at all */
     note_trouble(job, &err);
-    refuse_job(job,
+    job_refuse(job,
                arena_printf(&job->arena, "cannot record the job before it runs: %s", err.text));
-    end_deed(job);
-    keep_return(job);
     return false;
 }
 
 void job_refuse(struct job *job, const char *why)
 {
-    struct err err;
-
     job->began = job->began ? job->began : clock_now();
     refuse_job(job, why);
     end_deed(job);
-    if (job->is_job &&
-        ledger_accept(job->options->ledger, job->request.jid, job->request.epoch, false, &err) < 0)
-        note_trouble(job, &err);
     if (job->is_job)
         keep_return(job);
 }
@@ -234,7 +227,7 @@ void job_say(struct job *job, const char *result, const char *error)
 
 void job_work(struct job *job, const struct run_sink *sink)
 {
-    if (!job_accept(job))
+    if (!job_begin(job))
         return;
     do_deed(job, sink);
     if (job->is_job)

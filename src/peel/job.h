@@ -48,9 +48,9 @@ void job_free(struct job *job);
 void job_work(struct job *job, const struct run_sink *sink);
 /* The answer without doing it. */
 void job_refuse(struct job *job, const char *why);
-/* For what the desk does itself: written down, then answered with one result. False: it cannot be
- * written down, and has its answer. */
-bool job_accept(struct job *job);
+/* For what the desk does itself: begun, then answered with one result. False: that it has begun
+ * cannot be written down, and it has its answer. */
+bool job_begin(struct job *job);
 void job_say(struct job *job, const char *result, const char *error);
 
 #endif

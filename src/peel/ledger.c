@@ -25,12 +25,13 @@
 struct line {
     const char *jid;
     uint64_t epoch;
-    bool finished;
+    bool begun, finished;
 };
 
 static const struct record_field line_fields[] = {
     RECORD("jid", TEXT, struct line, jid, RECORD_REQUIRED),
     RECORD("epoch", INT, struct line, epoch, RECORD_OMIT),
+    RECORD("begun", BOOL, struct line, begun, RECORD_OMIT),
     RECORD("finished", BOOL, struct line, finished, RECORD_OMIT),
     { 0 },
 };
@@ -39,7 +40,7 @@ static const struct record_type line_type = RECORD_TYPE("job", struct line, line
 struct entry {
     struct entry *next, *previous; /* by age */
     uint64_t epoch;
-    bool finished;
+    bool begun, finished;
     bool written;
     char jid[];
 };
@@ -104,16 +105,18 @@ static void apply_line(struct ledger *ledger, const struct line *line)
 {
     struct entry *entry = find_entry(ledger, line->jid);
 
-    if (line->finished) {
-        if (entry)
-            entry->finished = true;
+    if (line->begun || line->finished) {
+        if (entry) {
+            entry->begun |= line->begun;
+            entry->finished |= line->finished;
+        }
         return;
     }
     if (!entry)
         entry = add_entry(ledger, line->jid);
     if (line->epoch >= entry->epoch) {
         entry->epoch = line->epoch;
-        entry->finished = false;
+        entry->begun = entry->finished = false;
     }
     entry->written = true;
 }
@@ -176,14 +179,17 @@ static int rewrite(struct ledger *ledger, struct err *err)
     frame_file_begin(&out, PURPOSE, ledger->salt);
     for (struct entry *entry = ledger->oldest; entry; entry = entry->next) {
         const struct line line = { .jid = entry->jid, .epoch = entry->epoch };
-        const struct line end = { .jid = entry->jid, .finished = true };
+        const struct line rest = { .jid = entry->jid,
+                                   .begun = entry->begun,
+                                   .finished = entry->finished };
+        const bool has_rest = entry->begun || entry->finished;
 
         if (!entry->written)
             continue;
         if (add_line(ledger, &out, &line, err) < 0 ||
-            (entry->finished && add_line(ledger, &out, &end, err) < 0))
+            (has_rest && add_line(ledger, &out, &rest, err) < 0))
             return -1;
-        records += 1 + entry->finished;
+        records += 1 + has_rest;
     }
     if (fs_replace(ledger->path, buf_view(&out), &options, err) < 0)
         return -1;
@@ -262,23 +268,37 @@ enum ledger_verdict ledger_take(struct ledger *ledger, const char *jid, uint64_t
         if (!entry)
             entry = add_entry(ledger, jid);
         entry->epoch = epoch;
-        entry->finished = false;
+        entry->begun = entry->finished = false;
     }
     (void)pthread_mutex_unlock(&ledger->mutex);
     return verdict;
 }
 
-int ledger_accept(struct ledger *ledger, const char *jid, uint64_t epoch, bool sync,
-                  struct err *err)
+int ledger_accept(struct ledger *ledger, const char *jid, uint64_t epoch, struct err *err)
 {
     const struct line line = { .jid = jid, .epoch = epoch };
+    struct entry *entry;
+    int result;
+
+    (void)pthread_mutex_lock(&ledger->mutex);
+    entry = find_entry(ledger, jid);
+    if (entry)
+        entry->written = true;
+    result = append_line(ledger, &line, err);
+    (void)pthread_mutex_unlock(&ledger->mutex);
+    return result;
+}
+
+int ledger_begin(struct ledger *ledger, const char *jid, bool sync, struct err *err)
+{
+    const struct line line = { .jid = jid, .begun = true };
     struct entry *entry;
     int result, fd;
 
     (void)pthread_mutex_lock(&ledger->mutex);
     entry = find_entry(ledger, jid);
     if (entry)
-        entry->written = true;
+        entry->begun = true;
     result = append_line(ledger, &line, err);
     fd = result == 0 && sync ? fcntl(ledger->fd, F_DUPFD_CLOEXEC, 0) : -1;
     (void)pthread_mutex_unlock(&ledger->mutex);
@@ -315,6 +335,6 @@ void ledger_each_open(struct ledger *ledger, ledger_open_fn *fn, void *self)
     for (struct entry *entry = ledger->oldest; entry; entry = next) {
         next = entry->next;
         if (!entry->finished && entry->written)
-            fn(self, entry->jid, entry->epoch);
+            fn(self, entry->jid, entry->epoch, entry->begun);
     }
 }

@@ -149,8 +149,10 @@ class Fleet:
 
     def write_cli_conf(self):
         path = self.folder / "cli.yaml"
-        path.write_text(yaml_of({"master": {"urls": self.url.split(","), "creds_file": str(self.auth / "admin.creds"),
-                                            "tls_ca": str(self.auth / "nats-ca.crt")}}))
+        text = yaml_of({"master": {"urls": self.url.split(","), "creds_file": str(self.auth / "admin.creds"),
+                                   "tls_ca": str(self.auth / "nats-ca.crt")}})
+        if not path.exists() or path.read_text() != text:  # others may be reading it
+            path.write_text(text)
         return path
 
     # --- the bus --------------------------------------------------------------------------
@@ -270,8 +272,8 @@ class Fleet:
             assert time.monotonic() < deadline, f"not in time: {what}\n{self.logs()}"
             time.sleep(0.02)
 
-    def wait_ready(self, daemon):
+    def wait_ready(self, daemon, seconds=SECONDS):
         def is_ready():
             assert daemon.is_running(), self.logs()
             return daemon.get("/readyz")[0] == 200
-        self.wait(is_ready, f"{daemon.name} is ready")
+        self.wait(is_ready, f"{daemon.name} is ready", seconds)

@@ -33,7 +33,7 @@ def fetch_credentials(fleet, master, name, auth):
     write_secret(auth / f"{name}.creds", CREDS.format(jwt=base64.b64decode(body["creds_data"]).decode(), seed=seed))
 
 
-def start_peel(fleet, master, name, **keys):
+def start_peel(fleet, master, name, environment=None, **keys):
     """A running peel with its own folders; `keys` are those of peel.yaml. It is known to masters when this returns."""
     folder = fleet.folder / name
     fetch_credentials(fleet, master, name, folder / "auth")
@@ -42,7 +42,8 @@ def start_peel(fleet, master, name, **keys):
             "health_addr": f"127.0.0.1:{free_port()}"}
     conf.update(keys)
     (folder / "peel.yaml").write_text(yaml_of(conf))
-    peel = fleet.add(name, [f"{BUILD}/zester-peel", "--config", folder / "peel.yaml"], health=int(conf["health_addr"].rsplit(":", 1)[1]))
+    peel = fleet.add(name, [f"{BUILD}/zester-peel", "--config", folder / "peel.yaml"], environment=environment,
+                     health=int(conf["health_addr"].rsplit(":", 1)[1]))
     peel.folder = folder
     fleet.wait(lambda: fleet.zester(name, "test.ping", "--preview", status=None).returncode == 0, f"{name} has published facts")
     return peel

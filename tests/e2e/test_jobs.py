@@ -177,10 +177,14 @@ def test_a_peel_that_is_killed_while_it_works_says_so_when_it_is_back_and_does_n
     hold.touch()  # the command is an orphan, and ends with it
     jid = own_fleet.zester_json("web-01", "cmd.run", f"echo x >> {runs}; while [ -e {hold} ]; do sleep 0.1; done", "--async", "--timeout", "50s")["jid"]
     own_fleet.wait(runs.exists, "the command runs")
+    queued = own_fleet.zester_json("web-01", "cmd.run", f"echo y >> {runs}", "--async", "--timeout", "50s")["jid"]
+    own_fleet.wait(lambda: peel.has_logged(f"job queued jid={queued}"), "the second one waits")
     peel.kill()
     peel.start()
     record = final_job(own_fleet, jid)
     assert record["job"]["status"] == "failed" and record["returns"][0]["status"] == "failed"
+    assert "what was done is not known" in own_fleet.zester("job", "watch", jid, status=2).stdout
+    assert "before the job began; nothing was done" in own_fleet.zester("job", "watch", queued, status=2).stdout
     assert runs.read_text() == "x\n"
     hold.unlink()
 

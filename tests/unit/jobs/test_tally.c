@@ -84,6 +84,26 @@ TEST(the_silent_get_it_once_more_after_5_s_and_are_unreachable_after_10_s)
     end(&count);
 }
 
+TEST(before_a_target_is_given_up_there_is_time_to_look_for_what_was_missed)
+{
+    struct count count = begin(&minute);
+
+    at(&count, 0);
+    CHECK_INT(tally_ack(count.tally, STR("a")), TALLY_NOTED);
+    CHECK(!tally_gives_up(count.tally, 5 * SECOND)); /* the silent get it once more */
+    at(&count, 5);
+    CHECK(!tally_gives_up(count.tally, 9 * SECOND));
+    CHECK(tally_gives_up(count.tally, 10 * SECOND));
+    (void)tally_ack(count.tally, STR("b"));
+    (void)tally_return(count.tally, STR("c"), true, false);
+    CHECK(!tally_gives_up(count.tally, 10 * SECOND)); /* it was missed */
+    CHECK(tally_gives_up(count.tally, 60 * SECOND));  /* the deadline */
+    (void)tally_return(count.tally, STR("a"), true, false);
+    (void)tally_return(count.tally, STR("b"), true, false);
+    CHECK(!tally_gives_up(count.tally, 60 * SECOND));
+    end(&count);
+}
+
 TEST(who_has_acknowledged_has_the_whole_time)
 {
     struct count count = begin(&minute);

@@ -366,6 +366,35 @@ TEST(answers_of_strangers_and_forged_ones_do_not_count)
     yard_end(&yard);
 }
 
+/* As the consumer of returns does it for what a subscription missed. */
+TEST(a_return_that_was_read_from_the_stream_counts_like_one_that_was_heard)
+{
+    struct yard yard;
+    struct job job = make_job("J1");
+    const struct exec_return ret = {
+        .jid = "J1", .peel_id = "web-1", .success = true, .error = "", .timestamp = { 1, 0 }
+    };
+    AUTO_BUF struct buf bytes = BUF_INIT(1 << 20);
+
+    yard_begin(&yard);
+    yard.returns = false;
+    start_peels(&yard);
+    dispatch(&yard, yard.dispatcher, &job);
+    CHECK_INT(record_encode(&bytes, &exec_return_type, &ret, &yard.world.scene.err), 0);
+    CHECK(dispatcher_hand_return(yard.dispatcher, STR("J1"), STR("zester.job.J1.return.web-1"),
+                                 buf_view(&bytes)));
+    CHECK(!dispatcher_hand_return(yard.dispatcher, STR("J2"), STR("zester.job.J2.return.web-1"),
+                                  buf_view(&bytes))); /* a job of another */
+    say_return(&yard, "J1", "web-2", true);
+    await_end(&yard, "J1");
+    CHECK_INT(yard.job.status, JOB_COMPLETE);
+    read_return(&yard, "J1", "web-1");
+    CHECK(yard.returned.success);
+    CHECK(!dispatcher_hand_return(yard.dispatcher, STR("J1"), STR("zester.job.J1.return.web-1"),
+                                  buf_view(&bytes))); /* it has ended: others correct it */
+    yard_end(&yard);
+}
+
 TEST(a_stopped_job_is_canceled)
 {
     struct yard yard;

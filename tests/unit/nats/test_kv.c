@@ -257,6 +257,37 @@ TEST(a_watch_tells_what_is_there_and_then_each_change_through_a_crash)
     js_scene_end(&world);
 }
 
+TEST(a_key_that_changes_while_keys_are_listed_is_listed_once)
+{
+    struct lines lines = { 0 }, all = { 0 };
+    struct nats_kv_watch *watch;
+    struct js_scene world;
+    struct nats_kv kv = begin(&world, 1);
+    struct err *err = &world.scene.err;
+
+    put(&world, &kv, "a", "1");
+    put(&world, &kv, "b", "1");
+    CHECK_INT(nats_kv_list(&kv, NULL, on_listed, &all, err), 0);
+    watch = nats_kv_watch_new(&kv,
+                              &(struct nats_kv_watch_options){ .once = true,
+                                                               .entry = on_watched,
+                                                               .caught_up = on_caught_up,
+                                                               .failed = on_failed,
+                                                               .self = &lines },
+                              err);
+    CHECK(watch);
+    SCENE_RUN(&world.scene, lines.caught_up == 1 && all.ends == 1);
+    put(&world, &kv, "a", "2");
+    put(&world, &kv, "c", "1");
+    SCENE_RUN(&world.scene, strstr(buf_text(&lines.text), "c=1"));
+    CHECK_STR(buf_text(&lines.text), "a=1 b=1 | c=1 ");
+    CHECK_STR(buf_text(&all.text), "a=1 b=1 ");
+    nats_kv_watch_free(watch);
+    buf_done(&lines.text);
+    buf_done(&all.text);
+    js_scene_end(&world);
+}
+
 TEST(a_watch_of_no_bucket_fails_and_one_of_a_closed_connection_too)
 {
     struct lines missing = { 0 }, closed = { 0 };

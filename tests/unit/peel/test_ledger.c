@@ -46,7 +46,7 @@ TEST(what_was_accepted_is_refused_after_a_restart)
 
     ledger = open_at(path, &damaged);
     CHECK_INT(ledger_take(ledger, "a", 7), LEDGER_NEW);
-    CHECK_INT(ledger_accept(ledger, "a", 7, true, &err), 0);
+    CHECK_INT(ledger_accept(ledger, "a", 7, &err), 0);
     CHECK_INT(ledger_take(ledger, "b", 9), LEDGER_NEW);
     ledger_free(ledger); /* b was never written, so it never began */
 
@@ -58,9 +58,9 @@ TEST(what_was_accepted_is_refused_after_a_restart)
     ledger_free(ledger);
 }
 
-static void collect(void *self, const char *jid, uint64_t epoch)
+static void collect(void *self, const char *jid, uint64_t epoch, bool begun)
 {
-    buf_printf(self, "%s:%d ", jid, (int)epoch);
+    buf_printf(self, "%s:%d%s ", jid, (int)epoch, begun ? " begun" : "");
 }
 
 TEST(jobs_that_were_cut_off_are_known_after_a_restart)
@@ -77,16 +77,20 @@ TEST(jobs_that_were_cut_off_are_known_after_a_restart)
         const char name[] = { *jid, '\0' };
 
         CHECK_INT(ledger_take(ledger, name, 1), LEDGER_NEW);
-        CHECK_INT(ledger_accept(ledger, name, 1, false, &err), 0);
+        CHECK_INT(ledger_accept(ledger, name, 1, &err), 0);
     }
     CHECK_INT(ledger_finish(ledger, "b", &err), 0);
+    CHECK_INT(ledger_begin(ledger, "c", true, &err), 0);
     ledger_free(ledger);
 
-    ledger = open_at(path, &damaged);
-    ledger_each_open(ledger, collect, &open);
-    CHECK_STR(buf_text(&open), "a:1 c:1 ");
-    CHECK_INT(ledger_take(ledger, "b", 1), LEDGER_AGAIN);
-    ledger_free(ledger);
+    for (int opened = 0; opened < 2; opened++) { /* each writes the file anew */
+        buf_clear(&open);
+        ledger = open_at(path, &damaged);
+        ledger_each_open(ledger, collect, &open);
+        CHECK_STR(buf_text(&open), "a:1 c:1 begun ");
+        CHECK_INT(ledger_take(ledger, "b", 1), LEDGER_AGAIN);
+        ledger_free(ledger);
+    }
 }
 
 TEST(the_oldest_job_is_forgotten_and_the_file_stays_small)
@@ -103,7 +107,7 @@ TEST(the_oldest_job_is_forgotten_and_the_file_stays_small)
     for (int i = 0; i < 5 * LEDGER_JOBS; i++) {
         (void)snprintf(jid, sizeof(jid), "job-%d", i);
         CHECK_INT(ledger_take(ledger, jid, 1), LEDGER_NEW);
-        CHECK_INT(ledger_accept(ledger, jid, 1, false, &err), 0);
+        CHECK_INT(ledger_accept(ledger, jid, 1, &err), 0);
     }
     CHECK_INT(ledger_take(ledger, "job-0", 1), LEDGER_NEW);
     CHECK_INT(ledger_take(ledger, jid, 1), LEDGER_AGAIN);
@@ -128,7 +132,7 @@ TEST(damage_costs_the_damaged_record_alone)
         const char name[] = { *jid, '\0' };
 
         CHECK_INT(ledger_take(ledger, name, 1), LEDGER_NEW);
-        CHECK_INT(ledger_accept(ledger, name, 1, false, &err), 0);
+        CHECK_INT(ledger_accept(ledger, name, 1, &err), 0);
     }
     ledger_free(ledger);
     CHECK_INT(fs_read(&arena, path, 1 << 20, &bytes, &err), 0);

@@ -4,6 +4,8 @@
 Every `function()` in docs/ARCHITECTURE.md is defined in src/, every `src/...`, `tests/...`, `docs/...`
 and `tools/...` path exists, and so does every file that a Markdown link points to. Every point of docs/salt.md in
 which a Salt user meets a difference names its tests in a comment, `<!-- test_x tests/golden/y.txt -->`, and they exist.
+Every row of docs/*-conformance.md has a promise and the tests that hold it, as `file::test`, and they exist; or it says
+`not built: ` and why.
 """
 import glob
 import os
@@ -21,6 +23,11 @@ DIFFERENCES = "docs/salt.md"
 # The sections of it whose rows and paragraphs are points.
 POINTS = ("## What the suffix changes", "## What differs")
 TESTS = re.compile(r"<!--\s*((?:test_\w+|tests/[\w./]+)(?:\s+(?:test_\w+|tests/[\w./]+))*)\s*-->")
+PROMISES = "*-conformance.md"
+PROMISE = re.compile(r"\| .+? \| ((?:`[^`]+`(?:, )?)+|not built: .+) \|$")
+TEST = re.compile(r"`([^`]+?)::([^`]+)`")
+# How a test of each kind of file is written down.
+TEST_FORMS = {".c": "TEST({})\n", ".py": "def {}(", ".txt": "## {}\n"}
 RULE = re.compile(r"\|[-|: ]+\|$")
 
 
@@ -78,8 +85,33 @@ def check_points(tree, problems):
                 problems.append(Problem(DIFFERENCES, number, f"there is no test '{name}'; name the one that shows this point"))
 
 
+def find_promises(text):
+    """Rows of the tables, without their headings: line, text."""
+    lines = text.split("\n")
+    return [(number, line) for number, line in enumerate(lines, 1)
+            if line.startswith("|") and not RULE.match(line) and not RULE.match([*lines, ""][number])]
+
+
+def has_test(tree, path, name):
+    form = TEST_FORMS.get(os.path.splitext(path)[1])
+    return form and os.path.exists(tree.path(path)) and form.format(name) in tree.read(path)
+
+
+def check_promises(tree, path, problems):
+    for number, line in find_promises(tree.read(path)):
+        match = PROMISE.match(line)
+        if not match:
+            problems.append(Problem(path, number, "this promise names no test; write | promise | `file::test` |"))
+            continue
+        for file, name in TEST.findall(match.group(1)):
+            if not has_test(tree, file, name):
+                problems.append(Problem(path, number, f"there is no test '{name}' in '{file}'; name the one that holds this promise"))
+
+
 def check(tree):
     problems = []
+    for path in glob.glob(tree.path("docs", PROMISES)):
+        check_promises(tree, os.path.relpath(path, tree.root), problems)
     if os.path.exists(tree.path(DIFFERENCES)):
         check_points(tree, problems)
     if os.path.exists(tree.path(TOURS)):

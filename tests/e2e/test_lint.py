@@ -404,3 +404,15 @@ def test_a_difference_to_salt_without_a_test_is_refused(tree):
     out = refused(tree, "--only", "docs")
     assert "docs/salt.md:10: this point names no test" in out and "docs/salt.md:18: this point names no test" in out
     assert "docs/salt.md:16: there is no test 'test_gone'" in out and out.count("docs/salt.md:") == 3
+
+
+def test_a_promise_without_a_test_is_refused(tree):
+    write(tree, "tests/e2e/test_jobs.py", "def test_one():\n    pass\n")
+    write(tree, "tests/unit/test_two.c", "TEST(two_is_true)\n{\n}\n")
+    write(tree, "docs/fleet-conformance.md", "\n".join([
+        "# Fleet", "", "| promise | test |", "|---|---|", "| one | `tests/e2e/test_jobs.py::test_one`, `tests/unit/test_two.c::two_is_true` |",
+        "| two | `tests/unit/test_two.c::two_is` |", "| three | |", "| four | not built: nobody asked |", "| five | `tests/gone.py::test_five` |"]))
+    out = refused(tree, "--only", "docs")
+    assert "docs/fleet-conformance.md:6: there is no test 'two_is' in 'tests/unit/test_two.c'" in out
+    assert "docs/fleet-conformance.md:7: this promise names no test" in out
+    assert "docs/fleet-conformance.md:9: there is no test 'test_five'" in out and out.count("docs/fleet-conformance.md:") == 3

@@ -23,9 +23,7 @@
 struct exec_args {
     struct fleet_options fleet;
     bool direct, test, async, preview;
-    const char *batch;
-    int64_t max_failures;
-    bool has_max_failures;
+    struct fleet_batch batch;
 };
 
 #define ARGS struct exec_args
@@ -35,8 +33,7 @@ static const struct param exec_options[] = {
     PARAM("test", BOOL, ARGS, test, "dry run: report what would change, change nothing"),
     PARAM("async", BOOL, ARGS, async, "print the id of the job and do not wait"),
     PARAM("preview", BOOL, ARGS, preview, "only show which peels match"),
-    PARAM("batch", STR, ARGS, batch, "run on this many peels at a time", .kind_text = "N|N%"),
-    PARAM("max-failures", INT, ARGS, max_failures, "with --batch: stop after this many failed peels", PARAM_GIVEN(ARGS, has_max_failures), .default_text = "0", PARAM_RANGE(0, 1000000), .kind_text = "N"),
+    FLEET_BATCH_OPTIONS(ARGS, batch),
     PARAM("direct", BOOL, ARGS, direct, "query the peels directly: no job, no record, no master"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
@@ -153,37 +150,6 @@ static int64_t find_timeout(const struct exec_args *args, const struct job *job)
     return args->fleet.timeout;
 }
 
-/* "5" or "20%", of so many. */
-static int read_batch(struct cli *cli, const char *text, size_t targets, size_t *ret_batch)
-{
-    char *end;
-    unsigned long number = strtoul(text, &end, 10);
-    bool percent = end != text && strcmp(end, "%") == 0;
-
-    if (end == text || (*end && !percent) || number == 0 || (percent && number > 100))
-        return cli_usage(
-            cli, "--batch: '%s' is not a number of peels (5) or a share of them (20%%)", text);
-    *ret_batch = percent ? (targets * number + 99) / 100 : number;
-    return CLI_OK;
-}
-
-static int add_metadata(struct cli *cli, const struct exec_args *args, struct job *job)
-{
-    struct value_map *map = value_map_new(cli->arena, 2);
-    size_t batch = 0;
-
-    if (!args->batch)
-        return args->has_max_failures ? cli_usage(cli, "--max-failures requires --batch") : CLI_OK;
-    if (read_batch(cli, args->batch, job->targets.n, &batch) != CLI_OK)
-        return CLI_ERROR;
-    value_map_set(cli->arena, map, value_text("batch"),
-                  value_text(arena_printf(cli->arena, "%zu", batch)));
-    value_map_set(cli->arena, map, value_text("batch_failures"),
-                  value_text(arena_printf(cli->arena, "%lld", (long long)args->max_failures)));
-    job->metadata = value_map(map);
-    return CLI_OK;
-}
-
 static void set_test(struct cli *cli, struct job *job)
 {
     value_map_set(cli->arena, job->args.map, value_text("test"), value_bool(true));
@@ -271,7 +237,9 @@ static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_ar
 static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
                   struct job *job)
 {
-    struct fleet_run how = { .format = args->fleet.format, .async = args->async };
+    const struct fleet_run how = { .format = args->fleet.format,
+                                   .async = args->async,
+                                   .batch = args->batch };
     struct err err;
 
     if (fleet_resolve(cli, fleet, job->target_expr, &job->targets, &err) < 0)
@@ -282,12 +250,8 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
     }
     if (args->preview)
         return print_preview(cli, args, &job->targets);
-    if (add_metadata(cli, args, job) != CLI_OK)
-        return CLI_ERROR;
     if (args->direct)
         return run_direct(cli, fleet, args, job);
-    if (args->batch) /* each wave has the time of one */
-        how.waves = (int64_t)job->targets.n + 1;
     return fleet_run_job(cli, fleet, job, &how);
 }
 

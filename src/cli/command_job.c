@@ -93,17 +93,6 @@ static int read_jobs(struct fleet *fleet, struct jobs *ret_jobs, struct err *err
     return 0;
 }
 
-static int read_job(struct fleet *fleet, const char *jid, struct job *ret_job, struct err *err)
-{
-    struct str bytes;
-
-    if (fleet_bucket_get(fleet, STORE_JOBS, jid, &bytes, err) < 0)
-        return err->code == ERR_NOT_FOUND || err->code == ERR_INVALID
-                   ? err_set(err, ERR_NOT_FOUND, "no such job: '%.64s'", jid)
-                   : -1;
-    return record_decode(fleet->arena, &job_type, 1, bytes, ret_job, err);
-}
-
 /* --- printing ----------------------------------------------------------------------- */
 
 static const char *or_dash(const char *text)
@@ -354,7 +343,7 @@ static int act_show(struct cli *cli, struct fleet *fleet, const struct job_args 
     struct job job;
     struct err err;
 
-    if (read_job(fleet, jid, &job, &err) < 0)
+    if (fleet_read_job(fleet, jid, &job, &err) < 0)
         return cli_err(cli, &err);
     fleet_answers_init(&answers, cli->arena, &job.targets);
     if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0)
@@ -387,7 +376,7 @@ static int act_watch(struct cli *cli, struct fleet *fleet, const struct job_args
     struct job job;
     struct err err;
 
-    if (read_job(fleet, jid, &job, &err) < 0)
+    if (fleet_read_job(fleet, jid, &job, &err) < 0)
         return cli_err(cli, &err);
     return fleet_watch_job(cli, fleet, &job, want->fleet.format);
 }
@@ -408,7 +397,7 @@ static int act_kill(struct cli *cli, struct fleet *fleet, const struct job_args 
     struct err err;
 
     (void)want;
-    if (read_job(fleet, jid, &job, &err) < 0)
+    if (fleet_read_job(fleet, jid, &job, &err) < 0)
         return cli_err(cli, &err);
     if (job_status_is_final(job.status))
         return cli_error(cli, "job %s has already ended: %s", jid, job_status_name(job.status));
@@ -467,7 +456,7 @@ static int act_retry(struct cli *cli, struct fleet *fleet, const struct job_args
     struct job job;
     struct err err;
 
-    if (read_job(fleet, jid, &job, &err) < 0)
+    if (fleet_read_job(fleet, jid, &job, &err) < 0)
         return cli_err(cli, &err);
     if (!job_status_is_final(job.status))
         return cli_error(cli, "job %s has not ended; wait for it with 'zester job watch %s'", jid,

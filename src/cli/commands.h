@@ -7,6 +7,8 @@
 
 #include "cli/command.h"
 
+/* Runs what a dry run of the fleet has shown. */
+extern const struct command command_apply;
 /* The certificate authority of the fleet: init, fingerprint, print, issue. */
 extern const struct command command_ca;
 /* Shell completion from the command tables, so that it is always complete. */

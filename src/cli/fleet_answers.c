@@ -223,8 +223,12 @@ static int print_yaml(struct cli *cli, const struct fleet_answers *answers)
 /* Functions that return text, which is shown as it is. */
 static bool is_plain(const char *function)
 {
-    static const char *const names[] = { "cmd.run", "test.ping", "sys.doc", "sys.list_functions" };
-    static const char *const families[] = { "facts.", "settings.", "grains.", "pillar." };
+    static const char *const names[] = { "cmd.run",     "test.ping",
+                                         "sys.doc",     "sys.list_functions",
+                                         "state.graph", "state.check",
+                                         "state.owed",  "state.waive" };
+    static const char *const families[] = { "facts.", "settings.", "grains.", "pillar.",
+                                            "state.show" };
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (strcmp(function, names[i]) == 0)

@@ -113,6 +113,26 @@ int fleet_resolve(struct cli *cli, struct fleet *fleet, const char *expr,
     return scan_facts(fleet, target, ret_peels, err);
 }
 
+/* --- records ----------------------------------------------------------------------- */
+
+int fleet_read_job(struct fleet *fleet, const char *jid, struct job *ret_job, struct err *err)
+{
+    struct str bytes;
+
+    if (fleet_bucket_get(fleet, STORE_JOBS, jid, &bytes, err) < 0)
+        return err->code == ERR_NOT_FOUND || err->code == ERR_INVALID
+                   ? err_set(err, ERR_NOT_FOUND, "no such job: '%.64s'", jid)
+                   : -1;
+    return record_decode(fleet->arena, &job_type, 1, bytes, ret_job, err);
+}
+
+bool fleet_job_is_dry_run(const struct job *job)
+{
+    const struct value *test = value_get(&job->args, "test");
+
+    return (value_is(test, VALUE_BOOL) && test->b) || strcmp(job->function, "state.test") == 0;
+}
+
 /* --- dispatch ----------------------------------------------------------------------- */
 
 static int dispatch_once(struct fleet *fleet, struct str bytes, struct job_reply *ret_reply,

@@ -18,8 +18,11 @@ struct err;
 int fleet_resolve(struct cli *cli, struct fleet *fleet, const char *expr,
                   struct param_strs *ret_peels, struct err *err);
 
-/* Send a job to a master and wait for answers, until all have come or `timeout` has passed.
- * `progress`: report progress on stderr. */
+/* The record of a job. Fails with ERR_NOT_FOUND. */
+int fleet_read_job(struct fleet *fleet, const char *jid, struct job *ret_job, struct err *err);
+bool fleet_job_is_dry_run(const struct job *job);
+
+/* Send a job to a master, which has claimed it when this returns. */
 int fleet_dispatch(struct fleet *fleet, const struct job *job, struct err *err);
 /* Wait for the returns of a job; stored ones are read first if `from_store`. If interrupted,
  * returns what came so far. */

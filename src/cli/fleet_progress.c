@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "cli/color.h"
 #include "cli/columns.h"
-#include "cli/fleet_link.h"
+#include "cli/fleet_job.h"
 #include "nats/conn.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
@@ -278,13 +278,6 @@ static void on_message(void *self, const struct nats_msg *msg)
 
 /* --- life --------------------------------------------------------------------------- */
 
-static bool is_dry_run(const struct job *job)
-{
-    const struct value *test = value_get(&job->args, "test");
-
-    return (value_is(test, VALUE_BOOL) && test->b) || strcmp(job->function, "state.test") == 0;
-}
-
 int fleet_progress_begin(struct fleet_progress *progress, struct fleet *fleet,
                          const struct job *job, const struct fleet_answers *answers, bool quiet,
                          struct err *err)
@@ -296,7 +289,7 @@ int fleet_progress_begin(struct fleet_progress *progress, struct fleet *fleet,
         .timers = loop_timers(fleet->loop),
         .began = clock_now(),
         .is_live = color_is_terminal(STDERR_FILENO),
-        .is_test = is_dry_run(job),
+        .is_test = fleet_job_is_dry_run(job),
     };
     progress->is_small = answers->count <= FLEET_HEADERS_MAX && (progress->is_live || !quiet);
     if (!progress->is_live && !progress->is_small)

@@ -1,6 +1,8 @@
 #include "cli/fleet_run.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -17,6 +19,44 @@
 
 /* Extra time for a master to notice the deadline and report it. */
 #define GRACE_NS (2 * CLOCK_SECOND)
+
+/* "5" or "20%", of so many. */
+static int read_batch(struct cli *cli, const char *text, size_t targets, size_t *ret_batch)
+{
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    bool percent = end != text && strcmp(end, "%") == 0;
+
+    if (end == text || (*end && !percent) || number == 0 || (percent && number > 100))
+        return cli_usage(
+            cli, "--batch: '%s' is not a number of peels (5) or a share of them (20%%)", text);
+    *ret_batch = percent ? (targets * number + 99) / 100 : number;
+    return CLI_OK;
+}
+
+void fleet_job_note(struct cli *cli, struct job *job, const char *key, const char *text)
+{
+    if (job->metadata.kind != VALUE_MAP)
+        job->metadata = value_map(value_map_new(cli->arena, 2));
+    value_map_set(cli->arena, job->metadata.map, value_text(key), value_text(text));
+}
+
+/* Returns the number of waves; 0: a mistake was reported. */
+static int64_t note_batch(struct cli *cli, const struct fleet_batch *batch, struct job *job)
+{
+    size_t size = 1;
+
+    if (!batch->size && batch->has_max_failures)
+        (void)cli_usage(cli, "--max-failures requires --batch");
+    if (!batch->size)
+        return batch->has_max_failures ? 0 : 1;
+    if (read_batch(cli, batch->size, job->targets.n, &size) != CLI_OK)
+        return 0;
+    fleet_job_note(cli, job, "batch", arena_printf(cli->arena, "%zu", size));
+    fleet_job_note(cli, job, "batch_failures",
+                   arena_printf(cli->arena, "%lld", (long long)batch->max_failures));
+    return (int64_t)((job->targets.n + size - 1) / size);
+}
 
 static const char *print_peels(struct cli *cli, const struct param_strs *peels)
 {
@@ -58,14 +98,9 @@ static int announce_and_dispatch(struct cli *cli, struct fleet *fleet, const str
     return 0;
 }
 
-/* Until all have come, or the time is over. */
-static int await_answers(struct fleet *fleet, const struct job *job, const struct fleet_run *how,
-                         struct fleet_answers *answers, struct err *err)
+static bool is_kept_plan(const struct job *job)
 {
-    const int64_t waves = how->waves > 0 ? how->waves : 1;
-
-    return fleet_collect(fleet, job->jid, clock_after(GRACE_NS, waves * job->timeout), false,
-                         answers, err);
+    return fleet_job_is_dry_run(job) && strncmp(job->function, "state.", 6) == 0;
 }
 
 int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
@@ -74,10 +109,13 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     const struct fleet_answers_style style = { how->format, job->function, cli->color };
     struct fleet_progress progress = { 0 };
     struct fleet_answers answers;
+    const int64_t waves = note_batch(cli, &how->batch, job);
     char jid[KSUID_SIZE];
     struct err err;
-    int result;
+    int result, status;
 
+    if (waves == 0)
+        return CLI_ERROR;
     ksuid_new(clock_wall() / CLOCK_SECOND, jid);
     job->jid = arena_strdup(cli->arena, jid);
     if (how->async)
@@ -92,14 +130,18 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     if (result == 0)
         result = announce_and_dispatch(cli, fleet, job, how, &err);
     if (result == 0)
-        result = await_answers(fleet, job, how, &answers, &err);
+        result = fleet_collect(fleet, job->jid, clock_after(GRACE_NS, waves * job->timeout), false,
+                               &answers, &err);
     fleet_progress_end(&progress);
     if (result < 0)
         return cli_err(cli, &err);
     if (!answers.all_come)
         (void)fprintf(stderr, "Timeout: received %zu/%zu returns for job %s\n", answers.come,
                       answers.count, job->jid);
-    return fleet_answers_print(cli, &answers, &style);
+    status = fleet_answers_print(cli, &answers, &style);
+    if (how->format == FLEET_TEXT && is_kept_plan(job))
+        (void)fprintf(stderr, "To run exactly this: zester apply %s\n", job->jid);
+    return status;
 }
 
 static int64_t find_time_left(const struct job *job)

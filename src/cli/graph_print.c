@@ -5,22 +5,6 @@
 #include "cli/drawing.h"
 #include "compile/plan.h"
 
-void graph_print_text(const struct plan *plan, struct buf *out)
-{
-    for (uint32_t level = 0; level < plan->level_count; level++) {
-        buf_printf(out, "Level %u:\n", level);
-        for (uint32_t i = plan->level_start[level]; i < plan->level_start[level + 1]; i++) {
-            const struct plan_state *state = &plan->states[plan->order[i]];
-
-            buf_printf(out, "  %s\n", state->name);
-            for (unsigned kind = 0; kind < REQUISITES; kind++)
-                for (size_t k = 0; k < state->requisites[kind].n; k++)
-                    buf_printf(out, "      %s %s\n", requisite_name((enum requisite)kind),
-                               plan->states[state->requisites[kind].p[k]].name);
-        }
-    }
-}
-
 /* Boxes by level; where each state has its box. */
 static const uint32_t *add_boxes(const struct plan *plan, struct drawing *drawing)
 {

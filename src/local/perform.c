@@ -12,8 +12,11 @@
 #include "compile/plan.h"
 #include "data/record.h"
 #include "local/session.h"
+#include "local/show.h"
 #include "local/wish.h"
+#include "run/bound.h"
 #include "run/owed.h"
+#include "run/planbook.h"
 #include "run/revert.h"
 #include "run/run.h"
 #include "state/call.h"
@@ -68,16 +71,52 @@ static void succeed(struct deed *deed, const char *name, struct value said)
     deed->answer->success = true;
 }
 
+/* A run may do what the stored dry run said, and nothing else. */
+static bool bind_plan(struct deed *deed, const struct plan *plan)
+{
+    struct state_host *host = &deed->session->host;
+    struct bound *bound = ARENA_NEW(deed->arena, struct bound);
+    struct run_result now;
+    struct err err;
+
+    if (planbook_find(deed->arena, host->data_dir, deed->request->plan, bound, &err) < 0 ||
+        run_plan(deed->arena, host, plan, RUN_TEST, NULL, &now, &err) < 0) {
+        set_failure(deed, err.text);
+        return false;
+    }
+    if (bound_compare(bound, &now, &deed->diags) < 0) {
+        fail_diags(deed);
+        return false;
+    }
+    host->bound = bound;
+    return true;
+}
+
+/* What was shown can be applied later. */
+static void keep_plan(struct deed *deed)
+{
+    struct err err;
+
+    if (planbook_keep(deed->session->host.data_dir, deed->request->job, &deed->answer->result,
+                      &err) < 0)
+        deed->answer->trouble = arena_printf(deed->arena, "plan not stored: %s", err.text);
+}
+
 static void run_plan_now(struct deed *deed, const struct plan *plan)
 {
     struct state_host *host = &deed->session->host;
     struct err err;
 
+    if (deed->request->plan && !bind_plan(deed, plan))
+        return;
+    host->run_id = deed->request->job;
     if (run_plan(deed->arena, host, plan, host->test ? RUN_TEST : RUN_APPLY, deed->sink,
                  &deed->answer->result, &err) < 0) {
         set_failure(deed, err.text);
         return;
     }
+    if (host->test && deed->request->job && !deed->answer->result.canceled)
+        keep_plan(deed);
     deed->answer->success = run_result_is_success(&deed->answer->result);
     if (deed->answer->result.canceled)
         deed->answer->error = "execution canceled";
@@ -208,18 +247,52 @@ static void state_show_top(struct deed *deed)
         succeed(deed, deed->request->function, refs);
 }
 
-static void state_check(struct deed *deed)
+/* --- functions that show states --------------------------------------------------- */
+
+static const struct plan *compile_shown(struct deed *deed)
 {
     struct compile_wish wish = { 0 };
     const struct plan *plan;
 
     if (wish_read(deed->session, deed->request->function, words_of(deed), &deed->given, &wish,
-                  &deed->diags) < 0 ||
-        compile_wish(deed->arena, &deed->session->host, &wish, &plan, &deed->diags) < 0)
-        fail_diags(deed);
-    else
-        succeed(deed, deed->request->function, value_text("no mistakes found"));
+                  &deed->diags) == 0 &&
+        compile_wish(deed->arena, &deed->session->host, &wish, &plan, &deed->diags) == 0)
+        return plan;
+    fail_diags(deed);
+    return NULL;
 }
+
+static void state_show(struct deed *deed)
+{
+    const struct plan *plan = compile_shown(deed);
+
+    if (plan)
+        succeed(deed, deed->request->function, show_plan(deed->arena, plan));
+}
+
+/* As text, by one of the functions of local/show.h. */
+static void show_text(struct deed *deed, void (*print)(const struct plan *plan, struct buf *out))
+{
+    AUTO_BUF struct buf out = BUF_INIT(ERROR_MAX);
+    const struct plan *plan = compile_shown(deed);
+
+    if (!plan)
+        return;
+    print(plan, &out);
+    succeed(deed, deed->request->function, value_str(buf_copy(&out, deed->arena)));
+}
+
+static void state_graph(struct deed *deed)
+{
+    show_text(deed, show_levels);
+}
+
+static void state_check(struct deed *deed)
+{
+    show_text(deed, show_counts);
+}
+
+/* --- owed work -------------------------------------------------------------------- */
 
 static void state_owed(struct deed *deed)
 {
@@ -236,6 +309,28 @@ static void state_owed(struct deed *deed)
     succeed(deed, deed->request->function, list);
 }
 
+static void state_waive(struct deed *deed)
+{
+    const char *state = deed->request->id;
+    struct err err;
+    bool found;
+
+    if (!state[0] || strcmp(state, NO_NAME) == 0)
+        set_failure(deed, "state.waive requires the name of a state, as shown by state.owed");
+    else if (deed->session->host.test)
+        set_failure(deed, "state.waive has no dry run; nothing was waived");
+    else if (owed_waive(deed->session->host.data_dir, state, &found, &err) < 0)
+        set_failure(deed, err.text);
+    else if (!found)
+        set_failure(deed, arena_printf(deed->arena,
+                                       "'%s' owes no reaction; 'state.owed' lists the states that "
+                                       "do",
+                                       state));
+    else
+        succeed(deed, deed->request->function,
+                value_text(arena_printf(deed->arena, "%s no longer owes a reaction", state)));
+}
+
 /* --- dispatch --------------------------------------------------------------------- */
 
 struct function {
@@ -246,16 +341,23 @@ struct function {
 
 /* clang-format off */
 static const struct function functions[] = {
-    { "state.apply",     state_apply,     PERFORM_STATES },
-    { "state.sls",       state_apply,     PERFORM_STATES },
-    { "state.highstate", state_highstate, PERFORM_STATES },
-    { "state.sls_id",    state_sls_id,    PERFORM_STATES },
-    { "state.test",      state_test,      PERFORM_STATES },
-    { "state.single",    state_single,    PERFORM_ACT },
-    { "state.revert",    state_revert,    PERFORM_ACT },
-    { "state.show_top",  state_show_top,  PERFORM_STATES },
-    { "state.check",     state_check,     PERFORM_STATES },
-    { "state.owed",      state_owed,      PERFORM_READ },
+    { "state.apply",          state_apply,     PERFORM_STATES },
+    { "state.sls",            state_apply,     PERFORM_STATES },
+    { "state.highstate",      state_highstate, PERFORM_STATES },
+    { "state.sls_id",         state_sls_id,    PERFORM_STATES },
+    { "state.test",           state_test,      PERFORM_STATES },
+    { "state.single",         state_single,    PERFORM_ACT },
+    { "state.revert",         state_revert,    PERFORM_ACT },
+    { "state.show",           state_show,      PERFORM_SHOW },
+    { "state.show_sls",       state_show,      PERFORM_SHOW },
+    { "state.show_low_sls",   state_show,      PERFORM_SHOW },
+    { "state.show_highstate", state_show,      PERFORM_SHOW },
+    { "state.show_lowstate",  state_show,      PERFORM_SHOW },
+    { "state.show_top",       state_show_top,  PERFORM_SHOW },
+    { "state.graph",          state_graph,     PERFORM_SHOW },
+    { "state.check",          state_check,     PERFORM_SHOW },
+    { "state.owed",           state_owed,      PERFORM_READ },
+    { "state.waive",          state_waive,     PERFORM_ACT },
 };
 
 /* Functions of these families answer from memory, unless they act. */
@@ -308,6 +410,11 @@ static void call_module(struct deed *deed, const struct module *module)
     const struct value word = value_text(id);
     struct value said;
 
+    if (deed->request->plan) {
+        set_failure(deed,
+                    arena_printf(deed->arena, "%s has no plan; nothing was done", module->name));
+        return;
+    }
     if (deed->session->host.test && (module->flags & MODULE_ACTS)) {
         set_failure(deed,
                     arena_printf(deed->arena, "%s has no dry run; nothing was done", module->name));
@@ -331,7 +438,7 @@ const char *perform_unknown(struct arena *arena, const char *name)
 
     suggest_init(&near, str_from(name));
     for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-        if (functions[i].run != state_revert)
+        if (functions[i].run != state_revert && functions[i].run != state_waive)
             suggest_offer(&near, str_from(functions[i].name));
     for (size_t i = 0; i < module_count; i++)
         suggest_offer(&near, str_from(module_table[i]->name));

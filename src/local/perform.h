@@ -25,6 +25,7 @@ enum perform_class {
     PERFORM_READ,    /* looks at the machine, changes nothing */
     PERFORM_ACT,     /* may change the machine: one at a time */
     PERFORM_STATES,  /* the same, and needs the tree of states */
+    PERFORM_SHOW,    /* reads the tree of states, changes nothing */
     PERFORM_UNKNOWN, /* no such function */
 };
 
@@ -34,12 +35,15 @@ struct perform_request {
     const char *function;
     const char *id;    /* the positional argument; "": none */
     struct value args; /* a map; null: none */
+    const char *job;   /* the id of the run, and of the plan of a dry run; NULL: none */
+    const char *plan;  /* the id of a dry run that it must match (run/planbook.h); NULL: none */
 };
 
 struct perform_answer {
     struct run_result result;
     bool success, test;
-    const char *error; /* NULL: none */
+    const char *error;   /* NULL: none */
+    const char *trouble; /* beside the answer, for the log: the plan was not stored; NULL: none */
 };
 
 /* `sink` may be NULL. */

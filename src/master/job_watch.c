@@ -266,6 +266,7 @@ void job_run_make_tally(struct job_run *run)
 static void make_request(struct job_run *run)
 {
     const struct job *job = &run->job;
+    const char *plan = value_get_text(&job->metadata, JOB_PLAN);
     const struct exec_request request = {
         .v = EXEC_PROTOCOL,
         .jid = job->jid,
@@ -274,6 +275,7 @@ static void make_request(struct job_run *run)
         .args = job->args,
         .epoch = run->epoch,
         .rdepth = (int32_t)job_run_number(job, DISPATCHER_DEPTH, 0),
+        .plan = plan ? plan : "",
     };
     struct err err;
 

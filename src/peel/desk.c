@@ -216,8 +216,9 @@ static void work(struct chore *chore)
 
 static struct lane *lane_of(struct desk *desk, const struct job *job)
 {
-    return &desk->lanes[job->class == PERFORM_READ || job->class == PERFORM_QUICK ? LANE_READ
-                                                                                  : LANE_ACT];
+    const bool acts = job->class == PERFORM_ACT || job->class == PERFORM_STATES;
+
+    return &desk->lanes[acts ? LANE_ACT : LANE_READ];
 }
 
 static void done(struct chore *chore);

@@ -27,6 +27,7 @@ struct job *job_new(struct desk *desk, const struct desk_options *options,
     job->request.module = arena_strdup(&job->arena, request->module);
     job->request.id = arena_strdup(&job->arena, request->id);
     job->request.args = value_copy(&job->arena, &request->args);
+    job->request.plan = request->plan ? arena_strdup(&job->arena, request->plan) : "";
     job->class = perform_class(job->request.module);
     job->cancel.fd = -1;
     return job;
@@ -57,6 +58,11 @@ static void refuse_diags(struct job *job, const struct diags *diags)
     refuse_job(job, arena_str(&job->arena, str_trim_right(buf_view(&text))).p);
 }
 
+static bool needs_tree(const struct job *job)
+{
+    return job->class == PERFORM_STATES || job->class == PERFORM_SHOW;
+}
+
 /* Which folder, and whether one is needed. */
 static int choose_states(struct job *job, const char **ret_folder, enum session_need *ret_need,
                          struct err *err)
@@ -69,7 +75,7 @@ static int choose_states(struct job *job, const char **ret_folder, enum session_
     *ret_need = SESSION_TREELESS;
     if (job->class == PERFORM_QUICK)
         return 0;
-    if (job->class != PERFORM_STATES) {
+    if (!needs_tree(job)) {
         /* sources of files may be in the tree; without one most work all the same */
         if (source_is_there(&folders))
             *ret_folder = source_find(&folders, &job->fell_back, &none);
@@ -79,7 +85,7 @@ static int choose_states(struct job *job, const char **ret_folder, enum session_
             return -1;
     }
     if (*ret_folder)
-        *ret_need = job->class == PERFORM_STATES ? SESSION_TREE : SESSION_NOTHING;
+        *ret_need = needs_tree(job) ? SESSION_TREE : SESSION_NOTHING;
     return 0;
 }
 
@@ -105,15 +111,20 @@ static bool needs_settings(const struct job *job)
 {
     const struct str name = str_from(job->request.module);
 
-    return job->class == PERFORM_STATES || str_starts(name, STR("settings.")) ||
+    return needs_tree(job) || str_starts(name, STR("settings.")) ||
            str_starts(name, STR("pillar."));
 }
 
 static void do_deed(struct job *job, const struct run_sink *sink)
 {
     struct diags diags = DIAGS_INIT(&job->arena);
-    const struct perform_request request = { job->request.module, job->request.id,
-                                             job->request.args };
+    const struct perform_request request = {
+        .function = job->request.module,
+        .id = job->request.id,
+        .args = job->request.args,
+        .job = job->is_job ? job->request.jid : NULL,
+        .plan = job->request.plan[0] ? job->request.plan : NULL,
+    };
     struct session_options options = {
         .data_dir = job->options->data_dir,
         .id = job->options->peel_id,
@@ -140,6 +151,8 @@ static void do_deed(struct job *job, const struct run_sink *sink)
         refuse_diags(job, &diags);
     else
         perform(&session, &request, sink, &job->answer);
+    if (job->answer.trouble)
+        job->trouble = arena_strdup(&job->arena, job->answer.trouble);
     end_deed(job);
     if (job->fn)
         job->answer = (struct perform_answer){

@@ -53,6 +53,7 @@ struct state_host {
     /* The event of a state that has ended; NULL: there is no fleet. */
     void (*fire)(const struct state_host *host, const char *tag, const struct state_result *result);
     void *fire_user;
+    const char *run_id;        /* a KSUID for the next run; NULL, or anything else: a new one */
     const struct bound *bound; /* run/bound.h: what may change; NULL: anything */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
     int64_t lock_wait; /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */

@@ -10,6 +10,7 @@ static const struct record_field request_fields[] = {
     RECORD("args",   MAP,  struct exec_request, args, RECORD_NIL),
     RECORD("epoch",  INT,  struct exec_request, epoch, RECORD_OMIT | RECORD_WIDE),
     RECORD("rdepth", INT,  struct exec_request, rdepth, RECORD_OMIT),
+    RECORD("plan",   TEXT, struct exec_request, plan, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

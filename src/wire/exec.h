@@ -25,6 +25,7 @@ struct exec_request {
     struct value args;             /* a map; null: none */
     uint64_t epoch;                /* of the job's record; 0: direct */
     int32_t rdepth;                /* chain depth of the reaction that it comes from */
+    const char *plan;              /* the job whose dry run it must match; "": none */
 };
 extern const struct record_type exec_request_type;
 

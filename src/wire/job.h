@@ -49,6 +49,8 @@ struct job {
     struct value metadata; /* a map of texts; null: none */
 };
 extern const struct record_type job_type;
+/* In the metadata: the job whose dry run this one must match. */
+#define JOB_PLAN "plan"
 
 enum job_event_kind {
     JOB_EVENT_DISPATCHED,

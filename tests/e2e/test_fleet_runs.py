@@ -15,24 +15,27 @@ NAMES = ("web-01", "db_example")
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory):
+    """A fleet whose state files are there before its peels: FOLDER/work is what they work on."""
     with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
-        fleet.tree = fleet.folder / "tree"
-        fleet.tree.mkdir()
-        (fleet.tree / "top.zy").write_text("base:\n  '*': [one]\n")
-        (fleet.tree / "one.zy").write_text("one: {test.nop: []}\n")
+        tree, fleet.work = fleet.folder / "tree", fleet.folder / "work"
+        tree.mkdir()
+        fleet.work.mkdir()
+        for name, text in states(fleet.work).items():
+            (tree / f"{name}.zy").write_text(text)
         fleet.start_server()
-        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0}, states_dir=str(fleet.tree))
+        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0}, states_dir=str(tree))
         fleet.peels = {name: start_peel(fleet, fleet.master, name) for name in NAMES}
+        for peel in fleet.peels.values():
+            fleet.wait((peel.folder / "states/top.zy").exists, f"{peel.name} has the tree")
         yield fleet
 
 
-def declare(fleet, **files):
-    """State files that every peel has."""
-    for name, text in files.items():
-        (fleet.tree / f"{name}.zy").write_text(text)
-    fleet.zester("fileserver", "update")
-    copies = [(peel.folder / "states" / f"{name}.zy", text) for peel in fleet.peels.values() for name, text in files.items()]
-    fleet.wait(lambda: all(copy.exists() and copy.read_text() == text for copy, text in copies), f"{list(files)} are on every peel")
+@pytest.fixture
+def work(fleet):
+    """The folder of the states, empty."""
+    for path in fleet.work.iterdir():
+        path.unlink()
+    return fleet.work
 
 
 def waiting(path):
@@ -40,32 +43,42 @@ def waiting(path):
     return f"while [ -e {path} ]; do sleep 0.05; done"
 
 
+def states(work):
+    """The state files of the fleet by name."""
+    return {
+        "top": "base:\n  '*': [one]\n",
+        "one": "one: {test.nop: []}\n",
+        "short": "short: {cmd.run: [name: 'true']}\n",
+        "long": f"long: {{cmd.run: [name: 'touch {work}/begun; {waiting(work / 'hold')}']}}\n",
+        "steps": f"first: {{cmd.run: [name: 'true']}}\nsecond: {{cmd.run: [name: '{waiting(work / 'hold')}', require: [cmd: first]]}}\n",
+        "made": f"{work}/{{{{ facts.id }}}}:\n  file.managed:\n    - contents: planned\n",
+        "owing": f"changed: {{cmd.run: [name: 'true']}}\nbroken: {{cmd.wait: [name: 'test ! -e {work}', watch: [cmd: changed]]}}\n",
+    }
+
+
 def argv(fleet, *words):
     return [f"{BUILD}/zester", *map(str, words), "--config", fleet.write_cli_conf()]
 
 
-def test_a_terminal_shows_each_state_and_a_line_for_each_peel_while_a_pipe_is_quiet(fleet, tmp_path):
-    hold = tmp_path / "hold"
+def test_a_terminal_shows_each_state_and_a_line_for_each_peel_while_a_pipe_is_quiet(fleet, work):
+    hold = work / "hold"
     hold.touch()
-    declare(fleet, steps=f"first: {{cmd.run: [name: 'true']}}\nsecond: {{cmd.run: [name: '{waiting(hold)}', require: [cmd: first]]}}\n")
 
     def release(text):
-        if re.search(r"^web-01 +1/2 +cmd.run:first\r$", text, re.M):
+        if re.search(r"^db.example +1/2 +cmd.run:first\r\nweb-01 +1/2 +cmd.run:first\r\n0/2 returned, 0 failed, 2 running, 0 queued, ", text, re.M):
             hold.unlink(missing_ok=True)
     text, status = run_on_terminal(argv(fleet, "*", "state.apply", "steps"), seen=release, env={**os.environ, "TERM": "xterm"})
     assert status == 0 and not hold.exists()
     for name in ("web-01", "db.example"):
         assert re.search(rf"{name}: 1/2 cmd.run:first, changed, ", text) and re.search(rf"{name}: 2/2 cmd.run:second, changed, ", text), text
-    assert re.search(r"^0/2 returned, 0 failed, 2 running, 0 queued, ", text, re.M)
     assert "returned" not in text.rsplit("\x1b[J", 1)[1]  # nothing of the block is left
     result = fleet.zester("*", "state.apply", "steps")
     assert [line.split()[0] for line in result.stderr.splitlines()] == ["Targeting", "Job"]
 
 
-def test_a_state_run_says_behind_what_it_waits_and_reads_do_not_wait(fleet, tmp_path):
-    hold, begun = tmp_path / "hold", tmp_path / "begun"
+def test_a_state_run_says_behind_what_it_waits_and_reads_do_not_wait(fleet, work, tmp_path):
+    hold, begun = work / "hold", work / "begun"
     hold.touch()
-    declare(fleet, long=f"long: {{cmd.run: [name: 'touch {begun}; {waiting(hold)}']}}\n", short="short: {cmd.run: [name: 'true']}\n")
     first = fleet.zester_json("web-01", "state.apply", "long", "--async")["jid"]
     fleet.wait(begun.exists, "the first run works")
     errors = tmp_path / "errors"
@@ -76,3 +89,50 @@ def test_a_state_run_says_behind_what_it_waits_and_reads_do_not_wait(fleet, tmp_
         hold.unlink()
         assert second.wait(60) == 0
     assert fleet.zester("job", "watch", first).returncode == 0
+
+
+def plan_id(result):
+    return re.search(r"^To run exactly this: zester apply (\w+)$", result.stderr, re.M).group(1)
+
+
+def test_a_plan_is_applied_as_it_was_shown_and_a_machine_that_has_changed_since_refuses(fleet, work):
+    plan = plan_id(fleet.zester("*", "state.apply", "made", "--test"))
+    assert not list(work.iterdir())
+    (work / "web-01").write_text("by hand\n")
+    result = fleet.zester("apply", plan, status=2)
+    assert re.search(r"^web-01:\n    ERROR: .*would change differently from the plan:\n(.*\n)*?.*-by hand\n.*\+planned\n", result.stdout, re.M), result.stdout
+    assert "nothing was changed; review and store a new dry run" in result.stdout
+    assert (work / "web-01").read_text() == "by hand\n" and (work / "db_example").read_text() == "planned\n"
+    again = plan_id(fleet.zester("*", "state.apply", "made", "--test"))
+    assert fleet.zester("apply", again).returncode == 0
+    assert [(work / name).read_text() for name in NAMES] == ["planned\n", "planned\n"]
+
+
+def test_what_is_not_a_plan_is_not_applied(fleet):
+    jid = fleet.zester_json("web-01", "test.ping", "--async")["jid"]
+    assert "was not a dry run" in fleet.zester("apply", jid, status=1).stderr
+    assert "no such job" in fleet.zester("apply", "nonsense", status=1).stderr
+    plan = plan_id(fleet.zester("web-01", "state.apply", "one", "--test"))
+    (fleet.peels["web-01"].folder / "data/plans" / plan).unlink()
+    assert f"no plan '{plan}' is stored on this machine" in fleet.zester("apply", plan, status=2).stdout
+
+
+def test_a_job_is_reverted_on_every_peel_by_its_id(fleet, work):
+    result = fleet.zester("*", "state.apply", "made")
+    jid = re.search(r"^Job (\w+) dispatched$", result.stderr, re.M).group(1)
+    assert sorted(path.name for path in work.iterdir()) == sorted(NAMES)
+    fleet.zester("*", "state.revert", jid)
+    assert not list(work.iterdir())
+
+
+def test_states_are_shown_and_owed_reactions_listed_and_waived_over_the_fleet(fleet, work):
+    assert "Level 1:\n" in fleet.zester("web-01", "state.graph", "owing").stdout
+    shown, = fleet.zester_json("web-01", "state.show_sls", "owing")
+    assert "cmd.wait:broken" in shown["results"][0]["details"]["result"]
+    assert "- one" in fleet.zester("web-01", "state.show_top").stdout
+    assert "test.nop:one" in fleet.zester("web-01", "state.show_highstate").stdout
+    assert "1 state in 1 level, no mistakes found" in fleet.zester("web-01", "state.check", "one").stdout
+    fleet.zester("web-01", "state.apply", "owing", status=2)
+    assert "cmd.wait:broken" in fleet.zester("web-01", "state.owed").stdout
+    assert "no longer owes a reaction" in fleet.zester("web-01", "state.waive", "cmd.wait:broken").stdout
+    assert "owes no reaction" in fleet.zester("web-01", "state.waive", "cmd.wait:broken", status=2).stdout

@@ -75,7 +75,7 @@ static const struct {
     const char *keys;
 } messages[] = {
     { &event_type, "id tag data? ts v? origin? depth?" },
-    { &exec_request_type, "v? jid module id args epoch? rdepth?" },
+    { &exec_request_type, "v? jid module id args epoch? rdepth? plan?" },
     { &exec_response_type, "v? peel_id jid success test? results error?" },
     { &exec_result_type, "name changed diff duration details error? skipped? skip_reason?" },
     { &exec_return_type, "jid peel_id success return_data error? duration timestamp unreachable?" },

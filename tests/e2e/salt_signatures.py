@@ -72,6 +72,9 @@ SIGNATURES = {
                    "age_size_only rmlinks",
     "file.touch": "name atime mtime makedirs",
     "file.uncomment": _EDIT,
+    "firewalld.present": "name block_icmp prune_block_icmp default masquerade ports prune_ports port_fwd prune_port_fwd services "
+                         "prune_services interfaces prune_interfaces sources prune_sources rich_rules prune_rich_rules",
+    "firewalld.service": "name ports protocols",
     "git.cloned": "name target branch user password identity https_user https_pass output_encoding",
     "git.config_set": "name value multivar repo user password output_encoding global",
     "git.config_unset": "name value_regex repo user password output_encoding global all",
@@ -99,6 +102,8 @@ SIGNATURES = {
                      "ignore_installed exists_action no_deps no_install no_download install_options global_options user cwd "
                      "pre_releases cert allow_all_external allow_external allow_unverified process_dependency_links env_vars use_vt "
                      "trusted_host no_cache_dir cache_dir no_binary extra_args",
+    "pip.removed": "name requirements bin_env log proxy timeout user cwd use_vt",
+    "pip.uptodate": "name bin_env user cwd use_vt",
     "pkg.held": "name version pkgs replace",
     "pkg.installed": "name version refresh fromrepo skip_verify skip_suggestions pkgs sources allow_updates pkg_verify normalize "
                      "ignore_epoch reinstall update_holds hold cache_valid_time install_recommends only_upgrade "

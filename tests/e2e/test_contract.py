@@ -13,6 +13,8 @@ import zipfile
 import pytest
 
 import databases
+import fake_firewalld
+import fake_pip
 import node_registry
 import user_systemd
 from chroot import describe
@@ -113,6 +115,8 @@ SYSTEM = {
                             "echo 'zt /mnt/zt tmpfs defaults 0 0' >> /etc/fstab", "grep ' /mnt/zt ' /proc/mounts || true"),
     "pip.installed": Case("[{name: ztpackage}, {version: 1.0}, {bin: WORK/venv}, {no_index: true}, {find_links: [WORK/wheels]}]",
                           "/usr/bin/python3 -m venv WORK/venv", "WORK/venv/bin/pip freeze", left="."),
+    "pip.removed": Case("[{name: ztpackage}, {bin: PIP/pip3}]", "printf 'dependency==1.0\\nztpackage==1.0\\n' > PIP/pip", "sort PIP/pip"),
+    "pip.uptodate": Case("[{name: all}, {bin: PIP/pip3}]", "printf 'dependency==1.0\\nztpackage==1.0\\n' > PIP/pip; echo ztpackage==2.0 > PIP/newest", "sort PIP/pip"),
     "ssh_auth.absent": Case(f"[{{name: {KEY}}}, {{config: WORK/keys}}]", f"printf 'ssh-rsa AAAA one\\nssh-ed25519 {KEY} two\\n' > WORK/keys"),
     "ssh_known_hosts.absent": Case("[{name: old.example.org}, {config: WORK/known_hosts}]",
                                    f"printf 'a ssh-ed25519 {KEY}\\nold.example.org ssh-ed25519 {KEY}\\n' > WORK/known_hosts"),
@@ -146,6 +150,12 @@ FIREWALL = {
     "iptables.flush": Case("[{name: x}]", RULES + "; iptables -A FORWARD -j DROP", "iptables -S"),
     "iptables.insert": Case(f"[{{name: x}}, {{position: 2}}, {RULE}]", "iptables -A INPUT -i lo -j ACCEPT; iptables -A INPUT -j DROP", "iptables -S"),
     "iptables.set_policy": Case("[{name: x}, {chain: FORWARD}, {policy: DROP}]", "", "iptables -S"),
+}
+
+# With a stand-in for firewall-cmd, whose configuration is in WORK/firewall.
+FIREWALLD = {
+    "firewalld.present": Case("[{name: public}, {services: [http]}, {prune_services: true}, {ports: [80/tcp]}]"),
+    "firewalld.service": Case("[{name: app}, {ports: [8000/tcp]}]"),
 }
 
 # Packages of Node.js for everybody are in WORK/global; npm leaves its folders there.
@@ -245,7 +255,7 @@ def states_of_the_unit_test():
 
 
 def test_every_state_has_an_example_that_is_run():
-    tables = (SYSTEM, PACKAGES, SERVICES, FIREWALL, NPM, MYSQL, POSTGRES, SAYING)
+    tables = (SYSTEM, PACKAGES, SERVICES, FIREWALL, FIREWALLD, NPM, MYSQL, POSTGRES, SAYING)
     here = {name: case for table in tables for name, case in table.items()}
     assert len(here) == sum(map(len, tables))
     unit = states_of_the_unit_test()
@@ -372,6 +382,16 @@ class OfNetwork(OfSystem):
             pytest.skip("the kernel has no tables for iptables: " + result.stderr.strip())
 
 
+class OfFirewalld(OfSystem):
+    """A stand-in for firewall-cmd, with a zone."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        path = fake_firewalld.install(folder / "bin", self.work / "firewall")
+        self.machine.env["PATH"] = f"{path}:{self.machine.env['PATH']}"
+        self.machine.sh("firewall-cmd --reload")
+
+
 class OfNode(OfSystem):
     """Real npm, with a registry of two small packages and a home that nobody compares."""
 
@@ -420,6 +440,8 @@ def machine_of(kind, folder, name=""):
     try:
         if name == "pip.installed":
             make_wheel(machine.work / "wheels")
+        elif name.startswith("pip."):
+            machine.places["PIP"] = str(fake_pip.install(folder / "fake/pip3").parent)
         yield machine
     finally:
         machine.leave()
@@ -515,6 +537,12 @@ def test_states_of_npm_keep_the_contract(tmp_path, name):
 def test_states_of_the_firewall_keep_the_contract(tmp_path, name):
     with machine_of(OfNetwork, tmp_path) as machine:
         keep_the_contract(machine, name, FIREWALL[name])
+
+
+@pytest.mark.parametrize("name", sorted(FIREWALLD))
+def test_states_of_firewalld_keep_the_contract(tmp_path, name):
+    with machine_of(OfFirewalld, tmp_path) as machine:
+        keep_the_contract(machine, name, FIREWALLD[name])
 
 
 @pytest.fixture(name="mariadb", scope="module")

@@ -4,11 +4,11 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 import zipfile
 
 import pytest
 
+import fake_pip
 from machine import PROGRAM, Machine, by_name, skip_without
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00"
@@ -259,34 +259,9 @@ hidden: {{ssh_known_hosts.present: [{{name: web, key: ssh-ed25519 {KEY}, config:
         f"web: {{ssh_known_hosts.present: [{{config: {path}}}]}}")
 
 
-PIP = f"""#!{sys.executable}
-# Answers as pip 23.0.1 of Debian 12 does; what is installed is in a file.
-import pathlib, sys
-store = pathlib.Path("DIR/pip")
-have = dict(line.split("==") for line in store.read_text().split()) if store.exists() else {{}}
-words = [word for word in sys.argv[1:] if word not in ("--disable-pip-version-check", "--no-input")]
-with open("DIR/log", "a") as log: log.write(" ".join(words) + "\\n")
-packages = [word for word in words[1:] if not word.startswith("-")]
-if words[0] == "list":
-    print("\\n".join(f"{{name}}=={{version}}" for name, version in sorted(have.items())))
-elif words[0] == "install":
-    for package in packages:
-        name, _, version = package.partition("==")
-        if name == "missing":
-            sys.exit("ERROR: No matching distribution found for missing")
-        have[name] = version or have.get(name, "9.9")
-        have.setdefault("dependency", "1.0")
-else:
-    for name in packages: have.pop(name, None)
-store.write_text("\\n".join(f"{{name}}=={{version}}" for name, version in have.items()))
-"""
-
-
 def test_fake_pip_installs_and_gives_back_what_was_there(tmp_path):
     machine = Machine(tmp_path, namespace=False)
-    program = tmp_path / "pip3"
-    program.write_text(PIP.replace("DIR", str(tmp_path)))
-    program.chmod(0o755)
+    program = fake_pip.install(tmp_path / "pip3")
     (tmp_path / "pip").write_text("Flask_Login==1.0")
     machine.settles(f"flask: {{pip.installed: [{{version: 2.3.2, bin: {program}}}]}}")
     assert sorted((tmp_path / "pip").read_text().split()) == ["Flask_Login==1.0", "dependency==1.0", "flask==2.3.2"]

@@ -1,13 +1,11 @@
 /* pip.installed - installs Python packages with pip. */
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
-#include "edit/lines.h"
-#include "modules/cmd/run_tool.h"
+#include "modules/pip/pips.h"
 #include "modules/pip/release.h"
 #include "state/module.h"
 #include "state/validate.h"
@@ -16,11 +14,11 @@
 #define ARGS struct installed_args
 
 struct installed_args {
-    const char *name, *version, *requirements, *bin, *user, *cwd, *editable;
+    const char *name, *version, *requirements, *editable;
+    struct pips pip;
     const char *index_url, *proxy, *cache_dir, *log, *timeout, *src, *exists_action, *cert,
         *no_binary;
-    struct param_strs pkgs, extra, extra_index_url, find_links, trusted_host, global_options;
-    struct param_strmap env;
+    struct param_strs pkgs, extra_index_url, find_links, trusted_host, global_options;
     bool upgrade, force_reinstall, no_index, no_deps, pre_releases, ignore_installed, no_cache_dir;
 };
 
@@ -30,7 +28,7 @@ static const struct param installed_params[] = {
     PARAM("pkgs", STRS, ARGS, pkgs, "several packages, instead of the name"),
     PARAM("version", STR, ARGS, version, "exactly this version", .flags = PARAM_FILLED),
     PARAM("requirements", STR, ARGS, requirements, "a requirements file, instead of the name: a path, or salt://...", .flags = PARAM_FILLED),
-    PARAM("bin", STR, ARGS, bin, "the pip program, or the folder of the virtual environment to install into", .default_text = "pip3", .aliases = "bin_env,pip_bin"),
+    PIPS_PARAMS(ARGS, pip),
     PARAM("index_url", STR, ARGS, index_url, "the package index", .flags = PARAM_FILLED),
     PARAM("upgrade", BOOL, ARGS, upgrade, "install the newest version"),
     PARAM("force_reinstall", BOOL, ARGS, force_reinstall, "reinstall packages that are installed"),
@@ -52,10 +50,6 @@ static const struct param installed_params[] = {
     PARAM("ignore_installed", BOOL, ARGS, ignore_installed, "install without removing the old version first"),
     PARAM("no_cache_dir", BOOL, ARGS, no_cache_dir, "disable pip's cache"),
     PARAM("cache_dir", PATH, ARGS, cache_dir, "folder of pip's cache"),
-    PARAM("env_vars", STRMAP, ARGS, env, "extra environment for pip"),
-    PARAM("user", STR, ARGS, user, "the user that runs pip", .aliases = "runas"),
-    PARAM("cwd", PATH, ARGS, cwd, "the folder to run in"),
-    PARAM("extra_args", STRS, ARGS, extra, "extra arguments for pip install"),
     PARAM_IDLE("use_wheel", "pip has no such option since version 10"),
     PARAM_IDLE("no_use_wheel", "pip has no such option since version 10"),
     PARAM_IDLE("mirrors", "pip has no such option since version 10"),
@@ -64,7 +58,6 @@ static const struct param installed_params[] = {
     PARAM_IDLE("allow_external", "pip has no such option since version 10"),
     PARAM_IDLE("allow_unverified", "pip has no such option since version 10"),
     PARAM_IDLE("process_dependency_links", "pip has no such option since version 10"),
-    PARAM_IDLE("use_vt", "there is no terminal; the output is in the result"),
     PARAM_REFUSED("build", "pip has no such option since version 21"),
     PARAM_REFUSED("install_options", "pip has no such option since version 23"),
     PARAM_REFUSED("download", "this state installs; run pip download as a command"),
@@ -79,7 +72,7 @@ static const struct param installed_params[] = {
 static int installed_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct installed_args *want = args;
-    int result = validate_text("user", want->user, VALIDATE_USER, where, diags);
+    int result = validate_text("user", want->pip.user, VALIDATE_USER, where, diags);
 
     if (validate_texts("pkgs", want->pkgs, VALIDATE_ARGUMENT, where, diags) < 0)
         result = -1;
@@ -161,8 +154,8 @@ static void add_options(const struct tool *tool, struct tool_words *words,
              pip_options[i].kind == PARAM_STRS && k < ((const struct param_strs *)field)->n; k++)
             add_option(tool, words, word, ((const struct param_strs *)field)->p[k]);
     }
-    for (size_t i = 0; i < want->extra.n; i++)
-        tool_add(tool, words, want->extra.p[i]);
+    for (size_t i = 0; i < want->pip.extra.n; i++)
+        tool_add(tool, words, want->pip.extra.p[i]);
 }
 
 static struct param_strs list_wanted(struct state_run *run, const struct installed_args *want)
@@ -176,102 +169,8 @@ static struct param_strs list_wanted(struct state_run *run, const struct install
     return (struct param_strs){ 1, one };
 }
 
-static struct tool_options options_of(struct state_run *run, const struct installed_args *want)
-{
-    const char **env = ARENA_ARRAY(run->arena, const char *, want->env.n + 1);
-
-    for (size_t i = 0; i < want->env.n; i++)
-        env[i] = arena_printf(run->arena, "%s=%s", want->env.p[i].key, want->env.p[i].value);
-    return (struct tool_options){ .runas = want->user, .cwd = want->cwd, .env = env };
-}
-
-/* The pip of a virtual environment, or the given program. */
-static const char *program_of(struct arena *arena, const struct installed_args *want)
-{
-    const char *inside = arena_printf(arena, "%s/bin/pip", want->bin);
-
-    return strchr(want->bin, '/') && access(inside, X_OK) == 0 ? inside : want->bin;
-}
-
-static void add_common(const struct tool *tool, struct tool_words *words,
-                       const struct installed_args *want)
-{
-    tool_add(tool, words, program_of(tool->arena, want));
-    tool_add(tool, words, "--disable-pip-version-check");
-    tool_add(tool, words, "--no-input");
-}
-
 /* --- what is there ------------------------------------------------------------------------------
  */
-
-/* "name==version" for each installed package. */
-static int list_installed(struct state_run *run, const struct installed_args *want, struct str *ret,
-                          struct err *err)
-{
-    const struct tool tool = run_tool(run);
-    const struct tool_options options = options_of(run, want);
-    struct tool_words words = { 0 };
-
-    add_common(&tool, &words, want);
-    tool_add(&tool, &words, "list");
-    tool_add(&tool, &words, "--format=freeze");
-    return tool_run(&tool, tool_argv(&tool, &words), &options, ret, err);
-}
-
-static bool is_one_of(struct str set, char c)
-{
-    return str_find_char(set, c, 0) != STR_NONE;
-}
-
-static bool is_joint(char c)
-{
-    return is_one_of(STR("-_."), c);
-}
-
-/* Package names compare without case, and with runs of - _ . as equal. */
-static bool same_name(struct str a, struct str b)
-{
-    size_t i = 0, j = 0;
-
-    while (i < a.n && j < b.n) {
-        const bool left = is_joint(a.p[i]), right = is_joint(b.p[j]);
-
-        if (left != right)
-            return false;
-        if (!left && (a.p[i] | 0x20) != (b.p[j] | 0x20))
-            return false;
-        i++;
-        j++;
-        while (left && i < a.n && is_joint(a.p[i]))
-            i++;
-        while (right && j < b.n && is_joint(b.p[j]))
-            j++;
-    }
-    return i == a.n && j == b.n;
-}
-
-/* The name in "flask[async]>=2". */
-static struct str name_of(struct str package)
-{
-    size_t n = 0;
-
-    while (n < package.n && !is_one_of(STR("[=<>!~;@ "), package.p[n]))
-        n++;
-    return str_slice(package, 0, n);
-}
-
-static struct str version_of(struct str installed, struct str package)
-{
-    struct line line;
-
-    while (lines_next(&installed, &line)) {
-        const size_t at = str_find(line.text, STR("=="), 0);
-
-        if (at != STR_NONE && same_name(str_slice(line.text, 0, at), name_of(package)))
-            return str_from_offset(line.text, at + 2);
-    }
-    return (struct str){ NULL, 0 };
-}
 
 /* The packages to install: arguments of pip install. */
 static int add_wishes(struct state_run *run, const struct tool *tool, struct tool_words *words,
@@ -301,12 +200,10 @@ static int would_install(struct state_run *run, const struct installed_args *wan
                          const char *package, bool *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
-    const struct tool_options options = options_of(run, want);
-    struct process_result result;
     struct tool_words words = { 0 };
+    struct process_result result;
 
-    add_common(&tool, &words, want);
-    tool_add(&tool, &words, "install");
+    pips_begin(&tool, &want->pip, "install", &words);
     tool_add(&tool, &words, "--dry-run");
     tool_add(&tool, &words, "--no-deps");
     if (want->upgrade) {
@@ -319,7 +216,7 @@ static int would_install(struct state_run *run, const struct installed_args *wan
         tool_add(&tool, &words, package);
     else if (add_wishes(run, &tool, &words, want, err) < 0)
         return -1;
-    if (tool_try(&tool, tool_argv(&tool, &words), &options, &result, err) < 0)
+    if (pips_try(run, &want->pip, &words, &result, err) < 0)
         return -1;
     /* fails if something is missing and there is no index */
     *ret = !process_status_ok(result.status) ||
@@ -330,7 +227,7 @@ static int would_install(struct state_run *run, const struct installed_args *wan
 static int check_one(struct state_run *run, const struct installed_args *want, struct str installed,
                      const char *package, struct err *err)
 {
-    const struct str now = version_of(installed, str_from(package));
+    const struct str now = pips_version_of(installed, str_from(package));
     const char *exact = strstr(package, "==");
     bool needed = false;
 
@@ -341,10 +238,10 @@ static int check_one(struct state_run *run, const struct installed_args *want, s
     if (exact && !strpbrk(package, "<>!~,;*") && exact[2] != '=' && !want->upgrade) {
         if (!release_matches(now, str_from(exact + 2)))
             state_differs(run, "%.*s version mismatch: got \"%.*s\", want \"%s\"",
-                          STR_ARG(name_of(str_from(package))), STR_ARG(now), exact + 2);
+                          STR_ARG(pips_name_of(str_from(package))), STR_ARG(now), exact + 2);
         return 0;
     }
-    if (!want->upgrade && strlen(package) == name_of(str_from(package)).n)
+    if (!want->upgrade && strlen(package) == pips_name_of(str_from(package)).n)
         return 0;
     if (would_install(run, want, package, &needed, err) < 0)
         return -1;
@@ -368,20 +265,13 @@ static int check_requirements(struct state_run *run, const struct installed_args
     return 0;
 }
 
-static bool is_missing(struct state_run *run, const struct installed_args *want)
-{
-    const char *program = program_of(run->arena, want);
-
-    return strchr(program, '/') ? access(program, X_OK) < 0 : !tool_find(run->arena, program);
-}
-
 static int installed_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct installed_args *want = args;
     const struct param_strs all = list_wanted(run, want);
     struct str installed;
 
-    if (run->test && is_missing(run, want)) {
+    if (run->test && pips_is_missing(run, &want->pip)) {
         state_differs(run, "%s is not installed",
                       want->requirements ? want->requirements
                       : want->editable   ? want->editable
@@ -389,7 +279,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
         state_say(
             run,
             "pip '%s' does not exist; an earlier state must install it (apply fails otherwise)",
-            want->bin);
+            want->pip.bin);
         return 0;
     }
     if (want->editable) { /* its name is known only after the build */
@@ -398,7 +288,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     }
     if (want->requirements)
         return check_requirements(run, want, err);
-    if (list_installed(run, want, &installed, err) < 0)
+    if (pips_list(run, &want->pip, &installed, err) < 0)
         return -1;
     for (size_t i = 0; i < all.n; i++)
         if (check_one(run, want, installed, all.p[i], err) < 0)
@@ -416,15 +306,13 @@ static int installed_check(struct state_run *run, const void *args, struct err *
 static int run_install(struct state_run *run, const struct installed_args *want, struct err *err)
 {
     const struct tool tool = run_tool(run);
-    const struct tool_options options = options_of(run, want);
     struct tool_words words = { 0 };
 
-    add_common(&tool, &words, want);
-    tool_add(&tool, &words, "install");
+    pips_begin(&tool, &want->pip, "install", &words);
     add_options(&tool, &words, want, false);
     if (add_wishes(run, &tool, &words, want, err) < 0)
         return -1;
-    return tool_run(&tool, tool_argv(&tool, &words), &options, NULL, err);
+    return pips_run(run, &want->pip, &words, NULL, err);
 }
 
 static int installed_apply(struct state_run *run, const void *args, struct err *err)
@@ -432,9 +320,9 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
     const struct installed_args *want = args;
     struct str before, after;
 
-    if (list_installed(run, want, &before, err) < 0 ||
+    if (pips_list(run, &want->pip, &before, err) < 0 ||
         state_note(run, "before", value_str(arena_str(run->arena, before)), err) < 0 ||
-        run_install(run, want, err) < 0 || list_installed(run, want, &after, err) < 0)
+        run_install(run, want, err) < 0 || pips_list(run, &want->pip, &after, err) < 0)
         return -1;
     buf_clear(&run->text);
     if (str_eq(before, after) && !want->force_reinstall) {
@@ -443,44 +331,24 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
         return 0;
     }
     if (want->requirements)
-        state_say(run, "installed requirements from %s via %s", want->requirements, want->bin);
+        state_say(run, "installed requirements from %s via %s", want->requirements, want->pip.bin);
     else
         state_say(run, "installed %s via %s", validate_join(run, list_wanted(run, want)),
-                  want->bin);
+                  want->pip.bin);
     state_detail(run, "package", "%s",
                  want->requirements ? want->requirements
                                     : validate_join(run, list_wanted(run, want)));
-    state_detail(run, "bin", "%s", want->bin);
+    state_detail(run, "bin", "%s", want->pip.bin);
     return state_note(run, "after", value_str(arena_str(run->arena, after)), err);
 }
 
 /* --- revert -------------------------------------------------------------------------- */
-
-/* Lines of `of` whose package is not in `in` with the same version. */
-static size_t add_changed(const struct tool *tool, struct tool_words *words, struct str of,
-                          struct str in, bool absent_only)
-{
-    struct line line;
-    size_t n = 0;
-
-    while (lines_next(&of, &line)) {
-        const struct str name = name_of(line.text);
-        const struct str there = version_of(in, name);
-
-        if (absent_only ? there.p != NULL : !there.p || str_eq(there, version_of(line.text, name)))
-            continue;
-        tool_add(tool, words, arena_str(tool->arena, absent_only ? name : line.text).p);
-        n++;
-    }
-    return n;
-}
 
 /* Remove new packages; restore the old version of changed ones. */
 static int installed_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct installed_args *want = args;
     const struct tool tool = run_tool(run);
-    const struct tool_options options = options_of(run, want);
     const struct value *before = state_noted(run, "before"), *after = state_noted(run, "after");
     struct tool_words gone = { 0 }, back = { 0 };
     size_t less, older;
@@ -489,20 +357,13 @@ static int installed_revert(struct state_run *run, const void *args, struct err 
         state_unchanged(run);
         return 0;
     }
-    add_common(&tool, &gone, want);
-    tool_add(&tool, &gone, "uninstall");
-    tool_add(&tool, &gone, "--yes");
-    for (size_t i = 0; i < want->extra.n; i++)
-        if (strcmp(want->extra.p[i], "--break-system-packages") == 0)
-            tool_add(&tool, &gone, want->extra.p[i]);
-    less = add_changed(&tool, &gone, after->s, before->s, true);
-    add_common(&tool, &back, want);
-    tool_add(&tool, &back, "install");
+    pips_begin_removal(&tool, &want->pip, &gone);
+    less = pips_add_new(&tool, &gone, after->s, before->s);
+    pips_begin(&tool, &want->pip, "install", &back);
     add_options(&tool, &back, want, true);
-    older = add_changed(&tool, &back, before->s, after->s, false);
-    if (less > 0 && tool_run(&tool, tool_argv(&tool, &gone), &options, NULL, err) < 0)
-        return -1;
-    if (older > 0 && tool_run(&tool, tool_argv(&tool, &back), &options, NULL, err) < 0)
+    older = pips_add_changed(&tool, &back, before->s, after->s, false);
+    if ((less > 0 && pips_run(run, &want->pip, &gone, NULL, err) < 0) ||
+        (older > 0 && pips_run(run, &want->pip, &back, NULL, err) < 0))
         return -1;
     state_say(run, "removed %zu package%s, restored the version of %zu (revert)", less,
               less == 1 ? "" : "s", older);
@@ -517,7 +378,7 @@ const struct module module_pip_installed = {
     .example = "name: flask\nversion: 2.3.2\nbin: /srv/app/venv/bin/pip\n",
     .params = installed_params,
     .args_size = sizeof(struct installed_args),
-    .lock = "pip",
+    .lock = PIPS_LOCK,
     .validate = installed_validate,
     .check = installed_check,
     .apply = installed_apply,

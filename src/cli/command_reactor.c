@@ -11,7 +11,8 @@
 #include "cli/fleet_bucket.h"
 #include "cli/fleet_link.h"
 #include "cli/pairs.h"
-#include "compile/tree.h"
+#include "cli/reactor_replay.h"
+#include "cli/rule_files.h"
 #include "data/json.h"
 #include "data/value.h"
 #include "nats/conn.h"
@@ -19,7 +20,6 @@
 #include "reactor/rule_check.h"
 #include "reactor/rule_set.h"
 #include "sys/clock.h"
-#include "sys/path.h"
 #include "wire/outcome.h"
 #include "wire/question.h"
 #include "wire/subject.h"
@@ -28,29 +28,6 @@
 #define ANSWER_NS (INT64_C(5) * 1000000000)
 
 /* --- check ----------------------------------------------------------------------- */
-
-struct files {
-    VEC(struct rule_file) list;
-};
-
-static int read_files(struct cli *cli, const struct tree *tree, const char *folder,
-                      struct files *ret_files, struct err *err)
-{
-    struct tree_names names;
-
-    if (tree_list(tree, cli->arena, "", &names, err) < 0)
-        return -1;
-    VEC_EACH (&names.list, path) {
-        struct rule_file file = { *path, path_join(cli->arena, folder, *path), { NULL, 0 } };
-
-        if (!str_ends(str_from(*path), STR(RULE_SET_SUFFIX)))
-            continue;
-        if (tree_read(tree, cli->arena, *path, &file.text, err) < 0)
-            return -1;
-        VEC_PUSH_IN(cli->arena, &ret_files->list, file);
-    }
-    return 0;
-}
 
 static int64_t print_time(void *user)
 {
@@ -71,7 +48,7 @@ static const char *plural_of(size_t n)
     return n == 1 ? "" : "s";
 }
 
-static int check_files(struct cli *cli, const char *folder, const struct files *files)
+static int check_files(struct cli *cli, const char *folder, const struct rule_files *files)
 {
     const struct reaction_options options = { .now = print_time, .lenient = true };
     struct diags diags = DIAGS_INIT(cli->arena), lints = DIAGS_INIT(cli->arena);
@@ -97,23 +74,13 @@ static int check_files(struct cli *cli, const char *folder, const struct files *
 static int run_check(struct cli *cli, const void *args, struct param_strs operands)
 {
     const char *folder = operands.p[0];
-    struct files files = { VEC_INIT };
-    struct tree *tree;
+    struct rule_files files;
     struct err err;
-    int status;
 
     (void)args;
-    tree = tree_new(folder, &err);
-    if (!tree)
+    if (rule_files_read(cli->arena, folder, &files, &err) < 0)
         return cli_err(cli, &err);
-    if (read_files(cli, tree, folder, &files, &err) < 0)
-        status = cli_err(cli, &err);
-    else if (files.list.n == 0)
-        status = cli_error(cli, "no " RULE_SET_SUFFIX " files in '%s'", folder);
-    else
-        status = check_files(cli, folder, &files);
-    tree_free(tree);
-    return status;
+    return check_files(cli, folder, &files);
 }
 
 /* --- test ------------------------------------------------------------------------ */
@@ -353,6 +320,26 @@ static int run_retry(struct cli *cli, const void *args, struct param_strs operan
     return result < 0 ? cli_err(cli, &err) : status;
 }
 
+/* --- replay ---------------------------------------------------------------------- */
+
+#define REPLAY struct reactor_replay_options
+
+/* clang-format off */
+static const struct param replay_options[] = {
+    PARAM("since",   DURATION, REPLAY, since, "how old the events may be", .default_text = "1d", PARAM_RANGE(1, INT64_MAX)),
+    PARAM("rules",   STR,      REPLAY, rules, "a folder of rules, instead of those that are published", .kind_text = "DIR"),
+    PARAM("changed", BOOL,     REPLAY, changed, "show only events that would be handled differently"),
+    FLEET_OPTIONS(REPLAY, fleet),
+    { 0 },
+};
+/* clang-format on */
+
+static int run_replay(struct cli *cli, const void *args, struct param_strs operands)
+{
+    (void)operands;
+    return reactor_replay(cli, args);
+}
+
 /* --- the group ------------------------------------------------------------------- */
 
 static const struct command reactor_commands[] = {
@@ -387,6 +374,20 @@ static const struct command reactor_commands[] = {
         .run = run_test,
     },
     {
+        .name = "replay",
+        .operands = "",
+        .summary = "show what rules would do about stored events",
+        .details =
+            "Events that are stored are matched against the published rules, or those of a\n"
+            "folder, and compared with what became of them. Nothing is executed. Limits that\n"
+            "depend on the moment (throttle, breaker, rates, age) are left out.\n",
+        .examples = "  zester reactor replay --since 1d\n"
+                    "  zester reactor replay --since 1h --rules ./reactor --changed\n",
+        .options = replay_options,
+        .args_size = sizeof(struct reactor_replay_options),
+        .run = run_replay,
+    },
+    {
         .name = "retry",
         .operands = "[ID...]",
         .summary = "send events again that were given up",
@@ -407,7 +408,7 @@ static const struct command reactor_commands[] = {
 const struct command command_reactor = {
     .name = "reactor",
     .operands = "",
-    .summary = "check and test the rules of the reactor, send events again",
+    .summary = "check, test and replay rules of the reactor, send events again",
     .examples = "  zester reactor check /var/lib/zester/reactor\n"
                 "  zester reactor test web-01/deploy\n",
     .commands = reactor_commands,

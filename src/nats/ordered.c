@@ -207,6 +207,7 @@ static void make_consumer(struct nats_ordered *ordered)
         .name = ordered->name,
         .deliver = ordered->last_seq ? (int)NATS_DELIVER_FROM_SEQ : ordered->options.deliver,
         .start_seq = ordered->last_seq ? (int64_t)ordered->last_seq + 1 : 0,
+        .start_time = ordered->last_seq ? NULL : ordered->options.start_time,
         .ack = NATS_ACK_NONE,
         .max_deliver = 0,
         .filter_subject = ordered->filter,

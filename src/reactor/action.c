@@ -12,6 +12,7 @@
 #include "data/params.h"
 #include "data/words.h"
 #include "wire/event.h"
+#include "wire/outcome.h"
 
 #define LOCAL_PREFIX "local."
 #define SECOND       NUMBER_NS_PER_S
@@ -528,6 +529,18 @@ int action_check(struct arena *arena, const struct value *body, struct diags *di
                             arena_zalloc(arena, block.verb->fields_size), &rest);
     }
     return diags_count(diags) > before ? -1 : 0;
+}
+
+const char *action_summary(struct arena *arena, const struct action *action)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    size_t n;
+
+    action_print(action, &out);
+    n = out.n < OUTCOME_WHAT_MAX ? out.n : OUTCOME_WHAT_MAX;
+    while (n < out.n && n > 0 && ((unsigned char)out.p[n] & 0xc0) == 0x80) /* a whole character */
+        n--;
+    return arena_strndup(arena, buf_text(&out), n);
 }
 
 bool action_is_written(const struct action *action)

@@ -75,6 +75,9 @@ int action_check(struct arena *arena, const struct value *body, struct diags *di
 /* In one line: "notify: dispatch service.restart nginx on 'web*' with {...}, timeout 1 m". */
 void action_print(const struct action *action, struct buf *out);
 
+/* The same in the arena, cut after OUTCOME_WHAT_MAX bytes: for the record of what was done. */
+const char *action_summary(struct arena *arena, const struct action *action);
+
 /* Is the action written in the file, in `key`, and not the output of an expression? */
 bool action_is_written(const struct action *action);
 

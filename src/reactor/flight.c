@@ -318,7 +318,11 @@ static void begin_block(struct flight *flight)
     const struct action *action = current_action(flight);
     struct outcome_blocks *blocks = &current_outcome(flight)->blocks;
     const struct outcome_block block = {
-        .block = action->block, .action = action->name, .message = "", .made = ""
+        .block = action->block,
+        .action = action->name,
+        .message = "",
+        .made = "",
+        .what = action_summary(&flight->arena, action),
     };
 
     VEC_PUSH_IN(&flight->arena, &blocks->list, block);

@@ -68,29 +68,42 @@ static const char *find_refusal(const struct tester *tester, const struct event_
     return NULL;
 }
 
-static void test_rule(const struct tester *tester, struct arena *arena, const struct rule *rule,
-                      const struct reaction_event *event, struct question_match *ret_match)
+void tester_try(const struct tester *tester, struct arena *arena, const struct rule *rule,
+                const struct reaction_event *event, struct tester_trial *ret_trial)
 {
-    struct texts actions = { VEC_INIT }, errors = { VEC_INIT };
+    struct texts errors = { VEC_INIT };
     struct diags diags = DIAGS_INIT(arena);
-    struct reaction reaction;
 
-    (void)reaction_read(tester->env, arena, rule->file, event, &reaction, &diags);
-    VEC_EACH (&reaction.actions, action) {
-        AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    ret_trial->status =
+        reaction_read(tester->env, arena, rule->file, event, &ret_trial->reaction, &diags);
+    VEC_EACH (&ret_trial->reaction.actions, action) {
         const char *refusal = find_refusal(tester, event->source, action);
 
-        action_print(action, &out);
-        VEC_PUSH_IN(arena, &actions.list, buf_copy(&out, arena).p);
         if (refusal)
             VEC_PUSH_IN(arena, &errors.list, arena_printf(arena, "%s: %s", action->block, refusal));
     }
     VEC_EACH (&diags.list, diag)
         VEC_PUSH_IN(arena, &errors.list, print_mistake(arena, diag));
+    ret_trial->errors = strs_of(&errors);
+}
+
+static void test_rule(const struct tester *tester, struct arena *arena, const struct rule *rule,
+                      const struct reaction_event *event, struct question_match *ret_match)
+{
+    struct texts actions = { VEC_INIT };
+    struct tester_trial trial;
+
+    tester_try(tester, arena, rule, event, &trial);
+    VEC_EACH (&trial.reaction.actions, action) {
+        AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+        action_print(action, &out);
+        VEC_PUSH_IN(arena, &actions.list, buf_copy(&out, arena).p);
+    }
     *ret_match = (struct question_match){
         .rule = arena_strdup(arena, rule->ref),
         .actions = strs_of(&actions),
-        .errors = strs_of(&errors),
+        .errors = trial.errors,
     };
 }
 

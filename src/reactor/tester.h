@@ -10,10 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "reactor/reaction.h"
 #include "wire/question.h"
 
 struct arena;
-struct reaction_env;
+struct rule;
 struct rule_set;
 struct value;
 
@@ -27,6 +28,15 @@ struct tester {
     const struct value *(*facts)(void *user, struct arena *arena, const char *peel);
     void *user;
 };
+
+/* What a rule would do about an event. */
+struct tester_trial {
+    struct reaction reaction;
+    enum reaction_status status;
+    struct param_strs errors; /* mistakes, with their places, and refusals */
+};
+void tester_try(const struct tester *tester, struct arena *arena, const struct rule *rule,
+                const struct reaction_event *event, struct tester_trial *ret_trial);
 
 void tester_answer(const struct tester *tester, struct arena *arena,
                    const struct question_test *question, struct question_tested *ret_tested);

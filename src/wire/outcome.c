@@ -71,6 +71,7 @@ static const struct record_field block_fields[] = {
     RECORD("result",  WORD, struct outcome_block, result, 0, RECORD_WORDS(result_names)),
     SMALL("message", struct outcome_block, message),
     SMALL("made",    struct outcome_block, made),
+    SMALL("what",    struct outcome_block, what),
     { 0 },
 };
 const struct record_type outcome_block_type =

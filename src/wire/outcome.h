@@ -40,11 +40,14 @@ enum outcome_kind {
 #define OUTCOME_KINDS (OUTCOME_EXHAUSTED + 1)
 const char *outcome_kind_name(enum outcome_kind kind);
 
+#define OUTCOME_WHAT_MAX 256
+
 struct outcome_block {
     const char *block, *action;
     enum outcome_result result;
     const char *message; /* why; "": nothing to say */
     const char *made;    /* the id of a job or event; "": none */
+    const char *what;    /* the action in a line, as far as OUTCOME_WHAT_MAX bytes go */
 };
 extern const struct record_type outcome_block_type;
 

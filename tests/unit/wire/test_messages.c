@@ -92,7 +92,7 @@ static const struct {
     { &outcome_type,
       "id outcome reason? key? rules depth? provenance? parent? ts master? deliveries? seq?" },
     { &outcome_rule_type, "rule pattern result message? blocks?" },
-    { &outcome_block_type, "block action result message? made?" },
+    { &outcome_block_type, "block action result message? made? what?" },
     { &liveness_master_type, "master_id active_jobs timestamp" },
     { &liveness_peel_type, "ts version? protocol?" },
     { &enrollment_request_type, "id operator reason? force?" },

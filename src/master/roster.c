@@ -13,6 +13,7 @@
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "sys/clock.h"
+#include "target/index.h"
 #include "target/target.h"
 #include "wire/peel_id.h"
 
@@ -33,7 +34,8 @@ struct source {
 
 struct roster {
     struct roster_options options;
-    struct map peels, masters; /* struct known */
+    struct map peels, masters;  /* struct known */
+    struct target_index *index; /* those with facts */
     size_t with_facts;
     struct source facts, peel_beats, master_beats;
 };
@@ -69,8 +71,14 @@ static void set_facts(struct roster *roster, struct known *known, const struct v
 {
     bool had = known->facts.kind == VALUE_MAP, has = facts && facts->kind == VALUE_MAP;
 
+    struct err ignored; /* valid ids are short enough */
+
     roster->with_facts = roster->with_facts + has - had;
     known->facts = has ? *facts : value_null();
+    if (has)
+        (void)target_index_put(roster->index, str_from(known->id), &known->facts, &ignored);
+    else
+        target_index_remove(roster->index, str_from(known->id));
     if (roster->options.on_facts)
         roster->options.on_facts(roster->options.self, str_from(known->id),
                                  has ? &known->facts : NULL);
@@ -188,6 +196,7 @@ struct roster *roster_new(const struct nats_js *js, const struct roster_options 
     struct roster *roster = mem_zalloc(sizeof(*roster));
 
     roster->options = *options;
+    roster->index = target_index_new();
     roster->facts.roster = roster->peel_beats.roster = roster->master_beats.roster = roster;
     if (start_source(&roster->facts, js, STORE_FACTS, on_facts_entry, err) == 0 &&
         start_source(&roster->peel_beats, js, STORE_PEEL_HEARTBEAT, on_peel_beat, err) == 0 &&
@@ -204,6 +213,7 @@ void roster_free(struct roster *roster)
     nats_kv_watch_free(roster->facts.watch);
     nats_kv_watch_free(roster->peel_beats.watch);
     nats_kv_watch_free(roster->master_beats.watch);
+    target_index_free(roster->index);
     free_all(&roster->peels);
     free_all(&roster->masters);
     free(roster);
@@ -278,27 +288,18 @@ static int parse_target(struct arena *arena, const char *expr, const char *type,
 int roster_resolve(const struct roster *roster, struct arena *arena, const char *expr,
                    const char *type, struct param_strs *ret_peels, struct err *err)
 {
-    VEC(const char *) found = VEC_INIT;
     const struct target *target;
+    struct target_found found;
+    const char **ids;
 
-    if (parse_target(arena, expr, type, &target, err) < 0)
+    if (parse_target(arena, expr, type, &target, err) < 0 ||
+        target_index_find(roster->index, target, arena, &found, err) < 0)
         return -1;
-    MAP_EACH (&roster->peels, entry) {
-        const struct known *known = entry->value;
-        bool matches = false;
-
-        if (known->facts.kind != VALUE_MAP)
-            continue;
-        if (target_match(
-                target,
-                &(struct target_subject){ .id = str_from(known->id), .facts = &known->facts },
-                &matches, err) < 0)
-            return -1;
-        if (matches)
-            VEC_PUSH_IN(arena, &found, arena_strdup(arena, known->id));
-    }
-    if (found.n > 1)
-        qsort(found.p, found.n, sizeof(found.p[0]), compare_texts);
-    *ret_peels = (struct param_strs){ found.n, found.p };
+    ids = ARENA_ARRAY(arena, const char *, found.ids.n);
+    for (size_t i = 0; i < found.ids.n; i++)
+        ids[i] = arena_str(arena, found.ids.p[i]).p;
+    if (found.ids.n > 1)
+        qsort(ids, found.ids.n, sizeof(ids[0]), compare_texts);
+    *ret_peels = (struct param_strs){ found.ids.n, ids };
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "target/pair.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -132,9 +133,10 @@ int pair_parse(struct arena *arena, struct str text, enum pair_kind kind,
 
 /* --- comparing -------------------------------------------------------------- */
 
-/* What a walk through the tree has met. */
+/* What a walk through the tree has met: texts, which are compared or collected. */
 struct walk {
-    const struct cut *cut;
+    const struct cut *cut; /* NULL: they are collected in `reach` */
+    struct buf *reach;
     struct err *err;
     bool found, hit, failed;
 };
@@ -198,11 +200,23 @@ static int compare(const struct cut *cut, struct str text)
     return str_compare(text, cut->operand);
 }
 
+/* Its size, then its bytes. */
+static bool collect_text(struct walk *walk, struct str text)
+{
+    const uint32_t size = (uint32_t)text.n;
+
+    buf_add(walk->reach, &size, sizeof(size));
+    buf_add_str(walk->reach, text);
+    return false;
+}
+
 static bool text_hits(struct walk *walk, struct str text)
 {
     const struct cut *cut = walk->cut;
     bool found = false;
 
+    if (!cut)
+        return collect_text(walk, text);
     if (cut->matcher) {
         if (matcher_find(cut->matcher, text, 0, NULL, &found, walk->err) < 0)
             walk->failed = true;
@@ -246,12 +260,18 @@ static bool map_hits(struct walk *walk, const struct value *v)
     return name && name->kind == VALUE_STR && text_hits(walk, name->s);
 }
 
+/* "*" matches whatever is there, also an empty list. */
+static bool takes_all(const struct cut *cut)
+{
+    return cut && !cut->matcher && str_is(cut->wild.pattern, "*") && cut->op == PAIR_EQ;
+}
+
 static void match_value(struct walk *walk, const struct value *v)
 {
     walk->found = true;
     if (walk->hit)
         return;
-    if (!walk->cut->matcher && str_is(walk->cut->wild.pattern, "*") && walk->cut->op == PAIR_EQ)
+    if (takes_all(walk->cut))
         walk->hit = true;
     else if (v->kind == VALUE_LIST)
         for (size_t i = 0; i < v->list->count && !walk->hit; i++)
@@ -296,6 +316,11 @@ static void follow_path(struct walk *walk, const struct value *v, struct str pat
     }
 }
 
+static bool is_match(const struct walk *walk)
+{
+    return walk->cut->op == PAIR_NE ? walk->found && !walk->hit : walk->hit;
+}
+
 int pair_match(const struct pair *pair, const struct value *tree, bool *ret_matches,
                struct err *err)
 {
@@ -307,8 +332,52 @@ int pair_match(const struct pair *pair, const struct value *tree, bool *ret_matc
         follow_path(&walk, tree, pair->cuts[i].path);
         if (walk.failed)
             return -1;
-        matches = pair->cuts[i].op == PAIR_NE ? walk.found && !walk.hit : walk.hit;
+        matches = is_match(&walk);
     }
     *ret_matches = matches;
     return 0;
+}
+
+/* --- many trees ---------------------------------------------------------------- */
+
+/* A reach begins with this, so that one without texts is not empty. */
+#define REACH_FOUND '+'
+
+size_t pair_cuts(const struct pair *pair)
+{
+    return pair->count;
+}
+
+struct str pair_path(const struct pair *pair, size_t cut)
+{
+    return pair->cuts[cut].path;
+}
+
+void pair_reach(struct str path, const struct value *tree, struct buf *out)
+{
+    const size_t before = out->n;
+    struct walk walk = { .reach = out };
+
+    buf_add_char(out, REACH_FOUND);
+    follow_path(&walk, tree, path);
+    if (!walk.found)
+        buf_cut(out, before);
+}
+
+int pair_match_reach(const struct pair *pair, size_t cut, struct str reach, bool *ret_matches,
+                     struct err *err)
+{
+    struct walk walk = { .cut = &pair->cuts[cut], .err = err, .found = reach.n > 0 };
+    struct str rest = str_from_offset(reach, reach.n > 0 ? 1 : 0);
+
+    walk.hit = walk.found && takes_all(walk.cut);
+    while (rest.n > 0 && !walk.hit && !walk.failed) {
+        uint32_t size;
+
+        memcpy(&size, rest.p, sizeof(size));
+        walk.hit = text_hits(&walk, str_slice(rest, sizeof(size), size));
+        rest = str_from_offset(rest, sizeof(size) + size);
+    }
+    *ret_matches = is_match(&walk);
+    return walk.failed ? -1 : 0;
 }

@@ -10,6 +10,7 @@
 #define TARGET_PAIR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/str.h"
 
@@ -34,5 +35,21 @@ int pair_parse(struct arena *arena, struct str text, enum pair_kind kind,
 /* `tree` may be NULL, and then nothing matches. Fails with ERR_LIMIT. */
 int pair_match(const struct pair *pair, const struct value *tree, bool *ret_matches,
                struct err *err);
+
+/* --- for an index over many trees (target/index.h) --------------------------------- */
+
+struct buf;
+
+/* Each way to cut the text has a path, and matches or does not; a pair matches when one of them
+ * does. */
+size_t pair_cuts(const struct pair *pair);
+struct str pair_path(const struct pair *pair, size_t cut);
+
+/* Append all that a path reaches in the tree: bytes that are equal for trees that no cut with this
+ * path can tell apart, and none when it reaches nothing. */
+void pair_reach(struct str path, const struct value *tree, struct buf *out);
+/* Does this cut match a tree with that reach? Fails with ERR_LIMIT. */
+int pair_match_reach(const struct pair *pair, size_t cut, struct str reach, bool *ret_matches,
+                     struct err *err);
 
 #endif

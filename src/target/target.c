@@ -10,11 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "target/grammar.h"
-
-struct target {
-    uint32_t start, count;
-    struct term terms[];
-};
+#include "target/program.h"
 
 /* Append the terms of `node`, which continue at `yes` and `no`; returns where to begin. Depth: that
  * of the tree, which TARGET_TERMS_MAX and TARGET_DEPTH_MAX limit. */
@@ -52,13 +48,12 @@ int target_parse(struct arena *arena, struct str text, enum target_type type,
     return 0;
 }
 
-/* The id with dots for underscores, or the other way around; a NULL view when it has neither. */
-static struct str other_form(struct str id, char room[static TARGET_ID_MAX])
+struct str program_other_id(struct str id, char room[static TARGET_ID_MAX])
 {
-    char from = memchr(id.p, '.', id.n) ? '.' : '_';
+    char from = id.n && memchr(id.p, '.', id.n) ? '.' : '_';
     char to = from == '.' ? '_' : '.';
 
-    if (!memchr(id.p, from, id.n))
+    if (!id.n || !memchr(id.p, from, id.n))
         return (struct str){ NULL, 0 };
     for (size_t i = 0; i < id.n; i++)
         room[i] = id.p[i] == from ? to : id.p[i];
@@ -74,8 +69,7 @@ int target_match(const struct target *target, const struct target_subject *subje
 
     if (subject->id.n > TARGET_ID_MAX)
         return err_set(err, ERR_LIMIT, "an id has at most %d bytes", TARGET_ID_MAX);
-    if (subject->id.n > 0)
-        full.other = other_form(subject->id, room);
+    full.other = program_other_id(subject->id, room);
     while (at < TERM_REJECT) {
         const struct term *term = &target->terms[at];
         bool matches = false;

@@ -15,6 +15,8 @@
 #define BATCH   1000
 #define THREADS 32
 #define KEYS    100
+/* A server on a busy machine is slow, not gone. */
+#define STALL_MS 60000
 
 static char payload[PAYLOAD];
 static const char *url;
@@ -52,6 +54,7 @@ static jsCtx *open_js(natsConnection *conn)
 
     check(jsOptions_Init(&options), "options");
     options.PublishAsync.MaxPending = WINDOW;
+    options.PublishAsync.StallWait = STALL_MS;
     check(natsConnection_JetStream(&js, conn, &options), "jetstream");
     return js;
 }

@@ -14,17 +14,18 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/number.h"
+#include "enroll/response.h"
 #include "enroll/token.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/pool.h"
 
-#define SCHEME          "https://"
-#define READ_SIZE       ((size_t)16 << 10)
-#define HOST_MAX        256
-#define LIBRARY_ERR_MAX 256
+#define SCHEME           "https://"
+#define READ_SIZE        ((size_t)16 << 10)
+#define HOST_MAX         256
+#define LIBRARY_ERR_MAX  256
+#define REQUEST_HEAD_MAX ((size_t)64 << 10)
 
 /* One call. */
 struct call {
@@ -36,12 +37,7 @@ struct call {
     SSL_CTX *context;
     SSL *ssl;
     int64_t deadline;
-    struct buf in; /* bytes that were not read yet */
-    struct buf body;
-    bool is_chunked, has_length, is_over;
-    size_t left; /* of the chunk, or of the body */
-    size_t told; /* of the body: events up to here were handed over */
-    struct https_response response;
+    struct response response;
 };
 
 static int library_error(struct err *err, enum err_code code, const char *what)
@@ -252,7 +248,7 @@ static int shake_hands(struct call *call, struct err *err)
 static int send_request(struct call *call, struct err *err)
 {
     const struct https_request *request = call->request;
-    AUTO_BUF struct buf out = BUF_INIT(HTTPS_HEAD_MAX + request->body.n);
+    AUTO_BUF struct buf out = BUF_INIT(REQUEST_HEAD_MAX + request->body.n);
     struct str rest;
 
     buf_printf(&out, "%s %s HTTP/1.1\r\nHost: %s:%s\r\nConnection: close\r\n", request->method,
@@ -279,13 +275,12 @@ static int send_request(struct call *call, struct err *err)
     return 0;
 }
 
-/* More bytes in `in`; `ret_end` when there are none any more. */
-static int read_more(struct call *call, bool *ret_end, struct err *err)
+/* More bytes of the answer, or its end. */
+static int read_more(struct call *call, struct err *err)
 {
     char bytes[READ_SIZE];
     int n;
 
-    *ret_end = false;
     if (call->request->event) /* a stream may last, but not in silence */
         call->deadline = clock_after(clock_real(), call->request->timeout);
     while ((n = SSL_read(call->ssl, bytes, sizeof(bytes))) <= 0) {
@@ -293,185 +288,21 @@ static int read_more(struct call *call, bool *ret_end, struct err *err)
 
         if (why == SSL_ERROR_ZERO_RETURN || (why == SSL_ERROR_SYSCALL && errno == 0)) {
             ERR_clear_error();
-            *ret_end = true;
-            return 0;
+            return response_end(&call->response, err);
         }
         if (wait_ssl(call, n, "receive", err) < 0)
             return -1;
     }
-    buf_add(&call->in, bytes, (size_t)n);
-    return call->in.full ? err_set(err, ERR_LIMIT, "the answer of '%s' is too large", call->host)
-                         : 0;
-}
-
-static struct str take_line(struct str *rest)
-{
-    struct str line = str_cut(rest, '\n');
-
-    if (line.n > 0 && line.p[line.n - 1] == '\r')
-        line.n--;
-    return line;
-}
-
-static bool read_number(struct str text, unsigned base, size_t *ret)
-{
-    size_t value = 0;
-
-    if (text.n == 0 || text.n > 8)
-        return false;
-    for (size_t i = 0; i < text.n; i++) {
-        const char c = text.p[i];
-        const unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                               : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-                               : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
-                                                      : base;
-
-        if (digit >= base)
-            return false;
-        value = value * base + digit;
-    }
-    *ret = value;
-    return true;
-}
-
-static void read_header(struct call *call, struct str line)
-{
-    struct str value = line, name = str_cut(&value, ':');
-    size_t number;
-
-    value = str_trim(value.p ? value : STR(""));
-    if (name.n == strlen("content-length") && strncasecmp(name.p, "content-length", name.n) == 0)
-        call->has_length = read_number(value, 10, &call->left);
-    else if (name.n == strlen("transfer-encoding") &&
-             strncasecmp(name.p, "transfer-encoding", name.n) == 0)
-        call->is_chunked = str_eq_text(value, "chunked");
-    else if (name.n == strlen("retry-after") && strncasecmp(name.p, "retry-after", name.n) == 0 &&
-             read_number(value, 10, &number))
-        call->response.retry_after = (int)number;
-}
-
-static int parse_head(struct call *call, struct str head, struct err *err)
-{
-    struct str line = take_line(&head), version = line;
-    size_t status;
-
-    version = str_cut(&line, ' ');
-    if (!str_starts(version, STR("HTTP/1.")) || !line.p ||
-        !read_number(str_slice(line, 0, 3), 10, &status))
-        return err_set(err, ERR_INVALID, "'%s' does not speak HTTP", call->host);
-    call->response.status = (int)status;
-    while (head.p && head.n > 0)
-        read_header(call, take_line(&head));
-    return 0;
-}
-
-static int read_head(struct call *call, struct err *err)
-{
-    size_t end;
-    bool ended;
-
-    while ((end = str_find(buf_view(&call->in), STR("\r\n\r\n"), 0)) == STR_NONE) {
-        if (call->in.n > HTTPS_HEAD_MAX)
-            return err_set(err, ERR_LIMIT, "the answer of '%s' is too large", call->host);
-        if (read_more(call, &ended, err) < 0)
-            return -1;
-        if (ended)
-            return err_set(err, ERR_INVALID, "'%s' closed the connection", call->host);
-    }
-    if (parse_head(call, str_slice(buf_view(&call->in), 0, end + 2), err) < 0)
-        return -1;
-    buf_consume(&call->in, end + 4);
-    call->is_over = call->has_length && call->left == 0 && !call->is_chunked;
-    return 0;
-}
-
-/* The size of the next chunk. False: more bytes are needed. */
-static bool begin_chunk(struct call *call)
-{
-    struct str rest = buf_view(&call->in), line;
-
-    while (rest.n >= 2 && rest.p[0] == '\r' && rest.p[1] == '\n') /* behind the last one */
-        rest = str_from_offset(rest, 2);
-    if (str_find_char(rest, '\n', 0) == STR_NONE)
-        return false;
-    line = take_line(&rest);
-    if (!read_number(str_cut(&line, ';'), 16, &call->left))
-        call->left = 0;
-    call->is_over = call->left == 0;
-    buf_consume(&call->in, call->in.n - rest.n);
-    return true;
-}
-
-/* From `in` to `body`, as far as it goes. */
-static void take_body(struct call *call)
-{
-    while (call->in.n > 0 && !call->is_over) {
-        size_t n = call->in.n;
-
-        if (call->is_chunked && call->left == 0) {
-            if (!begin_chunk(call))
-                return;
-            continue;
-        }
-        if ((call->is_chunked || call->has_length) && n > call->left)
-            n = call->left;
-        buf_add(&call->body, call->in.p, n);
-        buf_consume(&call->in, n);
-        call->left -= call->is_chunked || call->has_length ? n : 0;
-        call->is_over = call->has_length && !call->is_chunked && call->left == 0;
-    }
-}
-
-/* An event ends with an empty line. False: nobody needs more. */
-static bool tell_events(struct call *call)
-{
-    struct str rest = str_from_offset(buf_view(&call->body), call->told);
-    size_t end;
-
-    while ((end = str_find(rest, STR("\n\n"), 0)) != STR_NONE) {
-        struct str block = str_slice(rest, 0, end), name = STR(""), data = STR("");
-
-        while (block.p) {
-            struct str value = str_cut(&block, '\n'), key = str_cut(&value, ':');
-
-            if (str_eq_text(key, "event") && value.p)
-                name = str_trim(value);
-            if (str_eq_text(key, "data") && value.p)
-                data = str_trim(value);
-        }
-        if (name.n > 0 && !call->request->event(call->request->self, name, data))
-            return false;
-        rest = str_from_offset(rest, end + 2);
-    }
-    buf_consume(&call->body, call->body.n - rest.n);
-    return true;
-}
-
-static int read_body(struct call *call, struct err *err)
-{
-    const bool is_stream = call->request->event && call->response.status == 200;
-    bool ended = false;
-
-    for (;;) {
-        take_body(call);
-        if (call->body.full)
-            return err_set(err, ERR_LIMIT, "the answer of '%s' is too large", call->host);
-        if ((is_stream && !tell_events(call)) || call->is_over || ended)
-            return 0;
-        if (read_more(call, &ended, err) < 0)
-            return -1;
-        if (ended && call->has_length && !call->is_chunked && call->in.n < call->left)
-            return err_set(err, ERR_INVALID, "'%s' closed the connection in its answer",
-                           call->host);
-    }
+    return response_feed(&call->response, (struct str){ bytes, (size_t)n }, err);
 }
 
 static int talk(struct call *call, struct err *err)
 {
-    if (connect_any(call, err) < 0 || shake_hands(call, err) < 0 || send_request(call, err) < 0 ||
-        read_head(call, err) < 0 || read_body(call, err) < 0)
+    if (connect_any(call, err) < 0 || shake_hands(call, err) < 0 || send_request(call, err) < 0)
         return -1;
-    call->response.body = arena_str(call->arena, buf_view(&call->body));
+    while (!call->response.is_over)
+        if (read_more(call, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -485,21 +316,23 @@ int https_call(struct arena *arena, const struct https_server *server,
         .request = request,
         .fd = -1,
         .deadline = clock_after(clock_real(), request->timeout),
-        .in = BUF_INIT(HTTPS_HEAD_MAX + request->size_max),
-        .body = BUF_INIT(request->size_max),
+        .response = RESPONSE_INIT(NULL, request->size_max),
     };
     int result;
 
     if (!split_url(server->url, call.host, call.port))
         return err_set(err, ERR_INVALID, "'%s': expected 'https://HOST:PORT'", server->url);
+    call.response.host = call.host;
+    call.response.event = request->event;
+    call.response.self = request->self;
     result = talk(&call, err);
     if (result == 0)
-        *ret_response = call.response;
+        *ret_response = (struct https_response){ call.response.status, call.response.retry_after,
+                                                 buf_copy(&call.response.body, arena) };
     SSL_free(call.ssl);
     SSL_CTX_free(call.context);
     if (call.fd >= 0)
         (void)close(call.fd);
-    buf_done(&call.in);
-    buf_done(&call.body);
+    response_done(&call.response);
     return result;
 }

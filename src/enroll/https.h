@@ -22,8 +22,7 @@ struct arena;
 struct cancel;
 struct err;
 
-#define HTTPS_PORT     "8443"
-#define HTTPS_HEAD_MAX ((size_t)64 << 10)
+#define HTTPS_PORT "8443"
 
 enum https_trust {
     HTTPS_TRUST_TEXT,   /* ca_pem */

@@ -52,8 +52,8 @@ PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(LIBS)) -lpthread -l
 
 SOURCES  := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 PROGRAMS := $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
-# Tables that are made from the names of files: modules, and each kind of managers.
-TABLES   := build/generated/modules.c $(patsubst src/provider/%/manager.h,build/generated/%_managers.c,$(wildcard src/provider/*/manager.h))
+# Tables that are made from the names of files: modules, beacons, and each kind of managers.
+TABLES   := build/generated/modules.c build/generated/beacons.c $(patsubst src/provider/%/manager.h,build/generated/%_managers.c,$(wildcard src/provider/*/manager.h))
 CORE     := $(patsubst %.c,$(B)/%.o,$(filter-out src/programs/%,$(SOURCES)) $(TABLES))
 UNITS    := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
 # Folders with threads, whose unit tests run under the thread sanitizer too. tools/run-tests reads this line.
@@ -85,6 +85,8 @@ $(B)/sources: FORCE
 # The table of modules, from the families in src/modules.
 build/generated/modules.c: FORCE
 	@tools/gen-modules $@ src/modules
+build/generated/beacons.c: FORCE
+	@tools/gen-beacons $@ src/beacons
 build/generated/%_managers.c: FORCE
 	@tools/gen-providers $@ src/provider/$*
 

@@ -30,6 +30,7 @@ static const struct param rows[] = {
     PARAM("log_format",       CHOICE, ARGS, log_format, "how lines are logged", .choices = DAEMON_LOG_FORMATS, .default_text = "json"),
     PARAM("strict_params",    BOOL,   ARGS, strict_params, "an unknown parameter of a state is an error", .default_text = "true"),
     PARAM("schedule",         MAP,    ARGS, schedule, "what to run when: a map of entries"),
+    PARAM("beacons",          MAP,    ARGS, beacons, "what to watch and report as events: a map of sections"),
     PARAM("startup_states",   CHOICE, ARGS, startup_states, "what to apply once at each start", .choices = "none|highstate|sls", .default_text = "none"),
     PARAM("startup_sls_list", STRS,   ARGS, startup_sls_list, "references that startup_states: sls applies, one run each"),
     { 0 },

@@ -231,6 +231,8 @@ static void start_job(struct desk *desk, struct lane *lane, struct job *job)
     job->next = lane->running;
     lane->running = job;
     lane->busy++;
+    if (lane == &desk->lanes[LANE_ACT] && desk->options.acts)
+        desk->options.acts(desk->options.self, &job->request);
     chore_begin(&desk->chores, &job->chore, work, done);
 }
 

@@ -54,6 +54,8 @@ struct desk_options {
     struct snapshot *(*settings)(void *self, const char **ret_why);
     /* A function that changes facts has ended. */
     void (*facts_changed)(void *self);
+    /* One that may change the machine begins. */
+    void (*acts)(void *self, const struct exec_request *request);
     /* An execution has ended; for metrics. */
     void (*ended)(void *self, const struct exec_request *request, bool success, int64_t duration);
     void *self;

@@ -24,6 +24,7 @@
 #include "peel/heart.h"
 #include "peel/identity.h"
 #include "peel/ledger.h"
+#include "peel/lookout.h"
 #include "peel/metric.h"
 #include "peel/mirror.h"
 #include "peel/outbox.h"
@@ -67,6 +68,7 @@ struct peel {
     char curve_key[NATS_NKEY_TEXT_SIZE];
     struct desk *desk;
     struct event_door *door;
+    struct lookout *lookout;
     struct mirror *states, *settings_files;
     struct pillar *pillar;
     struct agenda *agenda;
@@ -170,6 +172,8 @@ static void on_ended(void *self, const struct exec_request *request, bool succes
     metrics_add(peel->metrics, PEEL_METRIC_REQUESTS, 1, request->module, result);
     if (perform_class(request->module) != PERFORM_QUICK)
         trim_later(peel);
+    if (perform_class(request->module) != PERFORM_READ && peel->lookout)
+        lookout_acted(peel->lookout);
     if (perform_class(request->module) != PERFORM_STATES)
         return;
     metrics_add(peel->metrics, PEEL_METRIC_APPLY, 1, request->id, result);
@@ -189,8 +193,10 @@ static void on_connected(struct peel *peel)
     if (!peel->was_connected) {
         outbox_connect(peel->outbox, &peel->js);
         event_door_connect(peel->door, &peel->js);
+        lookout_connect(peel->lookout, &peel->js);
     }
     peel->was_connected = true;
+    lookout_resume(peel->lookout);
     dossier_connect(peel->dossier, &peel->js);
     heart_connect(&peel->heart, &peel->js);
     mirror_connect(peel->states, &peel->js);
@@ -231,6 +237,7 @@ static void disconnect(struct peel *peel)
     heart_connect(&peel->heart, NULL);
     outbox_connect(peel->outbox, NULL);
     event_door_connect(peel->door, NULL);
+    lookout_connect(peel->lookout, NULL);
     (void)desk_connect(peel->desk, NULL, NULL);
     link_free(peel->link);
     peel->link = NULL;
@@ -378,6 +385,8 @@ static void measure(void *self, struct metrics *metrics)
                 NULL, NULL);
     metrics_set(metrics, PEEL_METRIC_OUTBOX, (double)outbox_count(peel->outbox), NULL, NULL);
     metrics_set(metrics, PEEL_METRIC_EVENTS, (double)event_door_waiting(peel->door), NULL, NULL);
+    metrics_set(metrics, PEEL_METRIC_BEACONS_WAITING, (double)lookout_waiting(peel->lookout), NULL,
+                NULL);
 }
 
 static void on_facts_published(void *self)
@@ -443,13 +452,14 @@ static void on_facts_replaced(void *self)
         pillar_refresh(peel->pillar);
 }
 
-/* What must be done when, by configuration and settings. */
-static void read_agenda(struct peel *peel)
+/* What must be done when, and what must be watched, by configuration and settings. */
+static void read_duties(struct peel *peel)
 {
     struct snapshot *settings = pillar_hold(peel->pillar);
+    const struct value *map = settings ? &settings->value : NULL;
 
-    agenda_read(peel->agenda, peel->conf->schedule,
-                settings ? value_get(&settings->value, "schedule") : NULL);
+    agenda_read(peel->agenda, peel->conf->schedule, map ? value_get(map, "schedule") : NULL);
+    lookout_read(peel->lookout, peel->conf->beacons, map ? value_get(map, "beacons") : NULL);
     snapshot_drop(settings);
 }
 
@@ -460,7 +470,7 @@ static void on_settings_changed(void *self)
     if (peel->is_closing)
         return;
     log_info("settings changed");
-    read_agenda(peel);
+    read_duties(peel);
 }
 
 static bool has_states(void *self)
@@ -481,7 +491,7 @@ static void begin_own_work(struct peel *peel)
                                                         .peel_id = peel->identity.id,
                                                         .desk = peel->desk,
                                                         .outbox = peel->outbox });
-    read_agenda(peel);
+    read_duties(peel);
     peel->startup = (struct startup){ .loop = peel->options.loop,
                                       .desk = peel->desk,
                                       .conf = peel->conf,
@@ -536,6 +546,14 @@ static int open_files(struct peel *peel, struct err *err)
     return peel->states && peel->settings_files && peel->pillar ? 0 : -1;
 }
 
+static void on_acts(void *self, const struct exec_request *request)
+{
+    const struct peel *peel = self;
+
+    if (peel->lookout)
+        lookout_acts(peel->lookout, request);
+}
+
 static int open_desk(struct peel *peel, struct err *err)
 {
     peel->desk = desk_new(&(struct desk_options){ .loop = peel->options.loop,
@@ -550,6 +568,7 @@ static int open_desk(struct peel *peel, struct err *err)
                                                   .facts = hold_facts,
                                                   .settings = hold_settings,
                                                   .facts_changed = on_facts_changed,
+                                                  .acts = on_acts,
                                                   .ended = on_ended,
                                                   .self = peel },
                           err);
@@ -561,6 +580,32 @@ static int32_t find_depth(void *self)
     const struct peel *peel = self;
 
     return desk_depth(peel->desk);
+}
+
+static bool is_acting(void *self)
+{
+    const struct peel *peel = self;
+
+    return desk_is_acting(peel->desk);
+}
+
+static void on_beacon(void *self, const char *beacon, bool is_lost)
+{
+    struct peel *peel = self;
+
+    metrics_add(peel->metrics, PEEL_METRIC_BEACONS, 1, beacon, is_lost ? "lost" : "stored");
+}
+
+static int open_lookout(struct peel *peel, struct err *err)
+{
+    peel->lookout = lookout_new(&(struct lookout_options){ .loop = peel->options.loop,
+                                                           .peel_id = peel->identity.id,
+                                                           .is_connected = has_bus,
+                                                           .is_acting = is_acting,
+                                                           .told = on_beacon,
+                                                           .self = peel },
+                                err);
+    return peel->lookout ? 0 : -1;
 }
 
 static int open_door(struct peel *peel, struct err *err)
@@ -623,7 +668,7 @@ static int open_all(struct peel *peel, struct err *err)
     set_problem(peel, "not connected yet");
     if (open_folders(peel, err) < 0 || open_ledger(peel, err) < 0 || open_outbox(peel, err) < 0 ||
         open_dossier(peel, err) < 0 || open_files(peel, err) < 0 || open_desk(peel, err) < 0 ||
-        open_door(peel, err) < 0 || open_health(peel, err) < 0)
+        open_door(peel, err) < 0 || open_lookout(peel, err) < 0 || open_health(peel, err) < 0)
         return -1;
     begin_own_work(peel);
     try_link(peel);
@@ -662,6 +707,7 @@ void peel_stop(struct peel *peel)
         return;
     peel->is_stopping = true;
     agenda_stop(peel->agenda);
+    lookout_stop(peel->lookout);
     startup_stop(&peel->startup);
     desk_stop(peel->desk);
     on_stopping(&peel->stopping);
@@ -686,6 +732,7 @@ void peel_free(struct peel *peel)
     startup_stop(&peel->startup);
     event_door_free(peel->door);
     desk_free(peel->desk);
+    lookout_free(peel->lookout);
     mirror_free(peel->states);
     mirror_free(peel->settings_files);
     dossier_free(peel->dossier);
@@ -729,5 +776,5 @@ void peel_reload(struct peel *peel, const struct peel_conf *before)
         disconnect(peel);
         try_link(peel);
     }
-    read_agenda(peel);
+    read_duties(peel);
 }

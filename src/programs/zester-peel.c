@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "beacons/section.h"
 #include "cli/commands.h"
 #include "cli/fleet_link.h"
 #include "cli/pairs.h"
@@ -239,9 +241,63 @@ static const struct command command_raise = {
     .run = run_event,
 };
 
+/* --- beacons ---------------------------------------------------------------------- */
+
+#undef ARGS
+#define ARGS struct beacons_args
+
+struct beacons_args {
+    enum beacons_format { BEACONS_TEXT, BEACONS_MARKDOWN } format;
+};
+
+static const struct param beacons_options[] = {
+    PARAM("format", CHOICE, ARGS, format, "output format", .choices = "text|markdown",
+          .default_text = "text"),
+    { 0 },
+};
+
+static void print_beacon_words(struct buf *out)
+{
+    for (const struct beacon_kind *const *kind = beacon_kind_table; *kind; kind++)
+        buf_printf(out, " %s", (*kind)->name);
+}
+
+static int run_beacons(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct beacons_args *want = args;
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < operands.n; i++)
+        if (!beacon_kind_find(operands.p[i]))
+            return cli_error(cli, "there is no beacon '%s'", operands.p[i]);
+    for (const struct beacon_kind *const *kind = beacon_kind_table; *kind; kind++) {
+        if (operands.n > 0 && strcmp(operands.p[0], (*kind)->name) != 0)
+            continue;
+        buf_add_text(&out, out.n > 0 ? "\n" : "");
+        (want->format == BEACONS_TEXT ? section_print_doc : section_print_markdown)(*kind, &out);
+    }
+    (void)fputs(buf_text(&out), stdout);
+    return CLI_OK;
+}
+
+static const struct command command_beacons = {
+    .name = "beacons",
+    .operands = "[NAME]",
+    .summary = "what an agent can watch, and the keys of each beacon",
+    .details = "Beacons are sections of 'beacons' in the settings or in peel.yaml.\n",
+    .examples = "  zester-peel beacons disk\n",
+    .options = beacons_options,
+    .args_size = sizeof(struct beacons_args),
+    .most = 1,
+    .run = run_beacons,
+    .words = print_beacon_words,
+};
+
 int main(int argc, char **argv)
 {
-    const struct command commands[] = { command_raise, command_health_peel, command_join, { 0 } };
+    const struct command commands[] = {
+        command_beacons, command_raise, command_health_peel, command_join, { 0 }
+    };
     const struct program program = {
         .name = "zester-peel",
         .version = ZESTER_VERSION,

@@ -1,0 +1,85 @@
+/* service - services of the machine: whether they run. */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "beacons/kind.h"
+#include "beacons/section.h"
+#include "provider/service/manager.h"
+#include "sys/clock.h"
+
+#define ARGS struct service_args
+/* A manager that does not answer for so long is asked again at the next look. */
+#define LOOK_NS (30 * CLOCK_SECOND)
+#define UP      "true"
+#define DOWN    "false"
+
+struct service_args {
+    struct beacon_common common;
+    const struct value *given;
+    struct param_strs services;
+};
+
+static const struct param service_params[] = {
+    PARAM("services", ANY, ARGS, given, "names of services: a map with empty values, or a list",
+          .flags = PARAM_REQUIRED, .kind_text = "map"),
+    BEACON_COMMON(ARGS, common, "10s"),
+    { 0 },
+};
+
+static void check_service(struct arena *arena, void *args, const struct value *given,
+                          struct diags *diags)
+{
+    struct service_args *want = args;
+
+    (void)given;
+    (void)section_names(arena, want->given, "services", &want->services, diags);
+}
+
+/* One that starts or stops is neither up nor down: what was known stays. */
+static int observe_service(struct beacon_look *look, const void *args, struct beacon_readings *ret,
+                           struct err *err)
+{
+    const struct service_args *want = args;
+    const struct tool tool = { .arena = look->arena, .timeout = LOOK_NS };
+    const struct service_manager *manager;
+
+    if (service_manager_find(&manager, err) < 0)
+        return -1;
+    for (size_t i = 0; i < want->services.n; i++) {
+        struct beacon_reading reading = { .key = want->services.p[i] };
+        struct service_status status = { 0 };
+
+        if (manager->look(&tool, reading.key, &status, err) < 0)
+            return err_wrap(err, "service '%s'", reading.key);
+        reading.is_moving = status.moving;
+        if (!status.moving)
+            reading.state = status.running ? UP : DOWN;
+        VEC_PUSH_IN(look->arena, &ret->list, reading);
+    }
+    return 0;
+}
+
+static struct value running_of(const char *state)
+{
+    return state ? value_bool(strcmp(state, UP) == 0) : value_null();
+}
+
+static void say_service(struct arena *arena, const struct beacon_change *change,
+                        struct value_map *data)
+{
+    value_map_set(arena, data, value_text("service"), value_text(change->key));
+    value_map_set(arena, data, value_text("running"), running_of(change->state));
+    value_map_set(arena, data, value_text("previous"), running_of(change->previous));
+}
+
+const struct beacon_kind beacon_kind_service = {
+    .name = "service",
+    .summary = "Services of systemd, OpenRC, kepler or init scripts: `service`, `running`, "
+               "`previous`",
+    .params = service_params,
+    .args_size = sizeof(struct service_args),
+    .check = check_service,
+    .observe = observe_service,
+    .say = say_service,
+};

@@ -1,0 +1,68 @@
+/*
+ * lookout - the beacons of an agent: looks at the machine in time, events of what has changed.
+ *
+ *     beacons:
+ *       service:
+ *         services: { nginx: {} }
+ *         interval: 10s
+ *
+ * Sections come from the configuration and from settings; of two with one name that of the settings
+ * counts. A section with a mistake is refused whole, and the one before it stays; an unknown beacon
+ * is a warning. One that did not change keeps what it knows when others do.
+ *
+ * Nothing is looked at while a job runs that may change the machine, so that what it does halfway
+ * is not reported. The next look comes right after it; what has changed then is marked with the job
+ * (`job`, `function`, and the depth of its chain of reactions), or ignored where the section says
+ * so.
+ *
+ * Events are published under the name of this machine, in order. While there is no connection the
+ * newest BACKLOG_MAX wait in memory.
+ *
+ *     lookout_new -> lookout_read... lookout_connect... -> lookout_stop -> lookout_free
+ *
+ * Threads: the loop's; a worker looks.
+ */
+#ifndef PEEL_LOOKOUT_H
+#define PEEL_LOOKOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+struct exec_request;
+struct lookout;
+struct loop;
+struct nats_js;
+struct value;
+
+struct lookout_options {
+    struct loop *loop;
+    const char *peel_id;
+    bool (*is_connected)(void *self);
+    /* Does something run that may change the machine? */
+    bool (*is_acting)(void *self);
+    /* An event of this beacon was stored, or is lost for good; for metrics. */
+    void (*told)(void *self, const char *beacon, bool is_lost);
+    void *self;
+};
+
+struct lookout *lookout_new(const struct lookout_options *options, struct err *err);
+/* NULL is fine. */
+void lookout_free(struct lookout *lookout);
+/* Nothing is looked at any more. */
+void lookout_stop(struct lookout *lookout);
+
+/* The sections of the configuration and of the settings; each a map, or NULL. */
+void lookout_read(struct lookout *lookout, const struct value *local, const struct value *settings);
+/* There is a connection, or NULL: none. */
+void lookout_connect(struct lookout *lookout, const struct nats_js *js);
+/* A connection is there again: what waits may leave. */
+void lookout_resume(struct lookout *lookout);
+/* A job that may change the machine begins, and has ended. */
+void lookout_acts(struct lookout *lookout, const struct exec_request *request);
+void lookout_acted(struct lookout *lookout);
+
+/* Events that wait for a connection. */
+size_t lookout_waiting(const struct lookout *lookout);
+
+#endif

@@ -1,0 +1,157 @@
+"""Beacons of a real agent: what changes on its machine becomes an event, and a reaction brings it back."""
+import json
+import os
+import signal
+
+import pytest
+
+from fleet import SERVER, Fleet
+from kepler_home import Home
+from peels import start_peel
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+
+SERVICES = """
+kepler:
+  autostart: false
+services:
+  web:
+    command: ["sh", "-c", "echo $$ > DIR/web.pid; exec sleep 600"]
+    restart: "no"
+"""
+RULES = {
+    "top.zy": "reactor:\n  - '*/beacon/*/service': [reactor.restart]\n  - '*/beacon/*/*': [reactor.note]\n",
+    "note.zy": "a: { log: {{ ('heard ' ~ tag ~ ' depth ' ~ event.depth ~ ' ' ~ (data | tojson)) | tojson }} }\n",
+    "restart.zy": "{% if not data.running %}\na: { local.service.start: { tgt: '{{ event.peel }}', arg: {{ data.service | tojson }} } }\n{% endif %}\n",
+}
+
+
+@pytest.fixture(scope="module")
+def home():
+    made = Home()
+    made.env["ASAN_OPTIONS"] = "quarantine_size_mb=1:" + os.environ.get("ASAN_OPTIONS", "")
+    made.start_daemon()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory, home):
+    with Fleet(tmp_path_factory.mktemp("beacons")) as fleet:
+        fleet.home = home
+        fleet.config = home.write(SERVICES.replace("DIR", home.folder), "kepler.yaml")
+        home.run("start", "-d", file=fleet.config)
+        fleet.watched = fleet.folder / "watched"
+        fleet.watched.mkdir()
+        (fleet.folder / "app.log").write_text("")
+        for name, text in RULES.items():
+            (fleet.folder / "rules").mkdir(exist_ok=True)
+            (fleet.folder / "rules" / name).write_text(text)
+        (fleet.folder / "settings").mkdir()
+        (fleet.folder / "settings/top.zy").write_text("base:\n  '*': [common]\n")
+        write_settings(fleet, {"service": {"services": {"web": {}}, "interval": "200ms"}, "nosuch": {}})
+        fleet.start_server()
+        fleet.master = fleet.start_ready_master(reactor={"dir": str(fleet.folder / "rules")}, settings_dir=str(fleet.folder / "settings"),
+                                                files_republish_interval="1s")
+        fleet.wait(lambda: fleet.master.metric("zester_reactor_rules_loaded") == 2, "the rules are loaded")
+        fleet.peel = start_peel(fleet, fleet.master, "web-01", environment=home.environment(), beacons={
+            "file": {"files": [str(fleet.watched)], "interval": "1h", "own_changes": "ignore"},
+            "log": {"files": {str(fleet.folder / "app.log"): "ERROR"}, "interval": "1h"},
+            "kepler": {"services": [f"{fleet.config}:web"], "interval": "200ms"},
+            "process": {"processes": ["no-such-program"], "interval": "1h", "onchangeonly": False}})
+        for kind in ("service", "file", "log", "kepler", "process"):
+            fleet.wait(lambda kind=kind: fleet.peel.has_logged(f"beacon has its baseline beacon={kind}"), f"the beacon {kind} has looked")
+        yield fleet
+
+
+def write_settings(fleet, beacons):
+    (fleet.folder / "settings/common.zy").write_text(json.dumps({"beacons": beacons}))
+
+
+def heard(fleet, beacon):
+    """Depth and data of each event of this beacon that reached the reactor."""
+    mark = f"heard beacon/web-01/{beacon} depth "
+    texts = [line["msg"].split(mark)[1] for line in fleet.master.lines() if mark in line["msg"]]
+    return [(int(text.split()[0]), json.JSONDecoder().raw_decode(text[text.index("{"):])[0]) for text in texts]
+
+
+def wait_for(fleet, beacon, condition, what):
+    return fleet.wait(lambda: next((one for one in heard(fleet, beacon) if condition(one[1])), None), what)
+
+
+def test_a_service_that_is_killed_is_reported_and_a_rule_brings_it_back(fleet):
+    pid = int(open(f"{fleet.home.folder}/web.pid").read())
+    os.kill(pid, signal.SIGKILL)
+    depth, data = wait_for(fleet, "service", lambda data: not data["running"], "the beacon's event")
+    assert depth == 0 and data == {"service": "web", "running": False, "previous": True}
+    # what the reaction did is recognised: marked with its job, and one deeper
+    depth, data = wait_for(fleet, "service", lambda data: data["running"], "the service runs again")
+    assert depth == 1 and data.pop("job").startswith("rxn-") and data.pop("function") == "service.start"
+    assert data == {"service": "web", "running": True, "previous": False}
+    assert fleet.home.status("web") == "running"
+    assert int(open(f"{fleet.home.folder}/web.pid").read()) != pid
+
+
+def test_states_of_the_orchestrator_are_reported_in_its_words(fleet):
+    fleet.home.run("stop", "web", file=fleet.config)
+    _, data = wait_for(fleet, "kepler", lambda data: data["state"] == "stopped", "the stop")
+    assert data["service"] == "web" and data["config"] == fleet.config
+
+    def is_back():
+        states = [data["state"] for _, data in heard(fleet, "kepler")]
+        return "running" in states[states.index("stopped"):]
+    fleet.wait(is_back, "the reaction started it again")
+
+
+def test_files_are_reported_at_once_and_those_of_our_own_jobs_are_ignored_where_asked(fleet):
+    ours, theirs = fleet.watched / "ours", fleet.watched / "theirs"
+    fleet.zester("web-01", "cmd.run", f"touch {ours}")
+    fleet.wait(lambda: fleet.peel.has_logged(f"change of our own ignored beacon=file key={ours}"), "our own change is recognised")
+    theirs.write_text("")
+    wait_for(fleet, "file", lambda data: data == {"path": str(theirs), "change": "created"}, "a file that somebody made")
+    theirs.unlink()
+    wait_for(fleet, "file", lambda data: data == {"path": str(theirs), "change": "deleted"}, "a file that somebody removed")
+    assert not any(data["path"] == str(ours) for _, data in heard(fleet, "file"))
+
+
+def test_a_line_of_a_log_is_reported(fleet):
+    with open(fleet.folder / "app.log", "a") as log:
+        log.write("fine\nERROR no space\n")
+    wait_for(fleet, "log", lambda data: data == {"path": str(fleet.folder / "app.log"), "line": "ERROR no space"}, "the line")
+
+
+def test_every_look_is_reported_without_onchangeonly(fleet):
+    wait_for(fleet, "process", lambda data: data == {"process": "no-such-program", "running": False, "previous": None, "count": 0},
+             "the first look")
+
+
+def test_an_unknown_beacon_is_a_warning_and_a_bad_section_keeps_the_one_before(fleet):
+    assert fleet.peel.has_logged("unknown beacon ignored beacon=nosuch")
+    write_settings(fleet, {"service": {"services": {"web": {}}, "intervall": 1}})
+    fleet.wait(lambda: fleet.peel.has_logged("beacon refused, its section has errors beacon=service"), "the mistake is reported")
+    count = len(heard(fleet, "service"))
+    os.kill(int(open(f"{fleet.home.folder}/web.pid").read()), signal.SIGKILL)
+    fleet.wait(lambda: len(heard(fleet, "service")) >= count + 2, "it is still watched, and brought back")
+
+
+def test_events_of_an_agent_that_is_cut_off_leave_in_order_later(fleet):
+    fleet.server.kill()
+    fleet.wait(lambda: fleet.peel.checks().get("nats") == "down", "the peel is cut off")
+    names = [f"cut-{number}" for number in range(4)]
+    for name in names:
+        (fleet.watched / name).write_text("")
+        fleet.wait(lambda name=name: fleet.peel.has_logged(f"key={fleet.watched}/{name} "), "it was seen")
+    fleet.wait(lambda: fleet.peel.metric("zester_peel_beacon_waiting") >= 4, "all of them wait")
+    fleet.server = fleet.start_server()
+    fleet.wait(lambda: fleet.peel.metric("zester_peel_beacon_waiting") == 0, "they have left")
+
+    def ids(begin):
+        return [line["msg"].split(" id=")[1].split()[0] for line in fleet.peel.lines() if line["msg"].startswith(begin)]
+
+    def stored():
+        made = ids("beacon event beacon=file")[-4:]
+        done = [one for one in ids("beacon event stored beacon=file") if one in made]
+        return done == made
+    fleet.wait(stored, "they are stored in their order")
+    for name in names:
+        wait_for(fleet, "file", lambda data, name=name: data["path"].endswith(name), "the reactor has it")

@@ -1,0 +1,204 @@
+/* Beacons without a bus: when they look, and whose changes are marked or ignored. */
+#include "peel/lookout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "data/value.h"
+#include "data/yaml.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "sys/loop.h"
+#include "sys/path.h"
+#include "wait.h"
+#include "wire/exec.h"
+
+#define INTERVAL (10 * CLOCK_SECOND)
+
+struct stage {
+    struct arena arena;
+    struct loop *loop;
+    struct lookout *lookout;
+    bool is_acting;
+    int lost;
+};
+
+#define LINES_MAX 1024
+#define LINE_SIZE 512
+
+static char logged[LINES_MAX][LINE_SIZE];
+static int logged_count;
+
+static void keep_line(void *self, enum log_level level, int64_t ns, struct str text)
+{
+    (void)self;
+    (void)level;
+    (void)ns;
+    CHECK(logged_count < LINES_MAX);
+    (void)snprintf(logged[logged_count++], LINE_SIZE, "%.*s", STR_ARG(text));
+}
+
+/* Lines of the log that begin so. */
+static int count_logged(const char *begin)
+{
+    int count = 0;
+
+    for (int i = 0; i < logged_count; i++)
+        count += strncmp(logged[i], begin, strlen(begin)) == 0;
+    return count;
+}
+
+static bool has_no_bus(void *self)
+{
+    (void)self;
+    return false;
+}
+
+static bool is_acting(void *self)
+{
+    return ((struct stage *)self)->is_acting;
+}
+
+static void count_lost(void *self, const char *beacon, bool is_lost)
+{
+    (void)beacon;
+    ((struct stage *)self)->lost += is_lost;
+}
+
+static struct value parse(struct stage *stage, const char *text)
+{
+    struct diags diags = DIAGS_INIT(&stage->arena);
+    struct value map;
+
+    CHECK_INT(yaml_parse(&stage->arena, "t", str_from(text), NULL, &map, &diags), 0);
+    return map;
+}
+
+/* Turns the loop until the beacon has its baseline. */
+static void open_stage(struct stage *stage, const char *sections)
+{
+    static const struct log lines = { .sink = keep_line, .clock = clock_wall };
+    const struct value map = parse(stage, sections);
+    struct err err;
+
+    clock_fake(1000 * CLOCK_SECOND, 2000000000 * CLOCK_SECOND);
+    log_use(&lines);
+    log_set_level(LOG_LEVEL_INFO);
+    stage->loop = loop_new(&err);
+    stage->lookout = lookout_new(&(struct lookout_options){ .loop = stage->loop,
+                                                            .peel_id = "web-01",
+                                                            .is_connected = has_no_bus,
+                                                            .is_acting = is_acting,
+                                                            .told = count_lost,
+                                                            .self = stage },
+                                 &err);
+    CHECK(stage->lookout != NULL);
+    lookout_read(stage->lookout, &map, NULL);
+    WAIT_FOR((loop_turn(stage->loop), count_logged("beacon has its baseline") == 1));
+}
+
+static void close_stage(struct stage *stage)
+{
+    lookout_free(stage->lookout);
+    loop_free(stage->loop);
+    arena_done(&stage->arena);
+    clock_restore();
+}
+
+static const char *sections_of(struct stage *stage, const char *more)
+{
+    return arena_printf(&stage->arena, "{process: {processes: [%s], interval: 10s%s}}",
+                        "test_lookout", more);
+}
+
+static void begin_job(struct stage *stage, const char *jid)
+{
+    const struct exec_request request = { .jid = jid, .module = "cmd.run", .rdepth = 1 };
+
+    stage->is_acting = true;
+    lookout_acts(stage->lookout, &request);
+}
+
+static void end_job(struct stage *stage)
+{
+    stage->is_acting = false;
+    lookout_acted(stage->lookout);
+}
+
+TEST(looks_come_at_their_interval_and_not_while_a_job_may_change_the_machine)
+{
+    struct stage stage = { 0 };
+
+    open_stage(&stage, sections_of(&stage, ", onchangeonly: false"));
+    CHECK_INT((int)lookout_waiting(stage.lookout), 1);
+    clock_turn(INTERVAL);
+    WAIT_FOR((loop_turn(stage.loop), lookout_waiting(stage.lookout) == 2));
+    begin_job(&stage, "j1");
+    for (int i = 0; i < 5; i++) {
+        clock_turn(INTERVAL);
+        loop_turn(stage.loop);
+    }
+    CHECK_INT((int)lookout_waiting(stage.lookout), 2);
+    end_job(&stage);
+    WAIT_FOR((loop_turn(stage.loop), lookout_waiting(stage.lookout) == 3));
+    CHECK(strstr(logged[logged_count - 1], " job=j1") != NULL);
+    clock_turn(INTERVAL);
+    WAIT_FOR((loop_turn(stage.loop), lookout_waiting(stage.lookout) == 4));
+    CHECK(strstr(logged[logged_count - 1], " job=j1") == NULL);
+    close_stage(&stage);
+    CHECK_INT(stage.lost, 4);
+}
+
+TEST(changes_of_our_own_are_ignored_where_the_section_says_so)
+{
+    struct stage stage = { 0 };
+
+    open_stage(&stage, sections_of(&stage, ", onchangeonly: false, own_changes: ignore"));
+    begin_job(&stage, "j1");
+    end_job(&stage);
+    WAIT_FOR((loop_turn(stage.loop), count_logged("change of our own ignored") == 1));
+    CHECK_INT((int)lookout_waiting(stage.lookout), 1);
+    close_stage(&stage);
+}
+
+TEST(two_hundred_and_fifty_six_events_wait_and_then_the_oldest_goes)
+{
+    struct stage stage = { 0 };
+
+    open_stage(&stage, sections_of(&stage, ", onchangeonly: false"));
+    for (size_t i = 1; i < 256; i++) {
+        clock_turn(INTERVAL);
+        WAIT_FOR((loop_turn(stage.loop), lookout_waiting(stage.lookout) == i + 1));
+    }
+    CHECK_INT(stage.lost, 0);
+    clock_turn(INTERVAL);
+    WAIT_FOR((loop_turn(stage.loop), stage.lost == 1));
+    CHECK_INT((int)lookout_waiting(stage.lookout), 256);
+    close_stage(&stage);
+}
+
+TEST(settings_win_and_a_section_that_did_not_change_keeps_what_it_knows)
+{
+    struct stage stage = { 0 };
+    struct value local, settings;
+
+    open_stage(&stage, sections_of(&stage, ""));
+    local = parse(&stage, sections_of(&stage, ""));
+    lookout_read(stage.lookout, &local, NULL);
+    CHECK_INT(count_logged("beacon read"), 1);
+    settings = parse(&stage, "{process: {processes: 3}, nosuch: {}}");
+    lookout_read(stage.lookout, &local, &settings);
+    CHECK_INT(count_logged("beacon refused, its section has errors beacon=process"), 1);
+    CHECK_INT(count_logged("unknown beacon ignored beacon=nosuch"), 1);
+    settings = parse(&stage, "{process: {processes: [other]}}");
+    lookout_read(stage.lookout, &local, &settings);
+    CHECK_INT(count_logged("beacon read"), 2);
+    WAIT_FOR((loop_turn(stage.loop), count_logged("beacon has its baseline") == 2));
+    close_stage(&stage);
+}

@@ -52,6 +52,10 @@ struct command {
     int least, most; /* operands; COMMAND_MANY: any number */
     int (*run)(struct cli *cli, const void *args, struct param_strs operands);
     void (*words)(struct buf *out); /* possible operands for completion, each after a blank; NULL */
+    /* What lists its operands, for completion: words of the same program, whose output has a head
+     * and then the operands in its first column; lines that end with a colon are heads, too. NULL:
+     * nothing does. */
+    const char *lookup;
     const struct command *commands;
 };
 
@@ -69,7 +73,7 @@ struct program {
     const struct command *other;
     /* Takes a line whose first operand is not a command and which names a function (family.name)
      * after it: "zester 'web*' test.ping". Its own name is "". NULL: none. */
-    const struct command *fallback;
+    const struct command *fallback; /* its `lookup` lists targets */
     /* Called when the first operand is not a command; returns the exit status. NULL: the usual
      * error. */
     int (*unknown)(struct cli *cli, const char *word);

@@ -70,10 +70,21 @@ static void add_names_of(struct buf *out, const struct command *table)
         buf_printf(out, " %s", c->name);
 }
 
-/* The case of a command; one of a group has both words. */
-static void add_case(struct buf *out, const char *group, const char *word,
-                     const struct command *command)
+/* Asked when it is needed: the program knows. Options before the command say where. */
+static void add_lookup(struct buf *out, const char *words)
 {
+    if (words)
+        buf_printf(out,
+                   " $(\"${COMP_WORDS[0]}\" \"${before[@]}\" %s 2>/dev/null </dev/null | "
+                   "awk 'NR > 1 && !/:$/ { print $1 }')",
+                   words);
+}
+
+/* The case of a command; one of a group has both words. */
+static void add_case(struct buf *out, const char *group, const struct command *command)
+{
+    const char *word = command->name;
+
     buf_printf(out, group ? "        '%s%s%s')\n" : "        %s%s%s)\n", group ? group : "",
                group ? " " : "", word);
     buf_add_text(out, "            options=\"");
@@ -85,6 +96,7 @@ static void add_case(struct buf *out, const char *group, const char *word,
         add_names_of(out, command->commands);
     else if (is_list_of_words(command->operands))
         add_choices(out, command->operands);
+    add_lookup(out, command->lookup);
     buf_add_text(out, "\"\n");
     add_values(out, command->options);
     buf_add_text(out, "            ;;\n");
@@ -115,6 +127,22 @@ static void add_commands(struct buf *out, const struct program *program, const c
         buf_printf(out, "%s%s", before, program->other_word);
 }
 
+/* A line without a command: a target, then a function. */
+static void add_fallback(struct buf *out, const struct program *program)
+{
+    if (!program->fallback)
+        return;
+    buf_add_text(out, "            before=()\n"
+                      "            case $COMP_CWORD in 1) operands+=\"");
+    add_lookup(out, program->fallback->lookup);
+    buf_add_text(out, "\" ;; *) operands=\"");
+    if (program->other && program->other->words)
+        program->other->words(out);
+    buf_add_text(out, "\" options=\"");
+    add_options(out, program->fallback->options);
+    buf_add_text(out, "\" ;; esac\n");
+}
+
 /* One function. The command is the first word that names one; before it, complete commands,
  * after it, its options and operands. Files are offered for every word that does not begin with
  * a dash. */
@@ -124,7 +152,7 @@ static void print_bash(const struct program *program, struct buf *out)
                "# bash completion of %s; load with: source <(%s completion bash)\n"
                "_%s() {\n"
                "    local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]}\n"
-               "    local i command= options= operands=\n"
+               "    local i command= options= operands= before=()\n"
                "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
                "        case ${COMP_WORDS[i]} in\n"
                "            ",
@@ -132,21 +160,24 @@ static void print_bash(const struct program *program, struct buf *out)
     add_commands(out, program, "|");
     buf_add_text(out, ") command=${COMP_WORDS[i]}; break ;;\n"
                       "        esac\n"
-                      "    done\n");
+                      "    done\n"
+                      "    before=(\"${COMP_WORDS[@]:1:i-1}\")\n");
     add_groups(out, program);
     buf_add_text(out, "    case $command in\n"
                       "        '')\n"
                       "            options=\"--help --version ");
     buf_printf(out, "%s\" operands=\"", program->other ? program->other_word : "");
     add_commands(out, program, " ");
-    buf_add_text(out, "\"\n            ;;\n");
+    buf_add_text(out, "\"\n");
+    add_fallback(out, program);
+    buf_add_text(out, "            ;;\n");
     for (const struct command *c = program->commands; c->name; c++) {
-        add_case(out, NULL, c->name, c);
+        add_case(out, NULL, c);
         for (const struct command *sub = c->commands; sub && sub->name; sub++)
-            add_case(out, c->name, sub->name, sub);
+            add_case(out, c->name, sub);
     }
     if (program->other)
-        add_case(out, NULL, program->other_word, program->other);
+        add_case(out, NULL, program->other);
     buf_printf(out,
                "    esac\n"
                "    case $word in\n"

@@ -523,6 +523,7 @@ static const struct command enroll_commands[] = {
     {
         .name = "show",
         .operands = "ID|PEEL",
+        .lookup = "enroll list -s all",
         .summary = "show one enrollment",
         .examples = "  zester enroll show web-01\n",
         .options = show_options,
@@ -534,6 +535,7 @@ static const struct command enroll_commands[] = {
     {
         .name = "approve",
         .operands = "[ID]",
+        .lookup = "enroll list",
         .summary = "approve enrollments",
         .examples = "  zester enroll approve --peel web-01\n"
                     "  zester enroll approve --all-pending\n",
@@ -545,6 +547,7 @@ static const struct command enroll_commands[] = {
     {
         .name = "reject",
         .operands = "[ID]",
+        .lookup = "enroll list",
         .summary = "reject an enrollment",
         .examples = "  zester enroll reject --peel web-01 --reason 'not ours'\n",
         .options = refuse_options,
@@ -555,6 +558,7 @@ static const struct command enroll_commands[] = {
     {
         .name = "revoke",
         .operands = "[ID]",
+        .lookup = "enroll list -s active",
         .summary = "revoke the credentials of a peel",
         .details = "Closes its connection, and removes its data from the bus.\n",
         .examples = "  zester enroll revoke --peel web-01 --reason 'stolen'\n",

@@ -60,6 +60,7 @@ static int run_inspect(struct cli *cli, const void *raw, struct param_strs opera
 const struct command kepler_command_inspect = {
     .name = "inspect",
     .operands = "[SERVICE...]",
+    .lookup = "graph",
     .summary = "show all details of a config as JSON",
     .details =
         "Without options, shows all sections; with service names, only those services. Configs\n"
@@ -134,6 +135,7 @@ static int run_why(struct cli *cli, const void *raw, struct param_strs operands)
 const struct command kepler_command_why = {
     .name = "why",
     .operands = "SERVICE...",
+    .lookup = "graph",
     .summary = "explain the state of a service, and what it waits for",
     .details =
         "The first line is the current state. Below it, what the service waits for, down to\n"

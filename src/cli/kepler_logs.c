@@ -124,6 +124,7 @@ static int run_logs(struct cli *cli, const void *raw, struct param_strs operands
 const struct command kepler_command_logs = {
     .name = "logs",
     .operands = "[SERVICE...]",
+    .lookup = "graph",
     .summary = "show logs of services and their hooks",
     .details =
         "A line is shown as 'TIME [LEVEL] SERVICE.HOOK | text'. Lines of a config that is not\n"

@@ -157,6 +157,7 @@ static int run_recreate(struct cli *cli, const void *raw, struct param_strs oper
 const struct command kepler_command_start = {
     .name = "start",
     .operands = "[SERVICE...]",
+    .lookup = "graph",
     .summary = "start services and follow their logs",
     .details =
         "The config is read when it is first started; later changes to the file have no effect\n"
@@ -184,6 +185,7 @@ const struct command kepler_command_start = {
 const struct command kepler_command_run = {
     .name = "run",
     .operands = "[SERVICE...]",
+    .lookup = "graph",
     .summary = "stop, reload the config, and start",
     .details =
         "Like start, but stops running services first and reads the file again. Stored logs\n"

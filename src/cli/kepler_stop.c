@@ -51,6 +51,7 @@ static int run_stop(struct cli *cli, const void *raw, struct param_strs operands
 const struct command kepler_command_stop = {
     .name = "stop",
     .operands = "[SERVICE...]",
+    .lookup = "graph",
     .summary = "stop services, dependents first",
     .details =
         "Returns when nothing of their process trees is left. Each service gets its stop_signal\n"
@@ -147,6 +148,7 @@ static int run_restart(struct cli *cli, const void *raw, struct param_strs opera
 const struct command kepler_command_restart = {
     .name = "restart",
     .operands = "[SERVICE...]",
+    .lookup = "graph",
     .summary = "restart running services",
     .details =
         "Dependents stop first and start last. Services that do not run are left alone. Each\n"

@@ -8,6 +8,7 @@ import pytest
 from fleet import BUILD, SERVER, Fleet
 from peels import start_peel
 from terminal import run_on_terminal
+from test_help import completes
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 NAMES = ("web-01", "db_example")
@@ -136,3 +137,14 @@ def test_states_are_shown_and_owed_reactions_listed_and_waived_over_the_fleet(fl
     assert "cmd.wait:broken" in fleet.zester("web-01", "state.owed").stdout
     assert "no longer owes a reaction" in fleet.zester("web-01", "state.waive", "cmd.wait:broken").stdout
     assert "owes no reaction" in fleet.zester("web-01", "state.waive", "cmd.wait:broken", status=2).stdout
+
+
+def test_the_shell_completes_targets_and_ids_of_jobs_from_what_is_there(fleet):
+    home = fleet.folder / "home"
+    (home / ".zester").mkdir(parents=True)
+    (home / ".zester/config.yaml").write_text(fleet.write_cli_conf().read_text())
+    jid = fleet.zester("*", "test.ping", "--async").stdout.split()[-1]
+    program = f"{BUILD}/zester"
+    assert completes(program, "web", home=home) == ["web-01"]
+    assert jid in fleet.wait(lambda: completes(program, "job", "show", jid[:6], home=home), "the job is offered")
+    assert completes(program, "job", "list", "--st", home=home) == ["--status"]

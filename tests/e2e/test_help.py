@@ -9,6 +9,7 @@ from kepler_home import BUILD, wait_until
 
 ZESTER, KEPLER, DAEMON = (os.path.abspath(os.path.join(BUILD, name)) for name in ("zester", "kepler", "kepler-daemon"))
 WIDEST = 100
+WEB_APP = os.path.abspath("examples/kepler/web-app.yaml")
 
 
 def run(*words, **more):
@@ -99,14 +100,15 @@ def test_help_and_version_are_found_behind_other_options():
     assert run(ZESTER, "help", "--local").stdout == run(ZESTER, "--local", "--help").stdout
 
 
-def completes(program, *words):
-    """What the shell offers for the last word."""
+def completes(program, *words, home=None):
+    """What the shell offers for the last word, to a user with this home."""
     name = os.path.basename(program)
     line = " ".join(f"'{word}'" for word in (name, *words))
     script = run(program, "completion", "bash").stdout + f"""
         COMP_WORDS=({line}); COMP_CWORD={len(words)}; _{name}; echo "${{COMPREPLY[@]}}"
         """
-    return run("bash", "-c", script, cwd="/proc/self/fdinfo").stdout.split()
+    env = {**os.environ, "PATH": f"{os.path.dirname(program)}:{os.environ['PATH']}", **({"HOME": str(home)} if home else {})}
+    return run("bash", "-c", script, cwd="/proc/self/fdinfo", env=env).stdout.split()
 
 
 @pytest.mark.parametrize("words, offered", [
@@ -117,7 +119,10 @@ def completes(program, *words):
     ([KEPLER, "graph", "-o", "d"], ["dot"]),
     ([KEPLER, "doc", "depen"], ["depends_on"]),
     ([KEPLER, "start", "--no-d"], ["--no-deps"]),
+    ([KEPLER, "-f", WEB_APP, "stop", "ba"], ["backend"]),
+    ([KEPLER, "-f", WEB_APP, "why", "L"], []),
     ([ZESTER, "--lo"], ["--local"]),
+    ([ZESTER, "web*", "test.pi"], ["test.ping"]),
     ([ZESTER, "--states-dir", "x", "--local", "state.ap"], ["state.apply"]),
     ([ZESTER, "doc", "file.mana"], ["file.managed"]),
     ([ZESTER, "completion", "z"], ["zsh"]),

@@ -24,6 +24,7 @@ struct exec_args {
     struct fleet_options fleet;
     bool direct, test, async, preview;
     struct fleet_batch batch;
+    int64_t queue;
 };
 
 #define ARGS struct exec_args
@@ -34,6 +35,7 @@ static const struct param exec_options[] = {
     PARAM("async", BOOL, ARGS, async, "print the id of the job and do not wait"),
     PARAM("preview", BOOL, ARGS, preview, "only show which peels match"),
     FLEET_BATCH_OPTIONS(ARGS, batch),
+    PARAM("queue", DURATION, ARGS, queue, "keep the job this long for peels that are absent", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
     PARAM("direct", BOOL, ARGS, direct, "query the peels directly: no job, no record, no master"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
@@ -250,6 +252,9 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
     }
     if (args->preview)
         return print_preview(cli, args, &job->targets);
+    if (args->queue > 0)
+        fleet_job_note(cli, job, JOB_QUEUE,
+                       arena_printf(cli->arena, "%lld", (long long)(args->queue / CLOCK_SECOND)));
     if (args->direct)
         return run_direct(cli, fleet, args, job);
     return fleet_run_job(cli, fleet, job, &how);
@@ -272,6 +277,8 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
     if (bind_words(cli, (struct param_strs){ operands.n - 2, operands.p + 2 }, job.function,
                    &job) != CLI_OK)
         return CLI_ERROR;
+    if (args->direct && args->queue > 0)
+        return cli_usage(cli, "--queue requires a job: leave out --direct");
     if (args->test)
         set_test(cli, &job);
     job.timeout = find_timeout(args, &job);
@@ -293,7 +300,8 @@ const struct command command_exec = {
     .examples = "  zester '*' test.ping\n"
                 "  zester 'web*' cmd.run 'uptime'\n"
                 "  zester 'G@os.family:debian and not db*' state.apply nginx --test\n"
-                "  zester '*' state.highstate --batch 20% --max-failures 2\n",
+                "  zester '*' state.highstate --batch 20% --max-failures 2\n"
+                "  zester 'laptop*' state.apply vpn --queue 8h\n",
     .statuses =
         "0 success; 1 wrong usage, or no connection; 2 a peel failed; 3 a peel did not respond;\n"
         "4 both; 5 no peel matched",

@@ -58,6 +58,7 @@ static const struct param retry_options[] = {
 struct jobs {
     struct arena *arena;
     VEC(struct job) list;
+    struct value *queued; /* lists of names, in the order of the jobs */
 };
 
 static void add_job(void *self, const struct nats_kv_entry *entry)
@@ -115,7 +116,18 @@ static const char *print_targets(struct arena *arena, const struct job *job)
     return buf_copy(&out, arena).p;
 }
 
-static struct value job_value(struct arena *arena, const struct job *job)
+static const char *print_state(struct arena *arena, const struct job *job,
+                               const struct value *queued)
+{
+    const char *name = job_status_name(job->status);
+
+    return queued->list->count > 0
+               ? arena_printf(arena, "%s, %zu queued", name, queued->list->count)
+               : name;
+}
+
+static struct value job_value(struct arena *arena, const struct job *job,
+                              const struct value *queued)
 {
     struct value v = record_value(arena, &job_type, job);
     struct value_list *targets = value_list_new(arena, job->targets.n);
@@ -127,6 +139,8 @@ static struct value job_value(struct arena *arena, const struct job *job)
         value_list_push(arena, targets, value_text(arena_strdup(arena, name)));
     }
     value_map_set(arena, v.map, value_text("targets"), value_list(targets));
+    if (queued->list->count > 0)
+        value_map_set(arena, v.map, value_text("queued"), *queued);
     return v;
 }
 
@@ -156,10 +170,10 @@ static int print_jobs(struct cli *cli, enum fleet_format format, const struct jo
         row[0] = job->jid;
         row[1] = or_dash(job->function);
         row[2] = job->target_expr[0] ? job->target_expr : print_targets(cli->arena, job);
-        row[3] = job_status_name(job->status);
+        row[3] = print_state(cli->arena, job, &jobs->queued[rows - 2]);
         row[4] = or_dash(job->user);
         row[5] = or_dash(job->owner);
-        value_list_push(cli->arena, list, job_value(cli->arena, job));
+        value_list_push(cli->arena, list, job_value(cli->arena, job, &jobs->queued[rows - 2]));
     }
     if (format != FLEET_TEXT)
         return fleet_print(cli, format, &result);
@@ -201,6 +215,39 @@ static int check_status(struct cli *cli, const char *status)
     return status ? cli_usage(cli, "'%s' is not a status of jobs", status) : CLI_OK;
 }
 
+/* The targets for which a running job is kept; an empty list for any other job. */
+static int read_queued(struct fleet *fleet, const struct job *job, struct value *ret_names,
+                       struct err *err)
+{
+    struct value_list *names = value_list_new(fleet->arena, 0);
+    struct fleet_answers answers;
+
+    *ret_names = value_list(names);
+    if (job_status_is_final(job->status) || job_queue_seconds(job) <= 0)
+        return 0;
+    fleet_answers_init(&answers, fleet->arena, &job->targets);
+    if (fleet_collect(fleet, job->jid, 0, true, &answers, err) < 0)
+        return -1;
+    for (size_t i = 0; i < answers.count; i++) {
+        char name[PEEL_ID_SIZE];
+
+        if (!answers.list[i].is_queued)
+            continue;
+        peel_id_decode(str_from(answers.list[i].peel), name);
+        value_list_push(fleet->arena, names, value_text(arena_strdup(fleet->arena, name)));
+    }
+    return 0;
+}
+
+static int read_all_queued(struct fleet *fleet, struct jobs *jobs, struct err *err)
+{
+    jobs->queued = ARENA_ARRAY(jobs->arena, struct value, jobs->list.n + 1);
+    for (size_t i = 0; i < jobs->list.n; i++)
+        if (read_queued(fleet, &jobs->list.p[i], &jobs->queued[i], err) < 0)
+            return -1;
+    return 0;
+}
+
 static int list_jobs(struct cli *cli, struct fleet *fleet, const struct job_args *want)
 {
     struct jobs all, chosen;
@@ -209,6 +256,8 @@ static int list_jobs(struct cli *cli, struct fleet *fleet, const struct job_args
     if (read_jobs(fleet, &all, &err) < 0)
         return cli_err(cli, &err);
     select_jobs(want, &all, &chosen);
+    if (read_all_queued(fleet, &chosen, &err) < 0)
+        return cli_err(cli, &err);
     return print_jobs(cli, want->fleet.format, &chosen, "No jobs found.");
 }
 
@@ -223,6 +272,8 @@ static int list_active(struct cli *cli, struct fleet *fleet, const struct job_ar
     VEC_EACH (&all.list, job)
         if (!job_status_is_final(job->status))
             VEC_PUSH_IN(chosen.arena, &chosen.list, *job);
+    if (read_all_queued(fleet, &chosen, &err) < 0)
+        return cli_err(cli, &err);
     return print_jobs(cli, want->fleet.format, &chosen, "No active jobs.");
 }
 
@@ -276,13 +327,6 @@ static int run_active(struct cli *cli, const void *args, struct param_strs opera
 
 /* --- show --------------------------------------------------------------------------- */
 
-static const char *status_of(const struct fleet_answer *answer)
-{
-    if (answer->is_unreachable)
-        return "unreachable";
-    return answer->success ? "success" : "failed";
-}
-
 static void print_returns(struct cli *cli, const struct fleet_answers *answers)
 {
     enum { COLUMNS = 4 };
@@ -301,7 +345,7 @@ static void print_returns(struct cli *cli, const struct fleet_answers *answers)
             continue;
         peel_id_decode(str_from(answer->peel), name);
         row[0] = arena_strdup(cli->arena, name);
-        row[1] = status_of(answer);
+        row[1] = fleet_answer_status(answer);
         row[2] = answer->success ? "true" : "false";
         number_print_duration(answer->duration, &duration);
         row[3] = buf_copy(&duration, cli->arena).p;
@@ -325,7 +369,7 @@ static struct value returns_value(struct arena *arena, const struct fleet_answer
         map = value_map_new(arena, 5);
         value_map_set(arena, map, value_text("peel_id"), value_text(arena_strdup(arena, name)));
         value_map_set(arena, map, value_text("success"), value_bool(answer->success));
-        value_map_set(arena, map, value_text("status"), value_text(status_of(answer)));
+        value_map_set(arena, map, value_text("status"), value_text(fleet_answer_status(answer)));
         value_map_set(arena, map, value_text("duration"), value_int(answer->duration));
         if (answer->error[0])
             value_map_set(arena, map, value_text("error"), value_text(answer->error));
@@ -339,16 +383,17 @@ static int act_show(struct cli *cli, struct fleet *fleet, const struct job_args 
 {
     struct fleet_answers answers;
     struct value_map *map;
-    struct value whole, one;
+    struct value whole, one, queued;
     struct job job;
     struct err err;
 
     if (fleet_read_job(fleet, jid, &job, &err) < 0)
         return cli_err(cli, &err);
     fleet_answers_init(&answers, cli->arena, &job.targets);
-    if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0)
+    if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0 ||
+        read_queued(fleet, &job, &queued, &err) < 0)
         return cli_err(cli, &err);
-    one = job_value(cli->arena, &job);
+    one = job_value(cli->arena, &job, &queued);
     if (want->fleet.format == FLEET_TEXT) {
         if (fleet_print(cli, FLEET_JSON, &one) != CLI_OK)
             return CLI_ERROR;

@@ -74,6 +74,7 @@ const struct fleet_answer *fleet_answers_take(struct fleet_answers *answers, str
         strcmp(ret.peel_id, answer->peel) != 0)
         return NULL;
     answer->is_unreachable = ret.unreachable;
+    answer->is_queued = ret.unreachable && ret.queued;
     answer->error = ret.error;
     answer->duration = ret.duration;
     read_response(answers, answer, &ret.return_data);
@@ -109,6 +110,13 @@ static bool is_silent(const struct fleet_answer *answer)
 static const char *error_of(const struct fleet_answer *answer)
 {
     return answer->has_come ? answer->error : FLEET_SILENT;
+}
+
+const char *fleet_answer_status(const struct fleet_answer *answer)
+{
+    if (is_silent(answer))
+        return answer->is_queued ? "queued" : "unreachable";
+    return answer->success ? "success" : "failed";
 }
 
 int fleet_answers_status(const struct fleet_answers *answers)
@@ -184,10 +192,7 @@ static struct value answer_value(struct arena *arena, const struct fleet_answer 
     VEC_EACH (&answer->response.results.list, result)
         value_list_push(arena, results, result_value(arena, result, format));
     value_map_set(arena, map, value_text("peel_id"), value_text(shown_id(arena, answer->peel)));
-    value_map_set(arena, map, value_text("status"),
-                  value_text(is_silent(answer) ? "unreachable"
-                             : answer->success ? "success"
-                                               : "failed"));
+    value_map_set(arena, map, value_text("status"), value_text(fleet_answer_status(answer)));
     value_map_set(arena, map, value_text("success"),
                   value_bool(!is_silent(answer) && answer->success));
     value_map_set(arena, map, value_text("results"), value_list(results));
@@ -411,19 +416,30 @@ static void print_each(struct cli *cli, const struct fleet_answers *answers,
 
 static void print_summary(const struct fleet_answers *answers)
 {
-    size_t failed = 0, silent = 0;
+    size_t failed = 0, silent = 0, queued = 0;
+    const char *gap = "";
 
     for (size_t i = 0; i < answers->count; i++) {
-        silent += is_silent(&answers->list[i]);
-        failed += !is_silent(&answers->list[i]) && !answers->list[i].success;
+        const struct fleet_answer *answer = &answers->list[i];
+
+        queued += answer->is_queued;
+        silent += is_silent(answer) && !answer->is_queued;
+        failed += !is_silent(answer) && !answer->success;
     }
     (void)fflush(stdout);
-    if (failed && silent)
-        (void)fprintf(stderr, "%zu peel(s) failed, %zu unreachable\n", failed, silent);
-    else if (failed)
-        (void)fprintf(stderr, "%zu peel(s) failed\n", failed);
-    else if (silent)
-        (void)fprintf(stderr, "%zu peel(s) unreachable\n", silent);
+    if (failed) {
+        (void)fprintf(stderr, "%zu peel(s) failed", failed);
+        gap = ", ";
+    }
+    if (silent) {
+        (void)fprintf(stderr, failed ? "%s%zu unreachable" : "%s%zu peel(s) unreachable", gap,
+                      silent);
+        gap = ", ";
+    }
+    if (queued)
+        (void)fprintf(stderr, "%s%zu peel(s) queued", gap, queued);
+    if (failed + silent + queued > 0)
+        (void)fputc('\n', stderr);
 }
 
 int fleet_answers_print(struct cli *cli, const struct fleet_answers *answers,

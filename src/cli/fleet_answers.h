@@ -32,6 +32,7 @@ struct cli;
 struct fleet_answer {
     const char *peel; /* as on the wire */
     bool has_come, is_unreachable, success;
+    bool is_queued; /* unreachable, and a master keeps the job for it */
     struct exec_response response;
     const char *error; /* "": none */
     int64_t duration;  /* of a job, in nanoseconds */
@@ -63,6 +64,8 @@ struct fleet_answers_style {
  * status: 0, 2 a peel failed, 3 a peel did not answer, 4 both. */
 int fleet_answers_print(struct cli *cli, const struct fleet_answers *answers,
                         const struct fleet_answers_style *style);
+/* "success", "failed", "unreachable" or "queued". */
+const char *fleet_answer_status(const struct fleet_answer *answer);
 /* The same without printing. */
 int fleet_answers_status(const struct fleet_answers *answers);
 

@@ -44,6 +44,32 @@ enum claim_verdict claim_judge(const struct job *wanted, const struct job *store
     return owner_lives ? CLAIM_PENDING : CLAIM_TAKE;
 }
 
+/* A state run is of the same kind whatever its settings; any other call must be equal. */
+static bool is_same_kind(const struct job *a, const struct job *b)
+{
+    const struct value *test_a = value_get(&a->args, "test"), *test_b = value_get(&b->args, "test");
+    const bool is_state = strncmp(a->function, "state.", 6) == 0;
+
+    return strcmp(a->function, b->function) == 0 && strcmp(a->state_id, b->state_id) == 0 &&
+           !test_a == !test_b && (is_state || are_same_maps(&a->args, &b->args));
+}
+
+static bool is_newer(const struct job *a, const struct job *b)
+{
+    if (a->created.seconds != b->created.seconds)
+        return a->created.seconds > b->created.seconds;
+    if (a->created.nanoseconds != b->created.nanoseconds)
+        return a->created.nanoseconds > b->created.nanoseconds;
+    return strcmp(a->jid, b->jid) > 0;
+}
+
+bool claim_replaces(const struct job *newer, const struct job *older)
+{
+    return job_queue_seconds(newer) > 0 && job_queue_seconds(older) > 0 &&
+           strcmp(newer->jid, older->jid) != 0 && is_newer(newer, older) &&
+           is_same_kind(newer, older);
+}
+
 uint64_t claim_epoch(const struct job *job, uint64_t revision)
 {
     return job->sent_epoch ? job->sent_epoch : revision;
@@ -72,7 +98,8 @@ bool claim_take(struct arena *arena, const struct job *job, uint64_t revision,
     taken.reclaim_count++;
     if (job->status == JOB_RUNNING)
         taken.sent_epoch = claim_epoch(job, revision);
-    if (taken.reclaim_count > CLAIM_RECLAIMS_MAX)
+    if (taken.reclaim_count >
+        (job_queue_seconds(job) > 0 ? CLAIM_RECLAIMS_QUEUED_MAX : CLAIM_RECLAIMS_MAX))
         set_failed(arena, &taken);
     *ret_job = taken;
     return !job_status_is_final(taken.status);

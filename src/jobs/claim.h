@@ -15,8 +15,10 @@
 #include "wire/job.h"
 
 /* Taken over more often than this, it fails: something in it ends masters. */
-#define CLAIM_RECLAIMS_MAX  3
-#define CLAIM_FAILED_REASON "failed_reason"
+#define CLAIM_RECLAIMS_MAX 3
+/* A queued job outlives many masters. */
+#define CLAIM_RECLAIMS_QUEUED_MAX 100
+#define CLAIM_FAILED_REASON       "failed_reason"
 
 enum claim_verdict {
     CLAIM_RESUME,    /* ours, and sent to nobody: go on with it */
@@ -37,6 +39,10 @@ enum claim_verdict claim_judge(const struct job *wanted, const struct job *store
  * record says that it failed. */
 bool claim_take(struct arena *arena, const struct job *job, uint64_t revision,
                 const char *master_id, struct value_time now, struct job *ret_job);
+/* Both are kept for absent peels, and `newer` does the same kind of work: where both wait, the
+ * older one is not needed any more. */
+bool claim_replaces(const struct job *newer, const struct job *older);
+
 /* The epoch that the requests of a running job carry. */
 uint64_t claim_epoch(const struct job *job, uint64_t revision);
 

@@ -9,6 +9,7 @@ enum target_state {
     TARGET_HELD, /* not sent yet */
     TARGET_SENT,
     TARGET_RESENT,
+    TARGET_QUEUED, /* absent: it gets the request when it is back */
     TARGET_ACKED,
     TARGET_MADE_UP, /* a master answered for it */
     TARGET_RETURNED,
@@ -18,7 +19,8 @@ struct target {
     const char *id;
     enum target_state state;
     bool success;
-    int64_t due; /* of SENT and RESENT: when its silence has lasted too long */
+    int64_t due; /* of SENT, RESENT and QUEUED: when its silence has lasted too long, or is checked
+                    again */
 };
 
 struct tally {
@@ -84,7 +86,7 @@ enum tally_note tally_ack(struct tally *tally, struct str peel)
         return TALLY_STRANGER;
     if (target->state >= TARGET_ACKED)
         return TALLY_KNOWN;
-    tally->busy += target->state == TARGET_HELD;
+    tally->busy += !is_busy(target);
     target->state = TARGET_ACKED;
     return TALLY_NOTED;
 }
@@ -130,6 +132,51 @@ static void await_answer(struct tally *tally, struct target *target, enum target
         tally->next_silence = due;
 }
 
+static void lose_target(struct tally *tally, struct target *target, struct tally_orders *orders)
+{
+    set_result(tally, target, false, true);
+    VEC_PUSH(&orders->lost, target->id);
+}
+
+static bool has_queue(const struct tally *tally, int64_t now)
+{
+    return tally->options.queue_until > now;
+}
+
+/* The same request once more. */
+static void resend_request(struct tally *tally, struct target *target, int64_t now,
+                           struct tally_orders *orders)
+{
+    tally->busy += !is_busy(target);
+    await_answer(tally, target, TARGET_RESENT, now + TALLY_GIVE_UP_NS);
+    VEC_PUSH(&orders->resend, target->id);
+}
+
+static void queue_target(struct tally *tally, struct target *target, int64_t now,
+                         struct tally_orders *orders)
+{
+    tally->busy--;
+    await_answer(tally, target, TARGET_QUEUED, now + TALLY_QUEUE_NS);
+    VEC_PUSH(&orders->queued, target->id);
+}
+
+static void check_silence(struct tally *tally, struct target *target, int64_t now,
+                          struct tally_orders *orders)
+{
+    if (now < target->due)
+        await_answer(tally, target, target->state, target->due);
+    else if (target->state == TARGET_SENT)
+        resend_request(tally, target, now, orders);
+    else if (!has_queue(tally, now))
+        lose_target(tally, target, orders);
+    else if (target->state == TARGET_RESENT)
+        queue_target(tally, target, now, orders);
+    else if (tally->options.is_present(tally->options.self, target->id))
+        resend_request(tally, target, now, orders);
+    else
+        await_answer(tally, target, TARGET_QUEUED, now + TALLY_QUEUE_NS);
+}
+
 static void give_up_silent(struct tally *tally, int64_t now, struct tally_orders *orders)
 {
     if (now < tally->next_silence)
@@ -138,17 +185,8 @@ static void give_up_silent(struct tally *tally, int64_t now, struct tally_orders
     for (size_t i = 0; i < tally->count; i++) {
         struct target *target = &tally->targets[i];
 
-        if (target->state != TARGET_SENT && target->state != TARGET_RESENT)
-            continue;
-        if (now < target->due) {
-            await_answer(tally, target, target->state, target->due);
-        } else if (target->state == TARGET_SENT) {
-            await_answer(tally, target, TARGET_RESENT, now + TALLY_GIVE_UP_NS);
-            VEC_PUSH(&orders->resend, target->id);
-        } else {
-            set_result(tally, target, false, true);
-            VEC_PUSH(&orders->lost, target->id);
-        }
+        if (target->state >= TARGET_SENT && target->state <= TARGET_QUEUED)
+            check_silence(tally, target, now, orders);
     }
 }
 
@@ -192,6 +230,7 @@ void tally_orders_done(struct tally_orders *orders)
 {
     vec_done(&orders->send);
     vec_done(&orders->resend);
+    vec_done(&orders->queued);
     vec_done(&orders->lost);
     vec_done(&orders->unsent);
 }
@@ -200,6 +239,7 @@ void tally_advance(struct tally *tally, int64_t now, struct tally_orders *orders
 {
     vec_clear(&orders->send);
     vec_clear(&orders->resend);
+    vec_clear(&orders->queued);
     vec_clear(&orders->lost);
     vec_clear(&orders->unsent);
     if (!tally->ended && !tally->canceled && now < tally->options.deadline) {
@@ -230,9 +270,13 @@ bool tally_gives_up(const struct tally *tally, int64_t now)
         return true;
     if (now < tally->next_silence)
         return false;
-    for (size_t i = 0; i < tally->count; i++)
-        if (tally->targets[i].state == TARGET_RESENT && now >= tally->targets[i].due)
+    for (size_t i = 0; i < tally->count; i++) {
+        const struct target *target = &tally->targets[i];
+
+        if (now >= target->due && (target->state == TARGET_RESENT ||
+                                   (target->state == TARGET_QUEUED && !has_queue(tally, now))))
             return true;
+    }
     return false;
 }
 
@@ -246,4 +290,18 @@ bool tally_has_returned(const struct tally *tally, struct str peel)
     const struct target *target = map_find(&tally->by_id, peel);
 
     return target && has_returned(target);
+}
+
+bool tally_is_queued(const struct tally *tally, struct str peel)
+{
+    const struct target *target = map_find(&tally->by_id, peel);
+
+    return target && target->state == TARGET_QUEUED;
+}
+
+bool tally_is_silent(const struct tally *tally, struct str peel)
+{
+    const struct target *target = map_find(&tally->by_id, peel);
+
+    return target && target->state < TARGET_ACKED;
 }

@@ -5,6 +5,7 @@
  * the same request once more after TALLY_RESEND_NS, and is given up as unreachable after another
  * TALLY_GIVE_UP_NS. One that has acknowledged has the whole time of the job. With a batch, only so
  * many targets are busy at once; when more than `failures_max` have failed, the rest is not sent.
+ * With a queue, one that stays silent waits until it is present, and gets the same request again.
  *
  *     tally_new -> { tally_advance: send, resend, ...; tally_ack, tally_return }... -> tally_free
  *
@@ -29,11 +30,16 @@ struct tally;
 
 #define TALLY_RESEND_NS  (INT64_C(5) * 1000000000)
 #define TALLY_GIVE_UP_NS (INT64_C(5) * 1000000000)
+/* How often it is checked whether a queued target is present. */
+#define TALLY_QUEUE_NS (INT64_C(1) * 1000000000)
 
 struct tally_options {
     int64_t deadline;    /* of the whole job */
     size_t batch;        /* targets that are busy at once; 0: all */
     size_t failures_max; /* with a batch; SIZE_MAX: any number */
+    int64_t queue_until; /* silent targets are kept for later; 0: they are not */
+    bool (*is_present)(void *self, const char *peel); /* with a queue */
+    void *self;
 };
 
 struct tally *tally_new(const struct param_strs *targets, const struct tally_options *options);
@@ -57,6 +63,7 @@ void tally_cancel(struct tally *tally);
 struct tally_orders {
     VEC(const char *) send;   /* for the first time */
     VEC(const char *) resend; /* the same once more */
+    VEC(const char *) queued; /* are absent, and kept for later */
     VEC(const char *) lost;   /* are unreachable: counted as failed already */
     VEC(const char *) unsent; /* the failures of others kept them from being sent; counted, too */
     bool ended;
@@ -77,6 +84,10 @@ struct tally_counts {
     size_t targets, returned, succeeded;
 };
 struct tally_counts tally_counts(const struct tally *tally);
+/* Is it absent, and kept for later? */
+bool tally_is_queued(const struct tally *tally, struct str peel);
+/* Has it given no sign of having the request? */
+bool tally_is_silent(const struct tally *tally, struct str peel);
 /* Has a result, made up or not? */
 bool tally_has_returned(const struct tally *tally, struct str peel);
 

@@ -39,7 +39,7 @@ struct orphan {
 struct office {
     struct master *master;
     struct dispatcher *dispatcher;
-    struct nats_sub *orders, *cancels;
+    struct nats_sub *orders, *cancels, *dispatched;
     struct timer beat, scan;
     struct map orphans; /* struct orphan by jid */
     unsigned scan_number;
@@ -123,6 +123,20 @@ static void on_cancel(void *self, const struct nats_msg *msg)
 
     if (subject_parse(msg->subject, &kind, &names) && kind == SUBJECT_JOB_CANCEL)
         dispatcher_cancel(office->dispatcher, names.jid);
+}
+
+/* Any master has dispatched a job. */
+static void on_dispatched_job(void *self, const struct nats_msg *msg)
+{
+    struct office *office = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job_event event;
+    struct job job;
+    struct err err;
+
+    if (record_decode(&arena, &job_event_type, 1, msg->payload, &event, &err) == 0 &&
+        record_read(&arena, &job_type, 1, &event.data, &job, &err) == 0)
+        dispatcher_note_job(office->dispatcher, &job);
 }
 
 /* --- signs of life ------------------------------------------------------------------ */
@@ -302,7 +316,8 @@ static void close_office(struct office *office)
 {
     nats_sub_free(office->orders);
     nats_sub_free(office->cancels);
-    office->orders = office->cancels = NULL;
+    nats_sub_free(office->dispatched);
+    office->orders = office->cancels = office->dispatched = NULL;
     dispatcher_free(office->dispatcher);
     office->dispatcher = NULL;
 }
@@ -333,7 +348,12 @@ static int start_office(void *self, struct err *err)
                      &(struct nats_sub_options){
                          .subject = "zester.job.*.cancel", .message = on_cancel, .self = office },
                      err);
-    if (!office->orders || !office->cancels) {
+    office->dispatched = nats_sub_new(
+        conn,
+        &(struct nats_sub_options){
+            .subject = "zester.job.*.dispatch", .message = on_dispatched_job, .self = office },
+        err);
+    if (!office->orders || !office->cancels || !office->dispatched) {
         close_office(office);
         return -1;
     }

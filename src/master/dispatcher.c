@@ -94,6 +94,8 @@ int dispatcher_check(const struct job *job, struct err *err)
                        DISPATCHER_TARGETS_MAX);
     if (job->timeout < 0 || job->timeout > DISPATCHER_TIMEOUT_MAX)
         return err_set(err, ERR_LIMIT, "the timeout must be between 0 and 24 hours");
+    if (job_queue_seconds(job) < 0)
+        return err_set(err, ERR_LIMIT, "a job can be queued for 6 days at most");
     for (size_t i = 0; i < job->targets.n; i++)
         if (!peel_id_is_valid(str_from(job->targets.p[i])))
             return err_set(err, ERR_INVALID, "'%.128s' is not a valid peel id", job->targets.p[i]);
@@ -227,4 +229,12 @@ void dispatcher_list(const struct dispatcher *dispatcher, struct arena *arena,
 const struct dispatcher_counts *dispatcher_counts(const struct dispatcher *dispatcher)
 {
     return &dispatcher->counts;
+}
+
+void dispatcher_note_job(struct dispatcher *dispatcher, const struct job *job)
+{
+    if (job_queue_seconds(job) <= 0)
+        return;
+    MAP_EACH (&dispatcher->runs, entry)
+        job_run_note_job(entry->value, job);
 }

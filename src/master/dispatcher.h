@@ -94,4 +94,7 @@ const struct dispatcher_counts *dispatcher_counts(const struct dispatcher *dispa
 /* Is the work itself sound? Fails with ERR_INVALID. */
 int dispatcher_check(const struct job *job, struct err *err);
 
+/* A job was dispatched, by any master: it may replace what waits here for absent peels. */
+void dispatcher_note_job(struct dispatcher *dispatcher, const struct job *job);
+
 #endif

@@ -231,7 +231,8 @@ void job_run_claim(struct job_run *run)
         run->job.timeout = DISPATCHER_TIMEOUT_NS;
     if (batch)
         waves = (int64_t)((run->job.targets.n + batch - 1) / batch);
-    wall = clock_after(wall, waves * run->job.timeout);
+    wall =
+        clock_after(wall, waves * run->job.timeout + job_queue_seconds(&run->job) * CLOCK_SECOND);
     run->job.owner = run->home->options.master_id;
     run->job.created = run->job.updated = job_run_time();
     run->job.deadline = (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) };
@@ -302,6 +303,38 @@ void job_run_replay(struct job_run *run)
     }
 }
 
+static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct job_run *run = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job other;
+    struct err err;
+
+    if (entry) {
+        if (run->step == JOB_RUN_REPLAYING && entry->change == NATS_KV_PUT &&
+            record_decode(&arena, &job_type, 1, entry->value, &other, &err) == 0)
+            job_run_note_job(run, &other);
+        return;
+    }
+    if (error)
+        log_warning("job %s: reading newer jobs: %s", run->job.jid, error->text);
+    if (job_run_came_back(run))
+        job_run_replay(run);
+}
+
+/* A job that was kept for absent peels may have been replaced while it had no master. */
+static void read_newer(struct job_run *run)
+{
+    const struct nats_kv kv = job_run_bucket(run, STORE_JOBS);
+    struct err err;
+
+    run->step = JOB_RUN_REPLAYING;
+    if (job_queue_seconds(&run->job) > 0 && nats_kv_keys(&kv, "*", on_record, run, &err) == 0)
+        run->pending++;
+    else
+        job_run_replay(run);
+}
+
 static void on_taken(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct job_run *run = self;
@@ -325,10 +358,8 @@ static void on_taken(void *self, const struct nats_error *error, uint64_t revisi
         fail_claim(run, DISPATCH_FAILED, err.text);
     else if (run->job.status == JOB_CLAIMED)
         mark_running(run);
-    else {
-        run->step = JOB_RUN_REPLAYING;
-        job_run_replay(run);
-    }
+    else
+        read_newer(run);
 }
 
 void job_run_take(struct job_run *run, uint64_t revision)

@@ -37,6 +37,7 @@ struct job_run *job_run_new(struct dispatcher *home, const struct job *job)
 
     run->home = home;
     run->request.max = BUF_NO_LIMIT;
+    run->newer.arena = &run->arena;
     job_run_copy(&run->arena, job, &run->job);
     run->began = clock_now();
     (void)map_set(&home->runs, str_from(run->job.jid), run);

@@ -53,7 +53,8 @@ struct job_run {
     void *self;
 
     struct tally *tally;
-    bool is_batched; /* a return may make room for the next target */
+    bool is_batched;  /* a return may make room for the next target */
+    struct map newer; /* by peel: the id of a job that replaces this one there, while it waits */
     struct tally_orders orders;
     struct nats_sub *acks, *returns;
     struct nats_ordered *replay;
@@ -112,6 +113,8 @@ void job_run_go_on(struct job_run *run);
 /* A return that was read from the stream. False: not now. */
 bool job_run_hand_return(struct job_run *run, struct str subject, struct str payload);
 void job_run_cancel(struct job_run *run);
+/* Another job was dispatched, or is on record: it may replace this one where both wait. */
+void job_run_note_job(struct job_run *run, const struct job *other);
 void job_run_note_ack(void *self, const struct nats_msg *msg);
 void job_run_note_return(struct job_run *run, struct str subject, struct str payload);
 /* A number of the metadata. */

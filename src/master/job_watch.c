@@ -3,7 +3,10 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "bus/store.h"
+#include "data/time_text.h"
+#include "jobs/claim.h"
 #include "master/job_run.h"
+#include "master/roster.h"
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/kv.h"
@@ -27,7 +30,8 @@ static void on_timer(struct timer *timer)
 static void on_return_stored(void *self, const struct nats_error *error,
                              const struct nats_stored_ack *ack);
 
-/* A made-up return never replaces one that is there. */
+/* A made-up return never replaces one that is there, unless that says `queued` and was made up by
+ * this master, too. */
 static void store_return(struct job_run *run, struct str peel, struct str bytes, bool made_up)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -61,24 +65,91 @@ static void on_return_stored(void *self, const struct nats_error *error,
 }
 
 /* The answer of a master for a target that gave none. */
-static void make_up_return(struct job_run *run, const char *peel, const char *why, bool unreachable)
+static void make_up_return(struct job_run *run, const struct exec_return *made)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct exec_return made = { .jid = run->job.jid,
-                                      .peel_id = peel,
-                                      .error = why,
-                                      .timestamp = job_run_time(),
-                                      .unreachable = unreachable };
-    struct str bytes = job_run_encode(&arena, &exec_return_type, &made);
-    const struct nats_pub pub = {
-        .subject = job_run_subject(&arena, SUBJECT_JOB_RETURN, run->job.jid, peel),
-        .payload = bytes,
-    };
+    struct exec_return whole = *made;
+    struct nats_pub pub = { .subject = job_run_subject(&arena, SUBJECT_JOB_RETURN, run->job.jid,
+                                                       made->peel_id) };
+    const bool was_queued = !made->queued && job_queue_seconds(&run->job) > 0;
     struct err err;
 
-    store_return(run, str_from(peel), bytes, true);
+    whole.jid = run->job.jid;
+    whole.timestamp = job_run_time();
+    pub.payload = job_run_encode(&arena, &exec_return_type, &whole);
+    store_return(run, str_from(made->peel_id), pub.payload, !was_queued);
     if (nats_publish(run->home->options.js.conn, &pub, &err) < 0)
         log_debug("job %s: %s", run->job.jid, err.text);
+}
+
+static void give_up(struct job_run *run, const char *peel, const char *why, bool unreachable)
+{
+    make_up_return(
+        run, &(struct exec_return){ .peel_id = peel, .error = why, .unreachable = unreachable });
+}
+
+/* --- the queue ---------------------------------------------------------------------- */
+
+static void replace_target(struct job_run *run, const char *peel, const char *newer)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    (void)tally_return(run->tally, str_from(peel), false, true);
+    log_info("job %s: '%s' waits for job %s instead", run->job.jid, peel, newer);
+    give_up(run, peel, arena_printf(&arena, "not sent: replaced by job %s", newer), true);
+}
+
+/* The peel is absent: say until when the job is kept for it. */
+static void queue_target(struct job_run *run, const char *peel)
+{
+    AUTO_BUF struct buf text = BUF_INIT(256);
+    const char *newer = map_find(&run->newer, str_from(peel));
+    struct value_time until = run->job.deadline;
+
+    if (newer) {
+        replace_target(run, peel, newer);
+        return;
+    }
+    until.seconds -= run->job.timeout / CLOCK_SECOND;
+    until.nanoseconds = 0;
+    buf_add_text(&text, "queued until ");
+    time_print(&text, until);
+    buf_add_text(&text, ": the peel is not connected");
+    make_up_return(
+        run, &(struct exec_return){
+                 .peel_id = peel, .error = buf_text(&text), .unreachable = true, .queued = true });
+}
+
+void job_run_note_job(struct job_run *run, const struct job *other)
+{
+    bool replaced = false;
+
+    if (!run->tally || run->step > JOB_RUN_WATCHING || !claim_replaces(other, &run->job))
+        return;
+    for (size_t i = 0; i < other->targets.n; i++) {
+        const struct str peel = str_from(other->targets.p[i]);
+        const char *mine, *newer;
+
+        if (!tally_is_silent(run->tally, peel) || map_has(&run->newer, peel))
+            continue;
+        mine = arena_str(&run->arena, peel).p;
+        newer = arena_strdup(&run->arena, other->jid);
+        (void)map_set(&run->newer, str_from(mine), arena_strdup(&run->arena, newer));
+        if (run->step == JOB_RUN_WATCHING && tally_is_queued(run->tally, peel)) {
+            replace_target(run, mine, newer);
+            replaced = true;
+        }
+    }
+    if (replaced)
+        advance(run);
+}
+
+/* After a takeover: what waits for a newer job is not sent. */
+static void drop_replaced(struct job_run *run)
+{
+    MAP_EACH (&run->newer, entry)
+        if (run->job.reclaim_count > 0 && tally_is_silent(run->tally, entry->key))
+            replace_target(run, entry->key.p, entry->value);
 }
 
 static void send_request(struct job_run *run, const char *peel)
@@ -111,10 +182,12 @@ static void obey_orders(struct job_run *run)
     VEC_EACH (&run->orders.resend, peel)
         send_request(run, *peel);
     run->home->counts.resends += run->orders.resend.n;
+    VEC_EACH (&run->orders.queued, peel)
+        queue_target(run, *peel);
     VEC_EACH (&run->orders.lost, peel)
-        make_up_return(run, *peel, UNREACHABLE, true);
+        give_up(run, *peel, UNREACHABLE, true);
     VEC_EACH (&run->orders.unsent, peel)
-        make_up_return(run, *peel, UNSENT, false);
+        give_up(run, *peel, UNSENT, false);
     if (run->orders.ended)
         begin_end(run);
     else
@@ -249,16 +322,28 @@ size_t job_run_number(const struct job *job, const char *key, size_t fallback)
     return *end ? fallback : (size_t)number;
 }
 
+static bool is_present(void *self, const char *peel)
+{
+    const struct job_run *run = self;
+
+    return roster_is_online(run->home->options.roster, str_from(peel));
+}
+
 void job_run_make_tally(struct job_run *run)
 {
     const struct job *job = &run->job;
     int64_t left = job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - clock_wall();
-    const struct tally_options options = {
+    struct tally_options options = {
         .deadline = clock_after(clock_now(), left > 0 ? left : 0),
         .batch = job_run_number(job, DISPATCHER_BATCH, 0),
         .failures_max = job_run_number(job, DISPATCHER_FAILURES, SIZE_MAX),
     };
 
+    if (job_queue_seconds(job) > 0) {
+        options.queue_until = options.deadline - job->timeout;
+        options.is_present = is_present;
+        options.self = run;
+    }
     run->is_batched = options.batch > 0;
     run->tally = tally_new(&job->targets, &options);
 }
@@ -287,6 +372,7 @@ void job_run_watch(struct job_run *run)
 {
     run->step = JOB_RUN_WATCHING;
     make_request(run);
+    drop_replaced(run);
     advance(run);
     crash_point("job-sent");
     if (run->fn && run->home->options.on_sent) /* else it was taken over */

@@ -35,6 +35,7 @@ static const struct record_field return_fields[] = {
     RECORD("duration",    INT,  struct exec_return, duration, RECORD_WIDE),
     RECORD("timestamp",   TIME, struct exec_return, timestamp, 0),
     RECORD("unreachable", BOOL, struct exec_return, unreachable, RECORD_OMIT),
+    RECORD("queued",      BOOL, struct exec_return, queued, RECORD_OMIT),
     { 0 },
 };
 

@@ -63,6 +63,7 @@ struct exec_return {
     int64_t duration;
     struct value_time timestamp;
     bool unreachable; /* made by a master that got no answer */
+    bool queued;      /* the same, and the request is kept for later */
 };
 extern const struct record_type exec_return_type;
 

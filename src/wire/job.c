@@ -1,6 +1,8 @@
 #include "wire/job.h"
 
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/number.h"
 
 static const char *const status_names[JOB_STATUSES] = {
     [JOB_PENDING] = "pending",   [JOB_CLAIMED] = "claimed",   [JOB_RUNNING] = "running",
@@ -100,3 +102,17 @@ const struct record_type job_reply_type = RECORD_TYPE("dispatch reply", struct j
 const struct record_type job_cancel_type = RECORD_TYPE("cancel", struct job_cancel, cancel_fields, RECORD_LENIENT);
 
 /* clang-format on */
+
+int64_t job_queue_seconds(const struct job *job)
+{
+    const char *text = value_get_text(&job->metadata, JOB_QUEUE);
+    int64_t seconds;
+    struct err err;
+
+    if (!text || !text[0])
+        return 0;
+    if (number_parse_int(str_from(text), &seconds, &err) < 0 || seconds < 0 ||
+        seconds > JOB_QUEUE_MAX)
+        return -1;
+    return seconds;
+}

@@ -51,6 +51,11 @@ struct job {
 extern const struct record_type job_type;
 /* In the metadata: the job whose dry run this one must match. */
 #define JOB_PLAN "plan"
+/* In the metadata: seconds for which it is kept for absent peels. */
+#define JOB_QUEUE     "queue"
+#define JOB_QUEUE_MAX (INT64_C(6) * 86400)
+/* 0: it is not. More than JOB_QUEUE_MAX, or not a number: -1. */
+int64_t job_queue_seconds(const struct job *job);
 
 enum job_event_kind {
     JOB_EVENT_DISPATCHED,

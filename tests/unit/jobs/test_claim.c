@@ -103,3 +103,59 @@ TEST(a_job_that_is_taken_over_too_often_fails_with_a_reason)
     CHECK_INT(taken.status, JOB_FAILED);
     CHECK_HAS(value_get_text(&taken.metadata, CLAIM_FAILED_REASON), "too often");
 }
+
+static struct job make_queued(struct arena *arena, const char *jid, int64_t second)
+{
+    struct job job = make_job(JOB_RUNNING, "me");
+
+    job.jid = jid;
+    job.function = "state.apply";
+    job.state_id = "web";
+    job.created.seconds = second;
+    job.metadata = value_map(value_map_new(arena, 1));
+    value_map_set(arena, job.metadata.map, value_text(JOB_QUEUE), value_text("3600"));
+    job.args = value_map(value_map_new(arena, 1));
+    return job;
+}
+
+TEST(newer_work_of_the_same_kind_replaces_what_is_queued)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct job old = make_queued(&arena, "J", 1);
+    struct job newer = make_queued(&arena, "K", 2);
+
+    CHECK(claim_replaces(&newer, &old));
+    CHECK(!claim_replaces(&old, &newer));
+    value_map_set(&arena, newer.args.map, value_text("pillar"), value_text("x"));
+    CHECK(claim_replaces(&newer, &old)); /* the same states with other settings */
+    value_map_set(&arena, newer.args.map, value_text("test"), value_bool(true));
+    CHECK(!claim_replaces(&newer, &old)); /* a dry run does not do the work */
+    newer = make_queued(&arena, "K", 2);
+    newer.state_id = "db";
+    CHECK(!claim_replaces(&newer, &old));
+    newer = make_queued(&arena, "K", 2);
+    newer.metadata = value_null();
+    CHECK(!claim_replaces(&newer, &old)); /* it is not kept for who is absent */
+}
+
+TEST(a_command_is_replaced_by_the_same_command_only)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job old = make_queued(&arena, "J", 1), newer = make_queued(&arena, "K", 2);
+
+    old.function = newer.function = "cmd.run";
+    CHECK(claim_replaces(&newer, &old));
+    value_map_set(&arena, newer.args.map, value_text("command"), value_text("true"));
+    CHECK(!claim_replaces(&newer, &old));
+}
+
+TEST(a_queued_job_outlives_many_masters)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job old = make_queued(&arena, "J", 1), taken;
+
+    old.reclaim_count = CLAIM_RECLAIMS_MAX;
+    CHECK(claim_take(&arena, &old, 7, "other", (struct value_time){ 0 }, &taken));
+    old.reclaim_count = CLAIM_RECLAIMS_QUEUED_MAX;
+    CHECK(!claim_take(&arena, &old, 7, "other", (struct value_time){ 0 }, &taken));
+}

@@ -224,3 +224,71 @@ TEST(a_target_that_is_named_twice_counts_once)
     CHECK_INT(tally_counts(tally).targets, 1);
     tally_free(tally);
 }
+
+static bool is_back(void *self, const char *peel)
+{
+    const char *const *present = self;
+
+    return *present && strcmp(*present, peel) == 0;
+}
+
+TEST(with_a_queue_the_silent_wait_and_get_the_same_request_when_they_are_back)
+{
+    const char *present = NULL;
+    struct count count = begin(&(struct tally_options){ .deadline = 160 * SECOND,
+                                                        .queue_until = 100 * SECOND,
+                                                        .is_present = is_back,
+                                                        .self = &present });
+
+    at(&count, 0);
+    (void)tally_return(count.tally, STR("a"), true, false);
+    at(&count, 5);
+    CHECK(tally_gives_up(count.tally, 10 * SECOND));
+    at(&count, 10);
+    CHECK_INT(count.orders.queued.n, 2);
+    CHECK_INT(count.orders.lost.n, 0);
+    CHECK(tally_is_queued(count.tally, STR("b")) && !tally_is_queued(count.tally, STR("a")));
+    at(&count, 20);
+    CHECK(!tally_gives_up(count.tally, 20 * SECOND));
+    CHECK_INT(count.orders.queued.n + count.orders.resend.n, 0);
+    present = "b";
+    at(&count, 30);
+    CHECK_INT(count.orders.resend.n, 1);
+    CHECK_STR(count.orders.resend.p[0], "b");
+    CHECK_INT(tally_ack(count.tally, STR("b")), TALLY_NOTED);
+    CHECK(!tally_is_silent(count.tally, STR("b")) && tally_is_silent(count.tally, STR("c")));
+    (void)tally_return(count.tally, STR("b"), true, false);
+    at(&count, 99);
+    CHECK(!count.orders.ended);
+    CHECK(tally_gives_up(count.tally, 101 * SECOND));
+    at(&count, 101);
+    CHECK_INT(count.orders.lost.n, 1);
+    CHECK(count.orders.ended);
+    CHECK_INT(count.orders.status, JOB_FAILED);
+    end(&count);
+}
+
+TEST(one_that_is_queued_makes_room_in_a_batch_and_may_be_silent_again)
+{
+    const char *present = NULL;
+    struct count count = begin(&(struct tally_options){ .deadline = 160 * SECOND,
+                                                        .batch = 1,
+                                                        .failures_max = 3,
+                                                        .queue_until = 100 * SECOND,
+                                                        .is_present = is_back,
+                                                        .self = &present });
+
+    at(&count, 0);
+    CHECK_STR(count.orders.send.p[0], "a");
+    at(&count, 5);
+    at(&count, 10);
+    CHECK_STR(count.orders.queued.p[0], "a");
+    CHECK_STR(count.orders.send.p[0], "b");
+    present = "a";
+    at(&count, 12);
+    CHECK_STR(count.orders.resend.p[0], "a");
+    at(&count, 17); /* it was not there after all */
+    CHECK_INT(count.orders.queued.n, 1);
+    CHECK(tally_is_queued(count.tally, STR("a")));
+    end(&count);
+}

@@ -78,7 +78,8 @@ static const struct {
     { &exec_request_type, "v? jid module id args epoch? rdepth? plan?" },
     { &exec_response_type, "v? peel_id jid success test? results error?" },
     { &exec_result_type, "name changed diff duration details error? skipped? skip_reason?" },
-    { &exec_return_type, "jid peel_id success return_data error? duration timestamp unreachable?" },
+    { &exec_return_type, "jid peel_id success return_data error? duration timestamp unreachable? "
+                         "queued?" },
     { &exec_ack_type, "jid peel_id timestamp" },
     { &exec_progress_type, "jid peel_id type text? done? total? result? timestamp" },
     { &job_type, "jid function args targets timeout status created updated user? owner? epoch? "

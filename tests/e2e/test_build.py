@@ -409,7 +409,7 @@ def test_a_fleet_in_a_box_is_shown_and_nothing_of_it_is_left():
     folder, = set(re.findall(r"/tmp/zester-fleet-\w+", result.stdout))
     assert not os.path.exists(folder) and not run("pgrep", "-f", folder).stdout
     summary = result.stdout[result.stdout.index("# Shown in "):]
-    assert "approved by a reaction" in summary and "killed with -9 in the middle of a job" in summary
+    assert "approved by a reaction" in summary and "a killed service came back" in summary and "killed with -9 in the middle of a job" in summary
 
 
 def test_a_benchmark_prints_a_ratio(programs):

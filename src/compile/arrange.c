@@ -145,7 +145,8 @@ static struct dag *resolve_implied(struct arena *arena, struct plan *plan, struc
     return dag;
 }
 
-int arrange_plan(struct arena *arena, struct plan *plan, struct diags *diags)
+int arrange_plan(struct arena *arena, struct plan *plan, const char *package_lists,
+                 struct diags *diags)
 {
     struct dag *dag = make_dag(arena, plan);
     struct levels levels;
@@ -154,7 +155,7 @@ int arrange_plan(struct arena *arena, struct plan *plan, struct diags *diags)
     plan->dag = dag;
     if (!levels_build(arena, dag, &levels))
         return report_cycles(arena, plan, dag, levels.resolved, diags);
-    if (implied_add(arena, plan))
+    if (implied_add(arena, plan, package_lists))
         dag = resolve_implied(arena, plan, &levels);
     if (written_is_needed(plan)) {
         written_order(arena, plan, dag);

@@ -11,7 +11,8 @@ struct diags;
 struct plan;
 
 /* Fill in the graph, the levels and the order of a plan that has its states and requisites. A
- * cycle is a mistake, reported with its members in order. */
-int arrange_plan(struct arena *arena, struct plan *plan, struct diags *diags);
+ * cycle is a mistake, reported with its members in order. `package_lists`: see implied_add. */
+int arrange_plan(struct arena *arena, struct plan *plan, const char *package_lists,
+                 struct diags *diags);
 
 #endif

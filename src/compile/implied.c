@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "compile/plan.h"
+#include "compile/shipped.h"
 #include "data/params.h"
 #include "data/value.h"
 #include "graph/cycle.h"
@@ -23,6 +24,7 @@ struct implying {
     struct plan *plan;
     struct map folders, users, groups; /* struct numbers */
     struct numbers repositories;
+    struct shipped shipped;
     struct numbers needed; /* of the current state */
 };
 
@@ -62,12 +64,42 @@ static bool is_folder(const struct plan_state *state)
            is_called(state, "file.recurse") || is_called(state, "mount.mounted");
 }
 
+static bool installs_packages(const struct plan_state *state)
+{
+    return is_called(state, "pkg.installed") || is_called(state, "pkg.latest");
+}
+
+/* The packages of a state: of a list, names or maps of names to versions; else its subject. */
+static void add_packages(struct implying *w, const struct plan_state *state, uint32_t number)
+{
+    const struct value *list = value_get(&state->body, "pkgs");
+    const struct str name = find_subject(state);
+
+    list = list ? list : value_get(&state->body, "sources");
+    if (!value_is(list, VALUE_LIST)) {
+        if (name.p)
+            shipped_add(&w->shipped, name, number);
+        return;
+    }
+    for (size_t i = 0; i < list->list->count; i++) {
+        const struct value *item = &list->list->items[i];
+
+        if (item->kind == VALUE_STR)
+            shipped_add(&w->shipped, item->s, number);
+        for (size_t k = 0; item->kind == VALUE_MAP && k < item->map->count; k++)
+            if (item->map->pairs[k].key.kind == VALUE_STR)
+                shipped_add(&w->shipped, item->map->pairs[k].key.s, number);
+    }
+}
+
 static void collect_providers(struct implying *w)
 {
     for (uint32_t i = 0; i < w->plan->count; i++) {
         const struct plan_state *state = &w->plan->states[i];
         const struct str name = find_subject(state);
 
+        if (!state->listener && installs_packages(state))
+            add_packages(w, state, i);
         if (!name.p || name.n == 0 || state->listener)
             continue;
         if (is_folder(state) && name.p[0] == '/')
@@ -110,6 +142,29 @@ static void need_folders(struct implying *w, struct str path, uint32_t state)
         need_all(w, map_find(&w->folders, str_from(up)), state);
 }
 
+static void need_shipped(struct implying *w, const struct shipped_states *states, uint32_t state)
+{
+    for (size_t i = 0; states && i < states->list.n; i++)
+        if (states->list.p[i] != state)
+            VEC_PUSH_IN(w->arena, &w->needed.list, states->list.p[i]);
+}
+
+/* A state that does not make the folder of its file needs the package that has it. */
+static void need_package_of_folder(struct implying *w, const struct plan_state *state,
+                                   struct str path, uint32_t number)
+{
+    const struct value *makedirs = value_get(&state->body, "makedirs");
+    const char *up;
+
+    if (!str_starts(path, STR("/etc/")) || (value_is(makedirs, VALUE_BOOL) && makedirs->b))
+        return;
+    up = path_dirname(w->arena, path_normalise(w->arena, path.p));
+    if (map_find(&w->folders, str_from(up)))
+        return;
+    for (; up[1] && strcmp(up, "/etc") != 0; up = path_dirname(w->arena, up))
+        need_shipped(w, shipped_find_folder(&w->shipped, str_from(up)), number);
+}
+
 /* A state that removes something does not need it first. */
 static bool is_removal(const struct plan_state *state)
 {
@@ -136,6 +191,10 @@ static void find_needs(struct implying *w, uint32_t number)
         need_named(w, &w->users, &user, number);
     }
     need_folders(w, find_subject(state), number);
+    if (str_starts(family, STR("service.")))
+        need_shipped(w, shipped_find_unit(&w->shipped, find_subject(state)), number);
+    else if (str_starts(family, STR("file.")) || str_starts(family, STR("ini.")))
+        need_package_of_folder(w, state, find_subject(state), number);
     if (str_starts(family, STR("pkg.")))
         need_all(w, &w->repositories, number);
 }
@@ -160,7 +219,7 @@ static void keep_needed(struct implying *w, uint32_t state)
     w->plan->states[state].requisites[REQUISITE_IMPLIED] = (struct plan_targets){ kept, count };
 }
 
-bool implied_add(struct arena *arena, struct plan *plan)
+bool implied_add(struct arena *arena, struct plan *plan, const char *package_lists)
 {
     struct implying w = {
         .arena = arena,
@@ -168,12 +227,13 @@ bool implied_add(struct arena *arena, struct plan *plan)
         .folders = MAP_INIT_IN(arena),
         .users = MAP_INIT_IN(arena),
         .groups = MAP_INIT_IN(arena),
+        .shipped = SHIPPED_INIT(arena, package_lists),
     };
     bool found = false;
 
     collect_providers(&w);
     if (map_count(&w.folders) + map_count(&w.users) + map_count(&w.groups) +
-            w.repositories.list.n ==
+            map_count(&w.shipped.packages) + w.repositories.list.n ==
         0)
         return false;
     for (uint32_t i = 0; i < plan->count; i++) {

@@ -6,6 +6,8 @@
  * there user, group, runas        the account and group of that name (user.present, group.present)
  *     the groups of an account  those groups
  *     packages                  repositories (pkgrepo.managed)
+ *     a service                 the package with its unit (compile/shipped.h)
+ *     a file below /etc         the package with its folder, unless the state makes the folder
  *
  * This is only about order (REQUISITE_IMPLIED): if the dependency fails, the state still runs and
  * fails by itself. A contradicting requisite wins, and `implied_order: false` disables it for a
@@ -22,8 +24,9 @@ struct arena;
 struct cycle;
 struct plan;
 
-/* Add implied requisites to a plan without cycles; false when there are none. */
-bool implied_add(struct arena *arena, struct plan *plan);
+/* Add implied requisites to a plan without cycles; false when there are none. `package_lists` is
+ * the folder of dpkg's lists of files, or NULL. */
+bool implied_add(struct arena *arena, struct plan *plan, const char *package_lists);
 
 /* Drop implied requisites between the members of a cycle; false when there are none. */
 bool implied_drop(struct plan *plan, const struct cycle *cycle);

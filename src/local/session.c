@@ -24,6 +24,7 @@
 #define STATES_DIR        "/srv/zester/states"
 #define SALT_STATES_DIR   "/srv/salt"
 #define SALT_SETTINGS_DIR "/srv/pillar"
+#define PACKAGE_LISTS     "/var/lib/dpkg/info"
 #define DATA_DIR          "/var/lib/zester"
 
 /* From the environment, else from the account; NULL: unknown. */
@@ -232,6 +233,7 @@ int session_init(struct session *session, const struct session_options *options,
         .accumulators = accumulators_new(),
         .cancel = options->cancel,
         .facts_file = options->facts_file,
+        .package_lists = PACKAGE_LISTS,
         .strict_params = !options->loose,
         .strict_templates = !options->lenient,
         .test = options->test,

@@ -41,10 +41,11 @@ struct state_host {
     struct accumulators *accumulators; /* state/accumulators.h; NULL: nobody collects */
     struct cancel *cancel;             /* sys/cancel.h: set to end the run */
     bool strict_params;                /* unknown parameters are errors; else warnings */
-    bool strict_templates;  /* an undefined value in a template is an error; else it is empty */
-    bool test;              /* dry run */
-    unsigned parallel;      /* states that run at once; 0: as many as a level has */
-    const char *facts_file; /* where set_fact writes; NULL: the usual place */
+    bool strict_templates;     /* an undefined value in a template is an error; else it is empty */
+    bool test;                 /* dry run */
+    unsigned parallel;         /* states that run at once; 0: as many as a level has */
+    const char *package_lists; /* folder of dpkg's lists of the files of packages; NULL: unknown */
+    const char *facts_file;    /* where set_fact writes; NULL: the usual place */
     /* NULL: nobody may */
     int (*set_fact)(const struct state_host *host, const char *key, const struct value *v,
                     struct err *err);

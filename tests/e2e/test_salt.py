@@ -520,6 +520,18 @@ app: {file.directory: [{name: ROOT/app}]}
     assert machine.read("app/conf") == "x\n"
 
 
+def test_a_service_and_a_config_file_wait_for_their_package(machine):
+    machine.sls("web", """
+/etc/zt-web/conf: {file.managed: [{contents: x}]}
+/etc/zt-web/made/conf: {file.managed: [{contents: x}, {makedirs: true}]}
+zt-web.service: {service.running: []}
+packages: {pkg.installed: [{pkgs: [zt-other, {zt-web: 1.0}]}]}
+""")
+    assert names(machine.record("state.apply", "web", "--test")) == ["packages", "/etc/zt-web/conf", "/etc/zt-web/made/conf", "zt-web.service"]
+    graph = machine.run("state.graph", "web", status=0).stdout
+    assert graph.count("implied order") == 2, graph
+
+
 def test_implied_order_can_be_switched_off(machine):
     machine.sls("web", """
 conf: {file.managed: [{name: ROOT/app/conf, contents: x, implied_order: false}]}

@@ -104,6 +104,7 @@ static int run_case(const struct golden *golden, struct buf *out, bool top)
     struct diags diags = DIAGS_INIT(&arena);
     struct state_host host = {
         .peel_id = "web1",
+        .package_lists = "tests/golden/state/packages",
         .tree = tree,
         .facts = section_value(&arena, golden, "facts"),
         .settings = section_value(&arena, golden, "settings"),

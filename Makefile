@@ -56,8 +56,8 @@ PROGRAMS := $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 TABLES   := build/generated/modules.c build/generated/beacons.c $(patsubst src/provider/%/manager.h,build/generated/%_managers.c,$(wildcard src/provider/*/manager.h))
 CORE     := $(patsubst %.c,$(B)/%.o,$(filter-out src/programs/%,$(SOURCES)) $(TABLES))
 UNITS    := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
-# Folders with threads, whose unit tests run under the thread sanitizer too. tools/run-tests reads this line.
-THREADED := sys run supervise bus daemon
+# Folders with threads, or single tests, which run under the thread sanitizer too. tools/run-tests reads this line.
+THREADED := sys run supervise bus daemon nats/test_conn nats/test_object peel/test_peel peel/test_files
 FAULTS   := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/faults/*.c)))
 FUZZERS  := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 BINARIES := $(addprefix $(B)/,$(PROGRAMS))
@@ -129,7 +129,7 @@ $(B)/bench/driver_uv: $(B)/bench/driver_uv.o
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 units: $(UNITS) $(FAULTS)
-threaded-units: $(filter $(THREADED:%=$(B)/tests/unit/%/%),$(UNITS))
+threaded-units: $(filter $(THREADED:%=$(B)/tests/unit/%/%) $(THREADED:%=$(B)/tests/unit/%),$(UNITS))
 fuzzers: $(FUZZERS)
 
 # For editors and clang-tidy: always the flags of the release build, whatever is being built.

@@ -9,6 +9,7 @@ const struct metric master_metrics[MASTER_METRICS] = {
     [MASTER_CONNECTED]    = { "zester_nats_connected", METRIC_GAUGE, "1 while the bus is connected", { NULL }, NULL },
     [MASTER_RECONNECTS]  = { "zester_nats_reconnects_total", METRIC_COUNTER, "connections to the bus that were made again", { NULL }, NULL },
     [MASTER_DISCONNECTS] = { "zester_nats_disconnects_total", METRIC_COUNTER, "connections to the bus that were lost", { NULL }, NULL },
+    [MASTER_SLOW_CONSUMERS] = { "zester_nats_slow_consumers_total", METRIC_COUNTER, "connections that the bus ended because messages were not read fast enough", { NULL }, NULL },
     [MASTER_CONNECTED_PEELS] = { "zester_connected_peels", METRIC_GAUGE, "peels whose heartbeat is fresh", { NULL }, NULL },
     [MASTER_FACTS_SYNCS]  = { "zester_facts_sync_total", METRIC_COUNTER, "facts of peels that were read", { NULL }, NULL },
     [MASTER_JOBS]         = { "zester_jobs_total", METRIC_COUNTER, "jobs that ended", { "status" }, NULL },

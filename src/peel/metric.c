@@ -12,6 +12,7 @@ const struct metric peel_metrics[PEEL_METRICS] = {
     [PEEL_METRIC_FACTS_SYNC]    = { "zester_facts_sync_total", METRIC_COUNTER, "facts published", { 0 }, NULL },
     [PEEL_METRIC_RECONNECTS]    = { "zester_nats_reconnects_total", METRIC_COUNTER, "connections after the first one", { 0 }, NULL },
     [PEEL_METRIC_DISCONNECTS]   = { "zester_nats_disconnects_total", METRIC_COUNTER, "connections that were lost", { 0 }, NULL },
+    [PEEL_METRIC_SLOW_CONSUMERS] = { "zester_nats_slow_consumers_total", METRIC_COUNTER, "connections that the bus ended because messages were not read fast enough", { 0 }, NULL },
     [PEEL_METRIC_OUTBOX]        = { "zester_peel_outbox_messages", METRIC_GAUGE, "messages that are not stored in the bus yet", { 0 }, NULL },
     [PEEL_METRIC_EVENTS]        = { "zester_peel_local_events", METRIC_GAUGE, "events of programs of this machine that are not stored in the bus yet", { 0 }, NULL },
     [PEEL_METRIC_BEACONS]       = { "zester_peel_beacon_events_total", METRIC_COUNTER, "events of beacons", { "beacon", "result" }, NULL },

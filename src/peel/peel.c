@@ -214,6 +214,8 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
     case NATS_EVENT_CONNECTED: on_connected(peel); break;
     case NATS_EVENT_DISCONNECTED:
         metrics_add(peel->metrics, PEEL_METRIC_DISCONNECTS, 1, NULL, NULL);
+        if (event->error->fault == NATS_FAULT_SLOW)
+            metrics_add(peel->metrics, PEEL_METRIC_SLOW_CONSUMERS, 1, NULL, NULL);
         log_warning("disconnected error=%s", text);
         set_problem(peel, text);
         break;

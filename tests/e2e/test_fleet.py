@@ -1,8 +1,12 @@
 """A fleet of real processes on loopback: nats-server, masters, peels."""
+import contextlib
 import json
 import os
 import signal
+import socket
+import ssl
 import subprocess
+import threading
 
 import pytest
 
@@ -50,6 +54,37 @@ def test_a_master_outlives_a_restart_of_the_server(fleet):
     fleet.wait_ready(master)
     assert master.metric("zester_nats_reconnects_total") == 1
     assert master.metric("zester_nats_disconnects_total") == 1
+
+
+def serve_slow_consumers(fleet, listener):
+    """A server that lets everybody in and then says that they read too slowly."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(fleet.auth / "nats-server.crt", fleet.auth / "nats-server.key")
+    info = {"server_id": "x", "version": "2.9.10", "max_payload": 1 << 20, "headers": True, "tls_required": True, "nonce": "n"}
+    while True:
+        try:
+            client = listener.accept()[0]
+        except OSError:
+            return
+        with contextlib.suppress(OSError):
+            client.sendall(b"INFO " + json.dumps(info).encode() + b"\r\n")
+            with context.wrap_socket(client, server_side=True) as client:
+                heard = b""
+                while b"PING\r\n" not in heard and (more := client.recv(65536)):
+                    heard += more
+                client.sendall(b"PONG\r\n-ERR 'Slow Consumer'\r\n")
+
+
+def test_connections_that_the_bus_ends_as_too_slow_are_counted(fleet):
+    fleet.make_keys()
+    with socket.create_server(("127.0.0.1", fleet.port)) as listener:
+        server = threading.Thread(target=serve_slow_consumers, args=(fleet, listener), daemon=True)
+        server.start()
+        master = fleet.start_master()
+        fleet.wait(lambda: (master.metric("zester_nats_slow_consumers_total") or 0) >= 2, "two connections are counted")
+        master.kill()
+        listener.shutdown(socket.SHUT_RDWR)
+        server.join()
 
 
 def test_a_reload_takes_a_good_file_and_keeps_the_old_one_otherwise(fleet):

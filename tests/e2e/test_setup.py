@@ -28,8 +28,10 @@ class Home(Fleet):
         super().__init__(folder)
         self.prefix = []  # what commands begin with, to be run elsewhere
         self.enroll_port, self.health_port, self.peel_port = free_port(), free_port(), free_port()
+        (folder / "bin").mkdir()
+        (folder / "bin/nats-server").symlink_to(SERVER)
         self.environment = {"KEPLER_DAEMON_PATH": str(folder / "kepler"), "KEPLER_COLOR": "false",
-                            "PATH": f"{BUILD}:{os.path.dirname(SERVER)}:{os.environ['PATH']}"}
+                            "PATH": f"{folder}/bin:{BUILD}:{os.environ['PATH']}"}
 
     def setup(self, host="127.0.0.1", supervisor="kepler", status=0):
         words = ["setup", "--host", host, "--supervisor", supervisor, "--config", self.folder / "etc/master.yaml",
@@ -221,13 +223,11 @@ def systemd_home(tmp_path):
     """A machine on which systemd seems to run, and what it runs is ended with the test."""
     machine = Machine(tmp_path)
     machine.sh("mount -t tmpfs tmpfs /run; mkdir -p /run/systemd/system")
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/systemctl").write_text(SYSTEMCTL.replace("DIR", str(tmp_path)))
-    (tmp_path / "bin/systemctl").chmod(0o755)
     with Home(tmp_path) as home:
+        (tmp_path / "bin/systemctl").write_text(SYSTEMCTL.replace("DIR", str(tmp_path)))
+        (tmp_path / "bin/systemctl").chmod(0o755)
         home.machine = machine
         home.prefix = ["nsenter", "-t", str(machine.process.pid), "-m", "--wd=/"]
-        home.environment["PATH"] = f"{tmp_path}/bin:" + home.environment["PATH"]
         yield home
         for path in tmp_path.glob("*.pid"):
             with contextlib.suppress(ProcessLookupError):

@@ -53,7 +53,7 @@ PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(LIBS)) -lpthread -l
 SOURCES  := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 PROGRAMS := $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 # Tables that are made from the names of files: modules, beacons, and each kind of managers.
-TABLES   := build/generated/modules.c build/generated/beacons.c $(patsubst src/provider/%/manager.h,build/generated/%_managers.c,$(wildcard src/provider/*/manager.h))
+TABLES   := build/generated/modules.c $(patsubst src/%/kind.h,build/generated/%.c,$(wildcard src/beacons/kind.h)) $(patsubst src/provider/%/manager.h,build/generated/%_managers.c,$(wildcard src/provider/*/manager.h))
 CORE     := $(patsubst %.c,$(B)/%.o,$(filter-out src/programs/%,$(SOURCES)) $(TABLES))
 UNITS    := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
 # Folders with threads, or single tests, which run under the thread sanitizer too. tools/run-tests reads this line.

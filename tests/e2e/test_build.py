@@ -351,7 +351,7 @@ def test_installed_programs_run_and_uninstall_leaves_nothing(tmp_path, version, 
     assert result.returncode == 0, result.stderr
     assert version in run(str(prefix / "bin/zester"), "--version").stdout
     page = gzip.decompress((prefix / "share/man/man1/zester.1.gz").read_bytes()).decode()
-    assert f".Os zester {version}" in page and "@" not in page
+    assert f".Os zester {version}" in page and "@VERSION@" not in page
     assert (prefix / "share/doc/zester/README.md").exists()
     assert "_zester" in (prefix / "share/bash-completion/completions/zester").read_text()
     assert (prefix / "share/zsh/site-functions/_kepler").read_text().startswith("#compdef kepler\n")

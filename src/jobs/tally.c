@@ -34,6 +34,7 @@ struct tally {
     size_t returned, succeeded;
     int64_t next_silence; /* no target is due before; INT64_MAX: none waits */
     bool canceled, ended;
+    enum job_status status; /* when it has ended */
 };
 
 struct tally *tally_new(const struct param_strs *targets, const struct tally_options *options)
@@ -226,6 +227,22 @@ static enum job_status find_status(const struct tally *tally)
     return tally->returned ? JOB_PARTIAL : JOB_TIMEOUT;
 }
 
+/* Who has not acknowledged when the time is over has an answer, too. */
+static void give_up_rest(struct tally *tally, struct tally_orders *orders)
+{
+    for (size_t i = 0; i < tally->count; i++) {
+        struct target *target = &tally->targets[i];
+
+        if (target->state >= TARGET_ACKED)
+            continue;
+        if (target->state == TARGET_HELD && tally->options.batch)
+            VEC_PUSH(&orders->held, target->id);
+        else /* one that is not sent at the deadline: another master may have sent it before */
+            VEC_PUSH(&orders->lost, target->id);
+        set_result(tally, target, false, true);
+    }
+}
+
 void tally_orders_done(struct tally_orders *orders)
 {
     vec_done(&orders->send);
@@ -233,6 +250,7 @@ void tally_orders_done(struct tally_orders *orders)
     vec_done(&orders->queued);
     vec_done(&orders->lost);
     vec_done(&orders->unsent);
+    vec_done(&orders->held);
 }
 
 void tally_advance(struct tally *tally, int64_t now, struct tally_orders *orders)
@@ -242,14 +260,20 @@ void tally_advance(struct tally *tally, int64_t now, struct tally_orders *orders
     vec_clear(&orders->queued);
     vec_clear(&orders->lost);
     vec_clear(&orders->unsent);
+    vec_clear(&orders->held);
     if (!tally->ended && !tally->canceled && now < tally->options.deadline) {
         give_up_silent(tally, now, orders);
         send_held(tally, now, orders);
     }
-    if (tally->canceled || now >= tally->options.deadline || tally->returned == tally->count)
+    if (!tally->ended &&
+        (tally->canceled || now >= tally->options.deadline || tally->returned == tally->count)) {
         tally->ended = true;
+        tally->status = find_status(tally);
+        if (!tally->canceled)
+            give_up_rest(tally, orders);
+    }
     orders->ended = tally->ended;
-    orders->status = tally->ended ? find_status(tally) : JOB_RUNNING;
+    orders->status = tally->ended ? tally->status : JOB_RUNNING;
 }
 
 int64_t tally_next(const struct tally *tally)

@@ -9,6 +9,9 @@
  *
  *     tally_new -> { tally_advance: send, resend, ...; tally_ack, tally_return }... -> tally_free
  *
+ * At the deadline those that have not acknowledged are given up as well: only who has may be without
+ * a result then, and brings it later.
+ *
  * The first result of a target counts. Only an answer that a master made up (unreachable) is
  * replaced, by the real one.
  *
@@ -66,6 +69,7 @@ struct tally_orders {
     VEC(const char *) queued; /* are absent, and kept for later */
     VEC(const char *) lost;   /* are unreachable: counted as failed already */
     VEC(const char *) unsent; /* the failures of others kept them from being sent; counted, too */
+    VEC(const char *) held;   /* of a batch, whose turn did not come before the deadline; counted */
     bool ended;
     enum job_status status; /* when it has ended */
 };

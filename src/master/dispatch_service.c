@@ -312,6 +312,12 @@ static void on_reclaim(void *self)
     metrics_add(((struct office *)self)->master->metrics, MASTER_JOB_RECLAIMS, 1, NULL, NULL);
 }
 
+static void on_drop(void *self, enum dispatcher_drop reason)
+{
+    metrics_add(((struct office *)self)->master->metrics, MASTER_JOB_DROPPED, 1,
+                dispatcher_drop_name(reason), NULL);
+}
+
 static void close_office(struct office *office)
 {
     nats_sub_free(office->orders);
@@ -334,6 +340,7 @@ static int start_office(void *self, struct err *err)
                                                      .on_sent = on_job_sent,
                                                      .on_end = on_job_end,
                                                      .on_reclaim = on_reclaim,
+                                                     .on_drop = on_drop,
                                                      .self = office },
                        err);
     office->orders =

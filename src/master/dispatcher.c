@@ -14,6 +14,17 @@
 #include "nats/kv.h"
 #include "wire/peel_id.h"
 
+const char *dispatcher_drop_name(enum dispatcher_drop reason)
+{
+    static const char *const names[DISPATCHER_DROPS] = {
+        [DISPATCHER_MALFORMED] = "malformed",
+        [DISPATCHER_SPOOF] = "spoof",
+        [DISPATCHER_STRANGER] = "stranger",
+    };
+
+    return names[reason];
+}
+
 /* Returns are kept until their bucket has them. */
 #define RETURNS_BYTES_MAX ((size_t)256 << 20)
 

@@ -40,10 +40,20 @@ struct roster;
 #define DISPATCHER_FAILURES "batch_failures" /* that may fail before the rest is not sent */
 #define DISPATCHER_DEPTH    "reactor_depth"
 
+/* Why an ack or a return of a job does not count. */
+enum dispatcher_drop {
+    DISPATCHER_MALFORMED, /* it cannot be read */
+    DISPATCHER_SPOOF,     /* it names another peel than its subject */
+    DISPATCHER_STRANGER,  /* from a peel that is not a target */
+    DISPATCHER_DROPS,
+};
+const char *dispatcher_drop_name(enum dispatcher_drop reason);
+
 /* What was counted since the start. */
 struct dispatcher_counts {
     uint64_t ended[JOB_STATUSES];
-    uint64_t reclaims, resends, strangers, late;
+    uint64_t dropped[DISPATCHER_DROPS];
+    uint64_t reclaims, resends, late;
 };
 
 struct dispatcher_options {
@@ -55,6 +65,8 @@ struct dispatcher_options {
     /* A job has ended; may be NULL. `seconds` is how long it took. */
     void (*on_end)(void *self, const struct job *job, double seconds);
     void (*on_reclaim)(void *self); /* a job was taken over; may be NULL */
+    /* A message about a job was dropped; may be NULL. */
+    void (*on_drop)(void *self, enum dispatcher_drop reason);
     void *self;
 };
 

@@ -66,6 +66,7 @@ struct job_run {
     bool corrected;    /* a late return changed the counts */
     bool is_writing;   /* the end */
     bool is_caught_up; /* the stream was read up to now */
+    bool has_dropped;  /* a message of somebody who has no say in it */
 };
 
 /* --- job_run.c: life, records and the end --------------------------------------------- */

@@ -17,6 +17,7 @@
 
 #define UNREACHABLE "UNREACHABLE: no heartbeat at dispatch and no ack after republish"
 #define UNSENT      "not sent: more targets have failed than --batch allows"
+#define HELD        "not sent: the job ended before its turn came"
 
 /* --- watching ----------------------------------------------------------------------- */
 
@@ -188,6 +189,8 @@ static void obey_orders(struct job_run *run)
         give_up(run, *peel, UNREACHABLE, true);
     VEC_EACH (&run->orders.unsent, peel)
         give_up(run, *peel, UNSENT, false);
+    VEC_EACH (&run->orders.held, peel)
+        give_up(run, *peel, HELD, true);
     if (run->orders.ended)
         begin_end(run);
     else
@@ -208,14 +211,29 @@ static void advance(struct job_run *run)
     obey_orders(run);
 }
 
-/* Identity is in the subject; a payload that claims another one is dropped. */
-static bool read_names(const struct job_run *run, const struct nats_msg *msg,
-                       enum subject_kind expected, struct subject_names *ret_names)
+/* Identity is in the subject that the server has checked. */
+static bool read_names(const struct job_run *run, struct str subject, enum subject_kind expected,
+                       struct subject_names *ret_names)
 {
     enum subject_kind kind;
 
-    return subject_parse(msg->subject, &kind, ret_names) && kind == expected &&
+    return subject_parse(subject, &kind, ret_names) && kind == expected &&
            str_eq(ret_names->jid, str_from(run->job.jid));
+}
+
+/* One warning for each job: who floods us does not fill the log. */
+static void drop_answer(struct job_run *run, struct str subject, enum dispatcher_drop reason)
+{
+    const struct dispatcher_options *options = &run->home->options;
+
+    run->home->counts.dropped[reason]++;
+    if (options->on_drop)
+        options->on_drop(options->self, reason);
+    if (run->has_dropped)
+        return;
+    run->has_dropped = true;
+    log_warning("job %s: dropped a message on %.*s: %s", run->job.jid, (int)subject.n, subject.p,
+                dispatcher_drop_name(reason));
 }
 
 void job_run_note_ack(void *self, const struct nats_msg *msg)
@@ -226,19 +244,31 @@ void job_run_note_ack(void *self, const struct nats_msg *msg)
     struct exec_ack ack;
     struct err err;
 
-    if (!read_names(run, msg, SUBJECT_JOB_ACK, &names) ||
-        record_decode(&arena, &exec_ack_type, 1, msg->payload, &ack, &err) < 0 ||
-        !str_eq(names.peel, str_from(ack.peel_id)) ||
-        tally_ack(run->tally, names.peel) == TALLY_STRANGER) {
-        run->home->counts.strangers++;
-        log_debug("job %s: dropped an ack on %.*s", run->job.jid, (int)msg->subject.n,
-                  msg->subject.p);
-    }
+    if (!read_names(run, msg->subject, SUBJECT_JOB_ACK, &names) ||
+        record_decode(&arena, &exec_ack_type, 1, msg->payload, &ack, &err) < 0)
+        drop_answer(run, msg->subject, DISPATCHER_MALFORMED);
+    else if (!str_eq(names.peel, str_from(ack.peel_id)))
+        drop_answer(run, msg->subject, DISPATCHER_SPOOF);
+    else if (tally_ack(run->tally, names.peel) == TALLY_STRANGER)
+        drop_answer(run, msg->subject, DISPATCHER_STRANGER);
 }
 
 static bool is_success(const struct exec_return *ret)
 {
     return ret->success && ret->error[0] == '\0';
+}
+
+static void count_return(struct job_run *run, struct str subject, struct str peel,
+                         struct str payload, const struct exec_return *ret)
+{
+    enum tally_note note = tally_return(run->tally, peel, is_success(ret), false);
+
+    if (note == TALLY_STRANGER)
+        drop_answer(run, subject, DISPATCHER_STRANGER);
+    else if (note == TALLY_NOTED)
+        store_return(run, peel, payload, false);
+    if (note == TALLY_NOTED && run->step == JOB_RUN_LINGERING)
+        job_run_correct(run);
 }
 
 /* What a peel says of itself; answers that masters make up come from our own tally only. */
@@ -248,24 +278,14 @@ void job_run_note_return(struct job_run *run, struct str subject, struct str pay
     struct subject_names names;
     struct exec_return ret;
     struct err err;
-    enum tally_note note = TALLY_STRANGER;
 
-    if (read_names(run, &(struct nats_msg){ .subject = subject }, SUBJECT_JOB_RETURN, &names) &&
-        record_decode(&arena, &exec_return_type, 1, payload, &ret, &err) == 0 &&
-        str_eq(names.peel, str_from(ret.peel_id))) {
-        if (ret.unreachable)
-            return;
-        note = tally_return(run->tally, names.peel, is_success(&ret), false);
-    }
-    if (note == TALLY_STRANGER) {
-        run->home->counts.strangers++;
-        log_warning("job %s: dropped a return on %.*s: not from a target of it", run->job.jid,
-                    (int)subject.n, subject.p);
-    } else if (note == TALLY_NOTED) {
-        store_return(run, names.peel, payload, false);
-    }
-    if (note == TALLY_NOTED && run->step == JOB_RUN_LINGERING)
-        job_run_correct(run);
+    if (!read_names(run, subject, SUBJECT_JOB_RETURN, &names) ||
+        record_decode(&arena, &exec_return_type, 1, payload, &ret, &err) < 0)
+        drop_answer(run, subject, DISPATCHER_MALFORMED);
+    else if (!str_eq(names.peel, str_from(ret.peel_id)))
+        drop_answer(run, subject, DISPATCHER_SPOOF);
+    else if (!ret.unreachable)
+        count_return(run, subject, names.peel, payload, &ret);
 }
 
 static void take_return(struct job_run *run, struct str subject, struct str payload)

@@ -15,6 +15,7 @@ const struct metric master_metrics[MASTER_METRICS] = {
     [MASTER_JOBS]         = { "zester_jobs_total", METRIC_COUNTER, "jobs that ended", { "status" }, NULL },
     [MASTER_JOB_DURATION] = { "zester_job_duration_seconds", METRIC_HISTOGRAM, "from the dispatch of a job to its end", { "function" }, job_seconds },
     [MASTER_JOB_RECLAIMS] = { "zester_job_reclaims_total", METRIC_COUNTER, "jobs that were taken over from another master", { NULL }, NULL },
+    [MASTER_JOB_DROPPED] = { "zester_job_messages_dropped_total", METRIC_COUNTER, "acks and returns of jobs that do not count", { "reason" }, NULL },
     [MASTER_HTTP_REQUESTS] = { "zester_http_requests_total", METRIC_COUNTER, "requests to the HTTPS endpoint", { "status" }, NULL },
     [MASTER_ENROLLMENTS] = { "zester_enrollments_total", METRIC_COUNTER, "enrollments that came into a state", { "state" }, NULL },
     [MASTER_REVOCATION_PUSHES] = { "zester_revocation_pushes_total", METRIC_COUNTER, "lists of revocations that were sent to servers", { "result" }, NULL },

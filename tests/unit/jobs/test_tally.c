@@ -133,6 +133,51 @@ TEST(some_results_at_the_deadline_are_partial)
     end(&count);
 }
 
+TEST(at_the_deadline_only_who_has_acknowledged_is_without_an_answer)
+{
+    struct count count = begin(&(struct tally_options){ .deadline = 3 * SECOND });
+
+    at(&count, 0);
+    (void)tally_ack(count.tally, STR("a"));
+    (void)tally_return(count.tally, STR("b"), true, false);
+    at(&count, 3);
+    CHECK_INT(count.orders.status, JOB_PARTIAL);
+    CHECK_INT(count.orders.lost.n, 1);
+    CHECK_STR(count.orders.lost.p[0], "c");
+    CHECK(!tally_has_returned(count.tally, STR("a")));
+    at(&count, 4);
+    CHECK_INT(count.orders.lost.n, 0);
+    CHECK_INT(count.orders.status, JOB_PARTIAL);
+    end(&count);
+}
+
+TEST(a_job_that_is_taken_over_behind_its_deadline_answers_for_the_silent)
+{
+    struct count count = begin(&minute);
+
+    (void)tally_return(count.tally, STR("b"), true, false);
+    at(&count, 61);
+    CHECK_INT(count.orders.send.n, 0);
+    CHECK_INT(count.orders.lost.n, 2);
+    CHECK_INT(count.orders.status, JOB_PARTIAL);
+    CHECK_INT(tally_return(count.tally, STR("a"), true, false), TALLY_NOTED);
+    end(&count);
+}
+
+TEST(at_the_deadline_those_of_a_batch_whose_turn_did_not_come_are_told_apart)
+{
+    struct count count =
+        begin(&(struct tally_options){ .deadline = 3 * SECOND, .batch = 1, .failures_max = 9 });
+
+    at(&count, 0);
+    (void)tally_ack(count.tally, STR("a"));
+    at(&count, 3);
+    CHECK_INT(count.orders.status, JOB_TIMEOUT);
+    CHECK_INT(count.orders.lost.n, 0);
+    CHECK_INT(count.orders.held.n, 2);
+    end(&count);
+}
+
 TEST(a_real_result_replaces_a_made_up_one_and_is_never_replaced)
 {
     struct count count = begin(&minute);

@@ -362,7 +362,12 @@ TEST(answers_of_strangers_and_forged_ones_do_not_count)
     say_return(&yard, "J1", "web-2", true);
     await_end(&yard, "J1");
     CHECK_INT(yard.job.status, JOB_COMPLETE);
-    CHECK_INT(dispatcher_counts(yard.dispatcher)->strangers, 3);
+    {
+        const struct dispatcher_counts *counts = dispatcher_counts(yard.dispatcher);
+
+        CHECK_INT(counts->dropped[DISPATCHER_SPOOF] + counts->dropped[DISPATCHER_STRANGER], 3);
+        CHECK_INT(counts->dropped[DISPATCHER_MALFORMED], 0);
+    }
     yard_end(&yard);
 }
 

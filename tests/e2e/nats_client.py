@@ -1,0 +1,100 @@
+"""A client of NATS with the credentials of a peel that does as it likes: no rule of ours stands between it and the server.
+
+The protocol in plain Python, over TLS, logged in by a signed nonce. What the server refuses is in `errors`.
+"""
+import base64
+import json
+import os
+import socket
+import ssl
+import time
+
+from enroll_client import sign
+
+SECONDS = 60
+# Bytes of a seed before the key: two of prefix; behind it two of checksum.
+SEED_HEAD, SEED_TAIL = 2, 2
+
+
+def read_creds(path):
+    """The claims, and the 32 bytes of the key."""
+    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("-")]
+    jwt, seed = lines
+    raw = base64.b32decode(seed + "=" * (-len(seed) % 8))
+    return jwt, raw[SEED_HEAD:-SEED_TAIL]
+
+
+class Client:
+    def __init__(self, port, creds, ca):
+        jwt, key = read_creds(creds)
+        plain = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
+        info = self.read_info(plain)
+        context = ssl.create_default_context(cafile=str(ca))
+        self.socket = context.wrap_socket(plain, server_hostname="127.0.0.1")
+        self.buffer, self.errors, self.is_closed = b"", [], False
+        self.max_payload = info["max_payload"]
+        signature = base64.urlsafe_b64encode(sign(key, info["nonce"].encode())).rstrip(b"=").decode()
+        self.send(f"CONNECT {json.dumps({'jwt': jwt, 'sig': signature, 'verbose': False, 'pedantic': False, 'headers': True})}\r\n".encode())
+        self.flush()
+        assert not self.errors, self.errors
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    @staticmethod
+    def read_info(plain):
+        """The first line, one byte at a time: TLS begins right behind it."""
+        line = b""
+        while not line.endswith(b"\r\n"):
+            line += plain.recv(1)
+        return json.loads(line.removeprefix(b"INFO "))
+
+    def send(self, data):
+        try:
+            self.socket.sendall(data)
+        except OSError:
+            self.is_closed = True
+
+    def publish(self, subject, payload=b"", reply=""):
+        self.send(f"PUB {subject} {reply + ' ' if reply else ''}{len(payload)}\r\n".encode() + payload + b"\r\n")
+
+    def subscribe(self, subject):
+        self.send(f"SUB {subject} {os.getpid()}\r\n".encode())
+
+    def read_line(self):
+        while b"\r\n" not in self.buffer:
+            data = b""
+            try:
+                data = self.socket.recv(65536)
+            except ConnectionError:
+                pass
+            if not data:
+                self.is_closed = True
+                return ""
+            self.buffer += data
+        line, self.buffer = self.buffer.split(b"\r\n", 1)
+        return line.decode(errors="replace")
+
+    def flush(self):
+        """Until the server has seen all that was sent, or has hung up."""
+        self.send(b"PING\r\n")
+        deadline = time.monotonic() + SECONDS
+        while not self.is_closed and time.monotonic() < deadline:
+            line = self.read_line()
+            if line == "PONG":
+                return
+            if line == "PING":
+                self.send(b"PONG\r\n")
+            elif line.startswith("-ERR"):
+                self.errors.append(line)
+            elif line.startswith("MSG "):  # its payload is the next line, of what these tests send
+                self.read_line()
+
+    def refusals(self):
+        """Errors since the last time."""
+        self.flush()
+        found, self.errors = self.errors, []
+        return found

@@ -9,8 +9,8 @@
  *
  *     tally_new -> { tally_advance: send, resend, ...; tally_ack, tally_return }... -> tally_free
  *
- * At the deadline those that have not acknowledged are given up as well: only who has may be without
- * a result then, and brings it later.
+ * At the deadline those that have not acknowledged are given up as well: only who has may be
+ * without a result then, and brings it later.
  *
  * The first result of a target counts. Only an answer that a master made up (unreachable) is
  * replaced, by the real one.

@@ -267,6 +267,12 @@ static int call_config_get(struct render *render, const struct bound *bound, str
     return 0;
 }
 
+static int call_config_items(struct render *render, const struct bound *bound, struct value *ret)
+{
+    *ret = builtin_opts(render->arena, context_of(bound)->host);
+    return 0;
+}
+
 /* --- merging --------------------------------------------------------------------- */
 
 static int want_map(struct render *render, const struct bound *bound, const struct value *v,
@@ -552,6 +558,9 @@ static int call_raise(struct render *render, const struct bound *bound, struct v
 /* clang-format off */
 const struct function builtin_salt_functions[] = {
     { "config.get", "key, default?, delimiter=none, merge=none, omit_opts=false, omit_pillar=false, omit_master=true, omit_grains=false",
+      call_config_get, "a value from the configuration, the facts or the settings" },
+    { "config.items", "", call_config_items, "the configuration" },
+    { "config.option", "value, default?, delimiter=none, merge=none, omit_opts=false, omit_pillar=false, omit_master=true, omit_grains=false",
       call_config_get, "a value from the configuration, the facts or the settings" },
     { "cmd.has_exec", "cmd", call_has_exec, "whether a program is in PATH" },
     { "defaults.merge", "dest, upd, merge_lists=false, in_place=true, convert_none=true",

@@ -100,6 +100,36 @@ static int call_match_filter_by(struct render *render, const struct bound *bound
     return filter_by(render, &inner, found, ret);
 }
 
+/* match.search_by(lookup, tgt_type='compound', minion_id=none): the keys of which one expression
+ * matches; none: nothing. */
+static int call_search_by(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct value_list *keys = container_new_list(render, 4);
+    enum target_type type = TARGET_COMPOUND;
+    const struct value_map *lookup;
+
+    if (find_type(render, bound, &bound->args[1], &type) < 0)
+        return -1;
+    if (bound->args[0].kind != VALUE_MAP)
+        return render_fail(render, RENDER_TYPE, "%s(): expected a map, got %s", bound->name,
+                           value_describe(&bound->args[0]));
+    lookup = container_map(render, &bound->args[0]);
+    for (size_t i = 0; i < lookup->count; i++) {
+        const struct value *all = &lookup->pairs[i].value;
+        const struct value_list *list = all->kind == VALUE_LIST ? all->list : NULL;
+        bool matches = false;
+
+        for (size_t k = 0; k < (list ? list->count : 1) && !matches; k++)
+            if (match_machine(render, bound, list ? &list->items[k] : all, type, &bound->args[2],
+                              &matches) < 0)
+                return -1;
+        if (matches)
+            value_list_push(render->arena, keys, lookup->pairs[i].key);
+    }
+    *ret = keys->count > 0 ? value_list(keys) : value_null();
+    return 0;
+}
+
 /* ifelse(matcher, value, ..., default, **named) */
 static int call_ifelse(struct render *render, const struct bound *bound, struct value *ret)
 {
@@ -128,6 +158,8 @@ static int call_ifelse(struct render *render, const struct bound *bound, struct 
 
 /* clang-format off */
 const struct function matching_functions[] = {
+    { "match.search_by", "lookup, tgt_type='compound', minion_id=none", call_search_by,
+      "the keys of a map of which an expression matches this machine" },
     { "match.filter_by", "lookup, tgt_type='compound', minion_id=none, merge=none, merge_lists=false, default='default', base=none",
       call_match_filter_by, "the entry of the first expression that matches this machine" },
     { 0 },

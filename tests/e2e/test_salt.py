@@ -595,3 +595,69 @@ same: {test.nop: []}
     short = mode.startswith("terse")
     assert ("exit status 3" in told) != short, told
     assert ("unchanged     test.nop:same" in told) == (mode.partition("_")[0] in ("full", "terse", "mixed")), told
+
+
+FUNCTIONS = {
+    "network.calc_net('10.1.2.3', '255.255.0.0')": "10.1.0.0/16",
+    "network.calc_net('2001:db8::7/32')": "2001:db8::/32",
+    "network.convert_cidr('192.0.2.77/28')": {"network": "192.0.2.64", "netmask": "255.255.255.240", "broadcast": "192.0.2.79"},
+    "network.reverse_ip('192.0.2.1')": "1.2.0.192.in-addr.arpa",
+    "network.iphexval('223.255.254.253')": "DFFFFEFD",
+    "network.is_private('10.1.1.1')": True,
+    "network.is_private('192.0.2.1')": False,
+    "network.is_loopback('::1')": True,
+    "network.ip_in_subnet('10.0.0.0/8', '10.2.3.4')": True,
+    "network.in_subnet('127.0.0.0/8')": True,
+    "network.ipaddrs(include_loopback=true, cidr='127.0.0.0/8')": ["127.0.0.1"],
+    "network.subnets(include_loopback=true, cidr='127.0.0.0/8')": ["127.0.0.0/8"],
+    "network.interface_ip('lo')": "127.0.0.1",
+    "network.ifacestartswith('lo')": ["lo"],
+    "status.nproc() > 0": True,
+    "status.meminfo()['MemTotal']['unit']": "kB",
+    "status.uptime()['seconds'] > 0": True,
+    "status.loadavg() | list": ["1-min", "5-min", "15-min"],
+    "'cpu0' in salt.status.cpustats()": True,
+    "'lo' in salt.status.netdev()": True,
+    "status.diskusage('/')['/']['total'] > 0": True,
+    "'1' in salt.status.procs()": True,
+    "file.find('ROOT/tree', type='f', name='*.conf')": ["ROOT/tree/a.conf", "ROOT/tree/b/c.conf"],
+    "file.find('ROOT/tree', type='f', iname=['*.CONF'], maxdepth=1)": ["ROOT/tree/a.conf"],
+    "file.find('ROOT/tree', type='d', mindepth=1)": ["ROOT/tree/b"],
+    "file.find('ROOT/tree', grep='^two')": ["ROOT/tree/b/c.conf"],
+    "file.find('ROOT/tree', regex='a.*f')": ["ROOT/tree/a.conf"],
+    "file.grep('ROOT/tree/b/c.conf', 'T.O', '-i')": {"retcode": 0, "stdout": "two", "stderr": ""},
+    "file.grep('ROOT/tree/b/c.conf', 'nothing')['retcode']": 1,
+    "file.lstat('ROOT/tree/a.conf')['st_size']": 4,
+    "file.statvfs('/')['f_blocks'] > 0": True,
+    "file.is_chrdev('/dev/null')": True,
+    "file.is_fifo('/dev/null')": False,
+    "file.is_hardlink('ROOT/tree/a.conf')": False,
+    "hashutil.hmac_compute('get salted', 'shared secret')": "78159ff5bb2d5e0f8d88fe403b0a690791ccbd989830fcc433d5b960c9bf0264",
+    "hashutil.hmac_signature('get salted', 'shared secret', 'no')": False,
+    "random.sample([1, 2, 3], 2) | length": 2,
+    "random.shuffle([1, 2, 3]) | sort": [1, 2, 3],
+    "random.seed(60) == salt.random.seed(60)": True,
+    "random.shadow_hash(password='x')[:3]": "$6$",
+    "match.search_by({'deb': ['G@os_family:Debian'], 'rpm': ['G@os_family:RedHat'], 'all': '*'})": ["deb", "all"],
+    "config.option('os_family')": "Debian",
+    "config.option('no:such', 7)": 7,
+    "cp.envs()": ["base"],
+    "cp.list_master_dirs()": ["lib", "lib/deep"],
+    "cp.stat_file('salt://web.sls')": "0644",
+}
+
+
+def test_functions_of_formulas_give_what_salt_gives(machine):
+    (machine.root / "tree/b").mkdir(parents=True)
+    (machine.root / "tree/a.conf").write_text("one\n")
+    (machine.root / "tree/b/c.conf").write_text("one\ntwo\n")
+    machine.file("lib/deep/x.jinja", "")
+    machine.sls("web", "x: {test.nop: []}")
+    (machine.folder / "states/web.sls").chmod(0o644)
+    calls = [call if call.startswith("'") else f"salt.{call}" for call in FUNCTIONS]
+    template = "[%s]" % ", ".join("{{ (%s) | tojson }}" % call.replace("ROOT", str(machine.root)) for call in calls)
+    machine.file("out.jinja", template)
+    machine.run("file.managed", f"{machine.root}/out.json", "source=salt://out.jinja", "template=jinja", status=0)
+    answers = json.loads(machine.read("out.json"))
+    wanted = json.loads(json.dumps(list(FUNCTIONS.values())).replace("ROOT", str(machine.root)))
+    assert dict(zip(FUNCTIONS, answers)) == dict(zip(FUNCTIONS, wanted))

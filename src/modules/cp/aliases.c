@@ -2,6 +2,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "state/module.h"
+#include "sys/fs.h"
 #include "sys/cancel.h"
 
 #define ARGS struct cp_args
@@ -97,6 +98,14 @@ static int list_files(struct state_run *run, const struct cp_args *want, bool st
     return 0;
 }
 
+static bool has_item(const struct value_list *list, const struct value *item)
+{
+    for (size_t i = list->count; i-- > 0;) /* it is mostly one of the last */
+        if (value_equal(&list->items[i], item))
+            return true;
+    return false;
+}
+
 static int call_list_master(struct state_run *run, const void *args, struct value *ret,
                             struct err *err)
 {
@@ -109,16 +118,65 @@ static int call_list_states(struct state_run *run, const void *args, struct valu
     return list_files(run, args, true, ret, err);
 }
 
+/* Folders that have files, each once; the list is sorted. */
+static int call_list_dirs(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err)
+{
+    struct value_list *list = value_list_new(run->arena, 16);
+    struct value files;
+
+    if (list_files(run, args, false, &files, err) < 0)
+        return -1;
+    for (size_t i = 0; i < files.list->count; i++)
+        for (size_t n = 0; n < files.list->items[i].s.n; n++) {
+            const struct value folder =
+                value_str(arena_str(run->arena, str_slice(files.list->items[i].s, 0, n)));
+
+            if (files.list->items[i].s.p[n] == '/' && !has_item(list, &folder))
+                value_list_push(run->arena, list, folder);
+        }
+    *ret = value_list(list);
+    return 0;
+}
+
+static int call_stat_file(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err)
+{
+    const char *path;
+    struct fs_info info;
+
+    if (state_source_path(run, ((const struct cp_args *)args)->path, &path, err) < 0)
+        return -1;
+    *ret = value_null(); /* as in Salt, when it is not there */
+    if (!path || fs_stat(path, &info, err) < 0 || info.kind == FS_NONE)
+        return 0;
+    *ret = value_text(arena_printf(run->arena, "%04o", (unsigned)info.mode));
+    return 0;
+}
+
+/* There is one tree, which Salt calls base. */
+static int call_envs(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    (void)args;
+    (void)err;
+    *ret = value_list(value_list_new(run->arena, 1));
+    value_list_push(run->arena, ret->list, value_text("base"));
+    return 0;
+}
+
 /* clang-format off */
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
 const struct module aliases_cp[] = {
     { .name = "cp.cache_file", .summary = "the local path of a file of the state tree", ROW(path_params, call_cache_file) },
+    { .name = "cp.envs", .summary = "the names of the state trees", ROW(params_none, call_envs) },
     { .name = "cp.get_file_str", .summary = "the contents of a file of the state tree, or false", ROW(path_params, call_get_file_str) },
     { .name = "cp.hash_file", .summary = "the hash of a file of the state tree", ROW(path_params, call_hash_file) },
     { .name = "cp.is_cached", .summary = "the local path of a file of the state tree", ROW(path_params, call_cache_file) },
     { .name = "cp.list_master", .summary = "the files of the state tree", ROW(list_params, call_list_master) },
+    { .name = "cp.list_master_dirs", .summary = "the folders of the state tree", ROW(list_params, call_list_dirs) },
     { .name = "cp.list_states", .summary = "the names of all state files", ROW(list_params, call_list_states) },
+    { .name = "cp.stat_file", .summary = "the permissions of a file of the state tree", ROW(path_params, call_stat_file) },
     { 0 },
 };
 /* clang-format on */

@@ -1,5 +1,8 @@
 /* Small functions about paths and accounts, under their Salt names. */
+#include <errno.h>
 #include <glob.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/digest.h"
@@ -362,6 +365,108 @@ static int call_join(struct state_run *run, const void *args, struct value *ret,
     return 0;
 }
 
+/* --- kinds and file systems ----------------------------------------------------------------------
+ */
+
+static int has_kind(const void *args, enum fs_kind kind, struct value *ret, struct err *err)
+{
+    struct fs_info info;
+
+    if (stat_path(args, &info, err) < 0)
+        return -1;
+    *ret = value_bool(info.kind == kind);
+    return 0;
+}
+
+static int call_is_blkdev(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err)
+{
+    (void)run;
+    return has_kind(args, FS_BLOCK, ret, err);
+}
+
+static int call_is_chrdev(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err)
+{
+    (void)run;
+    return has_kind(args, FS_CHAR, ret, err);
+}
+
+static int call_is_fifo(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    (void)run;
+    return has_kind(args, FS_FIFO, ret, err);
+}
+
+static int call_is_hardlink(struct state_run *run, const void *args, struct value *ret,
+                            struct err *err)
+{
+    struct fs_info info;
+
+    (void)run;
+    if (fs_lstat(((const struct path_args *)args)->path, &info, err) < 0)
+        return -1;
+    *ret = value_bool(info.kind == FS_FILE && info.links > 1);
+    return 0;
+}
+
+struct named_number {
+    const char *key;
+    int64_t number;
+};
+
+static void put_numbers(struct state_run *run, const struct named_number *all, size_t n,
+                        struct value *ret)
+{
+    *ret = value_map(value_map_new(run->arena, n));
+    for (size_t i = 0; i < n; i++)
+        value_map_set(run->arena, ret->map, value_text(all[i].key), value_int(all[i].number));
+}
+
+static int call_lstat(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    const struct path_args *want = args;
+    struct stat st;
+
+    if (lstat(want->path, &st) < 0)
+        return err_sys(err, errno, "%s", want->path);
+    const struct named_number all[] = {
+        { "st_atime", st.st_atim.tv_sec }, { "st_ctime", st.st_ctim.tv_sec },
+        { "st_gid", st.st_gid },           { "st_mode", st.st_mode },
+        { "st_mtime", st.st_mtim.tv_sec }, { "st_nlink", (int64_t)st.st_nlink },
+        { "st_size", st.st_size },         { "st_uid", st.st_uid },
+    };
+    put_numbers(run, all, ARRAY_LEN(all), ret);
+    return 0;
+}
+
+static int call_statvfs(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    const struct path_args *want = args;
+    struct statvfs fs;
+
+    if (statvfs(want->path, &fs) < 0)
+        return err_sys(err, errno, "%s", want->path);
+    const struct named_number all[] = {
+        { "f_bavail", (int64_t)fs.f_bavail }, { "f_bfree", (int64_t)fs.f_bfree },
+        { "f_blocks", (int64_t)fs.f_blocks }, { "f_bsize", (int64_t)fs.f_bsize },
+        { "f_favail", (int64_t)fs.f_favail }, { "f_ffree", (int64_t)fs.f_ffree },
+        { "f_files", (int64_t)fs.f_files },   { "f_flag", (int64_t)fs.f_flag },
+        { "f_frsize", (int64_t)fs.f_frsize }, { "f_namemax", (int64_t)fs.f_namemax },
+    };
+    put_numbers(run, all, ARRAY_LEN(all), ret);
+    return 0;
+}
+
+static int call_pardir(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    (void)run;
+    (void)args;
+    (void)err;
+    *ret = value_text("..");
+    return 0;
+}
+
 /* clang-format off */
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
@@ -379,13 +484,20 @@ const struct module aliases_file[] = {
     { .name = "file.get_user", .summary = "the owner of a path", ROW(path_params, call_get_user) },
     { .name = "file.gid_to_group", .summary = "the name of a group", ROW(name_params, call_gid_to_group) },
     { .name = "file.group_to_gid", .summary = "the ID of a group, or an empty string", ROW(name_params, call_group_to_gid) },
+    { .name = "file.is_blkdev", .summary = "whether a path is a block device", ROW(path_params, call_is_blkdev) },
+    { .name = "file.is_chrdev", .summary = "whether a path is a character device", ROW(path_params, call_is_chrdev) },
+    { .name = "file.is_fifo", .summary = "whether a path is a named pipe", ROW(path_params, call_is_fifo) },
+    { .name = "file.is_hardlink", .summary = "whether a file has several names", ROW(path_params, call_is_hardlink) },
     { .name = "file.is_link", .summary = "whether a path is a link", ROW(path_params, call_is_link) },
     { .name = "file.join", .summary = "the parts of a path, joined", ROW(join_params, call_join) },
+    { .name = "file.lstat", .summary = "numbers about a path, as lstat() gives them", ROW(path_params, call_lstat) },
     { .name = "file.normpath", .summary = "a path without '.', '..' and double slashes", ROW(path_params, call_normpath) },
+    { .name = "file.pardir", .summary = "the name of the folder above: '..'", ROW(params_none, call_pardir) },
     { .name = "file.path_exists_glob", .summary = "whether any path matches a glob", ROW(path_params, call_exists_glob) },
     { .name = "file.readdir", .summary = "list a folder", ROW(path_params, call_readdir) },
     { .name = "file.readlink", .summary = "the target of a link", ROW(path_params, call_readlink) },
     { .name = "file.search", .summary = "whether a file matches a pattern", ROW(search_params, call_search) },
+    { .name = "file.statvfs", .summary = "numbers about a file system, as statvfs() gives them", ROW(path_params, call_statvfs) },
     { .name = "file.uid_to_user", .summary = "the name of a user", ROW(name_params, call_uid_to_user) },
     { .name = "file.user_to_uid", .summary = "the ID of a user, or an empty string", ROW(name_params, call_user_to_uid) },
     { 0 },

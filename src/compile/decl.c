@@ -248,10 +248,9 @@ static const struct {
 } unsupported[] = {
     { "cmd.call", "it runs Python" },
     { "cmd.wait_call", "it runs Python" },
-    { "file.cached", "sources are read where they are; nothing is cached" },
-    { "file.not_cached", "sources are read where they are; nothing is cached" },
     { "file.shortcut", "Windows only" },
-    { "pkg.downloaded", "packages are downloaded when they are installed" },
+    { "npm.cache_cleaned", "a cache without one of its packages breaks the next installation; run "
+                           "'npm cache clean --force'" },
     { "pkg.group_installed", "name the packages of the group in pkg.installed" },
     { "pkg.patch_downloaded", "packages are downloaded when they are installed" },
     { "pkg.patch_installed", "name the packages of the advisory in pkg.latest" },

@@ -37,6 +37,7 @@ SIGNATURES = {
     "file.blockreplace": "name marker_start marker_end source source_hash template sources source_hashes defaults context content "
                          "append_if_not_found prepend_if_not_found backup show_changes append_newline insert_before_match "
                          "insert_after_match",
+    "file.cached": f"name source_hash source_hash_name skip_verify saltenv use_etag {_TRUST}",
     "file.comment": f"{_EDIT} ignore_missing",
     "file.copy": "name source force makedirs preserve user group mode dir_mode subdir",
     "file.decode": "name encoded_data contents_pillar encoding_type checksum",
@@ -54,6 +55,7 @@ SIGNATURES = {
                     f"new_file_diff {_WINDOWS} {_TRUST}",
     "file.missing": "name",
     "file.mknod": "name ntype major minor user group mode",
+    "file.not_cached": "name saltenv",
     "file.patch": "name source source_hash source_hash_name skip_verify template context defaults options reject_file strip saltenv",
     "file.prepend": f"{_LINES} header",
     "file.pruned": "name recurse ignore_errors older_than",
@@ -104,6 +106,7 @@ SIGNATURES = {
                      "trusted_host no_cache_dir cache_dir no_binary extra_args",
     "pip.removed": "name requirements bin_env log proxy timeout user cwd use_vt",
     "pip.uptodate": "name bin_env user cwd use_vt",
+    "pkg.downloaded": "name version pkgs fromrepo ignore_epoch",
     "pkg.held": "name version pkgs replace",
     "pkg.installed": "name version refresh fromrepo skip_verify skip_suggestions pkgs sources allow_updates pkg_verify normalize "
                      "ignore_epoch reinstall update_holds hold cache_valid_time install_recommends only_upgrade "
@@ -148,5 +151,5 @@ SIGNATURES = {
 PARAMETERS = {function: tuple(names.split()) for function, names in SIGNATURES.items()}
 
 # States that cannot work here: they fail with a reason.
-UNSUPPORTED = ("cmd.call", "cmd.wait_call", "file.cached", "file.not_cached", "file.shortcut", "pkg.downloaded", "pkg.group_installed",
+UNSUPPORTED = ("cmd.call", "cmd.wait_call", "file.shortcut", "npm.cache_cleaned", "pkg.group_installed",
                "pkg.patch_downloaded", "pkg.patch_installed", "pkgrepo.migrated")

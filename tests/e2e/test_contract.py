@@ -90,6 +90,10 @@ SYSTEM = {
     "debconf.set_file": Case("[{name: zt-pkg}, {source: WORK/selections}]",
                              DEBCONF + "printf 'zt-pkg zt/a string one two\\nzt-pkg zt/a seen false\\n' > WORK/selections",
                              "printf 'GET zt/a\\nFGET zt/a seen\\n' | debconf-communicate zt || true", ("debconf-communicate",), DEBCONF_COPIES),
+    "file.cached": Case("[{name: WORK/source}]", "echo x > WORK/source", "cat WORK/../data/cached/* 2>/dev/null || true"),
+    "file.not_cached": Case("[{name: WORK/source}]",
+                            "mkdir -p WORK/../data/cached; echo x > WORK/../data/cached/$(printf %s WORK/source | sha256sum | cut -d' ' -f1)",
+                            "cat WORK/../data/cached/* 2>/dev/null || true"),
     "gem.installed": Case("[{name: zt}, {version: 1.0}, {source: 'file://WORK/source/'}]", GEMS, LOOK_GEMS, ("gem",)),
     "gem.removed": Case("[{name: zt}]", OWN_GEMS + "gem install -q zt --version 1.0; gem install -q zt", LOOK_GEMS, ("gem",)),
     "gem.sources_add": Case("[{name: 'file://WORK/source/'}]", GEMS, LOOK_GEMS, ("gem",)),
@@ -128,6 +132,7 @@ SYSTEM = {
 }
 
 PACKAGES = {
+    "pkg.downloaded": Case("[{pkgs: [zt-app: '2.0', zt-tool]}]", look="ls /var/cache/apt/archives/*.deb 2>/dev/null || true"),
     "pkg.held": Case("[{name: zt-app}]", "apt-get -q -y install zt-app=1.0"),
     "pkg.installed": Case("[{pkgs: [zt-app: '>=1.0', zt-tool]}]"),
     "pkg.latest": Case("[{name: zt-app}]", "apt-get -q -y install zt-app=1.0"),

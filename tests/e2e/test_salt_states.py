@@ -406,3 +406,27 @@ def test_sources_of_edits_are_templates_and_blocks_have_the_markers_of_salt(mach
     machine.record("state.apply", "web", status=0)
     assert (machine.root / "x").read_text() == "top\n2\n"
     assert (machine.root / "y").read_text() == "top\n#-- start managed zone --\n2\n#-- end managed zone --\n"
+
+
+def test_a_source_is_cached_and_found_there(machine):
+    machine.file("app.conf", "one")
+    machine.sls("web", "salt://app.conf: {file.cached: []}")
+    path = machine.record("state.apply", "web", status=0)["results"][0]["details"]["path"]
+    with open(path) as file:
+        assert file.read() == "one"
+    assert not machine.record("state.apply", "web", status=0)["results"][0]["changed"]
+    machine.file("app.conf", "two")
+    assert machine.record("state.apply", "web", status=0)["results"][0]["changed"]
+    machine.sls("gone", "salt://app.conf: {file.not_cached: []}")
+    assert machine.record("state.apply", "gone", status=0)["results"][0]["changed"] and not os.path.exists(path)
+    assert not machine.record("state.apply", "gone", status=0)["results"][0]["changed"]
+    machine.run("state.revert", "gone", status=0)
+    with open(path) as file:
+        assert file.read() == "two"
+    machine.sls("web", "http://127.0.0.1:1/x: {file.cached: []}")
+    assert "requires a hash" in machine.record("state.apply", "web", status=2)["results"][0]["error"]
+
+
+def test_an_unknown_parameter_of_a_state_that_cleans_is_a_warning(machine):
+    machine.sls("web", "x: {file.tidied: [{name: ROOT}, {age: 100}, {nonsense: 1}]}")
+    assert "no parameter 'nonsense'" in machine.run("state.apply", "web", status=0).stderr

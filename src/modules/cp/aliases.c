@@ -1,6 +1,7 @@
 /* Functions about files of the state tree, as in Salt's cp module. */
 #include "base/digest.h"
 #include "base/err.h"
+#include "modules/file/cache.h"
 #include "state/module.h"
 #include "sys/fs.h"
 #include "sys/cancel.h"
@@ -42,10 +43,14 @@ static int call_get_file_str(struct state_run *run, const void *args, struct val
 static int call_cache_file(struct state_run *run, const void *args, struct value *ret,
                            struct err *err)
 {
-    const char *path;
+    const char *source = ((const struct cp_args *)args)->path, *path;
+    struct fs_info info;
 
-    if (state_source_path(run, ((const struct cp_args *)args)->path, &path, err) < 0)
+    if (state_source_path(run, source, &path, err) < 0 ||
+        fs_stat(cache_path(run, source), &info, err) < 0)
         return -1;
+    if (!path && info.kind == FS_FILE) /* by file.cached */
+        path = cache_path(run, source);
     *ret = path ? value_text(path) : value_text("");
     return 0;
 }

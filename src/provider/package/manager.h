@@ -78,8 +78,11 @@ struct package_manager {
     int fine[PACKAGE_ACTIONS][PACKAGE_FINE_MAX];
     struct str (*reasons)(struct str output); /* finds the reason of a failure in the output, if
                                                * the errors do not have it; NULL */
-    const char *const *downgrade;             /* the command for downgrades, if it differs */
-    const char *const *install_file;          /* the command for files, if it differs */
+    const char *const *download;              /* downloads packages without installing them */
+    const char *const *pending;      /* prints what that would fetch: 'URL' FILE ... in each line */
+    const char *archives;            /* the folder for it */
+    const char *const *downgrade;    /* the command for downgrades, if it differs */
+    const char *const *install_file; /* the command for files, if it differs */
     const char *const *show_file;    /* prints name and version of a file; NULL: unsupported */
     const char *const *refresh_list; /* option to refresh one list; NULL: all or none */
     const char *refresh_list_mark;   /* prefix for the path of the list */

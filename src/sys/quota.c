@@ -17,8 +17,8 @@
 #define FDS_OTHER 64
 /* A wait looks again after this long, also when nobody ends. */
 #define LOOK_NS (CLOCK_SECOND / 50)
-/* Threads that make room do so soon, or there is no room. */
-#define PATIENCE_NS (2 * CLOCK_SECOND)
+/* A thread that ends makes room, on a busy machine after seconds. */
+#define PATIENCE_NS (10 * CLOCK_SECOND)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;

@@ -21,7 +21,7 @@ struct err;
  * first. */
 int quota_enter(const struct cancel *cancel, struct err *err);
 /* It could not be started, for the reason in `err`. True after a wait, when another try may
- * succeed: others have ended, or threads have made room. `ret_began` is when the first try was. */
+ * succeed: others have ended, or threads have made room. `began` is when the first try was. */
 bool quota_retry(const struct cancel *cancel, int64_t began, const struct err *err);
 void quota_leave(void);
 

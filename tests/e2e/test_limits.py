@@ -62,6 +62,10 @@ f{i}: {{file.managed: [{{name: ROOT/f{i}, source: 'zester://t.j2', template: jin
 
 # --- threads and processes ------------------------------------------------------------------------
 
+# The limit of processes counts all that run as a user. Nobody else has this one, not even another run of these tests.
+SOMEBODY = 1_000_000_000 + os.getpid()
+
+
 def as_somebody(machine, limits, *words):
     """With these limits, as a user of whom nothing else runs."""
     if os.geteuid() != 0:
@@ -70,9 +74,9 @@ def as_somebody(machine, limits, *words):
         pytest.skip("needs setpriv and prlimit")
     for folder in [machine.folder, *machine.folder.parents][:3]:
         folder.chmod(folder.stat().st_mode | 0o755)
-    subprocess.run(["chown", "-R", "54321:54321", machine.folder], check=True)
-    return subprocess.run(["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "prlimit", *limits, "--",
-                           *machine.command(*words)],
+    subprocess.run(["chown", "-R", f"{SOMEBODY}:{SOMEBODY}", machine.folder], check=True)
+    return subprocess.run(["setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", "prlimit", *limits,
+                           "--", *machine.command(*words)],
                           text=True, capture_output=True, check=False, timeout=100, cwd="/",
                           env={"PATH": os.environ["PATH"], "HOME": str(machine.folder),
                                "ASAN_OPTIONS": "detect_leaks=0"})  # it would need a thread

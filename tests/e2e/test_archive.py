@@ -1,8 +1,10 @@
 """archive.extracted with archives of several kinds, made by the usual programs."""
+import ctypes
 import hashlib
 import io
 import os
 import shutil
+import struct
 import subprocess
 import tarfile
 import zipfile
@@ -93,6 +95,28 @@ def test_what_was_in_the_folder_comes_back(machine):
     assert (machine.root / "to/app/README").read_text() == "mine\n"
     assert sorted(os.listdir(machine.root / "to/app")) == ["README"]
     assert sorted(os.listdir(machine.root / "to")) == ["app", "other"]
+
+
+class Opens:
+    """How often a file was opened."""
+    def __init__(self, path):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        # They are different events, or equal neighbours would be merged.
+        assert libc.inotify_add_watch(self.fd, os.fsencode(path), 0x20 | 0x10) >= 0  # IN_OPEN, IN_CLOSE_NOWRITE
+
+    def count(self):
+        events = os.read(self.fd, 65536)
+        os.close(self.fd)
+        return sum(struct.unpack_from("iI", events, at)[1] == 0x20 for at in range(0, len(events), 16))
+
+
+def test_an_archive_is_read_once_to_check_it_and_once_to_extract_it(machine):
+    archive = pack(machine, "tar.gz")
+    for expected in (2, 1):
+        opens = Opens(archive)
+        machine.apply(state(machine, archive))
+        assert (machine.root / "to/app/README").is_file() and opens.count() == expected
 
 
 def test_an_empty_folder_is_not_taken_for_an_extracted_one(machine):

@@ -17,7 +17,6 @@
 #define ARGS struct extracted_args
 
 #define STRIP_MAX 64
-/* Bytes hashed between two checks for a cancel. */
 
 struct extracted_args {
     const char *name, *source, *if_missing, *options, *user, *group, *password;
@@ -209,41 +208,62 @@ static int check_unknown(struct state_run *run, const struct extracted_args *wan
     return unpacked_compare(run, wish, err);
 }
 
-static int extracted_check(struct state_run *run, const void *args, struct err *err)
+static int check_if_missing(struct state_run *run, const struct extracted_args *want,
+                            struct err *err)
 {
-    const struct extracted_args *want = args;
-    struct unpacked_wish wish;
     struct fs_info info;
+
+    if (fs_stat(want->if_missing, &info, err) < 0)
+        return -1;
+    if (info.kind == FS_NONE)
+        state_differs(run, "if_missing path %s does not exist", want->if_missing);
+    else
+        state_say(run, "if_missing path %s exists; already extracted", want->if_missing);
+    return 0;
+}
+
+/* Is it extracted? By its list, or else by the archive itself. */
+static int check_extracted(struct state_run *run, const struct extracted_args *want,
+                           struct unpacked_wish *wish, struct err *err)
+{
     bool known;
 
     if (want->overwrite) {
         state_differs(run, "%s is extracted every time (overwrite)", want->source);
         return 0;
     }
-    if (want->if_missing) {
-        if (fs_stat(want->if_missing, &info, err) < 0)
-            return -1;
-        if (info.kind == FS_NONE)
-            state_differs(run, "if_missing path %s does not exist", want->if_missing);
-        else
-            state_say(run, "if_missing path %s exists; already extracted", want->if_missing);
-        return 0;
-    }
-    if (find_wish(run, want, &wish, err) < 0 || unpacked_check(run, &wish, &known, err) < 0)
+    if (want->if_missing)
+        return check_if_missing(run, want, err);
+    if (unpacked_check(run, wish, &known, err) < 0)
         return -1;
-    return known ? 0 : check_unknown(run, want, &wish, err);
+    return known ? 0 : check_unknown(run, want, wish, err);
+}
+
+static bool needs_archive(const struct extracted_args *want)
+{
+    return !want->overwrite && !want->if_missing;
+}
+
+static int extracted_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct extracted_args *want = args;
+    struct unpacked_wish wish;
+
+    if (needs_archive(want) && find_wish(run, want, &wish, err) < 0)
+        return -1;
+    return check_extracted(run, want, &wish, err);
 }
 
 /* `ret_acts`: it is there, and nothing remembers it yet. */
-static int is_done(struct state_run *run, const struct extracted_args *want, bool *ret,
-                   bool *ret_acts, struct err *err)
+static int is_done(struct state_run *run, const struct extracted_args *want,
+                   struct unpacked_wish *wish, bool *ret, bool *ret_acts, struct err *err)
 {
     struct state_run look = *run;
     int result;
 
     look.differs = look.acts = false;
     look.text = (struct buf)BUF_INIT(run->text.max);
-    result = extracted_check(&look, want, err);
+    result = check_extracted(&look, want, wish, err);
     *ret = !look.differs;
     *ret_acts = look.acts;
     buf_done(&look.text);
@@ -256,13 +276,16 @@ static int extracted_apply(struct state_run *run, const void *args, struct err *
     struct unpacked_wish wish;
     bool done, acts;
 
-    if (is_done(run, want, &done, &acts, err) < 0)
+    if (needs_archive(want) && find_wish(run, want, &wish, err) < 0)
+        return -1;
+    if (is_done(run, want, &wish, &done, &acts, err) < 0)
         return -1;
     if (done && !acts) {
         state_unchanged(run);
         return 0;
     }
-    if (find_wish(run, want, &wish, err) < 0 || get_bytes(run, want, &wish, err) < 0)
+    if ((!needs_archive(want) && find_wish(run, want, &wish, err) < 0) ||
+        get_bytes(run, want, &wish, err) < 0)
         return -1;
     if (done) {
         state_unchanged(run);

@@ -108,6 +108,7 @@ int calls_run(struct state_run *run, const void *args, struct err *err)
     struct value_map *answers = value_map_new(run->arena, 4);
     const size_t count = count_calls(want);
 
+    buf_clear(&run->text); /* what would be called */
     for (size_t i = 0; i < count; i++) {
         struct value result = value_null();
         const struct value *arguments;
@@ -116,8 +117,6 @@ int calls_run(struct state_run *run, const void *args, struct err *err)
         get_call(want, i, &function, &arguments);
         if (call_one(run, function, arguments, &result, err) < 0)
             return -1;
-        if (i == 0)
-            buf_clear(&run->text);
         state_say(run, "called %s", function);
         value_map_set(run->arena, answers, value_text(function), result);
         if (count > 1)

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/redact.h"
 #include "base/utf8.h"
 
 /* Longer source lines are cut around the caret. */
@@ -71,20 +72,25 @@ void diag_hint(struct diags *diags, const char *fmt, ...)
     va_end(args);
 }
 
+struct str diag_line(struct arena *arena, struct str text, uint32_t line)
+{
+    size_t at = 0;
+
+    for (uint32_t i = 1; i < line; i++) {
+        at = str_find_char(text, '\n', at);
+        if (at == STR_NONE)
+            return (struct str){ NULL, 0 };
+        at++;
+    }
+    return redact_line(arena, text, at);
+}
+
 void diag_source(struct diags *diags, struct str text)
 {
     struct diag *diag = newest(diags);
-    size_t at = 0;
 
-    if (!diag || diag->at.line == 0)
-        return;
-    for (uint32_t line = 1; line < diag->at.line; line++) {
-        at = str_find_char(text, '\n', at);
-        if (at == STR_NONE)
-            return;
-        at++;
-    }
-    diag->source = arena_str(diags->arena, str_line_at(text, at));
+    if (diag && diag->at.line > 0)
+        diag->source = diag_line(diags->arena, text, diag->at.line);
 }
 
 void diag_note(struct diags *diags, struct place at, const char *fmt, ...)

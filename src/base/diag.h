@@ -69,8 +69,11 @@ struct diags {
 /* Returns -1, so that a reader may write `return diag_add(...)`. */
 int diag_add(struct diags *diags, struct place at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_hint(struct diags *diags, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Show line `at.line` of `text`, the whole input. */
+/* Show line `at.line` of `text`, the whole input, without what looks like a secret (base/redact.h).
+ */
 void diag_source(struct diags *diags, struct str text);
+/* That line as it is shown, in the arena; a NULL view when there is none. */
+struct str diag_line(struct arena *arena, struct str text, uint32_t line);
 void diag_note(struct diags *diags, struct place at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* A system error as a diagnostic: `err` happened while the input at `at` was read. */
 int diag_err(struct diags *diags, struct place at, const struct err *err);

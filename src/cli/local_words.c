@@ -27,12 +27,10 @@ static bool is_pair(const char *word)
 static int read_yaml(struct local *local, const char *key, struct str text, struct value *ret)
 {
     struct arena *arena = &local->session.arena;
-    const size_t before = local->diags.list.n;
     int result = yaml_parse(arena, key, text, NULL, ret, &local->diags);
 
     if (result == 0)
         result = seal_mark(arena, ret, &local->diags);
-    seal_hide(&local->diags, before);
     if (result == 0)
         session_hide_secrets(&local->session, ret);
     return result;

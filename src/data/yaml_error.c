@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
+#include "base/redact.h"
 #include "base/utf8.h"
 #include "data/yaml_text.h"
 
@@ -84,7 +85,7 @@ static void hint_quotes(const struct fault *f, struct str text)
     const bool is_double =
         str_find_char(text, '"', 0) == STR_NONE && str_find_char(text, '\\', 0) == STR_NONE;
 
-    if (utf8_count(text) > SHOWN_MAX) {
+    if (utf8_count(text) > SHOWN_MAX || redact_hides(f->text, (size_t)(text.p - f->text.p))) {
         diag_hint(f->diags, "write it in quotes");
         return;
     }

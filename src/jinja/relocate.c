@@ -109,13 +109,8 @@ static void move_diag(struct map *map, struct diag *diag)
         return;
     place.file = arena_strdup(map->arena, place.file);
     diag->at = place;
-    for (uint32_t line = 1, at = 0; line <= place.line; line++) {
-        struct str found = str_line_at(text, at);
-
-        if (line == place.line)
-            diag->source = arena_str(map->arena, found);
-        at += (uint32_t)found.n + 1;
-    }
+    if (place.line > 0)
+        diag->source = diag_line(map->arena, text, place.line);
 }
 
 void relocate(struct arena *arena, struct str rendered, const struct trace *trace,

@@ -64,22 +64,3 @@ int seal_mark(struct arena *arena, struct value *doc, struct diags *diags)
 
     return mark(&seal, doc, false);
 }
-
-static bool shows_secret(struct str text)
-{
-    return text.p && (str_find(text, STR(TAG_SECRET), 0) != STR_NONE ||
-                      str_find(text, STR(TAG_ENCRYPTED), 0) != STR_NONE);
-}
-
-void seal_hide(struct diags *diags, unsigned long from)
-{
-    for (size_t i = from; i < diags->list.n; i++) {
-        struct diag *diag = &diags->list.p[i];
-
-        if (!shows_secret(diag->source))
-            continue;
-        diag->source = (struct str){ NULL, 0 };
-        if (diag->hint && shows_secret(str_from(diag->hint)))
-            diag->hint = NULL;
-    }
-}

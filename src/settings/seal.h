@@ -16,8 +16,4 @@ struct value;
  * sealed values, and for unknown tags. */
 int seal_mark(struct arena *arena, struct value *doc, struct diags *diags);
 
-/* Of the diagnostics from number `from` on: remove source lines, and hints, that may show a
- * secret. */
-void seal_hide(struct diags *diags, unsigned long from);
-
 #endif

@@ -156,7 +156,6 @@ static int read_document(struct loader *loader, const char *path, struct str tex
         result = seal_mark(loader->arena, ret, loader->diags);
     if (result == 0)
         result = open_secrets(loader, path, ret);
-    seal_hide(loader->diags, before);
     return result;
 }
 

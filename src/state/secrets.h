@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+#include "base/redact.h"
 #include "base/str.h"
 
 struct arena;
@@ -25,7 +26,7 @@ struct value;
 
 /* Shorter texts are not masked: they would hide half of every output. */
 #define SECRETS_SHORTEST 4
-#define SECRETS_MASK     "********"
+#define SECRETS_MASK     REDACTED
 
 struct secrets *secrets_new(void);
 /* NULL is fine, here and below: nothing is secret then. */

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""check-lists: what users write as one of a list of words stands in one table.
+"""check-lists: what users write as one of a list of words is in one table.
 
 A word of such a list that is repeated elsewhere, or several of them in one text, is a second list: it
 will not know the word that is added next. The table offers a function that prints or finds them.
@@ -36,7 +36,7 @@ def words_of(tree, entry):
 
 
 def texts_of(source):
-    """(line, text) of each string literal; those that stand behind one another are one text."""
+    """(line, text) of each string literal; adjacent ones are one text."""
     joined = []
     for match in TEXT.finditer(source.text):
         if source.code[match.start()] != '"' or COMMAND.search(source.code, 0, match.start()) and source.folder == "cli":

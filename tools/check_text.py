@@ -82,7 +82,7 @@ MAY_LOG = {"peel", "reactor", "master", "daemon", "cli", "programs"}
 
 LATER = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")
-BARE_ARRAY = re.compile(r"(?<!const )\bchar\s+\w+\[(\d+)\]")  # a table that is const is no buffer
+BARE_ARRAY = re.compile(r"(?<!const )\bchar\s+\w+\[(\d+)\]")  # a const table is not a buffer
 BARE_ARRAY_MAX = 63  # a number in digits, a flag, a line of hexadecimal: the reader sees why
 
 
@@ -95,7 +95,7 @@ def check_calls(source, number, line, problems):
             text = f"'{name}' resolves a path of its own; use sys/site.h, or undo/change.h in a module"
             problems.append(Problem(source.path, number, text))
         elif source.folder == "modules" and name in IN_OWN_DATA:
-            text = f"'{name}' is for our own data; use undo/change.h, or sys/site.h for what no revert takes back"
+            text = f"'{name}' is for our own data; use undo/change.h, or sys/site.h for what is never reverted"
             problems.append(Problem(source.path, number, text))
         elif source.folder in PURE and name in EFFECT_OF:
             text = f"'{name}' in '{source.folder}', which is pure and knows nothing of {EFFECT_OF[name]}; let the caller do it"
@@ -146,7 +146,7 @@ def check_conditionals(source, guard, problems):
             text = "conditional compilation; one platform, one build: decide at run time or by a table"
             problems.append(Problem(source.path, number, text))
         if re.match(r"\s*#\s*pragma\b", line):
-            problems.append(Problem(source.path, number, "a pragma; mend what the compiler warns of"))
+            problems.append(Problem(source.path, number, "a pragma; fix what the compiler warns about"))
 
 
 def check_makefile(tree, problems):

@@ -89,7 +89,7 @@ def check_file(tree, path, command):
     result = subprocess.run(["clang-tidy", "--quiet", "-p", ".", path], cwd=tree.root, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     root = os.path.realpath(tree.root) + "/"
-    found = [Problem(file.removeprefix(root), int(line), f"{text.replace(',-warnings-as-errors', '')}; mend it")
+    found = [Problem(file.removeprefix(root), int(line), f"{text.replace(',-warnings-as-errors', '')}; fix it")
              for file, line, text in re.findall(r"^(\S+?):(\d+):\d+: (?:error|warning): (.*)$", result.stdout, re.M)]
     if result.returncode != 0 and not found:
         return [Problem(path, 1, f"clang-tidy: {(result.stderr or result.stdout).strip()}")]

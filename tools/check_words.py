@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """check-words: phrases and names that CONTRIBUTING.md (Words) replaces by better ones.
 
-In comments and string literals of the folders that are listed here, in the documents that are, and in the names of
-static functions. Add a folder once it is clean.
+In comments and string literals of the folders that are listed here, in the documents that are, in the manual pages,
+examples and tools, and in the names of static functions. Add a folder once it is clean.
 """
 import bisect
+import glob
 import os
 import re
 
@@ -32,6 +33,9 @@ PHRASES = {
     r"\ban URL\b": "'a URL'",
     r"\b(?:goes|stands|put|puts) behind\b": "'after'",
     r"\bis as it was\b": "'restored'",
+    r"\b(?:is|are|was|were) not to\b": "'must not'",
+    r"\band told\b": "'and reported'",
+    r"\bas good as\b": "'counts as'",
 }
 BAD = [(re.compile(pattern), instead) for pattern, instead in PHRASES.items()]
 
@@ -42,6 +46,9 @@ BARE = set("about act add ask begin excuse fail find get goes hide judge keep le
 FOLDERS = set("nats bus wire enroll programs http jobs master peel reactor base cli compile config control daemon data edit engine facts filters graph jinja local logs lua methods modules provider run settings state supervise sys target undo".split())
 DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{name}.md" for name in (
     "ARCHITECTURE", "fleet", "fleet-keys", "kepler", "kepler-file", "modules", "packages", "reactor", "reactor-conformance", "salt", "states", "templates"))]
+
+# Whole files, but not this one, which names what it refuses, nor the glossary.
+OTHERS = ["Makefile", "packaging/man/*", "tools/*", "examples/**/*"]
 
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 
@@ -72,12 +79,18 @@ def check_source(source, problems):
             problems.append(Problem(source.path, number, text))
 
 
+def list_others(tree):
+    found = {path for pattern in OTHERS for path in glob.glob(tree.path(pattern), recursive=True) if os.path.isfile(path)}
+    names = sorted(os.path.relpath(path, tree.path("")) for path in found)
+    return [name for name in names if name != "tools/check_words.py" and not name.endswith(".pyc")]
+
+
 def check(tree):
     problems = []
     for source in tree.sources:
         if source.folder in FOLDERS:
             check_source(source, problems)
-    for path in DOCUMENTS:
+    for path in [*DOCUMENTS, *list_others(tree)]:
         if os.path.exists(tree.path(path)):
             check_text(path, 1, tree.read(path), problems)
     return problems

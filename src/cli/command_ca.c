@@ -244,7 +244,7 @@ static const struct command ca_commands[] = {
 const struct command command_ca = {
     .name = "ca",
     .operands = "",
-    .summary = "the certificate authority of the fleet",
+    .summary = "manage the certificate authority of the fleet",
     .examples = "  zester ca init\n"
                 "  zester ca issue nats-server --dns nats.example.com --out /etc/nats\n",
     .commands = ca_commands,

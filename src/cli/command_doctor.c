@@ -556,7 +556,7 @@ static int run_doctor(struct cli *cli, const void *args, struct param_strs opera
 const struct command command_doctor = {
     .name = "doctor",
     .operands = "",
-    .summary = "check the way from this machine to a working fleet, and what to do",
+    .summary = "diagnose the connection from this machine to the fleet, and suggest fixes",
     .details = "Configuration, names, ports, credentials, certificates, login, versions, clocks,\n"
                "streams, masters and peels, in this order; each finding comes with advice.\n",
     .examples = "  zester doctor\n",

@@ -133,7 +133,7 @@ static const struct command fileserver_commands[] = {
 const struct command command_fileserver = {
     .name = "fileserver",
     .operands = "",
-    .summary = "the trees of files that masters publish",
+    .summary = "show and update the file trees that masters publish",
     .examples = "  zester fileserver update\n",
     .commands = fileserver_commands,
 };

@@ -192,7 +192,7 @@ static const struct command peel_commands[] = {
 const struct command command_peel = {
     .name = "peel",
     .operands = "",
-    .summary = "the machines of the fleet",
+    .summary = "list the machines of the fleet",
     .examples = "  zester peel list\n",
     .commands = peel_commands,
 };
@@ -259,7 +259,7 @@ static const struct command kv_commands[] = {
 const struct command command_kv = {
     .name = "kv",
     .operands = "",
-    .summary = "what the buckets of the fleet hold",
+    .summary = "show what the fleet stores about a peel",
     .examples = "  zester kv fact get web-01\n",
     .commands = kv_commands,
 };

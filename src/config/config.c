@@ -230,7 +230,7 @@ static bool is_key(const struct value_pair *pair, const char *name)
 }
 
 /* What is computed of the settings is, once: but for the environment, which expressions see, and
- * for logs, which have a reader of their own. */
+ * for logs, which have their own reader. */
 static int eval_settings(struct loading *l, const struct value *v, struct value *ret)
 {
     struct config_reader *r = &l->reader;
@@ -424,7 +424,7 @@ static struct config *new_config(struct arena *arena, const struct config_source
     return config;
 }
 
-/* Sections are read in an order of their own; people read from top to bottom. */
+/* Sections are read in dependency order; people read from top to bottom. */
 static void sort_diags(struct diags *diags, size_t from)
 {
     struct diag *list = diags->list.p;

@@ -150,9 +150,9 @@ struct config {
     bool default_inherit_env;
     bool has_kepler; /* the file has a section `kepler` */
     bool autostart;
-    const struct value *kept; /* kepler.autostart.environment as it stands there, or NULL */
+    const struct value *kept; /* kepler.autostart.environment as written, or NULL */
     VEC(struct str) declared; /* names in it, set or not */
-    int64_t timeout;          /* of edges that have none of their own and wait for a start; or 0 */
+    int64_t timeout;          /* of edges without one that wait for a start; or 0 */
     int64_t output_max_size;
     struct config_logs logs;
     struct config_service *services;

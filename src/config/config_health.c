@@ -1,4 +1,4 @@
-/* `healthcheck:` - a program that tells whether a service is well, and when to ask it. */
+/* `healthcheck:` - a program that checks whether a service is healthy, and when to run it. */
 #include "base/diag.h"
 #include "lua/expr.h"
 #include "config/config_read.h"

@@ -17,11 +17,11 @@ struct param;
 struct config_chapter {
     const char *name;              /* "healthcheck" */
     const char *summary;           /* a few words */
-    const char *where;             /* where it stands in the file, or NULL */
+    const char *where;             /* its place in the file, or NULL */
     const struct param *params;    /* its keys, or NULL */
     const char *details;           /* paragraphs, with a new line at the end */
-    void (*list)(struct buf *out); /* lines of a table behind them, or NULL */
-    const char *more;              /* paragraphs behind that, or NULL */
+    void (*list)(struct buf *out); /* lines of a table after them, or NULL */
+    const char *more;              /* paragraphs after that, or NULL */
     const char *example;           /* a file, or NULL */
 };
 

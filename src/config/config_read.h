@@ -24,7 +24,7 @@ struct config_reader {
     struct diags *warned;    /* what loads all the same */
     struct script *script;   /* evaluates what must be known at load */
     const struct map *names; /* name of a service to its index + 1 */
-    int64_t edge_timeout;    /* kepler.timeout: of edges that have none of their own */
+    int64_t edge_timeout;    /* kepler.timeout: of edges without one */
 };
 
 /* The tables that the sections are read by; config_manual shows them to people. */

@@ -9,7 +9,7 @@
  *     C=$A/${B}                 the same without quotes, where \ keeps the next character
  *     D=${A:-x} ${A-x}          x when A is not set (with ':' also when it is empty)
  *
- * Quoted and other parts may be joined: A="x"'y'z. A name refers to what stands
+ * Quoted and other parts may be joined: A="x"'y'z. A name refers to what is
  * above it in the file, else to the scope; one that is nowhere is empty. Names are
  * letters, digits, '_' and '.', not beginning with a digit.
  *

@@ -9,7 +9,7 @@
 
 struct pathglob {
     bool excludes;
-    struct str folder, pattern; /* with a slash at its end, or empty; behind it */
+    struct str folder, pattern; /* with a slash at its end, or empty; after it */
 };
 
 /* --- braces ------------------------------------------------------------------------------- */

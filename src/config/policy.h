@@ -2,7 +2,7 @@
  * policy - when a service that ended is started again, and after which pause.
  *
  * Words joined with '|': on-failure, on-success, on-unhealthy; `always` is all
- * three, `no` none and stands alone. Exit code 0 is success, everything else, also
+ * three, `no` none, and must be alone. Exit code 0 is success, everything else, also
  * the end by a signal, is failure. Pure.
  */
 #ifndef CONFIG_POLICY_H
@@ -45,7 +45,7 @@ bool policy_restarts(const struct policy *policy, bool success);
 /* The pause before restart number `restarts` (from 0) since the service was last healthy. */
 int64_t policy_delay(const struct policy *policy, uint32_t restarts);
 /* How long a process may take to end; `own` is the service's stop_grace_period, -1: not given. Each
- * of the two settings stands in for the other one. */
+ * of the two settings defaults to the other. */
 int64_t policy_grace(const struct policy *policy, int64_t own, bool restarting);
 
 #endif

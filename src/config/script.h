@@ -35,7 +35,7 @@ struct script {
     struct sandbox *sandbox;     /* NULL: not needed so far */
     bool current;                /* the variables show what is */
     const atomic_bool *canceled; /* set by another thread: no evaluation goes on; or NULL */
-    bool broken;                 /* the chunk failed; told once for each evaluation */
+    bool broken;                 /* the chunk failed; reported once per evaluation */
 };
 
 void script_init(struct script *script, const struct value *chunk, script_provide_fn *provide,

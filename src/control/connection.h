@@ -4,8 +4,8 @@
  *     connection_start -> { message..., connection_send... } -> closed
  *
  * Says hello first and expects one; what comes then goes to `message`. Never blocks:
- * what the kernel does not take at once waits here, up to CONNECTION_WAITING_MAX. Who
- * sends much asks connection_is_busy first and goes on in `drained`.
+ * what the kernel does not take at once waits here, up to CONNECTION_WAITING_MAX. To
+ * send much, check connection_is_busy first and continue in `drained`.
  *
  * `closed` comes once, from the loop, when the other side is gone, when it broke the
  * rules, or after connection_close; the owner frees then. Within `message` the owner
@@ -52,7 +52,7 @@ struct connection {
     bool closing; /* when all is sent */
     bool writing; /* the watch waits for room */
     bool busy;    /* `drained` is owed */
-    bool failed;  /* nothing can be sent any more */
+    bool failed;  /* nothing can be sent */
     struct timer close_timer;
     char why[CONNECTION_WHY_SIZE];
 };
@@ -60,7 +60,7 @@ struct connection {
 /* Takes over `fd`, on failure too. */
 int connection_start(struct connection *connection, struct loop *loop, int fd,
                      const struct connection_events *events, struct err *err);
-/* What cannot be encoded is an error of ours; a dead connection is none. */
+/* What cannot be encoded is an error of ours; a dead connection is not. */
 int connection_send(struct connection *connection, const struct message *message, struct err *err);
 bool connection_is_busy(const struct connection *connection);
 /* Send what waits, then end. */

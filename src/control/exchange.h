@@ -1,8 +1,8 @@
 /*
- * exchange - one request to the daemon and its answer, for who may wait.
+ * exchange - one request to the daemon and its answer, for callers that may wait.
  *
  * Has no loop and no callbacks: the thread that asks sleeps until the answer is there, the time is
- * up, or it is canceled. Events that come before the answer are passed over. A pool worker is
+ * up, or it is canceled. Events that come before the answer are skipped. A pool worker is
  * marked as blocked meanwhile.
  *
  *     home_find_client -> exchange_ask
@@ -22,7 +22,7 @@ struct cancel;
 struct err;
 struct home;
 
-/* Who asks, whom, and how long they wait. */
+/* The caller, the daemon, and how long to wait. */
 struct exchange {
     struct arena *arena;
     const struct home *home;

@@ -5,7 +5,7 @@
  *              $XDG_STATE_HOME/kepler (or ~/.local/state/kepler) for others
  *     socket   $KEPLER_SOCKET_PATH, else root/kepler.sock
  *
- * A user without a daemon of their own is led to that of the system when there is one.
+ * A user without their own daemon is directed to that of the system, if there is one.
  *
  * Memory: the arena. Threads: any that do not change the environment.
  */

@@ -49,7 +49,7 @@ struct message {
 /* Append the message with its frame. On failure `out` is unchanged. */
 int message_encode(struct buf *out, const struct message *message, struct err *err);
 /* The payload of the first message in `bytes`; a NULL view: it is not whole yet. Its frame ends
- * FRAME_HEAD bytes behind it. Fails for an invalid message and, by its head alone, for a long one.
+ * FRAME_HEAD bytes after it. Fails for an invalid message and, by its head alone, for a long one.
  */
 int message_find(struct str bytes, struct str *ret_payload, struct err *err);
 /* From the payload of a frame. */

@@ -49,9 +49,9 @@ struct request_start {
     struct param_strs services;
     bool no_deps, refresh_env;
     bool start_clean;              /* run: logs go as well */
-    bool follow;                   /* tell what happens, until canceled */
+    bool follow;                   /* report what happens, until canceled */
     bool logs;                     /* and what the services write */
-    bool progress;                 /* tell what happens, until the reply */
+    bool progress;                 /* report what happens, until the reply */
     struct param_strs environment; /* of the caller, K=V */
     struct param_strs overrides;   /* -e */
     struct param_strs flags;       /* -D */
@@ -61,7 +61,7 @@ struct request_stop {
     const char *config;
     struct param_strs services;
     bool clean;
-    bool progress;       /* tell what happens, until the reply */
+    bool progress;       /* report what happens, until the reply */
     bool keep_logs;      /* whatever retention.on_stop says */
     const char *signal;  /* NULL: each service's own */
     const char *because; /* for the causes that are kept; or NULL */
@@ -101,7 +101,7 @@ struct request_cancel {
 
 struct request {
     struct record_type record; /* its name, and how its body is written */
-    bool acts;                 /* who asked is kept with what comes of it */
+    bool acts;                 /* the caller is recorded with the result */
     bool late;                 /* also answered by a daemon that is stopping */
 };
 

@@ -127,7 +127,7 @@ void call_begin(struct client *client, const struct message *message)
     handlers[call->kind](call);
 }
 
-/* What only tells ends; what does something goes on without a listener. */
+/* A call that only reports ends; one that acts goes on without a listener. */
 void call_leave(struct client *client)
 {
     struct call *next;
@@ -318,7 +318,7 @@ static bool is_named(const struct call *call, uint32_t index)
     return call->set.count == 0;
 }
 
-/* What is about to be started will tell of itself. What failed before a restart of others was
+/* What is about to be started will report itself. What failed before a restart of others was
  * asked for does not count as its failure. */
 void call_watch(struct call *call)
 {

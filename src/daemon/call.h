@@ -44,11 +44,11 @@ struct call {
     struct arena arena;
     const void *args;
     const char *who;         /* the account of the client, for what it asks to be done; else NULL */
-    struct project *project; /* NULL: none, or none any more */
+    struct project *project; /* NULL: none, or no longer */
     struct engine_set set;
     const struct config_source *source; /* loaded later */
     struct loader *loader;              /* reads it; or NULL */
-    const char *warning;                /* about that, for who asked; or NULL */
+    const char *warning;                /* about that, for the caller; or NULL */
     size_t count;                       /* what the handler counted */
     call_step_fn *step;
     bool orphaned; /* its project was unloaded, and it has not been asked since */

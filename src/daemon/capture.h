@@ -29,7 +29,7 @@ struct scribe;
 
 #define CAPTURE_HELD_MAX ((size_t)1 << 20)
 
-/* Is told, in the daemon's loop, that something was written to the store, or that a flush is done.
+/* Called in the daemon's loop after something was written to the store, or that a flush is done.
  */
 typedef void capture_fn(void *self);
 /* Is this stream of the service to be stored? */

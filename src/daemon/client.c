@@ -13,7 +13,7 @@
 #include "sys/fd.h"
 #include "sys/rights.h"
 
-/* What somebody who is neither root nor the daemon's own user is to it. */
+/* The standing of a user who is neither root nor the daemon's own. */
 enum membership {
     MEMBERSHIP_MEMBER,
     MEMBERSHIP_STRANGER,

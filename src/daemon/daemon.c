@@ -54,7 +54,7 @@ void daemon_pump(struct daemon *daemon, const struct project *project)
             call_pump(call);
 }
 
-/* Who follows hears the last words. */
+/* Followers get the last lines. */
 static void tell_last_lines(struct daemon *daemon, struct project *project)
 {
     capture_flush_wait(&project->capture);

@@ -35,11 +35,11 @@ struct client;
 struct event;
 struct project;
 
-/* Clients at once; the next one waits. Of one user, who is not to keep others out: the next one is
- * sent away. */
+/* Clients at once; the next one waits. Of one user, so that they cannot lock others out: the next
+ * one is rejected. */
 #define DAEMON_CLIENTS_MAX      1024
 #define DAEMON_CLIENTS_USER_MAX 128
-/* Who is in this group may use the daemon of the system. */
+/* Members of this group may use the daemon of the system. */
 #define DAEMON_GROUP "kepler"
 
 struct daemon {
@@ -49,9 +49,9 @@ struct daemon {
     struct lock lock;
     struct proctree_home trees;
     struct filewatch_hub files;
-    struct scribe scribe;     /* who writes logs */
-    struct chores chores;     /* who reads them */
-    struct chores evaluators; /* who evaluates expressions of services */
+    struct scribe scribe;     /* writes logs */
+    struct chores chores;     /* read them */
+    struct chores evaluators; /* evaluate expressions of services */
     const char *cgroup;       /* all that we start is below; NULL: sessions */
     struct cgroup group;      /* that one, locked */
     const char *births_path;
@@ -66,7 +66,7 @@ struct daemon {
     uint64_t unloaded; /* grows when a project goes */
     int listener;
     struct watch listen_watch;
-    struct timer door; /* nobody is let in until then */
+    struct timer door; /* nobody is accepted until then */
     struct timer pump; /* streams whose client has room again */
     bool stopping;     /* no new work; end when nothing runs */
     bool stopped;      /* all is down */

@@ -2,8 +2,8 @@
  * feeds - the pipes of one config, read into its log store.
  *
  * A pipe is read when the loop says so, straight into the store. Where outputs are taken out on
- * the way the job reads, and bytes are handed over. What is not to be stored is read and thrown
- * away. Lines that wait are written when they are due, and the store is cleaned when that has
+ * the way the job reads, and bytes are handed over. What must not be stored is read and
+ * discarded. Lines that wait are written when they are due, and the store is cleaned when that has
  * something to do: at rest no timer is set.
  *
  *     feeds_init -> { feeds_take, feeds_add, feeds_flush, ... } -> feeds_done
@@ -26,7 +26,7 @@ struct log_store;
 
 /* Where bytes come from. */
 struct feed_origin {
-    const void *tag;            /* tells jobs from each other; never looked into */
+    const void *tag;            /* distinguishes jobs; never dereferenced */
     const char *service, *hook; /* `hook` is NULL for the service itself; both outlive the feeds */
     enum segment_stream stream;
     bool keep;

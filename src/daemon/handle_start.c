@@ -429,7 +429,7 @@ static struct engine_set find_running(struct call *call)
     return running;
 }
 
-/* The first one that could not be started again. One whose `if` says no by now has been told so. */
+/* The first one that could not be started again. One whose `if` is now false has been reported. */
 static const struct service *find_fallen(const struct call *call)
 {
     for (size_t i = 0; i < call->set.count; i++) {

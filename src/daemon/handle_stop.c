@@ -198,7 +198,7 @@ static void prune_all(struct call *call)
     call_finish(call, value_map(body));
 }
 
-/* Everything that prune was to stop is down. Other configs may come and go meanwhile. */
+/* Everything that prune had to stop is down. Other configs may come and go meanwhile. */
 static void step_prune(struct call *call)
 {
     MAP_EACH (&call->daemon->projects, entry) {

@@ -37,7 +37,7 @@
 #define OWN_TRIES         8
 /* Births are in nanoseconds, starts in ticks. */
 #define BIRTH_SLACK CLOCK_SECOND
-/* On a busy machine a child may be slow to tell its birth. */
+/* On a busy machine a child may be slow to report its birth. */
 #define BIRTH_LATE (60 * CLOCK_SECOND)
 /* How long a process may be on its way into a program. */
 #define HIDDEN_MAX (5 * CLOCK_SECOND)
@@ -54,7 +54,7 @@ struct sessions {
     uint64_t mark; /* of the list; 0: there is none of this life of the machine */
 };
 
-/* Fields of /proc/PID/stat behind the name, counted from the state. */
+/* Fields of /proc/PID/stat after the name, counted from the state. */
 enum { STAT_STATE = 0, STAT_PARENT = 1, STAT_SESSION = 3, STAT_START = 19 };
 
 struct stat_line {
@@ -227,7 +227,7 @@ static void add_descendants(struct members *members)
 }
 
 /* Who left its session and lost its parents: forked twice, or its main process has ended. Returns
- * how many there are of whom nobody can tell yet. */
+ * how many there are that are still undecided. */
 static size_t add_marked(struct members *members, uint64_t mark)
 {
     size_t hidden = 0;
@@ -345,7 +345,7 @@ int leftover_open(const char *path, int *ret_fd, uint64_t *ret_mark, struct err 
     VEC_EACH (&sessions.list, birth)
         if (is_alive(&members, birth))
             buf_add(&text, birth, sizeof(*birth));
-    if (sessions.mark == 0 && fs_unlink(path, err) < 0) /* it tells nothing, and takes room */
+    if (sessions.mark == 0 && fs_unlink(path, err) < 0) /* it says nothing, and takes room */
         return -1;
     if (fs_replace(path, buf_view(&text), &how, err) < 0 &&
         (sessions.mark == 0 || (err->errnum != ENOSPC && err->errnum != EDQUOT)))

@@ -150,7 +150,7 @@ static void warn_root(struct call *call, const struct file *file)
 
 /* --- the owner ------------------------------------------------------------------------------ */
 
-/* What is on disk of a config that is not loaded; root's, when nobody can tell whose it is. */
+/* What is on disk of a config that is not loaded; root's, if the owner is unknown. */
 static void stored_owner(struct call *call, const char *path, struct config_owner *owner)
 {
     const char *folder = home_config(&call->arena, &call->daemon->home, path);
@@ -164,7 +164,7 @@ static void stored_owner(struct call *call, const char *path, struct config_owne
         *owner = (struct config_owner){ 0, 0 };
 }
 
-/* Who has it, else who asks. -1: refused. */
+/* Its owner, else the caller. -1: refused. */
 static int find_owner(struct call *call, const char *path, struct config_owner *owner)
 {
     *owner = (struct config_owner){ call->client->peer.uid, call->client->peer.gid };

@@ -108,7 +108,7 @@ void project_save_told(struct project *project)
         project_save(project);
 }
 
-/* --- what the engine tells ------------------------------------------------------------------ */
+/* --- events of the engine ------------------------------------------------------------------ */
 
 static void on_status(struct project *project, const struct event *event)
 {
@@ -175,7 +175,7 @@ static int open_files(struct project *project, struct err *err)
                         err);
 }
 
-/* What ended stays ended, and why; what never ran is new. Whose config it is stands on disk from
+/* What ended stays ended, and why; what never ran is new. The owner of the config is on disk from
  * the first moment, as long as anything else of it does. */
 static void restore_state(struct project *project)
 {
@@ -317,7 +317,7 @@ void project_merge(struct project *project, const struct project_merge *merge)
     merge_env(env, &merge->overrides, false);
     project->flags = merge_flags(&arena, project->flags, &merge->flags);
     project->env = env;
-    /* What was started with the old ones has copies of its own. */
+    /* What was started with the old ones has its own copies. */
     real_world_set_env(project->world, project->env);
     real_world_set_flags(project->world, project->flags);
     arena_done(&project->env_arena);

@@ -29,7 +29,7 @@ struct project;
 struct diags;
 struct state_file;
 
-/* Is told of each event of the engine. */
+/* Gets each event of the engine. */
 typedef void project_event_fn(struct project *project, const struct event *event);
 
 struct project {
@@ -67,7 +67,7 @@ int project_read(struct project *project, const struct config_source *source, st
 /* With a config, and without starting anything: what is stored of an earlier life is taken over,
  * states that are final and `initialized`. Fails when the disk says no. */
 int project_open(struct project *project, struct err *err);
-/* Nothing of it may run any more. */
+/* Nothing of it may still run. */
 void project_free(struct project *project);
 
 /* -e, -r and -D: for all starts from now on. */

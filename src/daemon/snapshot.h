@@ -3,7 +3,7 @@
  *
  * Kept only for configs with autostart, in expanded_config.yaml (JSON is YAML): its
  * presence means "restore me". It holds the text of the file, the environment and flags as they
- * were captured, and the owner. Copies of env files stand beside it.
+ * were captured, and the owner. Copies of env files are beside it.
  *
  *     source_path.txt          the canonical path           every config that was loaded
  *     config.yaml              the text as it was read      likewise

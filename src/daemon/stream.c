@@ -35,7 +35,7 @@ struct stream {
     /* The worker's, while it is away: */
     struct log_reader *reader;
     struct bundle bundle;
-    bool more; /* behind the bundle */
+    bool more; /* after the bundle */
     bool failed;
     struct err err;
 };

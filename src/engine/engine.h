@@ -56,7 +56,7 @@ void engine_start(struct engine *engine, struct engine_set set, unsigned flags);
 struct engine_stop {
     int signal;     /* 0: each service's own */
     bool clean;     /* run pre_cleanup hooks afterwards, where something ever ran */
-    bool keep_logs; /* whatever the retention rules say: somebody is to see what went wrong */
+    bool keep_logs; /* whatever the retention rules say: somebody must see what went wrong */
 };
 /* Stop in parallel, dependents before what they depend on. Wins over any start or restart that is
  * going on. */
@@ -87,7 +87,7 @@ void engine_restore_history(struct engine *engine, const struct history_book *bo
 /* All histories, each at the place of its service; borrowed. */
 struct history_book engine_history(const struct engine *engine, struct arena *arena);
 
-/* Nothing of them runs any more, hooks and checks included. */
+/* Nothing of them still runs, hooks and checks included. */
 bool engine_is_down(const struct engine *engine, struct engine_set set);
 /* Each of them is down, or has been since it was stopped and was started again. */
 bool engine_is_stopped(const struct engine *engine, struct engine_set set);

@@ -1,5 +1,5 @@
 /*
- * event - what the engine tells whoever listens: the daemon, its clients, a test.
+ * event - what the engine reports to listeners: the daemon, its clients, a test.
  *
  * A sink gets events in the order in which things happened. It may ask the engine
  * anything, but the engine changes only after the sink has returned.

@@ -99,7 +99,7 @@ static enum op_result op_await(struct service *service)
     return OP_WAIT;
 }
 
-/* Likewise: until no dependent is on its way down any more. */
+/* Likewise: until no dependent is still going down. */
 static enum op_result op_turn(struct service *service)
 {
     service_changed(service);

@@ -25,7 +25,7 @@
  * inactive, or in the running family with nothing to do. The table says which
  * event may break into which.
  *
- *   goal      where the service is to end up. Only engine_start and engine_stop
+ *   goal      where the service should end up. Only engine_start and engine_stop
  *             set it. With GOAL_DOWN no restart begins, whatever the cause, and
  *             every routine ends in `stopped`: a stop wins.
  *   alive     something of the process tree is left. A stop is over when it is not.

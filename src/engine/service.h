@@ -42,7 +42,7 @@ enum service_event {
     EV_START,       /* asked for */
     EV_STOP,        /* asked for */
     EV_RESTART,     /* asked for */
-    EV_CLEAN,       /* all that were to go down are: run pre_cleanup */
+    EV_CLEAN,       /* all that had to go down are: run pre_cleanup */
     EV_TURN,        /* a dependent that went down first is down */
     EV_EDGE,        /* a dependency changed */
     EV_EDGE_LATE,   /* the timeout of an edge is over */
@@ -59,7 +59,7 @@ enum service_event {
 };
 #define SERVICE_EVENTS (EV_FILES + 1)
 
-/* Where a service is to go. */
+/* The goal of a service. */
 enum service_goal { GOAL_DOWN, GOAL_UP };
 
 /* Why it is being restarted. By hand there is no pause; by itself the start limit counts. */
@@ -146,7 +146,7 @@ struct service {
     bool keep_logs;    /* of the stop that is going on: lines stay */
     bool no_deps;      /* of the start that is going on */
     bool ignore_if;    /* likewise */
-    bool told_restart; /* a restart began; dependents are to learn of it */
+    bool told_restart; /* a restart began; dependents must learn of it */
     bool files_on;     /* the world watches files */
     enum restart_cause restart_cause;
     bool asking;                 /* the world evaluates something for the routine */
@@ -164,7 +164,7 @@ struct service {
 /* The table: what this event means now. */
 void service_handle(struct service *service, enum service_event event);
 
-/* The only writer of the status: keeps history, tells the sink, queues for engine_step. */
+/* The only writer of the status: keeps history, informs the sink, queues for engine_step. */
 void service_enter(struct service *service, enum status status);
 
 /* What was known of the process before: how it ended, how healthy it was. */

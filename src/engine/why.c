@@ -18,7 +18,7 @@
 struct asking {
     struct arena *arena;
     const struct engine *engine;
-    bool *told; /* services whose waiting has been told */
+    bool *told; /* services whose waiting has been explained */
     size_t levels;
 };
 

@@ -80,7 +80,7 @@ enum world_task { WORLD_HOOK, WORLD_CHECK };
 enum world_started {
     WORLD_FAILED = -1, /* and `err` says why */
     WORLD_STARTED = 0,
-    WORLD_NOTHING = 1, /* there was nothing to run: as good as a success */
+    WORLD_NOTHING = 1, /* there was nothing to run: counts as success */
 };
 
 /* Told by the world, from the loop. The engine sets these. */
@@ -99,7 +99,7 @@ struct world_events {
     void (*step_prepared)(void *self, uint32_t service, const struct world_step *step,
                           const struct err *err);
     void (*outputs_kept)(void *self, uint32_t service, const struct err *err);
-    /* A watched file changed; told once for a burst of changes. */
+    /* A watched file changed; reported once for a burst of changes. */
     void (*files_changed)(void *self, uint32_t service, const char *path);
 };
 
@@ -112,7 +112,7 @@ struct world_ops {
     /* Evaluate what the service computes, for the start that follows. */
     enum world_answer (*resolve)(struct world *world, uint32_t service, unsigned flags,
                                  struct world_plan *plan, struct err *err);
-    /* Nobody needs the answer that is to come: give it soon, as a failure. */
+    /* Nobody needs the pending answer any longer: fail it soon. */
     void (*cancel_answer)(struct world *world, uint32_t service);
     /* Start what was resolved. */
     int (*spawn)(struct world *world, uint32_t service, pid_t *ret_pid, struct err *err);

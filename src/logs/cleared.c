@@ -185,7 +185,7 @@ static int append(struct cleared *cleared, int folder, const char *service, uint
         cleared->salt = begin_file(&out);
     add_record(&out, str_from(service), seq, cleared->salt);
     if (fd_write(fd, out.p, out.n, err) < 0) {
-        /* A torn record would hide those behind it. */
+        /* A torn record would hide those after it. */
         if (ftruncate(fd, st.st_size) < 0)
             (void)unlinkat(folder, file_name, 0);
         return err_wrap(err, "clear the lines of '%s'", service);

@@ -40,7 +40,7 @@ struct cleared {
 /* What the file says now, in place of what was there. No file: nothing was cleared. */
 int cleared_load(struct cleared *cleared, int folder, struct err *err);
 void cleared_done(struct cleared *cleared);
-/* For the one who writes, after loading: cut off what makes no sense, so that records may follow.
+/* For the writer, after loading: cut off what makes no sense, so that records may follow.
  */
 int cleared_mend(const struct cleared *cleared, int folder, struct err *err);
 

@@ -38,7 +38,7 @@ bool log_filter_wants_time(const struct log_filter *filter, int64_t min, int64_t
 /* `mask` is log_filter_mask. */
 bool log_filter_wants_span(const struct log_filter *filter, const struct segment_mask *mask,
                            const struct segment_span *span);
-/* What only the line itself tells; its source and time are known to fit. */
+/* What only the line itself shows; its source and time already match. */
 bool log_filter_wants_line(const struct log_filter *filter, const struct log_line *line);
 /* It must be asked for each line. */
 bool log_filter_reads_lines(const struct log_filter *filter);

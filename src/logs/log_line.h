@@ -34,7 +34,7 @@ struct log_line {
     int64_t time;               /* when it came, wall time, nanoseconds */
     const char *service, *hook; /* `hook` is "" for the service itself */
     enum segment_stream stream;
-    bool lost;            /* no line of the service: it tells how many are missing */
+    bool lost;            /* not a line of the service: says how many are missing */
     bool continues, open; /* pieces of one line */
     struct str text;      /* without its end */
 };
@@ -54,7 +54,7 @@ enum jsonline_level log_line_level(const struct log_line *line);
 struct log_line_paint {
     const char *source;                  /* before the name of the service and its hook */
     const char *levels[JSONLINE_LEVELS]; /* before each level; NULL: nothing there */
-    const char *off;                     /* behind any of them */
+    const char *off;                     /* after any of them */
 };
 
 /* Append the line with its end. `paint` is for plain lines; NULL: none. */

@@ -30,7 +30,7 @@ struct log_reader {
     struct log_cursor cursor;
     uint64_t after; /* the last line that was handed out */
     struct log_line line;
-    struct buf told; /* the text of a line that tells of damage */
+    struct buf told; /* the text of a line that reports damage */
     bool has_gap;    /* `line` is such a line, and is next */
     bool ended;
     bool keep_cleared, knows_cleared;
@@ -94,7 +94,7 @@ static int list_again(struct log_reader *reader, struct err *err)
     return 0;
 }
 
-/* No segment is known behind the one that is open, or at the place. */
+/* No segment is known after the one that is open, or at the place. */
 static bool is_last(const struct log_reader *reader)
 {
     const size_t n = reader->list.firsts.n;
@@ -194,7 +194,7 @@ static void print_gap(struct log_reader *reader, const struct segment_gap *gap)
 }
 
 /* Damage that may have lost matching lines is reported in its place: `line` is next then, and
- * the cursor has nothing. `next` is the block behind it; NULL: none. */
+ * the cursor has nothing. `next` is the block after it; NULL: none. */
 static bool take_gap(struct log_reader *reader, const struct segment_block *next)
 {
     const struct segment_gap *gap = &reader->file.gap;
@@ -248,7 +248,7 @@ static int next_in_segment(struct log_reader *reader, bool *ret_found, struct er
     return 0;
 }
 
-/* Nothing more comes to the segment: what is behind its last block is damage. */
+/* Nothing more comes to the segment: what follows its last block is damage. */
 static int take_tail(struct log_reader *reader, bool *ret_found, struct err *err)
 {
     if (segment_file_tail(&reader->file, reader->offset, err) < 0)

@@ -37,7 +37,7 @@ int log_reader_tail(struct log_reader *reader, uint64_t count, struct err *err);
 /* The next line that is wanted; NULL when there is none now. */
 int log_reader_next(struct log_reader *reader, const struct log_line **ret_line, struct err *err);
 
-/* Who follows hears everything: lines that are cleared from now on are still handed out; with `all`
+/* Followers get everything: lines that are cleared from now on are still handed out; with `all`
  * also those that are cleared already. */
 void log_reader_keep_cleared(struct log_reader *reader, bool all);
 

@@ -112,7 +112,7 @@ static void store_piece(struct log_source *source, size_t n, uint32_t lines, boo
     log_store_notify(source->store);
 }
 
-/* `n` bytes stand in the reserved room `p`, the beginning that was kept included. */
+/* `n` bytes are in the reserved room `p`, the beginning that was kept included. */
 static void take_bytes(struct log_source *source, const char *p, size_t n)
 {
     const char *last = memrchr(p, '\n', n);

@@ -38,7 +38,7 @@ enum log_source_result {
     LOG_SOURCE_DATA,  /* there may be more */
     LOG_SOURCE_ALL,   /* that was all there was: another read may only find the end */
     LOG_SOURCE_LATER, /* nothing now */
-    LOG_SOURCE_END,   /* nobody writes any more */
+    LOG_SOURCE_END,   /* nobody writes to it */
 };
 
 /* `hook` may be NULL. `keep` false: what comes is read and thrown away. */

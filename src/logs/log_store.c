@@ -170,7 +170,7 @@ struct log_source **log_store_sources(struct log_store *store)
     return &store->sources;
 }
 
-/* Segments from this number on are not to be touched. */
+/* Segments from this number on must not be touched. */
 static uint64_t active_segment(const struct log_store *store)
 {
     return store->writer.fd >= 0 ? store->writer.header.first : UINT64_MAX;
@@ -185,7 +185,7 @@ void log_store_notify(struct log_store *store)
     store->told = store->writer.stats.flushes;
     if (store->active != active_segment(store)) {
         store->active = active_segment(store);
-        /* What stays too large now is tried again by log_store_clean, which tells. */
+        /* What stays too large now is tried again by log_store_clean, which reports it. */
         (void)log_retention_limit(&store->retention, store->active, &err);
     }
     if (store->on_data)

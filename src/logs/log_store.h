@@ -9,13 +9,13 @@
  * (logs/log_reader.h) need the folder only: they may run in any thread or process, with or without
  * a store. Followers inside this process register a callback.
  *
- *     logs/lock               who writes
- *     logs/%016x.log .idx     segments (logs/segment.h, logs/segment_index.h)
+ *     logs/lock               the writer
+ *         logs/%016x.log .idx     segments (logs/segment.h, logs/segment_index.h)
  *     logs/cleared            lines that are gone (logs/cleared.h)
  *     logs/limits             the age limit, for readers (logs/log_limits.h)
  *
- * A write can take as long as the disk needs, so a program that must not wait gives the store a
- * thread of its own. Memory: about 600 KiB and what sources keep. Threads: one at a time, for the
+ * A write can take as long as the disk needs, so a program that must not wait gives the store
+ * its own thread. Memory: about 600 KiB and what sources keep. Threads: one at a time, for the
  * store and its sources.
  */
 #ifndef LOGS_LOG_STORE_H

@@ -89,7 +89,7 @@ static void count(struct log_writer *writer, const struct log_origin *origin,
     segment_mask_add(&head->services, origin->service);
 }
 
-/* The losses that no block on disk tells yet. */
+/* Losses that no block on disk records yet. */
 static void mark_losses(struct log_writer *writer)
 {
     char text[LOST_TEXT_MAX];
@@ -429,7 +429,7 @@ static void set_aside(struct log_writer *writer, uint64_t first)
 }
 
 /* Find the end of the newest segment: the last span is read again, head by head. A block whose
- * entries are damaged stays, so that readers tell what is missing there. */
+ * entries are damaged stays, so that readers report what is missing. */
 static int find_end(struct log_writer *writer, struct segment_file *file, struct err *err)
 {
     struct segment_index *index = &file->index;
@@ -452,7 +452,7 @@ static int find_end(struct log_writer *writer, struct segment_file *file, struct
 }
 
 /* Half a block, or room that was never written, is cut off. Other bytes are a damaged block: it
- * stays, so that readers tell of it. */
+ * stays, so that readers report it. */
 static uint64_t end_of_segment(const struct log_writer *writer, const struct segment_file *file)
 {
     static const unsigned char zeros[SEGMENT_PEEK];

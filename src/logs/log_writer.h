@@ -4,7 +4,7 @@
  * Lines gather in a block in memory and go to disk with one write, when the block is
  * large enough or `due` has come. Nothing waits for readers. Nothing is synced unless
  * `sync` says so: what a flush has written survives the end of this process however it
- * ends; when the machine stops, the checks of the blocks tell what arrived.
+ * ends; when the machine stops, the checksums of the blocks show what arrived.
  *
  *     p = log_writer_reserve(writer, origin, n);       room for up to n bytes
  *     log_writer_commit(writer, origin, used, lines, flags);
@@ -50,7 +50,7 @@ struct log_origin {
     enum segment_stream stream;
     uint64_t block; /* the last block that knows it, and its number there */
     uint16_t number;
-    uint64_t lost, marked; /* lines lost and not yet told on disk; told in this block */
+    uint64_t lost, marked; /* lines lost and not yet recorded on disk; recorded in this block */
 };
 
 struct log_writer_stats {
@@ -101,7 +101,7 @@ char *log_writer_reserve(struct log_writer *writer, struct log_origin *origin, s
 void log_writer_commit(struct log_writer *writer, struct log_origin *origin, size_t n,
                        uint32_t lines, unsigned flags);
 
-/* Write what waits. True when nothing waits any more. */
+/* Write what waits. True when nothing waits. */
 bool log_writer_flush(struct log_writer *writer);
 /* The newest segment gets no more lines; the next line begins a new one. */
 void log_writer_seal(struct log_writer *writer);

@@ -2,7 +2,7 @@
  * segment - the file format of stored lines. Bytes only: nothing here opens a file.
  *
  * A segment is written at its end only, one whole block at a time. It is made of frames
- * (data/frame.h) with a salt of its own:
+ * (data/frame.h) with its own salt:
  *
  *     file    | salt, twice | header | header | block | block | ...
  *     header  a record: the number of the first line, when the file was made
@@ -13,10 +13,10 @@
  *     entry   | kind 1 | flags 1 | source 2 | length 4 | lines 4 | zero 4 |
  *             | seq 8 | time 8 | bytes                       little-endian
  *
- * The info is a frame of its own so that damage to the entries can be reported with the data of the
+ * The info is a separate frame so that damage to the entries can be reported with the data of the
  * info. An entry never begins with a byte that begins a map: no entries pass for an info.
  *
- * A block stands alone: an entry of kind "source" gives a number to a service, hook
+ * A block is self-contained: an entry of kind "source" gives a number to a service, hook
  * and stream before the first lines that use it, "service\0hook\0". An entry of
  * kind "lines" is what one read from a pipe brought: lines that each end in '\n',
  * the last one perhaps not, one time for all of them. Its first line has the number
@@ -90,7 +90,7 @@ struct segment_mask {
 
 struct segment_block {
     uint32_t length, lines;
-    uint64_t first, end; /* numbers of its lines; `end` is behind the last */
+    uint64_t first, end; /* numbers of its lines; `end` is after the last */
     int64_t time_min, time_max;
     struct segment_mask services;
     uint32_t head; /* bytes before the entries; this and the rest are set by decoding */

@@ -123,7 +123,7 @@ static int view(struct segment_file *file, uint64_t offset, size_t n, const unsi
 
 /* --- blocks --------------------------------------------------------------------------- */
 
-/* The next magic behind `*offset`. */
+/* The next magic after `*offset`. */
 static int find_magic(struct segment_file *file, uint64_t *offset, bool *ret_found, struct err *err)
 {
     const struct str magic = segment_block_magic(&file->header);

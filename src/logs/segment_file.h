@@ -2,7 +2,7 @@
  * segment_file - one segment on disk, for reading.
  *
  * Reads while a writer, perhaps of another process, appends. What cannot be read is
- * passed over and told in `gap`: a damaged block costs its own lines only, since the next
+ * skipped and reported in `gap`: a damaged block costs its own lines only, since the next
  * one is found by its head, or searched for. A block that is not whole yet is the end for now.
  *
  *     segment_file_open -> { segment_file_scan, segment_file_next }... -> segment_file_close
@@ -34,7 +34,7 @@ enum segment_part { SEGMENT_PART_LOG, SEGMENT_PART_INDEX, SEGMENT_PART_TEMP };
 struct segment_gap {
     uint64_t offset, size; /* size 0: nothing */
     bool unknown;          /* not even the heads of its blocks can be read */
-    bool tail;             /* behind it are bytes that do not begin a block */
+    bool tail;             /* after it are bytes that do not begin a block */
     struct segment_block
         heads; /* what is known: lines, numbers, times and services of all of them */
 };
@@ -73,7 +73,7 @@ void segment_file_close(struct segment_file *file);
 int segment_file_scan(struct segment_file *file, struct err *err);
 
 /* The next whole block at `*offset` or later; sets `*offset` to its place and `ret_body` to a view
- * that the next call ends. When there is none now, `ret_body->p` is NULL and `*offset` is behind
+ * that the next call ends. When there is none now, `ret_body->p` is NULL and `*offset` is after
  * the damaged blocks whose heads are whole; other bytes at the end may be half a block that is
  * being written, and count as a gap only once something follows. */
 int segment_file_next(struct segment_file *file, uint64_t *offset, struct segment_block *ret_block,

@@ -44,7 +44,7 @@ void segment_index_add(struct segment_index *index, uint64_t offset,
                        const struct segment_block *block);
 /* Behind the last block; the first block's place when there is none. */
 uint64_t segment_index_end(const struct segment_index *index);
-/* Spans that will not grow any more. */
+/* Spans that no longer grow. */
 size_t segment_index_finished(const struct segment_index *index);
 
 void segment_index_encode(const struct segment_span *span, uint64_t salt,

@@ -23,7 +23,7 @@ struct step {
     const void *args;
     const struct value *body;
     bool test;            /* never applies */
-    const char *forecast; /* "(known after cmd.run:build)": stands in the arguments; NULL */
+    const char *forecast; /* "(known after cmd.run:build)": in place of an argument; NULL */
     bool unknown;         /* and they make no sense yet */
 };
 
@@ -93,8 +93,8 @@ static int is_created(const struct plan_state *state, bool *ret, struct err *err
     return 0;
 }
 
-/* Sets run.differs. Forced ones are looked at in a dry run only, for what to tell: a module to
- * which being forced is a reason of its own says so. */
+/* Sets run.differs. Forced states are checked in a dry run only, for what to report: a
+ * module that acts because it is forced says so. */
 static int check(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
@@ -124,7 +124,7 @@ static int check(struct step *step, struct err *err)
 
 /* --- apply --------------------------------------------------------------------------- */
 
-/* What apply is not to show, a revert must not show either. */
+/* What apply hides, a revert must hide, too. */
 static bool hides_content(const struct step *step)
 {
     struct shown {
@@ -176,7 +176,7 @@ static void end(struct step *step, int rc)
                                                     : OUTCOME_CHANGED;
     struct err ignored;
 
-    /* A journal that cannot be written any more says so to the next who must be safe. */
+    /* A journal that can no longer be written fails the next state that needs it. */
     (void)change_finish(&attempt->run, &ignored);
     (void)undo_end(step->world->undo, attempt->change.number, outcome, &ignored);
     attempt->run.change = NULL;
@@ -196,7 +196,7 @@ static struct str tell_as_done(struct attempt *attempt)
     return found;
 }
 
-/* They still are, since it failed. What apply has said is behind them, or in their place. */
+/* They still are, since it failed. What apply has said comes after them, or replaces them. */
 static void tell_as_found(struct attempt *attempt, struct str found)
 {
     struct buf *text = &attempt->run.text;

@@ -4,8 +4,8 @@
  *     bound_read -> bound_compare with a dry run of now -> state_host.bound for the run
  *
  * Before the run, a dry run must say the same of every state that would change, or
- * nothing begins. During the run only states that were to change may do so, since what
- * is done may lead to more than could be foreseen: one that has to change beyond that
+ * nothing begins. During the run only states that were expected to change may do so,
+ * since changes may lead to more than was foreseen: one that has to change beyond that
  * fails instead.
  *
  * Memory: the arena. Threads: any, once it is read.
@@ -32,7 +32,7 @@ int bound_read(struct arena *arena, const struct value *record, const char *peel
                struct bound *ret, struct err *err);
 /* May the state change? */
 bool bound_has(const struct bound *bound, const char *name);
-/* Tell what a dry run of now would do beyond it, or otherwise. */
+/* Report what a dry run of now would do beyond it, or differently. */
 int bound_compare(const struct bound *bound, const struct run_result *now, struct diags *diags);
 
 #endif

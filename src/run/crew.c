@@ -65,7 +65,7 @@ static void run_task(struct crew *crew, struct crew_task *task)
     post(crew, &task->end, task, true);
 }
 
-/* Run it and those that waited for it in its lane; or leave it to who is in there. */
+/* Run it and those that waited for it in its lane; or leave it to whoever is in there. */
 static void take_task(struct crew *crew, struct crew_task *task)
 {
     const char *lane = task->lane;

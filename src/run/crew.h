@@ -1,5 +1,5 @@
 /*
- * crew - runs the tasks of a level at once and tells when each begins and ends.
+ * crew - runs the tasks of a level at once and reports when each begins and ends.
  *
  * A worker takes one task after the other; when it waits for something, another one
  * goes on with the rest. So quick tasks need as many workers as there are cores,

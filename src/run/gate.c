@@ -109,7 +109,7 @@ static bool ask_any(struct asking *a, enum requisite kind)
                                      why_broken(a, first(a, kind, is_broken))));
 }
 
-/* A change among those watched; told by the first of them. */
+/* A change among those watched; named after the first. */
 static void note_change(struct asking *a, enum requisite kind, bool forces)
 {
     const struct state_result *changed = first(a, kind, has_changed);

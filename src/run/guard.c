@@ -55,12 +55,12 @@ static int run_guard(struct state_run *run, const struct plan_state *state, cons
     return 0;
 }
 
-/* In a dry run the user of the guards may be made by a state before this one: they cannot be asked.
+/* In a dry run the user of the guards may be made by a state before this one: they cannot run.
  */
 static bool is_user_to_come(struct state_run *run, const struct plan_state *state)
 {
     const struct account *account = NULL;
-    struct err ignored; /* told when the guard is asked */
+    struct err ignored; /* reported when the guard runs */
 
     return run->test && state->guard_user &&
            account_find(run->arena, state->guard_user, &account, &ignored) == 0 && !account;

@@ -16,7 +16,7 @@ struct err;
 struct plan_state;
 struct state_run;
 
-/* What a state says whose guards say no. */
+/* What a state reports if its guards say no. */
 #define GUARD_NOT_MET "skipped: guard condition not met"
 
 /* Do onlyif and unless let the state run? */

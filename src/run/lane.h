@@ -1,8 +1,8 @@
 /*
  * lane - those that may not run at the same time wait in a line, not in a worker.
  *
- * A lane has a name (`module.lock`). Who enters a free lane goes on at once; others
- * are kept in it, and who leaves takes the next one along. So a thousand package
+ * A lane has a name (`module.lock`). The first to enter a free lane continues at once;
+ * others queue in it, and whoever leaves takes the next one along. So a thousand package
  * states need one worker, not a thousand.
  *
  *     lane_enter(...) ? run it : leave it there

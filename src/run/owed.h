@@ -11,7 +11,7 @@
  *
  * One small file a debt, in <data_dir>/owed, called by the SHA-256 of the name of the state: one
  * frame with a record (data/record.h), or the bare record of an older version. A debt whose file is
- * damaged stays due: the name of the file tells whose it is to who asks for that state. Drafts that
+ * damaged stays due: the name of the file is that of its state. Drafts that
  * a killed run left there are not debts, and the next run removes them.
  *
  * Threads: any.
@@ -30,7 +30,7 @@ struct owed;
 struct record_type;
 
 struct owed_debt {
-    const char *state;  /* who owes a reaction */
+    const char *state;  /* the state that owes a reaction */
     const char *source; /* what had changed */
     const char *run;    /* the run in which it had */
     int64_t since;      /* seconds since 1970 */
@@ -39,7 +39,7 @@ struct owed_debt {
 /* How a debt is stored and shown. */
 extern const struct record_type owed_debt_type;
 
-/* What to do with drafts that killed runs left: who holds the lock of runs removes them. */
+/* What to do with drafts that killed runs left: the holder of the lock of runs removes them. */
 enum owed_drafts { OWED_LEAVE_DRAFTS, OWED_REMOVE_DRAFTS };
 
 /* The debts in `data_dir`, as the run `run_id` sees them. */
@@ -68,7 +68,7 @@ struct owed_debts {
 };
 int owed_list(struct arena *arena, const char *data_dir, struct owed_debts *ret_debts,
               struct err *err);
-/* Forget the debt of a state, or the damaged one in a file of that name. `ret_found` tells whether
+/* Forget the debt of a state, or the damaged one in a file of that name. `ret_found` is set if
  * there was one. */
 int owed_waive(const char *data_dir, const char *state, bool *ret_found, struct err *err);
 

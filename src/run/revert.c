@@ -111,7 +111,7 @@ static void add_failure(struct reverting *r, const struct undo_run *run, const c
     VEC_PUSH_IN(r->arena, &r->result->states, failure);
 }
 
-/* It may have been of this reference, and nobody can tell any more. */
+/* It may have been of this reference, and nobody can know. */
 static void tell_nameless(struct reverting *r, const struct undo_run *run)
 {
     add_failure(r, run,
@@ -150,8 +150,8 @@ static int find_by_ref(struct reverting *r, struct runs *ret, struct suggest *ne
     return 0;
 }
 
-/* No run is kept of it. That is well for a state file that never changed anything, and a mistake
- * for a name that nobody knows. */
+/* No run is kept of it. That is fine for a state file that never changed anything, and a
+ * mistake for an unknown name. */
 static int judge_unknown(const struct reverting *r, struct suggest *near, struct err *err)
 {
     const struct str ref = str_from(r->options->target);
@@ -289,7 +289,7 @@ static int revert_module(struct state_run *run, const struct undo_entry *entry, 
     if (entry->unchanged && entry->images.n == 0 && entry->notes->count == 0)
         return 0; /* apply found nothing to do */
     if (entry->lost)
-        return 0; /* told with the damage of the run; its files are restored */
+        return 0; /* reported with the damage of the run; its files are restored */
     if (!module)
         return err_set(err, ERR_NOT_FOUND, "this version has no module '%s'", entry->module);
     if (!module->revert) {
@@ -361,7 +361,7 @@ static void add_words(struct reverting *r, struct state_result *result, struct b
                      : arena_printf(r->arena, "%.*s\n%.*s", STR_ARG(result->diff), STR_ARG(text)));
 }
 
-/* Marks of values are not in the journal: when no parameter tells what is secret, all of it is. */
+/* Marks of values are not in the journal: if no parameter says what is secret, all of it is. */
 static void hide_secrets(struct reverting *r, const struct undo_entry *entry)
 {
     const struct module *module = module_find(str_from(entry->module));

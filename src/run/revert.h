@@ -30,8 +30,8 @@ struct revert_options {
     bool force;         /* also what somebody else has changed */
 };
 
-/* Returns 0 when it took place, however it went: `ret_result` tells. Nothing to revert is one
- * unchanged result that says so. */
+/* Returns 0 when it took place, whatever the outcome, which is in `ret_result`. Nothing to revert
+ * is one unchanged result that says so. */
 int revert_run(struct arena *arena, struct state_host *host, const struct revert_options *options,
                const struct run_sink *sink, struct run_result *ret_result, struct err *err);
 

@@ -236,7 +236,7 @@ static void done(struct runner *runner)
 
 /* --- levels ----------------------------------------------------------------------------- */
 
-/* A debt of a state that watches nothing any more is void. */
+/* A debt of a state that no longer watches anything is void. */
 static const struct owed_debt *debt_of(struct runner *runner, uint32_t state)
 {
     const struct plan_state *named = &runner->plan->states[state];
@@ -295,8 +295,8 @@ static void drop_groups(struct runner *runner)
     runner->groups = (struct map)MAP_INIT;
 }
 
-/* All at once, but for those that want to be alone: they wait for those before them, and those
- * behind wait for them. */
+/* All at once, except those that run alone: they wait for those before them, and those
+ * after wait for them. */
 static void run_tasks(struct runner *runner, struct crew *crew, struct crew_task *const *ready,
                       const struct runner_task *tasks, size_t count)
 {

@@ -64,8 +64,8 @@ struct run_sink {
     bool brief; /* nothing of single states: workers need not wake the caller for each */
 };
 
-/* Returns 0 when the run took place, however it went: `ret_result` tells. Fails only when it could
- * not begin: another run does not end (ERR_BUSY), no room for undo data. */
+/* Returns 0 when the run took place, whatever the outcome, which is in `ret_result`. Fails only
+ * when it could not begin: another run does not end (ERR_BUSY), no room for undo data. */
 int run_plan(struct arena *arena, struct state_host *host, const struct plan *plan,
              enum run_mode mode, const struct run_sink *sink, struct run_result *ret_result,
              struct err *err);

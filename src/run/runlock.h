@@ -1,8 +1,8 @@
 /*
  * runlock - two runs on one machine do not overlap.
  *
- * A file in the data folder is locked for the time of a run that changes things. Who
- * comes second says so once, waits, and goes on when the first is done; or gives up
+ * A file in the data folder is locked for the time of a run that changes things. The
+ * second run says so once, waits, and continues when the first is done; or gives up
  * after host->lock_wait. Dry runs need no lock.
  *
  * Threads: any; the lock ends with the process, however that ends.
@@ -19,7 +19,7 @@ struct state_host;
 
 #define RUNLOCK_WAIT (600 * INT64_C(1000000000))
 
-/* Makes the data folder. Fails with ERR_BUSY, telling who holds it, and with ERR_CANCELED. */
+/* Makes the data folder. Fails with ERR_BUSY, which names the holder, and with ERR_CANCELED. */
 int runlock_take(struct lock *lock, const struct state_host *host, const struct run_sink *sink,
                  struct err *err);
 

@@ -2,7 +2,7 @@
  * source_hash - what the bytes of a source must hash to.
  *
  *     sha256=<hex>, sha256:<hex>     an algorithm and its digits
- *     <hex>                          the digits alone: their number tells the algorithm
+ *     <hex>                          the digits alone: their number implies the algorithm
  *     salt://x.sha256, https://...   a file of checksums, as sha256sum or a BSD tool
  *                                    writes it; the line of the source's own name counts
  *

@@ -7,7 +7,7 @@
  * scratch root and nothing else.
  *
  * Memory: the caller owns it; it outlives compiling and running.
- * Threads: read by all workers at once; the parts that change have locks of their own.
+ * Threads: read by all workers at once; the parts that change have their own locks.
  */
 #ifndef STATE_HOST_H
 #define STATE_HOST_H

@@ -33,7 +33,7 @@ void manual_print_index(struct buf *out)
     }
 }
 
-/* Tests run examples in a folder of their own; who reads one can paste it. */
+/* Tests run examples in their own folder; readers can paste them. */
 static void print_placed(struct str line, struct buf *out)
 {
     for (size_t at; (at = str_find(line, STR("ROOT"), 0)) != STR_NONE;) {
@@ -45,7 +45,7 @@ static void print_placed(struct str line, struct buf *out)
     buf_add_char(out, '\n');
 }
 
-/* An example as it stands in a state file: arguments two levels deep. */
+/* An example as written in a state file: arguments two levels deep. */
 static void print_example(const struct module *module, struct buf *out)
 {
     struct str rest = str_from(module->example);

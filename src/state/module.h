@@ -5,7 +5,7 @@
  * A state module compares and changes:
  *
  *     check   records differences (state_differs, state_diff) and touches nothing; when it is
- *             forced, which it sees in a dry run, it also tells what that alone would do;
+ *             forced, which it sees in a dry run, it also says what that alone would do;
  *     apply   runs when there are some, or when it is forced; every change of the
  *             file system goes through undo/change.h, which keeps the before-image;
  *     revert  undoes what apply noted with state_note; files come back without it. It
@@ -48,7 +48,7 @@ enum module_flag {
     MODULE_ALWAYS = 1,   /* it runs each time (cmd.run, test.ping) */
     MODULE_HIDDEN = 2,   /* not in the index of the manual */
     MODULE_TREE = 4,     /* owns all that is below its path (state/managed.h) */
-    MODULE_REMOVES = 8,  /* its path is not to be there */
+    MODULE_REMOVES = 8,  /* its path must not exist */
     MODULE_ACTS = 16,    /* a function that changes something: it has no dry run */
     MODULE_NO_UNDO = 32, /* what it does leaves no images, and nothing takes it back */
     MODULE_WHOLE = 64,   /* decides about all of its path (compile/contest.h) */
@@ -97,7 +97,7 @@ struct state_peer {
 
 /* States of a level that share a lock, so that one may do the work of others in one go (a run of
  * the package manager). Those that may yet turn out not to run (guards, prereq, outputs) are not in
- * it. Who holds the lock may change it. */
+ * it. The holder of the lock may change it. */
 struct state_group {
     VEC(struct state_peer) peers;
     struct map left; /* by name of a state: what another one left for it */

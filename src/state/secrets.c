@@ -89,7 +89,7 @@ static void add_one(struct secrets *secrets, struct str text)
     atomic_store(&secrets->count, secrets->list.n);
 }
 
-/* Files of many programs want passwords like this. */
+/* Files of many programs contain passwords like this. */
 static void add_encoded(struct secrets *secrets, struct str text)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

@@ -30,7 +30,7 @@ static bool has_line(struct str text, struct str said)
     return false;
 }
 
-/* What is behind `from` in the text is a new sentence, unless state_made has said it; who cleared
+/* What follows `from` in the text is a new sentence, unless state_made has said it; who cleared
  * the text begins again. */
 static void note_sentence(struct state_run *run, size_t from)
 {

@@ -1,5 +1,5 @@
 /*
- * validate - texts that may stand in a line of a system file or on a command line.
+ * validate - texts that may be part of a line of a system file or on a command line.
  *
  * For the `validate` of modules: what the parameter table cannot check. Memory: the arena
  * of the run. Threads: any.

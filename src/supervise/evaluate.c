@@ -34,7 +34,7 @@ struct evaluation {
     enum kind kind;
     const struct config *config;
     struct config_service service;
-    struct shared_resolver *shared; /* NULL: a state of its own */
+    struct shared_resolver *shared; /* NULL: its own state */
     struct arena input;             /* of copies */
     struct resolve_context context;
     const struct config_step *config_step;

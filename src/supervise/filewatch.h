@@ -1,5 +1,5 @@
 /*
- * filewatch - tell when files that match a pattern are made, changed, touched or removed.
+ * filewatch - report when files that match a pattern are made, changed, touched or removed.
  *
  * One inotify instance serves all (a user may have few of them): each folder below
  * the roots of a pattern is watched once, for all who want it. New folders are

@@ -80,7 +80,7 @@ static bool read_pipe(struct job_pipe *pipe)
     return true;
 }
 
-/* A sink without room: the pipe fills up, and who writes into it waits. */
+/* A sink without room: the pipe fills up, and its writers wait. */
 static void on_readable(struct watch *watch, uint32_t events)
 {
     struct job_pipe *pipe = container_of(watch, struct job_pipe, watch);
@@ -128,7 +128,7 @@ static void on_exited(struct proctree *tree, struct process_status status)
     job->on_exited(job, status);
 }
 
-/* Nobody of the tree can write any more: what is in the pipes is all. */
+/* No process of the tree can still write: the rest is in the pipes. */
 static void on_empty(struct proctree *tree)
 {
     struct job *job = container_of(tree, struct job, tree);

@@ -2,7 +2,7 @@
  * proctree - a process and everything that it starts, until nothing of it is left.
  *
  * Where control groups can be made, a tree is one: nothing leaves it, a signal
- * reaches all of it, and the kernel tells when it is empty. Elsewhere the main
+ * reaches all of it, and the kernel reports when it is empty. Elsewhere the main
  * process leads a session and adopts the orphans below it; what is left when it
  * ends becomes a child of ours (we are a subreaper), and is known by its mark
  * (supervise/treemark.h); one that has none belongs to the tree that ended last.
@@ -61,7 +61,7 @@ struct proctree {
     struct process process; /* pid 0: none */
     struct watch main, events;
     struct cgroup cgroup;
-    bool busy;    /* not empty, or not told yet */
+    bool busy;    /* not empty, or not yet reported */
     bool exited;  /* the main process has ended */
     bool killing; /* whoever turns up is killed */
     bool stale;   /* its group was killed and is not used again */
@@ -76,8 +76,8 @@ void proctree_init(struct proctree *tree, struct proctree_home *home, proctree_e
  * in tree->process then, and the caller's. */
 int proctree_start(struct proctree *tree, const char *name, struct process_spec *spec,
                    struct err *err);
-/* Does nothing when there is nothing left. Errors have no remedy and are not told: who could not
- * be reached is asked again, or killed later. */
+/* Does nothing when there is nothing left. Errors have no remedy and are not reported: a process
+ * that was not reached is signalled again, or killed later. */
 void proctree_signal(struct proctree *tree, int signo);
 void proctree_kill(struct proctree *tree);
 /* Forget it: what runs, runs on. Its group is removed when it is empty. */

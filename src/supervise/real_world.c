@@ -94,7 +94,7 @@ static int spawn(struct world *world, uint32_t service, pid_t *ret_pid, struct e
     return 0;
 }
 
-/* One that stands still learns of the signal once it goes on. */
+/* A stopped process gets the signal once it continues. */
 static void send_signal(struct world *world, uint32_t service, int signo)
 {
     struct job *job = &get_service(world, service)->jobs[JOB_MAIN];

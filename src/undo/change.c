@@ -212,7 +212,7 @@ int change_copy(struct state_run *run, const char *from, const char *path,
 
 /* --- folders, links, names --------------------------------------------------------- */
 
-/* Without an owner of its own, a folder in one of an unprivileged user belongs to that user: no
+/* Without a given owner, a folder in one of an unprivileged user belongs to that user: no
  * path leads on from there to somebody else's (sys/site.h). */
 static struct fs_attr folder_attr(const struct state_run *run, const struct site *site,
                                   const struct change_attr *attr)
@@ -241,7 +241,7 @@ static int make_folder(struct state_run *run, struct site *site, const struct ch
         return -1;
     if (site_mkdir(site, &want, err) == 0)
         return site_sync(site, err);
-    /* Another state may have made it meanwhile; it is as good as ours. */
+    /* Another state may have made it meanwhile; it will do. */
     if (err->errnum != EEXIST || site_look(site, err) < 0)
         return -1;
     if (site->info.kind != FS_FOLDER)

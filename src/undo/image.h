@@ -3,10 +3,10 @@
  *
  * A whole image holds the content of a file: small ones in the image itself,
  * large ones in a copy beside the journal. An image of attributes alone is for
- * changes of mode, owner and times. A folder's image is the folder itself; what
- * is in it has images of its own.
+ * changes of mode, owner and times. A folder's image is the folder itself; its
+ * contents have their own images.
  *
- * A mark tells whether a path is still what somebody left there: "none",
+ * A mark shows whether a path is still what somebody left there: "none",
  * "folder", "link:<target>", "file:<sha256>".
  *
  *     image_take -> (disk, by image_type) -> image_restore
@@ -55,7 +55,7 @@ int image_take(struct arena *arena, struct site *site, enum image_extent extent,
 extern const struct record_type image_type;
 
 /* Make the path as it was. A copy that is not what its mark says is not used: the path stays as it
- * is, and this fails with ERR_INVALID. `ret_changed` tells whether there was anything to do; what
+ * is, and this fails with ERR_INVALID. `ret_changed` is set if there was anything to do; what
  * was done, or why something was left, is added to `out` in words. A folder that is not empty is
  * left. */
 int image_restore(const struct image *image, const char *folder, struct buf *out, bool *ret_changed,

@@ -122,7 +122,7 @@ static int restore_none(const struct image *image, struct site *site, struct buf
 }
 
 /* What was copied is what was there, or nothing is touched. The record that holds the content of a
- * small file has a checksum of its own. */
+ * small file has its own checksum. */
 static int check_copy(struct arena *arena, const struct image *image, const char *folder,
                       struct err *err)
 {
@@ -208,7 +208,7 @@ static int restore_link(const struct image *image, struct site *site, struct buf
     return restore_attributes(image, site, out, ret_changed, err);
 }
 
-/* Make a folder, fifo or device that is not there any more. */
+/* Recreate a folder, fifo or device that no longer exists. */
 static int make_again(const struct image *image, struct site *site, struct err *err)
 {
     const struct fs_attr attr = { image->info.mode, FS_KEEP, FS_KEEP };

@@ -1,6 +1,6 @@
 /*
- * Writers append framed records to `pending` under the mutex. Who needs them on
- * disk becomes the leader if there is none, takes all of `pending`, writes and
+ * Writers append framed records to `pending` under the mutex. Whoever needs them
+ * on disk becomes the leader if there is none, takes all of `pending`, writes and
  * syncs it outside of the mutex, and wakes the others; those whose records were in
  * it are done, the next of the others leads. So a level of a thousand changes costs
  * a few dozen syncs.
@@ -85,7 +85,7 @@ struct undo *undo_reopen(const struct undo_run *run)
     return undo;
 }
 
-/* Who reads the journal later knows by this that all of it is there. The journal is on disk; this
+/* It proves to later readers that the journal is complete. The journal is on disk; this
  * need not be: a machine that stops now leaves a run that looks as if it had been killed. */
 static void write_seal(struct undo *undo)
 {
@@ -133,7 +133,7 @@ bool undo_is_heavy(const struct undo *undo)
 
 /* --- records ----------------------------------------------------------------------- */
 
-/* Under the mutex: a folder of its own for the first record that is worth something. */
+/* Under the mutex: create the folder with the first record worth keeping. */
 static int make_folder(struct undo *undo, struct err *err)
 {
     const char *folder;
@@ -195,7 +195,7 @@ static uint32_t get_records(struct undo *undo, uint32_t state)
     return records;
 }
 
-/* Under the mutex: what stands before the first record of all. */
+/* Under the mutex: what precedes the first record. */
 static int append_head(struct undo *undo, struct err *err)
 {
     const struct undo_record run = { .run = undo->id, .time = undo->time, .refs = undo->refs };
@@ -232,7 +232,7 @@ static int append_record(struct undo *undo, enum undo_kind kind, const struct un
     return rc;
 }
 
-/* Of a state: its end tells how many there are. */
+/* Of a state: its end counts them. */
 static int append_counted(struct undo *undo, enum undo_kind kind, const struct undo_record *record,
                           struct err *err)
 {
@@ -269,7 +269,7 @@ int undo_begin(struct undo *undo, const struct undo_state *state, uint32_t *ret_
     AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
     int rc;
 
-    (void)pthread_mutex_lock(&undo->mutex); /* numbers stand in the journal in their order */
+    (void)pthread_mutex_lock(&undo->mutex); /* numbers are in order in the journal */
     record.state = (uint32_t)undo->states.n;
     rc = append_head(undo, err);
     if (rc == 0)

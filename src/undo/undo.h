@@ -6,7 +6,7 @@
  * of their numbers, whatever the clock did. Folders of an older version are called <run id> and
  * come before all others. The files and records are drawn in undo/undo_record.h.
  *
- * A record is in a frame with checksums (data/frame.h). What is damaged is passed over and told:
+ * A record is in a frame with checksums (data/frame.h). What is damaged is skipped and reported:
  * the run that was read has `gaps`. A run that ended writes a seal, which counts its records, so
  * that a journal which was cut is known from one whose run was killed.
  *

@@ -242,7 +242,7 @@ void undo_decode(struct arena *arena, struct str journal, struct undo_run *ret_r
     ret_run->records = reader.sequence;
 }
 
-/* States have no number here but their place, so that nothing behind a damaged record can be
+/* States are numbered by position here, so nothing after a damaged record can be
  * relied on. */
 void undo_decode_old(struct arena *arena, struct str journal, struct undo_run *ret_run)
 {

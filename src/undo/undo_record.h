@@ -1,13 +1,13 @@
 /*
- * undo_record - what stands in the files of an undo journal: structs and their tables.
+ * undo_record - what is in the files of an undo journal: structs and their tables.
  *
  *     journal    file of frames: run, then begin, image, left, note, end in the order of the deeds
  *     seal       one frame: what the run was, and how many records its journal has; written last
  *     marks      file of frames: restored, reverted; what later reverts undid
  *     copy-N     large files as they were; the mark of their image is their checksum
  *
- * A version before the first of these wrote journals in frames of its own, without a seal, a
- * number of the state in `begin`, and with the marks behind the records: undo_record_next_old().
+ * A version before the first of these wrote journals in its own frames, without a seal, a
+ * number of the state in `begin`, and with the marks after the records: undo_record_next_old().
  *
  * Only the files of the journal use this. Threads: any.
  */
@@ -86,7 +86,7 @@ int undo_record_encode(struct buf *out, enum undo_kind kind, const struct undo_r
 int undo_record_decode(struct arena *arena, struct str payload, unsigned version,
                        enum undo_kind *ret_kind, struct undo_record *ret_record, struct err *err);
 
-/* The payload at the front of an old journal, which is moved behind it. False at the end, and at
+/* The payload at the front of an old journal, which is advanced past it. False at the end, and at
  * the first record that is cut or damaged; `journal` is then unchanged. */
 bool undo_record_next_old(struct str *journal, struct str *ret_payload);
 

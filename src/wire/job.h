@@ -1,5 +1,5 @@
 /*
- * job - work for several peels, as it is stored and told.
+ * job - work for several peels, as it is stored and sent.
  *
  *     pending -> claimed -> running -> complete | partial | timeout | failed | canceled
  *

@@ -278,6 +278,12 @@ def test_words_that_the_glossary_replaces_are_refused(tree, name):
     assert f"src/base/other.c{wanted}" in refused(tree, "--only", "words")
 
 
+@pytest.mark.parametrize("path", ["Makefile", "packaging/man/zester.1", "tools/demo", "examples/kepler/README.md"])
+def test_words_of_manual_pages_examples_and_tools_are_checked(tree, path):
+    write(tree, path, "# WARNINGS := -Wvla\n# everything is as it should be\n")
+    assert f"{path}:2: 'as it should be'; write 'up to date'" in refused(tree, "--only", "words")
+
+
 @pytest.mark.parametrize("path, text", [
     ("src/base/other.c", "/* There is no such file, and it is no longer open. */\n"),
     ("src/base/other.c", "int look(void);\nint look(void)\n{\n    return 1;\n}\n"),

@@ -45,7 +45,7 @@ shop_release:
     - require:
       - file: shop_dirs
 
-# told before another release is put in its place
+# notified before another release replaces it
 shop_drain:
   cmd.run:
     - name: echo drain {{ shop.version }} >> /var/log/shop/deploy.log

@@ -33,11 +33,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
 
     if (accounts_find_group(run, want->name, &group, err) < 0)
         return -1;
-    if (group) {
-        state_differs(run, "group %s exists and should be absent", want->name);
-        state_made(run, "removed group %s", want->name);
-    } else
-        state_say(run, "group %s does not exist", want->name);
+    accounts_check_absent(run, "group", want->name, group != NULL);
     return 0;
 }
 

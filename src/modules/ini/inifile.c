@@ -32,7 +32,7 @@ static int read_text(struct arena *arena, const struct value *v, struct str *ret
     return 0;
 }
 
-struct ini_format inifile_format(const struct inifile_args *args)
+static struct ini_format format_of(const struct inifile_args *args)
 {
     return (struct ini_format){ .separator = args->separator, .tight = args->no_spaces };
 }
@@ -46,7 +46,7 @@ static int add_option(struct arena *arena, const struct inifile_args *args, stru
                       const struct value_pair *pair, struct inifile_wishes *ret,
                       struct diags *diags)
 {
-    const struct ini_format format = inifile_format(args);
+    const struct ini_format format = format_of(args);
     struct ini_item item = { .kind = INI_OPTION, .section = section };
     struct err err;
 
@@ -113,8 +113,8 @@ static int add_section(struct arena *arena, const struct inifile_args *args,
     return (with_values ? add_values : add_keys)(arena, args, section, &pair->value, ret, diags);
 }
 
-int inifile_read_options(struct arena *arena, const struct inifile_args *args, bool with_values,
-                         struct inifile_wishes *ret, struct diags *diags)
+static int read_options(struct arena *arena, const struct inifile_args *args, bool with_values,
+                        struct inifile_wishes *ret, struct diags *diags)
 {
     int result = 0;
 
@@ -138,8 +138,8 @@ static int add_name(struct arena *arena, const struct value *name, struct inifil
     return 0;
 }
 
-int inifile_read_sections(struct arena *arena, const struct inifile_args *args,
-                          struct inifile_wishes *ret, struct diags *diags)
+static int read_sections(struct arena *arena, const struct inifile_args *args,
+                         struct inifile_wishes *ret, struct diags *diags)
 {
     const struct value *names = args->sections;
     int result = 0;
@@ -154,6 +154,15 @@ int inifile_read_sections(struct arena *arena, const struct inifile_args *args,
     for (size_t i = 0; names->kind == VALUE_MAP && i < names->map->count; i++)
         result |= add_name(arena, &names->map->pairs[i].key, ret, diags);
     return result;
+}
+
+static int read_wishes(struct arena *arena, const struct inifile_goal *goal,
+                       const struct inifile_args *args, struct inifile_wishes *ret,
+                       struct diags *diags)
+{
+    return goal->content == INIFILE_SECTIONS
+               ? read_sections(arena, args, ret, diags)
+               : read_options(arena, args, goal->content == INIFILE_VALUES, ret, diags);
 }
 
 /* --- arguments -------------------------------------------------------------------------- */
@@ -176,31 +185,14 @@ static int validate_format(const struct inifile_args *args, const struct value *
     return 0;
 }
 
-int inifile_validate_present(const void *args, const struct value *where, struct diags *diags)
+int inifile_validate(const struct inifile_goal *goal, const struct inifile_args *args,
+                     const struct value *where, struct diags *diags)
 {
     struct inifile_wishes ignored;
 
     return validate_format(args, where, diags) < 0
                ? -1
-               : inifile_read_options(diags->arena, args, true, &ignored, diags);
-}
-
-int inifile_validate_absent(const void *args, const struct value *where, struct diags *diags)
-{
-    struct inifile_wishes ignored;
-
-    return validate_format(args, where, diags) < 0
-               ? -1
-               : inifile_read_options(diags->arena, args, false, &ignored, diags);
-}
-
-int inifile_validate_sections(const void *args, const struct value *where, struct diags *diags)
-{
-    struct inifile_wishes ignored;
-
-    return validate_format(args, where, diags) < 0
-               ? -1
-               : inifile_read_sections(diags->arena, args, &ignored, diags);
+               : read_wishes(diags->arena, goal, args, &ignored, diags);
 }
 
 /* --- edits ------------------------------------------------------------------------------ */
@@ -215,4 +207,33 @@ int inifile_step(struct inifile_draft *draft, struct buf *out, struct err *err)
     }
     buf_clear(out);
     return result;
+}
+
+static void word_plan(struct state_run *run, const struct inifile_goal *goal, size_t changes,
+                      const char *path, struct editor_plan *plan)
+{
+    const bool one = changes == 1;
+
+    plan->pending = arena_printf(run->arena, "%zu %s%s %s %s", changes, goal->noun, one ? "" : "s",
+                                 one ? goal->one_differs : goal->many_differ, path);
+    plan->done = arena_printf(run->arena, "%s %zu %s%s %s %s", goal->did, changes, goal->noun,
+                              one ? "" : "s", goal->where, path);
+    plan->remark = arena_printf(run->arena, "%s%s%s", goal->remark, path, goal->remark_end);
+}
+
+int inifile_plan(struct state_run *run, const struct inifile_goal *goal,
+                 const struct inifile_args *args, const struct editor_file *file,
+                 struct editor_plan *plan, struct err *err)
+{
+    struct inifile_draft draft = { run->arena, format_of(args), file->text, 0 };
+    struct diags diags = DIAGS_INIT(run->arena);
+    struct inifile_wishes wishes;
+
+    if (read_wishes(run->arena, goal, args, &wishes, &diags) < 0)
+        return diags_to_err(&diags, err);
+    if (goal->edit(&draft, args, &wishes, &plan->text, err) < 0)
+        return err_wrap(err, "%s", args->name);
+    buf_add_str(&plan->text, draft.text);
+    word_plan(run, goal, draft.changes, args->name, plan);
+    return 0;
 }

@@ -34,23 +34,11 @@ struct inifile_args {
     PARAM("encoding", STR, struct inifile_args, encoding, "encoding of the file: utf-8, or ascii")
 /* clang-format on */
 
-/* Options that must be present (with values) or absent (without), in the order of the map; the
- * header of a new section comes before its options. */
+/* What must be present or absent, in the order of the map; the header of a new section comes before
+ * its options. */
 struct inifile_wishes {
     VEC(struct ini_item) list;
 };
-int inifile_read_options(struct arena *arena, const struct inifile_args *args, bool with_values,
-                         struct inifile_wishes *ret, struct diags *diags);
-/* Names of sections: items of a list, or keys of a map. */
-int inifile_read_sections(struct arena *arena, const struct inifile_args *args,
-                          struct inifile_wishes *ret, struct diags *diags);
-
-/* The `validate` of the states. */
-int inifile_validate_present(const void *args, const struct value *where, struct diags *diags);
-int inifile_validate_absent(const void *args, const struct value *where, struct diags *diags);
-int inifile_validate_sections(const void *args, const struct value *where, struct diags *diags);
-
-struct ini_format inifile_format(const struct inifile_args *args);
 
 /* The text between two edits of a plan. */
 struct inifile_draft {
@@ -61,5 +49,45 @@ struct inifile_draft {
 };
 /* Make the result of an edit the text. */
 int inifile_step(struct inifile_draft *draft, struct buf *out, struct err *err);
+
+/* What is in `sections`: options with values, keys of options, or names of sections. */
+enum inifile_content { INIFILE_VALUES, INIFILE_KEYS, INIFILE_SECTIONS };
+
+/* What one of the states does, and how it words it:
+ * "1 section IS_STILL file", "DID 2 sections FROM file", "ALL_OF file ARE_SET". */
+struct inifile_goal {
+    enum inifile_content content;
+    int (*edit)(struct inifile_draft *draft, const struct inifile_args *args,
+                const struct inifile_wishes *wishes, struct buf *out, struct err *err);
+    const char *noun, *one_differs, *many_differ;
+    const char *did, *where;
+    const char *remark, *remark_end; /* around the name of the file */
+};
+
+int inifile_validate(const struct inifile_goal *goal, const struct inifile_args *args,
+                     const struct value *where, struct diags *diags);
+int inifile_plan(struct state_run *run, const struct inifile_goal *goal,
+                 const struct inifile_args *args, const struct editor_file *file,
+                 struct editor_plan *plan, struct err *err);
+
+/* The functions of a state from its goal. */
+#define INIFILE_STATE(goal)                                                                        \
+    static int state_validate(const void *args, const struct value *where, struct diags *diags)    \
+    {                                                                                              \
+        return inifile_validate(&(goal), args, where, diags);                                      \
+    }                                                                                              \
+    static int state_plan(struct state_run *run, const void *args, const struct editor_file *file, \
+                          struct editor_plan *plan, struct err *err)                               \
+    {                                                                                              \
+        return inifile_plan(run, &(goal), args, file, plan, err);                                  \
+    }                                                                                              \
+    static struct editor editor_of(const struct inifile_args *args)                                \
+    {                                                                                              \
+        return (struct editor){ .path = args->name, .plan = state_plan };                          \
+    }                                                                                              \
+    EDITOR_STATE(editor_of)
+#define INIFILE_STATE_FIELDS                                                                       \
+    .args_size = sizeof(struct inifile_args), .flags = MODULE_LOCAL, .validate = state_validate,   \
+    EDITOR_STATE_FIELDS
 
 #endif

@@ -1,6 +1,4 @@
 /* ini.options_absent - removes options from an ini file. */
-#include "base/diag.h"
-#include "base/err.h"
 #include "modules/ini/inifile.h"
 
 /* clang-format off */
@@ -10,45 +8,36 @@ static const struct param options_absent_params[] = {
 };
 /* clang-format on */
 
-static int options_absent_plan(struct state_run *run, const void *args,
-                               const struct editor_file *file, struct editor_plan *plan,
-                               struct err *err)
+static int remove_options(struct inifile_draft *draft, const struct inifile_args *args,
+                          const struct inifile_wishes *wishes, struct buf *out, struct err *err)
 {
-    const struct inifile_args *want = args;
-    struct diags diags = DIAGS_INIT(run->arena);
-    struct inifile_draft draft = { run->arena, inifile_format(want), file->text, 0 };
-    struct inifile_wishes wishes;
-
-    if (inifile_read_options(run->arena, want, false, &wishes, &diags) < 0)
-        return diags_to_err(&diags, err);
-    VEC_EACH (&wishes.list, wish) {
-        ini_remove(draft.text, &draft.format, wish->section, wish->key, &plan->text);
-        if (inifile_step(&draft, &plan->text, err) < 0)
-            return err_wrap(err, "%s", want->name);
+    (void)args;
+    VEC_EACH (&wishes->list, wish) {
+        ini_remove(draft->text, &draft->format, wish->section, wish->key, out);
+        if (inifile_step(draft, out, err) < 0)
+            return -1;
     }
-    buf_add_str(&plan->text, draft.text);
-    plan->pending = arena_printf(run->arena, "%zu option%s still in %s", draft.changes,
-                                 draft.changes == 1 ? " is" : "s are", want->name);
-    plan->done = arena_printf(run->arena, "removed %zu option%s from %s", draft.changes,
-                              draft.changes == 1 ? "" : "s", want->name);
-    plan->remark = arena_printf(run->arena, "%s has none of the options", want->name);
     return 0;
 }
 
-static struct editor editor_of(const struct inifile_args *want)
-{
-    return (struct editor){ .path = want->name, .plan = options_absent_plan };
-}
+static const struct inifile_goal goal = {
+    .content = INIFILE_KEYS,
+    .edit = remove_options,
+    .noun = "option",
+    .one_differs = "is still in",
+    .many_differ = "are still in",
+    .did = "removed",
+    .where = "from",
+    .remark = "",
+    .remark_end = " has none of the options",
+};
 
-EDITOR_STATE(editor_of)
+INIFILE_STATE(goal)
 
 const struct module module_ini_options_absent = {
     .name = "ini.options_absent",
     .summary = "remove options from an ini file",
     .example = "name: ROOT/settings.ini\nsections:\n  server:\n    - debug\n",
     .params = options_absent_params,
-    .args_size = sizeof(struct inifile_args),
-    .flags = MODULE_LOCAL,
-    .validate = inifile_validate_absent,
-    EDITOR_STATE_FIELDS,
+    INIFILE_STATE_FIELDS,
 };

@@ -1,7 +1,4 @@
 /* ini.options_present - sets options of an ini file. */
-#include "base/diag.h"
-#include "base/err.h"
-#include "edit/edit.h"
 #include "modules/ini/inifile.h"
 
 /* clang-format off */
@@ -53,34 +50,19 @@ static int edit_options(struct inifile_draft *draft, const struct inifile_args *
     return 0;
 }
 
-static int options_present_plan(struct state_run *run, const void *args,
-                                const struct editor_file *file, struct editor_plan *plan,
-                                struct err *err)
-{
-    const struct inifile_args *want = args;
-    struct diags diags = DIAGS_INIT(run->arena);
-    struct inifile_draft draft = { run->arena, inifile_format(want), file->text, 0 };
-    struct inifile_wishes wishes;
+static const struct inifile_goal goal = {
+    .content = INIFILE_VALUES,
+    .edit = edit_options,
+    .noun = "option",
+    .one_differs = "differs in",
+    .many_differ = "differ in",
+    .did = "set",
+    .where = "in",
+    .remark = "all options of ",
+    .remark_end = " are set",
+};
 
-    if (inifile_read_options(run->arena, want, true, &wishes, &diags) < 0)
-        return diags_to_err(&diags, err);
-    if (edit_options(&draft, want, &wishes, &plan->text, err) < 0)
-        return err_wrap(err, "%s", want->name);
-    buf_add_str(&plan->text, draft.text);
-    plan->pending = arena_printf(run->arena, "%zu option%s in %s", draft.changes,
-                                 draft.changes == 1 ? " differs" : "s differ", want->name);
-    plan->done = arena_printf(run->arena, "set %zu option%s in %s", draft.changes,
-                              draft.changes == 1 ? "" : "s", want->name);
-    plan->remark = arena_printf(run->arena, "all options of %s are set", want->name);
-    return 0;
-}
-
-static struct editor editor_of(const struct inifile_args *want)
-{
-    return (struct editor){ .path = want->name, .plan = options_present_plan };
-}
-
-EDITOR_STATE(editor_of)
+INIFILE_STATE(goal)
 
 const struct module module_ini_options_present = {
     .name = "ini.options_present",
@@ -90,8 +72,5 @@ const struct module module_ini_options_present = {
                "A null value is a key without a value.",
     .example = "name: ROOT/app.ini\nsections:\n  server:\n    port: 80\n    host: localhost\n",
     .params = options_present_params,
-    .args_size = sizeof(struct inifile_args),
-    .flags = MODULE_LOCAL,
-    .validate = inifile_validate_present,
-    EDITOR_STATE_FIELDS,
+    INIFILE_STATE_FIELDS,
 };

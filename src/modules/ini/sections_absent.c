@@ -1,6 +1,4 @@
 /* ini.sections_absent - removes sections from an ini file. */
-#include "base/diag.h"
-#include "base/err.h"
 #include "modules/ini/inifile.h"
 
 /* clang-format off */
@@ -10,47 +8,38 @@ static const struct param sections_absent_params[] = {
 };
 /* clang-format on */
 
-static int sections_absent_plan(struct state_run *run, const void *args,
-                                const struct editor_file *file, struct editor_plan *plan,
-                                struct err *err)
+static int remove_sections(struct inifile_draft *draft, const struct inifile_args *args,
+                           const struct inifile_wishes *wishes, struct buf *out, struct err *err)
 {
-    const struct inifile_args *want = args;
-    struct diags diags = DIAGS_INIT(run->arena);
-    struct inifile_draft draft = { run->arena, inifile_format(want), file->text, 0 };
-    struct inifile_wishes wishes;
-
-    if (inifile_read_sections(run->arena, want, &wishes, &diags) < 0)
-        return diags_to_err(&diags, err);
-    VEC_EACH (&wishes.list, wish) {
-        if (!ini_has_section(draft.text, &draft.format, wish->section))
+    (void)args;
+    VEC_EACH (&wishes->list, wish) {
+        if (!ini_has_section(draft->text, &draft->format, wish->section))
             continue;
-        ini_remove_section(draft.text, &draft.format, wish->section, &plan->text);
-        if (inifile_step(&draft, &plan->text, err) < 0)
-            return err_wrap(err, "%s", want->name);
+        ini_remove_section(draft->text, &draft->format, wish->section, out);
+        if (inifile_step(draft, out, err) < 0)
+            return -1;
     }
-    buf_add_str(&plan->text, draft.text);
-    plan->pending = arena_printf(run->arena, "%zu section%s still in %s", draft.changes,
-                                 draft.changes == 1 ? " is" : "s are", want->name);
-    plan->done = arena_printf(run->arena, "removed %zu section%s from %s", draft.changes,
-                              draft.changes == 1 ? "" : "s", want->name);
-    plan->remark = arena_printf(run->arena, "%s has none of the sections", want->name);
     return 0;
 }
 
-static struct editor editor_of(const struct inifile_args *want)
-{
-    return (struct editor){ .path = want->name, .plan = sections_absent_plan };
-}
+static const struct inifile_goal goal = {
+    .content = INIFILE_SECTIONS,
+    .edit = remove_sections,
+    .noun = "section",
+    .one_differs = "is still in",
+    .many_differ = "are still in",
+    .did = "removed",
+    .where = "from",
+    .remark = "",
+    .remark_end = " has none of the sections",
+};
 
-EDITOR_STATE(editor_of)
+INIFILE_STATE(goal)
 
 const struct module module_ini_sections_absent = {
     .name = "ini.sections_absent",
     .summary = "remove sections from an ini file",
     .example = "name: ROOT/settings.ini\nsections: [server]\n",
     .params = sections_absent_params,
-    .args_size = sizeof(struct inifile_args),
-    .flags = MODULE_LOCAL,
-    .validate = inifile_validate_sections,
-    EDITOR_STATE_FIELDS,
+    INIFILE_STATE_FIELDS,
 };

@@ -36,11 +36,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
 
     if (accounts_find_user(run, want->name, &now, err) < 0)
         return -1;
-    if (now.account) {
-        state_differs(run, "user %s exists and should be absent", want->name);
-        state_made(run, "removed user %s", want->name);
-    } else
-        state_say(run, "user %s does not exist", want->name);
+    accounts_check_absent(run, "user", want->name, now.account != NULL);
     return 0;
 }
 

@@ -431,6 +431,16 @@ int accounts_list(struct state_run *run, const char *path, struct value *ret, st
     return 0;
 }
 
+void accounts_check_absent(struct state_run *run, const char *noun, const char *name, bool exists)
+{
+    if (!exists) {
+        state_say(run, "%s %s does not exist", noun, name);
+        return;
+    }
+    state_differs(run, "%s %s exists and should be absent", noun, name);
+    state_made(run, "removed %s %s", noun, name);
+}
+
 int accounts_bring_back(struct state_run *run, const char *noun, const char *name,
                         accounts_restore_fn *bring, struct err *err)
 {

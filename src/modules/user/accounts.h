@@ -82,6 +82,8 @@ int accounts_restore_user(struct state_run *run, const char *name, bool *ret_cha
                           struct err *err);
 int accounts_restore_group(struct state_run *run, const char *name, bool *ret_changed,
                            struct err *err);
+/* The check of a state that deletes a `noun`. */
+void accounts_check_absent(struct state_run *run, const char *noun, const char *name, bool exists);
 /* The revert of a state that deleted a `noun`: restore it with one of these. */
 typedef int accounts_restore_fn(struct state_run *run, const char *name, bool *ret_changed,
                                 struct err *err);

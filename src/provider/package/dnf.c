@@ -27,13 +27,7 @@ static const struct package_holds holds[] = {
 /* clang-format off */
 static const struct package_programs programs[] = {
     { "alternatives", "update-alternatives" },
-    { "cronie", "crontab" },
-    { "git", "git" },
-    { "glibc-common", "localedef" },
-    { "openssh-clients", "ssh-keyscan" },
-    { "python3-pip", "pip3" },
-    { "shadow-utils", "chage chpasswd gpasswd groupadd useradd usermod" },
-    { "util-linux", "mount swapoff swapon umount" },
+    RPM_PROGRAMS,
     { 0 },
 };
 

@@ -24,6 +24,18 @@ struct package_offers;
         "/var/lib/rpm/Packages.db", "/usr/lib/sysimage/rpm/rpmdb.sqlite",                          \
         "/usr/lib/sysimage/rpm/rpmdb.sqlite-wal", "/usr/lib/sysimage/rpm/Packages.db"
 
+/* The packages of programs that states need, as Red Hat names them. */
+/* clang-format off */
+#define RPM_PROGRAMS                                                           \
+    { "cronie", "crontab" },                                                   \
+    { "git", "git" },                                                          \
+    { "glibc-common", "localedef" },                                           \
+    { "openssh-clients", "ssh-keyscan" },                                      \
+    { "python3-pip", "pip3" },                                                 \
+    { "shadow-utils", "chage chpasswd gpasswd groupadd useradd usermod" },     \
+    { "util-linux", "mount swapoff swapon umount" }
+/* clang-format on */
+
 /* The common fields of rpm package managers; `place` is the folder of repositories. */
 #define RPM_MANAGER(place)                                                                         \
     .program_packages = programs, .compare = rpm_compare,                                          \

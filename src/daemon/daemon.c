@@ -209,8 +209,8 @@ static bool is_flushing(const struct daemon *daemon)
 
 static void check_end(struct daemon *daemon)
 {
-    if (!daemon->stopping || daemon->stopped || (!daemon->leave && !is_all_down(daemon)) ||
-        is_flushing(daemon))
+    if (!daemon->stopping || daemon->stopped || daemon->recovering > 0 ||
+        (!daemon->leave && !is_all_down(daemon)) || is_flushing(daemon))
         return;
     daemon->stopped = true;
     MAP_EACH (&daemon->projects, entry) {
@@ -284,6 +284,18 @@ static void on_door(struct timer *timer)
     if (watch_start(&daemon->listen_watch, daemon->loop, daemon->listener, WATCH_READ, on_client,
                     &err) < 0)
         timer_set(loop_timers(daemon->loop), timer, clock_after(clock_now(), DOOR_PAUSE), on_door);
+}
+
+void daemon_hold_door(struct daemon *daemon)
+{
+    if (daemon->recovering++ == 0)
+        watch_stop(&daemon->listen_watch);
+}
+
+void daemon_release_door(struct daemon *daemon)
+{
+    if (--daemon->recovering == 0)
+        on_door(&daemon->door);
 }
 
 /* Clients wait in the queue of the kernel; looking at it all the time would not help them. */

@@ -67,6 +67,7 @@ struct daemon {
     int listener;
     struct watch listen_watch;
     struct timer door; /* nobody is accepted until then */
+    size_t recovering; /* configs that workers still read: clients wait */
     struct timer pump; /* streams whose client has room again */
     bool stopping;     /* no new work; end when nothing runs */
     bool stopped;      /* all is down */
@@ -78,6 +79,10 @@ struct daemon {
  * ERR_BUSY when another daemon has it. */
 int daemon_init(struct daemon *daemon, struct err *err);
 int daemon_listen(struct daemon *daemon, struct err *err);
+/* A config is being read that ran before, or that is done: clients are accepted when none is left,
+ * since until then what they ask about may not be there yet. */
+void daemon_hold_door(struct daemon *daemon);
+void daemon_release_door(struct daemon *daemon);
 /* Until somebody asks for the end. */
 void daemon_run(struct daemon *daemon);
 void daemon_done(struct daemon *daemon);

@@ -1,16 +1,18 @@
 #include "daemon/recover.h"
 
-#include <string.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "daemon/daemon.h"
 #include "daemon/project.h"
 #include "daemon/state_file.h"
 #include "daemon/snapshot.h"
+#include "sys/chore.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 #include "sys/tree.h"
@@ -52,26 +54,65 @@ static void start_again(struct project *project, const struct state_file *record
         project_start(project, (struct engine_set){ active.p, active.n }, 0);
 }
 
-static void restore_project(struct daemon *daemon, struct arena *arena, const char *folder,
-                            const struct snapshot *snapshot, const struct state_file *record)
+/* A config that ran before. Until it is read, `project` and `diags` are the worker's. */
+struct recovery {
+    struct chore chore;
+    struct daemon *daemon;
+    const char *folder;
+    const struct snapshot *snapshot;
+    const struct state_file *record; /* NULL: lost */
+    struct project *project;
+    struct arena arena;
+    struct diags diags;
+    int result;
+};
+
+static void read_config(struct chore *chore)
 {
-    struct diags diags = DIAGS_INIT(arena);
-    struct project *project = project_new(daemon);
+    struct recovery *recovery = container_of(chore, struct recovery, chore);
+
+    recovery->result =
+        project_read(recovery->project, &recovery->snapshot->source, &recovery->diags);
+}
+
+static int open_project(struct recovery *recovery, struct err *err)
+{
+    return recovery->result < 0 ? diags_to_err(&recovery->diags, err)
+                                : project_open(recovery->project, err);
+}
+
+static void restore_project(struct recovery *recovery)
+{
+    struct project *project = recovery->project;
     struct err err;
 
-    if ((project_read(project, &snapshot->source, &diags) < 0 && diags_to_err(&diags, &err) < 0) ||
-        project_open(project, &err) < 0) {
-        log_error("config cannot be restored folder=%s error=%s", folder, err.text);
+    if (open_project(recovery, &err) < 0) {
+        log_error("config cannot be restored folder=%s error=%s", recovery->folder, err.text);
         project_free(project);
         return;
     }
-    project->snapshot_time = snapshot->time;
+    project->snapshot_time = recovery->snapshot->time;
     engine_ask_as(project->engine, "the daemon, which brings back what ran before it (autostart)");
-    daemon_add(daemon, project);
-    if (record)
-        start_again(project, record);
+    daemon_add(recovery->daemon, project);
+    if (recovery->record)
+        start_again(project, recovery->record);
     else
         project_start(project, ENGINE_ALL, 0); /* its state was lost, its snapshot was not */
+}
+
+/* A daemon that has to end meanwhile leaves the config to the next one. */
+static void on_read(struct chore *chore)
+{
+    struct recovery *recovery = container_of(chore, struct recovery, chore);
+    struct daemon *daemon = recovery->daemon;
+
+    if (daemon->stopping)
+        project_free(recovery->project);
+    else
+        restore_project(recovery);
+    arena_done(&recovery->arena);
+    free(recovery);
+    daemon_release_door(daemon);
 }
 
 /* As its owner sees it. */
@@ -87,19 +128,27 @@ static bool is_there(struct arena *arena, const struct config_source *source)
 
 static void recover_one(struct daemon *daemon, const char *folder)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct snapshot *snapshot = NULL;
-    const struct state_file *record = NULL;
+    struct recovery *recovery = mem_zalloc(sizeof(*recovery));
+    struct arena *arena = &recovery->arena;
     struct err err;
 
-    if (state_file_load(&arena, folder, &record, &err) < 0)
+    recovery->daemon = daemon;
+    recovery->folder = folder;
+    recovery->diags = (struct diags)DIAGS_INIT(arena);
+    if (state_file_load(arena, folder, &recovery->record, &err) < 0)
         log_error("state cannot be read folder=%s error=%s", folder, err.text);
-    if (snapshot_load(&arena, folder, &snapshot, &err) < 0)
+    if (snapshot_load(arena, folder, &recovery->snapshot, &err) < 0)
         log_error("snapshot cannot be read folder=%s error=%s", folder, err.text);
-    if (snapshot && is_there(&arena, &snapshot->source))
-        restore_project(daemon, &arena, folder, snapshot, record);
-    else if (record)
-        settle_record(folder, record);
+    if (recovery->snapshot && is_there(arena, &recovery->snapshot->source)) {
+        recovery->project = project_new(daemon);
+        daemon_hold_door(daemon);
+        chore_begin(&daemon->evaluators, &recovery->chore, read_config, on_read);
+        return;
+    }
+    if (recovery->record)
+        settle_record(folder, recovery->record);
+    arena_done(arena);
+    free(recovery);
 }
 
 /* Files in the making, of a daemon that was killed. */

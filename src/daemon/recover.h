@@ -5,13 +5,16 @@
  * whose file is still there, is loaded from it, and those of its services that were
  * active are started again, in the order of their dependencies. Of any other config, what
  * was active counts as stopped.
+ *
+ * Workers read the configs, since that runs their Lua: one that takes long holds up no other.
+ * Clients wait for all of them.
  */
 #ifndef DAEMON_RECOVER_H
 #define DAEMON_RECOVER_H
 
 struct daemon;
 
-/* Before the first client comes. What cannot be recovered is logged and left. */
+/* Begins it, before the first client is accepted. What cannot be recovered is logged and left. */
 void recover_all(struct daemon *daemon);
 
 #endif

@@ -87,7 +87,6 @@ static int serve(void)
     if (daemon_init(&daemon, &err) < 0) {
         log_error("daemon cannot start error=%s", err.text);
     } else {
-        /* Clients that come meanwhile wait: the loop does not run yet. */
         if (daemon_listen(&daemon, &err) < 0) {
             log_error("daemon cannot listen error=%s", err.text);
         } else {

@@ -57,6 +57,28 @@ def test_a_crash_leaves_no_orphan_and_autostart_comes_back(home):
     wait_until(lambda: len(home.processes()) == 2, "only they are there")
 
 
+COUNT = "${{ (function() for i = 1, 3000000 do end return \"service_started\" end)() }}$"
+
+
+def test_a_config_that_takes_long_to_read_holds_up_no_other_that_comes_back(home):
+    home.write("kepler: {autostart: true}\nservices:\n  quick: {run: 'echo quick >> starts; exec sleep 1000'}\n")
+    home.write("kepler: {autostart: true}\nservices:\n  slow: {run: 'echo slow >> starts; exec sleep 1000'}\n" + "".join(
+        f"  s{i}: {{run: 'exec sleep 1000', depends_on: {{slow: {{condition: '{COUNT}'}}}}}}\n" for i in range(30)), "slow.yaml")
+    home.start()
+    home.start("slow", file="slow.yaml")
+    wait_until(lambda: starts(home) == ["quick", "slow"], "both run")
+    home.kill_daemon()
+    os.remove(home.path("starts"))
+    home.begin_daemon()
+    wait_until(lambda: starts(home), "the first is back")
+    home.stop_daemon()  # most likely it still reads the other one
+    home.start_daemon()
+    home.wait_for("slow", "running", file="slow.yaml")
+    home.wait_for("quick", "running")
+    wait_until(lambda: set(starts(home)) == {"quick", "slow"}, "both have come back")
+    assert home.read("starts").startswith("quick")
+
+
 def test_without_autostart_a_crash_ends_services_and_they_count_as_stopped(home):
     home.write("services:\n  a: {run: '(setsid sleep 1000 &); exec sleep 1000'}\n")
     home.start()

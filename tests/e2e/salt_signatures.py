@@ -128,6 +128,7 @@ SIGNATURES = {
     "service.running": "name enable sig init_delay no_block unmask unmask_runtime timeout reload full_restart",
     "service.unmasked": "name runtime",
     "ssh_auth.absent": _AUTHKEY,
+    "ssh_auth.manage": f"{_AUTHKEY} ssh_keys",
     "ssh_auth.present": _AUTHKEY,
     "ssh_known_hosts.absent": "name user config",
     "ssh_known_hosts.present": "name user fingerprint key port enc config hash_known_hosts timeout fingerprint_hash_type",

@@ -430,3 +430,21 @@ def test_a_source_is_cached_and_found_there(machine):
 def test_an_unknown_parameter_of_a_state_that_cleans_is_a_warning(machine):
     machine.sls("web", "x: {file.tidied: [{name: ROOT}, {age: 100}, {nonsense: 1}]}")
     assert "no parameter 'nonsense'" in machine.run("state.apply", "web", status=0).stderr
+
+
+def test_a_filter_that_is_not_there_says_why(machine):
+    machine.sls("web", "x: {test.nop: [{name: '{{ {} | json_query(1) }}'}]}")
+    assert "JMESPath is not supported" in machine.run("state.apply", "web", status=1).stderr
+
+
+def test_keys_of_an_account_are_those_that_are_given_and_no_others(machine):
+    one, two, three = ("AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake0" + digit for digit in "012")
+    (machine.root / "keys").write_text(f"# mine\nssh-ed25519 {one} old\nssh-ed25519 {two} kept\n")
+    machine.sls("web", f"x: {{ssh_auth.manage: [{{config: ROOT/keys}}, {{enc: ed25519}}, {{ssh_keys: [{two}, ssh-ed25519 {three} new]}}]}}")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("keys") == f"# mine\nssh-ed25519 {two} kept\nssh-ed25519 {three} new\n"
+    assert not machine.record("state.apply", "web", status=0)["results"][0]["changed"]
+    machine.run("state.revert", "web", status=0)
+    assert f"{one} old" in machine.read("keys") and three not in machine.read("keys")
+    machine.sls("web", "x: {ssh_auth.manage: [{config: ROOT/keys}, {ssh_keys: ['not a key']}]}")
+    assert "'ssh_keys' is not a public key" in machine.run("state.apply", "web", status=2).stderr

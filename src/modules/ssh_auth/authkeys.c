@@ -51,23 +51,28 @@ static struct str name_of(const struct authkeys_args *args)
     return str_trim(str_from(args->name));
 }
 
-static int validate_key(const struct authkeys_args *args, const struct value *where,
-                        struct diags *diags)
+/* A key as its base64, or as a whole line; false: neither. */
+static bool read_key(const struct authkeys_args *args, struct str text, struct keyfile_key *ret)
+{
+    *ret = (struct keyfile_key){ STR(""), str_from(type_of(args->enc)), text, STR("") };
+    return is_blob(text) || (keyfile_parse(text, ret) && is_blob(ret->blob));
+}
+
+static int validate_key(const struct authkeys_args *args, struct str text, const char *param,
+                        const struct value *where, struct diags *diags)
 {
     struct keyfile_key key;
 
-    if (args->source || is_blob(name_of(args)))
-        return 0;
-    if (!keyfile_parse(name_of(args), &key) || !is_blob(key.blob))
-        return value_diag(
-            diags, value_point(where, "name"),
-            "'name' is not a public key: expected base64, or a line of authorized_keys");
+    if (!read_key(args, text, &key))
+        return value_diag(diags, value_point(where, param),
+                          "'%s' is not a public key: expected base64, or a line of authorized_keys",
+                          param);
     return 0;
 }
 
-int authkeys_validate(const void *raw, const struct value *where, struct diags *diags)
+static int validate_file(const struct authkeys_args *args, const struct value *where,
+                         struct diags *diags)
 {
-    const struct authkeys_args *args = raw;
     int result = validate_text("user", args->user, VALIDATE_USER, where, diags);
 
     if (!args->user && !args->config)
@@ -82,9 +87,30 @@ int authkeys_validate(const void *raw, const struct value *where, struct diags *
         result = -1;
     if (validate_texts("options", args->options, VALIDATE_LINE, where, diags) < 0)
         result = -1;
-    if (!args->source && validate_text("name", args->name, VALIDATE_LINE, where, diags) < 0)
+    return result;
+}
+
+int authkeys_validate(const void *raw, const struct value *where, struct diags *diags)
+{
+    const struct authkeys_args *args = raw;
+    const int result = validate_file(args, where, diags);
+
+    if (args->source)
+        return result;
+    if (validate_text("name", args->name, VALIDATE_LINE, where, diags) < 0)
         return -1;
-    return validate_key(args, where, diags) < 0 ? -1 : result;
+    return validate_key(args, name_of(args), "name", where, diags) < 0 ? -1 : result;
+}
+
+int authkeys_validate_keys(const void *raw, const struct value *where, struct diags *diags)
+{
+    const struct authkeys_args *args = raw;
+    int result = validate_file(args, where, diags) |
+                 validate_texts("ssh_keys", args->keys, VALIDATE_LINE, where, diags);
+
+    for (size_t i = 0; i < args->keys.n; i++)
+        result |= validate_key(args, str_trim(str_from(args->keys.p[i])), "ssh_keys", where, diags);
+    return result;
 }
 
 /* --- keys ------------------------------------------------------------------------------- */
@@ -148,22 +174,49 @@ static int set_source(struct state_run *run, const struct authkeys_args *args, s
     return 0;
 }
 
+static bool is_wanted(const struct authkeys_args *args, struct str blob)
+{
+    struct keyfile_key key;
+
+    for (size_t i = 0; i < args->keys.n; i++)
+        if (read_key(args, str_trim(str_from(args->keys.p[i])), &key) && str_eq(key.blob, blob))
+            return true;
+    return false;
+}
+
+/* Those that are given, and no others. */
+static void set_only(struct state_run *run, const struct authkeys_args *args, struct str *text,
+                     struct buf *out)
+{
+    struct authkeys_args gone = *args;
+    struct keyfile_key key;
+    struct str rest = *text;
+    struct line line;
+
+    gone.absent = true;
+    while (lines_next(&rest, &line))
+        if (keyfile_parse(str_trim(line.text), &key) && !is_wanted(args, key.blob))
+            set_key(run, &gone, &key, text, out);
+    for (size_t i = 0; i < args->keys.n; i++)
+        if (read_key(args, str_trim(str_from(args->keys.p[i])), &key))
+            set_key(run, args, &key, text, out);
+}
+
 static int make_plan(struct state_run *run, const void *self, const struct editor_file *file,
                      struct editor_plan *plan, struct err *err)
 {
     const struct authkeys_args *args = self;
     struct str text = file->text;
-    struct keyfile_key key = { .blob = name_of(args) };
+    struct keyfile_key key;
 
     buf_add_str(&plan->text, text);
-    if (args->source) {
+    if (args->keys.n > 0) {
+        set_only(run, args, &text, &plan->text);
+    } else if (args->source) {
         if (set_source(run, args, &text, &plan->text, err) < 0)
             return -1;
     } else {
-        if (is_blob(key.blob))
-            key = (struct keyfile_key){ STR(""), str_from(type_of(args->enc)), key.blob, STR("") };
-        else
-            (void)keyfile_parse(key.blob, &key);
+        (void)read_key(args, name_of(args), &key);
         set_key(run, args, &key, &text, &plan->text);
     }
     plan->pending = arena_printf(run->arena, "ssh key should be %s %s",

@@ -24,20 +24,25 @@ struct authkeys_args {
     const char *name; /* a blob, or a line */
     const char *user, *config, *enc, *comment, *source, *source_hash;
     struct param_strs options;
-    bool absent; /* set by authkeys_check and authkeys_apply */
+    struct param_strs keys; /* of ssh_auth.manage: these, and no others */
+    bool absent;            /* set by authkeys_check and authkeys_apply */
 };
 
 /* clang-format off */
 #define AUTHKEYS_PARAMS(type, in)                                                                                     \
     PARAM("name", STR, type, in name, "the public key: its base64, or a whole line", .flags = PARAM_REQUIRED | PARAM_PRIMARY), \
+    AUTHKEYS_FILE_PARAMS(type, in)
+#define AUTHKEYS_FILE_PARAMS(type, in)                                                                                \
     PARAM("user", STR, type, in user, "the user who owns the key file"),                                                               \
     PARAM("config", STR, type, in config, "the file: a path, absolute or below the user's home; %h is the home, %u the user", .flags = PARAM_FILLED), \
-    PARAM("enc", STR, type, in enc, "type of the key, if the name is only its base64", .default_text = "ssh-rsa"),    \
+    PARAM("enc", STR, type, in enc, "type of a key that is given as its base64 only", .default_text = "ssh-rsa"),    \
     PARAM("source", STR, type, in source, "a file with keys, instead of the name"),                                    \
     PARAM("source_hash", STR, type, in source_hash, "hash of the source: sha256=... (or sha512, sha1, md5), or a file of checksums")
 /* clang-format on */
 
 int authkeys_validate(const void *args, const struct value *where, struct diags *diags);
+/* The same for ssh_auth.manage. */
+int authkeys_validate_keys(const void *args, const struct value *where, struct diags *diags);
 int authkeys_check(struct state_run *run, const struct authkeys_args *args, bool absent,
                    struct err *err);
 int authkeys_apply(struct state_run *run, const struct authkeys_args *args, bool absent,

@@ -3,7 +3,8 @@
  * become missions, each with a flight (reactor/flight.h) that renders in a worker and acts on the
  * bus.
  *
- *     reactor_service.c    life, health, messages, rendering
+ *     reactor_service.c    life, health, messages
+ *     reactor_render.c     rendering, by workers or at once
  *     reactor_acts.c       what blocks do: jobs, enrollments, events, log
  *     reactor_outcomes.c   what became of events, in the bucket
  *     reactor_exhausted.c  events that the server gave up, and how they are sent again
@@ -24,7 +25,9 @@
 #include "reactor/pipeline.h"
 #include "sys/chore.h"
 
+struct reaction_env;
 struct reactor_bench;
+struct rule_file;
 struct nats_puller;
 struct nats_publisher;
 struct nats_sub;
@@ -33,6 +36,11 @@ struct rule_watch;
 /* Messages that are held at once, for each worker, and in all. */
 #define REACTOR_HELD_EACH 8
 #define REACTOR_HELD_MAX  64
+/* Renderings that are handed to each worker at once, so that it finds the next one when it is done
+ * with the last. */
+#define REACTOR_BENCHES_EACH 4
+/* Bytes of a payload, and of a template, that may be rendered without a worker. */
+#define REACTOR_QUICK_MAX ((size_t)4096)
 #define REACTOR_TICK_NS   (INT64_C(15) * 1000000000)
 /* Of an event that is sent. */
 #define REACTOR_EVENT_BYTES ((size_t)1 << 20)
@@ -49,8 +57,11 @@ struct reactor_engine {
     struct nats_sub *tests, *retries;
     struct nats_puller *exhausted;
     struct chores chores;
-    struct reactor_bench *benches; /* one for each worker */
-    size_t workers;
+    struct reactor_bench *benches; /* REACTOR_BENCHES_EACH for each worker */
+    size_t bench_count;
+    struct reaction_env *quick;         /* of renderings that need no worker */
+    int64_t quick_until;                /* when the one under way has to end */
+    VEC(const struct rule_file *) slow; /* files that have taken longer, of the rules as they are */
     struct reactor_mission *first, *last;    /* all of them */
     struct reactor_mission *queued, **queue; /* those that wait for a bench */
     struct timer begin, tick;
@@ -69,6 +80,7 @@ struct reactor_mission {
     struct reactor_mission *previous, *next;
     struct reactor_mission *queue_next;
     struct str reply;
+    bool is_small; /* its event */
     char bytes[];
 };
 
@@ -77,6 +89,13 @@ int64_t reactor_wall(void *user);
 const struct value *reactor_facts(void *user, struct arena *arena, const char *peel);
 /* For renderings, from any thread. */
 bool reactor_is_stopping(void *user);
+
+/* --- reactor_render.c --- */
+void reactor_render(void *user, struct flight *flight);
+void reactor_open_renderings(struct reactor_engine *engine);
+/* Renderings end early; what they belong to is postponed. */
+void reactor_end_renderings(struct reactor_engine *engine);
+void reactor_free_renderings(struct reactor_engine *engine);
 
 /* --- reactor_acts.c --- */
 void reactor_dispatch(void *user, struct flight *flight, const struct flight_job *job);
@@ -90,6 +109,8 @@ void reactor_log(void *user, const struct flight *flight, const char *rule, cons
  * left out. */
 void reactor_note_event(struct reactor_engine *engine, const struct gate_event *event,
                         enum gate_drop drop);
+/* An event whose rules have ended. Under a flood, some that only logged a line are left out. */
+void reactor_note_end(struct reactor_engine *engine, const struct outcome *outcome);
 /* Keep it; `fn` is called when it is kept, or cannot be; may be NULL. */
 void reactor_keep_outcome(struct reactor_engine *engine, const struct outcome *outcome,
                           void (*fn)(void *self), void *self);

@@ -71,3 +71,22 @@ void reactor_note_event(struct reactor_engine *engine, const struct gate_event *
     if (rate_take(&engine->notes, STR("all"), clock_now()) == 0)
         reactor_keep_outcome(engine, &outcome, NULL, NULL);
 }
+
+/* Not when it only wrote a line, which has the event's id, or was stopped by a guard. */
+static bool has_acted(const struct outcome *outcome)
+{
+    VEC_EACH (&outcome->rules.list, rule) {
+        if (rule->message[0] || rule->result == OUTCOME_ERROR)
+            return true;
+        VEC_EACH (&rule->blocks.list, block)
+            if (strcmp(block->action, "log") != 0)
+                return true;
+    }
+    return false;
+}
+
+void reactor_note_end(struct reactor_engine *engine, const struct outcome *outcome)
+{
+    if (has_acted(outcome) || rate_take(&engine->notes, STR("all"), clock_now()) == 0)
+        reactor_keep_outcome(engine, outcome, NULL, NULL);
+}

@@ -16,7 +16,6 @@
 #include "nats/header.h"
 #include "nats/publisher.h"
 #include "nats/puller.h"
-#include "reactor/reaction.h"
 #include "reactor/rule_set.h"
 #include "sys/clock.h"
 #include "sys/crash_point.h"
@@ -27,15 +26,6 @@
 /* Outcomes of events that nothing was done for, in a minute. */
 #define NOTES_BURST  1000
 #define NOTES_MINUTE 6000
-
-/* A worker's place: its environment, and what it renders. */
-struct reactor_bench {
-    struct chore chore;
-    struct reactor_engine *engine;
-    struct reaction_env *env;
-    struct reactor_mission *mission; /* NULL: free */
-    int64_t began;
-};
 
 int64_t reactor_monotonic(void *user)
 {
@@ -118,82 +108,6 @@ static void acknowledge(struct reactor_engine *engine, struct str reply)
         log_warning("an event was not acknowledged and will come again: %s", err.text);
 }
 
-/* --- rendering ----------------------------------------------------------------------- */
-
-static void work(struct chore *chore)
-{
-    struct reactor_bench *bench = container_of(chore, struct reactor_bench, chore);
-
-    flight_render(bench->mission->flight, bench->env);
-}
-
-static void fill_benches(struct reactor_engine *engine);
-
-static void done(struct chore *chore)
-{
-    struct reactor_bench *bench = container_of(chore, struct reactor_bench, chore);
-    struct reactor_engine *engine = bench->engine;
-    struct flight *flight = bench->mission->flight;
-
-    metrics_observe(engine->master->metrics, MASTER_REACTOR_RENDER,
-                    (double)(clock_now() - bench->began) / (double)CLOCK_SECOND, NULL, NULL);
-    bench->mission = NULL;
-    crash_point("reaction-rendered");
-    if (engine->is_stopping)
-        flight_postpone(flight);
-    else
-        flight_rendered(flight);
-    fill_benches(engine);
-}
-
-static void begin_rendering(struct reactor_bench *bench, struct reactor_mission *mission)
-{
-    bench->mission = mission;
-    bench->began = clock_now();
-    chore_begin(&bench->engine->chores, &bench->chore, work, done);
-}
-
-static struct reactor_mission *take_queued(struct reactor_engine *engine)
-{
-    struct reactor_mission *mission = engine->queued;
-
-    if (!mission)
-        return NULL;
-    engine->queued = mission->queue_next;
-    if (!engine->queued)
-        engine->queue = &engine->queued;
-    mission->queue_next = NULL;
-    return mission;
-}
-
-static void fill_benches(struct reactor_engine *engine)
-{
-    for (size_t i = 0; i < engine->workers && !engine->is_stopping; i++) {
-        struct reactor_mission *mission;
-
-        if (engine->benches[i].mission)
-            continue;
-        mission = take_queued(engine);
-        if (!mission)
-            return;
-        begin_rendering(&engine->benches[i], mission);
-    }
-}
-
-static void on_render(void *user, struct flight *flight)
-{
-    struct reactor_engine *engine = user;
-    struct reactor_mission *mission = flight_message(flight);
-
-    if (engine->is_stopping) {
-        flight_postpone(flight);
-        return;
-    }
-    *engine->queue = mission;
-    engine->queue = &mission->queue_next;
-    fill_benches(engine);
-}
-
 /* --- the end of a flight -------------------------------------------------------------- */
 
 static void count_results(struct reactor_engine *engine, const struct outcome *outcome)
@@ -258,7 +172,7 @@ static void on_end(void *user, struct flight *flight, const struct flight_end *e
         reactor_keep_outcome(engine, end->outcome, on_exhausted_kept, mission);
         return;
     }
-    reactor_keep_outcome(engine, end->outcome, NULL, NULL);
+    reactor_note_end(engine, end->outcome);
     crash_point("event-decided");
     if (end->verdict == FLIGHT_ACK)
         acknowledge(engine, mission->reply);
@@ -279,7 +193,7 @@ static void on_opened(void *user, const char *rule)
 }
 
 static const struct pipeline_effects effects = {
-    .render = on_render,
+    .render = reactor_render,
     .dispatch = reactor_dispatch,
     .enroll = reactor_enroll,
     .send = reactor_send,
@@ -331,6 +245,7 @@ static void on_message(void *self, const struct nats_msg *msg)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct nats_delivery from;
     struct pipeline_verdict verdict;
+    struct reactor_mission *mission;
     struct str parent;
 
     crash_point("event-fetched");
@@ -350,7 +265,9 @@ static void on_message(void *self, const struct nats_msg *msg)
         pass_by(engine, &verdict, msg->reply);
         return;
     }
-    flight_attach(verdict.flight, add_mission(engine, verdict.flight, msg->reply));
+    mission = add_mission(engine, verdict.flight, msg->reply);
+    mission->is_small = delivery.payload.n <= REACTOR_QUICK_MAX;
+    flight_attach(verdict.flight, mission);
     flight_begin(verdict.flight);
 }
 
@@ -381,7 +298,7 @@ static void on_pull_failed(void *self, const struct nats_error *error)
 static void begin_pulling(struct timer *timer)
 {
     struct reactor_engine *engine = container_of(timer, struct reactor_engine, begin);
-    const size_t held = engine->workers * REACTOR_HELD_EACH;
+    const size_t held = (size_t)engine->master->conf.reactor_workers * REACTOR_HELD_EACH;
     const struct nats_puller_options options = {
         .stream = STORE_EVENTS,
         .consumer = STORE_REACTOR,
@@ -414,6 +331,7 @@ static void on_rules(void *self, struct rule_set *rules, const struct diags *lin
     struct reactor_engine *engine = self;
 
     pipeline_use(&engine->pipeline, rules);
+    engine->slow.n = 0;
     engine->has_rules = true;
     engine->problem[0] = '\0';
     metrics_set(engine->master->metrics, MASTER_REACTOR_RULES, (double)rules->rules.n, NULL, NULL);
@@ -497,30 +415,6 @@ static void init_pipeline(struct reactor_engine *engine)
     rate_init_for(&engine->notes, NOTES_BURST, NOTES_MINUTE, 1);
 }
 
-static void make_benches(struct reactor_engine *engine)
-{
-    const struct reaction_options options = {
-        .now = reactor_monotonic,
-        .is_stopped = reactor_is_stopping,
-        .user = engine,
-    };
-
-    engine->workers = (size_t)engine->master->conf.reactor_workers;
-    engine->benches = mem_zalloc(mem_product(engine->workers, sizeof(*engine->benches)));
-    for (size_t i = 0; i < engine->workers; i++)
-        engine->benches[i] =
-            (struct reactor_bench){ .engine = engine, .env = reaction_env_new(&options) };
-}
-
-static void free_benches(struct reactor_engine *engine)
-{
-    for (size_t i = 0; i < engine->workers; i++)
-        reaction_env_free(engine->benches[i].env);
-    free(engine->benches);
-    engine->benches = NULL;
-    engine->workers = 0;
-}
-
 static int begin_parts(struct reactor_engine *engine, struct err *err)
 {
     const struct rule_watch_options rules = {
@@ -553,16 +447,6 @@ static void end_parts(struct reactor_engine *engine)
     engine->rules = NULL;
 }
 
-/* Renderings end early; what they belong to is postponed. */
-static void end_renderings(struct reactor_engine *engine)
-{
-    struct reactor_mission *mission;
-
-    while ((mission = take_queued(engine)))
-        flight_postpone(mission->flight);
-    chores_close(&engine->chores); /* waits, and does the rest of each */
-}
-
 static void stop_engine(void *self)
 {
     struct reactor_engine *engine = self;
@@ -571,7 +455,7 @@ static void stop_engine(void *self)
         return;
     engine->is_stopping = engine->is_parting = true;
     end_parts(engine);
-    end_renderings(engine);
+    reactor_end_renderings(engine);
     nats_publisher_free(engine->publisher); /* what is under way is answered */
     engine->publisher = NULL;
     engine->is_parting = false;
@@ -588,12 +472,12 @@ static int start_engine(void *self, struct err *err)
                             (unsigned)engine->master->conf.reactor_workers, err) < 0)
         return -1;
     init_pipeline(engine);
-    make_benches(engine);
+    reactor_open_renderings(engine);
     if (begin_parts(engine, err) < 0) {
         end_parts(engine);
         chores_close(&engine->chores);
         nats_publisher_free(engine->publisher);
-        free_benches(engine);
+        reactor_free_renderings(engine);
         pipeline_done(&engine->pipeline);
         rate_done(&engine->notes);
         return -1;
@@ -615,7 +499,7 @@ static void free_engine(void *self)
         free(mission);
     }
     if (engine->is_on && engine->benches) {
-        free_benches(engine);
+        reactor_free_renderings(engine);
         pipeline_done(&engine->pipeline);
         rate_done(&engine->notes);
     }

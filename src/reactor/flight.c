@@ -438,7 +438,12 @@ void flight_begin(struct flight *flight)
     step(flight);
 }
 
-void flight_render(struct flight *flight, struct reaction_env *env)
+const struct rule_file *flight_file(const struct flight *flight)
+{
+    return current_rule(flight)->file;
+}
+
+bool flight_render(struct flight *flight, struct reaction_env *env)
 {
     const struct reaction_event event = { &flight->event->source, &flight->event->event,
                                           flight->facts };
@@ -447,10 +452,12 @@ void flight_render(struct flight *flight, struct reaction_env *env)
 
     flight->status = reaction_read(env, &flight->arena, current_rule(flight)->file, &event,
                                    &flight->reaction, &diags);
+    current_outcome(flight)->message = "";
     if (flight->status == REACTION_OK)
-        return;
+        return true;
     (void)diags_to_err(&diags, &err);
     current_outcome(flight)->message = keep_text(flight, err.text);
+    return false;
 }
 
 void flight_rendered(struct flight *flight)

@@ -22,6 +22,7 @@
 
 struct action_dispatch;
 struct reaction_env;
+struct rule_file;
 struct rule_matches;
 
 #define FLIGHT_USER_PREFIX "reactor:" /* of jobs: before the ref of the rule */
@@ -69,8 +70,8 @@ void flight_begin(struct flight *flight);
 /* End one that was not begun, without a word. */
 void flight_cancel(struct flight *flight);
 
-/* Render the file of the current rule. */
-void flight_render(struct flight *flight, struct reaction_env *env);
+/* Render the file of the current rule. False: it is not right; it may be rendered again. */
+bool flight_render(struct flight *flight, struct reaction_env *env);
 void flight_rendered(struct flight *flight);
 /* Instead of flight_rendered: not now. The rule ends as with a failure that may pass. */
 void flight_postpone(struct flight *flight);
@@ -80,5 +81,7 @@ void flight_answer(struct flight *flight, const struct flight_answer *answer);
 void flight_attach(struct flight *flight, void *message);
 void *flight_message(const struct flight *flight);
 const struct gate_event *flight_event(const struct flight *flight);
+/* The file of the current rule. */
+const struct rule_file *flight_file(const struct flight *flight);
 
 #endif

@@ -12,13 +12,18 @@ static int64_t read_clock(clockid_t id)
 {
     struct timespec t = { 0 };
 
-    (void)clock_gettime(id, &t); /* cannot fail for these two */
+    (void)clock_gettime(id, &t); /* cannot fail for these */
     return (int64_t)t.tv_sec * CLOCK_SECOND + t.tv_nsec;
 }
 
 int64_t clock_real(void)
 {
     return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t clock_thread(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 int64_t clock_now(void)

@@ -28,6 +28,9 @@ int64_t clock_wall(void);
 /* Monotonic time of the kernel, whatever is installed. */
 int64_t clock_real(void);
 
+/* Processor time of the calling thread: stands still while others run. */
+int64_t clock_thread(void);
+
 /* `now` + `ns`, or CLOCK_NEVER when that overflows. */
 int64_t clock_after(int64_t now, int64_t ns);
 

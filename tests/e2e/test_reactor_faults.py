@@ -32,6 +32,7 @@ CHAOS_SECONDS = 10 if ALL else 3  # between kills at random
 END_SECONDS = 1500 if ALL else 240
 # What a master that is gone has fetched comes again after this, instead of a minute.
 ACK_WAIT_SECONDS = 20 if ALL else 8
+ANSWER_SECONDS = 5  # of a server that may have died
 RETRY_SECONDS = 5  # between two looks of the operator at what was given up
 
 RULES = {
@@ -49,7 +50,9 @@ def connect(fleet):
     """A connection to a server that is up."""
     for port in random.sample(fleet.ports, len(fleet.ports)):
         with contextlib.suppress(OSError):
-            return Bus(port, fleet.auth / "nats-ca.crt", fleet.auth / "admin.creds")
+            bus = Bus(port, fleet.auth / "nats-ca.crt", fleet.auth / "admin.creds")
+            bus.socket.settimeout(ANSWER_SECONDS)
+            return bus
     return None
 
 
@@ -75,7 +78,6 @@ class Sender:
     def ask(self, subject, **body):
         """An answer of the stream; None while there is none."""
         with contextlib.suppress(OSError, ConnectionError, ValueError), connect(self.fleet) as bus:
-            bus.socket.settimeout(10)
             return json.loads(bus.request(subject, json.dumps(body).encode()))
         return None
 

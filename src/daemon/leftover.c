@@ -17,6 +17,7 @@
 #include "base/number.h"
 #include "base/vec.h"
 #include "supervise/treemark.h"
+#include "sys/births.h"
 #include "sys/cgroup.h"
 #include "sys/chance.h"
 #include "sys/clock.h"
@@ -28,22 +29,15 @@
 /* A killed process is gone soon, unless the kernel holds it. */
 #define WAIT_MAX  (10 * CLOCK_SECOND)
 #define WAIT_STEP (5 * CLOCK_MS)
-#define STAT_MAX  ((size_t)4096)
 #define LIST_MAX  ((size_t)256 << 20)
-#define PROC_NAME 32
-#define BOOT_SIZE 40
 /* Hex digits in the name of a group. */
 #define GROUP_HASH_LENGTH 16
 #define OWN_TRIES         8
-/* Births are in nanoseconds, starts in ticks. */
-#define BIRTH_SLACK CLOCK_SECOND
-/* On a busy machine a child may be slow to report its birth. */
-#define BIRTH_LATE (60 * CLOCK_SECOND)
 /* How long a process may be on its way into a program. */
 #define HIDDEN_MAX (5 * CLOCK_SECOND)
 
 struct list_head {
-    char boot[BOOT_SIZE];
+    char boot[BIRTHS_BOOT_SIZE];
     uint64_t mark;
 };
 _Static_assert(sizeof(struct list_head) % sizeof(struct process_birth) == 0,
@@ -54,95 +48,13 @@ struct sessions {
     uint64_t mark; /* of the list; 0: there is none of this life of the machine */
 };
 
-/* Fields of /proc/PID/stat after the name, counted from the state. */
-enum { STAT_STATE = 0, STAT_PARENT = 1, STAT_SESSION = 3, STAT_START = 19 };
-
-struct stat_line {
-    char state;
-    pid_t parent, session;
-    uint64_t start;
-};
-
-/* The name may hold anything, so fields are counted from the last parenthesis. */
-static bool parse_stat(struct str text, struct stat_line *ret)
-{
-    const char *close = memrchr(text.p, ')', text.n);
-    struct str rest, field;
-    struct err ignored;
-    uint64_t number = 0;
-
-    if (!close || (size_t)(close - text.p) + 2 > text.n)
-        return false;
-    rest = str_from_offset(text, (size_t)(close - text.p) + 2);
-    for (int i = 0; rest.p; i++) {
-        field = str_cut(&rest, ' ');
-        if (i == STAT_STATE)
-            ret->state = field.n > 0 ? field.p[0] : '?';
-        if (i != STAT_PARENT && i != STAT_SESSION && i != STAT_START)
-            continue;
-        if (number_parse_uint(field, &number, &ignored) < 0)
-            return false;
-        if (i == STAT_PARENT)
-            ret->parent = (pid_t)number;
-        else if (i == STAT_SESSION)
-            ret->session = (pid_t)number;
-        else
-            ret->start = number;
-        if (i == STAT_START)
-            return true;
-    }
-    return false;
-}
-
-static bool read_stat(pid_t pid, struct stat_line *ret)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    char path[PROC_NAME];
-    struct str text;
-    struct err ignored;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    if (fs_read(&arena, path, STAT_MAX, &text, &ignored) < 0 || !text.p)
-        return false;
-    return parse_stat(text, ret);
-}
-
-static void read_boot_id(char ret_id[static BOOT_SIZE])
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct str text = { NULL, 0 };
-    struct err ignored;
-
-    memset(ret_id, 0, BOOT_SIZE);
-    if (fs_read(&arena, "/proc/sys/kernel/random/boot_id", STAT_MAX, &text, &ignored) < 0 ||
-        !text.p)
-        return;
-    text = str_trim(text);
-    memcpy(ret_id, text.p, text.n < BOOT_SIZE ? text.n : BOOT_SIZE);
-}
-
 /* --- finding -------------------------------------------------------------------------- */
-
-/* The number is another one's now when its owner was born at another time. When its owner is gone,
- * strangers may have had it since: who is left of that session is known by its mark only. */
-static bool is_ours(const struct process_birth *birth)
-{
-    struct stat_line stat;
-    int64_t tick = CLOCK_SECOND / sysconf(_SC_CLK_TCK), away;
-
-    if (birth->pid <= 1 || birth->pid > INT32_MAX)
-        return false;
-    if (!read_stat((pid_t)birth->pid, &stat))
-        return false;
-    away = (int64_t)stat.start * tick - birth->time;
-    return away < BIRTH_SLACK && away > -BIRTH_LATE;
-}
 
 /* Of another life of the machine, or none at all: nothing. A last line that is torn is none. */
 static int load_births(struct arena *arena, const char *path, struct sessions *ret, struct err *err)
 {
     struct list_head head;
-    char boot[BOOT_SIZE];
+    char boot[BIRTHS_BOOT_SIZE];
     struct str text;
 
     if (fs_read(arena, path, LIST_MAX, &text, err) < 0)
@@ -150,8 +62,8 @@ static int load_births(struct arena *arena, const char *path, struct sessions *r
     if (text.n < sizeof(head))
         return 0;
     memcpy(&head, text.p, sizeof(head));
-    read_boot_id(boot);
-    if (memcmp(head.boot, boot, BOOT_SIZE) != 0)
+    births_read_boot(boot);
+    if (memcmp(head.boot, boot, BIRTHS_BOOT_SIZE) != 0)
         return 0;
     ret->mark = head.mark;
     for (size_t at = sizeof(head); at + sizeof(struct process_birth) <= text.n;
@@ -159,7 +71,7 @@ static int load_births(struct arena *arena, const char *path, struct sessions *r
         struct process_birth birth;
 
         memcpy(&birth, text.p + at, sizeof(birth));
-        if (is_ours(&birth))
+        if (births_is_alive(&birth))
             VEC_PUSH_IN(arena, &ret->list, birth);
     }
     return 0;
@@ -193,11 +105,11 @@ static void find_processes(struct arena *arena, const struct sessions *sessions,
     if (fs_list(arena, "/proc", &names, &ignored) < 0)
         return;
     VEC_EACH (&names.list, name) {
-        struct stat_line stat;
+        struct births_stat stat;
         uint64_t pid;
 
         if (number_parse_uint(str_from(*name), &pid, &ignored) < 0 || pid > INT32_MAX ||
-            !read_stat((pid_t)pid, &stat) || stat.state == 'Z')
+            !births_read_stat((pid_t)pid, &stat) || stat.state == 'Z')
             continue;
         VEC_PUSH_IN(arena, &ret->list,
                     (struct member){ (pid_t)pid, stat.parent, stat.session, stat.start,
@@ -249,9 +161,9 @@ static size_t add_marked(struct members *members, uint64_t mark)
 static bool kill_member(const struct member *member)
 {
     AUTO_FD int pidfd = (int)syscall(SYS_pidfd_open, member->pid, 0);
-    struct stat_line stat;
+    struct births_stat stat;
 
-    return pidfd >= 0 && read_stat(member->pid, &stat) && stat.start == member->start &&
+    return pidfd >= 0 && births_read_stat(member->pid, &stat) && stat.start == member->start &&
            syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0;
 }
 
@@ -313,7 +225,7 @@ static bool is_alive(const struct members *members, const struct process_birth *
 
 static void fill_head(struct list_head *head, uint64_t mark)
 {
-    read_boot_id(head->boot);
+    births_read_boot(head->boot);
     for (head->mark = mark; head->mark == 0;)
         head->mark = chance_number();
 }

@@ -17,7 +17,10 @@
 #include "peel/reply.h"
 #include "peel/snapshot.h"
 #include "run/run.h"
+#include "sys/births.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
+#include "sys/path.h"
 #include "wire/peel_id.h"
 #include "wire/subject.h"
 
@@ -26,6 +29,7 @@
 /* What a message may have before there was a connection. */
 #define REPLY_MAX_DEFAULT ((size_t)1 << 20)
 #define ACT_WORKERS       1
+#define BIRTHS_FILE       "births"
 /* An event that the stream has not taken then has failed. */
 #define EVENT_WAIT (INT64_C(20) * 1000000000)
 
@@ -47,6 +51,8 @@ struct desk {
     struct nats_publisher *events; /* NULL: no connection */
     struct lane lanes[LANES];
     size_t reply_max;
+    int births;     /* the list of programs that run (sys/births.h) */
+    size_t orphans; /* programs of the agent before that still ran, and were killed */
     bool is_stopping, errands_open;
 };
 
@@ -356,6 +362,7 @@ static void begin_job(struct desk *desk, struct job *job)
         job_refuse(job, err.text);
         deliver(job);
     } else {
+        job->cancel.births = desk->births;
         queue_job(desk, lane, job);
     }
 }
@@ -559,9 +566,28 @@ static void answer_cut_off(void *self, const char *jid, uint64_t epoch, bool beg
     job = job_new(desk, &desk->options, &request);
     job->is_job = true;
     job->reply_max = desk->reply_max;
-    job_refuse(job, begun ? "the peel ended while the job ran; what was done is not known"
-                          : "the peel ended before the job began; nothing was done");
+    if (!begun)
+        job_refuse(job, "the peel ended before the job began; nothing was done");
+    else if (desk->orphans > 0)
+        job_refuse(job, "the peel ended while the job ran; its programs still ran and were killed; "
+                        "what was done is not known");
+    else
+        job_refuse(job, "the peel ended while the job ran; what was done is not known");
     deliver(job);
+}
+
+/* What an agent that was killed has left running would go on while others believe that it failed.
+ */
+static int end_orphans(struct desk *desk, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *path = path_join(&arena, desk->options.data_dir, BIRTHS_FILE);
+
+    if (births_kill(path, &desk->orphans, err) < 0)
+        log_error("programs of an earlier agent still run error=%s", err->text);
+    if (desk->orphans > 0)
+        log_warning("programs of an earlier agent were killed count=%zu", desk->orphans);
+    return births_open(path, &desk->births, err);
 }
 
 struct desk *desk_new(const struct desk_options *options, struct err *err)
@@ -570,12 +596,13 @@ struct desk *desk_new(const struct desk_options *options, struct err *err)
     static const size_t limits[LANES] = { [LANE_READ] = DESK_READERS, [LANE_ACT] = ACT_WORKERS };
 
     desk->options = *options;
+    desk->births = -1;
     desk->reply_max = REPLY_MAX_DEFAULT - REPLY_SLACK;
     for (size_t i = 0; i < LANES; i++) {
         desk->lanes[i].last = &desk->lanes[i].first;
         desk->lanes[i].limit = limits[i];
     }
-    if (errands_open(&desk->errands, options->loop, err) < 0 ||
+    if (end_orphans(desk, err) < 0 || errands_open(&desk->errands, options->loop, err) < 0 ||
         chores_open_workers(&desk->chores, options->loop, DESK_READERS + ACT_WORKERS, err) < 0) {
         desk_free(desk);
         return NULL;
@@ -613,6 +640,7 @@ void desk_free(struct desk *desk)
     (void)desk_connect(desk, NULL, NULL);
     if (desk->errands_open)
         errands_close(&desk->errands);
+    fd_close(&desk->births);
     free(desk);
 }
 
@@ -638,4 +666,9 @@ bool desk_is_idle(const struct desk *desk)
         if (desk->lanes[i].busy > 0 || desk->lanes[i].waiting > 0)
             return false;
     return true;
+}
+
+void desk_trim(struct desk *desk)
+{
+    births_clear(desk->births);
 }

@@ -93,5 +93,7 @@ bool desk_is_acting(const struct desk *desk);
 int32_t desk_depth(const struct desk *desk);
 /* Nothing runs, nothing waits. */
 bool desk_is_idle(const struct desk *desk);
+/* While it is idle: forget what ran. */
+void desk_trim(struct desk *desk);
 
 #endif

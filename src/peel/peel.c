@@ -151,9 +151,10 @@ static void on_trim(struct timer *timer)
 {
     const struct peel *peel = container_of(timer, struct peel, trim);
 
-    if (desk_is_idle(peel->desk))
+    if (desk_is_idle(peel->desk)) {
+        desk_trim(peel->desk);
         trim_memory();
-    else
+    } else
         timer_set(loop_timers(peel->options.loop), timer, clock_after(clock_now(), TRIM_AFTER),
                   on_trim);
 }

@@ -15,6 +15,7 @@ int cancel_init(struct cancel *cancel, struct err *err)
         return err_sys(err, errno, "make an event for canceling");
     cancel->fd = fd;
     atomic_init(&cancel->raised, false);
+    cancel->births = 0;
     return 0;
 }
 

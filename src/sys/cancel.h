@@ -20,6 +20,7 @@ struct err;
 struct cancel {
     int fd; /* readable once raised; never read from it */
     atomic_bool raised;
+    int births; /* the list of programs that may be canceled (sys/births.h); 0: none */
 };
 
 int cancel_init(struct cancel *cancel, struct err *err);

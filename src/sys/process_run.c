@@ -187,6 +187,8 @@ static int start_fenced(struct run *run, const struct process_spec *spec,
     struct process_spec chosen = *spec;
 
     choose_streams(bounds, &chosen);
+    if (run->cancel)
+        chosen.births = run->cancel->births;
     if (fence_open(&run->fence, bounds->fence, err) < 0)
         return -1;
     fence_apply(&run->fence, &chosen);

@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from fleet import SERVER, Fleet
+from kepler_home import alive
 from peels import start_peel
 from test_events import Watch
 
@@ -171,11 +172,11 @@ def test_a_return_that_comes_after_the_end_of_its_job_corrects_the_record(own_fl
     assert record["returns"][0]["status"] == "success" and record["job"]["success_count"] == 1
 
 
-def test_a_peel_that_is_killed_while_it_works_says_so_when_it_is_back_and_does_not_run_it_again(own_fleet, tmp_path):
+def test_a_peel_that_is_killed_while_it_works_says_so_when_it_is_back_ends_the_command_and_does_not_run_it_again(own_fleet, tmp_path):
     peel = start_peel(own_fleet, own_fleet.master, "web-01")
-    runs, hold = tmp_path / "runs", tmp_path / "hold"
-    hold.touch()  # the command is an orphan, and ends with it
-    jid = own_fleet.zester_json("web-01", "cmd.run", f"echo x >> {runs}; while [ -e {hold} ]; do sleep 0.1; done", "--async", "--timeout", "50s")["jid"]
+    runs, pids = tmp_path / "runs", tmp_path / "pids"
+    command = f"sleep 600 & echo $$ $! > {pids}.new; mv {pids}.new {pids}; echo x >> {runs}; wait"
+    jid = own_fleet.zester_json("web-01", "cmd.run", command, "--async", "--timeout", "50s")["jid"]
     own_fleet.wait(runs.exists, "the command runs")
     queued = own_fleet.zester_json("web-01", "cmd.run", f"echo y >> {runs}", "--async", "--timeout", "50s")["jid"]
     own_fleet.wait(lambda: peel.has_logged(f"job queued jid={queued}"), "the second one waits")
@@ -183,10 +184,10 @@ def test_a_peel_that_is_killed_while_it_works_says_so_when_it_is_back_and_does_n
     peel.start()
     record = final_job(own_fleet, jid)
     assert record["job"]["status"] == "failed" and record["returns"][0]["status"] == "failed"
-    assert "what was done is not known" in own_fleet.zester("job", "watch", jid, status=2).stdout
+    assert "its programs still ran and were killed; what was done is not known" in own_fleet.zester("job", "watch", jid, status=2).stdout
+    assert not any(alive(pid) for pid in pids.read_text().split())
     assert "before the job began; nothing was done" in own_fleet.zester("job", "watch", queued, status=2).stdout
     assert runs.read_text() == "x\n"
-    hold.unlink()
 
 
 def test_the_job_of_a_master_that_is_killed_is_finished_by_another_and_runs_once(own_fleet, tmp_path):

@@ -5,14 +5,13 @@
 #include "base/err.h"
 #include "beacons/kind.h"
 #include "beacons/section.h"
+#include "beacons/updown.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
 #define ARGS     struct process_args
 #define PROC     "/proc"
 #define LINE_MAX ((size_t)4096)
-#define UP       "true"
-#define DOWN     "false"
 
 struct process_args {
     struct beacon_common common;
@@ -86,7 +85,7 @@ static int observe_process(struct beacon_look *look, const void *args, struct be
     for (size_t i = 0; i < want->processes.n; i++) {
         struct value_map *data = value_map_new(look->arena, 1);
         const struct beacon_reading reading = { .key = want->processes.p[i],
-                                                .state = counts[i] > 0 ? UP : DOWN,
+                                                .state = updown_state(counts[i] > 0),
                                                 .data = value_map(data) };
 
         value_map_set(look->arena, data, value_text("count"), value_int(counts[i]));
@@ -95,17 +94,10 @@ static int observe_process(struct beacon_look *look, const void *args, struct be
     return 0;
 }
 
-static struct value running_of(const char *state)
-{
-    return state ? value_bool(strcmp(state, UP) == 0) : value_null();
-}
-
 static void say_process(struct arena *arena, const struct beacon_change *change,
                         struct value_map *data)
 {
-    value_map_set(arena, data, value_text("process"), value_text(change->key));
-    value_map_set(arena, data, value_text("running"), running_of(change->state));
-    value_map_set(arena, data, value_text("previous"), running_of(change->previous));
+    updown_say(arena, "process", change, data);
     value_map_set(arena, data, value_text("count"), *value_get(&change->reading->data, "count"));
 }
 

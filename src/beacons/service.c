@@ -1,18 +1,15 @@
 /* service - services of the machine: whether they run. */
-#include <string.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "beacons/kind.h"
 #include "beacons/section.h"
+#include "beacons/updown.h"
 #include "provider/service/manager.h"
 #include "sys/clock.h"
 
 #define ARGS struct service_args
 /* A manager that does not answer for so long is asked again at the next look. */
 #define LOOK_NS (30 * CLOCK_SECOND)
-#define UP      "true"
-#define DOWN    "false"
 
 struct service_args {
     struct beacon_common common;
@@ -54,23 +51,16 @@ static int observe_service(struct beacon_look *look, const void *args, struct be
             return err_wrap(err, "service '%s'", reading.key);
         reading.is_moving = status.moving;
         if (!status.moving)
-            reading.state = status.running ? UP : DOWN;
+            reading.state = updown_state(status.running);
         VEC_PUSH_IN(look->arena, &ret->list, reading);
     }
     return 0;
 }
 
-static struct value running_of(const char *state)
-{
-    return state ? value_bool(strcmp(state, UP) == 0) : value_null();
-}
-
 static void say_service(struct arena *arena, const struct beacon_change *change,
                         struct value_map *data)
 {
-    value_map_set(arena, data, value_text("service"), value_text(change->key));
-    value_map_set(arena, data, value_text("running"), running_of(change->state));
-    value_map_set(arena, data, value_text("previous"), running_of(change->previous));
+    updown_say(arena, "service", change, data);
 }
 
 const struct beacon_kind beacon_kind_service = {

@@ -57,6 +57,11 @@ class Job:
 TURN_SECONDS = 10
 
 
+def rotate(items, by):
+    by %= max(len(items), 1)
+    return items[by:] + items[:by]
+
+
 def median(samples):
     seconds, cpu, peak = (statistics.median(column) for column in zip(*samples))
     return Sample(seconds, cpu, int(peak), len(samples))
@@ -120,8 +125,9 @@ class Bench:
         return self._once(job.command, **job.how)
 
     def together(self, jobs, runs=None):
-        """A Sample for each job, None for each None: run in turn, after one turn that is not counted
-        unless it took more than TURN_SECONDS by itself."""
+        """A Sample for each job, None for each None: run in turn, each time with another one first, since what
+        one leaves behind (files to write, streams to delete) slows the next; after one turn that is not
+        counted unless it took more than TURN_SECONDS by itself."""
         jobs, samples, turns = list(jobs), {}, {}
         for number, job in enumerate(jobs):
             if job:
@@ -129,7 +135,7 @@ class Bench:
                 samples[number] = [first] if first[0] > TURN_SECONDS else []
                 turns[number] = min(runs or self.runs, max(int(TURN_SECONDS / first[0]), 1))
         for turn in range(max(turns.values(), default=0)):
-            for number in samples:
+            for number in rotate(list(samples), turn):
                 if len(samples[number]) < turns[number] and turn < turns[number]:
                     samples[number].append(self._turn(jobs[number]))
         return [median(samples[number]) if number in samples else None for number in range(len(jobs))]

@@ -39,6 +39,9 @@ static const struct param init_options[] = {
     PARAM("name",            STR,  ARGS, name, "the name of the server", .kind_text = "NAME", .default_text = "zester-nats"),
     PARAM("host",            STR,  ARGS, host, "the address to listen on", .kind_text = "ADDRESS", .default_text = "0.0.0.0"),
     PARAM("port",            INT,  ARGS, port, "the port to listen on", PARAM_RANGE(1, 65535), .default_text = "4222"),
+    PARAM("cluster",         STR,  ARGS, cluster, "the name of the cluster that the server belongs to", .kind_text = "NAME"),
+    PARAM("cluster-port",    INT,  ARGS, cluster_port, "the port for the other servers of the cluster", PARAM_RANGE(1, 65535), .default_text = "6222"),
+    PARAM("route",           STRS, ARGS, routes, "a server of the cluster: nats-route://HOST:PORT; may be repeated", .kind_text = "URL"),
     { 0 },
 };
 
@@ -93,8 +96,8 @@ static int issue_certificate(struct cli *cli, const struct nats_auth_args *want,
         return -1;
     conf->key_file = add_file(cli, want->dir, files,
                               &(struct newfile){ "nats-server.key", leaf.key_pem, KEY_MODE });
-    (void)add_file(cli, want->dir, files,
-                   &(struct newfile){ "nats-ca.crt", ca.root_pem, CONF_MODE });
+    conf->ca_file =
+        add_file(cli, want->dir, files, &(struct newfile){ "nats-ca.crt", ca.root_pem, CONF_MODE });
     conf->cert_file = add_file(cli, want->dir, files,
                                &(struct newfile){ "nats-server.crt", leaf.chain_pem, CONF_MODE });
     return 0;
@@ -117,6 +120,10 @@ static int init_auth(struct cli *cli, const struct nats_auth_args *want, struct 
         .store_dir = path_absolute(cli->arena, want->store),
         .cert_file = want->cert ? path_absolute(cli->arena, want->cert) : NULL,
         .key_file = want->key ? path_absolute(cli->arena, want->key) : NULL,
+        .cluster_name = want->cluster,
+        .cluster_host = want->host,
+        .cluster_port = want->cluster_port,
+        .routes = { want->routes.n, want->routes.p },
     };
 
     identity_list(identity, files.list);
@@ -151,6 +158,8 @@ static int run_init(struct cli *cli, const void *args, struct param_strs operand
     struct err err;
 
     (void)operands;
+    if (!want->cluster != (want->routes.n == 0))
+        return cli_usage(cli, "--cluster and --route must be used together");
     if (!want->cert != !want->key)
         return cli_usage(cli, "--nats-cert and --nats-key must be used together");
     if (nats_auth_init(cli, want, &err) < 0)

@@ -15,6 +15,9 @@ struct nats_auth_args {
     const char *name, *host;        /* of the server; where it listens */
     struct param_strs dns, ips;     /* of the certificate that is issued */
     int64_t port;
+    const char *cluster;      /* the name of the cluster; NULL: one server */
+    int64_t cluster_port;     /* where the other servers connect */
+    struct param_strs routes; /* URLs of the servers of the cluster */
 };
 
 /* All keys, credentials, certificates and the server configuration. Nothing is overwritten, and

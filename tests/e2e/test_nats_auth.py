@@ -1,4 +1,5 @@
 """zester nats-auth: keys and credentials of a fleet, and a configuration that a real nats-server takes."""
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,8 @@ import subprocess
 import time
 
 import pytest
+
+from fleet import Fleet, free_port
 
 BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
 ZESTER = os.path.abspath(os.path.join(BUILD, "zester"))
@@ -88,6 +91,24 @@ def test_a_real_server_starts_with_it_and_talks_tls_only(tmp_path):
         server.wait()
 
 
+@pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+def test_servers_of_a_cluster_find_and_trust_each_other(tmp_path):
+    with Fleet(tmp_path) as fleet:
+        ports, routes, monitors = ([free_port(), free_port()] for _ in range(3))
+        init(tmp_path, "--name", "node-0", "--host", "127.0.0.1", "--port", ports[0], "--cluster", "fleet", "--cluster-port", routes[0],
+             "--route", f"nats-route://127.0.0.1:{routes[0]}", "--route", f"nats-route://127.0.0.1:{routes[1]}")
+        first = (tmp_path / "nats.conf").read_text().replace("127.0.0.1:8222", f"127.0.0.1:{monitors[0]}")
+        second = first.replace("node-0", "node-1").replace(f"port: {ports[0]}", f"port: {ports[1]}").replace(f"{tmp_path}/js", f"{tmp_path}/js1")
+        second = second.replace(f'listen: "127.0.0.1:{routes[0]}"', f'listen: "127.0.0.1:{routes[1]}"')
+        second = second.replace(f"127.0.0.1:{monitors[0]}", f"127.0.0.1:{monitors[1]}")
+        for number, text in enumerate((first, second)):
+            (tmp_path / f"n{number}.conf").write_text(text)
+            fleet.add(f"n{number}", [SERVER, "-c", tmp_path / f"n{number}.conf"], health=monitors[number])
+        for server in fleet.daemons:
+            fleet.wait(lambda server=server: server.get("/routez")[1].startswith("{") and
+                       json.loads(server.get("/routez")[1])["num_routes"] >= 1, f"{server.name} has a route")
+
+
 def test_nothing_is_overwritten_and_nothing_half_made(tmp_path):
     init(tmp_path)
     before = (tmp_path / "auth/account.seed").read_text()
@@ -113,6 +134,7 @@ def test_relative_paths_become_absolute_in_the_configuration(tmp_path):
     (("--nats-cert", "a.crt"), "--nats-cert and --nats-key must be used together"),
     (("--dns", "a b"), "'a b' is not a valid DNS name"),
     (("--port", "0"), "port"),
+    (("--cluster", "fleet"), "--cluster and --route must be used together"),
     (("--name", 'a"b'), "has a quote"),
 ])
 def test_a_mistake_makes_no_keys(tmp_path, words, said):

@@ -18,8 +18,6 @@
 #include "wire/peel_id.h"
 #include "wire/subject.h"
 
-#define STATUS_NO_TARGET 5
-
 struct exec_args {
     struct fleet_options fleet;
     bool direct, test, async, preview;
@@ -248,7 +246,7 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
         return cli_err(cli, &err);
     if (job->targets.n == 0) {
         (void)fprintf(stderr, "No peels matched the target expression.\n");
-        return STATUS_NO_TARGET;
+        return FLEET_NO_TARGET;
     }
     if (args->preview)
         return print_preview(cli, args, &job->targets);

@@ -9,6 +9,8 @@
 
 /* Runs what a dry run of the fleet has shown. */
 extern const struct command command_apply;
+/* What peels share with each other: get, list. */
+extern const struct command command_basket;
 /* The certificate authority of the fleet: init, fingerprint, print, issue. */
 extern const struct command command_ca;
 /* Shell completion from the command tables, so that it is always complete. */

@@ -41,6 +41,9 @@ struct nats_pub;
 /* How long a command tries to connect. */
 #define FLEET_CONNECT_NS (INT64_C(10) * 1000000000)
 
+/* The exit status when a target means nobody. */
+#define FLEET_NO_TARGET 5
+
 enum fleet_format { FLEET_TEXT, FLEET_JSON, FLEET_YAML };
 
 struct fleet_options {

@@ -122,6 +122,37 @@ static int call_facts_get(struct render *render, const struct bound *bound, stru
     return get_path(render, bound, context_of(bound)->host->facts, ".:", value_null(), ret);
 }
 
+/* What others share, as a list of {peel_id, value}. */
+static int call_basket(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct state_host *host = context_of(bound)->host;
+    struct value_list *list = value_list_new(render->arena, 4);
+    struct str target, name;
+    struct value shared;
+    struct err err;
+
+    *ret = value_list(list);
+    if (argument_text(render, &bound->args[0], &target) < 0 ||
+        argument_text(render, &bound->args[1], &name) < 0)
+        return -1;
+    if (!host->basket)
+        return 0;
+    if (host->basket(host,
+                     &(struct state_basket){ .target = arena_str(render->arena, target).p,
+                                             .type = "",
+                                             .name = arena_str(render->arena, name).p },
+                     render->arena, &shared, &err) < 0)
+        return render_fail(render, RENDER_TYPE, "%s", err.text);
+    for (size_t i = 0; i < shared.map->count; i++) {
+        struct value_map *item = value_map_new(render->arena, 2);
+
+        value_map_set(render->arena, item, value_text("peel_id"), shared.map->pairs[i].key);
+        value_map_set(render->arena, item, value_text("value"), shared.map->pairs[i].value);
+        value_list_push(render->arena, list, value_map(item));
+    }
+    return 0;
+}
+
 static int call_pillar_get(struct render *render, const struct bound *bound, struct value *ret)
 {
     return get_path(render, bound, context_of(bound)->host->settings, ":", value_null(), ret);
@@ -589,6 +620,7 @@ const struct function builtin_salt_functions[] = {
 };
 
 const struct function builtin_globals[] = {
+    { "basket", "target, name", call_basket, "what machines of the fleet share under a name: a list of peel_id and value" },
     { "cmd_has_exec", "name", call_has_exec, "whether a program is in PATH" },
     { "facts_get", "key, default?", call_facts_get, "a fact by dotted path" },
     { "file_dirname", "path", call_dirname, "all but the last part of a path" },

@@ -243,6 +243,7 @@ int session_init(struct session *session, const struct session_options *options,
         .reload_facts = reload_facts,
         .fire = options->fire,
         .fire_user = options->fire_user,
+        .basket = options->basket,
     };
     if (!options->data_dir && find_data_dir(&session->arena, &session->host.data_dir, diags) < 0)
         return -1;

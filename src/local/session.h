@@ -30,6 +30,8 @@ struct session_options {
     /* see state/host.h; NULL: there is no fleet */
     void (*fire)(const struct state_host *host, const char *tag, const struct state_result *result);
     void *fire_user;
+    int (*basket)(const struct state_host *host, const struct state_basket *question,
+                  struct arena *arena, struct value *ret, struct err *err);
     int64_t parallel;
     bool test, lenient, loose;
 };

@@ -1,12 +1,15 @@
 /* The service "target-service": keeps the roster, and answers who a target means. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "bus/store.h"
+#include "data/msgpack.h"
 #include "data/value.h"
+#include "master/larder.h"
 #include "master/roster.h"
 #include "master/services.h"
 #include "nats/conn.h"
@@ -20,6 +23,7 @@
 struct desk {
     struct master *master;
     struct roster *roster;
+    struct larder *larder;
     struct nats_sub *questions;
     struct timer gauge;
     struct roster_listener *listeners;
@@ -55,6 +59,42 @@ static struct value collect_facts(struct arena *arena, const struct roster *rost
     return value_map(map);
 }
 
+static struct value collect_shared(struct arena *arena, const struct larder *larder,
+                                   const struct param_strs *peels, const char *name)
+{
+    struct value_map *map = value_map_new(arena, peels->n);
+
+    for (size_t i = 0; i < peels->n; i++) {
+        struct str bytes = larder_get(larder, peels->p[i], name);
+        struct value v;
+        struct err ignored; /* what a peel cannot write as it should is not there */
+
+        if (bytes.p && msgpack_decode(arena, bytes, &v, &ignored) == 0)
+            value_map_append(arena, map, value_text(peels->p[i]), v);
+    }
+    return value_map(map);
+}
+
+/* Those that a second expression means, too. Both lists are sorted. */
+static int keep_in_scope(struct desk *desk, struct arena *arena, const char *scope,
+                         struct param_strs *peels, struct err *err)
+{
+    struct param_strs inside;
+    const char **kept = ARENA_ARRAY(arena, const char *, peels->n);
+    size_t n = 0, at = 0;
+
+    if (roster_resolve(desk->roster, arena, scope, "", &inside, err) < 0)
+        return err_wrap(err, "scope");
+    for (size_t i = 0; i < peels->n; i++) {
+        while (at < inside.n && strcmp(inside.p[at], peels->p[i]) < 0)
+            at++;
+        if (at < inside.n && strcmp(inside.p[at], peels->p[i]) == 0)
+            kept[n++] = peels->p[i];
+    }
+    *peels = (struct param_strs){ n, kept };
+    return 0;
+}
+
 static void resolve(struct desk *desk, struct arena *arena, struct str payload,
                     struct question_resolved *ret)
 {
@@ -62,12 +102,15 @@ static void resolve(struct desk *desk, struct arena *arena, struct str payload,
     struct err err;
 
     if (record_decode(arena, &question_resolve_type, 1, payload, &question, &err) < 0 ||
-        roster_resolve(desk->roster, arena, question.expr, question.type, &ret->peels, &err) < 0) {
+        roster_resolve(desk->roster, arena, question.expr, question.type, &ret->peels, &err) < 0 ||
+        (question.scope[0] && keep_in_scope(desk, arena, question.scope, &ret->peels, &err) < 0)) {
         ret->err = arena_strdup(arena, err.text);
         return;
     }
     if (question.want_facts)
         ret->facts = collect_facts(arena, desk->roster, &ret->peels);
+    if (question.basket[0])
+        ret->basket = collect_shared(arena, desk->larder, &ret->peels, question.basket);
 }
 
 static void on_question(void *self, const struct nats_msg *msg)
@@ -132,6 +175,16 @@ void master_roster_forget(struct master *master, struct roster_listener *listene
         *place = listener->next;
 }
 
+static void close_desk(struct desk *desk)
+{
+    nats_sub_free(desk->questions);
+    desk->questions = NULL;
+    larder_free(desk->larder);
+    desk->larder = NULL;
+    roster_free(desk->roster);
+    desk->roster = NULL;
+}
+
 static int start_desk(void *self, struct err *err)
 {
     struct desk *desk = self;
@@ -144,12 +197,12 @@ static int start_desk(void *self, struct err *err)
 
     desk->roster = roster_new(&desk->master->js,
                               &(struct roster_options){ .on_facts = on_facts, .self = desk }, err);
-    if (!desk->roster)
-        return -1;
-    desk->questions = nats_sub_new(desk->master->js.conn, &options, err);
+    if (desk->roster)
+        desk->larder = larder_new(&desk->master->js, err);
+    if (desk->larder)
+        desk->questions = nats_sub_new(desk->master->js.conn, &options, err);
     if (!desk->questions) {
-        roster_free(desk->roster);
-        desk->roster = NULL;
+        close_desk(desk);
         return -1;
     }
     count_peels(&desk->gauge);
@@ -161,10 +214,7 @@ static void stop_desk(void *self)
     struct desk *desk = self;
 
     timer_clear(loop_timers(desk->master->loop), &desk->gauge);
-    nats_sub_free(desk->questions);
-    desk->questions = NULL;
-    roster_free(desk->roster);
-    desk->roster = NULL;
+    close_desk(desk);
 }
 
 static enum health_status check_desk(void *self, char message[static HEALTH_TEXT_MAX])

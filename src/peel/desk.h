@@ -25,6 +25,7 @@
 #include "data/value.h"
 
 struct err;
+struct basket;
 struct desk;
 struct exec_request;
 struct ledger;
@@ -48,6 +49,7 @@ struct desk_options {
     bool loose_params;
     struct ledger *ledger;
     struct outbox *outbox;
+    struct basket *basket; /* must outlive its workers */
     /* What a job begins with; held by the desk. Settings may be NULL: not known, `ret_why` says
      * so. */
     struct snapshot *(*facts)(void *self);

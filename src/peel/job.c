@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "local/session.h"
+#include "peel/basket.h"
 #include "peel/fire.h"
 #include "peel/ledger.h"
 #include "peel/outbox.h"
@@ -13,6 +14,7 @@
 #include "peel/snapshot.h"
 #include "peel/source.h"
 #include "sys/clock.h"
+#include "wire/peel_id.h"
 #include "wire/subject.h"
 
 struct job *job_new(struct desk *desk, const struct desk_options *options,
@@ -115,6 +117,40 @@ static bool needs_settings(const struct job *job)
            str_starts(name, STR("pillar."));
 }
 
+/* Ids as people write them. */
+static struct value show_ids(struct arena *arena, const struct value *shared)
+{
+    struct value_map *map = value_map_new(arena, shared->map->count);
+
+    for (size_t i = 0; i < shared->map->count; i++) {
+        char name[PEEL_ID_SIZE];
+
+        peel_id_decode(shared->map->pairs[i].key.s, name);
+        value_map_set(arena, map, value_text(arena_strdup(arena, name)),
+                      shared->map->pairs[i].value);
+    }
+    return value_map(map);
+}
+
+static int ask_basket(const struct state_host *host, const struct state_basket *question,
+                      struct arena *arena, struct value *ret, struct err *err)
+{
+    const struct job *job = host->fire_user;
+    const char *scope = value_get_text(&job->settings->value, "basket_scope");
+    struct value shared;
+
+    if (basket_ask(job->options->basket,
+                   &(struct basket_question){ .target = question->target,
+                                              .type = question->type,
+                                              .name = question->name,
+                                              .scope = scope ? scope : "",
+                                              .cancel = &job->cancel },
+                   arena, &shared, err) < 0)
+        return -1;
+    *ret = show_ids(arena, &shared);
+    return 0;
+}
+
 static void do_deed(struct job *job, const struct run_sink *sink)
 {
     struct diags diags = DIAGS_INIT(&job->arena);
@@ -134,6 +170,7 @@ static void do_deed(struct job *job, const struct run_sink *sink)
         .loose = job->options->loose_params,
         .fire = fire,
         .fire_user = job,
+        .basket = ask_basket,
     };
     struct session session;
     enum session_need need;

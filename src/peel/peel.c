@@ -17,6 +17,7 @@
 #include "peel/dossier.h"
 #include "peel/enlist.h"
 #include "peel/agenda.h"
+#include "peel/basket.h"
 #include "peel/bootstrap.h"
 #include "peel/conf.h"
 #include "peel/desk.h"
@@ -71,6 +72,7 @@ struct peel {
     struct lookout *lookout;
     struct mirror *states, *settings_files;
     struct pillar *pillar;
+    struct basket *basket;
     struct agenda *agenda;
     struct startup startup;
     struct heart heart;
@@ -203,6 +205,7 @@ static void on_connected(struct peel *peel)
     mirror_connect(peel->states, &peel->js);
     mirror_connect(peel->settings_files, &peel->js);
     pillar_connect(peel->pillar, &peel->js);
+    basket_connect(peel->basket, &peel->js);
     trim_later(peel);
 }
 
@@ -236,6 +239,7 @@ static void disconnect(struct peel *peel)
     mirror_connect(peel->states, NULL);
     mirror_connect(peel->settings_files, NULL);
     pillar_connect(peel->pillar, NULL);
+    basket_connect(peel->basket, NULL);
     dossier_connect(peel->dossier, NULL);
     heart_connect(&peel->heart, NULL);
     outbox_connect(peel->outbox, NULL);
@@ -453,6 +457,7 @@ static void on_facts_replaced(void *self)
 
     if (!peel->is_closing && peel->pillar && mirror_has_synced(peel->settings_files))
         pillar_refresh(peel->pillar);
+    basket_refresh(peel->is_closing ? NULL : peel->basket);
 }
 
 /* What must be done when, and what must be watched, by configuration and settings. */
@@ -474,6 +479,7 @@ static void on_settings_changed(void *self)
         return;
     log_info("settings changed");
     read_duties(peel);
+    basket_refresh(peel->basket);
 }
 
 static bool has_states(void *self)
@@ -559,6 +565,14 @@ static void on_acts(void *self, const struct exec_request *request)
 
 static int open_desk(struct peel *peel, struct err *err)
 {
+    peel->basket = basket_new(&(struct basket_options){ .loop = peel->options.loop,
+                                                        .peel_id = peel->identity.id,
+                                                        .facts = hold_facts,
+                                                        .settings = hold_settings,
+                                                        .self = peel },
+                              err);
+    if (!peel->basket)
+        return -1;
     peel->desk = desk_new(&(struct desk_options){ .loop = peel->options.loop,
                                                   .peel_id = peel->identity.id,
                                                   .data_dir = peel->conf->data_dir,
@@ -568,6 +582,7 @@ static int open_desk(struct peel *peel, struct err *err)
                                                   .loose_params = !peel->conf->strict_params,
                                                   .ledger = peel->ledger,
                                                   .outbox = peel->outbox,
+                                                  .basket = peel->basket,
                                                   .facts = hold_facts,
                                                   .settings = hold_settings,
                                                   .facts_changed = on_facts_changed,
@@ -736,6 +751,7 @@ void peel_free(struct peel *peel)
     event_door_free(peel->door);
     desk_free(peel->desk);
     lookout_free(peel->lookout);
+    basket_free(peel->basket);
     mirror_free(peel->states);
     mirror_free(peel->settings_files);
     dossier_free(peel->dossier);

@@ -21,10 +21,23 @@ static int refuse_word(struct cli *cli, const char *word)
 int main(int argc, char **argv)
 {
     const struct command commands[] = {
-        command_apply,      command_peel,   command_job,        command_kv,
-        command_fileserver, command_enroll, command_doctor,     command_nats_auth,
-        command_ca,         command_event,  command_reactor,    command_settings,
-        command_render,     command_doc,    command_completion, { 0 },
+        command_apply,
+        command_peel,
+        command_job,
+        command_kv,
+        command_fileserver,
+        command_enroll,
+        command_doctor,
+        command_nats_auth,
+        command_ca,
+        command_event,
+        command_reactor,
+        command_settings,
+        command_basket,
+        command_render,
+        command_doc,
+        command_completion,
+        { 0 },
     };
     const struct program program = {
         ZESTER_PROGRAM,           .commands = commands,

@@ -19,6 +19,7 @@
 #include "data/value.h"
 
 struct accumulators;
+struct arena;
 struct bound;
 struct cancel;
 struct variables;
@@ -27,6 +28,12 @@ struct secrets;
 struct state_result;
 struct state_services;
 struct tree;
+
+/* A question to the machines of a fleet. */
+struct state_basket {
+    const char *target, *type; /* type: "" is any expression */
+    const char *name;
+};
 
 struct state_host {
     const char *peel_id;                   /* this machine */
@@ -54,6 +61,9 @@ struct state_host {
     /* The event of a state that has ended; NULL: there is no fleet. */
     void (*fire)(const struct state_host *host, const char *tag, const struct state_result *result);
     void *fire_user;
+    /* What other machines share: a map of their ids to values; NULL: there is no fleet. */
+    int (*basket)(const struct state_host *host, const struct state_basket *question,
+                  struct arena *arena, struct value *ret, struct err *err);
     const char *run_id;        /* a KSUID for the next run; NULL, or anything else: a new one */
     const struct bound *bound; /* run/bound.h: what may change; NULL: anything */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */

@@ -16,12 +16,15 @@
 struct question_resolve {
     const char *expr, *type;
     bool want_facts;
+    const char *basket; /* also what they share under this name; "": nothing */
+    const char *scope;  /* a second expression that they match, too; "": none */
 };
 extern const struct record_type question_resolve_type;
 
 struct question_resolved {
     struct param_strs peels;
-    struct value facts; /* by peel; null: not asked for */
+    struct value facts;  /* by peel; null: not asked for */
+    struct value basket; /* the same; those that share nothing are missing */
     const char *err;
 };
 extern const struct record_type question_resolved_type;

@@ -54,8 +54,11 @@ LOG_CALL(call_debug, LOG_LEVEL_DEBUG)
 /* A single machine has no mine. */
 static int call_mine(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
-    (void)args;
-    (void)err;
+    const struct log_args *want = args;
+    const struct state_basket question = { want->target, want->type, want->function };
+
+    if (run->host->basket)
+        return run->host->basket(run->host, &question, run->arena, ret, err);
     *ret = value_map(value_map_new(run->arena, 0));
     return 0;
 }
@@ -69,7 +72,7 @@ const struct module aliases_log[] = {
     { .name = "log.error", .summary = "write an error line to the log", ROW(log_params, call_error) },
     { .name = "log.info", .summary = "write an info line to the log", ROW(log_params, call_info) },
     { .name = "log.warning", .summary = "write a warning line to the log", ROW(log_params, call_warning) },
-    { .name = "mine.get", .summary = "the mine data of other machines: always empty without a fleet", ROW(mine_params, call_mine) },
+    { .name = "mine.get", .summary = "what other machines of the fleet share under a name, by machine; empty without a fleet", ROW(mine_params, call_mine) },
     { 0 },
 };
 /* clang-format on */

@@ -1,0 +1,431 @@
+#include "peel/basket.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/sha256.h"
+#include "bus/store.h"
+#include "data/msgpack.h"
+#include "data/params.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "nats/request.h"
+#include "peel/snapshot.h"
+#include "sys/cancel.h"
+#include "sys/clock.h"
+#include "sys/errand.h"
+#include "sys/loop.h"
+#include "wire/question.h"
+#include "wire/subject.h"
+
+#define SETTING   "basket_functions"
+#define NAMES_MAX 64
+#define VALUE_MAX ((size_t)64 << 10) /* bytes of what is shared under one name */
+#define TICK_NS   (5 * CLOCK_SECOND)
+/* How often a worker that waits looks whether it shall end. */
+#define SLICE_NS (CLOCK_SECOND / 10)
+
+struct entry_args {
+    const char *fact;
+    int64_t interval; /* nanoseconds */
+};
+
+/* clang-format off */
+static const struct param entry_params[] = {
+    PARAM("fact",     STR,      struct entry_args, fact, "path of the fact that is shared; else the name", .kind_text = "PATH"),
+    PARAM("interval", DURATION, struct entry_args, interval, "how often a change is shared, at most", .default_text = "5m", PARAM_RANGE(0, INT64_MAX)),
+    { 0 },
+};
+/* clang-format on */
+
+/* One name. */
+struct entry {
+    char *name, *fact;
+    int64_t interval;
+    int64_t written; /* clock_now of the last write; 0: none over this connection */
+    char sum[SHA256_HEX_SIZE];
+    bool is_wanted;
+};
+
+struct basket {
+    struct basket_options options;
+    struct nats_js js;
+    uint64_t generation; /* of the connection */
+    struct timer tick;
+    struct errands errands;
+    VEC(struct entry) entries;
+    char *mistake; /* that was logged */
+};
+
+/* --- what the settings say ------------------------------------------------------------ */
+
+static struct entry *find_entry(struct basket *basket, const char *name)
+{
+    VEC_EACH (&basket->entries, entry)
+        if (strcmp(entry->name, name) == 0)
+            return entry;
+    return NULL;
+}
+
+/* A number or a text alone is the interval. */
+static int read_args(struct arena *arena, const struct value *given, struct entry_args *ret,
+                     struct diags *diags)
+{
+    const struct params_policy policy = { .noun = "key" };
+    struct value_map *map = value_map_new(arena, 1);
+    struct value source = value_map(map);
+
+    if (given->kind == VALUE_MAP)
+        source = *given;
+    else if (given->kind != VALUE_NULL)
+        value_map_set(arena, map, value_text("interval"), *given);
+    return params_decode(arena, entry_params, &policy, &source, ret, diags);
+}
+
+static int read_entry(struct basket *basket, struct arena *arena, const struct value_pair *pair,
+                      struct diags *diags)
+{
+    const char *name = pair->key.kind == VALUE_STR ? arena_str(arena, pair->key.s).p : "";
+    struct entry_args args = { 0 };
+    struct entry *entry;
+
+    if (!nats_kv_is_key(name))
+        return diag_add(diags, (struct place){ 0 }, "'%s' is not a valid name", name);
+    if (read_args(arena, &pair->value, &args, diags) < 0)
+        return -1;
+    entry = find_entry(basket, name);
+    if (!entry) {
+        if (basket->entries.n >= NAMES_MAX)
+            return diag_add(diags, (struct place){ 0 }, "more than %d names", NAMES_MAX);
+        VEC_PUSH(&basket->entries, (struct entry){ .name = mem_strdup(name) });
+        entry = &basket->entries.p[basket->entries.n - 1];
+    }
+    free(entry->fact);
+    entry->fact = mem_strdup(args.fact ? args.fact : name);
+    entry->interval = args.interval;
+    entry->is_wanted = true;
+    return 0;
+}
+
+static void report_mistake(struct basket *basket, const struct diags *diags)
+{
+    const char *text = diags->list.n ? diags->list.p[0].text : "";
+
+    if (text[0] && (!basket->mistake || strcmp(text, basket->mistake) != 0))
+        log_error(SETTING " has a mistake, what it is about is not shared error=%s", text);
+    free(basket->mistake);
+    basket->mistake = mem_strdup(text);
+}
+
+static void read_settings(struct basket *basket, const struct value *settings)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    const struct value *names = value_get(settings, SETTING);
+
+    VEC_EACH (&basket->entries, entry)
+        entry->is_wanted = false;
+    if (names && names->kind != VALUE_MAP && names->kind != VALUE_NULL)
+        (void)diag_add(&diags, (struct place){ 0 }, "it is not a map");
+    for (size_t i = 0; names && names->kind == VALUE_MAP && i < names->map->count; i++)
+        (void)read_entry(basket, &arena, &names->map->pairs[i], &diags);
+    report_mistake(basket, &diags);
+}
+
+/* --- sharing -------------------------------------------------------------------------- */
+
+/* A write under way; it outlives its connection by its last callback. */
+struct write {
+    struct basket *basket;
+    uint64_t generation;
+    char name[];
+};
+
+static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct write *write = self;
+
+    (void)revision;
+    if (error && error->fault != NATS_FAULT_CANCELED) {
+        log_warning("basket not written name=%s error=%s", write->name, error->text);
+        if (write->generation == write->basket->generation) {
+            struct entry *entry = find_entry(write->basket, write->name);
+
+            if (entry)
+                entry->written = 0; /* the next tick tries again */
+        }
+    }
+    free(write);
+}
+
+/* A NULL view removes what is there. */
+static int write_name(struct basket *basket, const char *name, struct str value)
+{
+    const struct nats_kv kv = { .js = basket->js, .bucket = store_bucket_name(STORE_BASKET) };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *key = arena_printf(&arena, "%s.%s", basket->options.peel_id, name);
+    struct write *write = mem_zalloc(sizeof(*write) + strlen(name) + 1);
+    struct err err;
+    int result;
+
+    write->basket = basket;
+    write->generation = basket->generation;
+    memcpy(write->name, name, strlen(name));
+    result = value.p ? nats_kv_put(&kv, key, value, on_written, write, &err)
+                     : nats_kv_delete(&kv, key, 0, on_written, write, &err);
+    if (result < 0)
+        free(write);
+    return result;
+}
+
+/* Before the bucket forgets it. */
+static bool is_old(const struct entry *entry, int64_t now)
+{
+    return !entry->written || now - entry->written >= store_bucket_ttl(STORE_BASKET) / 3;
+}
+
+static void share_entry(struct basket *basket, struct entry *entry, const struct value *facts)
+{
+    const struct value *v = value_path(facts, str_from(entry->fact), '.');
+    AUTO_BUF struct buf bytes = BUF_INIT(VALUE_MAX);
+    const int64_t now = clock_now();
+    char sum[SHA256_HEX_SIZE];
+    struct err err;
+
+    v = v ? v : value_path(facts, str_from(entry->fact), ':');
+    if (!v || (entry->written && now - entry->written < entry->interval))
+        return;
+    if (msgpack_encode(&bytes, v, &err) < 0 || bytes.full) {
+        log_warning("basket not written name=%s error=more than %zu bytes", entry->name, VALUE_MAX);
+        entry->written = now;
+        return;
+    }
+    sha256_hex(bytes.p, bytes.n, sum);
+    if (!is_old(entry, now) && strcmp(sum, entry->sum) == 0)
+        return;
+    if (write_name(basket, entry->name, buf_view(&bytes)) == 0) {
+        memcpy(entry->sum, sum, sizeof(sum));
+        entry->written = now;
+    }
+}
+
+static void remove_unwanted(struct basket *basket)
+{
+    for (size_t i = basket->entries.n; i-- > 0;) {
+        struct entry *entry = &basket->entries.p[i];
+
+        if (entry->is_wanted || write_name(basket, entry->name, (struct str){ NULL, 0 }) < 0)
+            continue;
+        free(entry->name);
+        free(entry->fact);
+        *entry = basket->entries.p[--basket->entries.n];
+    }
+}
+
+void basket_refresh(struct basket *basket)
+{
+    struct snapshot *facts, *settings;
+    const char *why;
+
+    if (!basket || !basket->js.conn)
+        return;
+    settings = basket->options.settings(basket->options.self, &why);
+    if (!settings)
+        return;
+    facts = basket->options.facts(basket->options.self);
+    read_settings(basket, &settings->value);
+    VEC_EACH (&basket->entries, entry)
+        if (entry->is_wanted)
+            share_entry(basket, entry, &facts->value);
+    remove_unwanted(basket);
+    snapshot_drop(facts);
+    snapshot_drop(settings);
+}
+
+static void on_tick(struct timer *timer)
+{
+    struct basket *basket = container_of(timer, struct basket, tick);
+
+    timer_set(loop_timers(basket->options.loop), timer, clock_after(clock_now(), TICK_NS), on_tick);
+    basket_refresh(basket);
+}
+
+/* --- asking --------------------------------------------------------------------------- */
+
+/* Held by the worker that waits and by the loop that asks. */
+struct inquiry {
+    struct errand errand;
+    struct basket *basket;
+    atomic_uint holders;
+    struct buf request;
+    pthread_mutex_t mutex;
+    pthread_cond_t answered;
+    bool is_done;
+    struct buf reply; /* under the mutex */
+    char error[ERR_TEXT_SIZE];
+};
+
+static void drop_inquiry(struct inquiry *inquiry)
+{
+    if (atomic_fetch_sub(&inquiry->holders, 1) > 1)
+        return;
+    (void)pthread_mutex_destroy(&inquiry->mutex);
+    (void)pthread_cond_destroy(&inquiry->answered);
+    buf_done(&inquiry->request);
+    buf_done(&inquiry->reply);
+    free(inquiry);
+}
+
+static void answer_inquiry(struct inquiry *inquiry, struct str reply, const char *error)
+{
+    (void)pthread_mutex_lock(&inquiry->mutex);
+    inquiry->is_done = true;
+    buf_add_str(&inquiry->reply, reply);
+    (void)snprintf(inquiry->error, sizeof(inquiry->error), "%s", error);
+    (void)pthread_cond_signal(&inquiry->answered);
+    (void)pthread_mutex_unlock(&inquiry->mutex);
+    drop_inquiry(inquiry);
+}
+
+static void on_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
+{
+    answer_inquiry(self, error ? (struct str){ NULL, 0 } : msg->payload, error ? error->text : "");
+}
+
+static void on_inquiry(struct errand *errand)
+{
+    struct inquiry *inquiry = container_of(errand, struct inquiry, errand);
+    struct nats_conn *conn = inquiry->basket->js.conn;
+    struct err err;
+
+    if (!conn)
+        (void)err_set(&err, ERR_BUSY, "there is no connection to the bus");
+    else if (nats_request(
+                 conn,
+                 &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_RESOLVE)),
+                                     .payload = buf_view(&inquiry->request) },
+                 BASKET_ASK_NS, on_reply, inquiry, NULL, &err) == 0)
+        return;
+    answer_inquiry(inquiry, (struct str){ NULL, 0 }, err.text);
+}
+
+static struct inquiry *new_inquiry(struct basket *basket, const struct basket_question *question,
+                                   struct err *err)
+{
+    const struct question_resolve ask = { .expr = question->target,
+                                          .type = question->type,
+                                          .basket = question->name,
+                                          .scope = question->scope };
+    struct inquiry *inquiry = mem_zalloc(sizeof(*inquiry));
+
+    inquiry->basket = basket;
+    inquiry->request = (struct buf)BUF_INIT(VALUE_MAX);
+    inquiry->reply = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+    (void)pthread_mutex_init(&inquiry->mutex, NULL);
+    (void)pthread_cond_init(&inquiry->answered, NULL);
+    atomic_init(&inquiry->holders, 1);
+    if (record_encode(&inquiry->request, &question_resolve_type, &ask, err) == 0)
+        return inquiry;
+    drop_inquiry(inquiry);
+    return NULL;
+}
+
+/* Until it is answered, or too late. With the mutex. */
+static void wait_for_answer(struct inquiry *inquiry, const struct cancel *cancel)
+{
+    const int64_t end = clock_after(clock_now(), BASKET_ASK_NS + CLOCK_SECOND);
+
+    while (!inquiry->is_done && clock_now() < end && !(cancel && cancel_is_raised(cancel))) {
+        const int64_t until = clock_wall() + SLICE_NS;
+        const struct timespec at = { .tv_sec = until / CLOCK_SECOND,
+                                     .tv_nsec = until % CLOCK_SECOND };
+
+        (void)pthread_cond_timedwait(&inquiry->answered, &inquiry->mutex, &at);
+    }
+}
+
+static int read_answer(const struct inquiry *inquiry, struct arena *arena, struct value *ret,
+                       struct err *err)
+{
+    struct question_resolved answer;
+
+    if (!inquiry->is_done || inquiry->error[0])
+        return err_set(err, ERR_TIMEOUT, "no master answers: %s",
+                       inquiry->error[0] ? inquiry->error : "no answer in time");
+    if (record_decode(arena, &question_resolved_type, 1,
+                      arena_str(arena, buf_view(&inquiry->reply)), &answer, err) < 0)
+        return -1;
+    if (answer.err[0])
+        return err_set(err, ERR_INVALID, "%s", answer.err);
+    *ret = answer.basket.kind == VALUE_MAP ? value_copy(arena, &answer.basket)
+                                           : value_map(value_map_new(arena, 0));
+    return 0;
+}
+
+int basket_ask(struct basket *basket, const struct basket_question *question, struct arena *arena,
+               struct value *ret_values, struct err *err)
+{
+    struct inquiry *inquiry = new_inquiry(basket, question, err);
+    int result;
+
+    if (!inquiry)
+        return -1;
+    atomic_fetch_add(&inquiry->holders, 1);
+    errand_send(&basket->errands, &inquiry->errand, on_inquiry);
+    (void)pthread_mutex_lock(&inquiry->mutex);
+    wait_for_answer(inquiry, question->cancel);
+    result = read_answer(inquiry, arena, ret_values, err);
+    (void)pthread_mutex_unlock(&inquiry->mutex);
+    drop_inquiry(inquiry);
+    return result < 0 ? err_wrap(err, "basket '%s'", question->name) : 0;
+}
+
+/* --- life ----------------------------------------------------------------------------- */
+
+struct basket *basket_new(const struct basket_options *options, struct err *err)
+{
+    struct basket *basket = mem_zalloc(sizeof(*basket));
+
+    basket->options = *options;
+    if (errands_open(&basket->errands, options->loop, err) < 0) {
+        free(basket);
+        return NULL;
+    }
+    return basket;
+}
+
+void basket_free(struct basket *basket)
+{
+    if (!basket)
+        return;
+    timer_clear(loop_timers(basket->options.loop), &basket->tick);
+    errands_close(&basket->errands);
+    VEC_EACH (&basket->entries, entry) {
+        free(entry->name);
+        free(entry->fact);
+    }
+    vec_done(&basket->entries);
+    free(basket->mistake);
+    free(basket);
+}
+
+void basket_connect(struct basket *basket, const struct nats_js *js)
+{
+    basket->generation++;
+    basket->js = js ? *js : (struct nats_js){ 0 };
+    VEC_EACH (&basket->entries, entry)
+        entry->written = 0;
+    if (js)
+        timer_set(loop_timers(basket->options.loop), &basket->tick, clock_now(), on_tick);
+    else
+        timer_clear(loop_timers(basket->options.loop), &basket->tick);
+}

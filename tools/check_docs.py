@@ -5,7 +5,7 @@ Every `function()` in docs/ARCHITECTURE.md is defined in src/, every `src/...`, 
 and `tools/...` path exists, and so does every file that a Markdown link points to. Every point of docs/salt.md in
 which a Salt user meets a difference names its tests in a comment, `<!-- test_x tests/golden/y.txt -->`, and they exist.
 Every row of docs/*-conformance.md has a promise and the tests that hold it, as `file::test`, and they exist; or it says
-`not built: ` and why.
+`not built: ` or `not shown: ` and why.
 """
 import glob
 import os
@@ -24,7 +24,7 @@ DIFFERENCES = "docs/salt.md"
 POINTS = ("## What the suffix changes", "## What differs")
 TESTS = re.compile(r"<!--\s*((?:test_\w+|tests/[\w./]+)(?:\s+(?:test_\w+|tests/[\w./]+))*)\s*-->")
 PROMISES = "*-conformance.md"
-PROMISE = re.compile(r"\| .+? \| ((?:`[^`]+`(?:, )?)+|not built: .+) \|$")
+PROMISE = re.compile(r"\| .+? \| ((?:`[^`]+`(?:, )?)+|not (?:built|shown): .+) \|$")
 TEST = re.compile(r"`([^`]+?)::([^`]+)`")
 # How a test of each kind of file is written down.
 TEST_FORMS = {".c": "TEST({})\n", ".py": "def {}(", ".txt": "## {}\n"}

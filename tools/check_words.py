@@ -45,7 +45,7 @@ BARE = set("about act add ask begin excuse fail find get goes hide judge keep le
 
 FOLDERS = set("nats bus wire enroll programs http jobs master peel reactor base cli compile config control daemon data edit engine facts filters graph jinja local logs lua methods modules provider run settings state supervise sys target undo".split())
 DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{name}.md" for name in (
-    "ARCHITECTURE", "fleet", "fleet-keys", "kepler", "kepler-file", "modules", "packages", "reactor", "reactor-conformance", "salt", "states", "templates"))]
+    "ARCHITECTURE", "fleet", "fleet-conformance", "fleet-keys", "kepler", "kepler-file", "modules", "packages", "reactor", "reactor-conformance", "salt", "states", "templates"))]
 
 # Whole files, but not this one, which names what it refuses, nor the glossary.
 OTHERS = ["Makefile", "packaging/man/*", "tools/*", "examples/**/*"]

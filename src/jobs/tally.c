@@ -309,6 +309,15 @@ struct tally_counts tally_counts(const struct tally *tally)
     return (struct tally_counts){ tally->count, tally->returned, tally->succeeded };
 }
 
+enum job_status tally_correct_status(enum job_status status, struct tally_counts counts)
+{
+    if (status == JOB_CANCELED)
+        return status;
+    if (counts.returned == counts.targets)
+        return counts.succeeded == counts.targets ? JOB_COMPLETE : JOB_FAILED;
+    return status == JOB_TIMEOUT && counts.returned ? JOB_PARTIAL : status;
+}
+
 bool tally_has_returned(const struct tally *tally, struct str peel)
 {
     const struct target *target = map_find(&tally->by_id, peel);

@@ -88,6 +88,8 @@ struct tally_counts {
     size_t targets, returned, succeeded;
 };
 struct tally_counts tally_counts(const struct tally *tally);
+/* What an ended job is when returns have come late. */
+enum job_status tally_correct_status(enum job_status status, struct tally_counts counts);
 /* Is it absent, and kept for later? */
 bool tally_is_queued(const struct tally *tally, struct str peel);
 /* Has it given no sign of having the request? */

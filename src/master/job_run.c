@@ -321,13 +321,11 @@ void job_run_end(struct job_run *run)
     run->is_writing = true;
 }
 
-/* A real return took the place of a made-up one: the status may be better now. */
+/* A real return took the place of a made-up one, or came behind the deadline: the status may be
+ * better now. */
 void job_run_correct(struct job_run *run)
 {
-    const struct tally_counts counts = tally_counts(run->tally);
-
     run->home->counts.late++;
     run->corrected = true; /* written when the return is stored */
-    if (run->job.status == JOB_FAILED && counts.succeeded == counts.targets)
-        run->job.status = JOB_COMPLETE;
+    run->job.status = tally_correct_status(run->job.status, tally_counts(run->tally));
 }

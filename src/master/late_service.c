@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "bus/store.h"
+#include "jobs/tally.h"
 #include "master/dispatcher.h"
 #include "master/services.h"
 #include "nats/ack.h"
@@ -173,10 +174,9 @@ static void correct_job(struct correction *correction, uint64_t revision)
     job->return_count = correction->returned;
     job->success_count = correction->succeeded;
     job->updated = (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) };
-    if (job->status == JOB_TIMEOUT)
-        job->status = JOB_PARTIAL;
-    if (job->status != JOB_CANCELED && (size_t)job->return_count == job->targets.n)
-        job->status = (size_t)job->success_count == job->targets.n ? JOB_COMPLETE : JOB_FAILED;
+    job->status = tally_correct_status(
+        job->status, (struct tally_counts){ job->targets.n, (size_t)job->return_count,
+                                            (size_t)job->success_count });
     if (record_encode(&bytes, &job_type, job, &err) < 0 ||
         nats_kv_update(&kv, correction->jid, buf_view(&bytes), revision, on_corrected, correction,
                        &err) < 0)

@@ -178,6 +178,23 @@ TEST(at_the_deadline_those_of_a_batch_whose_turn_did_not_come_are_told_apart)
     end(&count);
 }
 
+TEST(late_returns_correct_every_status_but_that_of_a_job_that_was_stopped)
+{
+    static const struct {
+        enum job_status before;
+        struct tally_counts counts;
+        enum job_status after;
+    } cases[] = {
+        { JOB_FAILED, { 2, 2, 2 }, JOB_COMPLETE },   { JOB_FAILED, { 2, 2, 1 }, JOB_FAILED },
+        { JOB_TIMEOUT, { 2, 1, 1 }, JOB_PARTIAL },   { JOB_TIMEOUT, { 2, 2, 2 }, JOB_COMPLETE },
+        { JOB_PARTIAL, { 2, 2, 1 }, JOB_FAILED },    { JOB_PARTIAL, { 3, 2, 2 }, JOB_PARTIAL },
+        { JOB_CANCELED, { 2, 2, 2 }, JOB_CANCELED },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        CHECK_INT(tally_correct_status(cases[i].before, cases[i].counts), cases[i].after);
+}
+
 TEST(a_real_result_replaces_a_made_up_one_and_is_never_replaced)
 {
     struct count count = begin(&minute);

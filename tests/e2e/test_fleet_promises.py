@@ -1,0 +1,135 @@
+"""Promises of docs/fleet-conformance.md that no other file shows: statuses, listings, facts that do not change, schedules, metrics."""
+import json
+import re
+import signal
+
+import pytest
+
+from fleet import SERVER, Fleet
+from peels import start_peel
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+FINAL = {"complete", "failed", "partial", "timeout", "canceled"}
+# Long enough for a busy machine to answer in.
+DEADLINE = "15s"
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
+        fleet.start_server()
+        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0})
+        fleet.peels = {name: start_peel(fleet, fleet.master, name, environment={"PEEL": name}) for name in ("web-01", "db-01")}
+        yield fleet
+
+
+def end_of(fleet, jid):
+    """Status, returns and successes of a job that has ended."""
+    def ended():
+        job = fleet.zester_json("job", "show", jid)["job"]
+        return (job["status"], job.get("return_count", 0), job.get("success_count", 0)) if job["status"] in FINAL else None
+    return fleet.wait(ended, f"job {jid} has ended")
+
+
+def send(fleet, target, command, *words):
+    return fleet.zester_json(target, "cmd.run", command, "--async", *words)["jid"]
+
+
+def test_every_final_status_is_reached_with_its_counts(fleet, tmp_path):
+    hold, begun = tmp_path / "hold", tmp_path / "begun"
+    hold.touch()
+    wait = f"while [ -e {hold} ]; do sleep 0.1; done"
+    late = send(fleet, "db-01", f"touch {begun}; {wait}", "--timeout", DEADLINE)
+    some = send(fleet, "*", f'[ "$PEEL" = web-01 ] || {wait}', "--timeout", DEADLINE)
+    fleet.wait(begun.exists, "the first one runs")
+    stopped = send(fleet, "db-01", "true")
+    fleet.zester("job", "kill", stopped)
+    assert end_of(fleet, stopped)[0] in ("canceled", "failed")  # failed: its return was faster than the end
+    assert end_of(fleet, send(fleet, "web-01", "true")) == ("complete", 1, 1)
+    assert end_of(fleet, send(fleet, "web-01", "exit 1")) == ("failed", 1, 0)
+    assert end_of(fleet, late) == ("timeout", 0, 0)
+    assert end_of(fleet, some) == ("partial", 1, 1)
+    hold.unlink()
+    for jid, counts in ((late, 1), (some, 2)):
+        fleet.wait(lambda jid=jid, counts=counts: end_of(fleet, jid) == ("complete", counts, counts), "the real return corrects the record")
+
+
+def test_jobs_are_listed_newest_first_by_pages_and_by_what_they_are(fleet):
+    jids = [send(fleet, "web-01", f"echo {number}") for number in range(3)]
+    failed = send(fleet, "web-01", "exit 4")
+    for jid in [*jids, failed]:
+        end_of(fleet, jid)
+    listed = [job["jid"] for job in fleet.zester_json("job", "list", "--function", "cmd.run")]
+    assert set([*jids, failed]) <= set(listed)
+    pages = [fleet.zester_json("job", "list", "--function", "cmd.run", "--limit", "2", "--offset", str(offset)) for offset in (0, 2)]
+    assert [job["jid"] for page in pages for job in page] == listed[:4]
+    assert failed in [job["jid"] for job in fleet.zester_json("job", "list", "--status", "failed")]
+    assert not set(jids) & {job["jid"] for job in fleet.zester_json("job", "list", "--status", "failed")}
+    assert fleet.zester_json("job", "list", "--user", "nobody-of-that-name") == []
+
+
+def test_text_for_people_has_a_fixed_order_and_readable_durations(fleet):
+    first, second = (fleet.zester("web-01", "facts.get", "os").stdout for _ in range(2))
+    assert re.sub(r"(?m)^.*uptime.*\n", "", first) == re.sub(r"(?m)^.*uptime.*\n", "", second)
+    jid = send(fleet, "web-01", "true")
+    end_of(fleet, jid)
+    shown = fleet.zester("job", "show", jid).stdout
+    assert re.search(r"^web-01\s+success\s+true\s+[\d.]+ ?(µs|us|ms|s)\s*$", shown, re.M), shown
+
+
+def test_words_that_mean_nothing_are_refused(fleet):
+    result = fleet.zester("web-01", "test.ping", "surplus", status=None)
+    assert result.returncode == 1 and "surplus" in result.stderr
+
+
+def test_facts_that_did_not_change_are_not_written(fleet):
+    peel = fleet.peels["web-01"]
+    fleet.zester("web-01", "facts.set", "role", "first")
+    fleet.wait(lambda: fleet.zester("G@role:first", "test.ping", "--preview", status=None).returncode == 0, "the fact is published")
+    before = peel.metric("zester_facts_sync_total")
+    fleet.zester("web-01", "facts.set", "role", "first")
+    fleet.zester("web-01", "facts.set", "role", "second")
+    fleet.wait(lambda: fleet.zester("G@role:second", "test.ping", "--preview", status=None).returncode == 0, "the other one is published")
+    assert peel.metric("zester_facts_sync_total") == before + 1
+
+
+def test_a_fact_that_is_a_map_or_a_list_is_matched_by_what_is_in_it(fleet):
+    facts = json.loads(fleet.zester("kv", "fact", "get", "web-01").stdout)
+    assert isinstance(facts["os"], dict)
+    for target in (f"G@os.family:{facts['os']['family']}", f"G@network.ipv4:{facts['network']['ipv4'][0]}"):
+        assert "web-01" in fleet.zester(target, "test.ping", "--preview").stdout
+
+
+def test_metrics_of_a_master_move(fleet):
+    fleet.zester("event", "send", "some/thing")
+    fleet.zester("*", "test.ping")
+    moving = ("zester_nats_connected", "zester_connected_peels", "zester_facts_sync_total", 'zester_jobs_total{status="complete"}',
+              'zester_job_duration_seconds_count{function="test.ping"}', 'zester_http_requests_total{status="201"}',
+              'zester_enrollments_total{state="pending"}', 'zester_enrollments_total{state="issued"}',
+              'zester_reactor_events_total{origin_type="admin"}', "zester_reactor_events_unmatched_total", "zester_master_publisher_leader")
+    for name in moving:
+        fleet.wait(lambda name=name: (fleet.master.metric(name) or 0) > 0, f"{name} moves")
+    peel = fleet.peels["web-01"]
+    for name in ("zester_peel_connected", "zester_peel_uptime_seconds", 'zester_peel_requests_total{function="test.ping",result="success"}',
+                 "zester_facts_sync_total"):
+        fleet.wait(lambda name=name: (peel.metric(name) or 0) > 0, f"{name} of the peel moves")
+
+
+def test_a_schedule_counts_from_the_end_of_a_run_and_keeps_its_time_through_reloads(fleet):
+    """An interval of a second would never be over if each reload began it anew."""
+    marks = fleet.folder / "marks"
+    run = f"echo begin $(date +%s%N) >> {marks}; sleep 0.3; echo end $(date +%s%N) >> {marks}"
+    peel = start_peel(fleet, fleet.master, "timer-01", schedule={"tick": {"module": "cmd.run", "args": {"command": run}, "interval": "1s", "splay": "200ms"}})
+    path = peel.folder / "peel.yaml"
+    conf = json.loads(path.read_text())
+
+    def has_run_often():
+        conf["schedule"]["other"] = {"module": "test.ping", "interval": f"{1000 + len(peel.lines())}h"}
+        path.write_text(json.dumps(conf))
+        peel.send(signal.SIGHUP)
+        return marks.exists() and marks.read_text().count("end") >= 3
+    fleet.wait(has_run_often, "it runs again and again")
+    peel.kill()
+    words = [line.split() for line in marks.read_text().splitlines()]
+    ends, begins = ([int(time) for kind, time in words if kind == wanted] for wanted in ("end", "begin"))
+    assert all(begin - end >= 1_000_000_000 for end, begin in zip(ends, begins[1:]))

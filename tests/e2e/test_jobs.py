@@ -115,6 +115,14 @@ def test_a_fact_that_is_set_becomes_targetable(fleet):
     fleet.wait(lambda: fleet.zester("G@role:front", "test.ping", "--preview", status=None).stdout == "web-01\n", "the fact is published")
 
 
+def test_a_peel_without_state_files_starts_says_so_and_does_everything_else(fleet):
+    assert fleet.peels["web-01"].has_logged("states engine unavailable at boot; will build when state files appear")
+    answer, = fleet.zester_json("web-01", "state.apply", "web", status=2)
+    assert answer["error"] == "states engine unavailable: no states directory exists yet (state files not yet synced from KV " \
+        "and no baked states dir); retry after state files are published"
+    assert fleet.zester("web-01", "cmd.run", "echo works").stdout == "web-01:\n    works\n"
+
+
 def test_a_dry_run_changes_nothing(fleet, tmp_path):
     path = tmp_path / "made"
     answer, = fleet.zester_json("web-01", "file.managed", path, "contents=x", "--test")

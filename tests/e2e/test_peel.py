@@ -188,6 +188,7 @@ def test_states_of_the_start_are_applied_once_also_without_a_bus(fleet):
     fleet.approve_peel(peel)
     fleet.wait(lambda: peel.log().count("startup states applied") == 2, "both were applied")
     assert (fleet.folder / "applied").read_text() == "one\ntwo\n"
+    assert peel.has_logged("state-file cache dir empty or missing after retries, falling back to baked states dir")
 
 
 def shorten_life(fleet, creds, days):

@@ -1,8 +1,11 @@
 """Salt trees: what a file that ends in .sls means. docs/salt.md names each point that is tested here."""
+import fcntl
 import json
 import os
 import re
+import struct
 import subprocess
+import time
 
 import pytest
 
@@ -627,6 +630,26 @@ FUNCTIONS = {
     "file.find('ROOT/tree', regex='a.*f')": ["ROOT/tree/a.conf"],
     "file.grep('ROOT/tree/b/c.conf', 'T.O', '-i')": {"retcode": 0, "stdout": "two", "stderr": ""},
     "file.grep('ROOT/tree/b/c.conf', 'nothing')['retcode']": 1,
+    "file.find('ROOT/tree', type='f', size='+5')": ["ROOT/tree/b/c.conf"],
+    "file.find('ROOT/tree', type='f', size='-5b')": ["ROOT/tree/a.conf"],
+    "file.find('ROOT/tree', type='f', size='8')": ["ROOT/tree/b/c.conf"],
+    "file.find('ROOT/tree', type='f', size='0k')": ["ROOT/tree/a.conf", "ROOT/tree/b/c.conf"],
+    "file.find('ROOT/tree', type='f', mtime='+30d')": ["ROOT/tree/b/c.conf"],
+    "file.find('ROOT/tree', type='f', mtime='-1w3d')": ["ROOT/tree/a.conf"],
+    "file.find('ROOT/tree', type='f', mtime='40')": ["ROOT/tree/b/c.conf"],
+    "file.find('ROOT/tree', type='f', mtime='39d')": [],
+    "file.seek_read('ROOT/tree/b/c.conf', 3, 4)": "two",
+    "file.seek_read('ROOT/tree/b/c.conf', 100, 4)": "two\n",
+    "file.seek_read('ROOT/tree/b/c.conf', 100, 400)": "",
+    "file.get_devmm('/dev/null')": [1, 3],
+    "file.get_devmm('ROOT/tree/a.conf')": [0, 0],
+    "file.lsattr('ROOT/tree')": [],
+    "file.list_backups('ROOT/tree/a.conf')": {},
+    "file.list_backups('ROOT/changed')[0]['Size']": 50001,
+    "file.list_backups('ROOT/changed')[1]['Size']": 2,
+    "file.file_exists(salt.file.list_backups('ROOT/changed')[0]['Location'])": True,
+    "file.list_backups('ROOT/changed') | length": 2,
+    "file.list_backups('ROOT/changed', limit=1) | list": [0],
     "file.lstat('ROOT/tree/a.conf')['st_size']": 4,
     "file.statvfs('/')['f_blocks'] > 0": True,
     "file.is_chrdev('/dev/null')": True,
@@ -651,6 +674,10 @@ def test_functions_of_formulas_give_what_salt_gives(machine):
     (machine.root / "tree/b").mkdir(parents=True)
     (machine.root / "tree/a.conf").write_text("one\n")
     (machine.root / "tree/b/c.conf").write_text("one\ntwo\n")
+    earlier = time.time() - 40.5 * 86400
+    os.utime(machine.root / "tree/b/c.conf", (earlier, earlier))
+    for content in ("1", "x" * 50000, "333"):
+        machine.run("file.managed", f"{machine.root}/changed", f"contents={content}", status=0)
     machine.file("lib/deep/x.jinja", "")
     machine.sls("web", "x: {test.nop: []}")
     (machine.folder / "states/web.sls").chmod(0o644)
@@ -661,3 +688,27 @@ def test_functions_of_formulas_give_what_salt_gives(machine):
     answers = json.loads(machine.read("out.json"))
     wanted = json.loads(json.dumps(list(FUNCTIONS.values())).replace("ROOT", str(machine.root)))
     assert dict(zip(FUNCTIONS, answers)) == dict(zip(FUNCTIONS, wanted))
+
+
+def set_nodump(path):
+    """What the flags of the file are then; None: the file system has none."""
+    with open(path) as file:
+        try:
+            flags = struct.unpack("I", fcntl.ioctl(file, 0x80086601, bytes(8))[:4])[0] | 0x40
+            fcntl.ioctl(file, 0x40086602, struct.pack("Q", flags))
+        except OSError:
+            return None
+    return flags
+
+
+def test_the_attributes_of_a_file_are_those_of_the_kernel(machine):
+    path = machine.root / "flagged"
+    path.write_text("")
+    flags = set_nodump(path)
+    machine.file("out.jinja", "{{ salt.file.lsattr('%s') | tojson }}" % path)
+    done = machine.run("file.managed", f"{machine.root}/out.json", "source=salt://out.jinja", "template=jinja")
+    if flags is None:
+        assert done.returncode != 0 and f"read the attributes of {path}" in done.stdout + done.stderr
+        return
+    letters = json.loads(machine.read("out.json"))[str(path)]
+    assert ("d" in letters, "e" in letters, "i" in letters) == (True, bool(flags & 0x80000), False)

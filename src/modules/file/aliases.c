@@ -3,6 +3,7 @@
 #include <glob.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/digest.h"
@@ -458,6 +459,22 @@ static int call_statvfs(struct state_run *run, const void *args, struct value *r
     return 0;
 }
 
+/* Of what is not a device: two zeros, as in Salt. */
+static int call_get_devmm(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err)
+{
+    struct fs_info info;
+    dev_t node;
+
+    if (stat_path(args, &info, err) < 0)
+        return -1;
+    node = info.kind == FS_BLOCK || info.kind == FS_CHAR ? info.node : 0;
+    *ret = value_list(value_list_new(run->arena, 2));
+    value_list_push(run->arena, ret->list, value_int(major(node)));
+    value_list_push(run->arena, ret->list, value_int(minor(node)));
+    return 0;
+}
+
 static int call_pardir(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     (void)run;
@@ -475,6 +492,7 @@ const struct module aliases_file[] = {
     { .name = "file.check_hash", .summary = "whether a file has the given hash", ROW(check_params, call_check_hash) },
     { .name = "file.contains", .summary = "whether a file contains a text", ROW(contains_params, call_contains) },
     { .name = "file.contains_regex", .summary = "whether a line of a file matches", ROW(search_params, call_search) },
+    { .name = "file.get_devmm", .summary = "the major and minor number of a device", ROW(path_params, call_get_devmm) },
     { .name = "file.get_gid", .summary = "the group ID of a path", ROW(path_params, call_get_gid) },
     { .name = "file.get_group", .summary = "the group of a path", ROW(path_params, call_get_group) },
     { .name = "file.get_hash", .summary = "the hash of a file", ROW(hash_params, call_get_hash) },

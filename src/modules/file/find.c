@@ -1,11 +1,13 @@
-/* file.find - paths below a folder, by name, kind, owner, depth and content. */
+/* file.find - paths below a folder, by name, kind, owner, size, age, depth and content. */
 #include <string.h>
 
 #include "base/err.h"
 #include "base/glob.h"
 #include "base/matcher.h"
+#include "base/number.h"
 #include "state/module.h"
 #include "sys/account.h"
+#include "sys/clock.h"
 #include "sys/fs.h"
 #include "sys/tree.h"
 
@@ -17,7 +19,7 @@
 struct find_args {
     const char *path, *type, *owner, *group;
     struct param_strs name, iname;
-    const char *regex, *iregex, *grep;
+    const char *regex, *iregex, *grep, *size, *mtime;
     int64_t maxdepth, mindepth;
 };
 
@@ -34,8 +36,8 @@ static const struct param find_params[] = {
     PARAM("maxdepth", INT, ARGS, maxdepth, "how deep below the folder", .default_text = "256", PARAM_RANGE(0, DEPTH_MAX)),
     PARAM("mindepth", INT, ARGS, mindepth, "nothing above this depth", PARAM_RANGE(0, DEPTH_MAX)),
     PARAM("grep", STR, ARGS, grep, "a pattern that the content matches"),
-    PARAM_REFUSED("size", "call file.stats for what is found"),
-    PARAM_REFUSED("mtime", "call file.stats for what is found"),
+    PARAM("size", STR, ARGS, size, "bytes, or with a unit: 10k, +1m (at least), -2g (at most)"),
+    PARAM("mtime", STR, ARGS, mtime, "when it was changed: +30d (earlier), -1w3d (since), 3h (in that hour)"),
     PARAM_REFUSED("delete", "this function only reads; use file.tidied"),
     PARAM_REFUSED("exec", "this function only reads; use cmd.run"),
     PARAM_REFUSED("print", "paths are returned"),
@@ -43,14 +45,81 @@ static const struct param find_params[] = {
 };
 /* clang-format on */
 
+/* Both ends are in it. */
+struct range {
+    int64_t low, high;
+};
+
 struct finding {
     struct state_run *run;
     const struct find_args *want;
     const struct matcher *regex, *iregex, *grep;
     uid_t uid;
     gid_t gid;
+    struct range size, mtime; /* bytes; wall nanoseconds */
     struct value_list *list;
 };
+
+/* Salt's numbers with a sign: "+" is this and more, "-" this and less, none is one unit. */
+static char cut_sign(struct str *text)
+{
+    const char sign = (char)(text->n > 0 ? text->p[0] : '\0');
+
+    if (sign != '+' && sign != '-')
+        return '=';
+    *text = str_trim(str_from_offset(*text, 1));
+    return sign;
+}
+
+static struct str find_unit(struct str text)
+{
+    const bool has_unit = text.n > 0 && (text.p[text.n - 1] < '0' || text.p[text.n - 1] > '9');
+
+    return str_from_offset(text, text.n - (has_unit ? 1 : 0));
+}
+
+/* "10k" is from 10240 up to 11263 bytes. */
+static int parse_size(const char *given, struct range *ret, struct err *err)
+{
+    struct str text = str_trim(str_from(given));
+    const char sign = cut_sign(&text);
+    const struct str unit = find_unit(text);
+    uint64_t size, step = 1;
+    char one[] = { '1', unit.n > 0 ? unit.p[0] : 'b', '\0' };
+
+    if (number_parse_size(text, &size, err) < 0 || number_parse_size(str_from(one), &step, err) < 0)
+        return err_wrap(err, "size");
+    if (size > INT64_MAX - step)
+        return err_set(err, ERR_LIMIT, "size: '%s' is too large", given);
+    ret->low = sign == '-' ? 0 : (int64_t)size;
+    ret->high = sign == '+' ? INT64_MAX : (int64_t)(sign == '-' ? size : size + step - 1);
+    return 0;
+}
+
+/* "3d" is the day that ended three days ago; a number alone counts days. */
+static int parse_mtime(struct state_run *run, const char *given, struct range *ret, struct err *err)
+{
+    struct str text = str_trim(str_from(given));
+    const char sign = cut_sign(&text);
+    const struct str unit = find_unit(text);
+    const int64_t now = clock_wall();
+    int64_t age, step;
+
+    if (unit.n == 0)
+        text = str_from(arena_printf(run->arena, "%.*sd", STR_ARG(text)));
+    if (number_parse_duration(text, &age, err) < 0 ||
+        number_parse_duration(str_from(arena_printf(run->arena, "1%s", find_unit(text).p)), &step,
+                              err) < 0)
+        return err_wrap(err, "mtime");
+    ret->low = sign == '-' ? now - age : sign == '+' ? INT64_MIN : now - age - step;
+    ret->high = sign == '-' ? INT64_MAX : now - age;
+    return 0;
+}
+
+static bool is_in_range(const struct range *range, int64_t number)
+{
+    return number >= range->low && number <= range->high;
+}
 
 static bool matches_one(struct param_strs globs, const char *name, unsigned flags)
 {
@@ -101,8 +170,10 @@ static int on_entry(void *self, enum tree_step step, const struct tree_entry *en
                  (int64_t)entry->depth >= want->mindepth &&
                  has_kind(want->type, entry->info.kind) &&
                  (!want->owner || entry->info.uid == f->uid) &&
-                 (!want->group || entry->info.gid == f->gid) && matches_one(want->name, name, 0) &&
-                 matches_one(want->iname, name, GLOB_FOLD);
+                 (!want->group || entry->info.gid == f->gid) &&
+                 (!want->size || is_in_range(&f->size, (int64_t)entry->info.size)) &&
+                 (!want->mtime || is_in_range(&f->mtime, entry->info.mtime)) &&
+                 matches_one(want->name, name, 0) && matches_one(want->iname, name, GLOB_FOLD);
 
     if (is_matched(f->regex, str_from(name), &found, err) < 0 ||
         is_matched(f->iregex, str_from(name), &found, err) < 0 ||
@@ -133,6 +204,8 @@ static int find_call(struct state_run *run, const void *args, struct value *ret,
         make_matcher(run, want->iregex, MATCHER_ANCHORED | MATCHER_IGNORE_CASE, &f.iregex, err) <
             0 ||
         make_matcher(run, want->grep, MATCHER_MULTILINE, &f.grep, err) < 0 ||
+        (want->size && parse_size(want->size, &f.size, err) < 0) ||
+        (want->mtime && parse_mtime(run, want->mtime, &f.mtime, err) < 0) ||
         (want->owner && account_parse_user(want->owner, &f.uid, err) < 0) ||
         (want->group && account_parse_group(want->group, &f.gid, err) < 0) ||
         fs_lstat(want->path, &info, err) < 0)
@@ -142,7 +215,7 @@ static int find_call(struct state_run *run, const void *args, struct value *ret,
 
 const struct module module_file_find = {
     .name = "file.find",
-    .summary = "paths below a folder, by name, kind, owner, depth and content",
+    .summary = "paths below a folder, by name, kind, owner, size, age, depth and content",
     .params = find_params,
     .args_size = sizeof(struct find_args),
     .call = find_call,

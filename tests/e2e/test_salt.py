@@ -1,5 +1,6 @@
 """Salt trees: what a file that ends in .sls means. docs/salt.md names each point that is tested here."""
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import time
 
 import pytest
 
-from test_states import Machine
+from test_states import Machine, web
 
 
 class SaltMachine(Machine):
@@ -600,6 +601,21 @@ same: {test.nop: []}
     assert ("unchanged     test.nop:same" in told) == (mode.partition("_")[0] in ("full", "terse", "mixed")), told
 
 
+PROGRAMS = {
+    "w": """[ "$1" = -fh ] && echo 'ada      pts/0     09:15    1.00s  0.05s  0.01s vi /etc/motd'""",
+}
+
+
+def add_programs(machine, programs):
+    """The environment in which these shell scripts are found first."""
+    folder = machine.folder / "bin"
+    folder.mkdir()
+    for name, script in programs.items():
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
 FUNCTIONS = {
     "network.calc_net('10.1.2.3', '255.255.0.0')": "10.1.0.0/16",
     "network.calc_net('2001:db8::7/32')": "2001:db8::/32",
@@ -623,6 +639,14 @@ FUNCTIONS = {
     "'lo' in salt.status.netdev()": True,
     "status.diskusage('/')['/']['total'] > 0": True,
     "'1' in salt.status.procs()": True,
+    "status.netstats()['IpExt']['InOctets'] >= 0": True,
+    "status.netstats()['TcpExt']['SyncookiesSent'] >= 0": True,
+    "status.w()": [{"user": "ada", "tty": "pts/0", "login": "09:15", "idle": "1.00s", "jcpu": "0.05s", "pcpu": "0.01s", "what": "vi /etc/motd"}],
+    "status.time('%Y') | length": 4,
+    "status.time('')": "",
+    "status.time('100%%')": "100%",
+    "status.all_status() | list": ["cpuinfo", "cpustats", "diskstats", "diskusage", "loadavg", "meminfo", "netdev", "netstats", "uptime", "vmstats", "w"],
+    "status.custom() | list": ["cpu", "btime", "days"],
     "file.find('ROOT/tree', type='f', name='*.conf')": ["ROOT/tree/a.conf", "ROOT/tree/b/c.conf"],
     "file.find('ROOT/tree', type='f', iname=['*.CONF'], maxdepth=1)": ["ROOT/tree/a.conf"],
     "file.find('ROOT/tree', type='d', mindepth=1)": ["ROOT/tree/b"],
@@ -665,6 +689,13 @@ FUNCTIONS = {
     "config.option('os_family')": "Debian",
     "config.option('no:such', 7)": 7,
     "cp.envs()": ["base"],
+    "cp.cache_files(['salt://web.sls', 'salt://none'])": ["STATES/web.sls", ""],
+    "cp.cache_dir('salt://lib')": ["STATES/lib/deep/x.jinja", "STATES/lib/y.txt"],
+    "cp.cache_dir('salt://lib', include_pat='*.txt')": ["STATES/lib/y.txt"],
+    "cp.cache_dir('salt://lib', exclude_pat='E@[.]txt$')": ["STATES/lib/deep/x.jinja"],
+    "cp.get_url('salt://lib/y.txt')": "STATES/lib/y.txt",
+    "cp.get_url('salt://lib/y.txt', none)": "why",
+    "cp.get_url('salt://none')": False,
     "cp.list_master_dirs()": ["lib", "lib/deep"],
     "cp.stat_file('salt://web.sls')": "0644",
 }
@@ -679,14 +710,17 @@ def test_functions_of_formulas_give_what_salt_gives(machine):
     for content in ("1", "x" * 50000, "333"):
         machine.run("file.managed", f"{machine.root}/changed", f"contents={content}", status=0)
     machine.file("lib/deep/x.jinja", "")
+    machine.file("lib/y.txt", "why")
+    machine.pillar(custom="{status.cpustats.custom: [cpu, btime], status.uptime.custom: [days]}")
     machine.sls("web", "x: {test.nop: []}")
     (machine.folder / "states/web.sls").chmod(0o644)
     calls = [call if call.startswith("'") else f"salt.{call}" for call in FUNCTIONS]
     template = "[%s]" % ", ".join("{{ (%s) | tojson }}" % call.replace("ROOT", str(machine.root)) for call in calls)
     machine.file("out.jinja", template)
-    machine.run("file.managed", f"{machine.root}/out.json", "source=salt://out.jinja", "template=jinja", status=0)
+    machine.run("file.managed", f"{machine.root}/out.json", "source=salt://out.jinja", "template=jinja",
+                status=0, env=add_programs(machine, PROGRAMS))
     answers = json.loads(machine.read("out.json"))
-    wanted = json.loads(json.dumps(list(FUNCTIONS.values())).replace("ROOT", str(machine.root)))
+    wanted = json.loads(json.dumps(list(FUNCTIONS.values())).replace("ROOT", str(machine.root)).replace("STATES", f"{machine.folder}/states"))
     assert dict(zip(FUNCTIONS, answers)) == dict(zip(FUNCTIONS, wanted))
 
 
@@ -712,3 +746,29 @@ def test_the_attributes_of_a_file_are_those_of_the_kernel(machine):
         return
     letters = json.loads(machine.read("out.json"))[str(path)]
     assert ("d" in letters, "e" in letters, "i" in letters) == (True, bool(flags & 0x80000), False)
+
+
+def test_a_url_is_cached_with_a_hash_and_its_content_can_be_had(machine, web):
+    folder, url = web
+    (folder / "app.conf").write_text("port=80\n")
+    digest = hashlib.sha256(b"port=80\n").hexdigest()
+
+    def get(words, *options):
+        machine.file("out.jinja", "{{ salt.cp.get_url('%s/app.conf'%s) | tojson }}" % (url, words))
+        return machine.run("file.managed", f"{machine.root}/out.json", "source=salt://out.jinja", "template=jinja", *options)
+
+    def got(words):
+        done = get(words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(machine.read("out.json"))
+
+    assert "requires a hash" in get("").stdout
+    assert "use file.managed" in get(", '/etc/app.conf'").stdout
+    assert "data/cached" in get(", skip_verify=true", "--test").stdout
+    assert not (machine.folder / "data/cached").exists()
+    path = got(f", source_hash='sha256={digest}'")
+    assert open(path).read() == "port=80\n" and os.stat(path).st_mode & 0o777 == 0o600
+    assert got(", none, skip_verify=true") == "port=80\n"
+    (folder / "app.conf").write_text("port=81\n")
+    assert got(", skip_verify=true") == path
+    assert open(path).read() == "port=81\n"

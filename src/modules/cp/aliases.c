@@ -1,6 +1,8 @@
 /* Functions about files of the state tree, as in Salt's cp module. */
 #include "base/digest.h"
 #include "base/err.h"
+#include "base/glob.h"
+#include "base/matcher.h"
 #include "modules/file/cache.h"
 #include "state/module.h"
 #include "sys/fs.h"
@@ -9,7 +11,11 @@
 #define ARGS struct cp_args
 
 struct cp_args {
-    const char *path, *prefix, *saltenv;
+    const char *path, *prefix, *saltenv, *include, *exclude;
+    const struct value *dest;
+    struct param_strs paths;
+    struct source_trust trust;
+    bool empty;
 };
 
 /* clang-format off */
@@ -21,6 +27,29 @@ static const struct param path_params[] = {
 static const struct param list_params[] = {
     PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base", .flags = PARAM_PRIMARY),
     PARAM("prefix", STR, ARGS, prefix, "only paths with this prefix", .default_text = ""),
+    { 0 },
+};
+static const struct param files_params[] = {
+    PARAM("paths", STRS, ARGS, paths, "salt://...", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base"),
+    { 0 },
+};
+static const struct param dir_params[] = {
+    PARAM("path", STR, ARGS, path, "salt://...", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base"),
+    PARAM("include_empty", BOOL, ARGS, empty, "ignored: files are returned, not folders"),
+    PARAM("include_pat", STR, ARGS, include, "only paths that match a glob, or a pattern after 'E@'"),
+    PARAM("exclude_pat", STR, ARGS, exclude, "no paths that match a glob, or a pattern after 'E@'"),
+    { 0 },
+};
+static const struct param url_params[] = {
+    PARAM("path", STR, ARGS, path, "a path, salt://, http:// or https://", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("dest", ANY, ARGS, dest, "'': cache it, and return the path; none: return the content"),
+    PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base"),
+    PARAM("source_hash", STR, ARGS, trust.hash, "hash of the source: sha256=..., or a file of checksums"),
+    PARAM("skip_verify", BOOL, ARGS, trust.skip_verify, "accept a source from the network without a hash"),
+    PARAM_REFUSED("makedirs", "this function only caches; use file.managed"),
+    PARAM_REFUSED("verify_ssl", "certificates are always verified"),
     { 0 },
 };
 /* clang-format on */
@@ -40,10 +69,9 @@ static int call_get_file_str(struct state_run *run, const void *args, struct val
     return 0;
 }
 
-static int call_cache_file(struct state_run *run, const void *args, struct value *ret,
-                           struct err *err)
+static int find_local(struct state_run *run, const char *source, struct value *ret, struct err *err)
 {
-    const char *source = ((const struct cp_args *)args)->path, *path;
+    const char *path;
     struct fs_info info;
 
     if (state_source_path(run, source, &path, err) < 0 ||
@@ -52,6 +80,97 @@ static int call_cache_file(struct state_run *run, const void *args, struct value
     if (!path && info.kind == FS_FILE) /* by file.cached */
         path = cache_path(run, source);
     *ret = path ? value_text(path) : value_text("");
+    return 0;
+}
+
+static int call_cache_file(struct state_run *run, const void *args, struct value *ret,
+                           struct err *err)
+{
+    return find_local(run, ((const struct cp_args *)args)->path, ret, err);
+}
+
+static int call_cache_files(struct state_run *run, const void *args, struct value *ret,
+                            struct err *err)
+{
+    const struct cp_args *want = args;
+
+    *ret = value_list(value_list_new(run->arena, want->paths.n));
+    for (size_t i = 0; i < want->paths.n; i++) {
+        struct value path;
+
+        if (find_local(run, want->paths.p[i], &path, err) < 0)
+            return -1;
+        value_list_push(run->arena, ret->list, path);
+    }
+    return 0;
+}
+
+static int matches_pattern(struct state_run *run, const char *pattern, struct str name, bool *ret,
+                           struct err *err)
+{
+    const struct matcher *matcher;
+
+    if (!str_starts(str_from(pattern), STR("E@"))) {
+        *ret = glob_match(str_from(pattern), name);
+        return 0;
+    }
+    if (matcher_new(run->arena, str_from(pattern + 2), 0, &matcher, NULL, err) < 0)
+        return -1;
+    return matcher_find(matcher, name, 0, NULL, ret, err);
+}
+
+static int call_cache_dir(struct state_run *run, const void *args, struct value *ret,
+                          struct err *err)
+{
+    const struct cp_args *want = args;
+    struct value_list *names;
+
+    if (state_source_list(run, want->path, &names, err) < 0)
+        return -1;
+    *ret = value_list(value_list_new(run->arena, names->count));
+    for (size_t i = 0; i < names->count; i++) {
+        const struct str name = names->items[i].s;
+        bool included = true, excluded = false;
+        struct value path;
+
+        if ((want->include && matches_pattern(run, want->include, name, &included, err) < 0) ||
+            (want->exclude && matches_pattern(run, want->exclude, name, &excluded, err) < 0))
+            return -1;
+        if (!included || excluded)
+            continue;
+        if (find_local(run, arena_printf(run->arena, "%s/%.*s", want->path, STR_ARG(name)), &path,
+                       err) < 0)
+            return -1;
+        value_list_push(run->arena, ret->list, path);
+    }
+    return 0;
+}
+
+/* What is not there is false, as in Salt. */
+static int call_get_url(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    const struct cp_args *want = args;
+    const bool as_text = want->dest && want->dest->kind == VALUE_NULL;
+    struct str content;
+
+    if (want->dest && !as_text && (want->dest->kind != VALUE_STR || want->dest->s.n > 0))
+        return err_set(err, ERR_INVALID,
+                       "'dest' must be '' or none: this function only caches; "
+                       "use file.managed");
+    if (state_source_trusted(run, want->path, &want->trust, &content, err) < 0) {
+        *ret = value_bool(false);
+        return err->code == ERR_NOT_FOUND ? 0 : -1;
+    }
+    if (as_text) {
+        *ret = value_str(content);
+        return 0;
+    }
+    if (find_local(run, want->path, ret, err) < 0)
+        return -1;
+    if (str_starts(str_from(want->path), STR("http")) || ret->s.n == 0) {
+        *ret = value_text(cache_path(run, want->path));
+        return cache_keep(run, want->path, content, err);
+    }
     return 0;
 }
 
@@ -173,9 +292,12 @@ static int call_envs(struct state_run *run, const void *args, struct value *ret,
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
 const struct module aliases_cp[] = {
+    { .name = "cp.cache_dir", .summary = "the local paths of the files of a folder of the state tree", ROW(dir_params, call_cache_dir) },
     { .name = "cp.cache_file", .summary = "the local path of a file of the state tree", ROW(path_params, call_cache_file) },
+    { .name = "cp.cache_files", .summary = "the local paths of files of the state tree", ROW(files_params, call_cache_files) },
     { .name = "cp.envs", .summary = "the names of the state trees", ROW(params_none, call_envs) },
     { .name = "cp.get_file_str", .summary = "the contents of a file of the state tree, or false", ROW(path_params, call_get_file_str) },
+    { .name = "cp.get_url", .summary = "the content of a source, or the path of a cached copy", ROW(url_params, call_get_url) },
     { .name = "cp.hash_file", .summary = "the hash of a file of the state tree", ROW(path_params, call_hash_file) },
     { .name = "cp.is_cached", .summary = "the local path of a file of the state tree", ROW(path_params, call_cache_file) },
     { .name = "cp.list_master", .summary = "the files of the state tree", ROW(list_params, call_list_master) },

@@ -1,11 +1,16 @@
 #include "modules/file/cache.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/sha256.h"
 #include "state/host.h"
 #include "state/module.h"
+#include "sys/draft.h"
+#include "sys/path.h"
+#include "sys/site.h"
 
 const char *cache_path(struct state_run *run, const char *source)
 {
@@ -13,4 +18,36 @@ const char *cache_path(struct state_run *run, const char *source)
 
     sha256_hex(source, strlen(source), hex);
     return arena_printf(run->arena, "%s/cached/%s", run->host->data_dir, hex);
+}
+
+static int make_folder(struct state_run *run, const char *path, struct err *err)
+{
+    const struct fs_attr private = { 0700, FS_KEEP, FS_KEEP };
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (site_walk(&site, path_dirname(run->arena, path), SITE_OWN | SITE_FOLLOW, err) < 0)
+        return -1;
+    if (site.info.kind != FS_NONE || site_mkdir(&site, &private, err) == 0)
+        return 0;
+    return err->errnum == EEXIST ? 0 : -1; /* another thread was faster */
+}
+
+int cache_keep(struct state_run *run, const char *source, struct str content, struct err *err)
+{
+    const struct fs_replace_options private = { .attr = { 0600, FS_KEEP, FS_KEEP } };
+    const char *path = cache_path(run, source);
+    AUTO_SITE struct site site = SITE_INIT;
+    struct draft draft;
+    int rc;
+
+    if (run->host->test)
+        return 0;
+    if (make_folder(run, path, err) < 0 || site_walk(&site, path, SITE_OWN, err) < 0 ||
+        draft_open_at(&draft, &site, &private, err) < 0)
+        return -1;
+    rc = draft_add(&draft, content, err);
+    if (rc == 0)
+        rc = draft_commit(&draft, err);
+    draft_done(&draft);
+    return rc;
 }

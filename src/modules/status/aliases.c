@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -10,9 +11,12 @@
 #include "state/module.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
+#include "sys/process.h"
 
-#define ARGS     struct status_args
-#define FILE_MAX ((size_t)16 << 20)
+#define ARGS            struct status_args
+#define FILE_MAX        ((size_t)16 << 20)
+#define COMMAND_TIMEOUT (30 * CLOCK_SECOND)
+#define TIME_SIZE       256
 
 struct status_args {
     const char *text;
@@ -25,6 +29,10 @@ static const struct param pid_params[] = {
 };
 static const struct param path_params[] = {
     PARAM("path", STR, ARGS, text, "a mount point, or a glob of them (default: all)", .flags = PARAM_PRIMARY),
+    { 0 },
+};
+static const struct param time_params[] = {
+    PARAM("format", STR, ARGS, text, "as strftime has it", .default_text = "%A, %d. %B %Y %I:%M%p", .flags = PARAM_PRIMARY),
     { 0 },
 };
 /* clang-format on */
@@ -281,6 +289,35 @@ static int call_netdev(struct state_run *run, const void *args, struct value *re
     return 0;
 }
 
+/* Two lines for each protocol: "TcpExt: name name", "TcpExt: 1 2". */
+static int call_netstats(struct state_run *run, const void *args, struct value *ret,
+                         struct err *err)
+{
+    struct str text;
+
+    (void)args;
+    if (read_kernel(run, "/proc/net/netstat", &text, err) < 0)
+        return -1;
+    *ret = value_map(value_map_new(run->arena, 4));
+    while (text.n > 0) {
+        struct str names = str_cut(&text, '\n');
+        struct str numbers = text.n > 0 ? str_cut(&text, '\n') : text;
+        const struct str protocol = str_cut(&names, ':');
+        struct value_map *map = value_map_new(run->arena, 64);
+
+        (void)str_cut(&numbers, ':');
+        while (names.n > 0 && numbers.n > 0) {
+            const struct str name = next_word(&names);
+
+            value_map_set(run->arena, map, value_str(arena_str(run->arena, name)),
+                          read_word(run, next_word(&numbers)));
+        }
+        value_map_set(run->arena, ret->map, value_str(arena_str(run->arena, protocol)),
+                      value_map(map));
+    }
+    return 0;
+}
+
 /* --- disks and processes
  * -------------------------------------------------------------------------- */
 
@@ -377,23 +414,174 @@ static int call_pid(struct state_run *run, const void *args, struct value *ret, 
     return 0;
 }
 
+/* --- users and time, and all of it
+ * -------------------------------------------------------------------------- */
+
+/* USER TTY LOGIN@ IDLE JCPU PCPU WHAT */
+static struct value read_login(struct state_run *run, struct str line)
+{
+    static const char *const keys[] = { "user", "tty", "login", "idle", "jcpu", "pcpu" };
+    struct value_map *map = value_map_new(run->arena, ARRAY_LEN(keys) + 1);
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        put_value(run, map, keys[i],
+                  value_str(arena_str(run->arena, line.n > 0 ? next_word(&line) : STR(""))));
+    put_value(run, map, "what",
+              value_str(arena_str(run->arena, line.n > 0 ? str_trim(line) : STR(""))));
+    return value_map(map);
+}
+
+static int call_w(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    static const char *const argv[] = { "w", "-fh", NULL };
+    const struct process_spec spec = { .argv = argv };
+    struct process_result result;
+
+    (void)args;
+    if (state_command(run, &spec, COMMAND_TIMEOUT, &result, err) < 0)
+        return -1;
+    if (!process_status_ok(result.status))
+        return err_set(err, ERR_INVALID, "w: %.*s", STR_ARG(str_trim(result.err)));
+    *ret = value_list(value_list_new(run->arena, 4));
+    while (result.out.n > 0) {
+        const struct str line = str_trim(str_cut(&result.out, '\n'));
+
+        if (line.n > 0)
+            value_list_push(run->arena, ret->list, read_login(run, line));
+    }
+    return 0;
+}
+
+/* The time of the machine, in the form of strftime. */
+static int call_time(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    const char *format = ((const struct status_args *)args)->text;
+    const time_t now = (time_t)(clock_wall() / CLOCK_SECOND);
+    /* by a pointer, since the format is not known to the compiler */
+    size_t (*const print)(char *, size_t, const char *, const struct tm *) = strftime;
+    char text[TIME_SIZE] = "";
+    struct tm parts;
+
+    localtime_r(&now, &parts);
+    if (format[0] && print(text, sizeof(text), format, &parts) == 0)
+        return err_set(err, ERR_LIMIT, "format '%s' gives more than %d bytes, or nothing", format,
+                       TIME_SIZE - 1);
+    *ret = value_text(arena_strdup(run->arena, text));
+    return 0;
+}
+
+static const struct status_part {
+    const char *name;
+    int (*call)(struct state_run *run, const void *args, struct value *ret, struct err *err);
+} parts_of_all[] = {
+    { "cpuinfo", call_cpuinfo },
+    { "cpustats", call_cpustats },
+    { "diskstats", call_diskstats },
+    { "diskusage", call_diskusage },
+    { "loadavg", call_loadavg },
+    { "meminfo", call_meminfo },
+    { "netdev", call_netdev },
+    { "netstats", call_netstats },
+    { "uptime", call_uptime },
+    { "vmstats", call_vmstats },
+    { "w", call_w },
+};
+
+static int call_all_status(struct state_run *run, const void *args, struct value *ret,
+                           struct err *err)
+{
+    const struct status_args none = { .text = NULL };
+
+    (void)args;
+    *ret = value_map(value_map_new(run->arena, ARRAY_LEN(parts_of_all)));
+    for (size_t i = 0; i < ARRAY_LEN(parts_of_all); i++) {
+        struct value part;
+
+        if (parts_of_all[i].call(run, &none, &part, err) < 0)
+            return err_wrap(err, "status.%s", parts_of_all[i].name);
+        put_value(run, ret->map, parts_of_all[i].name, part);
+    }
+    return 0;
+}
+
+/* The part that a key of the settings names, "status.cpustats.custom"; NULL: it is another key. */
+static const struct status_part *find_part(struct str key)
+{
+    for (size_t i = 0; i < ARRAY_LEN(parts_of_all); i++) {
+        struct str rest = key;
+
+        if (str_is(str_cut(&rest, '.'), "status") && rest.p &&
+            str_is(str_cut(&rest, '.'), parts_of_all[i].name) && rest.p && str_is(rest, "custom"))
+            return &parts_of_all[i];
+    }
+    return NULL;
+}
+
+static int add_custom(struct state_run *run, const struct status_part *part,
+                      const struct value *keys, struct value_map *all, struct err *err)
+{
+    const struct status_args none = { .text = NULL };
+    struct value status;
+
+    if (keys->kind != VALUE_LIST)
+        return err_set(err, ERR_INVALID, "setting 'status.%s.custom' must be a list", part->name);
+    if (part->call(run, &none, &status, err) < 0)
+        return err_wrap(err, "status.%s", part->name);
+    for (size_t i = 0; i < keys->list->count; i++) {
+        const struct value *key = &keys->list->items[i];
+        const struct value *found =
+            status.kind == VALUE_MAP ? value_map_find(status.map, key) : NULL;
+
+        if (!found)
+            return err_set(err, ERR_NOT_FOUND, "setting 'status.%s.custom': no such key '%.*s'",
+                           part->name, key->kind == VALUE_STR ? str_int(key->s.n) : 0,
+                           key->kind == VALUE_STR ? key->s.p : "");
+        value_map_set(run->arena, all, *key, *found);
+    }
+    return 0;
+}
+
+static int call_custom(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    const struct value *settings = state_settings(run);
+
+    (void)args;
+    *ret = value_map(value_map_new(run->arena, 8));
+    if (!settings || settings->kind != VALUE_MAP)
+        return 0;
+    for (size_t i = 0; i < settings->map->count; i++) {
+        const struct value_pair *pair = &settings->map->pairs[i];
+        const struct status_part *part =
+            pair->key.kind == VALUE_STR ? find_part(pair->key.s) : NULL;
+
+        if (part && add_custom(run, part, &pair->value, ret->map, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* clang-format off */
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
 const struct module aliases_status[] = {
+    { .name = "status.all_status", .summary = "all that the other functions say, by their names", ROW(params_none, call_all_status) },
     { .name = "status.cpuinfo", .summary = "the processor", ROW(params_none, call_cpuinfo) },
     { .name = "status.cpustats", .summary = "how the processors spent their time", ROW(params_none, call_cpustats) },
+    { .name = "status.custom", .summary = "what settings such as 'status.cpustats.custom' name", ROW(params_none, call_custom) },
     { .name = "status.diskstats", .summary = "what disks have read and written", ROW(params_none, call_diskstats) },
     { .name = "status.diskusage", .summary = "the bytes of mounted file systems", ROW(path_params, call_diskusage) },
     { .name = "status.loadavg", .summary = "the load of the last 1, 5 and 15 minutes", ROW(params_none, call_loadavg) },
     { .name = "status.meminfo", .summary = "the memory", ROW(params_none, call_meminfo) },
     { .name = "status.netdev", .summary = "what interfaces have sent and received", ROW(params_none, call_netdev) },
+    { .name = "status.netstats", .summary = "what the protocols of the network count", ROW(params_none, call_netstats) },
     { .name = "status.nproc", .summary = "the number of processors", ROW(params_none, call_nproc) },
     { .name = "status.pid", .summary = "processes whose command line has a text", ROW(pid_params, call_pid) },
     { .name = "status.procs", .summary = "all processes and their command lines", ROW(params_none, call_procs) },
+    { .name = "status.time", .summary = "the time of the machine", ROW(time_params, call_time) },
     { .name = "status.uptime", .summary = "how long the machine has been running", ROW(params_none, call_uptime) },
     { .name = "status.version", .summary = "the version of the kernel", ROW(params_none, call_version) },
     { .name = "status.vmstats", .summary = "the virtual memory", ROW(params_none, call_vmstats) },
+    { .name = "status.w", .summary = "who is logged in, as w shows it", ROW(params_none, call_w) },
     { 0 },
 };
 /* clang-format on */

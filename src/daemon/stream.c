@@ -26,6 +26,7 @@ struct stream {
     uint64_t tail;
     bool bounded; /* to `left` lines */
     uint64_t left, before;
+    bool has_lines; /* a line was read */
 
     bool stale; /* there may be something to read */
     bool away;  /* the chore has not come back */
@@ -115,6 +116,15 @@ static int open_reader(struct stream *stream)
     return stream->has_tail ? log_reader_tail(stream->reader, stream->tail, err) : 0;
 }
 
+/* Lines that came after the question are not shown, so that the answer has an end. Who writes so
+ * fast that all older ones were removed before they were read is shown with newer ones. */
+static bool came_in_time(struct stream *stream, uint64_t seq)
+{
+    if (stream->before > 0 && !stream->has_lines && seq > stream->before)
+        stream->before = seq + STREAM_LATE_LINES;
+    return stream->before == 0 || seq < stream->before;
+}
+
 /* The next line to send; NULL: none now. */
 static int next_line(struct stream *stream, const struct log_line **ret_line)
 {
@@ -123,8 +133,9 @@ static int next_line(struct stream *stream, const struct log_line **ret_line)
         return 0;
     if (log_reader_next(stream->reader, ret_line, &stream->err) < 0)
         return -1;
-    if (*ret_line && stream->before > 0 && (*ret_line)->seq >= stream->before)
-        *ret_line = NULL; /* it came after the question */
+    if (*ret_line && !came_in_time(stream, (*ret_line)->seq))
+        *ret_line = NULL;
+    stream->has_lines |= *ret_line != NULL;
     return 0;
 }
 

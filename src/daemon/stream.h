@@ -25,6 +25,8 @@ struct stream;
 #define STREAM_BYTES_MAX ((size_t)256 << 10)
 /* Bundles that stream_drain sends. */
 #define STREAM_DRAIN_MAX 32
+/* Shown of somebody who writes faster than can be read. */
+#define STREAM_LATE_LINES 1000
 
 struct stream_options {
     const char *folder;       /* of the store */

@@ -16,6 +16,8 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
+#define LIST_TRIES 16
+
 struct log_reader {
     char *path;
     int folder; /* -1: there is none */
@@ -115,8 +117,9 @@ static void leave_segment(struct log_reader *reader)
 }
 
 /* Open the segment at the place, or the next one that can be opened; none: the file is not open. */
-static int enter_segment(struct log_reader *reader, struct err *err)
+static int enter_listed(struct log_reader *reader, bool *ret_gone, struct err *err)
 {
+    *ret_gone = false;
     for (; reader->place < reader->list.firsts.n; reader->place++) {
         const uint64_t *firsts = reader->list.firsts.p + reader->place;
 
@@ -130,6 +133,23 @@ static int enter_segment(struct log_reader *reader, struct err *err)
             return -1;
         if (err->code == ERR_INVALID && is_last(reader))
             return 0; /* it is being made */
+        *ret_gone |= err->code == ERR_NOT_FOUND;
+    }
+    return 0;
+}
+
+/* Where much is written, all that was listed may be gone, and newer ones are there. */
+static int enter_segment(struct log_reader *reader, struct err *err)
+{
+    bool has_gone;
+
+    for (int tries = 0; tries < LIST_TRIES; tries++) {
+        if (enter_listed(reader, &has_gone, err) < 0)
+            return -1;
+        if (reader->file.fd >= 0 || !has_gone)
+            return 0;
+        if (list_again(reader, err) < 0)
+            return -1;
     }
     return 0;
 }

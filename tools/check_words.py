@@ -43,7 +43,7 @@ BAD = [(re.compile(pattern), instead) for pattern, instead in PHRASES.items()]
 BARE = set("about act add ask begin excuse fail find get goes hide judge keep leave load look nest pull put refuse run say set "
            "settle take tell visit".split())
 
-FOLDERS = set("nats bus wire enroll programs http jobs master peel reactor base cli compile config control daemon data edit engine facts filters graph jinja local logs lua methods modules provider run settings state supervise sys target undo".split())
+FOLDERS = set("nats bus wire enroll programs http jobs master peel reactor base cli compile config control daemon data edit engine facts filters graph jinja jmespath local logs lua methods modules provider run settings state supervise sys target undo".split())
 DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{name}.md" for name in (
     "ARCHITECTURE", "fleet", "fleet-conformance", "fleet-keys", "kepler", "kepler-file", "modules", "packages", "reactor", "reactor-conformance", "salt", "states", "templates"))]
 

@@ -7,20 +7,14 @@
 
 #define TABLES(...) ((const struct function *const[]){ __VA_ARGS__, NULL })
 
-static const char *const missing[][2] = {
-    { "json_query", "JMESPath is not supported: use map, selectattr, or the filter traverse" },
-    { NULL, NULL },
-};
-
 const struct builtins filter_builtins = {
-    .missing = missing,
     .filters = TABLES(filter_list_functions, filter_pick_functions, filter_number_functions,
                       filter_text_functions, filter_wrap_functions, filter_markup_functions,
                       filter_link_functions, filter_data_functions, filter_pretty_functions,
                       filter_set_functions, filter_time_functions, filter_regex_functions,
                       filter_net_functions, filter_hash_functions, filter_combine_functions,
                       filter_chance_functions, filter_xml_functions,
-                      filter_compare_functions, filter_key_functions),
+                      filter_compare_functions, filter_key_functions, filter_query_functions),
     .tests = TABLES(test_functions),
     .globals = TABLES(global_functions),
     .methods = {

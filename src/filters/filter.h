@@ -25,5 +25,6 @@ extern const struct function filter_xml_functions[];     /* XML */
 extern const struct function filter_combine_functions[]; /* choices, orders, pairs */
 extern const struct function filter_compare_functions[]; /* questions, differences */
 extern const struct function filter_key_functions[];     /* into maps by path */
+extern const struct function filter_query_functions[];   /* JMESPath */
 
 #endif

@@ -216,14 +216,14 @@ static int filter_compare_lists(struct render *render, const struct bound *bound
     return 0;
 }
 
-static void add_pair(struct render *render, struct value_map *made, const struct value *key,
+static void add_pair(struct render *render, struct value_map *made, struct value key,
                      const struct value *old, const struct value *now)
 {
     struct value_map *pair = container_new_map(render, 2);
 
     value_map_set(render->arena, pair, value_text("old"), old ? *old : value_text(""));
     value_map_set(render->arena, pair, value_text("new"), now ? *now : value_text(""));
-    value_map_set(render->arena, made, *key, value_map(pair));
+    value_map_set(render->arena, made, key, value_map(pair));
 }
 
 static int filter_compare_dicts(struct render *render, const struct bound *bound, struct value *ret)
@@ -244,11 +244,11 @@ static int filter_compare_dicts(struct render *render, const struct bound *bound
         if (other && op_compare(render, OP_EQ, &old->pairs[i].value, other, &same) < 0)
             return -1;
         if (!same)
-            add_pair(render, made, &old->pairs[i].key, &old->pairs[i].value, other);
+            add_pair(render, made, old->pairs[i].key, &old->pairs[i].value, other);
     }
     for (size_t i = 0; i < now->count; i++)
         if (!value_map_find(old, &now->pairs[i].key))
-            add_pair(render, made, &now->pairs[i].key, NULL, &now->pairs[i].value);
+            add_pair(render, made, now->pairs[i].key, NULL, &now->pairs[i].value);
     *ret = value_map(made);
     return 0;
 }

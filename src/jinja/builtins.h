@@ -18,8 +18,7 @@ typedef const struct function *const *function_tables;
 struct builtins {
     function_tables filters, tests, globals;
     function_tables methods[VALUE_KINDS]; /* by the kind of their object */
-    const char *const (*missing)[2]; /* filters that are not there, each with the reason; or NULL */
-    function_tables tuple;           /* methods of tuples, which are lists otherwise */
+    function_tables tuple;                /* methods of tuples, which are lists otherwise */
 };
 
 /* The function of that name, or NULL. */

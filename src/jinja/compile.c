@@ -77,17 +77,6 @@ static function_tables find_tables(const struct compile *c, bool is_filter)
     return !builtins ? NULL : is_filter ? builtins->filters : builtins->tests;
 }
 
-/* Why a filter of Salt is not there; NULL: it is not one of them. */
-static const char *find_reason(const struct compile *c, struct str name)
-{
-    const struct builtins *builtins = c->template->jinja->options.builtins;
-
-    for (size_t i = 0; builtins && builtins->missing && builtins->missing[i][0]; i++)
-        if (str_is(name, builtins->missing[i][0]))
-            return builtins->missing[i][1];
-    return NULL;
-}
-
 static void fail_unknown(struct compile *c, const struct node_apply *node, bool is_filter)
 {
     const char *kind = is_filter ? "filter" : "test";
@@ -97,9 +86,7 @@ static void fail_unknown(struct compile *c, const struct node_apply *node, bool 
     diag_add(c->diags, template_diag_place(c->template, node->node.at, c->diags),
              "no %s named '%.*s'", kind, STR_ARG(node->name));
     diag_source(c->diags, c->template->text);
-    if (is_filter && find_reason(c, node->name))
-        diag_hint(c->diags, "%s", find_reason(c, node->name));
-    else if (best.p)
+    if (best.p)
         diag_hint(c->diags, "did you mean '%.*s'?", STR_ARG(best));
 }
 

@@ -432,9 +432,9 @@ def test_an_unknown_parameter_of_a_state_that_cleans_is_a_warning(machine):
     assert "no parameter 'nonsense'" in machine.run("state.apply", "web", status=0).stderr
 
 
-def test_a_filter_that_is_not_there_says_why(machine):
-    machine.sls("web", "x: {test.nop: [{name: '{{ {} | json_query(1) }}'}]}")
-    assert "JMESPath is not supported" in machine.run("state.apply", "web", status=1).stderr
+def test_a_mistake_in_a_json_query_has_its_column(machine):
+    machine.sls("web", "x: {test.nop: [{name: '{{ {} | json_query(\"a[b]\") }}'}]}")
+    assert "json_query: column 3: unexpected 'b'" in machine.run("state.apply", "web", status=1).stderr
 
 
 def test_keys_of_an_account_are_those_that_are_given_and_no_others(machine):

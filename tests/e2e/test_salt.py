@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import socket
 import struct
 import subprocess
 import time
@@ -601,7 +602,19 @@ same: {test.nop: []}
     assert ("unchanged     test.nop:same" in told) == (mode.partition("_")[0] in ("full", "terse", "mixed")), told
 
 
+def has_loopback6():
+    """Whether the kernel has a route to ::1."""
+    try:
+        with open("/proc/net/ipv6_route") as routes:
+            return any(line.startswith("0" * 31 + "1 80 ") for line in routes)
+    except FileNotFoundError:
+        return False
+
+
 PROGRAMS = {
+    "ping": """echo "$*"; [ "$5" = host.example ]""",
+    "dig": """echo "answer for $*" """,
+    "ip": """echo "$3 via 10.0.0.1 dev eth0 src 10.0.0.7 uid 0"; echo "    cache" """,
     "w": """[ "$1" = -fh ] && echo 'ada      pts/0     09:15    1.00s  0.05s  0.01s vi /etc/motd'""",
 }
 
@@ -631,6 +644,16 @@ FUNCTIONS = {
     "network.subnets(include_loopback=true, cidr='127.0.0.0/8')": ["127.0.0.0/8"],
     "network.interface_ip('lo')": "127.0.0.1",
     "network.ifacestartswith('lo')": ["lo"],
+    "network.ping('host.example')": "-c 4 -W 10 host.example",
+    "network.ping('host.example', timeout=3, return_boolean=true)": True,
+    "network.ping('gone.example', return_boolean=true)": False,
+    "network.dig('host.example')": "answer for host.example",
+    "network.get_route('192.0.2.9')": {"source": "10.0.0.7", "gateway": "10.0.0.1", "interface": "eth0", "destination": "192.0.2.9"},
+    "network.arp() is mapping": True,
+    "network.routes('inet') | rejectattr('addr_family', 'eq', 'inet') | list": [],
+    "network.routes('inet6') | rejectattr('addr_family', 'eq', 'inet6') | list": [],
+    "network.routes() | map(attribute='addr_family') | reject('in', ['inet', 'inet6']) | list": [],
+    "'::1/128' in (salt.network.routes('inet6') | map(attribute='destination') | list)": has_loopback6(),
     "status.nproc() > 0": True,
     "status.meminfo()['MemTotal']['unit']": "kB",
     "status.uptime()['seconds'] > 0": True,
@@ -772,3 +795,35 @@ def test_a_url_is_cached_with_a_hash_and_its_content_can_be_had(machine, web):
     (folder / "app.conf").write_text("port=81\n")
     assert got(", skip_verify=true") == path
     assert open(path).read() == "port=81\n"
+
+
+def test_sockets_of_the_machine_are_listed_and_tried(machine):
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        port, near = server.getsockname()[1], client.getsockname()[1]
+        machine.file("out.jinja", """[
+          {{ salt.network.active_tcp().values() | selectattr('local_port', 'eq', %d) | list | tojson }},
+          {{ salt.network.netstat() | selectattr('local-address', 'eq', '127.0.0.1:%d') | selectattr('state', 'eq', 'LISTEN') | list | tojson }},
+          {{ salt.network.connect('127.0.0.1', %d) | tojson }}]""" % (near, port, port))
+        machine.run("file.managed", f"{machine.root}/out.json", "source=salt://out.jinja", "template=jinja", status=0)
+    active, listening, connected = json.loads(machine.read("out.json"))
+    assert active == [{"local_addr": "127.0.0.1", "local_port": near, "remote_addr": "127.0.0.1", "remote_port": port}]
+    assert [(row["proto"], row["foreign-address"], row["user"]) for row in listening] == [("tcp", "0.0.0.0:*", str(os.getuid()))]
+    assert listening[0]["program"].startswith(f"{os.getpid()}/")
+    assert connected == {"result": True, "comment": f"Successfully connected to 127.0.0.1 (127.0.0.1) on tcp port {port}"}
+
+
+def test_a_port_that_nobody_has_is_not_connected_to_and_an_option_is_not_a_host(machine):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # without listen(), and nobody else gets it
+        port = unused.getsockname()[1]
+        machine.file("out.jinja", "{{ salt.network.connect('127.0.0.1', %d) | tojson }}" % port)
+        machine.run("file.managed", f"{machine.root}/out.json", "source=salt://out.jinja", "template=jinja", status=0)
+    assert json.loads(machine.read("out.json")) == {
+        "result": False, "comment": f"Unable to connect to 127.0.0.1 (127.0.0.1) on tcp port {port}"}
+    machine.file("out.jinja", "{{ salt.network.dig('-f/etc/passwd') }}")
+    done = machine.run("file.managed", f"{machine.root}/out.json", "source=salt://out.jinja", "template=jinja", status=2)
+    assert "'-f/etc/passwd' is not a host name or an address" in done.stdout
+    machine.file("out.jinja", "{{ salt.network.dig('host.example') }}")
+    done = machine.run("file.managed", f"{machine.root}/out.json", "source=salt://out.jinja", "template=jinja", status=2,
+                       env={**os.environ, "PATH": "/nowhere"})
+    assert "program 'dig' is not installed" in done.stdout

@@ -13,11 +13,15 @@
 
 #define ARGS     struct network_args
 #define ROUTES   "/proc/net/route"
+#define ROUTES6  "/proc/net/ipv6_route"
 #define FILE_MAX ((size_t)4 << 20)
+
+enum { FAMILY_BOTH, FAMILY_INET, FAMILY_INET6 };
 
 struct network_args {
     const char *text, *cidr;
     bool loopback;
+    int family;
 };
 
 /* clang-format off */
@@ -43,6 +47,10 @@ static const struct param addrs_params[] = {
 };
 static const struct param start_params[] = {
     PARAM("cidr", STR, ARGS, cidr, "the network", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    { 0 },
+};
+static const struct param route_params[] = {
+    PARAM("family", CHOICE, ARGS, family, "only those of this family", .choices = "both|inet|inet6", .default_text = "both", .flags = PARAM_PRIMARY),
     { 0 },
 };
 /* clang-format on */
@@ -460,9 +468,9 @@ static struct value read_route(struct state_run *run, struct str line)
     return value_map(map);
 }
 
-static int read_routes(struct state_run *run, bool default_only, struct value *ret, struct err *err)
+static int read_routes(struct state_run *run, bool default_only, struct value_list *list,
+                       struct err *err)
 {
-    struct value_list *list = value_list_new(run->arena, 4);
     struct str text;
 
     if (fs_read(run->arena, ROUTES, FILE_MAX, &text, err) < 0)
@@ -478,21 +486,87 @@ static int read_routes(struct state_run *run, bool default_only, struct value *r
         if (!default_only || strcmp(value_get_text(&route, "netmask"), "0.0.0.0") == 0)
             value_list_push(run->arena, list, route);
     }
-    *ret = value_list(list);
     return 0;
+}
+
+/* 32 digits, in the order of the network. */
+static struct value read_hex6(struct state_run *run, struct str text)
+{
+    struct net net = { .family = AF_INET6, .size = sizeof(struct in6_addr), .prefix = 128 };
+
+    for (size_t i = 0; i < net.size; i++)
+        net.bytes[i] =
+            (unsigned char)strtoul(arena_str(run->arena, str_slice(text, 2 * i, 2)).p, NULL, 16);
+    return print_address(run, &net);
+}
+
+/* destination length source length gateway metric references uses flags interface; IPv6 has no
+ * netmask: the destination has its length. */
+static bool read_route6(struct state_run *run, struct str line, struct value *ret)
+{
+    enum { TO, LENGTH, FROM, FROM_LENGTH, VIA, METRIC, REFS, USES, FLAGS, INTERFACE, WORDS };
+    struct str words[WORDS];
+    struct value_map *map = value_map_new(run->arena, 6);
+
+    for (size_t i = 0; i < WORDS; i++) {
+        line = line.n > 0 ? str_trim(line) : STR("");
+        words[i] = str_cut(&line, ' ');
+        if (words[i].n == 0)
+            return false;
+    }
+    value_map_set(run->arena, map, value_text("addr_family"), value_text("inet6"));
+    value_map_set(
+        run->arena, map, value_text("destination"),
+        value_text(arena_printf(run->arena, "%s/%lu", read_hex6(run, words[TO]).s.p,
+                                strtoul(arena_str(run->arena, words[LENGTH]).p, NULL, 16))));
+    value_map_set(run->arena, map, value_text("gateway"), read_hex6(run, words[VIA]));
+    value_map_set(run->arena, map, value_text("netmask"), value_text(""));
+    value_map_set(run->arena, map, value_text("flags"),
+                  value_str(arena_str(run->arena, words[FLAGS])));
+    value_map_set(run->arena, map, value_text("interface"),
+                  value_str(arena_str(run->arena, words[INTERFACE])));
+    *ret = value_map(map);
+    return true;
+}
+
+/* A kernel without IPv6 has no such file. */
+static int read_routes6(struct state_run *run, bool default_only, struct value_list *list,
+                        struct err *err)
+{
+    struct str text;
+
+    if (fs_read(run->arena, ROUTES6, FILE_MAX, &text, err) < 0)
+        return -1;
+    while (text.n > 0) {
+        struct value route;
+
+        if (read_route6(run, str_cut(&text, '\n'), &route) &&
+            (!default_only || strcmp(value_get_text(&route, "destination"), "::/0") == 0))
+            value_list_push(run->arena, list, route);
+    }
+    return 0;
+}
+
+static int list_routes(struct state_run *run, const void *args, bool default_only,
+                       struct value *ret, struct err *err)
+{
+    const int family = ((const struct network_args *)args)->family;
+
+    *ret = value_list(value_list_new(run->arena, 8));
+    if (family != FAMILY_INET6 && read_routes(run, default_only, ret->list, err) < 0)
+        return -1;
+    return family != FAMILY_INET ? read_routes6(run, default_only, ret->list, err) : 0;
 }
 
 static int call_routes(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
-    (void)args;
-    return read_routes(run, false, ret, err);
+    return list_routes(run, args, false, ret, err);
 }
 
 static int call_default_route(struct state_run *run, const void *args, struct value *ret,
                               struct err *err)
 {
-    (void)args;
-    return read_routes(run, true, ret, err);
+    return list_routes(run, args, true, ret, err);
 }
 
 static int call_get_fqdn(struct state_run *run, const void *args, struct value *ret,
@@ -533,7 +607,7 @@ static int call_host_to_ips(struct state_run *run, const void *args, struct valu
 const struct module aliases_network[] = {
     { .name = "network.calc_net", .summary = "the network of an address", ROW(net_params, call_calc_net) },
     { .name = "network.convert_cidr", .summary = "network, netmask and broadcast address of a network", ROW(text_params, call_convert_cidr) },
-    { .name = "network.default_route", .summary = "the default routes", ROW(params_none, call_default_route) },
+    { .name = "network.default_route", .summary = "the default routes", ROW(route_params, call_default_route) },
     { .name = "network.get_fqdn", .summary = "the full host name", ROW(params_none, call_get_fqdn) },
     { .name = "network.host_to_ips", .summary = "the addresses of a host", ROW(text_params, call_host_to_ips) },
     { .name = "network.hw_addr", .summary = "the hardware address of an interface", ROW(text_params, call_hw_addr) },
@@ -550,7 +624,7 @@ const struct module aliases_network[] = {
     { .name = "network.is_loopback", .summary = "whether an address is a loopback address", ROW(text_params, call_is_loopback) },
     { .name = "network.is_private", .summary = "whether an address is private", ROW(text_params, call_is_private) },
     { .name = "network.reverse_ip", .summary = "the name of an address for reverse lookups", ROW(text_params, call_reverse_ip) },
-    { .name = "network.routes", .summary = "the IPv4 routes", ROW(params_none, call_routes) },
+    { .name = "network.routes", .summary = "the routes", ROW(route_params, call_routes) },
     { .name = "network.subnets", .summary = "the IPv4 networks of the machine", ROW(addrs_params, call_subnets) },
     { .name = "network.subnets6", .summary = "the IPv6 networks of the machine", ROW(addrs_params, call_subnets6) },
     { 0 },

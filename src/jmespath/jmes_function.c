@@ -1,7 +1,6 @@
 #include "jmespath/jmes_function.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -14,6 +13,7 @@
 #include "jmespath/jmes_eval.h"
 #include "jmespath/jmes_lex.h"
 #include "jmespath/jmes_node.h"
+#include "jmespath/jmes_order.h"
 #include "jmespath/jmespath.h"
 
 /* Bytes of text that cost a step. */
@@ -427,97 +427,23 @@ static int call_type(struct jmes_eval *eval, const struct jmes_argument *args, s
 /* --- order
  * ---------------------------------------------------------------------------------------- */
 
-struct ranked {
-    struct value key, item;
-    size_t at; /* equal keys keep their order */
-};
-
-static int compare_keys(const struct ranked *a, const struct ranked *b)
-{
-    int order;
-
-    return value_compare(&a->key, &b->key, &order) < 0 ? 0 : order;
-}
-
-static int compare_ranked(const void *one, const void *other)
-{
-    const struct ranked *a = one, *b = other;
-    int order = compare_keys(a, b);
-
-    return order ? order : (a->at > b->at) - (a->at < b->at);
-}
-
-/* Each item with the key that it is ordered by: itself, or what `by` finds in it. */
-static int rank_items(struct jmes_eval *eval, const struct value_list *list,
-                      const struct jmes_node *by, struct ranked **ret)
-{
-    struct ranked *ranked = ARENA_ARRAY(eval->arena, struct ranked, list->count);
-    unsigned type = JMES_NUM | JMES_TEXT;
-    size_t at = eval->at;
-
-    for (size_t i = 0; i < list->count; i++) {
-        ranked[i] = (struct ranked){ list->items[i], list->items[i], i };
-        if (by && jmes_eval_node(eval, by, &list->items[i], &ranked[i].key) < 0)
-            return -1;
-        type &= kinds[ranked[i].key.kind].type;
-    }
-    if (!type)
-        return jmes_fail(eval->err, eval->text, at, "the keys must be all numbers or all strings");
-    *ret = ranked;
-    return 0;
-}
-
-static int sort_ranked(struct jmes_eval *eval, const struct value_list *list,
-                       const struct jmes_node *by, struct value *ret)
-{
-    struct value_list *made = value_list_new(eval->arena, list->count);
-    struct ranked *ranked;
-
-    if (rank_items(eval, list, by, &ranked) < 0)
-        return -1;
-    if (list->count > 1)
-        qsort(ranked, list->count, sizeof(*ranked), compare_ranked);
-    for (size_t i = 0; i < list->count; i++)
-        value_list_push(eval->arena, made, ranked[i].item);
-    *ret = value_list(made);
-    return 0;
-}
-
-/* The first of the largest (`sign` 1) or smallest (-1) items. */
-static int pick_ranked(struct jmes_eval *eval, const struct value_list *list,
-                       const struct jmes_node *by, int sign, struct value *ret)
-{
-    struct ranked *ranked, *best;
-
-    *ret = value_null();
-    if (list->count == 0)
-        return 0;
-    if (rank_items(eval, list, by, &ranked) < 0)
-        return -1;
-    best = ranked;
-    for (size_t i = 1; i < list->count; i++)
-        if (compare_keys(&ranked[i], best) == sign)
-            best = &ranked[i];
-    *ret = best->item;
-    return 0;
-}
-
 static int call_sort(struct jmes_eval *eval, const struct jmes_argument *args, size_t count,
                      struct value *ret)
 {
-    return sort_ranked(eval, args[0].value.list, count > 1 ? args[1].expression : NULL, ret);
+    return jmes_order_sort(eval, args[0].value.list, count > 1 ? args[1].expression : NULL, ret);
 }
 
 static int call_max(struct jmes_eval *eval, const struct jmes_argument *args, size_t count,
                     struct value *ret)
 {
-    return pick_ranked(eval, args[0].value.list, count > 1 ? args[1].expression : NULL, 1, ret);
+    return jmes_order_pick(eval, args[0].value.list, count > 1 ? args[1].expression : NULL, 1, ret);
 }
 
 static int call_min(struct jmes_eval *eval, const struct jmes_argument *args, size_t count,
                     struct value *ret)
 {
-    return pick_ranked(eval, args[0].value.list, count > 1 ? args[1].expression : NULL, -1, ret);
+    return jmes_order_pick(eval, args[0].value.list, count > 1 ? args[1].expression : NULL, -1,
+                           ret);
 }
 
 /* --- the table

@@ -9,8 +9,8 @@
  *     <folder>                             the files, by peel/mirror.h
  *     <data_dir>/settings-snapshot.msgpack the last result
  *
- * In files a secret is a placeholder, __ZESTER_SECRET:<path>__; the bucket of secrets has a map of
- * paths to sealed values under the id of the machine, and the key of the sender.
+ * In files a secret is a placeholder (settings/placeholder.h); the bucket of secrets has a map of
+ * their names to sealed values under the id of the machine, and the key of the sender.
  *
  *     pillar_new -> pillar_connect... -> pillar_free
  *

@@ -8,181 +8,53 @@
 #include "base/log.h"
 #include "local/perform.h"
 #include "nats/conn.h"
-#include "nats/error.h"
 #include "nats/publisher.h"
 #include "peel/event_send.h"
 #include "peel/job.h"
+#include "peel/lane.h"
 #include "peel/ledger.h"
+#include "peel/messenger.h"
 #include "peel/outbox.h"
-#include "peel/reply.h"
 #include "peel/snapshot.h"
 #include "run/run.h"
 #include "sys/births.h"
-#include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/path.h"
-#include "wire/peel_id.h"
 #include "wire/subject.h"
 
-/* Room for headers and subject of a message. */
-#define REPLY_SLACK ((size_t)4096)
-/* What a message may have before there was a connection. */
-#define REPLY_MAX_DEFAULT ((size_t)1 << 20)
-#define ACT_WORKERS       1
-#define BIRTHS_FILE       "births"
+#define ACT_WORKERS 1
+#define BIRTHS_FILE "births"
 /* An event that the stream has not taken then has failed. */
 #define EVENT_WAIT (INT64_C(20) * 1000000000)
 
 enum lane_kind { LANE_READ, LANE_ACT };
 #define LANES (LANE_ACT + 1)
 
-struct lane {
-    struct job *first, **last; /* that wait */
-    struct job *running;       /* linked by `next` */
-    size_t waiting, busy, limit;
-};
-
 struct desk {
     struct desk_options options;
     struct chores chores;
-    struct errands errands;
-    struct nats_conn *conn;
+    struct messenger messenger;
     struct nats_sub *commands, *cancels;
     struct nats_publisher *events; /* NULL: no connection */
     struct lane lanes[LANES];
-    size_t reply_max;
     int births;     /* the list of programs that run (sys/births.h) */
     size_t orphans; /* programs of the agent before that still ran, and were killed */
-    bool is_stopping, errands_open;
+    bool is_stopping;
 };
-
-/* --- messages --------------------------------------------------------------------- */
-
-static struct value_time time_now(void)
-{
-    const int64_t now = clock_wall();
-
-    return (struct value_time){ now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
-}
-
-/* What may be lost when there is no connection. */
-static void publish(struct desk *desk, const char *subject, struct str payload)
-{
-    struct err err;
-
-    if (desk->conn &&
-        nats_publish(desk->conn,
-                     &(struct nats_pub){ .subject = str_from(subject), .payload = payload },
-                     &err) < 0)
-        log_warning("message not sent subject=%s error=%s", subject, err.text);
-}
-
-/* To the subject of a job. */
-static void publish_bytes(struct desk *desk, enum subject_kind kind, const char *jid,
-                          struct str payload)
-{
-    const struct subject_names names = { .jid = str_from(jid),
-                                         .peel = str_from(desk->options.peel_id) };
-    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
-    struct err err;
-
-    if (subject_print(&subject, kind, &names, &err) == 0)
-        publish(desk, buf_text(&subject), payload);
-}
-
-static void publish_record(struct desk *desk, enum subject_kind kind, const char *jid,
-                           const struct record_type *type, const void *record)
-{
-    AUTO_BUF struct buf payload = BUF_INIT(desk->reply_max);
-    struct err err;
-
-    if (record_encode(&payload, type, record, &err) == 0)
-        publish_bytes(desk, kind, jid, buf_view(&payload));
-}
-
-static void send_ack(struct desk *desk, const char *jid)
-{
-    const struct exec_ack ack = { jid, desk->options.peel_id, time_now() };
-
-    publish_record(desk, SUBJECT_JOB_ACK, jid, &exec_ack_type, &ack);
-}
-
-static void send_progress(struct desk *desk, const struct exec_progress *progress)
-{
-    struct exec_progress whole = *progress;
-
-    whole.peel_id = desk->options.peel_id;
-    whole.timestamp = time_now();
-    publish_record(desk, SUBJECT_JOB_PROGRESS, whole.jid, &exec_progress_type, &whole);
-}
 
 /* --- progress of a run, from its worker ------------------------------------------- */
-
-/* One message on its way to the loop. */
-struct news {
-    struct errand errand;
-    struct desk *desk;
-    struct arena arena;
-    struct exec_progress progress;
-};
 
 struct reporter {
     struct job *job;
     uint32_t done;
 };
 
-static void on_news(struct errand *errand)
+static void post_progress(const struct reporter *reporter, const struct exec_progress *progress,
+                          const struct state_result *state)
 {
-    struct news *news = container_of(errand, struct news, errand);
+    const struct job *job = reporter->job;
 
-    send_progress(news->desk, &news->progress);
-    arena_done(&news->arena);
-    free(news);
-}
-
-static void post_news(const struct job *job, const struct exec_progress *progress,
-                      const struct state_result *state)
-{
-    struct news *news = mem_zalloc(sizeof(*news));
-
-    news->desk = job->desk;
-    news->progress = *progress;
-    news->progress.jid = arena_strdup(&news->arena, job->request.jid);
-    if (progress->text)
-        news->progress.text = arena_strdup(&news->arena, progress->text);
-    if (state) {
-        struct exec_result result;
-        struct value map;
-
-        reply_state(&news->arena, state, &result);
-        map = record_value(&news->arena, &exec_result_type, &result);
-        news->progress.result = value_copy(&news->arena, &map);
-    }
-    errand_send(&job->desk->errands, &news->errand, on_news);
-}
-
-/* A letter on its way to the loop. */
-struct posting {
-    struct errand errand;
-    struct desk *desk;
-    uint64_t letter;
-};
-
-static void on_posting(struct errand *errand)
-{
-    struct posting *posting = container_of(errand, struct posting, errand);
-
-    outbox_send(posting->desk->options.outbox, posting->letter);
-    free(posting);
-}
-
-void desk_post(struct desk *desk, uint64_t letter)
-{
-    struct posting *posting = mem_zalloc(sizeof(*posting));
-
-    posting->desk = desk;
-    posting->letter = letter;
-    errand_send(&desk->errands, &posting->errand, on_posting);
+    messenger_post_progress(&job->desk->messenger, job->request.jid, progress, state);
 }
 
 static void on_run_event(void *self, const struct run_event *event)
@@ -194,16 +66,16 @@ static void on_run_event(void *self, const struct run_event *event)
     case RUN_WAITING:
         progress.type = EXEC_QUEUED;
         progress.text = event->text;
-        post_news(reporter->job, &progress, NULL);
+        post_progress(reporter, &progress, NULL);
         break;
     case RUN_STARTED:
         progress.type = EXEC_STARTED;
-        post_news(reporter->job, &progress, NULL);
+        post_progress(reporter, &progress, NULL);
         break;
     case RUN_STATE_FINISHED:
         progress.type = EXEC_STATE;
         progress.done = ++reporter->done;
-        post_news(reporter->job, &progress, event->state);
+        post_progress(reporter, &progress, event->state);
         break;
     default: break;
     }
@@ -229,14 +101,11 @@ static struct lane *lane_of(struct desk *desk, const struct job *job)
 
 static void done(struct chore *chore);
 
-static void start_job(struct desk *desk, struct lane *lane, struct job *job)
+static void begin_work(struct desk *desk, const struct lane *lane, struct job *job)
 {
     job->facts = desk->options.facts(desk->options.self);
     job->settings = desk->options.settings(desk->options.self, &job->settings_error);
     job->is_running = true;
-    job->next = lane->running;
-    lane->running = job;
-    lane->busy++;
     if (lane == &desk->lanes[LANE_ACT] && desk->options.acts)
         desk->options.acts(desk->options.self, &job->request);
     chore_begin(&desk->chores, &job->chore, work, done);
@@ -244,15 +113,10 @@ static void start_job(struct desk *desk, struct lane *lane, struct job *job)
 
 static void start_next(struct desk *desk, struct lane *lane)
 {
-    while (lane->first && lane->busy < lane->limit && !desk->is_stopping) {
-        struct job *job = lane->first;
+    struct job *job;
 
-        lane->first = job->next;
-        if (!lane->first)
-            lane->last = &lane->first;
-        lane->waiting--;
-        start_job(desk, lane, job);
-    }
+    while (!desk->is_stopping && (job = lane_start(lane)))
+        begin_work(desk, lane, job);
 }
 
 /* The answer goes out, or to who asked inside. */
@@ -269,9 +133,9 @@ static void deliver(struct job *job)
     if (job->is_job && job->letter > 0)
         outbox_send(desk->options.outbox, job->letter);
     else if (job->is_job) /* no room on the disk: better once than never */
-        publish_bytes(desk, SUBJECT_JOB_RETURN, job->request.jid, job->message);
+        messenger_return(&desk->messenger, job->request.jid, job->message);
     else if (job->reply)
-        publish(desk, job->reply, job->message);
+        messenger_reply(&desk->messenger, job->reply, job->message);
     if (desk->options.ended)
         desk->options.ended(desk->options.self, &job->request,
                             job->answer.success && !job->answer.error, job->duration);
@@ -288,12 +152,8 @@ static void done(struct chore *chore)
     struct job *job = container_of(chore, struct job, chore);
     struct desk *desk = job->desk;
     struct lane *lane = lane_of(desk, job);
-    struct job **at = &lane->running;
 
-    while (*at != job)
-        at = &(*at)->next;
-    *at = job->next;
-    lane->busy--;
+    lane_finish(lane, job);
     deliver(job);
     start_next(desk, lane);
 }
@@ -314,15 +174,12 @@ static void tell_queued(struct desk *desk, const struct lane *lane, const struct
     log_info("job queued jid=%s function=%s behind=%s behind_jid=%s waiting=%zu", job->request.jid,
              job->request.module, first->request.module, first->request.jid, lane->waiting);
     if (job->is_job)
-        send_progress(desk, &progress);
+        messenger_progress(&desk->messenger, &progress);
 }
 
 static void queue_job(struct desk *desk, struct lane *lane, struct job *job)
 {
-    job->next = NULL;
-    *lane->last = job;
-    lane->last = &job->next;
-    lane->waiting++;
+    lane_add(lane, job);
     if (lane->busy >= lane->limit)
         tell_queued(desk, lane, job);
     start_next(desk, lane);
@@ -347,7 +204,7 @@ static void begin_job(struct desk *desk, struct job *job)
     struct lane *lane = lane_of(desk, job);
     struct err err;
 
-    job->reply_max = desk->reply_max;
+    job->reply_max = desk->messenger.reply_max;
     if (is_event_send(job)) {
         event_send(job, desk->events, deliver);
     } else if (job->class == PERFORM_UNKNOWN) {
@@ -365,6 +222,11 @@ static void begin_job(struct desk *desk, struct job *job)
         job->cancel.births = desk->births;
         queue_job(desk, lane, job);
     }
+}
+
+void desk_post(struct desk *desk, uint64_t letter)
+{
+    messenger_post_letter(&desk->messenger, letter);
 }
 
 /* --- requests --------------------------------------------------------------------- */
@@ -386,7 +248,7 @@ static bool admit_job(struct desk *desk, const struct exec_request *request)
     switch (ledger_take(desk->options.ledger, request->jid, request->epoch)) {
     case LEDGER_NEW: return true;
     case LEDGER_AGAIN: /* the first ack may have been lost */
-        send_ack(desk, request->jid);
+        messenger_ack(&desk->messenger, request->jid);
         log_debug("job refused: it was accepted already jid=%s epoch=%llu", request->jid,
                   (unsigned long long)request->epoch);
         return false;
@@ -405,12 +267,12 @@ static bool write_acceptance(struct desk *desk, const struct exec_request *reque
     struct err err;
 
     if (ledger_accept(desk->options.ledger, request->jid, request->epoch, &err) == 0) {
-        send_ack(desk, request->jid);
+        messenger_ack(&desk->messenger, request->jid);
         return true;
     }
     job = job_new(desk, &desk->options, request);
     job->is_job = true;
-    job->reply_max = desk->reply_max;
+    job->reply_max = desk->messenger.reply_max;
     job_refuse(job, arena_printf(&job->arena, "cannot record the job: %s", err.text));
     deliver(job);
     return false;
@@ -469,22 +331,6 @@ int desk_run(struct desk *desk, const struct desk_task *task, struct err *err)
 
 /* --- cancel ----------------------------------------------------------------------- */
 
-static struct job *take_waiting(struct lane *lane, struct str jid)
-{
-    for (struct job **at = &lane->first; *at; at = &(*at)->next) {
-        struct job *job = *at;
-
-        if (!job->is_job || !str_eq_text(jid, job->request.jid))
-            continue;
-        *at = job->next;
-        if (lane->last == &job->next)
-            lane->last = at;
-        lane->waiting--;
-        return job;
-    }
-    return NULL;
-}
-
 static void on_cancel(void *self, const struct nats_msg *msg)
 {
     struct desk *desk = self;
@@ -494,7 +340,7 @@ static void on_cancel(void *self, const struct nats_msg *msg)
     if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_CANCEL)
         return;
     for (size_t i = 0; i < LANES; i++) {
-        struct job *job = take_waiting(&desk->lanes[i], names.jid);
+        struct job *job = lane_take(&desk->lanes[i], names.jid);
 
         if (job) {
             job_refuse(job, "execution canceled");
@@ -518,7 +364,7 @@ static int subscribe(struct desk *desk, enum subject_kind kind, const struct sub
     if (subject_print_pattern(&subject, kind, names, err) < 0)
         return -1;
     *ret_sub = nats_sub_new(
-        desk->conn,
+        desk->messenger.conn,
         &(struct nats_sub_options){ .subject = buf_text(&subject), .message = fn, .self = desk },
         err);
     return *ret_sub ? 0 : -1;
@@ -532,7 +378,7 @@ int desk_connect(struct desk *desk, struct nats_conn *conn, struct err *err)
     nats_sub_free(desk->commands);
     nats_sub_free(desk->cancels);
     desk->commands = desk->cancels = NULL;
-    desk->conn = conn;
+    messenger_connect(&desk->messenger, conn);
     nats_publisher_free(desk->events); /* answers what is on its way */
     desk->events = NULL;
     if (!conn)
@@ -540,8 +386,6 @@ int desk_connect(struct desk *desk, struct nats_conn *conn, struct err *err)
     desk->events = nats_publisher_new(
         &(struct nats_js){ .conn = conn },
         &(struct nats_publisher_options){ .give_up = EVENT_WAIT, .in_order = true });
-    if (nats_conn_max_payload(conn) > 2 * REPLY_SLACK)
-        desk->reply_max = nats_conn_max_payload(conn) - REPLY_SLACK;
     if (subscribe(desk, SUBJECT_COMMAND, &mine, on_command, &desk->commands, err) < 0)
         return -1;
     return subscribe(desk, SUBJECT_JOB_CANCEL, &any, on_cancel, &desk->cancels, err);
@@ -565,7 +409,7 @@ static void answer_cut_off(void *self, const char *jid, uint64_t epoch, bool beg
     log_warning("job was cut off by the end of the agent jid=%s", jid);
     job = job_new(desk, &desk->options, &request);
     job->is_job = true;
-    job->reply_max = desk->reply_max;
+    job->reply_max = desk->messenger.reply_max;
     if (!begun)
         job_refuse(job, "the peel ended before the job began; nothing was done");
     else if (desk->orphans > 0)
@@ -597,17 +441,14 @@ struct desk *desk_new(const struct desk_options *options, struct err *err)
 
     desk->options = *options;
     desk->births = -1;
-    desk->reply_max = REPLY_MAX_DEFAULT - REPLY_SLACK;
-    for (size_t i = 0; i < LANES; i++) {
-        desk->lanes[i].last = &desk->lanes[i].first;
-        desk->lanes[i].limit = limits[i];
-    }
-    if (end_orphans(desk, err) < 0 || errands_open(&desk->errands, options->loop, err) < 0 ||
+    messenger_init(&desk->messenger, options->peel_id, options->outbox);
+    for (size_t i = 0; i < LANES; i++)
+        lane_init(&desk->lanes[i], limits[i]);
+    if (end_orphans(desk, err) < 0 || messenger_open(&desk->messenger, options->loop, err) < 0 ||
         chores_open_workers(&desk->chores, options->loop, DESK_READERS + ACT_WORKERS, err) < 0) {
         desk_free(desk);
         return NULL;
     }
-    desk->errands_open = true;
     ledger_each_open(options->ledger, answer_cut_off, desk);
     return desk;
 }
@@ -617,17 +458,13 @@ void desk_stop(struct desk *desk)
     desk->is_stopping = true;
     for (size_t i = 0; i < LANES; i++) {
         struct lane *lane = &desk->lanes[i];
+        struct job *job;
 
-        while (lane->first) {
-            struct job *job = lane->first;
-
-            lane->first = job->next;
-            lane->waiting--;
+        while ((job = lane_take_first(lane))) {
             job_refuse(job, "the peel ends; nothing was done");
             deliver(job);
         }
-        lane->last = &lane->first;
-        for (struct job *job = lane->running; job; job = job->next)
+        for (job = lane->running; job; job = job->next)
             cancel_raise(&job->cancel);
     }
 }
@@ -638,8 +475,7 @@ void desk_free(struct desk *desk)
         return;
     chores_close(&desk->chores); /* waits for what runs, and delivers it */
     (void)desk_connect(desk, NULL, NULL);
-    if (desk->errands_open)
-        errands_close(&desk->errands);
+    messenger_close(&desk->messenger);
     fd_close(&desk->births);
     free(desk);
 }
@@ -663,7 +499,7 @@ int32_t desk_depth(const struct desk *desk)
 bool desk_is_idle(const struct desk *desk)
 {
     for (size_t i = 0; i < LANES; i++)
-        if (desk->lanes[i].busy > 0 || desk->lanes[i].waiting > 0)
+        if (!lane_is_idle(&desk->lanes[i]))
             return false;
     return true;
 }

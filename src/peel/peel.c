@@ -1,71 +1,52 @@
 #include "peel/peel.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "bus/link.h"
 #include "bus/store.h"
-#include "http/health.h"
 #include "local/perform.h"
 #include "nats/conn.h"
-#include "nats/error.h"
 #include "nats/xkey.h"
-#include "peel/dossier.h"
-#include "peel/enlist.h"
 #include "peel/agenda.h"
 #include "peel/basket.h"
-#include "peel/bootstrap.h"
 #include "peel/conf.h"
 #include "peel/desk.h"
+#include "peel/dossier.h"
 #include "peel/event_door.h"
 #include "peel/heart.h"
 #include "peel/identity.h"
-#include "peel/ledger.h"
+#include "peel/keep.h"
 #include "peel/lookout.h"
 #include "peel/metric.h"
 #include "peel/mirror.h"
 #include "peel/outbox.h"
 #include "peel/pillar.h"
 #include "peel/snapshot.h"
-#include "peel/source.h"
 #include "peel/startup.h"
+#include "peel/uplink.h"
+#include "peel/vitals.h"
 #include "sys/clock.h"
-#include "sys/fs.h"
-#include "sys/lock.h"
 #include "sys/loop.h"
 #include "sys/path.h"
 #include "sys/trim.h"
 #include "wire/exec.h"
 
-#define COMPONENT       "peel"
-#define OUTBOX_FOLDER   "outbox"
-#define BAKED_FOLDER    "states"
 #define SETTINGS_FOLDER "settings"
-#define LOCK_FILE       "peel.lock"
-#define FOLDER_MODE     0700
-/* How often it is looked whether what runs has ended. */
+/* How often it is checked whether what runs has ended. */
 #define STOP_LOOK (INT64_C(20) * 1000000)
-/* Without credentials it is looked for them. */
-/* How often it is looked whether credentials end. */
-#define RENEWAL_LOOK (INT64_C(3600) * 1000000000)
 /* After the last thing that happened. */
 #define TRIM_AFTER (INT64_C(3) * 1000000000)
-#define CREDS_LOOK (INT64_C(1) * 1000000000)
 
 struct peel {
     struct arena arena;
     struct peel_options options;
     const struct peel_conf *conf;
     struct peel_identity identity;
-    struct lock lock;
-    struct ledger *ledger;
-    struct outbox *outbox;
+    struct keep keep;
     struct dossier *dossier;
-    struct enlist *enlist;
     char curve_key[NATS_NKEY_TEXT_SIZE];
     struct desk *desk;
     struct event_door *door;
@@ -77,15 +58,11 @@ struct peel {
     struct startup startup;
     struct heart heart;
     struct metrics *metrics;
-    struct health *health;
-    struct link *link;
-    struct nats_js js;
-    struct nats_listener listener;
-    struct timer retry, stopping, trim, renewal;
-    char problem[NATS_ERROR_TEXT_SIZE]; /* why there is no connection */
-    const char *baked;
+    struct uplink *uplink;
+    struct vitals *vitals;
+    struct timer stopping, trim;
     int64_t began;
-    bool was_connected, is_stopping, is_closing;
+    bool is_stopping, is_closing;
 };
 
 const char *peel_id(const struct peel *peel)
@@ -95,7 +72,7 @@ const char *peel_id(const struct peel *peel)
 
 bool peel_is_connected(const struct peel *peel)
 {
-    return peel->js.conn && nats_conn_state(peel->js.conn) == NATS_CONN_CONNECTED;
+    return uplink_is_connected(peel->uplink);
 }
 
 /* --- what the desk asks for ------------------------------------------------------- */
@@ -124,29 +101,7 @@ static void on_facts_changed(void *self)
         dossier_refresh(peel->dossier);
 }
 
-/* --- returns ---------------------------------------------------------------------- */
-
-static void on_stored(void *self, const char *about)
-{
-    (void)self;
-    log_debug("return stored jid=%s", about);
-}
-
-static void on_dropped(void *self, const char *about, const char *why)
-{
-    (void)self;
-    log_error("return lost jid=%s error=%s", about, why);
-}
-
 /* --- connection ------------------------------------------------------------------- */
-
-static void set_problem(struct peel *peel, const char *text)
-{
-    const struct str part = str_slice(str_from(text), 0, sizeof(peel->problem) - 1);
-
-    memcpy(peel->problem, part.p, part.n);
-    peel->problem[part.n] = '\0';
-}
 
 /* Starting, enrolling and jobs need more memory than waiting. */
 static void on_trim(struct timer *timer)
@@ -184,216 +139,42 @@ static void on_ended(void *self, const struct exec_request *request, bool succes
                     request->id, result);
 }
 
-static void on_connected(struct peel *peel)
+static void on_connected(void *self, struct nats_js *js, bool first)
 {
+    struct peel *peel = self;
     struct err err;
 
-    log_info("connected server=%s", nats_conn_server(peel->js.conn));
-    if (peel->was_connected)
-        metrics_add(peel->metrics, PEEL_METRIC_RECONNECTS, 1, NULL, NULL);
-    else if (desk_connect(peel->desk, peel->js.conn, &err) < 0)
+    if (first && desk_connect(peel->desk, js->conn, &err) < 0)
         log_error("cannot listen for requests error=%s", err.text);
-    if (!peel->was_connected) {
-        outbox_connect(peel->outbox, &peel->js);
-        event_door_connect(peel->door, &peel->js);
-        lookout_connect(peel->lookout, &peel->js);
+    if (first) {
+        outbox_connect(peel->keep.outbox, js);
+        event_door_connect(peel->door, js);
+        lookout_connect(peel->lookout, js);
     }
-    peel->was_connected = true;
     lookout_resume(peel->lookout);
-    dossier_connect(peel->dossier, &peel->js);
-    heart_connect(&peel->heart, &peel->js);
-    mirror_connect(peel->states, &peel->js);
-    mirror_connect(peel->settings_files, &peel->js);
-    pillar_connect(peel->pillar, &peel->js);
-    basket_connect(peel->basket, &peel->js);
+    dossier_connect(peel->dossier, js);
+    heart_connect(&peel->heart, js);
+    mirror_connect(peel->states, js);
+    mirror_connect(peel->settings_files, js);
+    pillar_connect(peel->pillar, js);
+    basket_connect(peel->basket, js);
     trim_later(peel);
 }
 
-static void on_event(struct nats_listener *listener, const struct nats_event *event)
+static void on_closing(void *self)
 {
-    struct peel *peel = container_of(listener, struct peel, listener);
-    const char *text = event->error ? event->error->text : "";
+    struct peel *peel = self;
 
-    switch (event->kind) {
-    case NATS_EVENT_CONNECTED: on_connected(peel); break;
-    case NATS_EVENT_DISCONNECTED:
-        metrics_add(peel->metrics, PEEL_METRIC_DISCONNECTS, 1, NULL, NULL);
-        if (event->error->fault == NATS_FAULT_SLOW)
-            metrics_add(peel->metrics, PEEL_METRIC_SLOW_CONSUMERS, 1, NULL, NULL);
-        log_warning("disconnected error=%s", text);
-        set_problem(peel, text);
-        break;
-    case NATS_EVENT_RETRY:
-        if (strcmp(peel->problem, text) != 0)
-            log_warning("cannot connect, trying again error=%s", text);
-        set_problem(peel, text);
-        break;
-    case NATS_EVENT_ERROR:
-    case NATS_EVENT_DENIED: log_warning("refused by the bus error=%s", text); break;
-    default: break;
-    }
-}
-
-static void disconnect(struct peel *peel)
-{
     mirror_connect(peel->states, NULL);
     mirror_connect(peel->settings_files, NULL);
     pillar_connect(peel->pillar, NULL);
     basket_connect(peel->basket, NULL);
     dossier_connect(peel->dossier, NULL);
     heart_connect(&peel->heart, NULL);
-    outbox_connect(peel->outbox, NULL);
+    outbox_connect(peel->keep.outbox, NULL);
     event_door_connect(peel->door, NULL);
     lookout_connect(peel->lookout, NULL);
     (void)desk_connect(peel->desk, NULL, NULL);
-    link_free(peel->link);
-    peel->link = NULL;
-    peel->js = (struct nats_js){ 0 };
-    peel->was_connected = false;
-}
-
-static int open_link(struct peel *peel, struct err *err)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct peel_conf *conf = peel->conf;
-    const char *cached = bootstrap_cached_servers(&arena, conf);
-    const char *urls = conf->nats_url && conf->nats_url[0] ? conf->nats_url
-                       : cached                            ? cached
-                                                           : LINK_URL_DEFAULT;
-    const struct link_options options = {
-        .urls = urls,
-        .ca_file = conf->nats_ca,
-        .auth_dir = conf->auth_dir,
-        .creds_file = peel->identity.creds_file,
-        .name = arena_printf(&arena, "zester-peel-%s", peel->identity.id),
-    };
-
-    peel->link = link_new(peel->options.hub, &options, err);
-    if (!peel->link)
-        return -1;
-    if (strcmp(link_user(peel->link), peel->identity.id) != 0) {
-        (void)err_set(err, ERR_INVALID, "the credentials are those of '%s', this is '%s'",
-                      link_user(peel->link), peel->identity.id);
-        disconnect(peel);
-        return -1;
-    }
-    peel->js.conn = link_conn(peel->link);
-    nats_listen(peel->js.conn, &peel->listener, on_event);
-    return 0;
-}
-
-static void try_link(struct peel *peel);
-
-static void on_enlisted(void *self, const char *problem)
-{
-    struct peel *peel = self;
-
-    if (problem) {
-        log_error("not enrolled: %s; a restart asks again", problem);
-        set_problem(peel, problem);
-        return;
-    }
-    log_info("enrolled");
-    try_link(peel);
-}
-
-static bool has_creds(const struct peel *peel)
-{
-    struct fs_info info;
-    struct err err;
-
-    return fs_stat(peel->identity.creds_file, &info, &err) < 0 || info.kind != FS_NONE;
-}
-
-static void begin_enrollment(struct peel *peel, bool renew)
-{
-    struct err err;
-
-    if (peel->enlist && enlist_is_done(peel->enlist) && renew) {
-        enlist_free(peel->enlist);
-        peel->enlist = NULL;
-    }
-    if (peel->enlist)
-        return;
-    if (!renew)
-        set_problem(peel, "not enrolled yet");
-    peel->enlist = enlist_begin(&(struct enlist_options){ .loop = peel->options.loop,
-                                                          .conf = peel->conf,
-                                                          .identity = &peel->identity,
-                                                          .hostname = peel->options.host,
-                                                          .renew = renew,
-                                                          .done = on_enlisted,
-                                                          .self = peel },
-                                &err);
-    if (!peel->enlist)
-        log_error("cannot enroll error=%s", err.text);
-}
-
-/* New credentials are in use from the next connection on, at the end of the old ones. */
-static void on_renewal(struct timer *timer)
-{
-    struct peel *peel = container_of(timer, struct peel, renewal);
-
-    timer_set(loop_timers(peel->options.loop), timer, clock_after(clock_now(), RENEWAL_LOOK),
-              on_renewal);
-    if (!peel_identity_must_renew(&peel->identity, clock_wall() / CLOCK_SECOND))
-        return;
-    log_info("credentials end soon, renewing them");
-    begin_enrollment(peel, true);
-}
-
-static void on_retry(struct timer *timer)
-{
-    try_link(container_of(timer, struct peel, retry));
-}
-
-/* Without credentials it enrolls; with some that cannot be used it waits for others. */
-static void try_link(struct peel *peel)
-{
-    struct err err;
-
-    if (peel->link)
-        return;
-    if (!has_creds(peel)) {
-        begin_enrollment(peel, false);
-    } else if (open_link(peel, &err) == 0) {
-        return;
-    } else {
-        if (strcmp(peel->problem, err.text) != 0)
-            log_warning("no connection yet error=%s", err.text);
-        set_problem(peel, err.text);
-    }
-    timer_set(loop_timers(peel->options.loop), &peel->retry, clock_after(clock_now(), CREDS_LOOK),
-              on_retry);
-}
-
-/* --- health ----------------------------------------------------------------------- */
-
-static void report_checks(void *self, struct health_report *report)
-{
-    const struct peel *peel = self;
-    const bool connected = peel_is_connected(peel);
-
-    health_report_add(report, "nats", connected ? HEALTH_OK : HEALTH_DOWN,
-                      connected ? NULL : peel->problem);
-    health_report_add(report, "kv",
-                      !connected                     ? HEALTH_DOWN
-                      : heart_is_heard(&peel->heart) ? HEALTH_OK
-                                                     : HEALTH_DEGRADED,
-                      heart_is_heard(&peel->heart) ? NULL : "no heartbeat was stored lately");
-}
-
-static void measure(void *self, struct metrics *metrics)
-{
-    const struct peel *peel = self;
-
-    metrics_set(metrics, PEEL_METRIC_CONNECTED, peel_is_connected(peel), NULL, NULL);
-    metrics_set(metrics, PEEL_METRIC_UPTIME, (double)(clock_now() - peel->began) / CLOCK_SECOND,
-                NULL, NULL);
-    metrics_set(metrics, PEEL_METRIC_OUTBOX, (double)outbox_count(peel->outbox), NULL, NULL);
-    metrics_set(metrics, PEEL_METRIC_EVENTS, (double)event_door_waiting(peel->door), NULL, NULL);
-    metrics_set(metrics, PEEL_METRIC_BEACONS_WAITING, (double)lookout_waiting(peel->lookout), NULL,
-                NULL);
 }
 
 static void on_facts_published(void *self)
@@ -401,36 +182,6 @@ static void on_facts_published(void *self)
     struct peel *peel = self;
 
     metrics_add(peel->metrics, PEEL_METRIC_FACTS_SYNC, 1, NULL, NULL);
-}
-
-/* --- life ------------------------------------------------------------------------- */
-
-static int open_ledger(struct peel *peel, struct err *err)
-{
-    bool damaged;
-
-    peel->ledger =
-        ledger_open(path_join(&peel->arena, peel->conf->data_dir, LEDGER_FILE), &damaged, err);
-    if (!peel->ledger)
-        return -1;
-    if (damaged)
-        log_warning("records of accepted jobs were damaged and are lost file=%s/" LEDGER_FILE,
-                    peel->conf->data_dir);
-    return 0;
-}
-
-static int open_outbox(struct peel *peel, struct err *err)
-{
-    const struct outbox_listener listener = { on_stored, on_dropped, peel };
-    size_t damaged;
-
-    peel->outbox = outbox_open(path_join(&peel->arena, peel->conf->data_dir, OUTBOX_FOLDER),
-                               &listener, &damaged, err);
-    if (!peel->outbox)
-        return -1;
-    if (damaged > 0)
-        log_warning("returns were damaged and put aside count=%zu", damaged);
-    return 0;
 }
 
 /* --- files and settings ----------------------------------------------------------- */
@@ -499,7 +250,7 @@ static void begin_own_work(struct peel *peel)
     peel->agenda = agenda_new(&(struct agenda_options){ .loop = peel->options.loop,
                                                         .peel_id = peel->identity.id,
                                                         .desk = peel->desk,
-                                                        .outbox = peel->outbox });
+                                                        .outbox = peel->keep.outbox });
     read_duties(peel);
     peel->startup = (struct startup){ .loop = peel->options.loop,
                                       .desk = peel->desk,
@@ -578,10 +329,10 @@ static int open_desk(struct peel *peel, struct err *err)
                                                   .data_dir = peel->conf->data_dir,
                                                   .facts_file = peel->conf->facts_file,
                                                   .states_cache = peel->conf->states_cache,
-                                                  .states_baked = peel->baked,
+                                                  .states_baked = peel->keep.baked,
                                                   .loose_params = !peel->conf->strict_params,
-                                                  .ledger = peel->ledger,
-                                                  .outbox = peel->outbox,
+                                                  .ledger = peel->keep.ledger,
+                                                  .outbox = peel->keep.outbox,
                                                   .basket = peel->basket,
                                                   .facts = hold_facts,
                                                   .settings = hold_settings,
@@ -638,37 +389,36 @@ static int open_door(struct peel *peel, struct err *err)
     return peel->door ? 0 : -1;
 }
 
-static int open_health(struct peel *peel, struct err *err)
+static int open_vitals(struct peel *peel, struct err *err)
 {
     if (!peel->conf->health_addr[0])
         return 0;
-    peel->health = health_new(&(struct health_options){ .loop = peel->options.loop,
+    peel->vitals = vitals_new(&(struct vitals_options){ .loop = peel->options.loop,
                                                         .address = peel->conf->health_addr,
-                                                        .component = COMPONENT,
-                                                        .version = ZESTER_VERSION,
-                                                        .checks = report_checks,
-                                                        .measure = measure,
                                                         .metrics = peel->metrics,
-                                                        .self = peel },
+                                                        .uplink = peel->uplink,
+                                                        .heart = &peel->heart,
+                                                        .outbox = peel->keep.outbox,
+                                                        .door = peel->door,
+                                                        .lookout = peel->lookout,
+                                                        .began = peel->began },
                               err);
-    return peel->health ? 0 : -1;
+    return peel->vitals ? 0 : -1;
 }
 
-/* One agent for each data folder: two would run every job twice. */
-static int open_folders(struct peel *peel, struct err *err)
-{
-    const char *data = peel->conf->data_dir;
-    const struct source_folders folders = { peel->conf->states_cache,
-                                            path_join(&peel->arena, data, BAKED_FOLDER) };
+/* --- life ------------------------------------------------------------------------- */
 
-    peel->baked = folders.baked;
-    if (fs_mkdirs(data, FOLDER_MODE, err) < 0 ||
-        lock_take(&peel->lock, path_join(&peel->arena, data, LOCK_FILE), LOCK_EXCLUSIVE, LOCK_TRY,
-                  NULL, err) < 0)
-        return err_wrap(err, "data folder '%s'", data);
-    if (!source_is_there(&folders))
-        log_warning("states engine unavailable at boot; will build when state files appear");
-    return 0;
+static void open_uplink(struct peel *peel)
+{
+    peel->uplink = uplink_new(&(struct uplink_options){ .loop = peel->options.loop,
+                                                        .hub = peel->options.hub,
+                                                        .conf = peel->conf,
+                                                        .identity = &peel->identity,
+                                                        .host = peel->options.host,
+                                                        .metrics = peel->metrics,
+                                                        .connected = on_connected,
+                                                        .closing = on_closing,
+                                                        .self = peel });
 }
 
 static int open_all(struct peel *peel, struct err *err)
@@ -683,14 +433,13 @@ static int open_all(struct peel *peel, struct err *err)
     nats_xkey_print(&curve, peel->curve_key);
     peel->metrics = metrics_new(peel_metrics, PEEL_METRICS);
     heart_init(&peel->heart, peel->options.loop, peel->identity.id);
-    set_problem(peel, "not connected yet");
-    if (open_folders(peel, err) < 0 || open_ledger(peel, err) < 0 || open_outbox(peel, err) < 0 ||
-        open_dossier(peel, err) < 0 || open_files(peel, err) < 0 || open_desk(peel, err) < 0 ||
-        open_door(peel, err) < 0 || open_lookout(peel, err) < 0 || open_health(peel, err) < 0)
+    open_uplink(peel);
+    if (keep_open(&peel->keep, &peel->arena, conf, err) < 0 || open_dossier(peel, err) < 0 ||
+        open_files(peel, err) < 0 || open_desk(peel, err) < 0 || open_door(peel, err) < 0 ||
+        open_lookout(peel, err) < 0 || open_vitals(peel, err) < 0)
         return -1;
     begin_own_work(peel);
-    try_link(peel);
-    timer_set(loop_timers(peel->options.loop), &peel->renewal, clock_now(), on_renewal);
+    uplink_begin(peel->uplink);
     return 0;
 }
 
@@ -700,7 +449,7 @@ struct peel *peel_new(const struct peel_options *options, struct err *err)
 
     peel->options = *options;
     peel->conf = options->conf;
-    peel->lock = (struct lock)LOCK_NONE;
+    keep_init(&peel->keep);
     peel->began = clock_now();
     if (open_all(peel, err) == 0)
         return peel;
@@ -733,10 +482,8 @@ void peel_stop(struct peel *peel)
 
 static void clear_timers(struct peel *peel)
 {
-    struct timer *const timers[] = { &peel->retry, &peel->stopping, &peel->trim, &peel->renewal };
-
-    for (size_t i = 0; i < ARRAY_LEN(timers); i++)
-        timer_clear(loop_timers(peel->options.loop), timers[i]);
+    timer_clear(loop_timers(peel->options.loop), &peel->stopping);
+    timer_clear(loop_timers(peel->options.loop), &peel->trim);
 }
 
 /* What calls back goes before what it calls, and says nothing any more. */
@@ -745,8 +492,7 @@ void peel_free(struct peel *peel)
     if (!peel)
         return;
     peel->is_closing = true;
-    enlist_free(peel->enlist);
-    health_free(peel->health);
+    vitals_free(peel->vitals);
     startup_stop(&peel->startup);
     event_door_free(peel->door);
     desk_free(peel->desk);
@@ -759,11 +505,9 @@ void peel_free(struct peel *peel)
     agenda_free(peel->agenda);
     heart_done(&peel->heart);
     clear_timers(peel);
-    outbox_free(peel->outbox);
-    link_free(peel->link);
-    ledger_free(peel->ledger);
+    keep_done(&peel->keep);
+    uplink_free(peel->uplink);
     metrics_free(peel->metrics);
-    lock_drop(&peel->lock);
     nats_nkey_done(&peel->identity.key);
     arena_done(&peel->arena);
     free(peel);
@@ -791,9 +535,7 @@ void peel_reload(struct peel *peel, const struct peel_conf *before)
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
         if (!is_same(fixed[i].before, fixed[i].now))
             log_warning("configuration key takes effect after a restart key=%s", fixed[i].key);
-    if (!is_same(before->nats_url, now->nats_url) || !is_same(before->nats_ca, now->nats_ca)) {
-        disconnect(peel);
-        try_link(peel);
-    }
+    if (!is_same(before->nats_url, now->nats_url) || !is_same(before->nats_ca, now->nats_ca))
+        uplink_restart(peel->uplink);
     read_duties(peel);
 }

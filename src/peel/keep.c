@@ -1,0 +1,93 @@
+#include "peel/keep.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "peel/conf.h"
+#include "peel/ledger.h"
+#include "peel/outbox.h"
+#include "peel/source.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+#define OUTBOX_FOLDER "outbox"
+#define BAKED_FOLDER  "states"
+#define LOCK_FILE     "peel.lock"
+#define FOLDER_MODE   0700
+
+static void on_stored(void *self, const char *about)
+{
+    (void)self;
+    log_debug("return stored jid=%s", about);
+}
+
+static void on_dropped(void *self, const char *about, const char *why)
+{
+    (void)self;
+    log_error("return lost jid=%s error=%s", about, why);
+}
+
+static int open_ledger(struct keep *keep, struct arena *arena, const struct peel_conf *conf,
+                       struct err *err)
+{
+    bool damaged;
+
+    keep->ledger = ledger_open(path_join(arena, conf->data_dir, LEDGER_FILE), &damaged, err);
+    if (!keep->ledger)
+        return -1;
+    if (damaged)
+        log_warning("records of accepted jobs were damaged and are lost file=%s/" LEDGER_FILE,
+                    conf->data_dir);
+    return 0;
+}
+
+static int open_outbox(struct keep *keep, struct arena *arena, const struct peel_conf *conf,
+                       struct err *err)
+{
+    const struct outbox_listener listener = { on_stored, on_dropped, NULL };
+    size_t damaged;
+
+    keep->outbox =
+        outbox_open(path_join(arena, conf->data_dir, OUTBOX_FOLDER), &listener, &damaged, err);
+    if (!keep->outbox)
+        return -1;
+    if (damaged > 0)
+        log_warning("returns were damaged and put aside count=%zu", damaged);
+    return 0;
+}
+
+static int open_folders(struct keep *keep, struct arena *arena, const struct peel_conf *conf,
+                        struct err *err)
+{
+    const char *data = conf->data_dir;
+    const struct source_folders folders = { conf->states_cache,
+                                            path_join(arena, data, BAKED_FOLDER) };
+
+    keep->baked = folders.baked;
+    if (fs_mkdirs(data, FOLDER_MODE, err) < 0 ||
+        lock_take(&keep->lock, path_join(arena, data, LOCK_FILE), LOCK_EXCLUSIVE, LOCK_TRY, NULL,
+                  err) < 0)
+        return err_wrap(err, "data folder '%s'", data);
+    if (!source_is_there(&folders))
+        log_warning("states engine unavailable at boot; will build when state files appear");
+    return 0;
+}
+
+void keep_init(struct keep *keep)
+{
+    *keep = (struct keep){ .lock = LOCK_NONE };
+}
+
+int keep_open(struct keep *keep, struct arena *arena, const struct peel_conf *conf, struct err *err)
+{
+    if (open_folders(keep, arena, conf, err) < 0 || open_ledger(keep, arena, conf, err) < 0)
+        return -1;
+    return open_outbox(keep, arena, conf, err);
+}
+
+void keep_done(struct keep *keep)
+{
+    outbox_free(keep->outbox);
+    ledger_free(keep->ledger);
+    lock_drop(&keep->lock);
+}

@@ -1,0 +1,56 @@
+/*
+ * messenger - what an agent sends about its jobs: acks, progress, returns, replies.
+ *
+ * What it publishes may be lost when there is no connection; a return that must not be lost is a
+ * letter of the outbox (peel/outbox.h).
+ *
+ *     messenger_open -> messenger_connect... -> messenger_close
+ *
+ * Threads: the loop's, except where a function says any.
+ */
+#ifndef PEEL_MESSENGER_H
+#define PEEL_MESSENGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "sys/errand.h"
+
+struct err;
+struct exec_progress;
+struct loop;
+struct nats_conn;
+struct outbox;
+struct state_result;
+
+struct messenger {
+    const char *peel_id;
+    struct outbox *outbox;
+    struct nats_conn *conn; /* NULL: none */
+    struct errands errands;
+    size_t reply_max; /* bytes of one message */
+    bool is_open;
+};
+
+/* Before it is opened it has its size of messages, and publishes nothing. */
+void messenger_init(struct messenger *messenger, const char *peel_id, struct outbox *outbox);
+int messenger_open(struct messenger *messenger, struct loop *loop, struct err *err);
+/* What workers have posted is sent first. */
+void messenger_close(struct messenger *messenger);
+void messenger_connect(struct messenger *messenger, struct nats_conn *conn);
+
+void messenger_ack(struct messenger *messenger, const char *jid);
+void messenger_progress(struct messenger *messenger, const struct exec_progress *progress);
+/* A return that the outbox could not keep. */
+void messenger_return(struct messenger *messenger, const char *jid, struct str payload);
+void messenger_reply(struct messenger *messenger, const char *subject, struct str payload);
+
+/* Progress of a job, of one state when `state` is not NULL. Any thread. */
+void messenger_post_progress(struct messenger *messenger, const char *jid,
+                             const struct exec_progress *progress,
+                             const struct state_result *state);
+/* A letter that was kept in the outbox may leave. Any thread. */
+void messenger_post_letter(struct messenger *messenger, uint64_t letter);
+
+#endif

@@ -1,0 +1,247 @@
+#include "peel/uplink.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "bus/link.h"
+#include "http/metrics.h"
+#include "nats/conn.h"
+#include "nats/error.h"
+#include "nats/js.h"
+#include "peel/bootstrap.h"
+#include "peel/conf.h"
+#include "peel/enlist.h"
+#include "peel/identity.h"
+#include "peel/metric.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "sys/loop.h"
+
+/* How often it is checked whether credentials end soon. */
+#define RENEWAL_LOOK (INT64_C(3600) * 1000000000)
+/* How often it is checked whether there are credentials that can be used. */
+#define CREDS_LOOK (INT64_C(1) * 1000000000)
+
+struct uplink {
+    struct uplink_options options;
+    struct enlist *enlist;
+    struct link *link;
+    struct nats_js js;
+    struct nats_listener listener;
+    struct timer retry, renewal;
+    char problem[NATS_ERROR_TEXT_SIZE]; /* why there is no connection */
+    bool was_connected;
+};
+
+bool uplink_is_connected(const struct uplink *uplink)
+{
+    return uplink->js.conn && nats_conn_state(uplink->js.conn) == NATS_CONN_CONNECTED;
+}
+
+const char *uplink_problem(const struct uplink *uplink)
+{
+    return uplink->problem;
+}
+
+static void set_problem(struct uplink *uplink, const char *text)
+{
+    const struct str part = str_slice(str_from(text), 0, sizeof(uplink->problem) - 1);
+
+    memcpy(uplink->problem, part.p, part.n);
+    uplink->problem[part.n] = '\0';
+}
+
+static void on_connected(struct uplink *uplink)
+{
+    const bool first = !uplink->was_connected;
+
+    log_info("connected server=%s", nats_conn_server(uplink->js.conn));
+    if (!first)
+        metrics_add(uplink->options.metrics, PEEL_METRIC_RECONNECTS, 1, NULL, NULL);
+    uplink->was_connected = true;
+    uplink->options.connected(uplink->options.self, &uplink->js, first);
+}
+
+static void on_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    struct uplink *uplink = container_of(listener, struct uplink, listener);
+    const char *text = event->error ? event->error->text : "";
+
+    switch (event->kind) {
+    case NATS_EVENT_CONNECTED: on_connected(uplink); break;
+    case NATS_EVENT_DISCONNECTED:
+        metrics_add(uplink->options.metrics, PEEL_METRIC_DISCONNECTS, 1, NULL, NULL);
+        if (event->error->fault == NATS_FAULT_SLOW)
+            metrics_add(uplink->options.metrics, PEEL_METRIC_SLOW_CONSUMERS, 1, NULL, NULL);
+        log_warning("disconnected error=%s", text);
+        set_problem(uplink, text);
+        break;
+    case NATS_EVENT_RETRY:
+        if (strcmp(uplink->problem, text) != 0)
+            log_warning("cannot connect, trying again error=%s", text);
+        set_problem(uplink, text);
+        break;
+    case NATS_EVENT_ERROR:
+    case NATS_EVENT_DENIED: log_warning("refused by the bus error=%s", text); break;
+    default: break;
+    }
+}
+
+static void close_link(struct uplink *uplink)
+{
+    link_free(uplink->link);
+    uplink->link = NULL;
+    uplink->js = (struct nats_js){ 0 };
+    uplink->was_connected = false;
+}
+
+static int open_link(struct uplink *uplink, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct peel_conf *conf = uplink->options.conf;
+    const char *cached = bootstrap_cached_servers(&arena, conf);
+    const char *urls = conf->nats_url && conf->nats_url[0] ? conf->nats_url
+                       : cached                            ? cached
+                                                           : LINK_URL_DEFAULT;
+    const struct link_options options = {
+        .urls = urls,
+        .ca_file = conf->nats_ca,
+        .auth_dir = conf->auth_dir,
+        .creds_file = uplink->options.identity->creds_file,
+        .name = arena_printf(&arena, "zester-peel-%s", uplink->options.identity->id),
+    };
+
+    uplink->link = link_new(uplink->options.hub, &options, err);
+    if (!uplink->link)
+        return -1;
+    if (strcmp(link_user(uplink->link), uplink->options.identity->id) != 0) {
+        (void)err_set(err, ERR_INVALID, "the credentials are those of '%s', this is '%s'",
+                      link_user(uplink->link), uplink->options.identity->id);
+        close_link(uplink);
+        return -1;
+    }
+    uplink->js.conn = link_conn(uplink->link);
+    nats_listen(uplink->js.conn, &uplink->listener, on_event);
+    return 0;
+}
+
+static void try_link(struct uplink *uplink);
+
+static void on_enlisted(void *self, const char *problem)
+{
+    struct uplink *uplink = self;
+
+    if (problem) {
+        log_error("not enrolled: %s; a restart asks again", problem);
+        set_problem(uplink, problem);
+        return;
+    }
+    log_info("enrolled");
+    try_link(uplink);
+}
+
+static bool has_creds(const struct uplink *uplink)
+{
+    struct fs_info info;
+    struct err err;
+
+    return fs_stat(uplink->options.identity->creds_file, &info, &err) < 0 || info.kind != FS_NONE;
+}
+
+static void begin_enrollment(struct uplink *uplink, bool renew)
+{
+    struct err err;
+
+    if (uplink->enlist && enlist_is_done(uplink->enlist) && renew) {
+        enlist_free(uplink->enlist);
+        uplink->enlist = NULL;
+    }
+    if (uplink->enlist)
+        return;
+    if (!renew)
+        set_problem(uplink, "not enrolled yet");
+    uplink->enlist = enlist_begin(&(struct enlist_options){ .loop = uplink->options.loop,
+                                                            .conf = uplink->options.conf,
+                                                            .identity = uplink->options.identity,
+                                                            .hostname = uplink->options.host,
+                                                            .renew = renew,
+                                                            .done = on_enlisted,
+                                                            .self = uplink },
+                                  &err);
+    if (!uplink->enlist)
+        log_error("cannot enroll error=%s", err.text);
+}
+
+/* New credentials are in use from the next connection on, at the end of the old ones. */
+static void on_renewal(struct timer *timer)
+{
+    struct uplink *uplink = container_of(timer, struct uplink, renewal);
+
+    timer_set(loop_timers(uplink->options.loop), timer, clock_after(clock_now(), RENEWAL_LOOK),
+              on_renewal);
+    if (!peel_identity_must_renew(uplink->options.identity, clock_wall() / CLOCK_SECOND))
+        return;
+    log_info("credentials end soon, renewing them");
+    begin_enrollment(uplink, true);
+}
+
+static void on_retry(struct timer *timer)
+{
+    try_link(container_of(timer, struct uplink, retry));
+}
+
+/* Without credentials it enrolls; with some that cannot be used it waits for others. */
+static void try_link(struct uplink *uplink)
+{
+    struct err err;
+
+    if (uplink->link)
+        return;
+    if (!has_creds(uplink)) {
+        begin_enrollment(uplink, false);
+    } else if (open_link(uplink, &err) == 0) {
+        return;
+    } else {
+        if (strcmp(uplink->problem, err.text) != 0)
+            log_warning("no connection yet error=%s", err.text);
+        set_problem(uplink, err.text);
+    }
+    timer_set(loop_timers(uplink->options.loop), &uplink->retry,
+              clock_after(clock_now(), CREDS_LOOK), on_retry);
+}
+
+struct uplink *uplink_new(const struct uplink_options *options)
+{
+    struct uplink *uplink = mem_zalloc(sizeof(*uplink));
+
+    uplink->options = *options;
+    set_problem(uplink, "not connected yet");
+    return uplink;
+}
+
+void uplink_begin(struct uplink *uplink)
+{
+    try_link(uplink);
+    timer_set(loop_timers(uplink->options.loop), &uplink->renewal, clock_now(), on_renewal);
+}
+
+void uplink_restart(struct uplink *uplink)
+{
+    uplink->options.closing(uplink->options.self);
+    close_link(uplink);
+    try_link(uplink);
+}
+
+void uplink_free(struct uplink *uplink)
+{
+    if (!uplink)
+        return;
+    enlist_free(uplink->enlist);
+    timer_clear(loop_timers(uplink->options.loop), &uplink->retry);
+    timer_clear(loop_timers(uplink->options.loop), &uplink->renewal);
+    link_free(uplink->link);
+    free(uplink);
+}

@@ -118,9 +118,11 @@ $(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libcore.a
 	$(call say,link)
 	$(Q)$(CC) $(LINK_ALL) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS)
 
+# These share a connection.
+$(addprefix $(B)/bench/driver_,nats raw reactor fleet): $(B)/bench/session.o
 $(DRIVERS): $(B)/bench/%: $(B)/bench/%.o $(B)/libcore.a
 	$(call say,link)
-	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS) $(ORACLE)
+	$(Q)$(CC) $(LINK_ALL) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS) $(ORACLE)
 
 $(B)/bench/driver_uv: $(B)/bench/driver_uv.o
 	$(call say,link)

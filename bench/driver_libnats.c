@@ -10,11 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define PAYLOAD 300
-#define WINDOW  1024
-#define BATCH   1000
+#include "nats_work.h"
+
 #define THREADS 32
-#define KEYS    100
 /* A server on a busy machine is slow, not gone. */
 #define STALL_MS 60000
 

@@ -53,18 +53,22 @@ class Server:
             time.sleep(0.01)
 
     def stop(self):
-        self.process.kill()
-        self.process.wait()
+        stop_process(self.process)
 
 
-def start_responder(driver, server):
-    process = subprocess.Popen([driver, "respond", server.url, "0"])
+def start_responder(raw, driver, server):
+    process = subprocess.Popen([raw, "respond", server.url, "0"])
     deadline = time.monotonic() + 10
-    while subprocess.run([driver, "ours-request", server.url, "1"], stderr=subprocess.DEVNULL, check=False).returncode:
+    while subprocess.run([driver, "request", server.url, "1"], stderr=subprocess.DEVNULL, check=False).returncode:
         if process.poll() is not None or time.monotonic() > deadline:
             raise Failure("the responder does not answer")
         time.sleep(0.01)
     return process
+
+
+def stop_process(process):
+    process.kill()
+    process.wait()
 
 
 def reconnect(server, command):
@@ -84,7 +88,7 @@ def lines(bench):
     program = bench.peer("nats-server") or bench.peer("/usr/sbin/nats-server")
     if not program:
         raise Failure("nats-server is not installed")
-    driver = bench.driver("nats")
+    driver, raw_driver = bench.driver("nats"), bench.driver("raw")
     theirs = os.path.join(bench.build, "bench/driver_libnats")
     theirs = os.path.abspath(theirs) if os.path.exists(theirs) else None
     folder = tempfile.mkdtemp(prefix="zester-bench-nats.")
@@ -92,27 +96,28 @@ def lines(bench):
     server.start()
     responder = None
     try:
-        responder = start_responder(driver, server)
+        responder = start_responder(raw_driver, driver, server)
         for what, count, stored in WORK:
             def before(stored=stored):
                 if subprocess.run([driver, "setup", server.url, str(stored)], check=False).returncode:
                     raise Failure("cannot set up the stream")
 
-            jobs = [Job([driver, f"ours-{what}", server.url, str(count)], before),
-                    Job([driver, f"raw-{what}", server.url, str(count)], before),
+            jobs = [Job([driver, what, server.url, str(count)], before),
+                    Job([raw_driver, what, server.url, str(count)], before),
                     theirs and Job([theirs, what, server.url, str(count)], before)]
             ours, raw, libnats = bench.together(jobs, RUNS)
             yield Line(f"{what} {count:,}", ours, "raw", raw, "1.25x", count)
             yield Line(f"{what} {count:,}", ours, "libnats", libnats, "1x", count)
-        jobs = [Job([driver, "ours-idle", server.url, str(IDLE)]), theirs and Job([theirs, "idle", server.url, str(IDLE)])]
+        jobs = [Job([driver, "idle", server.url, str(IDLE)]), theirs and Job([theirs, "idle", server.url, str(IDLE)])]
         ours, libnats = bench.together(jobs, RUNS)
         yield Line(f"{IDLE:,} connections", ours, "libnats", libnats, "")
-        ours = reconnect(server, [driver, "ours-again", server.url, str(AGAIN)])
+        stop_process(responder)  # it has no business with what follows: its server is stopped
+        responder = None
+        ours = reconnect(server, [driver, "again", server.url, str(AGAIN)])
         libnats = theirs and reconnect(server, [theirs, "again", server.url, str(AGAIN)])
         yield Line(f"{AGAIN:,} reconnect", ours, "libnats", libnats, "")
     finally:
         if responder:
-            responder.kill()
-            responder.wait()
+            stop_process(responder)
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)

@@ -10,6 +10,8 @@
 
 /* Longer source lines are cut around the caret. */
 #define SOURCE_COLUMNS 100
+/* A line of mistakes that is this long takes no further one. */
+#define LINE_FULL_BYTES 300
 
 /* The reader that names the file may be gone when the list is printed. */
 static struct place keep_place(struct diags *diags, struct place at)
@@ -186,18 +188,28 @@ void diags_print(const struct diags *diags, struct buf *out)
         buf_printf(out, "and %zu more\n", diags->dropped);
 }
 
+/* "file:line:column: text (hint)" */
+static void print_in_line(const struct diag *diag, struct buf *out)
+{
+    print_place_and_colon(diag->at, out);
+    buf_add_text(out, diag->text);
+    if (diag->hint)
+        buf_printf(out, " (%s)", diag->hint);
+}
+
 int diags_to_err(const struct diags *diags, struct err *err)
 {
     AUTO_BUF struct buf line = BUF_INIT(ERR_TEXT_SIZE);
-    const struct diag *first = diags->list.n > 0 ? &diags->list.p[0] : NULL;
+    size_t shown = 0;
 
-    if (!first)
+    if (diags->list.n == 0)
         return err_set(err, ERR_INVALID, "invalid input");
-    print_place_and_colon(first->at, &line);
-    buf_add_text(&line, first->text);
-    if (first->hint)
-        buf_printf(&line, " (%s)", first->hint);
-    if (diags_count(diags) > 1)
-        buf_printf(&line, " (and %zu more)", diags_count(diags) - 1);
+    while (shown < diags->list.n && (shown == 0 || line.n < LINE_FULL_BYTES)) {
+        if (shown > 0)
+            buf_add_text(&line, "; ");
+        print_in_line(&diags->list.p[shown++], &line);
+    }
+    if (diags_count(diags) > shown)
+        buf_printf(&line, " (and %zu more)", diags_count(diags) - shown);
     return err_set(err, ERR_INVALID, "%s", buf_text(&line));
 }

@@ -85,7 +85,7 @@ size_t diags_count(const struct diags *diags);
 void place_print(struct place at, struct buf *out);
 /* All of them, as people read them. */
 void diags_print(const struct diags *diags, struct buf *out);
-/* The first in one line, and the number of others; returns -1. */
+/* As many as fit into one line, and the number of the others; returns -1. */
 int diags_to_err(const struct diags *diags, struct err *err);
 
 #endif

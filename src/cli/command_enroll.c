@@ -222,6 +222,16 @@ static int print_list(struct cli *cli, enum fleet_format format, const struct li
     return CLI_OK;
 }
 
+/* "pending, approved, ..." */
+static const char *list_states(struct arena *arena)
+{
+    const char *text = enrollment_state_name(0);
+
+    for (int i = 1; i < ENROLLMENT_STATES; i++)
+        text = arena_printf(arena, "%s, %s", text, enrollment_state_name((enum enrollment_state)i));
+    return text;
+}
+
 static int run_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct enroll_args *want = args;
@@ -234,7 +244,8 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
     (void)operands;
     if (strcmp(want->state, STATE_ALL) != 0 &&
         !enrollment_state_find(str_from(want->state), &state))
-        return cli_usage(cli, "'%s' is not a state of enrollments", want->state);
+        return cli_usage(cli, "'%s' is not a state of enrollments: %s, or '%s'", want->state,
+                         list_states(cli->arena), STATE_ALL);
     if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
     result = read_all(fleet, want->fleet.timeout, &listing, &err);

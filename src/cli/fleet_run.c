@@ -103,6 +103,15 @@ static bool is_kept_plan(const struct job *job)
     return fleet_job_is_dry_run(job) && strncmp(job->function, "state.", 6) == 0;
 }
 
+/* A peel may go on after the timeout: its return is kept. */
+static void tell_timeout(const struct fleet_answers *answers, const struct job *job)
+{
+    (void)fprintf(stderr,
+                  "Timeout: received %zu/%zu returns for job %s\n"
+                  "Later returns: zester job show %s\n",
+                  answers->come, answers->count, job->jid, job->jid);
+}
+
 int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
                   const struct fleet_run *how)
 {
@@ -136,8 +145,7 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     if (result < 0)
         return cli_err(cli, &err);
     if (!answers.all_come)
-        (void)fprintf(stderr, "Timeout: received %zu/%zu returns for job %s\n", answers.come,
-                      answers.count, job->jid);
+        tell_timeout(&answers, job);
     status = fleet_answers_print(cli, &answers, &style);
     if (how->format == FLEET_TEXT && is_kept_plan(job))
         (void)fprintf(stderr, "To run exactly this: zester apply %s\n", job->jid);

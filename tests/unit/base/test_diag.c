@@ -143,5 +143,19 @@ TEST(the_list_becomes_one_line)
     diag_hint(&diags, "look elsewhere");
     diag_add(&diags, place(4, 0), "another");
     diags_to_err(&diags, &err);
-    CHECK_STR(err.text, "web.zy:3: open: gone (look elsewhere) (and 1 more)");
+    CHECK_STR(err.text, "web.zy:3: open: gone (look elsewhere); web.zy:4: another");
+}
+
+TEST(a_long_list_becomes_a_line_that_counts_the_rest)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    struct err err;
+
+    for (unsigned i = 1; i <= 90; i++)
+        diag_add(&diags, place(i, 0), "mistake %u", i);
+    diags_to_err(&diags, &err);
+    CHECK_HAS(err.text, "web.zy:1: mistake 1; web.zy:2: mistake 2; ");
+    CHECK_HAS(err.text, " more)");
+    CHECK(strlen(err.text) < 400);
 }

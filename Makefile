@@ -184,6 +184,8 @@ bench: all $(DRIVERS) ## side-by-side benchmarks, as ratios of one run; BENCH=na
 
 docs: all ## write again what is generated in docs: packages, modules, kepler-file, fleet-keys
 	@$(PY) tools/gen-docs --build $(B)
+man: all ## the manual pages in build/release/man, from packaging/man and the command tables
+	@$(PY) tools/gen-docs --build $(B) --man $(VERSION)
 
 INSTALL_FILES = $(PY) tools/install-files --version $(VERSION) --build $(B)
 install: all ## install below $(DESTDIR)$(PREFIX)
@@ -202,5 +204,5 @@ help: ## this list
 version: ## the version of this tree
 	@echo $(VERSION)
 
-.PHONY: FORCE all units threaded-units fuzzers demo test faults asan tsan fuzz lint lint-all bench docs install uninstall deb clean help \
+.PHONY: FORCE all units threaded-units fuzzers demo test faults asan tsan fuzz lint lint-all bench docs man install uninstall deb clean help \
         version

@@ -13,6 +13,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/suggest.h"
+#include "cli/catalog.h"
 #include "cli/color.h"
 #include "cli/help.h"
 #include "data/options.h"
@@ -275,6 +276,8 @@ static int dispatch_command(struct cli *cli, int argc, char **argv)
         return help_print_program(program);
     if (is_one_of(argv[1], "--version", "-V"))
         return print_version(program);
+    if (strcmp(argv[1], CATALOG_OPTION) == 0)
+        return catalog_print(cli);
     if (argv[1][0] == '-')
         return unknown_option(cli, argv[1]);
     cli->command = find_command(program->commands, argv[1]);
@@ -334,5 +337,5 @@ bool command_is_named(const struct command *commands, int argc, char *const *arg
     for (; argc > 1 && commands->name; commands++)
         if (strcmp(argv[1], commands->name) == 0)
             return true;
-    return false;
+    return argc > 1 && strcmp(argv[1], CATALOG_OPTION) == 0;
 }

@@ -84,7 +84,8 @@ struct program {
 /* The whole main(): find the command, read the line, run it. Changes the order of `argv`. */
 int command_main(const struct program *program, int argc, char **argv);
 
-/* Does the line of a program that is a daemon otherwise begin with one of these commands? */
+/* Does the line of a program that is a daemon otherwise begin with one of these commands, or ask
+ * for their table? */
 bool command_is_named(const struct command *commands, int argc, char *const *argv);
 
 /* "zester render: <text>", or "Error: <text>", on stderr; all return CLI_ERROR. */

@@ -209,8 +209,9 @@ int options_skip(const struct param *table, int argc, char *const *argv)
     return at < argc ? at : argc; /* the last option may lack its value */
 }
 
-/* The placeholder of the value: its own word, the choices, or the kind in capitals. */
-static void print_value_word(const struct param *param, struct buf *out)
+/* The placeholder of the value: its own word, the choices, or the kind in capitals. NULL for a
+ * BOOL, which takes no value. */
+static const char *find_value_word(const struct param *param)
 {
     static const char *const words[PARAM_KINDS] = {
         [PARAM_INT] = "N",      [PARAM_DOUBLE] = "N",      [PARAM_STR] = "TEXT",
@@ -220,23 +221,23 @@ static void print_value_word(const struct param *param, struct buf *out)
         [PARAM_ANY] = "VALUE",  [PARAM_TRISTATE] = "BOOL", [PARAM_CHOICE] = "WORD",
     };
 
-    const char *word = param->kind_text ? param->kind_text : param->choices;
-
-    if (param->kind != PARAM_BOOL)
-        buf_printf(out, " %s", word ? word : words[param->kind]);
+    if (param->kind == PARAM_BOOL)
+        return NULL;
+    if (param->kind_text)
+        return param->kind_text;
+    return param->choices ? param->choices : words[param->kind];
 }
 
 static void print_names(const struct param *param, struct buf *out)
 {
     struct str rest = param->aliases ? str_from(param->aliases) : (struct str){ NULL, 0 };
 
-    buf_printf(out, "  --%s", param->name);
+    buf_printf(out, "--%s", param->name);
     while (rest.p) {
         struct str alias = str_cut(&rest, ',');
 
         buf_printf(out, ", %s%.*s", is_short_alias(alias) ? "-" : "--", STR_ARG(alias));
     }
-    print_value_word(param, out);
 }
 
 /* The text from column USAGE_COLUMN on, in as many lines as it needs. */
@@ -264,36 +265,62 @@ static void print_wrapped(struct str text, struct buf *out)
 /* Its purpose; its choices, where the placeholder does not list them; its default. */
 static void print_explanation(const struct param *param, struct buf *out)
 {
-    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
-
-    buf_add_text(&text, param->doc ? param->doc : "");
+    buf_add_text(out, param->doc ? param->doc : "");
     if (param->kind_text && param->choices) {
         struct str rest = str_from(param->choices);
 
         for (const char *before = ": "; rest.p; before = ", ") {
             struct str choice = str_cut(&rest, '|');
 
-            buf_printf(&text, "%s%.*s", before, STR_ARG(choice));
+            buf_printf(out, "%s%.*s", before, STR_ARG(choice));
         }
     }
     if (param->default_text)
-        buf_printf(&text, " (%s)", param->default_text);
-    print_wrapped(buf_view(&text), out);
+        buf_printf(out, " (%s)", param->default_text);
 }
 
 void options_print(const struct param *table, struct buf *out)
 {
     for (const struct param *param = table; param->name; param++) {
+        AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+        const char *word = find_value_word(param);
         size_t start = out->n;
 
         if (param->flags & PARAM_HIDDEN)
             continue;
+        buf_add_text(out, "  ");
         print_names(param, out);
+        buf_printf(out, "%s%s", word ? " " : "", word ? word : "");
         if (out->n - start + 2 > USAGE_COLUMN) {
             buf_add_char(out, '\n');
             start = out->n;
         }
         buf_fill(out, ' ', USAGE_COLUMN - (out->n - start));
-        print_explanation(param, out);
+        print_explanation(param, &text);
+        print_wrapped(buf_view(&text), out);
     }
+}
+
+static struct value describe_option(struct arena *arena, const struct param *param)
+{
+    AUTO_BUF struct buf names = BUF_INIT(BUF_NO_LIMIT), text = BUF_INIT(BUF_NO_LIMIT);
+    const char *word = find_value_word(param);
+    struct value_map *map = value_map_new(arena, 3);
+
+    print_names(param, &names);
+    print_explanation(param, &text);
+    value_map_set(arena, map, value_text("names"), value_str(arena_str(arena, buf_view(&names))));
+    value_map_set(arena, map, value_text("value"), value_text(word ? word : ""));
+    value_map_set(arena, map, value_text("text"), value_str(arena_str(arena, buf_view(&text))));
+    return value_map(map);
+}
+
+struct value options_describe(struct arena *arena, const struct param *table)
+{
+    struct value_list *list = value_list_new(arena, 0);
+
+    for (const struct param *param = table; param->name; param++)
+        if (!(param->flags & PARAM_HIDDEN))
+            value_list_push(arena, list, describe_option(arena, param));
+    return value_list(list);
 }

@@ -13,11 +13,11 @@
 #define DATA_OPTIONS_H
 
 #include "data/params.h"
+#include "data/value.h"
 
 struct arena;
 struct buf;
 struct diags;
-struct value;
 
 /* Read argv[0..argc) into `args`, which is all zero. */
 int options_parse(struct arena *arena, const struct param *table, int argc, char *const *argv,
@@ -36,5 +36,7 @@ int options_skip(const struct param *table, int argc, char *const *argv);
 
 /* "  --states-dir, -s DIR   where state files are", one line each. */
 void options_print(const struct param *table, struct buf *out);
+/* The same as a list of maps: names ("--states-dir, -s"), value ("DIR", or "") and text. */
+struct value options_describe(struct arena *arena, const struct param *table);
 
 #endif

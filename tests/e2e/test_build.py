@@ -383,13 +383,6 @@ def test_a_program_that_is_not_built_stops_the_installation(tmp_path, version):
     assert files_below(tmp_path) == []
 
 
-def test_the_manual_page_is_well_formed():
-    if not shutil.which("groff"):
-        pytest.skip("groff is not installed")
-    for page in sorted((TOP / "packaging/man").iterdir()):
-        result = run("groff", "-mandoc", "-ww", "-z", str(page))
-        assert (result.returncode, result.stderr) == (0, ""), page
-
 
 # --- demo and benchmarks ------------------------------------------------------------------------
 

@@ -904,20 +904,6 @@ def test_why_names_the_failure_for_which_a_start_was_given_up(home):
     assert after.split("\n", 1)[1] == before.split("\n", 1)[1], "how it came about is known, also when it is not loaded"
 
 
-def test_the_manual_page_has_every_command_and_every_option_of_the_help():
-    def help_of(*words):
-        return subprocess.run([KEPLER, *words, "--help"], capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
-    page = open(os.path.join(os.path.dirname(__file__), "../../packaging/man/kepler.1")).read()
-    page = re.sub(r"\s+", " ", page.replace("Fl -", "--"))
-    commands = re.findall(r"^  (\w+) +", help_of().split("commands:")[1], re.M)
-    assert len(commands) > 12
-    for command in commands:
-        if command == "top":
-            continue  # says that it is not there
-        assert re.search(rf"\bCm {command}\b", page), command
-        for option in re.findall(r"^  (--[a-z-]+)", help_of(command), re.M):
-            assert option in page or option.replace("--", "-") in page, (command, option)
-
 
 def test_completion_knows_the_commands():
     run = subprocess.run([KEPLER, "completion", "bash"], capture_output=True, text=True, timeout=PATIENCE)

@@ -881,15 +881,6 @@ def test_loose_parameters_are_told_and_do_no_harm(machine):
     assert machine.read("motd") == "hello\n"
 
 
-def test_the_manual_page_names_every_option():
-    page = open(os.path.join(os.path.dirname(__file__), "../../packaging/man/zester.1")).read()
-    for command in ("--local", "render", "doc"):
-        text = subprocess.run([ZESTER, command, "--help"], capture_output=True, text=True, check=True).stdout
-        options = re.findall(r"^  --([a-z-]+)", text, re.M)
-        assert options
-        for option in options:
-            assert "-" + option in page, option
-
 
 def test_what_is_owed_can_be_listed_and_waived(machine):
     assert machine.run("state.owed", status=0).stdout == "no reactions are owed\n"
@@ -956,12 +947,3 @@ def test_escapes_are_for_terminals_that_know_them(machine):
     assert b"\x1b[32m" not in seen(TERM="xterm", NO_COLOR="1")
     assert b"\x1b[32m" not in seen("--no-color", TERM="xterm")
     assert b"\x1b" not in seen(TERM="dumb")
-
-
-def test_the_manual_page_of_kepler_names_every_command():
-    page = open(os.path.join(os.path.dirname(__file__), "../../packaging/man/kepler.1")).read()
-    help_text = subprocess.run([os.path.join(BUILD, "kepler"), "--help"], capture_output=True, text=True).stdout
-    commands = re.findall(r"^  ([a-z]+)  +(?!not supported)[a-z]", help_text.partition("commands:")[2], re.M)
-    assert len(commands) > 10
-    for command in commands:
-        assert re.search(rf"^\.(It|Cm).*\b{command}\b", page, re.M), command

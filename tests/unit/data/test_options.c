@@ -121,3 +121,26 @@ TEST(the_usage_has_a_word_for_each_value_and_long_explanations_go_on_below)
               "than fit into\n"
               "                            a line\n");
 }
+
+TEST(options_are_described_by_names_value_and_text)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct param usage[] = {
+        { .name = "dir",
+          .kind = PARAM_STR,
+          .kind_text = "DIR",
+          .aliases = "d,folder",
+          .doc = "a folder" },
+        { .name = "secret", .kind = PARAM_STR, .flags = PARAM_HIDDEN },
+        { .name = "test", .kind = PARAM_BOOL, .doc = "change nothing" },
+        { 0 },
+    };
+    struct value list = options_describe(&arena, usage);
+    const struct value *first = &list.list->items[0], *second = &list.list->items[1];
+
+    CHECK_STR(value_get(first, "names")->s.p, "--dir, -d, --folder");
+    CHECK_STR(value_get(first, "value")->s.p, "DIR");
+    CHECK_STR(value_get(first, "text")->s.p, "a folder");
+    CHECK_STR(value_get(second, "names")->s.p, "--test");
+    CHECK_STR(value_get(second, "value")->s.p, "");
+}

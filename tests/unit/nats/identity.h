@@ -26,6 +26,7 @@ struct identity {
     struct nats_nkey owner, account, system;
     char operator_id[NATS_NKEY_TEXT_SIZE], account_id[NATS_NKEY_TEXT_SIZE],
         system_id[NATS_NKEY_TEXT_SIZE];
+    long long since; /* issue time of the operator: a server that runs refuses another operator */
     char config[IDENTITY_TEXT_SIZE];
 };
 
@@ -78,7 +79,7 @@ static inline void identity_configure(struct identity *identity, const char *rev
         json, sizeof(json),
         "{\"iat\":%lld,\"sub\":\"%s\",\"name\":\"op\",\"nats\":{\"system_account\":\"%s\","
         "\"type\":\"operator\",\"version\":2}}",
-        (long long)time(NULL), identity->operator_id, identity->system_id);
+        identity->since, identity->operator_id, identity->system_id);
     owner = identity_sign(&identity->owner, json);
     account = identity_account(identity, identity->account_id,
                                ",\"mem_storage\":67108864,\"disk_storage\":268435456,"
@@ -97,6 +98,7 @@ static inline void identity_new(struct identity *identity)
     identity_key(NATS_NKEY_OPERATOR, &identity->owner, identity->operator_id);
     identity_key(NATS_NKEY_ACCOUNT, &identity->account, identity->account_id);
     identity_key(NATS_NKEY_ACCOUNT, &identity->system, identity->system_id);
+    identity->since = (long long)time(NULL);
     identity_configure(identity, "{}");
 }
 

@@ -57,12 +57,14 @@ TEST(a_timer_ends_a_loop_at_its_time)
     loop_free(loop);
 }
 
-/* A busy machine may be late, but not every time. */
-static int64_t best_delay(int64_t delay)
+/* A busy machine may be late, but not every time: the shortest of at least 50 delays, and of more
+ * until one is shorter than `good`. */
+static int64_t best_delay(int64_t delay, int64_t good)
 {
+    const int64_t end = clock_now() + 20 * CLOCK_SECOND;
     int64_t best = CLOCK_NEVER;
 
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 50 || (best >= good && clock_now() < end); i++) {
         struct timer timer = { 0 };
         int64_t began = clock_now(), took;
 
@@ -79,7 +81,7 @@ TEST(a_timer_of_less_than_a_millisecond_comes_in_time)
     int64_t best;
 
     loop = loop_new(&err);
-    best = best_delay(100 * CLOCK_US);
+    best = best_delay(100 * CLOCK_US, CLOCK_MS);
     CHECK(best >= 100 * CLOCK_US);
     CHECK(best < CLOCK_MS);
     loop_free(loop);
@@ -128,8 +130,8 @@ TEST(a_kernel_without_the_finer_wait_is_waited_for_in_milliseconds)
 {
     loop = loop_new(&err);
     forbid(SYS_epoll_pwait2, ENOSYS);
-    CHECK(best_delay(100 * CLOCK_US) >= CLOCK_MS);
-    CHECK(best_delay(0) < CLOCK_SECOND);
+    CHECK(best_delay(100 * CLOCK_US, CLOCK_NEVER) >= CLOCK_MS);
+    CHECK(best_delay(0, CLOCK_SECOND) < CLOCK_SECOND);
     loop_free(loop);
 }
 

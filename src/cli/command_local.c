@@ -25,6 +25,7 @@
 #include "compile/tree.h"
 #include "state/report.h"
 #include "run/bound.h"
+#include "run/lastrun.h"
 #include "run/owed.h"
 #include "run/revert.h"
 #include "run/run.h"
@@ -185,15 +186,37 @@ int local_compile(struct local *local, const struct plan **plan)
     return 0;
 }
 
+/* For 'report' and the heartbeats of an agent on this machine. What cannot be stored does not fail
+ * a run. */
+static void keep_last_run(struct local *local, const struct run_result *result)
+{
+    const struct lastrun_request request = { local->function, local->wish.refs,
+                                             local->session.host.test };
+    struct err err;
+
+    if (local->wish.id || !local->session.host.data_dir)
+        return;
+    if (lastrun_keep(local->session.host.data_dir, &request, result,
+                     !result            ? "nothing ran: mistakes in the states"
+                     : result->canceled ? "execution canceled"
+                                        : NULL,
+                     &err) < 0 &&
+        !local->args->quiet)
+        (void)fprintf(stderr, "warning: the run is not in the next report: %s\n", err.text);
+}
+
 static int state_apply(struct local *local)
 {
     struct run_result result;
     const struct plan *plan;
 
-    if (local_compile(local, &plan) < 0)
+    if (local_compile(local, &plan) < 0) {
+        keep_last_run(local, NULL);
         return local_refuse(local);
+    }
     if (run_plan_here(local, plan, &result) != CLI_OK)
         return CLI_ERROR;
+    keep_last_run(local, &result);
     return print_result(local, &result);
 }
 

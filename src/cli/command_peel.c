@@ -6,19 +6,16 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/map.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/fleet_bucket.h"
+#include "cli/fleet_peels.h"
+#include "cli/fleet_runs.h"
 #include "data/msgpack.h"
 #include "data/time_text.h"
 #include "data/value.h"
 #include "sys/clock.h"
-#include "wire/liveness.h"
 #include "wire/peel_id.h"
-
-/* A heartbeat that is older is not a sign of life. */
-#define ONLINE_NS (60 * CLOCK_SECOND)
 
 struct peel_args {
     struct fleet_options fleet;
@@ -31,132 +28,117 @@ static const struct param peel_options[] = {
     { 0 },
 };
 
-struct row {
-    const char *id; /* as on the wire */
-    const char *os, *arch;
-    struct value_time seen; /* 0: never */
-};
-
-struct table {
-    struct arena *arena;
-    struct map by_id; /* struct row */
-    VEC(struct row *) rows;
-};
-
-static const char *text_at(struct arena *arena, const struct value *facts, const char *map,
-                           const char *key)
-{
-    const struct value *inner = value_get(facts, map);
-    const char *text = inner ? value_get_text(inner, key) : NULL;
-
-    return text ? arena_strdup(arena, text) : "-";
-}
-
-static void add_facts(void *self, const struct nats_kv_entry *entry)
-{
-    struct table *table = self;
-    AUTO_ARENA struct arena scratch = ARENA_INIT;
-    struct row *row = ARENA_NEW(table->arena, struct row);
-    struct value facts;
-    struct err err;
-
-    if (!peel_id_is_valid(entry->key) ||
-        msgpack_decode_front(&scratch, entry->value, &facts, &err) < 0)
-        return;
-    row->id = arena_str(table->arena, entry->key).p;
-    row->os = text_at(table->arena, &facts, "os", "name");
-    row->arch = text_at(table->arena, &facts, "os", "arch");
-    (void)map_set(&table->by_id, str_from(row->id), row);
-    VEC_PUSH_IN(table->arena, &table->rows, row);
-}
-
-static void add_beat(void *self, const struct nats_kv_entry *entry)
-{
-    struct table *table = self;
-    AUTO_ARENA struct arena scratch = ARENA_INIT;
-    struct row *row = map_find(&table->by_id, entry->key);
-    struct liveness_peel beat;
-    struct err err;
-
-    if (row && record_decode(&scratch, &liveness_peel_type, 1, entry->value, &beat, &err) == 0)
-        row->seen = (struct value_time){ entry->time / CLOCK_SECOND, 0 };
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-    return strcmp((*(const struct row *const *)a)->id, (*(const struct row *const *)b)->id);
-}
-
-static bool is_online(const struct row *row)
-{
-    return row->seen.seconds && clock_wall() - row->seen.seconds * CLOCK_SECOND < ONLINE_NS;
-}
-
-static const char *seen_text(struct arena *arena, const struct row *row)
+static const char *print_time(struct arena *arena, int64_t seconds)
 {
     AUTO_BUF struct buf text = BUF_INIT(64);
 
-    if (!row->seen.seconds)
+    if (seconds <= 0)
         return "-";
-    time_print(&text, row->seen);
+    time_print(&text, (struct value_time){ seconds, 0 });
     return buf_copy(&text, arena).p;
 }
 
-static const char *shown_id(struct arena *arena, const struct row *row)
+static void print_text(struct cli *cli, const struct fleet_peels *peels, int64_t now)
 {
-    char name[PEEL_ID_SIZE];
-
-    peel_id_decode(str_from(row->id), name);
-    return arena_strdup(arena, name);
-}
-
-static void print_text(struct cli *cli, const struct table *table)
-{
-    enum { COLUMNS = 5 };
-    static const char *const heads[COLUMNS] = { "PEEL ID", "OS", "ARCH", "ONLINE", "LAST-SEEN" };
+    enum { COLUMNS = 7 };
+    static const char *const heads[COLUMNS] = { "PEEL ID",   "OS",        "ARCH", "ONLINE",
+                                                "LAST-SEEN", "CONVERGED", "DRIFT" };
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (table->rows.n + 1) * COLUMNS);
+    const char **cells = ARENA_ARRAY(cli->arena, const char *, (peels->list.n + 1) * COLUMNS);
     size_t rows = 1;
 
     memcpy(cells, heads, sizeof(heads));
-    VEC_EACH (&table->rows, row) {
+    VEC_EACH (&peels->list, item) {
+        const struct fleet_peel *peel = *item;
         const char **cell = &cells[rows++ * COLUMNS];
 
-        cell[0] = shown_id(cli->arena, *row);
-        cell[1] = (*row)->os;
-        cell[2] = (*row)->arch;
-        cell[3] = is_online(*row) ? "yes" : "no";
-        cell[4] = seen_text(cli->arena, *row);
+        cell[0] = peel->name;
+        cell[1] = peel->os;
+        cell[2] = peel->arch;
+        cell[3] = fleet_peel_is_online(peel, now) ? "yes" : "no";
+        cell[4] = print_time(cli->arena, peel->seen / CLOCK_SECOND);
+        cell[5] = print_time(cli->arena, peel->has_run ? peel->run.converged.seconds : 0);
+        cell[6] = fleet_peel_describe_drift(cli->arena, peel);
     }
     columns_print(&out, cells, COLUMNS, rows);
     (void)fwrite(buf_text(&out), 1, out.n, stdout);
 }
 
-static int print_value(struct cli *cli, enum fleet_format format, const struct table *table)
+static void put_value(struct arena *arena, struct value *map, const char *key, struct value v)
 {
-    struct arena *arena = cli->arena;
-    struct value_list *list = value_list_new(arena, table->rows.n);
-    struct value all = value_list(list);
+    value_map_set(arena, map->map, value_text(key), v);
+}
 
-    VEC_EACH (&table->rows, row) {
-        struct value_map *map = value_map_new(arena, 5);
-        const char *seen = seen_text(arena, *row);
+static struct value time_or_null(struct arena *arena, int64_t seconds)
+{
+    return seconds > 0 ? value_text(print_time(arena, seconds)) : value_null();
+}
 
-        value_map_set(arena, map, value_text("peel_id"), value_text(shown_id(arena, *row)));
-        value_map_set(arena, map, value_text("os"), value_text((*row)->os));
-        value_map_set(arena, map, value_text("arch"), value_text((*row)->arch));
-        value_map_set(arena, map, value_text("online"), value_bool(is_online(*row)));
-        value_map_set(arena, map, value_text("last_seen"),
-                      (*row)->seen.seconds ? value_text(seen) : value_null());
-        value_list_push(arena, list, value_map(map));
-    }
+static struct value list_texts(struct arena *arena, struct param_strs texts)
+{
+    struct value_list *list = value_list_new(arena, texts.n);
+
+    for (size_t i = 0; i < texts.n; i++)
+        value_list_push(arena, list, value_text(texts.p[i]));
+    return value_list(list);
+}
+
+static struct value describe_run(struct arena *arena, const struct lastrun *run)
+{
+    struct value map = value_map(value_map_new(arena, 10));
+
+    put_value(arena, &map, "id", value_text(run->id));
+    put_value(arena, &map, "function", value_text(run->function));
+    put_value(arena, &map, "refs", list_texts(arena, run->refs));
+    put_value(arena, &map, "time", time_or_null(arena, run->time.seconds));
+    put_value(arena, &map, "test", value_bool(run->test));
+    put_value(arena, &map, "success", value_bool(run->success));
+    put_value(arena, &map, "states", value_int(run->states));
+    put_value(arena, &map, "changed", value_int(run->changed));
+    put_value(arena, &map, "failed", value_int(run->failed));
+    put_value(arena, &map, "skipped", value_int(run->skipped));
+    put_value(arena, &map, "duration", value_int(run->duration));
+    if (run->error[0])
+        put_value(arena, &map, "error", value_text(run->error));
+    return map;
+}
+
+/* The first five keys are those of the first version. */
+static struct value describe_peel(struct arena *arena, const struct fleet_peel *peel, int64_t now)
+{
+    struct value map = value_map(value_map_new(arena, 10));
+    const struct lastrun none = { 0 };
+    const struct lastrun *run = peel->has_run ? &peel->run : &none;
+
+    put_value(arena, &map, "peel_id", value_text(peel->name));
+    put_value(arena, &map, "os", value_text(peel->os));
+    put_value(arena, &map, "arch", value_text(peel->arch));
+    put_value(arena, &map, "online", value_bool(fleet_peel_is_online(peel, now)));
+    put_value(arena, &map, "last_seen", time_or_null(arena, peel->seen / CLOCK_SECOND));
+    put_value(arena, &map, "converged", time_or_null(arena, run->converged.seconds));
+    put_value(arena, &map, "drift", value_text(fleet_drift_name(fleet_peel_drift(peel))));
+    put_value(arena, &map, "differs", list_texts(arena, run->differs));
+    put_value(arena, &map, "differs_count", value_int(lastrun_count_differs(run)));
+    put_value(arena, &map, "last_run", peel->has_run ? describe_run(arena, run) : value_null());
+    return map;
+}
+
+static int print_value(struct cli *cli, enum fleet_format format, const struct fleet_peels *peels,
+                       int64_t now)
+{
+    struct value_list *list = value_list_new(cli->arena, peels->list.n);
+    const struct value all = value_list(list);
+
+    VEC_EACH (&peels->list, peel)
+        value_list_push(cli->arena, list, describe_peel(cli->arena, *peel, now));
     return fleet_print(cli, format, &all);
 }
 
 static int run_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct peel_args *want = args;
-    struct table table = { .arena = cli->arena, .by_id = MAP_INIT_IN(cli->arena) };
+    struct fleet_peels peels = FLEET_PEELS_INIT(cli->arena);
+    const int64_t now = clock_wall();
     struct fleet *fleet;
     struct err err;
     int result;
@@ -164,25 +146,34 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
     (void)operands;
     if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
-    result = fleet_bucket_each(fleet, STORE_FACTS, NULL, add_facts, &table, &err);
+    result = fleet_peels_read(fleet, &peels, &err);
     if (result == 0)
-        result = fleet_bucket_each(fleet, STORE_PEEL_HEARTBEAT, NULL, add_beat, &table, &err);
+        result = fleet_runs_fill(fleet, &peels, &err);
     fleet_close(fleet);
     if (result < 0)
         return cli_err(cli, &err);
-    if (table.rows.n > 1)
-        qsort(table.rows.p, table.rows.n, sizeof(table.rows.p[0]), compare_rows);
     if (want->fleet.format != FLEET_TEXT)
-        return print_value(cli, want->fleet.format, &table);
-    print_text(cli, &table);
+        return print_value(cli, want->fleet.format, &peels, now);
+    print_text(cli, &peels, now);
     return CLI_OK;
 }
 
 static const struct command peel_commands[] = {
     { .name = "list",
       .operands = "",
-      .summary = "all peels that have published facts, and whether they are connected",
-      .examples = "  zester peel list --format json\n",
+      .summary = "list the peels, whether they are connected, and whether they have drifted",
+      .details =
+          "CONVERGED is when a run of states last succeeded, of whatever kind: a job, the "
+          "schedule,\n"
+          "'zester --local' on the machine itself. DRIFT says what the last run found: 'none', "
+          "the\n"
+          "states that failed, or those that a dry run would change. A dry run on all machines\n"
+          "('zester \'*\' state.highstate --test') brings it up to date. Peels report it with "
+          "their\n"
+          "heartbeat; of those that are down, the jobs of the last seven days tell.\n",
+      .examples =
+          "  zester peel list --format json\n"
+          "  zester peel list --format json | jq -r '.[] | select(.drift != \"none\").peel_id'\n",
       .options = peel_options,
       .args_size = sizeof(ARGS),
       .run = run_list },

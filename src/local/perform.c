@@ -15,6 +15,7 @@
 #include "local/show.h"
 #include "local/wish.h"
 #include "run/bound.h"
+#include "run/lastrun.h"
 #include "run/owed.h"
 #include "run/planbook.h"
 #include "run/revert.h"
@@ -142,6 +143,20 @@ static struct param_strs words_of(struct deed *deed)
     return (struct param_strs){ 1, word };
 }
 
+/* For heartbeats and reports. */
+static void keep_last_run(struct deed *deed, struct param_strs refs)
+{
+    const struct lastrun_request request = { deed->request->function, refs,
+                                             deed->session->host.test };
+    struct err err;
+
+    if (lastrun_keep(deed->session->host.data_dir, &request,
+                     deed->answer->result.run_id ? &deed->answer->result : NULL,
+                     deed->answer->error, &err) < 0 &&
+        !deed->answer->trouble)
+        deed->answer->trouble = arena_printf(deed->arena, "last run not stored: %s", err.text);
+}
+
 static void compile_and_run(struct deed *deed, struct param_strs words, const char *only)
 {
     struct compile_wish wish = { .id = only };
@@ -153,6 +168,8 @@ static void compile_and_run(struct deed *deed, struct param_strs words, const ch
         fail_diags(deed);
     else
         run_plan_now(deed, plan);
+    if (!only && deed->session->host.data_dir)
+        keep_last_run(deed, words);
 }
 
 static void state_apply(struct deed *deed)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -9,11 +10,12 @@
 #include "bus/store.h"
 #include "nats/error.h"
 #include "nats/kv.h"
+#include "run/lastrun.h"
 #include "sys/clock.h"
 #include "wire/exec.h"
 #include "wire/liveness.h"
 
-#define BEAT_MAX ((size_t)256)
+#define BEAT_MAX (LASTRUN_MAX + 256)
 
 /* One beat; its heart may be gone when the answer comes. */
 struct heart_beat {
@@ -42,16 +44,30 @@ static void on_beat(void *self, const struct nats_error *error, uint64_t revisio
     free(beat);
 }
 
+static struct value describe_last_run(struct arena *arena, const char *data_dir)
+{
+    struct lastrun run;
+    struct err err;
+
+    if (lastrun_read(arena, data_dir, &run, &err) == 0)
+        return record_value(arena, &lastrun_type, &run);
+    if (err.code != ERR_NOT_FOUND)
+        log_debug("last run cannot be read error=%s", err.text);
+    return value_null();
+}
+
 static void on_timer(struct timer *timer)
 {
     struct heart *heart = container_of(timer, struct heart, timer);
     const struct nats_kv kv = { .js = heart->js,
                                 .bucket = store_bucket_name(STORE_PEEL_HEARTBEAT) };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
     const int64_t now = clock_wall();
     const struct liveness_peel sign = {
         .ts = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) },
         .version = ZESTER_VERSION,
         .protocol = EXEC_PROTOCOL,
+        .run = describe_last_run(&arena, heart->data_dir),
     };
     AUTO_BUF struct buf bytes = BUF_INIT(BEAT_MAX);
     struct heart_beat *beat;
@@ -71,9 +87,9 @@ static void on_timer(struct timer *timer)
     heart->under_way = beat;
 }
 
-void heart_init(struct heart *heart, struct loop *loop, const char *peel_id)
+void heart_init(struct heart *heart, struct loop *loop, const char *peel_id, const char *data_dir)
 {
-    *heart = (struct heart){ .loop = loop, .peel_id = peel_id };
+    *heart = (struct heart){ .loop = loop, .peel_id = peel_id, .data_dir = data_dir };
 }
 
 void heart_done(struct heart *heart)
@@ -91,6 +107,12 @@ void heart_connect(struct heart *heart, const struct nats_js *js)
         timer_set(loop_timers(heart->loop), &heart->timer, clock_now(), on_timer);
     else
         timer_clear(loop_timers(heart->loop), &heart->timer);
+}
+
+void heart_beat(struct heart *heart)
+{
+    if (heart->js.conn)
+        timer_set(loop_timers(heart->loop), &heart->timer, clock_now(), on_timer);
 }
 
 bool heart_is_heard(const struct heart *heart)

@@ -20,17 +20,20 @@
 
 struct heart {
     struct loop *loop;
-    const char *peel_id;
+    const char *peel_id, *data_dir;
     struct nats_js js;
     struct timer timer;
     int64_t heard; /* the last beat that the bucket took; 0: none */
     struct heart_beat *under_way;
 };
 
-void heart_init(struct heart *heart, struct loop *loop, const char *peel_id);
+/* Keeps the texts; each beat carries what the last run in the data folder came to. */
+void heart_init(struct heart *heart, struct loop *loop, const char *peel_id, const char *data_dir);
 void heart_done(struct heart *heart);
 /* Beat over this connection, from now on; NULL: none. */
 void heart_connect(struct heart *heart, const struct nats_js *js);
+/* Beat at once, since there is news. */
+void heart_beat(struct heart *heart);
 /* Did the bucket take one lately? */
 bool heart_is_heard(const struct heart *heart);
 

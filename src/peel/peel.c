@@ -137,6 +137,7 @@ static void on_ended(void *self, const struct exec_request *request, bool succes
     metrics_add(peel->metrics, PEEL_METRIC_APPLY, 1, request->id, result);
     metrics_observe(peel->metrics, PEEL_METRIC_APPLY_SECONDS, (double)duration / CLOCK_SECOND,
                     request->id, result);
+    heart_beat(&peel->heart);
 }
 
 static void on_connected(void *self, struct nats_js *js, bool first)
@@ -432,7 +433,7 @@ static int open_all(struct peel *peel, struct err *err)
     nats_xkey_of(&peel->identity.key, &curve);
     nats_xkey_print(&curve, peel->curve_key);
     peel->metrics = metrics_new(peel_metrics, PEEL_METRICS);
-    heart_init(&peel->heart, peel->options.loop, peel->identity.id);
+    heart_init(&peel->heart, peel->options.loop, peel->identity.id, peel->conf->data_dir);
     open_uplink(peel);
     if (keep_open(&peel->keep, &peel->arena, conf, err) < 0 || open_dossier(peel, err) < 0 ||
         open_files(peel, err) < 0 || open_desk(peel, err) < 0 || open_door(peel, err) < 0 ||

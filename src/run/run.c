@@ -441,24 +441,64 @@ static void find_handlers(struct runner *runner)
         }
 }
 
+#define NOT_SHOWN UINT32_MAX
+
 /* A listener without a reaction is not a result. They are at the end. */
-static uint32_t count_shown(const struct runner *runner)
+static uint32_t count_shown(struct runner *runner)
 {
     const struct plan *plan = runner->plan;
     uint32_t shown = 0;
 
-    for (uint32_t i = 0; i < plan->count; i++)
-        if (!plan->states[plan->order[i]].listener ||
-            runner->results[i].outcome != OUTCOME_SKIPPED ||
-            runner->results[i].skip_reason != SKIP_ONCHANGES_NOT_MET)
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const bool is_shown = !plan->states[plan->order[i]].listener ||
+                              runner->results[i].outcome != OUTCOME_SKIPPED ||
+                              runner->results[i].skip_reason != SKIP_ONCHANGES_NOT_MET;
+
+        runner->position[plan->order[i]] = is_shown ? shown : NOT_SHOWN;
+        if (is_shown)
             runner->results[shown++] = runner->results[i];
+    }
     return shown;
+}
+
+/* Requisites that people wrote, and those that follow from what a state needs; the order of the
+ * lines of a file is not one. */
+static size_t count_needs(const struct plan_state *state)
+{
+    size_t count = 0;
+
+    for (unsigned kind = 0; kind < REQUISITE_ORDER; kind++)
+        count += state->requisites[kind].n;
+    return count;
+}
+
+static void list_needs(struct runner *runner, uint32_t number)
+{
+    const struct plan_state *state = &runner->plan->states[number];
+    struct state_result *result = &runner->results[runner->position[number]];
+    const size_t count = count_needs(state);
+    uint32_t *needs;
+
+    if (count == 0)
+        return;
+    needs = ARENA_ARRAY(runner->arena, uint32_t, count);
+    for (unsigned kind = 0; kind < REQUISITE_ORDER; kind++)
+        for (size_t i = 0; i < state->requisites[kind].n; i++) {
+            const uint32_t place = runner->position[state->requisites[kind].p[i]];
+
+            if (place != NOT_SHOWN)
+                needs[result->need_count++] = place;
+        }
+    result->needs = needs;
 }
 
 static void fill_result(struct runner *runner, int64_t began, struct run_result *ret)
 {
     const uint32_t shown = count_shown(runner);
 
+    for (uint32_t i = 0; i < runner->plan->count; i++)
+        if (runner->position[i] != NOT_SHOWN)
+            list_needs(runner, i);
     *ret = (struct run_result){
         .run_id = arena_strdup(runner->arena, runner->run_id),
         .test = runner->test,

@@ -49,6 +49,8 @@ struct state_result {
     const char *handler; /* of a failure: the state that handled it (onfail_stop: false); NULL */
     const char *cause;   /* which requisite decided, in words; NULL */
     struct value_map *details; /* text to anything; NULL: none */
+    const uint32_t *needs;     /* places of the states that its requisites name */
+    uint32_t need_count;
 };
 
 /* Failed, or skipped because something failed or was cut short: what requires it must not run. A

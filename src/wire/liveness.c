@@ -13,6 +13,7 @@ static const struct record_field peel_fields[] = {
     RECORD("ts",       TIME, struct liveness_peel, ts, 0),
     RECORD("version",  TEXT, struct liveness_peel, version, RECORD_OMIT, .fallback_text = ""),
     RECORD("protocol", INT,  struct liveness_peel, protocol, RECORD_OMIT),
+    RECORD("run",      MAP,  struct liveness_peel, run, RECORD_OMIT),
     { 0 },
 };
 

@@ -22,6 +22,7 @@ struct liveness_peel {
     struct value_time ts;
     const char *version;
     int32_t protocol;
+    struct value run; /* a map: the summary of its last run (run/lastrun.h); null: none */
 };
 extern const struct record_type liveness_peel_type;
 

@@ -95,7 +95,7 @@ static const struct {
     { &outcome_rule_type, "rule pattern result message? blocks?" },
     { &outcome_block_type, "block action result message? made? what?" },
     { &liveness_master_type, "master_id active_jobs timestamp" },
-    { &liveness_peel_type, "ts version? protocol?" },
+    { &liveness_peel_type, "ts version? protocol? run?" },
     { &enrollment_request_type, "id operator reason? force?" },
     { &enrollment_reply_type, "record? err? warning?" },
     { &enrollment_type,

@@ -1,0 +1,81 @@
+/*
+ * fleet_peels - the machines of a fleet: what they are, when they were last heard, and what their
+ * last run came to.
+ *
+ *     fleet_peels_read -> [fleet_runs_read] -> ...
+ *
+ * Facts and heartbeats, one pass over each bucket. Peels write both: texts are cut to
+ * FLEET_PEEL_TEXT_MAX and must be escaped by whoever shows them.
+ *
+ * Memory: the arena. Threads: one.
+ */
+#ifndef CLI_FLEET_PEELS_H
+#define CLI_FLEET_PEELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "run/lastrun.h"
+
+struct arena;
+struct err;
+struct fleet;
+struct nats_kv_entry;
+
+/* A heartbeat that is older is not a sign of life. */
+#define FLEET_PEEL_ONLINE_NS (INT64_C(60) * 1000000000)
+#define FLEET_PEEL_TEXT_MAX  64
+
+struct fleet_peel {
+    const char *id;        /* as on the wire */
+    const char *name;      /* as people write it */
+    const char *os, *arch; /* "-": not known */
+    const char *version;   /* of the agent; "": not known */
+    int64_t seen;          /* wall time in nanoseconds; 0: never */
+    bool has_run;          /* `run` is known */
+    struct lastrun run;
+};
+
+struct fleet_peels {
+    struct arena *arena;
+    struct map by_id; /* struct fleet_peel */
+    VEC(struct fleet_peel *) list;
+};
+
+#define FLEET_PEELS_INIT(arena_)                                                                   \
+    {                                                                                              \
+        .arena = (arena_), .by_id = MAP_INIT_IN(arena_)                                            \
+    }
+
+/* One entry of the buckets; what cannot be read is ignored. */
+void fleet_peels_take_facts(struct fleet_peels *peels, const struct nats_kv_entry *entry);
+void fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry *entry);
+/* Copy the summary of a run. */
+void fleet_peels_keep_run(struct fleet_peels *peels, struct fleet_peel *peel,
+                          const struct lastrun *run);
+/* By their names. */
+void fleet_peels_sort(struct fleet_peels *peels);
+
+/* Everybody that has published facts, sorted. `peels` is empty before. */
+int fleet_peels_read(struct fleet *fleet, struct fleet_peels *peels, struct err *err);
+
+bool fleet_peel_is_online(const struct fleet_peel *peel, int64_t now);
+
+/* Is the machine what its files declare, as far as its last run says? */
+enum fleet_drift {
+    FLEET_DRIFT_UNKNOWN, /* it has not run states, or nobody knows */
+    FLEET_DRIFT_NONE,
+    FLEET_DRIFT_FOUND,  /* a dry run has found differences */
+    FLEET_DRIFT_FAILED, /* the run failed */
+};
+#define FLEET_DRIFTS (FLEET_DRIFT_FAILED + 1)
+
+enum fleet_drift fleet_peel_drift(const struct fleet_peel *peel);
+/* "unknown", "none", "drifted", "failed". */
+const char *fleet_drift_name(enum fleet_drift drift);
+/* "2 failed: file.managed:/etc/motd, ...": what differs, for people. */
+const char *fleet_peel_describe_drift(struct arena *arena, const struct fleet_peel *peel);
+
+#endif

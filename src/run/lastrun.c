@@ -1,0 +1,258 @@
+#include "run/lastrun.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include "data/frame.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+
+#define LASTRUN_VERSION 1
+
+static const char *const outcome_words[] = {
+    [OUTCOME_UNCHANGED] = "unchanged",
+    [OUTCOME_CHANGED] = "changed",
+    [OUTCOME_FAILED] = "failed",
+    [OUTCOME_SKIPPED] = "skipped",
+};
+
+/* clang-format off */
+#define ARGS struct lastrun
+static const struct record_field lastrun_fields[] = {
+    RECORD("id",        TEXT,  ARGS, id, RECORD_OMIT, .fallback_text = ""),
+    RECORD("function",  TEXT,  ARGS, function, 0, .fallback_text = ""),
+    RECORD("refs",      TEXTS, ARGS, refs, RECORD_OMIT),
+    RECORD("time",      TIME,  ARGS, time, 0),
+    RECORD("converged", TIME,  ARGS, converged, RECORD_OMIT),
+    RECORD("test",      BOOL,  ARGS, test, RECORD_OMIT),
+    RECORD("success",   BOOL,  ARGS, success, 0),
+    RECORD("states",    INT,   ARGS, states, 0),
+    RECORD("changed",   INT,   ARGS, changed, RECORD_OMIT),
+    RECORD("failed",    INT,   ARGS, failed, RECORD_OMIT),
+    RECORD("skipped",   INT,   ARGS, skipped, RECORD_OMIT),
+    RECORD("differs",   TEXTS, ARGS, differs, RECORD_OMIT),
+    RECORD("error",     TEXT,  ARGS, error, RECORD_OMIT, .fallback_text = ""),
+    RECORD("duration",  INT,   ARGS, duration, RECORD_OMIT),
+    { 0 },
+};
+#undef ARGS
+const struct record_type lastrun_type = RECORD_TYPE("last run", struct lastrun, lastrun_fields, RECORD_LENIENT);
+
+#define ARGS struct lastrun_state
+static const struct record_field state_fields[] = {
+    RECORD("name",     TEXT, ARGS, name, 0, .fallback_text = ""),
+    RECORD("level",    INT,  ARGS, level, RECORD_OMIT),
+    RECORD("outcome",  WORD, ARGS, outcome, 0, RECORD_WORDS(outcome_words)),
+    RECORD("duration", INT,  ARGS, duration, RECORD_OMIT),
+    RECORD("error",    TEXT, ARGS, error, RECORD_OMIT, .fallback_text = ""),
+    RECORD("reason",   TEXT, ARGS, reason, RECORD_OMIT, .fallback_text = ""),
+    RECORD("diff",     TEXT, ARGS, diff, RECORD_OMIT, .fallback_text = ""),
+    RECORD("needs",    ANY,  ARGS, needs, RECORD_OMIT),
+    { 0 },
+};
+#undef ARGS
+static const struct record_type state_type = RECORD_TYPE("state of the last run", struct lastrun_state, state_fields, RECORD_LENIENT);
+
+static const struct record_field states_fields[] = {
+    RECORD("id",     TEXT, struct lastrun_states, id, 0, .fallback_text = ""),
+    RECORD("states", LIST, struct lastrun_states, list, 0, .inner = &state_type),
+    { 0 },
+};
+static const struct record_type states_type = RECORD_TYPE("states of the last run", struct lastrun_states, states_fields, RECORD_LENIENT);
+/* clang-format on */
+
+/* --- summaries ---------------------------------------------------------------------- */
+
+/* At a boundary of characters. */
+static const char *cut_text(struct arena *arena, const char *text)
+{
+    struct str all = str_from(text);
+    struct str kept = str_slice(all, 0, LASTRUN_TEXT_MAX);
+
+    if (all.n <= LASTRUN_TEXT_MAX)
+        return text;
+    kept.n = utf8_valid_length(kept);
+    return arena_str(arena, kept).p;
+}
+
+static void bound_texts(struct arena *arena, struct param_strs *texts)
+{
+    const char **cut = ARENA_ARRAY(arena, const char *, LASTRUN_NAMES);
+
+    if (texts->n > LASTRUN_NAMES)
+        texts->n = LASTRUN_NAMES;
+    for (size_t i = 0; i < texts->n; i++)
+        cut[i] = cut_text(arena, texts->p[i]);
+    texts->p = cut;
+}
+
+void lastrun_bound(struct lastrun *run, struct arena *arena)
+{
+    bound_texts(arena, &run->refs);
+    bound_texts(arena, &run->differs);
+    run->id = cut_text(arena, run->id);
+    run->function = cut_text(arena, run->function);
+    run->error = cut_text(arena, run->error);
+}
+
+uint32_t lastrun_count_differs(const struct lastrun *run)
+{
+    return run->failed + (run->test ? run->changed : 0);
+}
+
+static bool is_different(const struct run_result *result, const struct state_result *state)
+{
+    return (state->outcome == OUTCOME_FAILED && !state->handler) ||
+           (result->test && state->outcome == OUTCOME_CHANGED);
+}
+
+static void count_states(struct arena *arena, const struct run_result *result, struct lastrun *run)
+{
+    const char **names = ARENA_ARRAY(arena, const char *, LASTRUN_NAMES);
+
+    run->states = (uint32_t)result->states.n;
+    run->changed = result->changed;
+    run->failed = result->failed - result->handled;
+    run->skipped = result->skipped;
+    run->duration = result->duration;
+    run->differs.p = names;
+    for (size_t i = 0; i < result->states.n && run->differs.n < LASTRUN_NAMES; i++)
+        if (is_different(result, &result->states.p[i]))
+            names[run->differs.n++] = result->states.p[i].name;
+}
+
+/* --- files -------------------------------------------------------------------------- */
+
+static int write_record(const char *data_dir, const char *name, size_t max,
+                        const struct record_type *type, const void *record, struct err *err)
+{
+    const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP },
+                                            .sync = FS_NO_SYNC };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf bytes = BUF_INIT(max);
+
+    if (record_append(&bytes, type, record, LASTRUN_VERSION, 0, err) < 0)
+        return -1;
+    return fs_replace(path_join(&arena, data_dir, name), buf_view(&bytes), &how, err);
+}
+
+static int read_record(struct arena *arena, const char *path, size_t max,
+                       const struct record_type *type, void *ret, struct err *err)
+{
+    struct frame_scan scan = { 0 };
+    struct frame frame;
+
+    if (fs_read(arena, path, max, &scan.bytes, err) < 0)
+        return -1;
+    if (!scan.bytes.p)
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", path);
+    if (frame_next(&scan, &frame) != FRAME_WHOLE || scan.at != scan.bytes.n)
+        return err_set(err, ERR_INVALID, "'%s': the checksum does not match", path);
+    if (frame.version > LASTRUN_VERSION)
+        return err_set(err, ERR_UNSUPPORTED, "'%s': written by a newer version of zester", path);
+    if (record_decode(arena, type, LASTRUN_VERSION, frame.payload, ret, err) < 0)
+        return err_wrap(err, "'%s'", path);
+    return 0;
+}
+
+static struct value list_needs(struct arena *arena, const struct state_result *state)
+{
+    struct value_list *list;
+
+    if (state->need_count == 0)
+        return value_null();
+    list = value_list_new(arena, state->need_count);
+    for (uint32_t i = 0; i < state->need_count; i++)
+        value_list_push(arena, list, value_int(state->needs[i]));
+    return value_list(list);
+}
+
+static struct lastrun_state describe_state(struct arena *arena, const struct state_result *state)
+{
+    return (struct lastrun_state){
+        .name = state->name,
+        .level = state->level,
+        .outcome = state->outcome,
+        .duration = state->duration,
+        .error = state->error ? state->error : "",
+        .reason = state->outcome != OUTCOME_SKIPPED ? ""
+                  : state->cause                    ? state->cause
+                                                    : skip_reason_text(state->skip_reason),
+        .diff = state->diff.n > 0 ? arena_str(arena, state->diff).p : "",
+        .needs = list_needs(arena, state),
+    };
+}
+
+/* Differences are left out when all of it is too large. */
+static int write_states(struct arena *arena, const char *data_dir, const char *id,
+                        const struct run_result *result, struct err *err)
+{
+    struct lastrun_states states = { .id = id };
+
+    for (size_t i = 0; result && i < result->states.n; i++)
+        VEC_PUSH_IN(arena, &states.list, describe_state(arena, &result->states.p[i]));
+    if (write_record(data_dir, LASTRUN_STATES, LASTRUN_STATES_MAX, &states_type, &states, err) == 0)
+        return 0;
+    if (err->code != ERR_LIMIT)
+        return -1;
+    VEC_EACH (&states.list, state)
+        state->diff = "";
+    return write_record(data_dir, LASTRUN_STATES, LASTRUN_STATES_MAX, &states_type, &states, err);
+}
+
+int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
+                 const struct run_result *result, const char *error, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const int64_t now = clock_wall();
+    struct lastrun before = { 0 };
+    struct lastrun run = {
+        .id = result && result->run_id ? result->run_id : "",
+        .function = request->function,
+        .refs = request->refs,
+        .time = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) },
+        .test = request->test,
+        .success = result && !error && run_result_is_success(result),
+        .error = error ? error : "",
+    };
+    struct fs_info info;
+    struct err ignored;
+
+    if (fs_stat(data_dir, &info, err) < 0)
+        return -1;
+    if (info.kind == FS_NONE && request->test)
+        return 0;
+    if (info.kind == FS_NONE && fs_mkdirs(data_dir, 0700, err) < 0)
+        return -1;
+    if (result)
+        count_states(&arena, result, &run);
+    if (lastrun_read(&arena, data_dir, &before, &ignored) == 0)
+        run.converged = before.converged;
+    if (run.success && !run.test)
+        run.converged = run.time;
+    lastrun_bound(&run, &arena);
+    if (write_states(&arena, data_dir, run.id, result, err) < 0)
+        return -1;
+    return write_record(data_dir, LASTRUN_FILE, LASTRUN_MAX, &lastrun_type, &run, err);
+}
+
+int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_run,
+                 struct err *err)
+{
+    if (read_record(arena, path_join(arena, data_dir, LASTRUN_FILE), LASTRUN_MAX, &lastrun_type,
+                    ret_run, err) < 0)
+        return -1;
+    lastrun_bound(ret_run, arena);
+    return 0;
+}
+
+int lastrun_read_states(struct arena *arena, const char *data_dir,
+                        struct lastrun_states *ret_states, struct err *err)
+{
+    return read_record(arena, path_join(arena, data_dir, LASTRUN_STATES), LASTRUN_STATES_MAX,
+                       &states_type, ret_states, err);
+}

@@ -1,0 +1,90 @@
+/*
+ * lastrun - what the last run on this machine came to, for those who ask later: whether it still
+ * is what its files declare, and a report.
+ *
+ * Two files in the data folder, each replaced whole: LASTRUN_FILE has the summary, which the agent
+ * sends with every heartbeat, LASTRUN_STATES the states. Runs of references count (state.apply,
+ * state.highstate, dry runs included), single states and functions do not. Secrets are masked in
+ * both, as in everything that is shown.
+ *
+ *     lastrun_keep after a run -> lastrun_read, lastrun_read_states
+ *
+ * Memory: the arena. Threads: any.
+ */
+#ifndef RUN_LASTRUN_H
+#define RUN_LASTRUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "data/params.h"
+#include "data/record.h"
+#include "state/outcome.h"
+
+struct arena;
+struct err;
+
+#define LASTRUN_FILE   "last-run"
+#define LASTRUN_STATES "last-run.states"
+/* Names of states in a summary, and bytes of each of its texts. */
+#define LASTRUN_NAMES    8
+#define LASTRUN_TEXT_MAX 256
+/* Bytes of the files. */
+#define LASTRUN_MAX        ((size_t)16 << 10)
+#define LASTRUN_STATES_MAX ((size_t)64 << 20)
+
+struct lastrun {
+    const char *id; /* of the run, or of its job; "": it did not begin */
+    const char *function;
+    struct param_strs refs;
+    struct value_time time;      /* when it ended */
+    struct value_time converged; /* when a run that acts last succeeded; 0: never */
+    bool test, success;
+    uint32_t states, changed, failed, skipped; /* in a dry run, `changed` would change */
+    struct param_strs differs;                 /* the first of those that failed or would change */
+    const char *error;                         /* why it did not begin, or was cut short; "" */
+    int64_t duration;                          /* nanoseconds */
+};
+extern const struct record_type lastrun_type;
+
+/* Cut what is longer than a summary may be. It may come from another machine. */
+void lastrun_bound(struct lastrun *run, struct arena *arena);
+/* How many states are not as declared: failed, or would change. */
+uint32_t lastrun_count_differs(const struct lastrun *run);
+
+/* One state of a run. */
+struct lastrun_state {
+    const char *name;
+    uint32_t level;
+    enum outcome outcome;
+    int64_t duration;
+    const char *error, *reason; /* of a failure; of a skip. "": none */
+    const char *diff;
+    struct value needs; /* places of the states that its requisites name; null: none */
+};
+
+struct lastrun_states {
+    const char *id;
+    VEC(struct lastrun_state) list;
+};
+
+/* How a run was requested. */
+struct lastrun_request {
+    const char *function;
+    struct param_strs refs;
+    bool test;
+};
+
+/* Replace both files. `result` is NULL when nothing ran, which `error` explains; NULL: no error.
+ * A folder that does not exist is not made by a dry run. */
+int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
+                 const struct run_result *result, const char *error, struct err *err);
+
+/* Fail with ERR_NOT_FOUND when there is none. */
+int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_run,
+                 struct err *err);
+int lastrun_read_states(struct arena *arena, const char *data_dir,
+                        struct lastrun_states *ret_states, struct err *err);
+
+#endif

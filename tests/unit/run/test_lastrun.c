@@ -1,0 +1,130 @@
+#include "scene.h"
+
+#include "run/lastrun.h"
+#include "sys/path.h"
+
+static struct lastrun keep(struct scene *scene, bool test, const char *error)
+{
+    const struct lastrun_request request = { .function = "state.apply", .test = test };
+    struct lastrun run = { 0 };
+    struct err err;
+
+    CHECK_INT(
+        lastrun_keep(scene->host.data_dir, &request, error ? NULL : &scene->result, error, &err),
+        0);
+    CHECK_INT(lastrun_read(&scene->arena, scene->host.data_dir, &run, &err), 0);
+    return run;
+}
+
+TEST(a_run_that_succeeds_converges_and_a_dry_run_after_it_says_what_differs)
+{
+    struct scene scene;
+    struct lastrun run;
+    int64_t converged;
+
+    scene_init(&scene);
+    scene_load(&scene, "conf: {file.managed: [{path: ROOT/conf}, {content: '1'}]}\n");
+    scene_run(&scene, RUN_APPLY);
+    run = keep(&scene, false, NULL);
+    CHECK(run.success);
+    CHECK_INT(lastrun_count_differs(&run), 0);
+    CHECK(run.converged.seconds > 0);
+    converged = run.converged.seconds;
+
+    scene_write(&scene, "conf", "by hand\n");
+    scene_run(&scene, RUN_TEST);
+    run = keep(&scene, true, NULL);
+    CHECK(run.success && run.test);
+    CHECK_INT(lastrun_count_differs(&run), 1);
+    CHECK_STR(run.differs.p[0], "file.managed:conf");
+    CHECK_INT(run.converged.seconds, converged);
+    scene_done(&scene);
+}
+
+TEST(a_run_that_fails_or_does_not_begin_keeps_the_time_of_the_last_good_one)
+{
+    struct scene scene;
+    struct lastrun run;
+    int64_t converged;
+
+    scene_init(&scene);
+    scene_load(&scene, "a: {cmd.run: [{command: 'test ! -e ROOT/bad'}]}\n");
+    scene_run(&scene, RUN_APPLY);
+    converged = keep(&scene, false, NULL).converged.seconds;
+    scene_write(&scene, "bad", "");
+    scene_run(&scene, RUN_APPLY);
+    run = keep(&scene, false, NULL);
+    CHECK(!run.success);
+    CHECK_INT(run.failed, 1);
+    CHECK_STR(run.differs.p[0], "cmd.run:a");
+    CHECK_INT(run.converged.seconds, converged);
+    run = keep(&scene, false, "web.zy:1:1: unknown module 'fiel.managed'");
+    CHECK(!run.success);
+    CHECK_HAS(run.error, "unknown module");
+    CHECK_INT(run.converged.seconds, converged);
+    scene_done(&scene);
+}
+
+TEST(the_states_of_a_run_are_kept_with_what_their_requisites_name)
+{
+    struct scene scene;
+    struct lastrun_states states;
+    struct err err;
+
+    scene_init(&scene);
+    scene_load(&scene, "a: {cmd.run: [{command: 'true'}]}\n"
+                       "b: {cmd.run: [{command: 'false'}, {require: [{cmd: a}]}]}\n"
+                       "c: {cmd.run: [{command: 'true'}, {require: [{cmd: b}]}]}\n");
+    scene_run(&scene, RUN_APPLY);
+    (void)keep(&scene, false, NULL);
+    CHECK_INT(lastrun_read_states(&scene.arena, scene.host.data_dir, &states, &err), 0);
+    CHECK_STR(states.id, scene.result.run_id);
+    CHECK_INT(states.list.n, 3);
+    CHECK_STR(states.list.p[1].name, "cmd.run:b");
+    CHECK_INT(states.list.p[1].outcome, OUTCOME_FAILED);
+    CHECK_INT(states.list.p[1].level, 1);
+    CHECK_INT(states.list.p[2].outcome, OUTCOME_SKIPPED);
+    CHECK(states.list.p[2].reason[0] != '\0');
+    CHECK_INT(states.list.p[2].needs.list->count, 1);
+    CHECK_INT(states.list.p[2].needs.list->items[0].i, 1);
+    scene_done(&scene);
+}
+
+TEST(a_damaged_file_is_an_error_and_the_next_run_replaces_it)
+{
+    struct scene scene;
+    struct lastrun run;
+    struct err err;
+
+    scene_init(&scene);
+    scene_load(&scene, "a: {cmd.run: [{command: 'true'}]}\n");
+    scene_run(&scene, RUN_APPLY);
+    CHECK_INT(lastrun_read(&scene.arena, scene.host.data_dir, &run, &err), -1);
+    CHECK_INT(err.code, ERR_NOT_FOUND);
+    (void)keep(&scene, false, NULL);
+    CHECK_INT(fs_replace(path_join(&scene.arena, scene.host.data_dir, LASTRUN_FILE), STR("junk"),
+                         NULL, &err),
+              0);
+    CHECK_INT(lastrun_read(&scene.arena, scene.host.data_dir, &run, &err), -1);
+    CHECK_HAS(err.text, "checksum");
+    CHECK(keep(&scene, false, NULL).success);
+    scene_done(&scene);
+}
+
+TEST(a_dry_run_makes_no_data_folder)
+{
+    const struct lastrun_request request = { .function = "state.test", .test = true };
+    struct scene scene;
+    struct fs_info info;
+    struct err err;
+    const char *folder;
+
+    scene_init(&scene);
+    scene_load(&scene, "a: {cmd.run: [{command: 'true'}]}\n");
+    scene_run(&scene, RUN_TEST);
+    folder = path_join(&scene.arena, scene.host.data_dir, "not/there");
+    CHECK_INT(lastrun_keep(folder, &request, &scene.result, NULL, &err), 0);
+    CHECK_INT(fs_stat(folder, &info, &err), 0);
+    CHECK_INT(info.kind, FS_NONE);
+    scene_done(&scene);
+}

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """check-docs: what the documents name is there.
 
-Every `function()` in docs/ARCHITECTURE.md is defined in src/, every `src/...`, `tests/...`, `docs/...`
+Every `function()` and `struct x` in docs/ARCHITECTURE.md is defined in src/, every `src/...`, `tests/...`, `docs/...`
 and `tools/...` path exists, and so does every file that a Markdown link points to. Every point of docs/salt.md in
 which a Salt user meets a difference names its tests in a comment, `<!-- test_x tests/golden/y.txt -->`, and they exist.
 Every row of docs/*-conformance.md has a promise and the tests that hold it, as `file::test`, and they exist; or it says
-`not built: ` or `not shown: ` and why.
+`not built: ` or `not shown: ` and why. Wherever else a document names a test as `tests/file::test`, it exists too.
 """
 import glob
 import os
@@ -15,6 +15,7 @@ from csource import Problem, main
 
 TOURS = "docs/ARCHITECTURE.md"
 FUNCTION = re.compile(r"`(\w+)\(\)`")
+STRUCT = re.compile(r"`struct (\w+)`")
 PATH = re.compile(r"`((?:src|tests|docs|tools|packaging|bench|examples)/[\w./-]+)`")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
@@ -43,6 +44,9 @@ def check_functions(tree, problems):
             if name not in defined:
                 text = f"'{name}()' is not defined in src/; name the function that runs now"
                 problems.append(Problem(TOURS, number, text))
+        for name in STRUCT.findall(line):
+            if not any(f"struct {name} {{" in source.code for source in tree.sources if source.folder):
+                problems.append(Problem(TOURS, number, f"'struct {name}' is not defined in src/; name the one that is used now"))
 
 
 def check_paths(tree, path, problems):
@@ -108,6 +112,13 @@ def check_promises(tree, path, problems):
                 problems.append(Problem(path, number, f"there is no test '{name}' in '{file}'; name the one that holds this promise"))
 
 
+def check_named_tests(tree, path, problems):
+    for number, line in enumerate(tree.read(path).split("\n"), 1):
+        for file, name in TEST.findall(line):
+            if file.startswith("tests/") and not has_test(tree, file, name):
+                problems.append(Problem(path, number, f"there is no test '{name}' in '{file}'; name the one that shows this"))
+
+
 def check(tree):
     problems = []
     for path in glob.glob(tree.path("docs", PROMISES)):
@@ -118,6 +129,8 @@ def check(tree):
         check_functions(tree, problems)
     for path in documents(tree):
         check_paths(tree, path, problems)
+        if not path.endswith(PROMISES.lstrip("*")):
+            check_named_tests(tree, path, problems)
     return problems
 
 

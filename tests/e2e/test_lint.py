@@ -323,9 +323,10 @@ def test_a_long_file_may_be_written_by_a_tool_that_is_there(tree, tool, status):
 
 
 def test_a_tour_that_names_a_function_that_is_gone_is_refused(tree):
-    write(tree, "docs/ARCHITECTURE.md", "First `thing_count()` runs.\nThen `thing_gone()` runs.\n")
+    write(tree, "docs/ARCHITECTURE.md", "First `thing_count()` runs.\nThen `thing_gone()` runs.\nIt has a `struct gone`.\n")
     out = refused(tree, "--only", "docs")
     assert "docs/ARCHITECTURE.md:2: 'thing_gone()' is not defined" in out
+    assert "docs/ARCHITECTURE.md:3: 'struct gone' is not defined" in out
     assert "thing_count" not in out
 
 
@@ -422,3 +423,10 @@ def test_a_promise_without_a_test_is_refused(tree):
     assert "docs/fleet-conformance.md:6: there is no test 'two_is' in 'tests/unit/test_two.c'" in out
     assert "docs/fleet-conformance.md:7: this promise names no test" in out
     assert "docs/fleet-conformance.md:9: there is no test 'test_five'" in out and out.count("docs/fleet-conformance.md:") == 3
+
+
+def test_a_test_that_any_document_names_exists(tree):
+    write(tree, "tests/unit/test_two.c", "TEST(one_is)\n{\n}\n")
+    write(tree, "docs/reliability.md", "| kept | `tests/unit/test_two.c::one_is` |\n| lost | `tests/unit/test_two.c::two_is` |\n\n`a::b` is no test.\n")
+    out = refused(tree, "--only", "docs")
+    assert "docs/reliability.md:2: there is no test 'two_is' in 'tests/unit/test_two.c'" in out and out.count("docs/reliability.md:") == 1

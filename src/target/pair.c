@@ -249,15 +249,21 @@ static bool scalar_hits(struct walk *walk, const struct value *v)
     return printed_hits(walk, v);
 }
 
-/* A key that is a name, or the name that the map itself has. */
+static bool member_hits(struct walk *walk, const struct value *map, const char *key)
+{
+    const struct value *found = value_get(map, key);
+
+    return found && found->kind == VALUE_STR && text_hits(walk, found->s);
+}
+
+/* A key that is a name, or a name that the map itself has: `os` is debian here, and for Salt it is
+ * what its title says, which is not always the same word (rhel and RedHat). */
 static bool map_hits(struct walk *walk, const struct value *v)
 {
-    const struct value *name = value_get(v, "name");
-
     for (size_t i = 0; i < v->map->count; i++)
         if (scalar_hits(walk, &v->map->pairs[i].key))
             return true;
-    return name && name->kind == VALUE_STR && text_hits(walk, name->s);
+    return member_hits(walk, v, "name") || member_hits(walk, v, "title");
 }
 
 /* "*" matches whatever is there, also an empty list. */

@@ -16,7 +16,7 @@
  * are numbers, by version when both begin with a digit, else by byte. A missing key
  * matches nothing, not even !=. Keys descend through maps by '.' or ':', and
  * through lists by number or into any item; a list matches when an item does, a map
- * when a key or its `name` does. Quotes keep blanks, colons and parentheses together:
+ * when a key, its `name` or its `title` does. Quotes keep blanks, colons and parentheses together:
  * G@os.pretty_name:"Debian GNU/Linux*". Ids are the same with dots or underscores.
  *
  * Memory: all of it is in the arena; texts are copied. Threads: any number may match.

@@ -248,6 +248,7 @@ false: {module.run: [{name: test.false}]}
 
 @pytest.mark.parametrize("call, answer", [
     ("salt['match.compound']('G@os:Debian and not E@nobody')", "True"),
+    ("salt['match.compound']('G@os.family:debian and G@os_family:Debian')", "True"),
     ("salt['match.grain']('os:Debian')", "True"),
     ("salt['match.pillar']('role:db')", "False"),
     ("salt['file.group_to_gid']('root')", "0"),

@@ -23,7 +23,7 @@ static int match_machine(struct state_run *run, const void *args, enum target_ty
     const struct match_args *want = args;
     const struct target_subject subject = {
         .id = str_from(run->host->peel_id),
-        .facts = state_grains(run),
+        .facts = state_facts(run),
         .settings = state_settings(run),
     };
     struct diags diags = DIAGS_INIT(run->arena);

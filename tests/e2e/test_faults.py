@@ -235,6 +235,7 @@ def check_all(faults, check):
             check(fault)
         except AssertionError as error:
             wrong.append(f"{fault}: {str(error)[:300]}")
+    print(f"{len(faults)} faults, {len(wrong)} wrong")
     assert wrong == [], f"{len(wrong)} of {len(faults)} faults:\n" + "\n".join(wrong)
 
 

@@ -18,7 +18,9 @@ static int check_config(const void *record, struct err *err)
 _Static_assert(offsetof(struct request_start, config) == 0 &&
                    offsetof(struct request_stop, config) == 0 &&
                    offsetof(struct request_logs, config) == 0 &&
-                   offsetof(struct request_ask, config) == 0,
+                   offsetof(struct request_ask, config) == 0 &&
+                   offsetof(struct request_check, config) == 0 &&
+                   offsetof(struct request_wait, config) == 0,
                "check_config finds the path");
 
 /* clang-format off */
@@ -35,6 +37,8 @@ static const struct record_field start_fields[] = {
     RECORD("environment",      TEXTS, ARGS, environment,       RECORD_OMIT),
     RECORD("overrides",        TEXTS, ARGS, overrides,         RECORD_OMIT),
     RECORD("flags",            TEXTS, ARGS, flags,             RECORD_OMIT),
+    RECORD("text",             TEXT,  ARGS, text,              RECORD_OMIT),
+    RECORD("lasting",          BOOL,  ARGS, lasting,           RECORD_OMIT),
     { 0 },
 };
 #undef ARGS
@@ -70,6 +74,23 @@ static const struct record_field ask_fields[] = {
     RECORD("with_services",    BOOL,  ARGS, with_services,     RECORD_OMIT),
     RECORD("with_environment", BOOL,  ARGS, with_environment,  RECORD_OMIT),
     RECORD("with_flags",       BOOL,  ARGS, with_flags,        RECORD_OMIT),
+    RECORD("with_text",        BOOL,  ARGS, with_text,         RECORD_OMIT),
+    { 0 },
+};
+#undef ARGS
+#define ARGS struct request_check
+static const struct record_field check_fields[] = {
+    RECORD("config",           TEXT,  ARGS, config,            RECORD_REQUIRED),
+    RECORD("text",             TEXT,  ARGS, text,              RECORD_REQUIRED),
+    { 0 },
+};
+#undef ARGS
+#define ARGS struct request_wait
+static const struct record_field wait_fields[] = {
+    RECORD("config",           TEXT,  ARGS, config,            RECORD_REQUIRED),
+    RECORD("services",         TEXTS, ARGS, services,          RECORD_OMIT),
+    RECORD("condition",        TEXT,  ARGS, condition,         RECORD_REQUIRED),
+    RECORD("now",              BOOL,  ARGS, now,               RECORD_OMIT),
     { 0 },
 };
 #undef ARGS
@@ -108,6 +129,8 @@ static const struct request requests[REQUEST_KINDS] = {
     [REQUEST_LOGS]     = { CONFIG("logs",      struct request_logs,     logs_fields) },
     [REQUEST_INSPECT]  = { CONFIG("inspect",   struct request_ask,      ask_fields) },
     [REQUEST_WHY]      = { CONFIG("why",       struct request_ask,      ask_fields) },
+    [REQUEST_CHECK]    = { CONFIG("check",     struct request_check,    check_fields) },
+    [REQUEST_WAIT]     = { CONFIG("wait",      struct request_wait,     wait_fields), .waits = true },
     [REQUEST_PRUNE]    = { ANY   ("prune",     struct request_prune,    prune_fields), .acts = true },
     [REQUEST_SHUTDOWN] = { ANY   ("shutdown",  struct request_shutdown, shutdown_fields), .acts = true, .late = true },
     [REQUEST_CANCEL]   = { ANY   ("cancel",    struct request_cancel,   cancel_fields) },

@@ -34,6 +34,8 @@ enum request_kind {
     REQUEST_LOGS,
     REQUEST_INSPECT,
     REQUEST_WHY,
+    REQUEST_CHECK,
+    REQUEST_WAIT,
     REQUEST_PRUNE,
     REQUEST_SHUTDOWN,
     REQUEST_CANCEL,
@@ -55,6 +57,8 @@ struct request_start {
     struct param_strs environment; /* of the caller, K=V */
     struct param_strs overrides;   /* -e */
     struct param_strs flags;       /* -D */
+    const char *text; /* run: what to load instead of what the file holds now; or NULL */
+    bool lasting;     /* run: with autostart it comes back with the daemon, as after a start */
 };
 
 struct request_stop {
@@ -81,6 +85,20 @@ struct request_ask {
     const char *config;
     struct param_strs services;
     bool with_services, with_environment, with_flags; /* sections of inspect; none: all */
+    bool with_text; /* status of one config: what was loaded, word for word */
+};
+
+/* Is `text` a valid config, were it at this path? Nothing is loaded. */
+struct request_check {
+    const char *config, *text;
+};
+
+/* Until services of a loaded config meet a condition, or never will. */
+struct request_wait {
+    const char *config;
+    struct param_strs services; /* none: all, each as far as it applies to it */
+    const char *condition;      /* as in depends_on */
+    bool now;                   /* answer at once */
 };
 
 struct request_ping {
@@ -103,6 +121,7 @@ struct request {
     struct record_type record; /* its name, and how its body is written */
     bool acts;                 /* the caller is recorded with the result */
     bool late;                 /* also answered by a daemon that is stopping */
+    bool waits;                /* ends when its client leaves */
 };
 
 const struct request *request_get(enum request_kind kind);

@@ -34,6 +34,8 @@ static call_handler_fn *const handlers[REQUEST_KINDS] = {
     [REQUEST_LOGS]     = handle_logs,
     [REQUEST_INSPECT]  = handle_inspect,
     [REQUEST_WHY]      = handle_why,
+    [REQUEST_CHECK]    = handle_check,
+    [REQUEST_WAIT]     = handle_wait,
     [REQUEST_PRUNE]    = handle_prune,
     [REQUEST_SHUTDOWN] = handle_shutdown,
     [REQUEST_CANCEL]   = handle_cancel,
@@ -127,7 +129,7 @@ void call_begin(struct client *client, const struct message *message)
     handlers[call->kind](call);
 }
 
-/* A call that only reports ends; one that acts goes on without a listener. */
+/* A call that only reports or waits ends; one that acts goes on without a listener. */
 void call_leave(struct client *client)
 {
     struct call *next;
@@ -140,7 +142,7 @@ void call_leave(struct client *client)
         call->watching = false;
         stream_free(call->stream);
         call->stream = NULL;
-        if (!call->step)
+        if (!call->step || request_get(call->kind)->waits)
             call_free(call);
     }
 }

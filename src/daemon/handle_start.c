@@ -334,6 +334,7 @@ static int remove_stored(struct call *call, const char *folder, struct err *err)
 
 static void step_anew(struct call *call)
 {
+    const struct request_start *args = call->args;
     struct project *project = call->project;
     const char *folder;
     struct err err;
@@ -356,7 +357,7 @@ static void step_anew(struct call *call)
     }
     if (load_project(call) < 0)
         return;
-    call->project->no_snapshot = call->kind == REQUEST_RUN;
+    call->project->no_snapshot = call->kind == REQUEST_RUN && !args->lasting;
     begin_start(call);
 }
 

@@ -138,6 +138,20 @@ static void status_of_all(struct call *call)
     call_finish(call, value_map(body));
 }
 
+/* What is loaded, for those who compare it with a file. */
+static void add_loaded(struct call *call, struct value_map *body)
+{
+    const struct request_ask *args = call->args;
+    const struct str text = call->project->config->text;
+    char *digest = arena_alloc(&call->arena, SHA256_HEX_SIZE);
+
+    sha256_hex(text.p, text.n, digest);
+    put_value(call, body, "loaded", value_bool(true));
+    put_value(call, body, "digest", value_text(digest));
+    if (args->with_text)
+        put_value(call, body, "text", value_str(text));
+}
+
 void handle_status(struct call *call)
 {
     const struct request_ask *args = call->args;
@@ -152,6 +166,7 @@ void handle_status(struct call *call)
         return;
     if (call->project) {
         put_value(call, body, "services", loaded_services(call, call->project));
+        add_loaded(call, body);
     } else {
         record = load_stored(call, home_config(&call->arena, &call->daemon->home, args->config));
         if (!record) {

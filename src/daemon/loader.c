@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/mem.h"
+#include "config/config.h"
 #include "daemon/call.h"
 #include "daemon/daemon.h"
 #include "daemon/project.h"
@@ -21,6 +22,7 @@ struct loader {
     struct project *project;
     struct arena arena; /* of mistakes */
     struct diags diags;
+    bool thorough; /* what services compute is checked, too */
     int result;
     bool done;
 };
@@ -37,6 +39,8 @@ static void read_config(struct chore *chore)
     struct loader *loader = container_of(chore, struct loader, chore);
 
     loader->result = project_read(loader->project, loader->source, &loader->diags);
+    if (loader->result == 0 && loader->thorough)
+        loader->result = config_check_code(&loader->arena, loader->project->config, &loader->diags);
 }
 
 static void on_read(struct chore *chore)
@@ -70,6 +74,7 @@ void loader_begin(struct call *call, call_step_fn *step)
     loader = mem_zalloc(sizeof(*loader));
     loader->call = call;
     loader->source = call->source;
+    loader->thorough = call->kind == REQUEST_CHECK;
     loader->project = project_new(call->daemon);
     loader->diags = (struct diags)DIAGS_INIT(&loader->arena);
     call->loader = loader;

@@ -203,7 +203,7 @@ int loading_read(struct call *call)
     if (geteuid() == 0 && caller.uid == 0 && !lent)
         warn_root(call, &file);
     source->path = file.path;
-    source->text = file.text;
+    source->text = args->text ? str_from(args->text) : file.text;
     source->owner = lent ? owner : caller;
     source->cli_env = caller_env(&call->arena, &args->environment);
     if (lent)

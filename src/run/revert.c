@@ -308,12 +308,15 @@ static int revert_module(struct state_run *run, const struct undo_entry *entry, 
 static int revert_once(struct reverting *r, struct state_run *run, const struct undo_entry *entry,
                        bool *changed, struct err *err)
 {
-    if (revert_module(run, entry, changed, err) < 0)
+    const struct module *module = module_find(str_from(entry->module));
+    const bool last = module && (module->flags & MODULE_FILES_FIRST);
+
+    if (!last && revert_module(run, entry, changed, err) < 0)
         return -1;
     for (size_t i = entry->images.n; i-- > 0;)
         if (restore_path(r, run, entry, &entry->images.p[i], changed, err) < 0)
             return -1;
-    return 0;
+    return last ? revert_module(run, entry, changed, err) : 0;
 }
 
 static int revert_with_retry(struct reverting *r, struct state_run *run,

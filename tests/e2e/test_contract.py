@@ -20,6 +20,7 @@ import user_systemd
 from chroot import describe
 from debian import Machine as Debian
 from debian import needs_apt
+from kepler_home import Home
 from machine import PROGRAM, TOP, Machine, by_name, skip_without
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00"
@@ -183,6 +184,15 @@ SERVICES = {
     "service.unmasked": Case("[{name: web}]", "systemctl --user mask web"),
 }
 
+# With a daemon of its own.
+CONFIG = "services: {web: {command: [sleep, infinity]}}"
+KEPLER_LOOK = ("kepler -f WORK/kepler.yaml ps --json 2>/dev/null | "
+               "/usr/bin/python3 -c 'import json, sys; print({name: one[\"status\"] for name, one in json.loads(sys.stdin.read() or \"{}\").items()})'")
+ORCHESTRATOR = {
+    "kepler.absent": Case("[{name: WORK/kepler.yaml}]", f"echo '{CONFIG}' > WORK/kepler.yaml; kepler -f WORK/kepler.yaml start -d --wait", KEPLER_LOOK),
+    "kepler.running": Case(f"[{{name: WORK/kepler.yaml}}, {{contents: '{CONFIG}'}}, {{services: [web]}}]", look=KEPLER_LOOK),
+}
+
 # Setup and look are SQL; LOGIN is the way to the server.
 MYSQL = {
     "mysql_database.absent": Case("[{name: zt-gone}, LOGIN]", "CREATE DATABASE `zt-gone` COLLATE latin1_german1_ci;",
@@ -260,7 +270,7 @@ def states_of_the_unit_test():
 
 
 def test_every_state_has_an_example_that_is_run():
-    tables = (SYSTEM, PACKAGES, SERVICES, FIREWALL, FIREWALLD, NPM, MYSQL, POSTGRES, SAYING)
+    tables = (SYSTEM, PACKAGES, SERVICES, FIREWALL, FIREWALLD, NPM, ORCHESTRATOR, MYSQL, POSTGRES, SAYING)
     here = {name: case for table in tables for name, case in table.items()}
     assert len(here) == sum(map(len, tables))
     unit = states_of_the_unit_test()
@@ -413,6 +423,23 @@ class OfNode(OfSystem):
         super().leave()
 
 
+class OfOrchestrator(OfSystem):
+    """A daemon of kepler, and no other machine."""
+    FOLDERS = []
+
+    def __init__(self, folder):
+        self.home = Home()
+        self.home.start_daemon()
+        self.machine = Machine(folder, namespace=False)
+        self.machine.env = self.home.environment()
+        self.work = folder / "work"
+        self.work.mkdir()
+        self.places = {"WORK": str(self.work)}
+
+    def leave(self):
+        self.home.close()
+
+
 class OfDatabases(OfSystem):
     """States about a server of databases."""
     FOLDERS = []
@@ -536,6 +563,12 @@ def test_states_of_services_keep_the_contract(tmp_path, name):
 def test_states_of_npm_keep_the_contract(tmp_path, name):
     with machine_of(OfNode, tmp_path) as machine:
         keep_the_contract(machine, name, NPM[name])
+
+
+@pytest.mark.parametrize("name", sorted(ORCHESTRATOR))
+def test_states_of_the_orchestrator_keep_the_contract(tmp_path, name):
+    with machine_of(OfOrchestrator, tmp_path) as machine:
+        keep_the_contract(machine, name, ORCHESTRATOR[name])
 
 
 @pytest.mark.parametrize("name", sorted(FIREWALL))

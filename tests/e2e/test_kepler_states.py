@@ -1,0 +1,170 @@
+"""kepler.* states: configs of the orchestrator, with the real kepler-daemon."""
+import os
+
+import pytest
+
+from kepler_home import Home, wait_until
+from machine import Machine
+
+WEB = """
+services:
+  web:
+    command: ["sleep", "infinity"]
+"""
+# Healthy as soon as the file is there.
+CHECKED = """
+services:
+  web:
+    command: ["sleep", "infinity"]
+    healthcheck: {test: ["test", "-e", "DIR/well"], interval: 50ms, timeout: 10s, retries: 1000}
+  migrate:
+    command: ["sh", "-c", "echo run >> DIR/migrations"]
+    restart: "no"
+"""
+
+
+@pytest.fixture
+def home():
+    made = Home()
+    made.env["ASAN_OPTIONS"] = "quarantine_size_mb=1:" + os.environ.get("ASAN_OPTIONS", "")
+    made.start_daemon()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def machine(tmp_path, home):
+    made = Machine(tmp_path, namespace=False)
+    made.env = home.environment()
+    made.home = home
+    made.config = home.path("kepler.yaml")
+    return made
+
+
+def running(machine, text=None, *more):
+    items = [f"name: {machine.config}", *more]
+    if text:
+        (machine.states / "kepler.yaml").write_text(text.replace("DIR", machine.home.folder))
+        items.append("source: zester://kepler.yaml")
+    return "web: {kepler.running: [" + ", ".join(f"{{{item}}}" for item in items) + "]}\n"
+
+
+def result(results):
+    return results["kepler.running:web"]
+
+
+def test_a_config_is_installed_started_and_given_back(machine):
+    state = running(machine, WEB)
+    dry = result(machine.apply(state, "--test"))
+    assert dry["changed"] and f"{machine.config} is not running" in dry["text"]
+    assert not os.path.exists(machine.config)
+    done = result(machine.settles(state))
+    assert done["details"]["action"] == "started" and done["details"]["condition"] == "started"
+    assert machine.home.status("web") == "running"
+    machine.revert()
+    assert not os.path.exists(machine.config) and machine.home.run("ps", "--all").stdout.count("web") == 0
+
+
+def test_a_changed_config_runs_anew_and_a_revert_of_that_run_runs_the_old_one(machine):
+    machine.apply(running(machine, WEB))
+    (machine.states / "case.zy").write_text(running(machine, WEB.replace("infinity", "1000")))
+    run = machine.zester("state.apply", "case")[0][0]
+    assert run["results"][0]["details"]["action"] == "restarted" and command(machine) == ["sleep", "1000"]
+    assert not result(machine.apply(running(machine, WEB.replace("infinity", "1000"))))["changed"]
+    machine.zester("state.revert", run["summary"]["run_id"])
+    assert command(machine) == ["sleep", "infinity"] and open(machine.config).read() == WEB
+    assert not result(machine.apply(running(machine, WEB)))["changed"]
+
+
+def test_a_config_that_another_state_writes_runs_its_old_text_after_a_revert(machine):
+    machine.home.write(WEB)
+    machine.home.start()
+    text = (f"file: {{file.managed: [{{name: {machine.config}, contents: 'services: {{web: {{command: [sleep, \"1000\"]}}}}'}}]}}\n"
+            f"web: {{kepler.running: [{{name: {machine.config}}}, {{watch: [{{file: file}}]}}]}}\n")
+    assert result(machine.apply(text))["details"]["action"] == "restarted"
+    assert not result(machine.apply(text))["changed"]
+    assert command(machine) == ["sleep", "1000"]
+    machine.revert()
+    wait_until(lambda: command(machine) == ["sleep", "infinity"], "the old config runs")
+    assert not result(machine.apply(running(machine)))["changed"], "file and daemon agree"
+
+
+def command(machine):
+    pid = machine.home.wait_for("web", "running")["pid"]
+    with open(f"/proc/{pid}/cmdline") as file:
+        return file.read().rstrip("\0").split("\0")
+
+
+def test_a_config_with_mistakes_changes_nothing(machine):
+    machine.apply(running(machine, WEB))
+    before = machine.home.services()["web"]["pid"], open(machine.config).read()
+    for words in (["--test"], []):
+        found = result(machine.apply(running(machine, WEB.replace("command", "comand")), *words))
+        assert found["failed"] and "comand" in found["error"] and "kepler.yaml:4:5" in found["error"], found
+    assert (machine.home.services()["web"]["pid"], open(machine.config).read()) == before
+
+
+def test_it_waits_for_health_and_says_what_is_missing(machine):
+    state = running(machine, CHECKED, "condition: healthy", "timeout: 200ms")
+    found = result(machine.apply(state))
+    assert "does not meet the condition 'healthy' after 200 ms: service 'web' is " in found["error"], found
+    dry = result(machine.apply(state, "--test"))
+    assert not dry["changed"] and not dry["failed"], dry
+    machine.home.write("", "well")
+    found = result(machine.apply(running(machine, CHECKED, "condition: healthy")))
+    assert not found["failed"] and not found["changed"], found
+    assert machine.home.status("web") == "healthy"
+    assert machine.home.read("migrations") == "run\n", "a one-shot that is through is not run again"
+
+
+def test_what_can_never_come_true_is_reported_at_once(machine):
+    config = WEB + "  broken: {command: [\"false\"], restart: \"no\"}\n"
+    found = result(machine.apply(running(machine, config, "services: [broken]", "condition: completed_successfully", "timeout: 1h")))
+    assert "cannot meet the condition 'completed_successfully': service 'broken' is exited" in found["error"], found
+    found = result(machine.apply(running(machine, config, "services: [nope]")))
+    assert "no service 'nope'" in found["error"] or "unknown service 'nope'" in found["error"], found
+
+
+def test_a_service_that_was_stopped_is_started_again_and_a_revert_stops_only_that(machine):
+    config = WEB + "  api: {command: [sleep, infinity]}\n"
+    machine.home.write(config)
+    machine.home.start("api")
+    machine.home.wait_for("api", "running")
+    dry = result(machine.apply(running(machine), "--test"))
+    assert "service 'web' of " in dry["text"] and "is stopped" in dry["text"], dry
+    machine.settles(running(machine))
+    machine.revert()
+    assert machine.home.status("web") == "stopped" and machine.home.status("api") == "running"
+
+
+def test_absent_stops_forgets_and_removes_and_a_revert_starts_it_again(machine):
+    machine.home.write(WEB)
+    machine.home.start()
+    machine.home.wait_for("web", "running")
+    state = f"gone: {{kepler.absent: [{{name: {machine.config}}}]}}"
+    machine.settles(state)
+    assert not os.path.exists(machine.config)
+    machine.revert()
+    machine.home.wait_for("web", "running")
+
+
+def test_without_a_daemon_it_says_so(machine):
+    machine.home.stop_daemon()
+    found = result(machine.apply(running(machine, WEB)))
+    assert found["failed"] and "kepler daemon start" in found["error"], found
+    dry = result(machine.apply(running(machine, WEB), "--test"))
+    assert dry["changed"] and "no kepler daemon is running" in dry["text"], dry
+
+
+def test_an_autostarted_config_that_ran_anew_comes_back_with_the_daemon(machine):
+    config = "kepler: {autostart: true}\n" + WEB
+    machine.apply(running(machine, config))
+    machine.apply(running(machine, config.replace("infinity", "1000")))
+    machine.home.stop_daemon()
+    machine.home.start_daemon()
+    machine.home.wait_for("web", "running")
+
+
+def test_mistakes_in_the_state_have_their_place(machine):
+    found = machine.mistakes(running(machine, WEB, "condition: heathy"))
+    assert "case.zy:1:" in found and '"heathy"' in found and "healthy" in found, found

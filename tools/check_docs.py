@@ -5,7 +5,8 @@ Every `function()` and `struct x` in docs/ARCHITECTURE.md is defined in src/, ev
 and `tools/...` path exists, and so does every file that a Markdown link points to. Every point of docs/salt.md in
 which a Salt user meets a difference names its tests in a comment, `<!-- test_x tests/golden/y.txt -->`, and they exist.
 Every row of docs/*-conformance.md has a promise and the tests that hold it, as `file::test`, and they exist; or it says
-`not built: ` or `not shown: ` and why. Wherever else a document names a test as `tests/file::test`, it exists too.
+`not built: ` or `not shown: ` and why. Wherever else a document names a test as `tests/file::test`, it exists too. docs/README.md,
+the index, names every document beside it.
 """
 import glob
 import os
@@ -14,6 +15,7 @@ import re
 from csource import Problem, main
 
 TOURS = "docs/ARCHITECTURE.md"
+INDEX = "docs/README.md"
 FUNCTION = re.compile(r"`(\w+)\(\)`")
 STRUCT = re.compile(r"`struct (\w+)`")
 PATH = re.compile(r"`((?:src|tests|docs|tools|packaging|bench|examples)/[\w./-]+)`")
@@ -119,12 +121,22 @@ def check_named_tests(tree, path, problems):
                 problems.append(Problem(path, number, f"there is no test '{name}' in '{file}'; name the one that shows this"))
 
 
+def check_index(tree, problems):
+    named = set(LINK.findall(tree.read(INDEX)))
+    for path in documents(tree):
+        folder, name = os.path.split(path)
+        if folder == "docs" and path != INDEX and name not in named:
+            problems.append(Problem(path, 1, f"this document is not in {INDEX}; add it to the line of its task"))
+
+
 def check(tree):
     problems = []
     for path in glob.glob(tree.path("docs", PROMISES)):
         check_promises(tree, os.path.relpath(path, tree.root), problems)
     if os.path.exists(tree.path(DIFFERENCES)):
         check_points(tree, problems)
+    if os.path.exists(tree.path(INDEX)):
+        check_index(tree, problems)
     if os.path.exists(tree.path(TOURS)):
         check_functions(tree, problems)
     for path in documents(tree):

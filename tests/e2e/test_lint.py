@@ -425,6 +425,14 @@ def test_a_promise_without_a_test_is_refused(tree):
     assert "docs/fleet-conformance.md:9: there is no test 'test_five'" in out and out.count("docs/fleet-conformance.md:") == 3
 
 
+def test_a_document_that_the_index_does_not_name_is_refused(tree):
+    write(tree, "docs/README.md", "[one](one.md)\n")
+    write(tree, "docs/one.md", "One.\n")
+    write(tree, "docs/two.md", "Two.\n")
+    out = refused(tree, "--only", "docs")
+    assert "docs/two.md:1: this document is not in docs/README.md" in out and "docs/one.md:" not in out
+
+
 def test_a_test_that_any_document_names_exists(tree):
     write(tree, "tests/unit/test_two.c", "TEST(one_is)\n{\n}\n")
     write(tree, "docs/reliability.md", "| kept | `tests/unit/test_two.c::one_is` |\n| lost | `tests/unit/test_two.c::two_is` |\n\n`a::b` is no test.\n")

@@ -1,0 +1,66 @@
+"""The guide pages of docs/, typed in by a reader: each file is written, each command is run, and what it prints is what the page shows."""
+import os
+import re
+import subprocess
+
+import pytest
+
+from test_documents import PROGRAMS, alike, blocks, commands
+
+PAGES = ["requisites", "targeting", "settings"]
+FOLDER = "/tmp/guide"
+END = "--end of the output--"
+
+
+class Reader:
+    """One shell for a page; /tmp/guide is a folder of this test."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        env = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "NO_COLOR": "1"}
+        self.shell = subprocess.Popen(["bash"], cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def type(self, command):
+        """What it prints; the next command can still ask for its exit status."""
+        text = command.replace(FOLDER, str(self.folder))
+        self.shell.stdin.write(f"{text} </dev/null 2>&1\nstatus=$?; echo '{END}'; (exit $status)\n")
+        self.shell.stdin.flush()
+        lines = []
+        for line in self.shell.stdout:
+            if line.endswith(f"{END}\n"):
+                return "".join([*lines, line[:-len(END) - 1]]).replace(str(self.folder), FOLDER)
+            lines.append(line)
+        raise AssertionError("the shell ended: " + "".join(lines))
+
+    def write(self, text):
+        path = self.folder / re.match(r"# (\S+)\n", text)[1]
+        path.write_text(text.replace(FOLDER, str(self.folder)))
+
+    def close(self):
+        self.shell.stdin.close()
+        self.shell.wait(60)
+        self.shell.stdout.close()
+
+
+@pytest.fixture(name="reader")
+def _reader(tmp_path):
+    reader = Reader(tmp_path)
+    yield reader
+    reader.close()
+
+
+def equal(text):
+    """Without ids of runs, and what `alike` leaves out."""
+    return alike(re.sub(r"^run \w{27}$", "run ID", text, flags=re.M))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_reader_who_types_a_guide_in_sees_what_it_shows(reader, page):
+    count = 0
+    for language, text in blocks(f"docs/{page}.md"):
+        if language == "yaml":
+            reader.write(text)
+        for command, shown in commands(text) if language == "" else []:
+            assert equal(reader.type(command)) == equal(shown), command
+            count += 1
+    assert count > 5

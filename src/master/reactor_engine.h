@@ -6,11 +6,14 @@
  *     reactor_service.c    life, health, messages
  *     reactor_render.c     rendering, by workers or at once
  *     reactor_acts.c       what blocks do: jobs, enrollments, events, log
+ *     reactor_waits.c      blocks that wait for their job
  *     reactor_outcomes.c   what became of events, in the bucket
  *     reactor_exhausted.c  events that the server gave up, and how they are sent again
  *     reactor_test.c       the answer to `zester reactor test`
  *
- * No more messages are taken than there is room for, so none has to be refused.
+ * No more messages are taken than there is room for, so none has to be refused. An event that waits
+ * for a job leaves its room to others; so many may do so at once, since the server hands out a
+ * limited number of events to all masters together, and those that wait are among them.
  *
  * Threads: the loop's, but for renderings.
  */
@@ -27,6 +30,7 @@
 
 struct reaction_env;
 struct reactor_bench;
+struct reactor_wait;
 struct rule_file;
 struct nats_puller;
 struct nats_publisher;
@@ -36,6 +40,8 @@ struct rule_watch;
 /* Messages that are held at once, for each worker, and in all. */
 #define REACTOR_HELD_EACH 8
 #define REACTOR_HELD_MAX  64
+/* Events that wait for jobs at once. */
+#define REACTOR_WAITING_MAX 16
 /* Renderings that are handed to each worker at once, so that it finds the next one when it is done
  * with the last. */
 #define REACTOR_BENCHES_EACH 4
@@ -64,6 +70,8 @@ struct reactor_engine {
     VEC(const struct rule_file *) slow; /* files that have taken longer, of the rules as they are */
     struct reactor_mission *first, *last;    /* all of them */
     struct reactor_mission *queued, **queue; /* those that wait for a bench */
+    struct reactor_wait *waits;
+    size_t waiting; /* missions that wait, have waited or are about to */
     struct timer begin, tick;
     struct rate notes; /* outcomes of events that nothing was done for */
     bool has_rules;
@@ -80,7 +88,9 @@ struct reactor_mission {
     struct reactor_mission *previous, *next;
     struct reactor_mission *queue_next;
     struct str reply;
-    bool is_small; /* its event */
+    bool is_small;      /* its event */
+    bool may_wait;      /* it counts as waiting */
+    bool has_left_room; /* while it waits, another message was taken */
     char bytes[];
 };
 
@@ -103,6 +113,16 @@ void reactor_enroll(void *user, struct flight *flight, const char *rule,
                     const struct action_enroll *action);
 void reactor_send(void *user, struct flight *flight, const struct flight_send *send);
 void reactor_log(void *user, const struct flight *flight, const char *rule, const char *message);
+
+/* --- reactor_waits.c --- */
+/* Reserve a place among those that wait. False: there is none. */
+bool reactor_may_wait(struct reactor_engine *engine, struct reactor_mission *mission);
+void reactor_end_waiting(struct reactor_engine *engine, struct reactor_mission *mission);
+void reactor_await(void *user, struct flight *flight, const struct flight_job *job);
+/* Nobody waits any more: their events are postponed. */
+void reactor_end_waits(struct reactor_engine *engine);
+/* Of reactor_service.c: another message may be taken meanwhile. */
+void reactor_leave_room(struct reactor_mission *mission);
 
 /* --- reactor_outcomes.c --- */
 /* An event that passed by: dropped (a reason) or unmatched (GATE_PASS). Under a flood, some are

@@ -88,6 +88,7 @@ static void free_mission(struct reactor_mission *mission)
 {
     struct reactor_engine *engine = mission->engine;
 
+    reactor_end_waiting(engine, mission);
     *(mission->previous ? &mission->previous->next : &engine->first) = mission->next;
     *(mission->next ? &mission->next->previous : &engine->last) = mission->previous;
     free(mission);
@@ -98,6 +99,20 @@ static void count_done(struct reactor_engine *engine)
 {
     if (engine->puller)
         nats_puller_done(engine->puller, 1);
+}
+
+void reactor_leave_room(struct reactor_mission *mission)
+{
+    if (mission->has_left_room)
+        return;
+    mission->has_left_room = true;
+    count_done(mission->engine);
+}
+
+static void end_mission(struct reactor_mission *mission)
+{
+    reactor_leave_room(mission);
+    free_mission(mission);
 }
 
 static void acknowledge(struct reactor_engine *engine, struct str reply)
@@ -145,11 +160,12 @@ static void on_exhausted_kept(void *self)
     struct reactor_mission *mission = self;
     struct reactor_engine *engine = mission->engine;
 
-    if (!engine->is_stopping) {
-        acknowledge(engine, mission->reply);
-        count_done(engine);
+    if (engine->is_stopping) {
+        free_mission(mission);
+        return;
     }
-    free_mission(mission);
+    acknowledge(engine, mission->reply);
+    end_mission(mission);
 }
 
 static void on_end(void *user, struct flight *flight, const struct flight_end *end)
@@ -179,8 +195,7 @@ static void on_end(void *user, struct flight *flight, const struct flight_end *e
     else if (nats_nak(engine->master->js.conn, mission->reply, PIPELINE_NAK_NS, &err) < 0)
         log_warning("an event was not given back: %s", err.text);
     crash_point("event-acknowledged");
-    free_mission(mission);
-    count_done(engine);
+    end_mission(mission);
 }
 
 static void on_opened(void *user, const char *rule)
@@ -197,6 +212,7 @@ static const struct pipeline_effects effects = {
     .dispatch = reactor_dispatch,
     .enroll = reactor_enroll,
     .send = reactor_send,
+    .await = reactor_await,
     .log = reactor_log,
     .opened = on_opened,
     .end = on_end,
@@ -447,6 +463,17 @@ static void end_parts(struct reactor_engine *engine)
     engine->rules = NULL;
 }
 
+/* The server still has our requests for messages, and finds out that nobody listens when it is to
+ * deliver one; a message that was given back is then lost to others until ack_wait (2.9). It looks
+ * at its requests when it is asked about the consumer. */
+static void forget_requests(struct reactor_engine *engine)
+{
+    struct err err;
+
+    (void)nats_consumer_info(&engine->master->js, STORE_EVENTS, STORE_REACTOR, on_lag, engine,
+                             &err);
+}
+
 static void stop_engine(void *self)
 {
     struct reactor_engine *engine = self;
@@ -455,6 +482,8 @@ static void stop_engine(void *self)
         return;
     engine->is_stopping = engine->is_parting = true;
     end_parts(engine);
+    forget_requests(engine);
+    reactor_end_waits(engine);
     reactor_end_renderings(engine);
     nats_publisher_free(engine->publisher); /* what is under way is answered */
     engine->publisher = NULL;

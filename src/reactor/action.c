@@ -131,7 +131,7 @@ struct dispatch_fields {
     const char *target, *target_type, *function, *state_id, *sls;
     const struct value *args;
     int64_t timeout, max_targets;
-    bool highstate;
+    bool highstate, wait;
 };
 
 #define FIELDS struct dispatch_fields
@@ -142,7 +142,8 @@ struct dispatch_fields {
     PARAM("target_type", STR, FIELDS, target_type, "how the target is meant"),                      \
     PARAM("args",        MAP, FIELDS, args, "arguments"),                                           \
     PARAM("timeout",     DURATION, FIELDS, timeout, "of the job", PARAM_RANGE(1, INT64_MAX)),       \
-    PARAM("max_targets", INT, FIELDS, max_targets, "the most peels", PARAM_RANGE(1, INT64_MAX))
+    PARAM("max_targets", INT, FIELDS, max_targets, "the most peels", PARAM_RANGE(1, INT64_MAX)),    \
+    PARAM("wait",        BOOL, FIELDS, wait, "later blocks run when the job has ended")
 
 static const struct param module_params[] = {
     TARGET_FIELDS,
@@ -171,7 +172,11 @@ static int finish_dispatch(const struct reader *r, const struct dispatch_fields 
         .state_id = fields->state_id ? fields->state_id : "",
         .timeout = timeout_of(fields->function, fields->timeout),
         .max_targets = fields->max_targets,
+        .wait = fields->wait,
     };
+    if (dispatch->wait && dispatch->timeout > ACTION_WAIT_MAX)
+        return value_diag(r->diags, value_point(r->body, "timeout"),
+                          "a job that is waited for may take 30 minutes at most");
     if (read_type(r, keys[1], fields->target_type, &dispatch->type) < 0)
         return -1;
     return check_target(r, keys[0], dispatch);
@@ -578,6 +583,8 @@ static void print_dispatch(const struct action_dispatch *dispatch, struct buf *o
     number_print_duration(dispatch->timeout, out);
     if (dispatch->max_targets > 0)
         buf_printf(out, ", at most %lld targets", (long long)dispatch->max_targets);
+    if (dispatch->wait)
+        buf_add_text(out, ", and wait");
 }
 
 void action_print(const struct action *action, struct buf *out)

@@ -26,6 +26,9 @@ struct arena;
 struct buf;
 struct diags;
 
+/* The timeout of a job that is waited for. */
+#define ACTION_WAIT_MAX (INT64_C(1800) * 1000000000)
+
 enum action_kind { ACTION_DISPATCH, ACTION_ENROLL, ACTION_SEND, ACTION_LOG };
 enum action_decision { ACTION_APPROVE, ACTION_REJECT, ACTION_REVOKE };
 
@@ -38,6 +41,7 @@ struct action_dispatch {
     const char *state_id; /* the bare positional; "": none */
     int64_t timeout;      /* nanoseconds */
     int64_t max_targets;  /* 0: no limit */
+    bool wait;            /* later blocks run when the job has ended */
 };
 
 struct action_enroll {

@@ -8,11 +8,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "reactor/awaited.h"
 #include "reactor/reaction.h"
 #include "reactor/rule_set.h"
 #include "wire/exec.h"
 
-enum phase { PHASE_RULE, PHASE_RENDERED, PHASE_BLOCK, PHASE_ENDED };
+enum phase { PHASE_RULE, PHASE_RENDERED, PHASE_BLOCK, PHASE_AWAIT, PHASE_REST, PHASE_ENDED };
 
 struct flight {
     struct pipeline *pipeline;
@@ -35,6 +36,9 @@ struct flight {
     struct reaction reaction;
     enum reaction_status status;
     bool rule_may_pass;
+    const struct flight_job *job; /* of the current block; NULL: none */
+    enum outcome_result sent;     /* what became of it, while it is waited for */
+    struct value *outcomes;       /* of blocks that waited, by name; NULL: none has ended */
 };
 
 static const struct rule *current_rule(const struct flight *flight)
@@ -223,6 +227,7 @@ static void begin_dispatch(struct flight *flight, struct outcome_block *block)
         .dispatch = &current_action(flight)->dispatch,
     };
     block->made = job->jid;
+    flight->job = job;
     flight->pipeline->effects->dispatch(flight->pipeline->user, flight, job);
 }
 
@@ -327,7 +332,63 @@ static void begin_block(struct flight *flight)
 
     VEC_PUSH_IN(&flight->arena, &blocks->list, block);
     flight->is_waiting = true;
+    flight->job = NULL;
     begin[action->kind](flight, &blocks->list.p[blocks->list.n - 1]);
+}
+
+/* --- jobs that are waited for ------------------------------------------------------------- */
+
+static bool is_awaited(const struct flight *flight)
+{
+    return flight->job && flight->job->dispatch->wait;
+}
+
+static void keep_outcome(struct flight *flight, const struct awaited_end *end)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    const struct value outcome = awaited_value(&scratch, end);
+
+    if (!flight->outcomes) {
+        flight->outcomes = ARENA_NEW(&flight->arena, struct value);
+        *flight->outcomes = value_map(value_map_new(&flight->arena, 1));
+    }
+    value_map_set(&flight->arena, flight->outcomes->map, value_text(current_action(flight)->block),
+                  value_copy(&flight->arena, &outcome));
+}
+
+/* The job of the current block has ended, or there is none. */
+static void end_wait(struct flight *flight, enum outcome_result result,
+                     const struct awaited_end *end, const char *message)
+{
+    keep_outcome(flight, end);
+    end_block(flight, result, message);
+    flight->phase = reaction_uses_outcomes(current_rule(flight)->file) ? PHASE_REST : PHASE_BLOCK;
+}
+
+/* Read the file with what is known now. */
+static void step_rest(struct flight *flight)
+{
+    flight->phase = PHASE_RENDERED;
+    flight->is_waiting = true;
+    flight->pipeline->effects->render(flight->pipeline->user, flight);
+}
+
+/* Go on after the block that has waited. */
+static void find_rest(struct flight *flight)
+{
+    const struct outcome_blocks *blocks = &current_outcome(flight)->blocks;
+    const char *last = blocks->list.p[blocks->list.n - 1].block;
+
+    flight->block = 0;
+    while (flight->block < flight->reaction.actions.n &&
+           strcmp(current_action(flight)->block, last) != 0)
+        flight->block++;
+    if (flight->block++ < flight->reaction.actions.n &&
+        flight->outcomes->map->count <= REACTION_WAITS_MAX)
+        return;
+    current_outcome(flight)->message =
+        arena_printf(&flight->arena, "block '%s' has waited, and the file no longer has it", last);
+    flight->status = REACTION_VALIDATE_ERROR;
 }
 
 /* --- rules --------------------------------------------------------------------------------- */
@@ -353,8 +414,9 @@ static void step_rule(struct flight *flight)
     outcome.rule = current_rule(flight)->ref;
     outcome.pattern = current_rule(flight)->pattern;
     VEC_PUSH_IN(&flight->arena, &flight->outcome.rules.list, outcome);
-    flight->reaction = (struct reaction){ VEC_INIT };
+    flight->reaction = (struct reaction){ .actions = VEC_INIT };
     flight->rule_may_pass = false;
+    flight->outcomes = NULL;
     flight->block = 0;
     result = reserve(flight);
     if (result != OUTCOME_DISPATCHED) {
@@ -373,6 +435,8 @@ static void step_rendered(struct flight *flight)
         [REACTION_VALIDATE_ERROR] = OUTCOME_VALIDATE_ERROR,
     };
 
+    if (flight->status == REACTION_OK && flight->outcomes)
+        find_rest(flight);
     if (flight->status == REACTION_OK) {
         flight->phase = PHASE_BLOCK;
         return;
@@ -416,6 +480,7 @@ static void step(struct flight *flight)
         [PHASE_RULE] = step_rule,
         [PHASE_RENDERED] = step_rendered,
         [PHASE_BLOCK] = step_block,
+        [PHASE_REST] = step_rest,
     };
 
     if (flight->is_stepping)
@@ -446,7 +511,7 @@ const struct rule_file *flight_file(const struct flight *flight)
 bool flight_render(struct flight *flight, struct reaction_env *env)
 {
     const struct reaction_event event = { &flight->event->source, &flight->event->event,
-                                          flight->facts };
+                                          flight->facts, flight->outcomes };
     struct diags diags = DIAGS_INIT(&flight->arena);
     struct err err;
 
@@ -468,18 +533,47 @@ void flight_rendered(struct flight *flight)
 
 void flight_postpone(struct flight *flight)
 {
-    flight->reaction = (struct reaction){ VEC_INIT };
+    flight->reaction = (struct reaction){ .actions = VEC_INIT };
     flight->rule_may_pass = true;
     flight->phase = PHASE_BLOCK;
     flight->is_waiting = false;
     step(flight);
 }
 
+/* There is a job; the block ends with it. */
+static void begin_wait(struct flight *flight, enum outcome_result sent)
+{
+    flight->sent = sent;
+    flight->phase = PHASE_AWAIT;
+    flight->pipeline->effects->await(flight->pipeline->user, flight, flight->job);
+}
+
 void flight_answer(struct flight *flight, const struct flight_answer *answer)
 {
+    const struct awaited_end none = { .status = outcome_result_name(answer->result), .jid = "" };
+
     if (answer->result == OUTCOME_ERROR && answer->may_pass)
         flight->rule_may_pass = true;
-    end_block(flight, answer->result, answer->message);
+    if (!is_awaited(flight) || flight->rule_may_pass) {
+        flight->phase = PHASE_BLOCK;
+        end_block(flight, answer->result, answer->message);
+    } else if (answer->result == OUTCOME_DISPATCHED || answer->result == OUTCOME_DUPLICATE) {
+        begin_wait(flight, answer->result);
+        return;
+    } else {
+        end_wait(flight, answer->result, &none, answer->message);
+    }
+    flight->is_waiting = false;
+    step(flight);
+}
+
+void flight_job_ended(struct flight *flight, const struct awaited_end *end)
+{
+    const char *message =
+        arena_printf(&flight->arena, "job %s: %lld of %lld targets succeeded", end->status,
+                     (long long)end->succeeded, (long long)end->targets);
+
+    end_wait(flight, flight->sent, end, end->is_ok ? NULL : message);
     flight->is_waiting = false;
     step(flight);
 }

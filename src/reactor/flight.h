@@ -7,7 +7,12 @@
  * acknowledged, or, when a failure may pass, comes again.
  *
  *     flight_begin -> { effects.render -> flight_rendered,
- *                       effects.dispatch|enroll|send -> flight_answer }... -> effects.end
+ *                       effects.dispatch|enroll|send -> flight_answer,
+ *                       effects.await -> flight_job_ended }... -> effects.end
+ *
+ * A block that waits ends when its job has. The file is rendered again if it uses outcomes, and the
+ * blocks after that one are taken from there. An event that comes again finds the job by its
+ * identity, and goes on from where the job is.
  *
  * A failure that may pass ends its rule, and its guards forget the attempt; other rules go on.
  *
@@ -21,6 +26,7 @@
 #include "wire/outcome.h"
 
 struct action_dispatch;
+struct awaited_end;
 struct reaction_env;
 struct rule_file;
 struct rule_matches;
@@ -76,6 +82,10 @@ void flight_rendered(struct flight *flight);
 /* Instead of flight_rendered: not now. The rule ends as with a failure that may pass. */
 void flight_postpone(struct flight *flight);
 void flight_answer(struct flight *flight, const struct flight_answer *answer);
+
+/* The job that was waited for has ended. Instead of it, flight_answer with a failure that may pass:
+ * nobody knows. */
+void flight_job_ended(struct flight *flight, const struct awaited_end *end);
 
 /* Something of the owner, for its effects. */
 void flight_attach(struct flight *flight, void *message);

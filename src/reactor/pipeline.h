@@ -42,6 +42,8 @@ struct pipeline_effects {
     void (*enroll)(void *user, struct flight *flight, const char *rule,
                    const struct action_enroll *action);
     void (*send)(void *user, struct flight *flight, const struct flight_send *send);
+    /* Wait for a job that was dispatched; then flight_job_ended. */
+    void (*await)(void *user, struct flight *flight, const struct flight_job *job);
 
     /* A line in the log. */
     void (*log)(void *user, const struct flight *flight, const char *rule, const char *message);

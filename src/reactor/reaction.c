@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/diag.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "data/time_text.h"
 #include "data/yaml.h"
@@ -12,6 +13,7 @@
 #include "jinja/jinja.h"
 #include "jinja/relocate.h"
 #include "jinja/trace.h"
+#include "reactor/awaited.h"
 #include "reactor/rule_set.h"
 
 struct reaction_env {
@@ -73,12 +75,13 @@ static struct value print_ts(struct arena *arena, struct value_time ts)
     return value_str(buf_copy(&text, arena));
 }
 
-static struct value make_context(struct arena *arena, const struct reaction_event *about)
+static struct value make_context(struct arena *arena, const struct reaction_event *about,
+                                 struct awaited *awaited)
 {
     const struct event_source *source = about->source;
     const struct event *event = about->event;
     const struct value data = map_or_empty(arena, &event->data);
-    struct value_map *map = value_map_new(arena, 4), *inner = value_map_new(arena, 7);
+    struct value_map *map = value_map_new(arena, 5), *inner = value_map_new(arena, 7);
 
     set_value(arena, inner, "id", value_text(event->id));
     set_value(arena, inner, "tag", value_text(source->tag));
@@ -92,6 +95,7 @@ static struct value make_context(struct arena *arena, const struct reaction_even
     set_value(arena, map, "tag", value_text(source->tag));
     set_value(arena, map, "data", data);
     set_value(arena, map, "origin_facts", map_or_empty(arena, about->facts));
+    set_value(arena, map, AWAITED_NAME, awaited_object(awaited));
     return value_map(map);
 }
 
@@ -151,12 +155,13 @@ static int check_written(const struct reaction *reaction, const struct reaction_
 /* The document with places in the file, whatever of it was rendered. */
 static enum reaction_status render(struct reaction_env *env, struct arena *arena,
                                    const struct rule_file *file, const struct reaction_event *event,
-                                   struct value *ret_doc, struct diags *diags)
+                                   struct awaited *awaited, struct value *ret_doc,
+                                   struct diags *diags)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(REACTION_TEXT_MAX);
     const struct yaml_options options = { .dialect = yaml_dialect_of(file->path) };
-    const struct value context = make_context(&scratch, event);
+    const struct value context = make_context(&scratch, event, awaited);
     struct trace trace = TRACE_INIT(&scratch);
     size_t before;
     int result;
@@ -175,6 +180,21 @@ static enum reaction_status render(struct reaction_env *env, struct arena *arena
     if (!str_eq(file->text, buf_view(&out)))
         relocate(arena, buf_view(&out), &trace, result < 0 ? NULL : ret_doc, diags, before);
     return result < 0 ? REACTION_VALIDATE_ERROR : REACTION_OK;
+}
+
+static bool is_awaited(const struct action *action)
+{
+    return action->kind == ACTION_DISPATCH && action->dispatch.wait;
+}
+
+static int count_waits(const struct reaction *reaction, struct diags *diags)
+{
+    size_t count = 0;
+
+    VEC_EACH (&reaction->actions, action)
+        if (is_awaited(action) && ++count > REACTION_WAITS_MAX)
+            return value_diag(diags, action->key, "more than %d blocks wait", REACTION_WAITS_MAX);
+    return 0;
 }
 
 static int read_blocks(const struct reaction_env *env, struct arena *arena, const struct value *doc,
@@ -197,19 +217,26 @@ static int read_blocks(const struct reaction_env *env, struct arena *arena, cons
         else
             VEC_PUSH_IN(arena, &reaction->actions, action);
     }
+    if (count_waits(reaction, diags) < 0)
+        result = -1;
     return result;
 }
 
-enum reaction_status reaction_read(struct reaction_env *env, struct arena *arena,
-                                   const struct rule_file *file, const struct reaction_event *event,
-                                   struct reaction *ret_reaction, struct diags *diags)
+/* Read the file as it is when the jobs that have not ended end as `assumed`. */
+static enum reaction_status read_world(struct reaction_env *env, const struct rule_file *file,
+                                       const struct reaction_event *event,
+                                       const struct awaited_end *assumed, struct awaited *awaited,
+                                       struct reaction *ret_reaction, struct diags *diags)
 {
-    struct reaction reaction = { VEC_INIT };
+    struct arena *arena = awaited->arena;
+    struct reaction reaction = { .actions = VEC_INIT };
     enum reaction_status status;
     struct value doc;
 
+    awaited->ended = event->outcomes;
+    awaited->assumed = awaited_value(arena, assumed);
     *ret_reaction = reaction;
-    status = render(env, arena, file, event, &doc, diags);
+    status = render(env, arena, file, event, awaited, &doc, diags);
     if (status != REACTION_OK)
         return status;
     if (read_blocks(env, arena, &doc, &reaction, diags) < 0 ||
@@ -217,6 +244,76 @@ enum reaction_status reaction_read(struct reaction_env *env, struct arena *arena
         return REACTION_VALIDATE_ERROR;
     *ret_reaction = reaction;
     return REACTION_OK;
+}
+
+/* Names that no block had in any of the worlds. */
+static enum reaction_status check_names(const struct awaited *awaited, const struct map *blocks,
+                                        const struct rule_file *file, struct diags *diags)
+{
+    enum reaction_status status = REACTION_OK;
+
+    VEC_EACH (&awaited->names, name) {
+        if (map_has(blocks, *name))
+            continue;
+        diag_add(diags, (struct place){ .file = file->name },
+                 AWAITED_NAME ".%.*s: no block '%.*s' has 'wait: true'", STR_ARG(*name),
+                 STR_ARG(*name));
+        status = REACTION_VALIDATE_ERROR;
+    }
+    return status;
+}
+
+/* Before anything runs: is the file right however its jobs end? */
+static enum reaction_status rehearse(struct reaction_env *env, const struct rule_file *file,
+                                     const struct reaction_event *event, struct awaited *awaited,
+                                     struct diags *diags)
+{
+    enum reaction_status status = REACTION_OK;
+    struct map blocks = MAP_INIT;
+
+    for (size_t i = 0; i < awaited_world_count && status == REACTION_OK; i++) {
+        struct reaction reaction;
+
+        status = read_world(env, file, event, &awaited_worlds[i], awaited, &reaction, diags);
+        if (status != REACTION_OK && i > 0)
+            diag_hint(diags, "when the job of a block is %s", awaited_worlds[i].status);
+        VEC_EACH (&reaction.actions, action)
+            if (is_awaited(action))
+                *map_place(&blocks, str_from(action->block)) = awaited;
+    }
+    if (status == REACTION_OK)
+        status = check_names(awaited, &blocks, file, diags);
+    map_done(&blocks);
+    return status;
+}
+
+bool reaction_uses_outcomes(const struct rule_file *file)
+{
+    return str_find(file->text, STR(AWAITED_NAME), 0) != STR_NONE;
+}
+
+static size_t count_sure(const struct rule_file *file, const struct reaction *reaction)
+{
+    for (size_t i = 0; i < reaction->actions.n && reaction_uses_outcomes(file); i++)
+        if (is_awaited(&reaction->actions.p[i]))
+            return i + 1;
+    return 0;
+}
+
+enum reaction_status reaction_read(struct reaction_env *env, struct arena *arena,
+                                   const struct rule_file *file, const struct reaction_event *event,
+                                   struct reaction *ret_reaction, struct diags *diags)
+{
+    struct awaited awaited = { .arena = arena };
+    enum reaction_status status = REACTION_OK;
+
+    *ret_reaction = (struct reaction){ .actions = VEC_INIT };
+    if (!event->outcomes && reaction_uses_outcomes(file))
+        status = rehearse(env, file, event, &awaited, diags);
+    if (status == REACTION_OK)
+        status = read_world(env, file, event, &awaited_worlds[0], &awaited, ret_reaction, diags);
+    ret_reaction->sure = count_sure(file, ret_reaction);
+    return status;
 }
 
 /* --- checking ----------------------------------------------------------------------------- */
@@ -234,17 +331,22 @@ int reaction_check(struct reaction_env *env, struct arena *arena, const struct r
 {
     const struct event_source source = { EVENT_FROM_PEEL, "peel", "tag", "peel/tag" };
     const struct event event = { .id = "", .tag = "tag" };
-    const struct reaction_event about = { &source, &event, NULL };
+    const struct reaction_event about = { .source = &source, .event = &event };
     const size_t before = diags_count(diags);
+    const size_t worlds = reaction_uses_outcomes(file) ? awaited_world_count : 1;
     struct diags scratch = DIAGS_INIT(arena);
     struct reaction reaction;
-    struct value doc;
 
-    if (jinja_is_plain(file->text)) {
+    if (jinja_is_plain(file->text))
         (void)reaction_read(env, arena, file, &about, &reaction, diags);
-    } else if (jinja_check(env->jinja, file->name, file->text, diags) == 0 &&
-               render(env, arena, file, &about, &doc, &scratch) == REACTION_OK) {
-        check_blocks(arena, &doc, diags);
-    }
+    else if (jinja_check(env->jinja, file->name, file->text, diags) == 0)
+        for (size_t i = 0; i < worlds && diags_count(diags) == before; i++) {
+            struct awaited awaited = { .arena = arena,
+                                       .assumed = awaited_value(arena, &awaited_worlds[i]) };
+            struct value doc;
+
+            if (render(env, arena, file, &about, &awaited, &doc, &scratch) == REACTION_OK)
+                check_blocks(arena, &doc, diags);
+        }
     return diags_count(diags) > before ? -1 : 0;
 }

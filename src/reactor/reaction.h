@@ -3,9 +3,13 @@
  *
  * The file is a template. It sees `event` with id, tag, peel (empty for masters and operators),
  * origin, depth, ts and data; `tag` and `data`, which are the same as in `event`; and
- * `origin_facts`, the facts of the peel. Nothing else: no modules, no files, no randomness, since
- * an event that is delivered again must find the same actions. What is rendered is a map of blocks,
- * each with one action; nothing at all means no actions. One mistake, and there are none.
+ * `origin_facts`, the facts of the peel; and `outcomes` (reactor/awaited.h). Nothing else: no
+ * modules, no files, no randomness, since an event that is delivered again must find the same
+ * actions. What is rendered is a map of blocks, each with one action; nothing at all means no
+ * actions. One mistake, and there are none.
+ *
+ * A file that speaks of outcomes is read again whenever a job that it waits for has ended; before
+ * anything of it runs, it is rehearsed with every way in which jobs can end.
  *
  *     struct reaction_env *env = reaction_env_new(&options);      one for each thread
  *     status = reaction_read(env, &arena, rule->file, &event, &reaction, &diags);
@@ -28,6 +32,7 @@ struct rule_file;
 #define REACTION_TEXT_MAX    ((size_t)1 << 20)  /* bytes that are rendered */
 #define REACTION_MEMORY_MAX  ((size_t)64 << 20) /* of a rendering */
 #define REACTION_ACTIONS_MAX 256
+#define REACTION_WAITS_MAX   16 /* blocks that wait */
 
 struct reaction_options {
     int64_t (*now)(void *user);     /* monotonic nanoseconds; NULL: no time limit */
@@ -44,19 +49,24 @@ void reaction_env_free(struct reaction_env *env);
 struct reaction_event {
     const struct event_source *source;
     const struct event *event;
-    const struct value *facts; /* of the peel, a map; NULL: none */
+    const struct value *facts;    /* of the peel, a map; NULL: none */
+    const struct value *outcomes; /* of blocks that have ended, a map; NULL: nothing was run yet */
 };
 
 enum reaction_status { REACTION_OK, REACTION_RENDER_ERROR, REACTION_VALIDATE_ERROR };
 
 struct reaction {
     VEC(struct action) actions; /* in the order of the file */
+    size_t sure; /* the others depend on outcomes that are not known; 0: none of them does */
 };
 
 /* All mistakes are in `diags`. */
 enum reaction_status reaction_read(struct reaction_env *env, struct arena *arena,
                                    const struct rule_file *file, const struct reaction_event *event,
                                    struct reaction *ret_reaction, struct diags *diags);
+
+/* Has it to be read again when a job that it waits for has ended? */
+bool reaction_uses_outcomes(const struct rule_file *file);
 
 /* What can be said of a file without an event, in a lenient environment: all of it when it is not a
  * template; else its syntax, and the names of the actions and fields that come out with no data. */

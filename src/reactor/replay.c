@@ -22,6 +22,7 @@ static struct replay_rule try_rule(const struct tester *tester, struct arena *ar
     tester_try(tester, arena, rule, event, &trial);
     VEC_EACH (&trial.reaction.actions, action)
         VEC_PUSH_IN(arena, &actions, action_summary(arena, action));
+    now.sure = trial.reaction.sure;
     now.result =
         trial.status == REACTION_OK && actions.n == 0 ? OUTCOME_EMPTY : results[trial.status];
     now.actions = (struct param_strs){ actions.n, actions.p };
@@ -29,13 +30,18 @@ static struct replay_rule try_rule(const struct tester *tester, struct arena *ar
     return now;
 }
 
-/* A rule that failed half-way has fewer blocks on record. */
+/* A rule that failed half-way has fewer blocks on record; what follows a job that was waited for
+ * depends on how that ended. */
 static bool are_same_blocks(const struct outcome_rule *then, const struct replay_rule *now)
 {
-    if (then->blocks.list.n > now->actions.n ||
-        (then->blocks.list.n < now->actions.n && then->result != OUTCOME_ERROR))
+    const size_t sure = now->sure > 0 ? now->sure : now->actions.n;
+    size_t count = then->blocks.list.n;
+
+    if (now->sure > 0 && count > sure)
+        count = sure;
+    if (count > sure || (count < sure && then->result != OUTCOME_ERROR))
         return false;
-    for (size_t i = 0; i < then->blocks.list.n; i++)
+    for (size_t i = 0; i < count; i++)
         if (then->blocks.list.p[i].what[0] && /* older records have none */
             strcmp(then->blocks.list.p[i].what, now->actions.p[i]) != 0)
             return false;
@@ -73,7 +79,9 @@ static bool is_same(const struct outcome *recorded, const struct replay *replay)
 void replay_event(const struct tester *tester, struct arena *arena, const struct gate_event *event,
                   const struct value *facts, const struct outcome *recorded, struct replay *ret)
 {
-    const struct reaction_event about = { &event->source, &event->event, facts };
+    const struct reaction_event about = { .source = &event->source,
+                                          .event = &event->event,
+                                          .facts = facts };
     struct rule_matches matches = { VEC_INIT };
 
     *ret = (struct replay){ .now = VEC_INIT };

@@ -24,6 +24,7 @@ struct replay_rule {
     const char *rule;
     enum outcome_result result; /* DISPATCHED, EMPTY, RENDER_ERROR or VALIDATE_ERROR */
     struct param_strs actions;  /* each in a line */
+    size_t sure; /* the others depend on how a job ends that is waited for; 0: none of them does */
     struct param_strs errors;
 };
 

@@ -118,7 +118,7 @@ void tester_answer(const struct tester *tester, struct arena *arena,
         .ts = { tester->wall / NUMBER_NS_PER_S, (uint32_t)(tester->wall % NUMBER_NS_PER_S) },
         .origin = "",
     };
-    struct reaction_event about = { &source, &event, NULL };
+    struct reaction_event about = { .source = &source, .event = &event };
 
     *ret_tested = (struct question_tested){ .err = "" };
     if (!question->key || !read_key(arena, question->key, &source)) {

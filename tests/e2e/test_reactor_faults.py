@@ -182,12 +182,12 @@ def is_whole(sender):
     return True
 
 
-def hurry(sender):
+def hurry(sender, seconds=ACK_WAIT_SECONDS):
     """Let what dead masters have fetched come again soon. Masters that start put the value back."""
     info = sender.ask("$JS.API.CONSUMER.INFO.events.reactor")
     return info and "error" not in (sender.ask(
         "$JS.API.CONSUMER.CREATE.events.reactor.zester.event.>", stream_name="events",
-        config={**info["config"], "ack_wait": ACK_WAIT_SECONDS * 10**9}) or {"error": ""})
+        config={**info["config"], "ack_wait": seconds * 10**9}) or {"error": ""})
 
 
 def read_marks(path):

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "data/yaml.h"
+#include "reactor/awaited.h"
 #include "reactor/reaction.h"
 #include "reactor/rules.h"
 
@@ -12,7 +13,8 @@
 #define EPOCH  (INT64_C(1800000000) * SECOND)
 
 /* A master that writes down what it is asked to do. Sections of a case: the files of the rules,
- * `options`, `answers` (block: result, result...) and `events`, a line for each delivery:
+ * `options`, `answers` (block: result, result...), `ends` (how jobs end that are waited for, in
+ * their order: a status, or nobody knows) and `events`, a line for each delivery:
  * "<seconds> <id> <subject after zester.event.> [#delivery] [depth=N]". */
 struct world {
     struct arena arena;
@@ -20,6 +22,8 @@ struct world {
     struct reaction_env *env;
     struct value answers;
     struct map asked; /* block -> how often */
+    struct value ends;
+    size_t ended;
     int64_t now;
     struct buf *out;
     VEC(struct flight *) waiting; /* answers that come later */
@@ -122,6 +126,26 @@ static void on_send(void *user, struct flight *flight, const struct flight_send 
     flight_answer(flight, &answer);
 }
 
+static void on_await(void *user, struct flight *flight, const struct flight_job *job)
+{
+    static const struct flight_answer unknown = { OUTCOME_ERROR, true, "nobody knows" };
+    struct world *world = user;
+    const struct value *list = &world->ends;
+    struct awaited_end end = awaited_worlds[1];
+
+    buf_printf(world->out, "  %s: wait for %s\n", id_of(flight), job->jid);
+    CHECK(job->dispatch->wait);
+    if (list->kind == VALUE_LIST && world->ended < list->list->count)
+        for (size_t i = 0; i < awaited_world_count; i++)
+            if (str_is(list->list->items[world->ended].s, awaited_worlds[i].status))
+                end = awaited_worlds[i];
+    end.jid = job->jid;
+    if (list->kind == VALUE_LIST && str_is(list->list->items[world->ended++].s, "unknown"))
+        flight_answer(flight, &unknown);
+    else
+        flight_job_ended(flight, &end);
+}
+
 static void on_log(void *user, const struct flight *flight, const char *rule, const char *message)
 {
     struct world *world = user;
@@ -187,6 +211,7 @@ static const struct pipeline_effects effects = {
     .dispatch = on_dispatch,
     .enroll = on_enroll,
     .send = on_send,
+    .await = on_await,
     .log = on_log,
     .opened = on_opened,
     .end = on_end,
@@ -215,6 +240,7 @@ static void world_init(struct world *world, const struct golden *golden, struct 
     world->is_late = value_get_bool(&given, "late");
     world->env = reaction_env_new(&reactions);
     world->answers = parse_yaml(&world->arena, golden_section(golden, "answers"));
+    world->ends = parse_yaml(&world->arena, golden_section(golden, "ends"));
     pipeline_init(&world->pipeline, &options, &effects, world);
     pipeline_use(&world->pipeline, rules_read(&world->arena, golden));
 }

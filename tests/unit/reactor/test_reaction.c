@@ -82,7 +82,7 @@ static int run_case(const struct golden *golden, struct buf *out)
     int result;
 
     world_init(&world, &arena, golden);
-    const struct reaction_event event = { &world.source, &world.event, &world.facts };
+    const struct reaction_event event = { &world.source, &world.event, &world.facts, NULL };
     result = print_reaction(reaction_read(env, &arena, &file, &event, &reaction, &diags), &reaction,
                             &diags, out);
     reaction_env_free(env);
@@ -110,7 +110,7 @@ static enum reaction_status read_text(struct reaction_env *env, struct arena *ar
     struct event_source source;
 
     CHECK(event_parse_subject(arena, STR("zester.event._admin.send.a"), &source));
-    const struct reaction_event about = { &source, &event, NULL };
+    const struct reaction_event about = { &source, &event, NULL, NULL };
     return reaction_read(env, arena, &file, &about, reaction, diags);
 }
 

@@ -68,13 +68,14 @@ const struct fleet_answer *fleet_answers_take(struct fleet_answers *answers, str
     if (!subject_parse(subject, &kind, &names) || kind != SUBJECT_JOB_RETURN)
         return NULL;
     answer = map_find(&answers->by_peel, names.peel);
-    if (!answer || (answer->has_come && !answer->is_unreachable) ||
+    if (!answer || (answer->has_come && !answer->is_unreachable && !answer->is_overdue) ||
         record_decode(answers->arena, &exec_return_type, 1, arena_str(answers->arena, payload),
                       &ret, &err) < 0 ||
         strcmp(ret.peel_id, answer->peel) != 0)
         return NULL;
     answer->is_unreachable = ret.unreachable;
     answer->is_queued = ret.unreachable && ret.queued;
+    answer->is_overdue = ret.overdue;
     answer->error = ret.error;
     answer->duration = ret.duration;
     read_response(answers, answer, &ret.return_data);
@@ -102,6 +103,15 @@ void fleet_answers_set(struct fleet_answers *answers, const char *peel, const st
     count_answer(answers, answer);
 }
 
+size_t fleet_answers_received(const struct fleet_answers *answers)
+{
+    size_t received = 0;
+
+    for (size_t i = 0; i < answers->count; i++)
+        received += answers->list[i].has_come && !answers->list[i].is_overdue;
+    return received;
+}
+
 static bool is_silent(const struct fleet_answer *answer)
 {
     return !answer->has_come || answer->is_unreachable;
@@ -109,7 +119,7 @@ static bool is_silent(const struct fleet_answer *answer)
 
 static const char *error_of(const struct fleet_answer *answer)
 {
-    return answer->has_come ? answer->error : FLEET_SILENT;
+    return answer->has_come ? answer->error : EXEC_OVERDUE;
 }
 
 const char *fleet_answer_status(const struct fleet_answer *answer)

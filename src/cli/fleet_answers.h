@@ -27,12 +27,12 @@ struct cli;
 
 /* Up to this many peels get a header each; with more, equal answers are folded. */
 #define FLEET_HEADERS_MAX 10
-#define FLEET_SILENT      "UNREACHABLE: no answer before the timeout"
 
 struct fleet_answer {
     const char *peel; /* as on the wire */
     bool has_come, is_unreachable, success;
-    bool is_queued; /* unreachable, and a master keeps the job for it */
+    bool is_queued;  /* unreachable, and a master keeps the job for it */
+    bool is_overdue; /* the job has ended without a result of it */
     struct exec_response response;
     const char *error; /* "": none */
     int64_t duration;  /* of a job, in nanoseconds */
@@ -54,6 +54,9 @@ const struct fleet_answer *fleet_answers_take(struct fleet_answers *answers, str
 /* The answer to a direct request; NULL payload: there is none, `why` says so. */
 void fleet_answers_set(struct fleet_answers *answers, const char *peel, const struct str *payload,
                        const char *why);
+
+/* How many have answered: not those that were overdue at the end of the job. */
+size_t fleet_answers_received(const struct fleet_answers *answers);
 
 struct fleet_answers_style {
     enum fleet_format format;

@@ -109,7 +109,7 @@ static void tell_timeout(const struct fleet_answers *answers, const struct job *
     (void)fprintf(stderr,
                   "Timeout: received %zu/%zu returns for job %s\n"
                   "Later returns: zester job show %s\n",
-                  answers->come, answers->count, job->jid, job->jid);
+                  fleet_answers_received(answers), answers->count, job->jid, job->jid);
 }
 
 int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
@@ -144,7 +144,7 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     fleet_progress_end(&progress);
     if (result < 0)
         return cli_err(cli, &err);
-    if (!answers.all_come)
+    if (fleet_answers_received(&answers) < answers.count)
         tell_timeout(&answers, job);
     status = fleet_answers_print(cli, &answers, &style);
     if (how->format == FLEET_TEXT && is_kept_plan(job))

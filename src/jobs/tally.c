@@ -11,6 +11,7 @@ enum target_state {
     TARGET_RESENT,
     TARGET_QUEUED, /* absent: it gets the request when it is back */
     TARGET_ACKED,
+    TARGET_OVERDUE, /* without a result at the end of the job */
     TARGET_MADE_UP, /* a master answered for it */
     TARGET_RETURNED,
 };
@@ -227,19 +228,47 @@ static enum job_status find_status(const struct tally *tally)
     return tally->returned ? JOB_PARTIAL : JOB_TIMEOUT;
 }
 
-/* Who has not acknowledged when the time is over has an answer, too. */
-static void give_up_rest(struct tally *tally, struct tally_orders *orders)
+static void end_without_result(struct tally *tally, struct target *target)
+{
+    tally->busy -= is_busy(target);
+    target->state = TARGET_OVERDUE;
+}
+
+static void end_stopped(struct tally *tally, struct target *target, struct tally_orders *orders)
+{
+    if (target->state == TARGET_ACKED)
+        VEC_PUSH(&orders->canceled, target->id);
+    else
+        VEC_PUSH(&orders->spared, target->id);
+    end_without_result(tally, target);
+}
+
+static void end_late(struct tally *tally, struct target *target, struct tally_orders *orders)
+{
+    if (target->state == TARGET_ACKED) {
+        VEC_PUSH(&orders->overdue, target->id);
+        end_without_result(tally, target);
+        return;
+    }
+    if (target->state == TARGET_HELD && tally->options.batch)
+        VEC_PUSH(&orders->held, target->id);
+    else /* one that is not sent at the deadline: another master may have sent it before */
+        VEC_PUSH(&orders->lost, target->id);
+    set_result(tally, target, false, true);
+}
+
+/* Who has no result at the end has an answer, too. */
+static void end_rest(struct tally *tally, struct tally_orders *orders)
 {
     for (size_t i = 0; i < tally->count; i++) {
         struct target *target = &tally->targets[i];
 
-        if (target->state >= TARGET_ACKED)
+        if (target->state > TARGET_ACKED)
             continue;
-        if (target->state == TARGET_HELD && tally->options.batch)
-            VEC_PUSH(&orders->held, target->id);
-        else /* one that is not sent at the deadline: another master may have sent it before */
-            VEC_PUSH(&orders->lost, target->id);
-        set_result(tally, target, false, true);
+        if (tally->canceled)
+            end_stopped(tally, target, orders);
+        else
+            end_late(tally, target, orders);
     }
 }
 
@@ -251,6 +280,9 @@ void tally_orders_done(struct tally_orders *orders)
     vec_done(&orders->lost);
     vec_done(&orders->unsent);
     vec_done(&orders->held);
+    vec_done(&orders->overdue);
+    vec_done(&orders->canceled);
+    vec_done(&orders->spared);
 }
 
 void tally_advance(struct tally *tally, int64_t now, struct tally_orders *orders)
@@ -261,6 +293,9 @@ void tally_advance(struct tally *tally, int64_t now, struct tally_orders *orders
     vec_clear(&orders->lost);
     vec_clear(&orders->unsent);
     vec_clear(&orders->held);
+    vec_clear(&orders->overdue);
+    vec_clear(&orders->canceled);
+    vec_clear(&orders->spared);
     if (!tally->ended && !tally->canceled && now < tally->options.deadline) {
         give_up_silent(tally, now, orders);
         send_held(tally, now, orders);
@@ -269,8 +304,7 @@ void tally_advance(struct tally *tally, int64_t now, struct tally_orders *orders
         (tally->canceled || now >= tally->options.deadline || tally->returned == tally->count)) {
         tally->ended = true;
         tally->status = find_status(tally);
-        if (!tally->canceled)
-            give_up_rest(tally, orders);
+        end_rest(tally, orders);
     }
     orders->ended = tally->ended;
     orders->status = tally->ended ? tally->status : JOB_RUNNING;

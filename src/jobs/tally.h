@@ -9,8 +9,9 @@
  *
  *     tally_new -> { tally_advance: send, resend, ...; tally_ack, tally_return }... -> tally_free
  *
- * At the deadline those that have not acknowledged are given up as well: only who has may be
- * without a result then, and brings it later.
+ * When the job ends, by its deadline or because it was stopped, every target without a result is
+ * named in the orders, so that a master answers for it. Those that may still bring their own are
+ * not counted as returned.
  *
  * The first result of a target counts. Only an answer that a master made up (unreachable) is
  * replaced, by the real one.
@@ -70,6 +71,9 @@ struct tally_orders {
     VEC(const char *) lost;   /* are unreachable: counted as failed already */
     VEC(const char *) unsent; /* the failures of others kept them from being sent; counted, too */
     VEC(const char *) held;   /* of a batch, whose turn did not come before the deadline; counted */
+    VEC(const char *) overdue;  /* have acknowledged, without a result at the deadline */
+    VEC(const char *) canceled; /* have acknowledged, without a result when it was stopped */
+    VEC(const char *) spared;   /* have not acknowledged when it was stopped */
     bool ended;
     enum job_status status; /* when it has ended */
 };

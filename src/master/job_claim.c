@@ -348,10 +348,8 @@ static void on_taken(void *self, const struct nats_error *error, uint64_t revisi
         return;
     }
     run->revision = revision;
-    if (job_status_is_final(run->job.status)) { /* taken over too often */
-        fail_claim(run, DISPATCH_DUPLICATE, run->job.jid);
-        return;
-    }
+    if (job_status_is_final(run->job.status)) /* taken over too often: answer for its targets */
+        job_run_answer(run, DISPATCH_DUPLICATE, run->job.jid);
     if (!run->tally)
         job_run_make_tally(run);
     if (!run->returns && job_run_subscribe(run, &err) < 0)

@@ -18,6 +18,7 @@
 #define UNREACHABLE "UNREACHABLE: no heartbeat at dispatch and no ack after republish"
 #define UNSENT      "not sent: more targets have failed than --batch allows"
 #define HELD        "not sent: the job ended before its turn came"
+#define CANCELED    "canceled: no answer before the job was stopped"
 
 /* --- watching ----------------------------------------------------------------------- */
 
@@ -65,20 +66,30 @@ static void on_return_stored(void *self, const struct nats_error *error,
         job_run_end(run);
 }
 
-/* The answer of a master for a target that gave none. */
-static void make_up_return(struct job_run *run, const struct exec_return *made)
+/* Keep the answer of a master for a target that gave none; returns it as bytes. */
+static struct str store_made_up(struct job_run *run, struct arena *arena,
+                                const struct exec_return *made)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
     struct exec_return whole = *made;
-    struct nats_pub pub = { .subject = job_run_subject(&arena, SUBJECT_JOB_RETURN, run->job.jid,
-                                                       made->peel_id) };
     const bool was_queued = !made->queued && job_queue_seconds(&run->job) > 0;
-    struct err err;
+    struct str bytes;
 
     whole.jid = run->job.jid;
     whole.timestamp = job_run_time();
-    pub.payload = job_run_encode(&arena, &exec_return_type, &whole);
-    store_return(run, str_from(made->peel_id), pub.payload, !was_queued);
+    bytes = job_run_encode(arena, &exec_return_type, &whole);
+    store_return(run, str_from(made->peel_id), bytes, !was_queued);
+    return bytes;
+}
+
+/* The same, and tell those who wait for it. */
+static void make_up_return(struct job_run *run, const struct exec_return *made)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct nats_pub pub = { .subject = job_run_subject(&arena, SUBJECT_JOB_RETURN,
+                                                             run->job.jid, made->peel_id),
+                                  .payload = store_made_up(run, &arena, made) };
+    struct err err;
+
     if (nats_publish(run->home->options.js.conn, &pub, &err) < 0)
         log_debug("job %s: %s", run->job.jid, err.text);
 }
@@ -87,6 +98,26 @@ static void give_up(struct job_run *run, const char *peel, const char *why, bool
 {
     make_up_return(
         run, &(struct exec_return){ .peel_id = peel, .error = why, .unreachable = unreachable });
+}
+
+/* It has the request and may still answer: that will count, this does not. */
+static void note_overdue(struct job_run *run, const char *peel)
+{
+    make_up_return(
+        run, &(struct exec_return){
+                 .peel_id = peel, .error = EXEC_OVERDUE, .unreachable = true, .overdue = true });
+}
+
+/* Who waits is not told of a target that has the request: its own answer comes in a moment. */
+static void note_canceled(struct job_run *run, const char *peel, bool is_told)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct exec_return made = { .peel_id = peel, .error = CANCELED, .overdue = true };
+
+    if (is_told)
+        make_up_return(run, &made);
+    else
+        (void)store_made_up(run, &arena, &made);
 }
 
 /* --- the queue ---------------------------------------------------------------------- */
@@ -171,7 +202,8 @@ static void begin_end(struct job_run *run)
 {
     job_run_disarm(run);
     run->step = JOB_RUN_ENDING;
-    run->job.status = run->orders.status;
+    if (!job_status_is_final(run->job.status)) /* else it was taken over too often */
+        run->job.status = run->orders.status;
     if (run->writes == 0)
         job_run_end(run);
 }
@@ -191,6 +223,12 @@ static void obey_orders(struct job_run *run)
         give_up(run, *peel, UNSENT, false);
     VEC_EACH (&run->orders.held, peel)
         give_up(run, *peel, HELD, true);
+    VEC_EACH (&run->orders.overdue, peel)
+        note_overdue(run, *peel);
+    VEC_EACH (&run->orders.canceled, peel)
+        note_canceled(run, *peel, false);
+    VEC_EACH (&run->orders.spared, peel)
+        note_canceled(run, *peel, true);
     if (run->orders.ended)
         begin_end(run);
     else
@@ -284,7 +322,7 @@ void job_run_note_return(struct job_run *run, struct str subject, struct str pay
         drop_answer(run, subject, DISPATCHER_MALFORMED);
     else if (!str_eq(names.peel, str_from(ret.peel_id)))
         drop_answer(run, subject, DISPATCHER_SPOOF);
-    else if (!ret.unreachable)
+    else if (!exec_return_is_made_up(&ret))
         count_return(run, subject, names.peel, payload, &ret);
 }
 
@@ -353,8 +391,9 @@ void job_run_make_tally(struct job_run *run)
 {
     const struct job *job = &run->job;
     int64_t left = job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - clock_wall();
+    const bool is_over = left < 0 || job_status_is_final(job->status);
     struct tally_options options = {
-        .deadline = clock_after(clock_now(), left > 0 ? left : 0),
+        .deadline = clock_after(clock_now(), is_over ? 0 : left),
         .batch = job_run_number(job, DISPATCHER_BATCH, 0),
         .failures_max = job_run_number(job, DISPATCHER_FAILURES, SIZE_MAX),
     };

@@ -210,12 +210,14 @@ static void count_return(struct correction *correction, const struct nats_kv_ent
     struct exec_return ret;
     struct err err;
 
-    correction->returned++;
-    if (record_decode(&arena, &exec_return_type, 1, entry->value, &ret, &err) < 0)
+    if (record_decode(&arena, &exec_return_type, 1, entry->value, &ret, &err) < 0) {
+        correction->returned++;
         return;
+    }
+    correction->returned += !ret.overdue;
     correction->succeeded += is_success(&ret);
     for (struct letter *letter = correction->covered; letter; letter = letter->next)
-        if (!ret.unreachable && str_eq_text(entry->key, letter->key))
+        if (!exec_return_is_made_up(&ret) && str_eq_text(entry->key, letter->key))
             letter->is_counted = true;
 }
 
@@ -308,7 +310,7 @@ static void on_known(void *self, const struct nats_error *error, const struct na
     if (entry &&
         record_decode(&letter->arena, &exec_return_type, 1, arena_str(&letter->arena, entry->value),
                       &known, &err) == 0 &&
-        !known.unreachable) {
+        !exec_return_is_made_up(&known)) {
         begin_correction(letter);
         return;
     }
@@ -370,7 +372,8 @@ static bool read_letter(struct letter *letter, const struct nats_msg *msg)
     letter->payload = arena_str(&letter->arena, msg->payload);
     return record_decode(&letter->arena, &exec_return_type, 1, letter->payload, &letter->late,
                          &err) == 0 &&
-           strcmp(letter->late.peel_id, letter->peel) == 0 && !letter->late.unreachable;
+           strcmp(letter->late.peel_id, letter->peel) == 0 &&
+           !exec_return_is_made_up(&letter->late);
 }
 
 /* The owner of the job gets it by itself, as a rule: leave it the time to end the job. */

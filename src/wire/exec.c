@@ -36,6 +36,7 @@ static const struct record_field return_fields[] = {
     RECORD("timestamp",   TIME, struct exec_return, timestamp, 0),
     RECORD("unreachable", BOOL, struct exec_return, unreachable, RECORD_OMIT),
     RECORD("queued",      BOOL, struct exec_return, queued, RECORD_OMIT),
+    RECORD("overdue",     BOOL, struct exec_return, overdue, RECORD_OMIT),
     { 0 },
 };
 
@@ -85,3 +86,8 @@ static const struct record_field response_fields[] = {
 const struct record_type exec_response_type = RECORD_TYPE("exec response", struct exec_response, response_fields, RECORD_LENIENT);
 
 /* clang-format on */
+
+bool exec_return_is_made_up(const struct exec_return *ret)
+{
+    return ret->unreachable || ret->overdue;
+}

@@ -64,8 +64,14 @@ struct exec_return {
     struct value_time timestamp;
     bool unreachable; /* made by a master that got no answer */
     bool queued;      /* the same, and the request is kept for later */
+    bool overdue;     /* made at the end of the job, for a target without a result; not counted */
 };
 extern const struct record_type exec_return_type;
+
+/* The error of a target that had no result at the deadline. */
+#define EXEC_OVERDUE "UNREACHABLE: no answer before the timeout"
+/* Was it made by a master? A real return replaces it. */
+bool exec_return_is_made_up(const struct exec_return *ret);
 
 struct exec_ack {
     const char *jid, *peel_id;

@@ -31,6 +31,11 @@ def end_of(fleet, jid):
     return fleet.wait(ended, f"job {jid} has ended")
 
 
+def answers_of(fleet, jid):
+    """The stored answer of each target: its status and its error."""
+    return {answer["peel_id"]: (answer["status"], answer.get("error")) for answer in fleet.zester_json("job", "show", jid)["returns"]}
+
+
 def send(fleet, target, command, *words):
     return fleet.zester_json(target, "cmd.run", command, "--async", *words)["jid"]
 
@@ -49,9 +54,12 @@ def test_every_final_status_is_reached_with_its_counts(fleet, tmp_path):
     assert end_of(fleet, send(fleet, "web-01", "exit 1")) == ("failed", 1, 0)
     assert end_of(fleet, late) == ("timeout", 0, 0)
     assert end_of(fleet, some) == ("partial", 1, 1)
+    assert answers_of(fleet, late) == {"db-01": ("unreachable", "UNREACHABLE: no answer before the timeout")}
+    assert answers_of(fleet, some) == {"db-01": ("unreachable", "UNREACHABLE: no answer before the timeout"), "web-01": ("success", None)}
     hold.unlink()
     for jid, counts in ((late, 1), (some, 2)):
         fleet.wait(lambda jid=jid, counts=counts: end_of(fleet, jid) == ("complete", counts, counts), "the real return corrects the record")
+    assert answers_of(fleet, some) == {"db-01": ("success", None), "web-01": ("success", None)}
 
 
 def test_jobs_are_listed_newest_first_by_pages_and_by_what_they_are(fleet):

@@ -133,7 +133,7 @@ TEST(some_results_at_the_deadline_are_partial)
     end(&count);
 }
 
-TEST(at_the_deadline_only_who_has_acknowledged_is_without_an_answer)
+TEST(at_the_deadline_every_target_without_a_result_is_named)
 {
     struct count count = begin(&(struct tally_options){ .deadline = 3 * SECOND });
 
@@ -144,10 +144,34 @@ TEST(at_the_deadline_only_who_has_acknowledged_is_without_an_answer)
     CHECK_INT(count.orders.status, JOB_PARTIAL);
     CHECK_INT(count.orders.lost.n, 1);
     CHECK_STR(count.orders.lost.p[0], "c");
+    CHECK_INT(count.orders.overdue.n, 1);
+    CHECK_STR(count.orders.overdue.p[0], "a");
     CHECK(!tally_has_returned(count.tally, STR("a")));
+    CHECK_INT(tally_counts(count.tally).returned, 2); /* who may still answer is not counted */
     at(&count, 4);
-    CHECK_INT(count.orders.lost.n, 0);
+    CHECK_INT(count.orders.lost.n + count.orders.overdue.n, 0);
+    CHECK_INT(tally_return(count.tally, STR("a"), true, false), TALLY_NOTED);
+    CHECK_INT(tally_counts(count.tally).returned, 3);
     CHECK_INT(count.orders.status, JOB_PARTIAL);
+    end(&count);
+}
+
+TEST(when_a_job_is_stopped_every_target_without_a_result_is_named)
+{
+    struct count count = begin(&minute);
+
+    at(&count, 0);
+    (void)tally_ack(count.tally, STR("a"));
+    (void)tally_return(count.tally, STR("b"), true, false);
+    tally_cancel(count.tally);
+    at(&count, 1);
+    CHECK_INT(count.orders.status, JOB_CANCELED);
+    CHECK_INT(count.orders.canceled.n, 1);
+    CHECK_STR(count.orders.canceled.p[0], "a");
+    CHECK_INT(count.orders.spared.n, 1);
+    CHECK_STR(count.orders.spared.p[0], "c");
+    CHECK_INT(tally_counts(count.tally).returned, 1);
+    CHECK_INT(tally_return(count.tally, STR("a"), false, false), TALLY_NOTED);
     end(&count);
 }
 

@@ -412,6 +412,12 @@ TEST(a_stopped_job_is_canceled)
     dispatcher_cancel(yard.dispatcher, STR("J1"));
     await_end(&yard, "J1");
     CHECK_INT(yard.job.status, JOB_CANCELED);
+    CHECK_INT(yard.job.return_count, 0);
+    for (size_t i = 0; i < ARRAY_LEN(two); i++) {
+        read_return(&yard, "J1", two[i]);
+        CHECK(yard.returned.overdue);
+        CHECK_STR(yard.returned.error, "canceled: no answer before the job was stopped");
+    }
     yard_end(&yard);
 }
 
@@ -444,6 +450,36 @@ TEST(a_job_of_a_master_that_ended_after_the_claim_is_sent_by_another)
     CHECK_INT(yard.job.status, JOB_COMPLETE);
     CHECK_INT(yard.job.reclaim_count, 1);
     CHECK_INT(yard.requests, 2);
+    yard_end(&yard);
+}
+
+TEST(a_job_that_is_taken_over_too_often_fails_with_an_answer_for_each_target)
+{
+    struct yard yard;
+    struct job job = make_job("J1");
+    AUTO_BUF struct buf bytes = BUF_INIT(1 << 20);
+    struct nats_kv jobs = { .bucket = "jobs" };
+
+    yard_begin(&yard);
+    start_peels(&yard);
+    job.owner = "master-dead";
+    job.status = JOB_RUNNING;
+    job.reclaim_count = 3;
+    job.deadline = (struct value_time){ clock_wall() / CLOCK_SECOND + 200, 0 };
+    CHECK_INT(record_encode(&bytes, &job_type, &job, &yard.world.scene.err), 0);
+    jobs.js = yard.world.js;
+    yard.ready = 0;
+    CHECK_INT(
+        nats_kv_create(&jobs, "J1", buf_view(&bytes), on_created, &yard, &yard.world.scene.err), 0);
+    SCENE_RUN(&yard.world.scene, yard.ready == 1);
+    dispatcher_recover(yard.dispatcher, "J1");
+    SCENE_RUN(&yard.world.scene, (read_job(&yard, "J1"), yard.job.return_count == 2));
+    CHECK_INT(yard.job.status, JOB_FAILED);
+    CHECK_INT(yard.requests, 0);
+    for (size_t i = 0; i < ARRAY_LEN(two); i++) {
+        read_return(&yard, "J1", two[i]);
+        CHECK(yard.returned.unreachable);
+    }
     yard_end(&yard);
 }
 

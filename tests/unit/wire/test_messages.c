@@ -79,7 +79,7 @@ static const struct {
     { &exec_response_type, "v? peel_id jid success test? results error?" },
     { &exec_result_type, "name changed diff duration details error? skipped? skip_reason?" },
     { &exec_return_type, "jid peel_id success return_data error? duration timestamp unreachable? "
-                         "queued?" },
+                         "queued? overdue?" },
     { &exec_ack_type, "jid peel_id timestamp" },
     { &exec_progress_type, "jid peel_id type text? done? total? result? timestamp" },
     { &job_type, "jid function args targets timeout status created updated user? owner? epoch? "

@@ -132,6 +132,13 @@ static void on_message(void *self, const struct nats_msg *msg)
         tell_caught_up(ordered);
 }
 
+/* Of a message that was replaced before it was delivered the server says for ever that it is
+ * pending. When it has nothing to deliver, all was. */
+static void on_idle(void *self)
+{
+    tell_caught_up(self);
+}
+
 static void on_trouble(void *self, const struct nats_error *error)
 {
     (void)error;
@@ -165,6 +172,7 @@ static void start_puller(struct nats_ordered *ordered)
                                           .message = on_message,
                                           .trouble = on_trouble,
                                           .failed = on_pull_failed,
+                                          .idle = on_idle,
                                           .self = ordered,
                                       },
                                       &err);

@@ -276,8 +276,11 @@ static void take_status(struct nats_puller *puller, const struct nats_msg *msg, 
     while (verdicts[i].status != 0 && (verdicts[i].status != status ||
                                        str_find(text, str_from(verdicts[i].words), 0) == STR_NONE))
         i++;
-    if (verdicts[i].verdict == IS_ALIVE)
+    if (verdicts[i].verdict == IS_ALIVE) {
+        if (puller->options.idle)
+            puller->options.idle(puller->options.self);
         return;
+    }
     end_ask(puller, read_number(puller, msg->subject), read_owed(puller, msg->header));
     if (verdicts[i].verdict == IS_FATAL) {
         fail_puller(puller, verdicts[i].fault, status, text);

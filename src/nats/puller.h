@@ -42,6 +42,7 @@ struct nats_puller_options {
     int64_t expires, heartbeat; /* the heartbeat is at most half of the other */
     nats_msg_fn *message;
     nats_done_fn *trouble, *failed; /* may be NULL */
+    void (*idle)(void *self);       /* the server has nothing for us at the moment; may be NULL */
     void *self;
 };
 

@@ -288,6 +288,31 @@ TEST(a_key_that_changes_while_keys_are_listed_is_listed_once)
     js_scene_end(&world);
 }
 
+static void on_put(void *self, const struct nats_error *error, uint64_t revision)
+{
+    CHECK(!error && revision > 0);
+    (*(size_t *)self)++;
+}
+
+TEST(a_list_ends_when_keys_are_replaced_while_it_begins)
+{
+    enum { ROUNDS = 8 };
+    struct lines all = { 0 };
+    struct js_scene world;
+    struct nats_kv kv = begin(&world, 1);
+    size_t stored = 0;
+
+    put(&world, &kv, "a", "1");
+    for (int i = 0; i < ROUNDS; i++) {
+        CHECK_INT(nats_kv_list(&kv, "a", on_listed, &all, &world.scene.err), 0);
+        for (int change = 0; change < ROUNDS; change++)
+            CHECK_INT(nats_kv_put(&kv, "a", STR("2"), on_put, &stored, &world.scene.err), 0);
+    }
+    SCENE_RUN(&world.scene, all.ends == ROUNDS && stored == ROUNDS * ROUNDS);
+    buf_done(&all.text);
+    js_scene_end(&world);
+}
+
 TEST(a_watch_of_no_bucket_fails_and_one_of_a_closed_connection_too)
 {
     struct lines missing = { 0 }, closed = { 0 };

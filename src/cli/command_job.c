@@ -23,7 +23,8 @@
 
 struct job_args {
     struct fleet_options fleet;
-    const char *function, *status, *user;
+    struct fleet_batch batch;
+    const char *function, *status, *user, *peel;
     int64_t limit, offset;
     bool async;
 };
@@ -35,6 +36,7 @@ static const struct param list_options[] = {
     PARAM("function", STR, ARGS, function, "only jobs of this function", .kind_text = "NAME"),
     PARAM("status", STR, ARGS, status, "only jobs in this status", .kind_text = "STATUS"),
     PARAM("user", STR, ARGS, user, "only jobs of this user", .kind_text = "NAME"),
+    PARAM("peel", STR, ARGS, peel, "only jobs that this peel is a target of", .kind_text = "NAME"),
     PARAM("limit", INT, ARGS, limit, "show this many, newest first", .default_text = "50", PARAM_RANGE(1, 1000000), .kind_text = "N"),
     PARAM("offset", INT, ARGS, offset, "skip this many newer ones", .default_text = "0", PARAM_RANGE(0, 1000000), .kind_text = "N"),
     FLEET_OPTIONS(ARGS, fleet),
@@ -48,6 +50,7 @@ static const struct param plain_options[] = {
 
 static const struct param retry_options[] = {
     PARAM("async", BOOL, ARGS, async, "print the id of the new job and do not wait"),
+    FLEET_BATCH_OPTIONS(ARGS, batch),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -59,6 +62,12 @@ struct jobs {
     struct arena *arena;
     VEC(struct job) list;
     struct value *queued; /* lists of names, in the order of the jobs */
+};
+
+/* Ids in the index of jobs that have not ended. */
+struct active {
+    struct arena *arena;
+    VEC(const char *) jids;
 };
 
 static void add_job(void *self, const struct nats_kv_entry *entry)
@@ -84,13 +93,18 @@ static int compare_jobs(const void *a, const void *b)
     return strcmp(right->jid, left->jid);
 }
 
+static void sort_jobs(struct jobs *jobs)
+{
+    if (jobs->list.n > 1)
+        qsort(jobs->list.p, jobs->list.n, sizeof(jobs->list.p[0]), compare_jobs);
+}
+
 static int read_jobs(struct fleet *fleet, struct jobs *ret_jobs, struct err *err)
 {
     *ret_jobs = (struct jobs){ .arena = fleet->arena };
     if (fleet_bucket_each(fleet, STORE_JOBS, "*", add_job, ret_jobs, err) < 0)
         return -1;
-    if (ret_jobs->list.n > 1)
-        qsort(ret_jobs->list.p, ret_jobs->list.n, sizeof(ret_jobs->list.p[0]), compare_jobs);
+    sort_jobs(ret_jobs);
     return 0;
 }
 
@@ -126,19 +140,29 @@ static const char *print_state(struct arena *arena, const struct job *job,
                : name;
 }
 
+/* Ids as people write them. */
+static struct value names_value(struct arena *arena, const struct param_strs *peels)
+{
+    struct value_list *names = value_list_new(arena, peels->n);
+
+    for (size_t i = 0; i < peels->n; i++) {
+        char name[PEEL_ID_SIZE];
+
+        peel_id_decode(str_from(peels->p[i]), name);
+        value_list_push(arena, names, value_text(arena_strdup(arena, name)));
+    }
+    return value_list(names);
+}
+
 static struct value job_value(struct arena *arena, const struct job *job,
                               const struct value *queued)
 {
     struct value v = record_value(arena, &job_type, job);
-    struct value_list *targets = value_list_new(arena, job->targets.n);
 
-    for (size_t i = 0; i < job->targets.n; i++) {
-        char name[PEEL_ID_SIZE];
-
-        peel_id_decode(str_from(job->targets.p[i]), name);
-        value_list_push(arena, targets, value_text(arena_strdup(arena, name)));
-    }
-    value_map_set(arena, v.map, value_text("targets"), value_list(targets));
+    value_map_set(arena, v.map, value_text("targets"), names_value(arena, &job->targets));
+    if (job->offline_at_dispatch.n > 0)
+        value_map_set(arena, v.map, value_text("offline_at_dispatch"),
+                      names_value(arena, &job->offline_at_dispatch));
     if (queued->list->count > 0)
         value_map_set(arena, v.map, value_text("queued"), *queued);
     return v;
@@ -152,24 +176,41 @@ static void print_columns(const char *const *cells, size_t columns, size_t rows)
     (void)fwrite(buf_text(&out), 1, out.n, stdout);
 }
 
+/* How a list of jobs is shown as text. */
+#define COLUMNS 6
+struct job_table {
+    const char *heads[COLUMNS];
+    bool has_names; /* of the targets, not the expression */
+    const char *none;
+};
+
+static const struct job_table list_table = {
+    .heads = { "JID", "FUNCTION", "TARGET", "STATE", "USER", "OWNER" },
+    .none = "No jobs found.",
+};
+
+static const struct job_table active_table = {
+    .heads = { "JID", "FUNCTION", "TARGETS", "STATUS", "USER", "OWNER" },
+    .has_names = true,
+    .none = "No active jobs.",
+};
+
 static int print_jobs(struct cli *cli, enum fleet_format format, const struct jobs *jobs,
-                      const char *none)
+                      const struct job_table *table)
 {
-    enum { COLUMNS = 6 };
-    static const char *const heads[COLUMNS] = { "JID",   "FUNCTION", "TARGET",
-                                                "STATE", "USER",     "OWNER" };
     const char **cells = ARENA_ARRAY(cli->arena, const char *, (jobs->list.n + 1) * COLUMNS);
     struct value_list *list = value_list_new(cli->arena, jobs->list.n);
     struct value result = value_list(list);
     size_t rows = 1;
 
-    memcpy(cells, heads, sizeof(heads));
+    memcpy(cells, table->heads, sizeof(table->heads));
     VEC_EACH (&jobs->list, job) {
         const char **row = &cells[rows++ * COLUMNS];
+        const bool has_expr = job->target_expr[0] && !table->has_names;
 
         row[0] = job->jid;
         row[1] = or_dash(job->function);
-        row[2] = job->target_expr[0] ? job->target_expr : print_targets(cli->arena, job);
+        row[2] = has_expr ? job->target_expr : print_targets(cli->arena, job);
         row[3] = print_state(cli->arena, job, &jobs->queued[rows - 2]);
         row[4] = or_dash(job->user);
         row[5] = or_dash(job->owner);
@@ -178,7 +219,7 @@ static int print_jobs(struct cli *cli, enum fleet_format format, const struct jo
     if (format != FLEET_TEXT)
         return fleet_print(cli, format, &result);
     if (rows == 1)
-        (void)printf("%s\n", none);
+        (void)printf("%s\n", table->none);
     else
         print_columns(cells, COLUMNS, rows);
     return CLI_OK;
@@ -186,9 +227,18 @@ static int print_jobs(struct cli *cli, enum fleet_format format, const struct jo
 
 /* --- list, active ------------------------------------------------------------------- */
 
+static bool has_target(const struct job *job, const char *peel)
+{
+    for (size_t i = 0; i < job->targets.n; i++)
+        if (strcmp(job->targets.p[i], peel) == 0)
+            return true;
+    return false;
+}
+
 static bool is_listed(const struct job_args *want, const struct job *job)
 {
-    return (!want->function || strcmp(want->function, job->function) == 0) &&
+    return (!want->peel || has_target(job, want->peel)) &&
+           (!want->function || strcmp(want->function, job->function) == 0) &&
            (!want->status || strcmp(want->status, job_status_name(job->status)) == 0) &&
            (!want->user || strcmp(want->user, job->user) == 0);
 }
@@ -258,23 +308,49 @@ static int list_jobs(struct cli *cli, struct fleet *fleet, const struct job_args
     select_jobs(want, &all, &chosen);
     if (read_all_queued(fleet, &chosen, &err) < 0)
         return cli_err(cli, &err);
-    return print_jobs(cli, want->fleet.format, &chosen, "No jobs found.");
+    return print_jobs(cli, want->fleet.format, &chosen, &list_table);
 }
 
-/* Jobs in the index that have not ended. */
+static void add_active_jid(void *self, const struct nats_kv_entry *entry)
+{
+    struct active *active = self;
+    struct str jid = entry->key;
+
+    (void)str_cut(&jid, '.');
+    VEC_PUSH_IN(active->arena, &active->jids, arena_str(active->arena, jid).p);
+}
+
+/* By the index: the records of all other jobs are not read. An entry whose job has ended, or was
+ * never written, is removed by a master. */
+static int read_active(struct fleet *fleet, struct jobs *ret_jobs, struct err *err)
+{
+    struct active active = { .arena = fleet->arena };
+
+    *ret_jobs = (struct jobs){ .arena = fleet->arena };
+    if (fleet_bucket_each(fleet, STORE_JOBS, ACTIVE "*", add_active_jid, &active, err) < 0)
+        return -1;
+    VEC_EACH (&active.jids, jid) {
+        struct job job;
+
+        if (fleet_read_job(fleet, *jid, &job, err) == 0) {
+            if (!job_status_is_final(job.status))
+                VEC_PUSH_IN(ret_jobs->arena, &ret_jobs->list, job);
+        } else if (err->code != ERR_NOT_FOUND) {
+            return -1;
+        }
+    }
+    sort_jobs(ret_jobs);
+    return 0;
+}
+
 static int list_active(struct cli *cli, struct fleet *fleet, const struct job_args *want)
 {
-    struct jobs all, chosen = { .arena = fleet->arena };
+    struct jobs jobs;
     struct err err;
 
-    if (read_jobs(fleet, &all, &err) < 0)
+    if (read_active(fleet, &jobs, &err) < 0 || read_all_queued(fleet, &jobs, &err) < 0)
         return cli_err(cli, &err);
-    VEC_EACH (&all.list, job)
-        if (!job_status_is_final(job->status))
-            VEC_PUSH_IN(chosen.arena, &chosen.list, *job);
-    if (read_all_queued(fleet, &chosen, &err) < 0)
-        return cli_err(cli, &err);
-    return print_jobs(cli, want->fleet.format, &chosen, "No active jobs.");
+    return print_jobs(cli, want->fleet.format, &jobs, &active_table);
 }
 
 /* Run one of the actions below over a connection. */
@@ -304,12 +380,19 @@ static int act_list(struct cli *cli, struct fleet *fleet, const struct job_args 
 
 static int run_list(struct cli *cli, const void *args, struct param_strs operands)
 {
-    const struct job_args *want = args;
+    struct job_args want = *(const struct job_args *)args;
+    char peel[PEEL_ID_SIZE];
+    struct err err;
 
     (void)operands;
-    if (check_status(cli, want->status) != CLI_OK)
+    if (check_status(cli, want.status) != CLI_OK)
         return CLI_ERROR;
-    return with_fleet(cli, want, "", act_list);
+    if (want.peel) {
+        if (peel_id_encode(str_from(want.peel), peel, &err) < 0)
+            return cli_usage(cli, "--peel: %s", err.text);
+        want.peel = peel;
+    }
+    return with_fleet(cli, &want, "", act_list);
 }
 
 static int act_active(struct cli *cli, struct fleet *fleet, const struct job_args *want,
@@ -329,9 +412,9 @@ static int run_active(struct cli *cli, const void *args, struct param_strs opera
 
 static void print_returns(struct cli *cli, const struct fleet_answers *answers)
 {
-    enum { COLUMNS = 4 };
-    static const char *const heads[COLUMNS] = { "PEEL", "STATUS", "SUCCESS", "DURATION" };
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (answers->count + 1) * COLUMNS);
+    enum { WIDTH = 4 };
+    static const char *const heads[WIDTH] = { "PEEL", "STATUS", "SUCCESS", "DURATION" };
+    const char **cells = ARENA_ARRAY(cli->arena, const char *, (answers->count + 1) * WIDTH);
     size_t rows = 1;
 
     memcpy(cells, heads, sizeof(heads));
@@ -339,7 +422,7 @@ static void print_returns(struct cli *cli, const struct fleet_answers *answers)
         AUTO_BUF struct buf duration = BUF_INIT(64);
         const struct fleet_answer *answer = &answers->list[i];
         char name[PEEL_ID_SIZE];
-        const char **row = &cells[rows * COLUMNS];
+        const char **row = &cells[rows * WIDTH];
 
         if (!answer->has_come)
             continue;
@@ -351,7 +434,7 @@ static void print_returns(struct cli *cli, const struct fleet_answers *answers)
         row[3] = buf_copy(&duration, cli->arena).p;
         rows++;
     }
-    print_columns(cells, COLUMNS, rows);
+    print_columns(cells, WIDTH, rows);
 }
 
 static struct value returns_value(struct arena *arena, const struct fleet_answers *answers)
@@ -480,18 +563,23 @@ static struct param_strs find_failed(struct arena *arena, const struct fleet_ans
 static int repeat_job(struct cli *cli, struct fleet *fleet, const struct job_args *want,
                       const struct job *done)
 {
+    const char *plan = value_get_text(&done->metadata, JOB_PLAN);
     struct job job = { .function = done->function,
                        .args = done->args,
                        .targets = done->targets,
-                       .timeout = done->timeout,
+                       .timeout = want->fleet.has_timeout ? want->fleet.timeout : done->timeout,
                        .user = fleet_user(cli->arena),
                        .owner = "",
                        .state_id = done->state_id,
                        .target_expr = done->target_expr,
                        .v = done->v };
 
+    if (plan)
+        fleet_job_note(cli, &job, JOB_PLAN, plan);
     return fleet_run_job(cli, fleet, &job,
-                         &(struct fleet_run){ .format = want->fleet.format, .async = want->async });
+                         &(struct fleet_run){ .format = want->fleet.format,
+                                              .async = want->async,
+                                              .batch = want->batch });
 }
 
 static int act_retry(struct cli *cli, struct fleet *fleet, const struct job_args *want,

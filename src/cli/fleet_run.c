@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/ksuid.h"
+#include "base/number.h"
 #include "cli/command.h"
 #include "cli/fleet_answers.h"
 #include "cli/fleet_job.h"
@@ -23,14 +24,19 @@
 /* "5" or "20%", of so many. */
 static int read_batch(struct cli *cli, const char *text, size_t targets, size_t *ret_batch)
 {
-    char *end;
-    unsigned long number = strtoul(text, &end, 10);
-    bool percent = end != text && strcmp(end, "%") == 0;
+    struct str digits = str_from(text);
+    const bool percent = str_ends(digits, STR("%"));
+    uint64_t number;
+    struct err err;
 
-    if (end == text || (*end && !percent) || number == 0 || (percent && number > 100))
+    if (percent)
+        digits.n--;
+    if (number_parse_uint(digits, &number, &err) < 0 || number == 0 || (percent && number > 100))
         return cli_usage(
             cli, "--batch: '%s' is not a number of peels (5) or a share of them (20%%)", text);
-    *ret_batch = percent ? (targets * number + 99) / 100 : number;
+    *ret_batch = percent            ? (size_t)((targets * number + 99) / 100)
+                 : number < targets ? (size_t)number
+                                    : targets;
     return CLI_OK;
 }
 

@@ -20,6 +20,7 @@ struct target {
     const char *id;
     enum target_state state;
     bool success;
+    int64_t until; /* of ACKED, when targets have a time of their own; 0: not known yet */
     int64_t due; /* of SENT, RESENT and QUEUED: when its silence has lasted too long, or is checked
                     again */
 };
@@ -90,6 +91,8 @@ enum tally_note tally_ack(struct tally *tally, struct str peel)
         return TALLY_KNOWN;
     tally->busy += !is_busy(target);
     target->state = TARGET_ACKED;
+    if (tally->options.target_timeout)
+        tally->next_silence = 0; /* its time counts from the next look at all of them */
     return TALLY_NOTED;
 }
 
@@ -179,6 +182,20 @@ static void check_silence(struct tally *tally, struct target *target, int64_t no
         await_answer(tally, target, TARGET_QUEUED, now + TALLY_QUEUE_NS);
 }
 
+/* With a batch: one that hangs makes room. */
+static void check_time(struct tally *tally, struct target *target, int64_t now,
+                       struct tally_orders *orders)
+{
+    if (target->until == 0)
+        target->until = now + tally->options.target_timeout;
+    if (now < target->until) {
+        await_answer(tally, target, TARGET_ACKED, target->until);
+        return;
+    }
+    set_result(tally, target, false, true);
+    VEC_PUSH(&orders->expired, target->id);
+}
+
 static void give_up_silent(struct tally *tally, int64_t now, struct tally_orders *orders)
 {
     if (now < tally->next_silence)
@@ -189,6 +206,8 @@ static void give_up_silent(struct tally *tally, int64_t now, struct tally_orders
 
         if (target->state >= TARGET_SENT && target->state <= TARGET_QUEUED)
             check_silence(tally, target, now, orders);
+        else if (target->state == TARGET_ACKED && tally->options.target_timeout)
+            check_time(tally, target, now, orders);
     }
 }
 
@@ -214,6 +233,8 @@ static void send_held(struct tally *tally, int64_t now, struct tally_orders *ord
         if (tally->options.batch && tally->busy >= tally->options.batch)
             return;
         tally->busy++;
+        if (tally->options.target_timeout)
+            target->until = now + tally->options.target_timeout;
         await_answer(tally, target, TARGET_SENT, now + TALLY_RESEND_NS);
         VEC_PUSH(&orders->send, target->id);
     }
@@ -278,6 +299,7 @@ void tally_orders_done(struct tally_orders *orders)
     vec_done(&orders->resend);
     vec_done(&orders->queued);
     vec_done(&orders->lost);
+    vec_done(&orders->expired);
     vec_done(&orders->unsent);
     vec_done(&orders->held);
     vec_done(&orders->overdue);
@@ -291,6 +313,7 @@ void tally_advance(struct tally *tally, int64_t now, struct tally_orders *orders
     vec_clear(&orders->resend);
     vec_clear(&orders->queued);
     vec_clear(&orders->lost);
+    vec_clear(&orders->expired);
     vec_clear(&orders->unsent);
     vec_clear(&orders->held);
     vec_clear(&orders->overdue);
@@ -333,6 +356,8 @@ bool tally_gives_up(const struct tally *tally, int64_t now)
 
         if (now >= target->due && (target->state == TARGET_RESENT ||
                                    (target->state == TARGET_QUEUED && !has_queue(tally, now))))
+            return true;
+        if (target->state == TARGET_ACKED && target->until && now >= target->until)
             return true;
     }
     return false;

@@ -4,7 +4,8 @@
  * A target is sent its request, acknowledges it and returns a result. One that stays silent gets
  * the same request once more after TALLY_RESEND_NS, and is given up as unreachable after another
  * TALLY_GIVE_UP_NS. One that has acknowledged has the whole time of the job. With a batch, only so
- * many targets are busy at once; when more than `failures_max` have failed, the rest is not sent.
+ * many targets are busy at once, each for `target_timeout` at most, so that one that hangs does not
+ * keep the others waiting; when more than `failures_max` have failed, the rest is not sent.
  * With a queue, one that stays silent waits until it is present, and gets the same request again.
  *
  *     tally_new -> { tally_advance: send, resend, ...; tally_ack, tally_return }... -> tally_free
@@ -38,10 +39,11 @@ struct tally;
 #define TALLY_QUEUE_NS (INT64_C(1) * 1000000000)
 
 struct tally_options {
-    int64_t deadline;    /* of the whole job */
-    size_t batch;        /* targets that are busy at once; 0: all */
-    size_t failures_max; /* with a batch; SIZE_MAX: any number */
-    int64_t queue_until; /* silent targets are kept for later; 0: they are not */
+    int64_t deadline;       /* of the whole job */
+    size_t batch;           /* targets that are busy at once; 0: all */
+    size_t failures_max;    /* with a batch; SIZE_MAX: any number */
+    int64_t target_timeout; /* with a batch, of each target; 0: the time of the job */
+    int64_t queue_until;    /* silent targets are kept for later; 0: they are not */
     bool (*is_present)(void *self, const char *peel); /* with a queue */
     void *self;
 };
@@ -65,12 +67,13 @@ void tally_cancel(struct tally *tally);
 
 /* What is due. Ids are valid as long as the tally. */
 struct tally_orders {
-    VEC(const char *) send;   /* for the first time */
-    VEC(const char *) resend; /* the same once more */
-    VEC(const char *) queued; /* are absent, and kept for later */
-    VEC(const char *) lost;   /* are unreachable: counted as failed already */
-    VEC(const char *) unsent; /* the failures of others kept them from being sent; counted, too */
-    VEC(const char *) held;   /* of a batch, whose turn did not come before the deadline; counted */
+    VEC(const char *) send;    /* for the first time */
+    VEC(const char *) resend;  /* the same once more */
+    VEC(const char *) queued;  /* are absent, and kept for later */
+    VEC(const char *) lost;    /* are unreachable: counted as failed already */
+    VEC(const char *) expired; /* had their time; counted as failed already */
+    VEC(const char *) unsent;  /* the failures of others kept them from being sent; counted, too */
+    VEC(const char *) held; /* of a batch, whose turn did not come before the deadline; counted */
     VEC(const char *) overdue;  /* have acknowledged, without a result at the deadline */
     VEC(const char *) canceled; /* have acknowledged, without a result when it was stopped */
     VEC(const char *) spared;   /* have not acknowledged when it was stopped */

@@ -219,6 +219,8 @@ static void obey_orders(struct job_run *run)
         queue_target(run, *peel);
     VEC_EACH (&run->orders.lost, peel)
         give_up(run, *peel, UNREACHABLE, true);
+    VEC_EACH (&run->orders.expired, peel)
+        give_up(run, *peel, EXEC_OVERDUE, true);
     VEC_EACH (&run->orders.unsent, peel)
         give_up(run, *peel, UNSENT, false);
     VEC_EACH (&run->orders.held, peel)
@@ -402,7 +404,8 @@ void job_run_make_tally(struct job_run *run)
         options.queue_until = options.deadline - job->timeout;
         options.is_present = is_present;
         options.self = run;
-    }
+    } else if (options.batch)
+        options.target_timeout = job->timeout;
     run->is_batched = options.batch > 0;
     run->tally = tally_new(&job->targets, &options);
 }

@@ -135,16 +135,34 @@ def test_a_batch_stops_when_too_many_have_failed(fleet):
     result = fleet.zester("*", "cmd.run", "exit 1", "--batch", "1", "--max-failures", "0", status=2)
     assert "not sent: more targets have failed than --batch allows" in result.stdout
     assert result.stdout.count("exit status 1") == 1
-    assert "not a number of peels" in fleet.zester("*", "test.ping", "--batch", "0", status=1).stderr
+
+@pytest.mark.parametrize("batch", ["0", "-1", "0%", "101%", "+1", "two", "%", ""])
+def test_a_batch_that_is_not_a_number_is_refused(fleet, batch):
+    assert "not a number of peels" in fleet.zester("*", "test.ping", f"--batch={batch}", status=1).stderr
+
+
+def test_one_of_a_batch_that_hangs_makes_room_for_the_next(fleet, tmp_path):
+    hold = tmp_path / "hold"
+    hang = f"mkdir {hold} && while [ -e {hold} ]; do sleep 0.1; done || true"  # the first one hangs
+    result = fleet.zester("*", "cmd.run", hang, "--batch", "50%", "--max-failures", "1", "--timeout", "12s", status=3)
+    assert result.stdout.count("UNREACHABLE: no answer before the timeout") == 1
+    record = final_job(fleet, jid_of(result))
+    assert sorted(answer["status"] for answer in record["returns"]) == ["success", "unreachable"]
+    hold.rmdir()
+    fleet.wait(lambda: final_job(fleet, jid_of(result))["job"]["status"] == "complete", "the late return corrects the record")
 
 
 def test_a_job_that_is_stopped_ends_on_the_peel_and_is_canceled(fleet, tmp_path):
     begun = tmp_path / "begun"
     jid = fleet.zester_json("web-01", "cmd.run", f"touch {begun}; exec sleep 600", "--async")["jid"]
     fleet.wait(begun.exists, "the command runs")
-    assert jid in fleet.zester("job", "active").stdout
+    heads, row = fleet.zester("job", "active").stdout.splitlines()
+    assert heads.split() == ["JID", "FUNCTION", "TARGETS", "STATUS", "USER", "OWNER"]
+    assert row.split()[:4] == [jid, "cmd.run", "[web-01]", "running"]
+    assert [job["jid"] for job in fleet.zester_json("job", "active")] == [jid]
     assert fleet.zester("job", "kill", jid).stdout == f"Cancel signal sent for job {jid}\n"
     assert final_job(fleet, jid)["job"]["status"] in ("canceled", "failed")
+    assert fleet.zester("job", "active").stdout == "No active jobs.\n"
     assert "has already ended" in fleet.zester("job", "kill", jid, status=1).stderr
     assert "no such job" in fleet.zester("job", "kill", "nonsense", status=1).stderr
 
@@ -152,7 +170,10 @@ def test_a_job_that_is_stopped_ends_on_the_peel_and_is_canceled(fleet, tmp_path)
 def test_retry_runs_only_where_it_did_not_succeed(fleet, tmp_path):
     script = f"test -e {tmp_path}/x || {{ touch {tmp_path}/x; exit 1; }}"
     result = fleet.zester("web-01", "cmd.run", script, status=2)
-    assert fleet.zester("job", "retry", jid_of(result)).stdout.startswith("web-01:")
+    again = fleet.zester("job", "retry", jid_of(result), "--timeout", "90s", "--batch", "1")
+    assert again.stdout.startswith("web-01:")
+    job = final_job(fleet, jid_of(again))["job"]
+    assert (job["timeout"], job["metadata"]["batch"]) == (90 * 10**9, "1")
     assert "nothing to repeat" in fleet.zester("job", "retry", jid_of(fleet.zester("*", "test.ping"))).stderr
 
 

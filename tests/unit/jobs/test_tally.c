@@ -202,6 +202,31 @@ TEST(at_the_deadline_those_of_a_batch_whose_turn_did_not_come_are_told_apart)
     end(&count);
 }
 
+TEST(one_of_a_batch_that_hangs_makes_room_after_its_time_and_counts_as_failed)
+{
+    struct count count = begin(&(struct tally_options){
+        .deadline = 60 * SECOND, .batch = 1, .failures_max = 1, .target_timeout = 20 * SECOND });
+
+    at(&count, 0);
+    CHECK_STR(count.orders.send.p[0], "a");
+    (void)tally_ack(count.tally, STR("a"));
+    at(&count, 5);
+    CHECK_INT(count.orders.resend.n, 0);
+    CHECK_INT(tally_next(count.tally), 20 * SECOND);
+    CHECK(!tally_gives_up(count.tally, 19 * SECOND));
+    CHECK(tally_gives_up(count.tally, 20 * SECOND));
+    at(&count, 20);
+    CHECK_INT(count.orders.expired.n, 1);
+    CHECK_STR(count.orders.expired.p[0], "a");
+    CHECK_STR(count.orders.send.p[0], "b");
+    (void)tally_return(count.tally, STR("b"), false, false);
+    at(&count, 21); /* two have failed: more than one may */
+    CHECK_INT(count.orders.unsent.n, 1);
+    CHECK_INT(count.orders.status, JOB_FAILED);
+    CHECK_INT(tally_return(count.tally, STR("a"), true, false), TALLY_NOTED);
+    end(&count);
+}
+
 TEST(late_returns_correct_every_status_but_that_of_a_job_that_was_stopped)
 {
     static const struct {

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/diag.h"
@@ -12,24 +11,14 @@
 #include "cli/interrupt.h"
 #include "cli/local.h"
 #include "cli/progress.h"
-#include "cli/report_text.h"
-#include "data/json.h"
-#include "data/record.h"
-#include "data/yaml_print.h"
-#include "state/call.h"
-#include "compile/decl.h"
-#include "state/manual.h"
 #include "state/module.h"
 #include "state/outcome.h"
 #include "compile/plan.h"
 #include "compile/tree.h"
-#include "state/report.h"
 #include "run/bound.h"
 #include "run/lastrun.h"
-#include "run/owed.h"
 #include "run/revert.h"
 #include "run/run.h"
-#include "state/secrets.h"
 #include "sys/fd.h"
 
 #define ARGS struct local_args
@@ -58,97 +47,9 @@ static const struct param options[] = {
 };
 /* clang-format on */
 
-/* --- printing ------------------------------------------------------------------------- */
-
-int local_print(struct local *local, const struct value *v)
-{
-    AUTO_BUF struct buf out = BUF_INIT(LOCAL_OUTPUT_MAX);
-    struct err err;
-    int result;
-
-    if (local->args->format == FORMAT_YAML)
-        result = yaml_print(&out, v, &err);
-    else
-        result = json_print(&out, v, JSON_STYLE_PRETTY, &err);
-    if (result < 0)
-        return cli_err(local->cli, &err);
-    if (out.n > 0 && out.p[out.n - 1] != '\n')
-        buf_add_char(&out, '\n');
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
-    return CLI_OK;
-}
-
-/* Records are lists of one machine, so that those of the fleet look the same. */
-static int print_record(struct local *local, struct value record)
-{
-    struct value list = value_list(value_list_new(&local->session.arena, 1));
-
-    secrets_mask_value(local->session.host.secrets, &local->session.arena, &record);
-    value_list_push(&local->session.arena, list.list, record);
-    return local_print(local, &list);
-}
-
-bool local_wants_record(const struct local *local)
-{
-    return local->args->format == FORMAT_JSON || local->args->format == FORMAT_YAML;
-}
-
-/* Nothing ran: report why, in the requested format. */
-int local_refuse(struct local *local)
-{
-    AUTO_BUF struct buf text = BUF_INIT(LOCAL_OUTPUT_MAX);
-
-    session_open_paths(&local->session, &local->diags);
-    session_mask_diags(&local->session, &local->diags);
-    if (!local_wants_record(local))
-        return cli_diags(local->cli, &local->diags);
-    diags_print(&local->diags, &text);
-    (void)fputs(buf_text(&text), stderr);
-    (void)print_record(
-        local, report_error(&local->session.arena,
-                            local->session.host.peel_id ? local->session.host.peel_id : "local",
-                            str_trim_right(buf_view(&text)).n > 0 ? buf_text(&text) : "failed"));
-    return CLI_ERROR;
-}
-
-static int refuse_err(struct local *local, const struct err *err)
-{
-    (void)diag_err(&local->diags, (struct place){ 0 }, err);
-    return local_refuse(local);
-}
-
-/* If the report is lost, the message on stderr reports what was done. */
-static void set_done(struct local *local, const struct run_result *result)
-{
-    local->cli->done =
-        arena_printf(local->cli->arena, "the %s finished (%u changed, %u failed, %u skipped)",
-                     result->revert ? "revert"
-                     : result->test ? "dry run"
-                                    : "run",
-                     result->changed, result->failed, result->skipped);
-}
-
-static int print_result(struct local *local, const struct run_result *result)
-{
-    AUTO_BUF struct buf out = BUF_INIT(LOCAL_OUTPUT_MAX);
-    int status = run_result_is_success(result) ? CLI_OK : CLI_FAILED;
-
-    set_done(local, result);
-    if (local_wants_record(local)) {
-        int printed = print_record(
-            local, report_run(&local->session.arena, local->session.host.peel_id, result));
-
-        return printed == CLI_OK ? status : printed;
-    }
-    report_text(result, local_detail(local), local->cli->color && !local->args->no_color, &out);
-    secrets_mask(local->session.host.secrets, &out);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
-    return status;
-}
-
 /* --- running -------------------------------------------------------------------------- */
 
-static int run_plan_here(struct local *local, const struct plan *plan, struct run_result *result)
+int local_run_plan(struct local *local, const struct plan *plan, struct run_result *result)
 {
     struct progress progress;
     struct bound bound;
@@ -163,7 +64,7 @@ static int run_plan_here(struct local *local, const struct plan *plan, struct ru
                   &err);
     progress_done(&progress);
     local->session.host.bound = NULL;
-    return rc < 0 ? refuse_err(local, &err) : CLI_OK;
+    return rc < 0 ? local_refuse_err(local, &err) : CLI_OK;
 }
 
 int local_compile(struct local *local, const struct plan **plan)
@@ -214,10 +115,10 @@ static int state_apply(struct local *local)
         keep_last_run(local, NULL);
         return local_refuse(local);
     }
-    if (run_plan_here(local, plan, &result) != CLI_OK)
+    if (local_run_plan(local, plan, &result) != CLI_OK)
         return CLI_ERROR;
     keep_last_run(local, &result);
-    return print_result(local, &result);
+    return local_print_result(local, &result);
 }
 
 static int state_highstate(struct local *local)
@@ -269,247 +170,8 @@ static int state_revert(struct local *local)
                     &result, &err);
     progress_done(&progress);
     if (rc < 0)
-        return refuse_err(local, &err);
-    return print_result(local, &result);
-}
-
-/* --- owed work ---------------------------------------------------------------------------- */
-
-/* The record does not name the state, but a run with that state finds it by file name.
- */
-static int report_damage(struct local *local, const struct owed_debts *debts)
-{
-    int status = CLI_OK;
-
-    VEC_EACH (&debts->damaged, damage)
-        status = cli_error(local->cli,
-                           "the file '%s/owed/%s' is damaged (%s): the next run of its state "
-                           "reacts anyway, or drop it with 'state.waive %s'",
-                           local->session.host.data_dir, damage->file, damage->why, damage->file);
-    return status;
-}
-
-/* Reactions that are still due. */
-static int state_owed(struct local *local)
-{
-    struct arena *arena = &local->session.arena;
-    struct value list = value_list(value_list_new(arena, 0));
-    struct owed_debts debts;
-    struct err err;
-
-    if (local->words.n > 0)
-        return cli_usage(local->cli, "state.owed takes no arguments, got '%s'", local->words.p[0]);
-    if (owed_list(arena, local->session.host.data_dir, &debts, &err) < 0)
-        return refuse_err(local, &err);
-    VEC_EACH (&debts.list, debt) {
-        value_list_push(arena, list.list, record_value(arena, &owed_debt_type, debt));
-        if (!local_wants_record(local))
-            printf("%s  since run %s: %s had changed\n", debt->state, debt->run, debt->source);
-    }
-    if (local_wants_record(local)) {
-        int status = local_print(local, &list);
-
-        return status == CLI_OK ? report_damage(local, &debts) : status;
-    }
-    if (debts.list.n == 0 && debts.damaged.n == 0)
-        printf("no reactions are owed\n");
-    return report_damage(local, &debts);
-}
-
-static int state_waive(struct local *local)
-{
-    struct err err;
-    bool found;
-
-    if (local->words.n != 1)
-        return cli_usage(local->cli,
-                         "state.waive requires the name of a state, as shown by state.owed");
-    if (local->session.host.test)
-        return cli_usage(local->cli, "state.waive has no dry run; nothing was waived");
-    if (owed_waive(local->session.host.data_dir, local->words.p[0], &found, &err) < 0)
-        return refuse_err(local, &err);
-    if (!found)
-        return cli_error(local->cli, "'%s' owes no reaction; 'state.owed' lists the states that do",
-                         local->words.p[0]);
-    printf("%s no longer owes a reaction\n", local->words.p[0]);
-    return CLI_OK;
-}
-
-/* --- single modules ---------------------------------------------------------------------- */
-
-/* The result of a function: text as it is, anything else as data. */
-int local_print_answer(struct local *local, const struct value *answer)
-{
-    struct run_result result = { 0 };
-    struct state_result one = { .name = local->function, .outcome = OUTCOME_UNCHANGED };
-    struct arena *arena = &local->session.arena;
-    AUTO_BUF struct buf out = BUF_INIT(LOCAL_OUTPUT_MAX);
-    struct value shown = value_copy(arena, answer);
-    struct err err;
-
-    secrets_mask_value(local->session.host.secrets, arena, &shown);
-    if (local_wants_record(local)) {
-        one.details = value_map_new(arena, 1);
-        value_map_set(arena, one.details, value_text("result"), shown);
-        VEC_PUSH_IN(arena, &result.states, one);
-        return print_record(local, report_run(arena, local->session.host.peel_id, &result));
-    }
-    if (shown.kind == VALUE_STR)
-        buf_add_str(&out, shown.s);
-    else if (yaml_print(&out, &shown, &err) < 0)
-        return cli_err(local->cli, &err);
-    if (out.n > 0 && out.p[out.n - 1] != '\n')
-        buf_add_char(&out, '\n');
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
-    return CLI_OK;
-}
-
-/* An unused argument is a mistake. */
-static int refuse_words(struct local *local, const struct module *module)
-{
-    const bool has_params = module->params->name;
-
-    return cli_usage(local->cli, "%s takes no arguments, got '%s'%s%s%s", module->name,
-                     local->words.p[0],
-                     has_params ? "; parameters are given as NAME=VALUE: 'zester doc " : "",
-                     has_params ? module->name : "", has_params ? "' lists them" : "");
-}
-
-/* Arguments beyond the first are the next parameters of the table: 'facts.set role web'. */
-static int bind_words(struct local *local, const struct module *module)
-{
-    for (size_t i = 1; i < local->words.n; i++) {
-        const struct param *param = params_at(module->params, i);
-
-        if (!param)
-            return -1;
-        value_map_set(&local->session.arena, local->given.map, value_text(param->name),
-                      value_text(local->words.p[i]));
-    }
-    return 0;
-}
-
-static int call_module(struct local *local, const struct module *module)
-{
-    struct value primary = local->words.n > 0 ? value_text(local->words.p[0]) : value_null();
-    struct value answer;
-
-    if (local->session.host.test && (module->flags & MODULE_ACTS))
-        return cli_usage(local->cli, "%s has no dry run; nothing was done", module->name);
-    if (local->words.n > 0 && !params_find_primary(module->params))
-        return refuse_words(local, module);
-    if (bind_words(local, module) < 0)
-        return cli_usage(local->cli,
-                         "%s takes fewer than %zu arguments; 'zester doc %s' lists them",
-                         module->name, local->words.n, module->name);
-    if (call_function(&local->session.arena, &local->session.host, module, &local->given,
-                      local->words.n > 0 ? &primary : NULL, &answer, &local->diags) < 0)
-        return local_refuse(local);
-    return local_print_answer(local, &answer);
-}
-
-static void print_stream(FILE *file, const struct value *text)
-{
-    if (!text || text->kind != VALUE_STR || text->s.n == 0)
-        return;
-    (void)fprintf(file, "%s%s", text->s.p, text->s.p[text->s.n - 1] == '\n' ? "" : "\n");
-}
-
-/* A command that is called directly shows its output, not a report. */
-static bool print_streams(struct local *local, const struct run_result *result)
-{
-    const struct value *out, *answer;
-    const struct state_result *state;
-    struct value details;
-
-    if (result->states.n != 1 || local_wants_record(local) || result->test)
-        return false;
-    state = &result->states.p[0];
-    if (!state->details)
-        return false;
-    details = value_map(state->details);
-    answer = value_get(&details, "result");
-    out = value_get(&details, "stdout");
-    if (!out && !answer)
-        return false;
-    set_done(local, result);
-    print_stream(stdout, answer);
-    print_stream(stdout, out);
-    print_stream(stderr, value_get(&details, "stderr"));
-    if (state->error)
-        (void)fprintf(stderr, "%s: %s\n", state->name, state->error);
-    return true;
-}
-
-/* The ID of a state is the default of its primary parameter; on the command line there is none. */
-static const struct param *missing_primary(const struct local *local, const struct module *module)
-{
-    const struct param *primary = params_find_primary(module->params);
-
-    if (!primary || !(primary->flags & PARAM_REQUIRED) || local->words.n > 0)
-        return NULL;
-    for (size_t i = 0; i < local->given.map->count; i++) {
-        const struct value *key = &local->given.map->pairs[i].key;
-
-        if (params_find(module->params, key->s) == primary || str_is(key->s, "name") ||
-            str_is(key->s, "names"))
-            return NULL;
-    }
-    return primary;
-}
-
-/* The ID of a single state is its argument, unless that is a command line. */
-static const char *name_single(struct local *local, const struct module *module)
-{
-    const struct param *primary = params_find_primary(module->params);
-
-    if (strcmp(module->name, "test.ping") == 0)
-        return "ping";
-    if (local->words.n > 0 && strcmp(module->name, "cmd.run") != 0)
-        return local->words.p[0];
-    if (local->words.n > 0)
-        value_map_set(&local->session.arena, local->given.map, value_text(primary->name),
-                      value_text(local->words.p[0]));
-    return "ad-hoc";
-}
-
-static int apply_single(struct local *local, const struct module *module)
-{
-    struct run_result result;
-    const struct plan *plan;
-
-    /* for a state the argument is its name; a function without parameters has none */
-    if (local->words.n > 0 && module->call && !module->params->name)
-        return refuse_words(local, module);
-    if (local->words.n > 1)
-        return cli_usage(local->cli, "%s takes one argument; give the rest as name=value",
-                         module->name);
-    if (missing_primary(local, module))
-        return cli_usage(local->cli, "%s requires an argument: %s", module->name,
-                         missing_primary(local, module)->doc);
-    if (compile_single(&local->session.arena, &local->session.host, module->name,
-                       name_single(local, module), &local->given, &plan, &local->diags) < 0)
-        return local_refuse(local);
-    if (run_plan_here(local, plan, &result) != CLI_OK)
-        return CLI_ERROR;
-    if (print_streams(local, &result))
-        return run_result_is_success(&result) ? CLI_OK : CLI_FAILED;
-    return print_result(local, &result);
-}
-
-/* Salt's longer form: 'state.single pkg.installed name=vim'. */
-static int state_single(struct local *local)
-{
-    const struct value key = value_text("fun");
-    const struct value *named = value_map_find(local->given.map, &key);
-    const char *name = value_is(named, VALUE_STR) ? named->s.p : local_shift(local);
-    const struct module *module;
-
-    if (!name)
-        return cli_usage(local->cli, "state.single requires the name of a state and its arguments");
-    (void)value_map_remove(local->given.map, &key);
-    module = decl_module(str_from(name), &key, &local->diags);
-    return module ? apply_single(local, module) : local_refuse(local);
+        return local_refuse_err(local, &err);
+    return local_print_result(local, &result);
 }
 
 /* --- dispatch ---------------------------------------------------------------------------- */
@@ -534,7 +196,7 @@ static const struct function_entry functions[] = {
     { "state.sls",            state_apply,          SESSION_TREE,    READ_WISH },
     { "state.highstate",      state_highstate,      SESSION_TREE,    READ_WISH },
     { "state.sls_id",         state_sls_id,         SESSION_TREE,    READ_LATER },
-    { "state.single",         state_single,         SESSION_NOTHING, READ_LATER },
+    { "state.single",         local_single,         SESSION_NOTHING, READ_LATER },
     { "state.test",           state_test,           SESSION_TREE,    READ_WISH },
     { "state.event",          state_event,          SESSION_NOTHING, READ_LATER },
     { "state.revert",         state_revert,         SESSION_NOTHING, READ_WORDS },
@@ -546,15 +208,15 @@ static const struct function_entry functions[] = {
     { "state.show_top",       local_show_top,       SESSION_TREE,    READ_WISH },
     { "state.graph",          local_graph,          SESSION_TREE,    READ_WISH },
     { "state.check",          local_check,          SESSION_TREE,    READ_WISH },
-    { "state.owed",           state_owed,           SESSION_NOTHING, READ_WORDS },
-    { "state.waive",          state_waive,          SESSION_NOTHING, READ_WORDS },
+    { "state.owed",           local_owed,           SESSION_NOTHING, READ_WORDS },
+    { "state.waive",          local_waive,          SESSION_NOTHING, READ_WORDS },
 };
 /* clang-format on */
 
 /* Never suggested for a typo. */
 static bool is_destructive(int (*run)(struct local *local))
 {
-    return run == state_revert || run == state_waive;
+    return run == state_revert || run == local_waive;
 }
 
 static void add_words(struct buf *out)
@@ -610,7 +272,7 @@ static bool applies_states(const struct function_entry *entry, const struct modu
     if (!entry)
         return module && module->apply;
     return entry->run == state_apply || entry->run == state_highstate ||
-           entry->run == state_sls_id || entry->run == state_single;
+           entry->run == state_sls_id || entry->run == local_single;
 }
 
 static int open_session(struct local *local, enum session_need need)
@@ -645,7 +307,7 @@ static int dispatch_function(struct local *local, struct param_strs operands)
         return local_call_template_function(local);
     if (!module)
         return unknown_function(local);
-    return module->apply ? apply_single(local, module) : call_module(local, module);
+    return module->apply ? local_apply_module(local, module) : local_call_module(local, module);
 }
 
 static int run_local(struct cli *cli, const void *args, struct param_strs operands)

@@ -1,8 +1,9 @@
 /*
  * local - the common parts of `zester --local`.
  *
- * command_local.c has the options and runs; local_words.c reads the words after the
- * function, local_show.c has the functions that only show.
+ * command_local.c has the options, finds the function and runs states; local_words.c reads the
+ * words after the function, local_module.c calls single modules, local_show.c has the functions
+ * that only show, local_owed.c those of owed reactions; local_print.c prints what they return.
  */
 #ifndef CLI_LOCAL_H
 #define CLI_LOCAL_H
@@ -20,8 +21,10 @@
 
 struct bound;
 struct cli;
+struct err;
 struct module;
 struct plan;
+struct run_result;
 
 /* Salt's forms of output and of reports; local_format.c says which of ours they are. */
 #define LOCAL_OUT_WORDS                                                                            \
@@ -79,8 +82,15 @@ const char *local_shift(struct local *local);
 int local_compile(struct local *local, const struct plan **plan);
 /* Read --plan: the run must match it. */
 int local_bind(struct local *local, const struct plan *plan, struct bound *ret);
+/* Run it on this machine, with progress on a terminal; CLI_OK when there is a result. */
+int local_run_plan(struct local *local, const struct plan *plan, struct run_result *result);
 /* Nothing ran: report why, in the requested format. Returns the exit status. */
 int local_refuse(struct local *local);
+int local_refuse_err(struct local *local, const struct err *err);
+/* If the report is lost, the message on stderr says what was done. */
+void local_set_done(struct local *local, const struct run_result *result);
+/* The report of a run; the exit status says whether it succeeded. */
+int local_print_result(struct local *local, const struct run_result *result);
 bool local_wants_record(const struct local *local);
 /* As YAML or JSON. */
 int local_print(struct local *local, const struct value *v);
@@ -90,6 +100,12 @@ int local_print_answer(struct local *local, const struct value *answer);
 bool local_has_template_function(const struct local *local, const struct module *module);
 int local_call_template_function(struct local *local);
 
+/* A state, and a function that is none. */
+int local_apply_module(struct local *local, const struct module *module);
+int local_call_module(struct local *local, const struct module *module);
+int local_single(struct local *local);
+int local_owed(struct local *local);
+int local_waive(struct local *local);
 int local_show(struct local *local);
 int local_show_highstate(struct local *local);
 int local_show_top(struct local *local);

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "compile/arrange.h"
+#include "compile/awaited.h"
 #include "compile/contest.h"
 #include "compile/decl.h"
 #include "compile/delegate.h"
@@ -417,6 +418,7 @@ static int finish_compile(struct compiling *c, struct param_strs refs, size_t be
     }
     (void)load_finish(&c->load);
     (void)use_apply(c->arena, &c->load.decls, c->diags);
+    awaited_add(&c->load.decls, c->diags);
     build_states(c);
     index_states(c);
     resolve_requisites(c);

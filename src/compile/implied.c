@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "compile/awaited.h"
 #include "compile/plan.h"
 #include "compile/shipped.h"
 #include "data/params.h"
@@ -24,6 +25,8 @@ struct implying {
     struct plan *plan;
     struct map folders, users, groups; /* struct numbers */
     struct numbers repositories;
+    struct numbers services, conditions; /* states that manage services, and that wait for them */
+    struct numbers askers;               /* states that require such a condition */
     struct shipped shipped;
     struct numbers needed; /* of the current state */
 };
@@ -110,7 +113,30 @@ static void collect_providers(struct implying *w)
             add_provider(w, &w->groups, name, i);
         else if (is_called(state, "pkgrepo.managed"))
             VEC_PUSH_IN(w->arena, &w->repositories.list, i);
+        else if (is_called(state, AWAITED_MODULE))
+            VEC_PUSH_IN(w->arena, &w->conditions.list, i);
+        else if (is_called(state, "kepler.running") || is_called(state, "service.running"))
+            VEC_PUSH_IN(w->arena, &w->services.list, i);
     }
+}
+
+static bool has_target(const struct plan_state *state, uint32_t target)
+{
+    for (enum requisite kind = 0; kind < REQUISITES; kind++)
+        for (size_t i = 0; i < state->requisites[kind].n; i++)
+            if (state->requisites[kind].p[i] == target)
+                return true;
+    return false;
+}
+
+static void collect_askers(struct implying *w)
+{
+    for (uint32_t i = 0; w->conditions.list.n > 0 && i < w->plan->count; i++)
+        VEC_EACH (&w->conditions.list, condition)
+            if (has_target(&w->plan->states[i], *condition)) {
+                VEC_PUSH_IN(w->arena, &w->askers.list, i);
+                break;
+            }
 }
 
 static void need_all(struct implying *w, const struct numbers *numbers, uint32_t state)
@@ -165,6 +191,22 @@ static void need_package_of_folder(struct implying *w, const struct plan_state *
         need_shipped(w, shipped_find_folder(&w->shipped, str_from(up)), number);
 }
 
+/* A condition is asked for when the turn of its dependents has come, but for the condition. */
+static void need_what_dependents_need(struct implying *w, uint32_t number)
+{
+    need_all(w, &w->services, number);
+    VEC_EACH (&w->askers.list, asker) {
+        const struct plan_state *state = &w->plan->states[*asker];
+
+        if (!has_target(state, number))
+            continue;
+        for (enum requisite kind = 0; kind < REQUISITES; kind++)
+            for (size_t i = 0; requisite_rule(kind)->success && i < state->requisites[kind].n; i++)
+                if (state->requisites[kind].p[i] != number)
+                    VEC_PUSH_IN(w->arena, &w->needed.list, state->requisites[kind].p[i]);
+    }
+}
+
 /* A state that removes something does not need it first. */
 static bool is_removal(const struct plan_state *state)
 {
@@ -197,6 +239,8 @@ static void find_needs(struct implying *w, uint32_t number)
         need_package_of_folder(w, state, find_subject(state), number);
     if (str_starts(family, STR("pkg.")))
         need_all(w, &w->repositories, number);
+    if (is_called(state, AWAITED_MODULE))
+        need_what_dependents_need(w, number);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -232,8 +276,9 @@ bool implied_add(struct arena *arena, struct plan *plan, const char *package_lis
     bool found = false;
 
     collect_providers(&w);
+    collect_askers(&w);
     if (map_count(&w.folders) + map_count(&w.users) + map_count(&w.groups) +
-            map_count(&w.shipped.packages) + w.repositories.list.n ==
+            map_count(&w.shipped.packages) + w.repositories.list.n + w.conditions.list.n ==
         0)
         return false;
     for (uint32_t i = 0; i < plan->count; i++) {

@@ -6,6 +6,7 @@
  * there user, group, runas        the account and group of that name (user.present, group.present)
  *     the groups of an account  those groups
  *     packages                  repositories (pkgrepo.managed)
+ *     a condition of a service  states of services, and what else its dependents require
  *     a service                 the package with its unit (compile/shipped.h)
  *     a file below /etc         the package with its folder, unless the state makes the folder
  *

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/glob.h"
 #include "base/suggest.h"
+#include "compile/awaited.h"
 #include "compile/decl.h"
 #include "compile/dialect.h"
 #include "compile/lookup.h"
@@ -178,18 +179,23 @@ int requisite_add(struct requisites *requisites, uint32_t state, enum requisite 
 }
 
 /* Suggest what might have been meant. */
-static void suggest_target(struct requisites *requisites, bool is_file, struct str id)
+static void suggest_target(struct requisites *requisites, const struct value *key, struct str id)
 {
     const struct lookup *lookup = requisites->lookup;
     struct plan_targets found = lookup_id(lookup, id);
     struct str near;
 
-    if (is_file) {
+    if (key && str_is(key->s, "sls")) {
         diag_hint(requisites->diags, "a file must be part of the run: include it");
         return;
     }
     if (found.n > 0) {
         diag_hint(requisites->diags, "did you mean '%s'?", requisites->states[found.p[0]].name);
+        return;
+    }
+    if (key && str_is(key->s, AWAITED_FAMILY)) {
+        diag_hint(requisites->diags, "a service needs a condition: '%s: %.*s started'", key->s.p,
+                  STR_ARG(id));
         return;
     }
     /* Very short names are close to everything. */
@@ -240,7 +246,7 @@ static int read_target(struct requisites *requisites, uint32_t state,
     }
     if (requisite_find(requisites->arena, requisites->lookup, key, text, &found, &unknown) < 0) {
         (void)report_unknown(requisites, state, form, key ? key : id, unknown);
-        suggest_target(requisites, key && str_is(key->s, "sls"), text);
+        suggest_target(requisites, key, text);
         return -1;
     }
 

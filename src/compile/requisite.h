@@ -12,6 +12,7 @@
  *     nginx                   every state with that ID, else with that name
  *     {sls: web.config}       every state of that file
  *     {pkg: nginx*}           every state whose ID or name matches
+ *     {kepler: web/api healthy}   a service (compile/awaited.h)
  *
  * Targets are found by hash (state/lookup.h). An unknown target is a mistake, reported with the
  * nearest name.

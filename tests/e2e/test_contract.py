@@ -240,6 +240,7 @@ SAYING = {
     "file.missing": ("[{name: /etc/nologin-zt}]", "ok", "ok"),
     "module.wait": ("[{name: test.echo}, {text: hello}]", "ok", "ok"),
     "file.accumulated": ("[{filename: WORK/x}, {text: hello}]", "ok", "ok"),
+    "kepler.condition": ("[{name: web/api healthy}]", "ok", "failed"),  # there is no daemon
     "module.run": ("[{name: test.echo}, {text: hello}]", "changed", "changed"),
     "test.check_pillar": ("[{verbose: true}]", "ok", "ok"),
     "test.configurable_test_state": ("[{result: true}, {changes: true}]", "changed", "changed"),

@@ -168,3 +168,49 @@ def test_an_autostarted_config_that_ran_anew_comes_back_with_the_daemon(machine)
 def test_mistakes_in_the_state_have_their_place(machine):
     found = machine.mistakes(running(machine, WEB, "condition: heathy"))
     assert "case.zy:1:" in found and '"heathy"' in found and "healthy" in found, found
+
+
+# --- requisites -----------------------------------------------------------------------------------------
+
+def required(machine, *requisites, dialect="zy"):
+    machine.DIALECT = dialect
+    return ("load:\n  cmd.run:\n    - name: touch " + machine.home.path("loaded") + "\n    - require:\n" +
+            "".join(f"      - kepler: {one}\n" for one in requisites))
+
+
+@pytest.mark.parametrize("dialect", ["zy", "sls"])
+def test_a_state_requires_a_service_that_no_state_manages(machine, dialect):
+    machine.home.write(CHECKED.replace("DIR", machine.home.folder), "shop.yaml")
+    machine.home.start(file="shop.yaml")
+    found = machine.apply(required(machine, "shop/web healthy 200ms", dialect=dialect))
+    assert found["cmd.run:load"]["skip_reason"] == "require_failed", found
+    assert "shop/web does not meet the condition 'healthy' after 200 ms: service 'web' is " in found["kepler.condition:shop/web healthy 200ms"]["error"]
+    machine.home.write("", "well")
+    found = machine.apply(required(machine, "shop/web healthy", machine.home.path("shop.yaml:web") + " started", "web healthy", dialect=dialect))
+    assert len(found) == 4 and not any(one["failed"] for one in found.values()) and found["cmd.run:load"]["changed"], found
+    assert not any(one["changed"] for name, one in found.items() if name.startswith("kepler.condition:")), found
+
+
+def test_a_service_is_awaited_after_the_state_that_starts_it(machine):
+    found = machine.apply(running(machine, WEB) + required(machine, "web started"))
+    assert found["cmd.run:load"]["changed"] and found["kepler.running:web"]["changed"], found
+
+
+def test_a_dry_run_does_not_wait_for_a_service(machine):
+    found = machine.apply(running(machine, WEB) + required(machine, "web healthy 1h"), "--test")
+    waited = found["kepler.condition:web healthy 1h"]
+    assert not waited["failed"] and not waited["changed"], found
+    assert found["cmd.run:load"]["changed"] and not os.path.exists(machine.home.path("loaded"))
+
+
+def test_a_service_that_is_unknown_fails_what_requires_it_and_onfail_runs(machine):
+    text = required(machine, "web/nope started") + "alarm: {cmd.run: [{name: 'true'}, {onfail: [{kepler: web/nope started}]}]}\n"
+    found = machine.apply(text)
+    assert found["kepler.condition:web/nope started"]["error"] == "kepler has no service 'web/nope'"
+    assert found["cmd.run:load"]["skip_reason"] == "require_failed" and found["cmd.run:alarm"]["changed"], found
+
+
+def test_a_wrong_condition_is_a_mistake_with_its_place(machine):
+    found = machine.mistakes(required(machine, "web/api heathy", "web/api healthy soon"))
+    assert "case.zy:5:17: unknown condition 'heathy' (did you mean 'healthy'?)" in found, found
+    assert "case.zy:6:17: timeout: " in found, found

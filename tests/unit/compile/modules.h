@@ -89,6 +89,8 @@ STATE(cmd_run, "cmd.run", cmd_params, .flags = 0);
 STATE(file_directory, "file.directory", file_params, .flags = MODULE_LOCAL);
 STATE(file_managed, "file.managed", file_params, .flags = MODULE_LOCAL);
 STATE(file_touch, "file.touch", file_params, .flags = MODULE_LOCAL);
+STATE(kepler_condition, "kepler.condition", pkg_params, .flags = 0);
+STATE(kepler_running, "kepler.running", file_params, .flags = 0);
 STATE(module_run, "module.run", run_params, .flags = 0);
 STATE(pkg_installed, "pkg.installed", pkg_params, .lock = "pkg", .flags = MODULE_LOCAL);
 STATE(pkg_removed, "pkg.removed", pkg_params, .flags = 0);
@@ -100,8 +102,9 @@ STATE(user_present, "user.present", user_params, .flags = 0);
 /* clang-format on */
 
 const struct module *const module_table[] = {
-    &cmd_run,     &file_directory,  &file_managed, &file_touch, &module_run,   &pkg_installed,
-    &pkg_removed, &service_running, &test_echo,    &test_nop,   &user_present, NULL,
+    &cmd_run,        &file_directory, &file_managed,  &file_touch,  &kepler_condition,
+    &kepler_running, &module_run,     &pkg_installed, &pkg_removed, &service_running,
+    &test_echo,      &test_nop,       &user_present,  NULL,
 };
 const size_t module_count = ARRAY_LEN(module_table) - 1;
 

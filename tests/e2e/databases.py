@@ -32,7 +32,7 @@ class Server:
 @contextlib.contextmanager
 def folder():
     """A short path: sockets cannot have long ones."""
-    path = pathlib.Path(tempfile.mkdtemp(prefix="zt", dir="/tmp"))
+    path = pathlib.Path(tempfile.mkdtemp(prefix="zt"))
     try:
         yield path
     finally:

@@ -399,7 +399,7 @@ def test_the_demo_runs_to_its_end(programs, version):
 def test_a_fleet_in_a_box_is_shown_and_nothing_of_it_is_left():
     result = run("tools/demo-fleet", str(RELEASE))
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr
-    folder, = set(re.findall(r"/tmp/zester-fleet-\w+", result.stdout))
+    folder, = set(re.findall(r"/\S+/zester-fleet-\w+", result.stdout))
     assert not os.path.exists(folder) and not run("pgrep", "-f", folder).stdout
     summary = result.stdout[result.stdout.index("# Shown in "):]
     assert "approved by a reaction" in summary and "a killed service came back" in summary and "killed with -9 in the middle of a job" in summary

@@ -266,6 +266,34 @@ def test_a_word_chooses_among_names_and_else_among_end_to_end_tests(tree):
     assert tree.run("-k", "map")[2] == "2 passed, 0 failed"
 
 
+# "in memory" or "on disk", and where; the job fails, so that its output is shown.
+WHERE_FILES_GO = 'folder=${TMPDIR:-/tmp}; [ "$(stat -f -c %T "$folder")" = tmpfs ] && echo "in memory: $folder" || echo "on disk: $folder"; exit 1'
+
+
+def has_memory():
+    free = re.search(r"^MemAvailable:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text(), re.M)
+    return free and int(free[1]) > 8 << 20 and os.access("/dev/shm", os.W_OK)
+
+
+@pytest.mark.skipif(not has_memory(), reason="less than 8 GiB of memory are free")
+def test_what_tests_write_is_in_memory_and_goes_with_the_run(tree):
+    tree.unit("base/test_a", WHERE_FILES_GO)
+    out = tree.run("--only", "unit", "--strict")[1]
+    folder, = re.findall(r"^in memory: (\S+)$", out, re.M)
+    assert folder not in ("/tmp", "/dev/shm") and not os.path.exists(folder)
+
+
+def test_what_tests_write_stays_on_the_disk_when_asked_to(tree):
+    tree.unit("base/test_a", "echo TMPDIR=${TMPDIR-unset}; exit 1")
+    assert "TMPDIR=unset\n" in tree.run("--only", "unit", "--strict", "--disk")[1]
+
+
+def test_a_job_shows_how_long_it_took_and_how_much_of_that_it_computed(tree):
+    tree.unit("base/test_a", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; echo '1 passed, 0 failed'")
+    found = re.search(r"test_a: 1 passed, 0 failed \(([\d.]+) s, CPU ([\d.]+) s\)", tree.run("--only", "unit")[1])
+    assert 0 < float(found[2]) <= float(found[1]) + 0.1
+
+
 def test_refused_lint_is_one_failure_with_its_output(tree):
     tree.lint("print('src/base/a.c:1: a mistake'); sys.exit(1)")
     status, out, last = tree.run("--only", "lint")

@@ -70,7 +70,7 @@ def main(root, program, words):
 
 def plain(text, root):
     """Without the names that differ from run to run."""
-    return re.sub(r"/tmp/zester-\w+", "@TEMP@", text.replace(root, ROOT))
+    return re.sub(rf"{re.escape(os.environ.get('TMPDIR', '/tmp'))}/zester-\w+", "@TEMP@", text.replace(root, ROOT))
 
 
 def is_look(tool, argv):

@@ -91,8 +91,10 @@ static void remove_folder(void)
 
 const char *test_folder(void)
 {
+    const char *parent = getenv("TMPDIR");
+
     if (!folder[0]) {
-        (void)snprintf(folder, sizeof(folder), "/tmp/zester-test-XXXXXX");
+        (void)snprintf(folder, sizeof(folder), "%s/zester-test-XXXXXX", parent ? parent : "/tmp");
         assert_non_null(mkdtemp(folder));
     }
     return folder;

@@ -26,13 +26,16 @@
 
 /* --- targets ------------------------------------------------------------------------ */
 
-static int parse_target(struct arena *arena, const char *expr, const struct target **ret_target,
-                        struct err *err)
+static int parse_target(struct arena *arena, const char *expr, bool any_group,
+                        const struct target **ret_target, struct err *err)
 {
+    const struct target_options options = { .any_group = any_group };
     struct diags diags = DIAGS_INIT(arena);
 
-    if (target_parse(arena, str_from(expr), TARGET_COMPOUND, NULL, ret_target, &diags) < 0)
-        return diags_to_err(&diags, err);
+    if (target_parse(arena, str_from(expr), TARGET_COMPOUND, &options, ret_target, &diags) < 0) {
+        (void)diags_to_err(&diags, err);
+        return err_wrap(err, "target '%s'", expr);
+    }
     return 0;
 }
 
@@ -93,6 +96,8 @@ static int ask_master(struct fleet *fleet, const char *expr, struct param_strs *
                       RESOLVE_NS, &reply, err) < 0 ||
         record_decode(fleet->arena, &question_resolved_type, 1, reply, &answer, err) < 0)
         return -1;
+    if (answer.invalid)
+        return err_set(err, ERR_INVALID, "target '%s': %s", expr, answer.err);
     if (answer.err[0])
         return err_set(err, ERR_BUSY, "%s", answer.err);
     *ret_peels = answer.peels;
@@ -104,12 +109,16 @@ int fleet_resolve(struct cli *cli, struct fleet *fleet, const char *expr,
 {
     const struct target *target;
 
-    if (parse_target(cli->arena, expr, &target, err) < 0)
-        return err_wrap(err, "target '%s'", expr);
+    if (parse_target(cli->arena, expr, true, &target, err) < 0)
+        return -1;
     if (ask_master(fleet, expr, ret_peels, err) == 0)
         return 0;
+    if (err->code == ERR_INVALID)
+        return -1;
     (void)fprintf(stderr, "warning: no master resolves targets (%s); reading all facts instead\n",
                   err->text);
+    if (parse_target(cli->arena, expr, false, &target, err) < 0) /* only masters know groups */
+        return -1;
     return scan_facts(fleet, target, ret_peels, err);
 }
 

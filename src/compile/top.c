@@ -32,6 +32,14 @@ static int find_file(struct load *load, const char **ret)
     return -1;
 }
 
+/* Those of the settings: the configuration of masters is not here. */
+static const struct value *find_groups(const struct state_host *host)
+{
+    const struct value *groups = host->settings ? value_get(host->settings, "nodegroups") : NULL;
+
+    return value_is(groups, VALUE_MAP) ? groups : NULL;
+}
+
 static int read_top(struct load *load, struct top_refs *ret)
 {
     const struct state_host *host = load->host;
@@ -46,7 +54,7 @@ static int read_top(struct load *load, struct top_refs *ret)
     struct err err;
 
     if (find_file(load, &path) < 0 || load_document(load, "top", path, &doc) < 0 ||
-        top_read(load->arena, &doc, &subject, NULL, &refs, load->diags) < 0)
+        top_read(load->arena, &doc, &subject, find_groups(host), &refs, load->diags) < 0)
         return -1;
     VEC_EACH (&refs.list, ref) {
         const char *found = NULL;

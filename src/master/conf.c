@@ -10,6 +10,7 @@
 #include "http/address.h"
 #include "reactor/breaker.h"
 #include "sys/clock.h"
+#include "target/target.h"
 
 #define ARGS struct master_conf
 
@@ -47,6 +48,7 @@ static const struct param rows[] = {
     PARAM("reactor.dir",  PATH, ARGS, reactor_dir, "the tree of rules to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/reactor"),
     PARAM("files_watch",  BOOL, ARGS, files_watch, "publish trees as soon as a file in them changes", .default_text = "true"),
     PARAM("files_republish_interval", DURATION, ARGS, files_republish_interval, "compare trees with what is published so often; 0: never", .default_text = "30s"),
+    PARAM("nodegroups", MAP, ARGS, nodegroups, "names for targets: `N@NAME` means what the expression means; groups may name others"),
     PARAM("publisher_status_file", STR, ARGS, publisher_status_file, "says which master publishes, for scripts; empty: none", .kind_text = "FILE", .default_text = "/run/zester/publisher-status"),
     { 0 },
 };
@@ -112,6 +114,22 @@ static void check_advertised(struct arena *arena, const char *url, const struct 
                              url);
 }
 
+/* Every group, with those that it names. */
+static void check_groups(struct arena *arena, const struct value *groups, struct diags *diags)
+{
+    for (size_t i = 0; groups && i < groups->map->count; i++) {
+        const struct value *name = &groups->map->pairs[i].key;
+        const struct target_options options = { .groups = groups, .where = name };
+        const struct target *target;
+
+        if (name->kind != VALUE_STR)
+            (void)value_diag(diags, name, "'nodegroups': a name must be text, got %s",
+                             value_describe(name));
+        else
+            (void)target_parse(arena, name->s, TARGET_GROUP, &options, &target, diags);
+    }
+}
+
 static void check_conf(struct arena *arena, void *values, const struct value *given,
                        struct diags *diags)
 {
@@ -119,6 +137,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
 
     check_address(conf->health_addr, "health_addr", given, diags);
     check_address(conf->enroll_addr, "enroll.addr", given, diags);
+    check_groups(arena, conf->nodegroups, diags);
     for (size_t i = 0; i < conf->nats_advertise_urls.n; i++)
         check_advertised(arena, conf->nats_advertise_urls.p[i], given, diags);
 }

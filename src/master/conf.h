@@ -22,6 +22,7 @@ struct master_conf {
     int64_t files_republish_interval; /* nanoseconds; 0: never */
     const char *publisher_status_file;
     int64_t jetstream_replicas;
+    const struct value *nodegroups; /* name -> expression; NULL: none */
     const char *health_addr;
     enum daemon_log_level log_level;
     enum daemon_log_format log_format;

@@ -87,8 +87,11 @@ void reactor_dispatch(void *user, struct flight *flight, const struct flight_job
         answer_later(flight, "this master has not read all facts yet");
     } else if (job->dispatch->wait && !reactor_may_wait(engine, flight_message(flight))) {
         answer_later(flight, "too many events wait for jobs already");
-    } else if (roster_resolve(roster, &arena, job->dispatch->target,
-                              target_type_name(job->dispatch->type), &peels, &err) < 0) {
+    } else if (roster_resolve(roster, &arena,
+                              &(struct roster_question){ job->dispatch->target,
+                                                         target_type_name(job->dispatch->type),
+                                                         engine->master->conf.nodegroups },
+                              &peels, &err) < 0) {
         answer(flight, OUTCOME_ERROR, err.text);
     } else if (peels.n == 0) {
         answer(flight, OUTCOME_NO_TARGETS, "no peel matches the target");

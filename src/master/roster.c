@@ -269,9 +269,11 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int parse_target(struct arena *arena, const char *expr, const char *type,
+static int parse_target(struct arena *arena, const struct roster_question *question,
                         const struct target **ret_target, struct err *err)
 {
+    const struct target_options options = { .groups = question->groups };
+    const char *type = question->type;
     struct diags diags = DIAGS_INIT(arena);
     enum target_type kind = TARGET_COMPOUND;
     const char *nearest = NULL;
@@ -280,19 +282,20 @@ static int parse_target(struct arena *arena, const char *expr, const char *type,
         return err_set(err, ERR_INVALID, "'%s' is not a kind of target%s%s%s", type,
                        nearest ? " (did you mean '" : "", nearest ? nearest : "",
                        nearest ? "'?)" : "");
-    if (target_parse(arena, str_from(expr), kind, NULL, ret_target, &diags) < 0)
+    if (target_parse(arena, str_from(question->expr), kind, &options, ret_target, &diags) < 0)
         return diags_to_err(&diags, err);
     return 0;
 }
 
-int roster_resolve(const struct roster *roster, struct arena *arena, const char *expr,
-                   const char *type, struct param_strs *ret_peels, struct err *err)
+int roster_resolve(const struct roster *roster, struct arena *arena,
+                   const struct roster_question *question, struct param_strs *ret_peels,
+                   struct err *err)
 {
     const struct target *target;
     struct target_found found;
     const char **ids;
 
-    if (parse_target(arena, expr, type, &target, err) < 0 ||
+    if (parse_target(arena, question, &target, err) < 0 ||
         target_index_find(roster->index, target, arena, &found, err) < 0)
         return -1;
     ids = ARENA_ARRAY(arena, const char *, found.ids.n);

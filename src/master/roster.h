@@ -52,9 +52,14 @@ bool roster_master_lives(const struct roster *roster, struct str master_id);
 /* NULL: not known. */
 const struct value *roster_facts(const struct roster *roster, struct str peel);
 
-/* The peels that `expr` means, sorted. `type` is the name of a kind of target, or "". Fails with
- * ERR_INVALID and all mistakes of the expression in the text. */
-int roster_resolve(const struct roster *roster, struct arena *arena, const char *expr,
-                   const char *type, struct param_strs *ret_peels, struct err *err);
+/* Which peels? `type` is the name of a kind of target, or ""; `groups` may be NULL. */
+struct roster_question {
+    const char *expr, *type;
+    const struct value *groups;
+};
+/* Sorted. Fails with ERR_INVALID and all mistakes of the expression in the text. */
+int roster_resolve(const struct roster *roster, struct arena *arena,
+                   const struct roster_question *question, struct param_strs *ret_peels,
+                   struct err *err);
 
 #endif

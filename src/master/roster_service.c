@@ -83,7 +83,9 @@ static int keep_in_scope(struct desk *desk, struct arena *arena, const char *sco
     const char **kept = ARENA_ARRAY(arena, const char *, peels->n);
     size_t n = 0, at = 0;
 
-    if (roster_resolve(desk->roster, arena, scope, "", &inside, err) < 0)
+    if (roster_resolve(desk->roster, arena,
+                       &(struct roster_question){ scope, "", desk->master->conf.nodegroups },
+                       &inside, err) < 0)
         return err_wrap(err, "scope");
     for (size_t i = 0; i < peels->n; i++) {
         while (at < inside.n && strcmp(inside.p[at], peels->p[i]) < 0)
@@ -102,9 +104,13 @@ static void resolve(struct desk *desk, struct arena *arena, struct str payload,
     struct err err;
 
     if (record_decode(arena, &question_resolve_type, 1, payload, &question, &err) < 0 ||
-        roster_resolve(desk->roster, arena, question.expr, question.type, &ret->peels, &err) < 0 ||
+        roster_resolve(desk->roster, arena,
+                       &(struct roster_question){ question.expr, question.type,
+                                                  desk->master->conf.nodegroups },
+                       &ret->peels, &err) < 0 ||
         (question.scope[0] && keep_in_scope(desk, arena, question.scope, &ret->peels, &err) < 0)) {
         ret->err = arena_strdup(arena, err.text);
+        ret->invalid = err.code == ERR_INVALID;
         return;
     }
     if (question.want_facts)

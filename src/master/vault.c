@@ -401,7 +401,8 @@ static void mark_all_due(struct vault *vault)
     struct param_strs peels;
     struct err err;
 
-    if (roster_resolve(master_roster(vault->options.master), &arena, "*", "", &peels, &err) == 0)
+    if (roster_resolve(master_roster(vault->options.master), &arena,
+                       &(struct roster_question){ "*", "", NULL }, &peels, &err) == 0)
         for (size_t i = 0; i < peels.n; i++)
             (void)get_box(vault, str_from(peels.p[i]));
     MAP_EACH (&vault->boxes, entry)

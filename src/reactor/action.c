@@ -103,6 +103,7 @@ static int check_target(const struct reader *r, const char *key, struct action_d
     const struct target_options options = {
         .groups = r->groups,
         .where = value_point(r->body, key),
+        .any_group = !r->groups,
     };
     const char *prefix = type_prefixes[dispatch->type];
     const struct target *target;

@@ -331,6 +331,9 @@ static int add_group(struct grammar *g, struct str word, size_t at, const struct
                              .group = name };
     size_t mistakes = diags_count(g->diags);
 
+    if (!group && g->options->any_group) /* no id has this sign in it */
+        return add_term(g, TARGET_LIST, str_from(arena_printf(g->arena, "N@%.*s", STR_ARG(name))),
+                        at, ret);
     if (!group)
         return unknown_group(g, name, at);
     for (const struct grammar *outer = g; outer; outer = outer->outer)

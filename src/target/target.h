@@ -57,6 +57,7 @@ enum target_type {
 struct target_options {
     const struct value *groups; /* name -> expression, as text or as a list of words */
     const struct value *where;  /* the value that holds the expression, for places */
+    bool any_group; /* groups are known elsewhere: every name is one, and matches nothing here */
 };
 
 /* A machine. Facts and settings are maps or NULL. */

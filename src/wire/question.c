@@ -16,6 +16,7 @@ static const struct record_field resolved_fields[] = {
     RECORD("facts", MAP,   struct question_resolved, facts, RECORD_OMIT),
     RECORD("basket", MAP,  struct question_resolved, basket, RECORD_OMIT),
     RECORD("err",   TEXT,  struct question_resolved, err, RECORD_OMIT, .fallback_text = ""),
+    RECORD("invalid", BOOL, struct question_resolved, invalid, RECORD_OMIT),
     { 0 },
 };
 

@@ -12,13 +12,14 @@ pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 FINAL = {"complete", "failed", "partial", "timeout", "canceled"}
 # Long enough for a busy machine to answer in.
 DEADLINE = "15s"
+GROUPS = {"front": "web* or app*", "back": ["db*", "and", "not", "N@front"], "all": "N@front or N@back"}
 
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory):
     with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
         fleet.start_server()
-        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0})
+        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0}, nodegroups=GROUPS)
         fleet.peels = {name: start_peel(fleet, fleet.master, name, environment={"PEEL": name}) for name in ("web-01", "db-01")}
         yield fleet
 
@@ -110,6 +111,16 @@ def test_a_fact_that_is_a_map_or_a_list_is_matched_by_what_is_in_it(fleet):
     assert isinstance(facts["os"], dict)
     for target in (f"G@os.family:{facts['os']['family']}", f"G@network.ipv4:{facts['network']['ipv4'][0]}"):
         assert "web-01" in fleet.zester(target, "test.ping", "--preview").stdout
+
+
+@pytest.mark.parametrize("target, peels", [("N@front", "web-01\n"), ("N@back", "db-01\n"), ("N@all and not web-01", "db-01\n")])
+def test_groups_of_the_configuration_are_targets(fleet, target, peels):
+    assert fleet.zester(target, "test.ping", "--preview").stdout == peels
+
+
+def test_a_group_that_does_not_exist_is_named_and_close_ones_are_suggested(fleet):
+    result = fleet.zester("web* or N@frnt", "test.ping", status=1)
+    assert "no group 'frnt'" in result.stderr and "front" in result.stderr and result.stdout == ""
 
 
 def test_metrics_of_a_master_move(fleet):

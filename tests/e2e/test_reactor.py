@@ -1,5 +1,6 @@
 """Reactions of real masters: rules that are published, events that fire them, and what became of each."""
 import contextlib
+import json
 
 import pytest
 
@@ -39,9 +40,9 @@ def reactor_of(fleet, rules=None, **keys):
     return {"dir": str(write_rules(fleet.folder / "rules", rules or RULES)), **keys}
 
 
-def start(fleet, name="master", rules=None, **keys):
+def start(fleet, name="master", rules=None, groups=None, **keys):
     """A master that has the rules of the fleet, and has loaded them."""
-    master = fleet.start_master(name, reactor=reactor_of(fleet, rules, **keys), files_republish_interval="1s")
+    master = fleet.start_master(name, reactor=reactor_of(fleet, rules, **keys), files_republish_interval="1s", nodegroups=groups or {})
     wait_for_rules(fleet, master, count_rules(rules or RULES))
     return master
 
@@ -247,6 +248,15 @@ def test_a_reaction_runs_a_job_on_a_peel_and_the_job_knows_why(fleet):
     job = fleet.zester_json("job", "show", jid)["job"]
     assert (job["user"], job["target_expr"], job["targets"]) == ("reactor:reactor.mark", "web-01", ["web-01"])
     assert job["metadata"] == {"source": "reactor", "rule": "reactor.mark", "event_id": event, "event_tag": "mark", "reactor_depth": "1"}
+
+
+def test_a_reaction_may_target_a_group_of_the_configuration(fleet):
+    start_peel(fleet, start(fleet, rules=JOBS, groups={"front": "web*"}), "web-01")
+    path = fleet.folder / "marks"
+    event = send(fleet, "mark", "peel=N@front", f"file={path}")
+    fleet.wait(lambda: marks(path) == [event], "the job ran on the peel")
+    lost = send(fleet, "mark", "peel=N@frnt", f"file={path}")
+    fleet.wait(lambda: "no group 'frnt'" in json.dumps(fleet.zester_json("event", "why", lost, status=None)), "the unknown group is named")
 
 
 def test_a_burst_of_events_is_reacted_to_once_each(fleet):

@@ -725,6 +725,17 @@ def test_the_top_file_decides_for_highstate(machine):
     assert "no states matched in top.zy" in result.stderr
 
 
+def test_a_top_file_knows_the_groups_of_the_settings(machine):
+    machine.state("a", "a: {test.nop: []}")
+    machine.state("b", "b: {test.nop: []}")
+    machine.settings(common="nodegroups: {front: web*, rest: not N@front}\n")
+    (machine.folder / "states" / "top.zy").write_text("base:\n  N@front: [a]\n  N@rest: [b]\n")
+    for name, result in (("web1", "test.nop:a"), ("db1", "test.nop:b")):
+        assert [r["name"] for r in machine.record("--id", name, "state.highstate", status=0)["results"]] == [result]
+    (machine.folder / "states" / "top.zy").write_text("base:\n  N@frnt: [a]\n")
+    assert "no group 'frnt'" in machine.run("--id", "web1", "state.highstate", status=1).stderr
+
+
 def test_modules_are_called_by_hand(machine):
     assert machine.run("test.ping", status=0).stdout == "true\n"
     assert machine.run("cmd.run", "echo hi; echo no >&2", status=0).stdout == "hi\n"

@@ -111,7 +111,7 @@ static const struct {
     { &fileset_outcome_type, "name files changed err? skipped?" },
     { &fileset_status_reply_type, "master hostname since_unix?" },
     { &question_resolve_type, "expr type? want_facts? basket? scope?" },
-    { &question_resolved_type, "peels? facts? basket? err?" },
+    { &question_resolved_type, "peels? facts? basket? err? invalid?" },
     { &question_test_type, "key data?" },
     { &question_tested_type, "matched err?" },
     { &question_match_type, "rule actions? errors?" },

@@ -87,12 +87,20 @@ bool utf8_is_ascii(struct str text)
     return true;
 }
 
+/* Embeddings, overrides and isolates: they show what follows in another order than it is. */
+static bool is_reordering(uint32_t c)
+{
+    return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
 bool utf8_is_control(struct str character)
 {
     unsigned char first = (unsigned char)character.p[0];
 
     if (character.n == 1)
         return first < ' ' || first >= 0x7f; /* alone, a byte above ASCII is not UTF-8 */
+    if (character.n == 3)
+        return is_reordering(utf8_next(&character));
     return character.n == 2 && first == 0xc2 && (unsigned char)character.p[1] < 0xa0;
 }
 

@@ -27,7 +27,7 @@ bool utf8_is_valid(struct str text);
 /* How many bytes at the front are valid. */
 size_t utf8_valid_length(struct str text);
 /* True when one character, as utf8_length_at measures it, may not be shown as it is: it would
- * control a terminal, or is not UTF-8. */
+ * control a terminal, reorder the text around it, or is not UTF-8. */
 bool utf8_is_control(struct str character);
 bool utf8_is_ascii(struct str text);
 /* How many characters. */

@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/local.h"
 #include "cli/progress.h"
+#include "cli/report_file.h"
 #include "state/module.h"
 #include "state/outcome.h"
 #include "compile/plan.h"
@@ -33,7 +34,7 @@ static const struct param options[] = {
     PARAM("test",         BOOL,     ARGS, session.test, "dry run: report what would change, change nothing"),
     PARAM("plan",         STR,      ARGS, plan, "apply only what this dry run planned: a file written by --test --format json", .kind_text = "FILE"),
     PARAM("format",       CHOICE,   ARGS, format, "output format; dot and svg are for state.graph", .choices = "text|json|yaml|dot|svg", .default_text = "text", .aliases = "output,o"),
-    PARAM("out",          CHOICE,   ARGS, out, "the same in the words of Salt", .choices = LOCAL_OUT_WORDS, PARAM_GIVEN(ARGS, has_out), .kind_text = "FORM", .flags = PARAM_HIDDEN),
+    PARAM("out",          STR,      ARGS, out, "of report: its file (" REPORT_FILE_NAME "); else the format in the words of Salt", .kind_text = "FILE"),
     PARAM("timeout",      DURATION, ARGS, timeout, "end the run and everything it started after this time"),
     PARAM("parallel",     INT,      ARGS, session.parallel, "at most this many states at once", PARAM_RANGE(0, 4096)),
     PARAM("undefined-ok", BOOL,     ARGS, session.lenient, "a missing variable in a template is empty, not an error"),
@@ -92,7 +93,8 @@ int local_compile(struct local *local, const struct plan **plan)
 static void keep_last_run(struct local *local, const struct run_result *result)
 {
     const struct lastrun_request request = { local->function, local->wish.refs,
-                                             local->session.host.test };
+                                             local->session.host.test,
+                                             local->session.host.secrets };
     struct err err;
 
     if (local->wish.id || !local->session.host.data_dir)
@@ -210,6 +212,7 @@ static const struct function_entry functions[] = {
     { "state.check",          local_check,          SESSION_TREE,    READ_WISH },
     { "state.owed",           local_owed,           SESSION_NOTHING, READ_WORDS },
     { "state.waive",          local_waive,          SESSION_NOTHING, READ_WORDS },
+    { "report",               local_report,         SESSION_NOTHING, READ_WORDS },
 };
 /* clang-format on */
 
@@ -321,7 +324,8 @@ static int run_local(struct cli *cli, const void *args, struct param_strs operan
     };
     int status;
 
-    local_choose_format(&own);
+    if (strcmp(local.function, "report") != 0 && local_choose_format(cli, &own) != CLI_OK)
+        return CLI_ERROR;
     status = dispatch_function(&local, operands);
     interrupt_forget();
     session_done(&local.session);
@@ -346,6 +350,7 @@ const struct command command_local = {
         "  state.check REF           only check for mistakes\n"
         "  state.owed                list reactions that are still due\n"
         "  state.waive STATE         drop the reaction that a state owes\n"
+        "  report                    write the last run as an HTML file (--out FILE)\n"
         "Functions that take REF also accept pillar='{KEY: VALUE}', exclude=REF, and test=True "
         "for\n"
         "a dry run.\n"

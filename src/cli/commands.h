@@ -41,6 +41,8 @@ extern const struct command command_nats_auth;
 extern const struct command command_event;
 /* Rules that react to events: check, test. */
 extern const struct command command_reactor;
+/* The last runs of the fleet as an HTML file. */
+extern const struct command command_report;
 /* What machines get from the tree of settings: show. */
 extern const struct command command_settings;
 /* The first machine of a fleet: `zester-master setup`. */

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "cli/html.h"
 
 /* Layout, in pixels. */
 #define BOX_HEIGHT  26
@@ -12,16 +13,23 @@
 #define NAME_SHOWN  48
 #define BOX_PADDING 16
 
-static const char head[] =
+static const char sheet[] =
     "<style>text{font:12px monospace}.box{fill:#f4f6f8;stroke:#456}path{fill:none;stroke:#678}"
-    "</style>\n"
+    "</style>\n";
+const char drawing_defs[] =
     "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" "
     "markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" style=\"fill:#678\"/></marker>"
-    "</defs>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+    "</defs>\n";
+static const char ground[] = "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
 
 void drawing_add_box(struct drawing *drawing, const char *name, uint32_t level)
 {
-    VEC_PUSH_IN(drawing->arena, &drawing->boxes, ((struct drawing_box){ name, level }));
+    drawing_add_box_as(drawing, name, level, NULL);
+}
+
+void drawing_add_box_as(struct drawing *drawing, const char *name, uint32_t level, const char *look)
+{
+    VEC_PUSH_IN(drawing->arena, &drawing->boxes, ((struct drawing_box){ name, level, look }));
 }
 
 void drawing_add_arrow(struct drawing *drawing, uint32_t first, uint32_t then, const char *label,
@@ -117,31 +125,20 @@ static void place_boxes(struct picture *picture)
     picture->height += MARGIN;
 }
 
-static void add_xml(struct buf *out, struct str text)
-{
-    for (size_t i = 0; i < text.n; i++)
-        switch (text.p[i]) {
-        case '<': buf_add_text(out, "&lt;"); break;
-        case '>': buf_add_text(out, "&gt;"); break;
-        case '&': buf_add_text(out, "&amp;"); break;
-        case '"': buf_add_text(out, "&quot;"); break;
-        default: buf_add_char(out, text.p[i]);
-        }
-}
-
 static void add_box(const struct picture *picture, size_t i)
 {
     const struct place_of_box *at = &picture->places[i];
+    const char *look = picture->drawing->boxes.p[i].look;
     struct str name = str_from(picture->drawing->boxes.p[i].name);
 
     buf_printf(picture->out,
-               "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%d\" rx=\"4\" class=\"box\"/>"
+               "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%d\" rx=\"4\" class=\"box%s%s\"/>"
                "<text x=\"%zu\" y=\"%zu\">",
-               at->x, at->y, at->width, BOX_HEIGHT, at->x + BOX_PADDING / 2,
-               at->y + BOX_HEIGHT - 9);
-    add_xml(picture->out, str_slice(name, 0, NAME_SHOWN));
+               at->x, at->y, at->width, BOX_HEIGHT, look ? " " : "", look ? look : "",
+               at->x + BOX_PADDING / 2, at->y + BOX_HEIGHT - 9);
+    html_add(picture->out, str_slice(name, 0, NAME_SHOWN));
     buf_add_text(picture->out, "<title>");
-    add_xml(picture->out, name);
+    html_add(picture->out, name);
     buf_add_text(picture->out, "</title></text>\n");
 }
 
@@ -158,17 +155,41 @@ static void add_arrow(const struct picture *picture, const struct drawing_arrow 
                arrow->style ? arrow->style : "", arrow->label);
 }
 
-void drawing_print_svg(const struct drawing *drawing, struct buf *out)
+static void add_content(const struct picture *picture)
+{
+    VEC_EACH (&picture->drawing->arrows, arrow)
+        add_arrow(picture, arrow);
+    for (size_t i = 0; i < picture->drawing->boxes.n; i++)
+        add_box(picture, i);
+    buf_add_text(picture->out, "</svg>\n");
+}
+
+static struct picture make_picture(const struct drawing *drawing, struct buf *out)
 {
     struct picture picture = { .drawing = drawing, .out = out };
 
     picture.places = ARENA_ARRAY(drawing->arena, struct place_of_box, drawing->boxes.n);
     place_boxes(&picture);
-    buf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\">\n%s",
-               picture.width, picture.height, head);
-    VEC_EACH (&drawing->arrows, arrow)
-        add_arrow(&picture, arrow);
-    for (size_t i = 0; i < drawing->boxes.n; i++)
-        add_box(&picture, i);
-    buf_add_text(out, "</svg>\n");
+    return picture;
+}
+
+void drawing_print_svg(const struct drawing *drawing, struct buf *out)
+{
+    const struct picture picture = make_picture(drawing, out);
+
+    buf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\">\n",
+               picture.width, picture.height);
+    buf_printf(out, "%s%s%s", sheet, drawing_defs, ground);
+    add_content(&picture);
+}
+
+void drawing_print_figure(const struct drawing *drawing, struct buf *out)
+{
+    const struct picture picture = make_picture(drawing, out);
+
+    buf_printf(out,
+               "<svg class=\"graph\" role=\"img\" width=\"%zu\" height=\"%zu\" viewBox=\"0 0 %zu "
+               "%zu\">\n",
+               picture.width, picture.height, picture.width, picture.height);
+    add_content(&picture);
 }

@@ -18,7 +18,8 @@ struct buf;
 
 struct drawing_box {
     const char *name;
-    uint32_t level; /* its column, from 0; never smaller than that of the box before */
+    uint32_t level;   /* its column, from 0; never smaller than that of the box before */
+    const char *look; /* a class of the style sheet in SVG; NULL: plain */
 };
 
 struct drawing_arrow {
@@ -39,6 +40,9 @@ struct drawing {
     }
 
 void drawing_add_box(struct drawing *drawing, const char *name, uint32_t level);
+/* The same with a look. */
+void drawing_add_box_as(struct drawing *drawing, const char *name, uint32_t level,
+                        const char *look);
 void drawing_add_arrow(struct drawing *drawing, uint32_t first, uint32_t then, const char *label,
                        const char *style);
 
@@ -46,5 +50,8 @@ void drawing_add_arrow(struct drawing *drawing, uint32_t first, uint32_t then, c
 void drawing_print_dot(const struct drawing *drawing, struct buf *out);
 /* An SVG image. */
 void drawing_print_svg(const struct drawing *drawing, struct buf *out);
+/* The same as a part of a page, which has drawing_defs once and the style sheet. */
+void drawing_print_figure(const struct drawing *drawing, struct buf *out);
+extern const char drawing_defs[];
 
 #endif

@@ -32,9 +32,9 @@ struct state_jobs {
 struct search {
     struct fleet *fleet;
     struct fleet_peels *peels;
-    struct fleet_run **runs; /* by place of the peel; NULL: states are not wanted */
-    const char *function;    /* of the job that is read */
-    size_t kept;             /* bytes */
+    struct fleet_runs_item **runs; /* by place of the peel; NULL: states are not wanted */
+    const char *function;          /* of the job that is read */
+    size_t kept;                   /* bytes */
     bool is_cut;
 };
 
@@ -106,13 +106,13 @@ static void count_results(struct arena *arena, const struct exec_response *respo
     }
 }
 
-bool fleet_run_summarize(struct arena *arena, const struct exec_return *ret, const char *function,
-                         struct fleet_run *ret_run)
+bool fleet_runs_summarize(struct arena *arena, const struct exec_return *ret, const char *function,
+                          struct fleet_runs_item *ret_run)
 {
     struct lastrun *run = &ret_run->summary;
     struct err err;
 
-    *ret_run = (struct fleet_run){ 0 };
+    *ret_run = (struct fleet_runs_item){ 0 };
     if (ret->unreachable || ret->queued || ret->return_data.kind != VALUE_MAP ||
         record_read(arena, &exec_response_type, 1, &ret->return_data, &ret_run->response, &err) < 0)
         return false;
@@ -165,7 +165,7 @@ static bool is_wanted(const struct search *search, size_t place)
 }
 
 static void take_summary(const struct search *search, struct fleet_peel *peel,
-                         const struct fleet_run *run)
+                         const struct fleet_runs_item *run)
 {
     if (!peel->has_run)
         fleet_peels_keep_run(search->peels, peel, &run->summary);
@@ -174,11 +174,11 @@ static void take_summary(const struct search *search, struct fleet_peel *peel,
 }
 
 /* A run that acts replaces a dry run, however old it is. */
-static void take_states(struct search *search, size_t place, const struct fleet_run *run)
+static void take_states(struct search *search, size_t place, const struct fleet_runs_item *run)
 {
     if (!needs_states(search, place) || (search->runs[place] && run->summary.test))
         return;
-    search->runs[place] = ARENA_NEW(search->peels->arena, struct fleet_run);
+    search->runs[place] = ARENA_NEW(search->peels->arena, struct fleet_runs_item);
     *search->runs[place] = *run;
 }
 
@@ -196,13 +196,13 @@ static void take_return(struct search *search, struct fleet_peel *peel, struct s
     const bool keep = needs_states(search, place) && has_room(search, bytes.n);
     struct arena *arena = keep ? search->peels->arena : &scratch;
     struct exec_return ret;
-    struct fleet_run run;
+    struct fleet_runs_item run;
     struct err err;
 
     if (!is_wanted(search, place) ||
         record_decode(arena, &exec_return_type, 1, arena_str(arena, bytes), &ret, &err) < 0 ||
         strcmp(ret.peel_id, peel->id) != 0 ||
-        !fleet_run_summarize(arena, &ret, search->function, &run))
+        !fleet_runs_summarize(arena, &ret, search->function, &run))
         return;
     run.peel = peel;
     take_summary(search, peel, &run);
@@ -292,7 +292,7 @@ int fleet_runs_read(struct fleet *fleet, struct fleet_peels *peels, struct fleet
 {
     struct search search = { .fleet = fleet, .peels = peels };
 
-    search.runs = ARENA_ARRAY(peels->arena, struct fleet_run *, peels->list.n + 1);
+    search.runs = ARENA_ARRAY(peels->arena, struct fleet_runs_item *, peels->list.n + 1);
     if (search_jobs(&search, err) < 0)
         return -1;
     *ret_runs = (struct fleet_runs){ .is_cut = search.is_cut };

@@ -21,15 +21,15 @@
 #define FLEET_RUNS_MAX ((size_t)512 << 20)
 
 /* The states of one machine. */
-struct fleet_run {
+struct fleet_runs_item {
     const struct fleet_peel *peel;
     struct lastrun summary; /* of this run */
     struct exec_response response;
 };
 
 struct fleet_runs {
-    VEC(struct fleet_run) list; /* in the order of the peels */
-    bool is_cut;                /* FLEET_RUNS_MAX was reached */
+    VEC(struct fleet_runs_item) list; /* in the order of the peels */
+    bool is_cut;                      /* FLEET_RUNS_MAX was reached */
 };
 
 /* Fill in `run` of peels whose heartbeat has none. */
@@ -40,7 +40,7 @@ int fleet_runs_read(struct fleet *fleet, struct fleet_peels *peels, struct fleet
                     struct err *err);
 
 /* What a return came to. False: it was made up by a master, or cannot be read. */
-bool fleet_run_summarize(struct arena *arena, const struct exec_return *ret, const char *function,
-                         struct fleet_run *ret_run);
+bool fleet_runs_summarize(struct arena *arena, const struct exec_return *ret, const char *function,
+                          struct fleet_runs_item *ret_run);
 
 #endif

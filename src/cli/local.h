@@ -43,9 +43,9 @@ struct local_args {
     int format;
     bool local, no_color, quiet, force;
     const char *log_level; /* what log.* shows; NULL: warnings and errors */
-    int out, state_output; /* of LOCAL_OUT_WORDS and LOCAL_STATE_OUTPUT_WORDS */
-    bool has_out;
-    const char *plan; /* a file with the dry run that the run must match; NULL */
+    const char *out;       /* one of LOCAL_OUT_WORDS; of report: its file; NULL: not given */
+    int state_output;      /* of LOCAL_STATE_OUTPUT_WORDS */
+    const char *plan;      /* a file with the dry run that the run must match; NULL */
 };
 
 /* Everything that a function of this command works with. */
@@ -61,8 +61,9 @@ struct local {
     struct compile_wish wish; /* of functions of states: what to compile */
 };
 
-/* Let --out choose the format; a quiet one lets nothing reach standard output. */
-void local_choose_format(struct local_args *args);
+/* Let --out choose the format; a quiet one lets nothing reach standard output. Returns the exit
+ * status. */
+int local_choose_format(const struct cli *cli, struct local_args *args);
 /* How much of each state a report shows. */
 enum report_detail local_detail(const struct local *local);
 
@@ -111,5 +112,6 @@ int local_show_highstate(struct local *local);
 int local_show_top(struct local *local);
 int local_graph(struct local *local);
 int local_check(struct local *local);
+int local_report(struct local *local);
 
 #endif

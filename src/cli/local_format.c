@@ -2,9 +2,11 @@
 #include "cli/local.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/str.h"
+#include "cli/command.h"
 
 /* Prints nothing; the exit status says it. */
 #define FORMAT_QUIET (-1)
@@ -48,20 +50,34 @@ static void silence_output(void)
     (void)close(null);
 }
 
-/* Every other form of Salt is for people. */
-void local_choose_format(struct local_args *args)
+static bool is_out_word(const char *text)
 {
-    if (!args->has_out)
-        return;
+    struct str rest = str_from(LOCAL_OUT_WORDS);
+
+    while (rest.p)
+        if (str_eq_text(str_cut(&rest, '|'), text))
+            return true;
+    return false;
+}
+
+/* Every other form of Salt is for people. */
+int local_choose_format(const struct cli *cli, struct local_args *args)
+{
+    if (!args->out)
+        return CLI_OK;
+    if (!is_out_word(args->out))
+        return cli_usage(cli, "option '--out' must be one of " LOCAL_OUT_WORDS ", not '%s'",
+                         args->out);
     args->format = FORMAT_TEXT;
     for (size_t i = 0; i < ARRAY_LEN(forms); i++)
-        if (str_is(word_at(LOCAL_OUT_WORDS, args->out), forms[i].word))
+        if (strcmp(args->out, forms[i].word) == 0)
             args->format = forms[i].format;
     if (args->format != FORMAT_QUIET)
-        return;
+        return CLI_OK;
     args->format = FORMAT_TEXT;
     args->quiet = true;
     silence_output();
+    return CLI_OK;
 }
 
 enum report_detail local_detail(const struct local *local)

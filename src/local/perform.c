@@ -147,7 +147,8 @@ static struct param_strs words_of(struct deed *deed)
 static void keep_last_run(struct deed *deed, struct param_strs refs)
 {
     const struct lastrun_request request = { deed->request->function, refs,
-                                             deed->session->host.test };
+                                             deed->session->host.test,
+                                             deed->session->host.secrets };
     struct err err;
 
     if (lastrun_keep(deed->session->host.data_dir, &request,

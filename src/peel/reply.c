@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "data/yaml_print.h"
 #include "local/perform.h"
+#include "state/report.h"
 #include "sys/clock.h"
 #include "wire/exec.h"
 
@@ -46,6 +47,7 @@ void reply_state(struct arena *arena, const struct state_result *state,
         .diff = state->diff.n > 0 ? arena_str(arena, state->diff).p : "",
         .duration = state->duration,
         .details = value_null(),
+        .level = state->level,
         .error = state->error ? state->error : "",
         .skipped = state->outcome == OUTCOME_SKIPPED,
         .skip_reason =
@@ -75,6 +77,8 @@ static struct exec_response make_response(struct arena *arena, const struct repl
         struct exec_result one;
 
         reply_state(arena, state, &one);
+        if (extent == EXTENT_ALL)
+            one.needs = report_needs(arena, state);
         if (extent == EXTENT_ALL && state->details)
             one.details = print_details(arena, state->details);
         if (extent == EXTENT_NAMES && one.diff[0])

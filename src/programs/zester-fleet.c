@@ -20,6 +20,7 @@ static int refuse_word(struct cli *cli, const char *word)
 
 int main(int argc, char **argv)
 {
+    /* clang-format off */
     const struct command commands[] = {
         command_apply,
         command_peel,
@@ -32,6 +33,7 @@ int main(int argc, char **argv)
         command_ca,
         command_event,
         command_reactor,
+        command_report,
         command_settings,
         command_basket,
         command_render,
@@ -39,6 +41,7 @@ int main(int argc, char **argv)
         command_completion,
         { 0 },
     };
+    /* clang-format on */
     const struct program program = {
         ZESTER_PROGRAM,           .commands = commands,
         .globals = fleet_globals, .fallback = &command_exec,

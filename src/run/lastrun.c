@@ -7,6 +7,8 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "data/frame.h"
+#include "state/report.h"
+#include "state/secrets.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "sys/path.h"
@@ -159,21 +161,15 @@ static int read_record(struct arena *arena, const char *path, size_t max,
     return 0;
 }
 
-static struct value list_needs(struct arena *arena, const struct state_result *state)
+static const char *mask_text(struct secrets *secrets, struct arena *arena, const char *text)
 {
-    struct value_list *list;
-
-    if (state->need_count == 0)
-        return value_null();
-    list = value_list_new(arena, state->need_count);
-    for (uint32_t i = 0; i < state->need_count; i++)
-        value_list_push(arena, list, value_int(state->needs[i]));
-    return value_list(list);
+    return secrets ? secrets_masked(secrets, arena, str_from(text)).p : text;
 }
 
-static struct lastrun_state describe_state(struct arena *arena, const struct state_result *state)
+static struct lastrun_state describe_state(struct arena *arena, const struct state_result *state,
+                                           struct secrets *secrets)
 {
-    return (struct lastrun_state){
+    struct lastrun_state stored = {
         .name = state->name,
         .level = state->level,
         .outcome = state->outcome,
@@ -183,18 +179,34 @@ static struct lastrun_state describe_state(struct arena *arena, const struct sta
                   : state->cause                    ? state->cause
                                                     : skip_reason_text(state->skip_reason),
         .diff = state->diff.n > 0 ? arena_str(arena, state->diff).p : "",
-        .needs = list_needs(arena, state),
+        .needs = report_needs(arena, state),
     };
+
+    stored.name = mask_text(secrets, arena, stored.name);
+    stored.error = mask_text(secrets, arena, stored.error);
+    stored.reason = mask_text(secrets, arena, stored.reason);
+    stored.diff = mask_text(secrets, arena, stored.diff);
+    return stored;
+}
+
+static void mask_summary(struct lastrun *run, struct arena *arena, struct secrets *secrets)
+{
+    const char **names = ARENA_ARRAY(arena, const char *, run->differs.n);
+
+    for (size_t i = 0; i < run->differs.n; i++)
+        names[i] = mask_text(secrets, arena, run->differs.p[i]);
+    run->differs.p = names;
+    run->error = mask_text(secrets, arena, run->error);
 }
 
 /* Differences are left out when all of it is too large. */
 static int write_states(struct arena *arena, const char *data_dir, const char *id,
-                        const struct run_result *result, struct err *err)
+                        const struct run_result *result, struct secrets *secrets, struct err *err)
 {
     struct lastrun_states states = { .id = id };
 
     for (size_t i = 0; result && i < result->states.n; i++)
-        VEC_PUSH_IN(arena, &states.list, describe_state(arena, &result->states.p[i]));
+        VEC_PUSH_IN(arena, &states.list, describe_state(arena, &result->states.p[i], secrets));
     if (write_record(data_dir, LASTRUN_STATES, LASTRUN_STATES_MAX, &states_type, &states, err) == 0)
         return 0;
     if (err->code != ERR_LIMIT)
@@ -234,8 +246,9 @@ int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
         run.converged = before.converged;
     if (run.success && !run.test)
         run.converged = run.time;
+    mask_summary(&run, &arena, request->secrets);
     lastrun_bound(&run, &arena);
-    if (write_states(&arena, data_dir, run.id, result, err) < 0)
+    if (write_states(&arena, data_dir, run.id, result, request->secrets, err) < 0)
         return -1;
     return write_record(data_dir, LASTRUN_FILE, LASTRUN_MAX, &lastrun_type, &run, err);
 }

@@ -24,6 +24,7 @@
 
 struct arena;
 struct err;
+struct secrets;
 
 #define LASTRUN_FILE   "last-run"
 #define LASTRUN_STATES "last-run.states"
@@ -74,6 +75,7 @@ struct lastrun_request {
     const char *function;
     struct param_strs refs;
     bool test;
+    struct secrets *secrets; /* are masked; NULL: there are none */
 };
 
 /* Replace both files. `result` is NULL when nothing ran, which `error` explains; NULL: no error.

@@ -38,6 +38,18 @@ struct value report_state(struct arena *arena, const struct state_result *result
     return value_map(map);
 }
 
+struct value report_needs(struct arena *arena, const struct state_result *result)
+{
+    struct value_list *list;
+
+    if (result->need_count == 0)
+        return value_null();
+    list = value_list_new(arena, result->need_count);
+    for (uint32_t i = 0; i < result->need_count; i++)
+        value_list_push(arena, list, value_int(result->needs[i]));
+    return value_list(list);
+}
+
 static struct value summary(struct arena *arena, const struct run_result *result)
 {
     struct value_map *map = value_map_new(arena, 8);

@@ -18,6 +18,8 @@ struct state_result;
 
 struct value report_run(struct arena *arena, const char *peel_id, const struct run_result *result);
 struct value report_state(struct arena *arena, const struct state_result *result);
+/* Places of the states that its requisites name, as a list; null: none. */
+struct value report_needs(struct arena *arena, const struct state_result *result);
 /* When there was no run: a compile error, a lock that was not available. */
 struct value report_error(struct arena *arena, const char *peel_id, const char *error);
 

@@ -39,6 +39,8 @@ struct exec_result {
     const char *error;    /* "": none */
     bool skipped;
     const char *skip_reason;
+    uint32_t level;     /* of the run; states of one level run at once */
+    struct value needs; /* a list: places of the results that its requisites name; null: none */
 };
 extern const struct record_type exec_result_type;
 

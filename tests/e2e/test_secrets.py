@@ -88,6 +88,16 @@ def test_secrets_are_masked_in_answers_and_logs(fleet):
     assert "web-pass-one" not in fleet.logs() and "db pass" not in fleet.logs()
 
 
+def test_secrets_are_masked_in_the_record_of_the_last_run_and_in_reports(fleet):
+    wait_for_secret(fleet, "web-01", "web-pass-one")
+    assert "got ****" in fleet.zester("web-01", "state.apply", "show", "--format", "json").stdout
+    fleet.zester("report", "--out", fleet.folder / "report.html")
+    page = (fleet.folder / "report.html").read_text()
+    assert "cmd.run:show" in page and "web-pass-one" not in page
+    kept = b"".join((fleet.peels["web-01"].folder / "data" / name).read_bytes() for name in ("last-run", "last-run.states"))
+    assert b"cmd.run:show" in kept and b"web-pass-one" not in kept
+
+
 def test_settings_of_a_peel_are_shown_by_the_master_with_masks(fleet):
     shown = fleet.zester_json("settings", "show", "web-01")
     assert shown["web"] == {"password": "********", "keys": ["plain", "********"]} and shown["motd"] == "hello"

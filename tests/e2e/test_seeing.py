@@ -1,14 +1,17 @@
-"""What an operator sees of a fleet of real processes: the list of its machines."""
+"""What an operator sees of a fleet of real processes: the list of its machines, and the report of their runs."""
+import html.parser
 import json
+import re
 
 import pytest
 
-from bus import Bus
+from bus import Bus, pack
 from fleet import SERVER, Fleet
-from peels import start_peel
+from peels import fetch_credentials, start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 NAMES = ("web-01", "web-02")
+HOSTILE = "\x1b]0;owned\x07\x1b[2J<script>alert(1)</script><img src=http://evil.example/x>\x9b31m\u202egnp.exe"
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +94,49 @@ def test_of_a_machine_that_is_down_the_jobs_tell(fleet):
     assert (row["drift"], row["converged"], row["last_run"]["id"]) == (before["drift"], before["converged"], before["last_run"]["id"])
     fleet.peels["web-02"].start()
     fleet.wait_ready(fleet.peels["web-02"])
+
+
+class Tags(html.parser.HTMLParser):
+    """The elements of a page, and the values of attributes that could load something."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.names, self.links = set(), set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.names.add(tag)
+        self.links.update(value for name, value in attrs if name in ("src", "href", "xlink:href", "style", "action"))
+
+
+def test_the_report_has_the_last_run_of_every_machine_and_folds_failures(fleet):
+    (fleet.work / "broken").touch()
+    fleet.zester("*", "state.highstate", status=2)
+    out = fleet.folder / "report.html"
+    assert "2 machines, 2 failed" in fleet.zester("report", "--out", out).stderr
+    page = out.read_text()
+    causes = re.search('<section id="failures">(.*?)</section>', page, re.S).group(1)
+    assert causes.count("<tr><td") == 1 and '<td class="n">2</td>' in causes and "cmd.run:check" in causes
+    assert page.count('<svg class="graph"') == 1  # the plans are the same but for the names of the machines
+    assert page.count('class="box') == 2 and page.count('marker-end="url(#tip)"') == 1
+    (fleet.work / "broken").unlink()
+    assert "1 machine, " in fleet.zester("report", "web-01", "--out", out).stderr
+    assert "web-02" not in out.read_text()
+    assert fleet.zester("report", "nobody", "--out", out, status=5).stderr == "No peels matched the target expression.\n"
+
+
+def test_a_hostile_machine_writes_nothing_but_text(fleet):
+    fetch_credentials(fleet, fleet.master, "evil-01", fleet.folder / "evil/auth")
+    run = {"id": HOSTILE, "function": HOSTILE, "refs": [HOSTILE], "success": False, "states": 1, "failed": 1,
+           "differs": [HOSTILE], "error": HOSTILE}
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.folder / "evil/auth/evil-01.creds") as bus:
+        bus.publish("$KV.facts.evil-01", pack({"os": {"name": HOSTILE, "arch": HOSTILE}}))
+        bus.publish("$KV.peel-heartbeat.evil-01", pack({"version": HOSTILE, "run": run}))
+        bus.flush()
+    text = fleet.zester("peel", "list").stdout
+    assert "evil-01" in text and not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+    fleet.zester("report", "--out", fleet.folder / "evil.html")
+    tags = Tags((fleet.folder / "evil.html").read_text())
+    assert "evil-01" in (fleet.folder / "evil.html").read_text()
+    assert not tags.names & {"script", "img", "link", "iframe", "object", "base", "form"}
+    assert all(link == "" or link.startswith("#") or link == "position:absolute" or link.startswith("fill:") for link in tags.links)

@@ -117,3 +117,14 @@ TEST(an_empty_text_ends_a_walk)
     CHECK_INT(none.n, 0);
     CHECK(utf8_is_valid(none));
 }
+
+TEST(controls_and_what_reorders_text_may_not_be_shown)
+{
+    CHECK(utf8_is_control(STR("\x1b")));
+    CHECK(utf8_is_control(STR("\xff")));
+    CHECK(utf8_is_control(STR("\xc2\x9b")));
+    CHECK(utf8_is_control(STR("\xe2\x80\xae")));
+    CHECK(utf8_is_control(STR("\xe2\x81\xa6")));
+    CHECK(!utf8_is_control(STR("\xe2\x82\xac")));
+    CHECK(!utf8_is_control(STR("\xc3\xbc")));
+}

@@ -135,23 +135,23 @@ static struct value response(struct arena *arena, bool test, const char *error)
 TEST(a_return_tells_the_same_as_a_heartbeat)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct fleet_run run;
+    struct fleet_runs_item run;
     struct exec_return ret = { .jid = "1", .success = true, .error = "", .timestamp = { 9, 0 } };
 
     ret.return_data = response(&arena, false, NULL);
-    CHECK(fleet_run_summarize(&arena, &ret, "state.apply", &run));
+    CHECK(fleet_runs_summarize(&arena, &ret, "state.apply", &run));
     CHECK_INT(run.summary.converged.seconds, 9);
     CHECK_INT(run.summary.changed, 1);
     CHECK_INT(lastrun_count_differs(&run.summary), 0);
     ret.return_data = response(&arena, true, NULL);
-    CHECK(fleet_run_summarize(&arena, &ret, "state.apply", &run));
+    CHECK(fleet_runs_summarize(&arena, &ret, "state.apply", &run));
     CHECK_INT(run.summary.converged.seconds, 0);
     CHECK_STR(run.summary.differs.p[0], "a:b");
     ret.success = false;
     ret.return_data = response(&arena, false, "boom");
-    CHECK(fleet_run_summarize(&arena, &ret, "state.apply", &run));
+    CHECK(fleet_runs_summarize(&arena, &ret, "state.apply", &run));
     CHECK_INT(run.summary.failed, 1);
     CHECK_STR(run.summary.differs.p[0], "c:d");
     ret.unreachable = true;
-    CHECK(!fleet_run_summarize(&arena, &ret, "state.apply", &run));
+    CHECK(!fleet_runs_summarize(&arena, &ret, "state.apply", &run));
 }

@@ -1,0 +1,179 @@
+/* zester report: the last runs of the fleet as one HTML file. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "cli/commands.h"
+#include "cli/fleet_job.h"
+#include "cli/fleet_runs.h"
+#include "cli/report_file.h"
+#include "cli/report_page.h"
+#include "sys/clock.h"
+
+struct report_args {
+    struct fleet_options fleet;
+    const char *out;
+};
+
+#define ARGS struct report_args
+
+/* clang-format off */
+static const struct param report_options[] = {
+    PARAM("out", STR, ARGS, out, "where to write it; '-' is standard output", .kind_text = "FILE", .default_text = REPORT_FILE_NAME),
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+/* clang-format on */
+
+/* --- machines ----------------------------------------------------------------------- */
+
+static struct report_state read_state(struct arena *arena, const struct exec_result *result,
+                                      size_t count)
+{
+    struct report_state state = {
+        .name = result->name,
+        .level = result->level,
+        .outcome = result->skipped    ? OUTCOME_SKIPPED
+                   : result->error[0] ? OUTCOME_FAILED
+                   : result->changed  ? OUTCOME_CHANGED
+                                      : OUTCOME_UNCHANGED,
+        .duration = result->duration > 0 ? result->duration : 0,
+        .error = result->skipped ? "" : result->error,
+        .reason = result->skipped ? result->skip_reason : "",
+        .diff = result->diff,
+    };
+
+    report_file_read_needs(arena, &result->needs, count, &state);
+    return state;
+}
+
+static void add_states(struct arena *arena, struct report_machine *machine,
+                       const struct fleet_runs_item *run)
+{
+    machine->shown = &run->summary;
+    VEC_EACH (&run->response.results.list, result)
+        VEC_PUSH_IN(arena, &machine->states,
+                    read_state(arena, result, run->response.results.list.n));
+    if (machine->run && strcmp(machine->run->id, run->summary.id) != 0)
+        machine->note = machine->run->test
+                            ? "The last run that acted; a dry run came later."
+                            : "A later run was not a job: only its summary is known.";
+}
+
+static struct report_machine describe_machine(struct arena *arena, const struct fleet_peel *peel)
+{
+    return (struct report_machine){
+        .name = peel->name,
+        .os = peel->os,
+        .is_online = fleet_peel_is_online(peel, clock_wall()),
+        .drift = fleet_drift_name(fleet_peel_drift(peel)),
+        .drift_text = fleet_peel_describe_drift(arena, peel),
+        .run = peel->has_run ? &peel->run : NULL,
+        .note = "",
+    };
+}
+
+static int write_report(struct cli *cli, const struct report_args *want,
+                        const struct fleet_peels *peels, const struct fleet_runs *runs,
+                        const char *target)
+{
+    struct report_machine *machines =
+        ARENA_ARRAY(cli->arena, struct report_machine, peels->list.n + 1);
+    const int64_t now = clock_wall();
+    struct report_page page = {
+        .title = "zester report",
+        .about = target ? arena_printf(cli->arena, "machines of %s", target) : "all machines",
+        .warning = runs->is_cut
+                       ? "The states of some machines are left out: together they are larger "
+                         "than a report can be."
+                       : "",
+        .now = { now / CLOCK_SECOND, 0 },
+        .count = peels->list.n,
+    };
+    size_t next = 0;
+
+    for (size_t i = 0; i < peels->list.n; i++) {
+        machines[i] = describe_machine(cli->arena, peels->list.p[i]);
+        if (next < runs->list.n && runs->list.p[next].peel == peels->list.p[i])
+            add_states(cli->arena, &machines[i], &runs->list.p[next++]);
+        else
+            machines[i].note = "No job of the last seven days ran states here.";
+    }
+    return report_file_write(cli, want->out, &page, machines);
+}
+
+/* --- the command -------------------------------------------------------------------- */
+
+static void keep_targets(struct fleet_peels *all, struct param_strs ids, struct fleet_peels *ret)
+{
+    *ret = (struct fleet_peels)FLEET_PEELS_INIT(all->arena);
+    for (size_t i = 0; i < ids.n; i++) {
+        struct fleet_peel *peel = map_find(&all->by_id, str_from(ids.p[i]));
+
+        if (!peel)
+            continue;
+        (void)map_set(&ret->by_id, str_from(peel->id), peel);
+        VEC_PUSH_IN(ret->arena, &ret->list, peel);
+    }
+    fleet_peels_sort(ret);
+}
+
+static int read_fleet(struct cli *cli, struct fleet *fleet, const char *target,
+                      struct fleet_peels *ret_peels, struct fleet_runs *ret_runs, struct err *err)
+{
+    struct fleet_peels all = FLEET_PEELS_INIT(cli->arena);
+    struct param_strs ids;
+
+    if (fleet_peels_read(fleet, &all, err) < 0)
+        return -1;
+    *ret_peels = all;
+    if (target && fleet_resolve(cli, fleet, target, &ids, err) < 0)
+        return -1;
+    if (target)
+        keep_targets(&all, ids, ret_peels);
+    return fleet_runs_read(fleet, ret_peels, ret_runs, err);
+}
+
+static int run_report(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct report_args *want = args;
+    const char *target = operands.n > 0 ? operands.p[0] : NULL;
+    struct fleet_peels peels;
+    struct fleet_runs runs;
+    struct fleet *fleet;
+    struct err err;
+    int result;
+
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    result = read_fleet(cli, fleet, target, &peels, &runs, &err);
+    fleet_close(fleet);
+    if (result < 0)
+        return cli_err(cli, &err);
+    if (target && peels.list.n == 0) {
+        (void)fputs("No peels matched the target expression.\n", stderr);
+        return FLEET_NO_TARGET;
+    }
+    return write_report(cli, want, &peels, &runs, target);
+}
+
+const struct command command_report = {
+    .name = "report",
+    .operands = "[TARGET]",
+    .lookup = "peel list",
+    .summary = "write the last runs of all machines as one HTML file",
+    .details =
+        "The file stands alone and works without scripts and without a network: which machines\n"
+        "have converged, failures folded by cause, the slowest states, what depends on what,\n"
+        "and the states of each machine. It holds differences of files, so only its owner may\n"
+        "read it at first. 'zester --local report' does the same for this machine.\n",
+    .examples = "  zester report\n"
+                "  zester report 'web*' --out /tmp/web.html\n",
+    .statuses = "0 written; 1 an error, or no connection; 5 no target matched",
+    .options = report_options,
+    .args_size = sizeof(ARGS),
+    .least = 0,
+    .most = 1,
+    .run = run_report,
+};

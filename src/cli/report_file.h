@@ -1,0 +1,30 @@
+/*
+ * report_file - a report as a file: made, written whole, announced.
+ */
+#ifndef CLI_REPORT_FILE_H
+#define CLI_REPORT_FILE_H
+
+#include <stddef.h>
+
+struct arena;
+struct cli;
+struct report_machine;
+struct report_page;
+struct report_state;
+struct value;
+
+#define REPORT_FILE_NAME "zester-report.html"
+
+/* Write the page to `path` ("-": standard output) and say so on standard error. A new file is
+ * readable by its owner only, since differences of files are in it; one that is there keeps its
+ * mode. A symbolic link is replaced. Sorts the machines: those that need somebody come first.
+ * Returns the exit status. */
+int report_file_write(struct cli *cli, const char *path, struct report_page *page,
+                      struct report_machine *machines);
+
+/* Places of other states as they were stored or sent, into the state; what is not a place of one of
+ * `count` states is ignored. */
+void report_file_read_needs(struct arena *arena, const struct value *needs, size_t count,
+                            struct report_state *state);
+
+#endif

@@ -1,0 +1,133 @@
+"""'zester report', as a person sees it in a browser: headless Chromium opens the file."""
+import os
+import stat
+import subprocess
+
+import pytest
+
+from browser import CHROMIUM, Browser
+from fleet import BUILD
+
+needs_browser = pytest.mark.skipif(not CHROMIUM, reason="no chromium in PATH")
+HOSTILE = "<img src=x onerror=alert(1)><script>document.title='owned'</script>"
+STATES = """
+first:
+  file.managed:
+    - name: {folder}/conf
+    - contents: "{long}"
+broken:
+  cmd.run:
+    - name: echo "{hostile}" >&2; exit 3
+    - require: [file: first]
+"<b>{hostile}":
+  cmd.run:
+    - name: 'true'
+    - require: [cmd: broken]
+slow:
+  cmd.run:
+    - name: sleep 0.1
+"""
+
+
+def zester(*words, status=0, **more):
+    result = subprocess.run([f"{BUILD}/zester", "--local", *map(str, words)], capture_output=True, text=True, timeout=60, **more)
+    assert result.returncode == status, result.stdout + result.stderr
+    return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The folder with the report of a run in which a state failed."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "states").mkdir()
+    (folder / "states/web.zy").write_text(STATES.format(folder=folder, hostile=HOSTILE.replace('"', "'"), long="x" * 3000))
+    zester("--states-dir", folder / "states", "--data-dir", folder / "data", "state.apply", "web", status=2)
+    zester("--data-dir", folder / "data", "report", "--out", folder / "report.html")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    with Browser(folder) as browser:
+        yield browser.open(folder / "report.html")
+
+
+def test_without_a_run_on_record_there_is_no_report_but_a_hint(tmp_path):
+    result = zester("--data-dir", tmp_path, "report", "--out", tmp_path / "report.html", status=1)
+    assert "no run of states is on record" in result.stderr and "state.apply" in result.stderr
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_new_report_is_for_its_owner_an_old_one_keeps_its_mode_and_a_link_is_replaced(folder, tmp_path):
+    out = tmp_path / "report.html"
+    zester("--data-dir", folder / "data", "report", "--out", out)
+    assert stat.S_IMODE(os.stat(out).st_mode) == 0o600
+    out.chmod(0o644)
+    zester("--data-dir", folder / "data", "report", "--out", out)
+    assert stat.S_IMODE(os.stat(out).st_mode) == 0o644
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    out.unlink()
+    out.symlink_to(precious)
+    zester("--data-dir", folder / "data", "report", "--out", out)
+    assert precious.read_text() == "mine" and not out.is_symlink()
+    assert os.listdir(tmp_path) and sorted(os.listdir(tmp_path)) == ["precious", "report.html"]
+    assert zester("--data-dir", folder / "data", "report", "--out", "-").stdout.startswith("<!DOCTYPE html>")
+
+
+@needs_browser
+def test_a_person_sees_the_run_its_failure_and_what_was_slow(page):
+    text = page.evaluate("document.body.innerText")
+    for words in ("zester report", "1 failed", "Failures by cause", "exit status 3", "Slowest states", "cmd.run:slow", "skipped"):
+        assert words in text, words
+    assert page.evaluate("document.title") == "zester report"
+    failed = "[...document.querySelectorAll('td.failed')].filter(e => e.getBoundingClientRect().height > 0).length"
+    assert page.evaluate(failed) >= 2
+    slowest = page.evaluate("document.querySelector('#slowest tbody tr').innerText")
+    assert "cmd.run:slow" in slowest and "ms" in slowest
+
+
+@needs_browser
+def test_what_a_machine_says_is_text_and_nothing_is_loaded_or_run(page, folder):
+    assert HOSTILE in page.evaluate("document.querySelector('#failures pre').innerText")
+    assert page.evaluate("document.querySelectorAll('script, img, b:not(.card b), link, iframe').length") == 0
+    assert page.evaluate("document.querySelectorAll('[onerror], [onload]').length") == 0
+    assert page.requests == [f"file://{folder}/report.html"]
+
+
+@needs_browser
+def test_the_graph_is_drawn_a_column_for_each_level(page):
+    boxes = page.evaluate("""[...document.querySelectorAll('svg.graph rect.box')].map(e => {
+        const r = e.getBoundingClientRect(); return [r.left, r.width, r.height, e.getAttribute('class')] })""")
+    assert len(boxes) == 4 and all(width > 20 and height > 10 for _, width, height, _ in boxes)
+    assert len({left for left, *_ in boxes}) == 3
+    assert [look for *_, look in boxes].count("box failed") == 1
+    arrows = page.evaluate("[...document.querySelectorAll('svg.graph > path')].map(e => e.getTotalLength())")
+    assert len(arrows) == 2 and all(length > 20 for length in arrows)
+    fits = """[...document.querySelectorAll('svg.graph rect.box')].every(e =>
+        e.nextElementSibling.getBBox().width <= e.getBBox().width)"""
+    assert page.evaluate(fits)
+
+
+@needs_browser
+def test_nothing_sticks_out_of_the_window_neither_wide_nor_narrow(page, folder):
+    for width in (1200, 420):
+        page.resize(width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.screenshot(folder / f"report-{width}.png")
+        assert (folder / f"report-{width}.png").stat().st_size > 5000
+    page.resize(1200)
+
+
+@needs_browser
+def test_it_is_dark_where_the_reader_is_and_white_on_paper(page):
+    colours = "(s => [s.color, s.backgroundColor])(getComputedStyle(document.body))"
+    page.emulate(prefers_color_scheme="light")
+    light = page.evaluate(colours)
+    page.emulate(prefers_color_scheme="dark")
+    dark = page.evaluate(colours)
+    assert light == ["rgb(28, 35, 41)", "rgb(255, 255, 255)"] and dark == ["rgb(227, 232, 236)", "rgb(20, 25, 29)"]
+    page.emulate("print")
+    assert page.evaluate(colours) == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
+    assert page.evaluate("getComputedStyle(document.querySelector('pre')).maxHeight") == "none"
+    page.emulate()

@@ -9,9 +9,9 @@
 
 int chores_open_workers(struct chores *chores, struct loop *loop, unsigned workers, struct err *err)
 {
-    const struct pool_options options = { .limit = workers,
-                                          .active = workers,
-                                          .stack_size = STACK_SIZE };
+    const struct pool_options options = {
+        .limit = workers, .active = workers, .stack_size = STACK_SIZE, .lazy = true
+    };
 
     *chores = (struct chores){ 0 };
     if (errands_open(&chores->out, loop, err) < 0)

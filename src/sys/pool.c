@@ -53,7 +53,7 @@ struct pool {
     unsigned workers, idle, blocked, running, peak;
     size_t stack_size;
     int64_t idle_time;
-    bool closing;
+    bool closing, lazy;
     struct reserve reserve;
 };
 
@@ -84,6 +84,12 @@ static struct job *take_job(struct pool *pool)
     return job;
 }
 
+/* The last worker stays, unless the pool is lazy. */
+static bool may_end(const struct pool *pool)
+{
+    return pool->lazy || pool->workers > 1;
+}
+
 /* Wait for a job to take; false: end, since none came for long or the pool ends. */
 static bool wait_for_job(struct pool *pool)
 {
@@ -96,11 +102,11 @@ static bool wait_for_job(struct pool *pool)
     while (goes_on && !may_take(pool)) {
         if (pool->closing)
             goes_on = false;
-        else if (pool->workers == 1)
+        else if (!may_end(pool))
             (void)pthread_cond_wait(&pool->work, &pool->mutex);
         else if (pthread_cond_timedwait(&pool->work, &pool->mutex, &until) == ETIMEDOUT &&
                  !may_take(pool))
-            goes_on = pool->workers == 1;
+            goes_on = !may_end(pool);
     }
     pool->idle--;
     return goes_on;
@@ -135,7 +141,7 @@ static int start_reserve(struct pool *pool)
     pthread_attr_t attr;
     int errnum;
 
-    if (pool->reserve.started)
+    if (pool->reserve.started || pool->lazy)
         return 0;
     (void)pthread_attr_init(&attr);
     (void)pthread_attr_setstacksize(&attr, RESERVE_STACK_SIZE);
@@ -279,7 +285,10 @@ struct pool *pool_new(const struct pool_options *options, struct err *err)
     pool->active_max = o->active > 0 ? o->active : core_count();
     pool->stack_size = o->stack_size > 0 ? o->stack_size : POOL_STACK_SIZE;
     pool->idle_time = o->idle > 0 ? o->idle : POOL_IDLE_NS;
+    pool->lazy = o->lazy;
     init_locks(pool);
+    if (pool->lazy)
+        return pool;
     (void)pthread_mutex_lock(&pool->mutex);
     errnum = start_worker(pool);
     (void)pthread_mutex_unlock(&pool->mutex);
@@ -324,6 +333,8 @@ void pool_submit(struct pool *pool, pool_fn *fn, void *arg)
     *pool->last = job;
     pool->last = &job->next;
     find_worker(pool);
+    if (pool->workers == 0 && pool->first) /* the system has no room for one */
+        run_job(pool, take_job(pool));
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 

@@ -15,6 +15,7 @@
 #ifndef SYS_POOL_H
 #define SYS_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,11 +32,13 @@ struct pool_options {
     unsigned active;   /* of those, how many may run at once; default: one for each core */
     size_t stack_size; /* of a worker */
     int64_t idle;      /* nanoseconds without work before a worker ends */
+    bool lazy;         /* no worker without work: for what a daemon does now and then */
 };
 
 typedef void pool_fn(void *arg);
 
-/* One worker is started at once and stays, so that submitting never fails. */
+/* One worker is started at once and stays, so that submitting never fails. With `lazy` there is
+ * none until there is work, and where none can be started the work is done by who submits it. */
 struct pool *pool_new(const struct pool_options *options, struct err *err);
 /* Waits for jobs that have begun; those that have not are dropped. NULL is fine. */
 void pool_free(struct pool *pool);

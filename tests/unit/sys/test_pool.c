@@ -178,6 +178,46 @@ TEST(idle_workers_end_but_one)
     pool_free(pool);
 }
 
+TEST(a_lazy_pool_has_workers_only_while_there_is_work)
+{
+    const struct pool_options options = {
+        .active = 2, .limit = 2, .idle = 10 * CLOCK_MS, .lazy = true
+    };
+
+    pool = pool_new(&options, &err);
+    CHECK_INT(pool_count(pool).workers, 0);
+    for (int round = 1; round <= 3; round++) {
+        pool_submit(pool, compute, NULL);
+        pool_drain(pool);
+        CHECK_INT(atomic_load(&count), round);
+        WAIT_FOR(pool_count(pool).workers == 0);
+    }
+    pool_free(pool);
+}
+
+static pthread_t worked_by;
+
+static void note_thread(void *arg)
+{
+    (void)arg;
+    worked_by = pthread_self();
+}
+
+TEST(work_of_a_lazy_pool_that_can_start_no_worker_is_done_by_who_submits_it)
+{
+    /* more than there are addresses */
+    const struct pool_options options = { .stack_size = (size_t)1 << 48, .lazy = true };
+
+    pool = pool_new(&options, &err);
+    for (int round = 0; round < 3; round++) {
+        pool_submit(pool, note_thread, NULL);
+        CHECK(pthread_equal(worked_by, pthread_self()));
+        worked_by = (pthread_t){ 0 };
+    }
+    pool_drain(pool);
+    pool_free(pool);
+}
+
 TEST(jobs_that_have_not_begun_can_be_dropped)
 {
     const struct pool_options options = { .active = 1, .limit = 1 };

@@ -1,10 +1,14 @@
 #include "peel/outbox.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -16,6 +20,7 @@
 #include "nats/error.h"
 #include "nats/publisher.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
 #include "sys/fs.h"
 
 #define VERSION     1
@@ -27,6 +32,10 @@
 #define NAME_DIGITS 20
 #define SUFFIX      ".letter"
 #define DAMAGED     ".damaged"
+#define NAME_SIZE   (NAME_DIGITS + sizeof(SUFFIX))
+/* Most letters leave as soon as they are written: that many bytes of them are kept in memory, too,
+ * and are not read again. */
+#define COPIES_MAX ((size_t)256 << 10)
 
 struct stored_letter {
     const char *subject, *id, *about;
@@ -48,12 +57,24 @@ struct item {
     struct outbox *outbox;
     struct item *next;
     uint64_t number;
-    char *about; /* once it was read */
+    char *about;       /* once it was read */
+    struct copy *copy; /* or NULL */
     bool under_way;
+};
+
+/* The bytes of a file that was just written. */
+struct copy {
+    struct copy *next;
+    uint64_t number;
+    struct buf bytes;
 };
 
 struct outbox {
     char *folder;
+    int folder_fd;
+    pthread_mutex_t mutex; /* of the copies */
+    struct copy *copies;
+    size_t copies_bytes;
     struct outbox_listener listener;
     struct nats_publisher *publisher; /* NULL: no connection */
     struct item *first, **last;
@@ -62,44 +83,127 @@ struct outbox {
     _Atomic(uint64_t) next;
 };
 
+static void print_name(char name[static NAME_SIZE], uint64_t number)
+{
+    (void)snprintf(name, NAME_SIZE, "%0*" PRIu64 SUFFIX, NAME_DIGITS, number);
+}
+
 static const char *file_path(struct arena *arena, const struct outbox *outbox, uint64_t number)
 {
-    return arena_printf(arena, "%s/%0*" PRIu64 SUFFIX, outbox->folder, NAME_DIGITS, number);
+    char name[NAME_SIZE];
+
+    print_name(name, number);
+    return arena_printf(arena, "%s/%s", outbox->folder, name);
+}
+
+/* --- copies ----------------------------------------------------------------------- */
+
+/* Takes the bytes, or frees them when there is no room. */
+static void add_copy(struct outbox *outbox, uint64_t number, struct buf *bytes)
+{
+    struct copy *copy = NULL;
+
+    (void)pthread_mutex_lock(&outbox->mutex);
+    if (outbox->copies_bytes + bytes->n <= COPIES_MAX) {
+        copy = mem_alloc(sizeof(*copy));
+        *copy = (struct copy){ outbox->copies, number, *bytes };
+        outbox->copies = copy;
+        outbox->copies_bytes += bytes->n;
+    }
+    (void)pthread_mutex_unlock(&outbox->mutex);
+    if (copy)
+        *bytes = (struct buf)BUF_INIT(0);
+}
+
+/* NULL: there is none. The caller frees it. */
+static struct copy *take_copy(struct outbox *outbox, uint64_t number)
+{
+    struct copy *copy = NULL;
+
+    (void)pthread_mutex_lock(&outbox->mutex);
+    for (struct copy **at = &outbox->copies; *at; at = &(*at)->next)
+        if ((*at)->number == number) {
+            copy = *at;
+            *at = copy->next;
+            outbox->copies_bytes -= copy->bytes.n;
+            break;
+        }
+    (void)pthread_mutex_unlock(&outbox->mutex);
+    return copy;
+}
+
+static void free_copy(struct copy *copy)
+{
+    if (!copy)
+        return;
+    buf_done(&copy->bytes);
+    free(copy);
 }
 
 /* --- files ------------------------------------------------------------------------ */
 
+/* A file that was not written whole is known by its checksum, so no other name is needed while it
+ * is written. */
+static int write_file(struct outbox *outbox, const char *name, struct str bytes, bool sync,
+                      struct err *err)
+{
+    AUTO_FD int fd = openat(outbox->folder_fd, name,
+                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+
+    if (fd < 0)
+        return err_sys(err, errno, "create '%s/%s'", outbox->folder, name);
+    if (fd_write(fd, bytes.p, bytes.n, err) < 0)
+        goto fail;
+    if (sync && (fdatasync(fd) < 0 || fsync(outbox->folder_fd) < 0)) {
+        err_sys(err, errno, "sync '%s/%s'", outbox->folder, name);
+        goto fail;
+    }
+    return 0;
+
+fail:
+    (void)unlinkat(outbox->folder_fd, name, 0); /* the first error is the one worth telling */
+    return -1;
+}
+
 int outbox_keep(struct outbox *outbox, const struct outbox_letter *letter, bool sync,
                 uint64_t *ret_number, struct err *err)
 {
-    const struct fs_replace_options options = { .attr = { FILE_MODE, FS_KEEP, FS_KEEP },
-                                                .sync = sync ? FS_SYNC : FS_NO_SYNC };
     const struct stored_letter stored = { letter->subject, letter->id, letter->about,
                                           letter->payload };
     AUTO_BUF struct buf out = BUF_INIT(OUTBOX_LETTER_MAX + FRAME_HEAD + 4096);
-    AUTO_ARENA struct arena arena = ARENA_INIT;
     const uint64_t number = atomic_fetch_add(&outbox->next, 1);
+    char name[NAME_SIZE];
 
     if (atomic_load(&outbox->count) >= OUTBOX_MAX)
         return err_set(err, ERR_LIMIT, "more than %d messages wait for a connection", OUTBOX_MAX);
+    print_name(name, number);
     if (record_append(&out, &letter_type, &stored, VERSION, 0, err) < 0 ||
-        fs_replace(file_path(&arena, outbox, number), buf_view(&out), &options, err) < 0)
+        write_file(outbox, name, buf_view(&out), sync, err) < 0)
         return -1;
     atomic_fetch_add(&outbox->count, 1);
+    add_copy(outbox, number, &out);
     *ret_number = number;
     return 0;
+}
+
+static bool decode_letter(struct arena *arena, struct str bytes, struct stored_letter *ret_letter)
+{
+    struct frame_scan scan = { .bytes = bytes };
+    struct frame frame;
+    struct err err;
+
+    return frame_next(&scan, &frame) == FRAME_WHOLE &&
+           record_decode(arena, &letter_type, frame.version, frame.payload, ret_letter, &err) == 0;
 }
 
 /* False when the file cannot be used. */
 static bool read_letter(struct arena *arena, const char *path, struct stored_letter *ret_letter)
 {
-    struct frame_scan scan = { 0 };
-    struct frame frame;
+    struct str bytes;
     struct err err;
 
-    return fs_read(arena, path, OUTBOX_LETTER_MAX + FRAME_HEAD + 4096, &scan.bytes, &err) == 0 &&
-           scan.bytes.p && frame_next(&scan, &frame) == FRAME_WHOLE &&
-           record_decode(arena, &letter_type, frame.version, frame.payload, ret_letter, &err) == 0;
+    return fs_read(arena, path, OUTBOX_LETTER_MAX + FRAME_HEAD + 4096, &bytes, &err) == 0 &&
+           bytes.p && decode_letter(arena, bytes, ret_letter);
 }
 
 static void put_aside(struct arena *arena, const char *path)
@@ -111,11 +215,11 @@ static void put_aside(struct arena *arena, const char *path)
 
 static void remove_file(struct outbox *outbox, uint64_t number)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct err ignored;
+    char name[NAME_SIZE];
 
+    print_name(name, number);
     /* one that stays is sent again after a restart, and the stream knows it */
-    (void)fs_unlink(file_path(&arena, outbox, number), &ignored);
+    (void)unlinkat(outbox->folder_fd, name, 0);
     atomic_fetch_sub(&outbox->count, 1);
 }
 
@@ -124,6 +228,7 @@ static void remove_file(struct outbox *outbox, uint64_t number)
 static void free_item(struct item *item)
 {
     free(item->about);
+    free_copy(item->copy);
     free(item);
 }
 
@@ -171,18 +276,25 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
         pump(outbox);
 }
 
+static bool find_letter(struct arena *arena, const struct item *item,
+                        struct stored_letter *ret_letter)
+{
+    if (item->copy)
+        return decode_letter(arena, buf_view(&item->copy->bytes), ret_letter);
+    return read_letter(arena, file_path(arena, item->outbox, item->number), ret_letter);
+}
+
 /* False when it must wait. */
 static bool send_item(struct item *item)
 {
     struct outbox *outbox = item->outbox;
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *path = file_path(&arena, outbox, item->number);
     struct stored_letter letter;
     struct nats_store store;
     struct err err;
 
-    if (!read_letter(&arena, path, &letter)) {
-        put_aside(&arena, path);
+    if (!find_letter(&arena, item, &letter)) {
+        put_aside(&arena, file_path(&arena, outbox, item->number));
         finish_item(item, "its file is damaged");
         return true;
     }
@@ -197,6 +309,8 @@ static bool send_item(struct item *item)
         finish_item(item, err.text);
         return true;
     }
+    free_copy(item->copy); /* the publisher has one */
+    item->copy = NULL;
     item->under_way = true;
     outbox->under_way++;
     return true;
@@ -221,6 +335,7 @@ static void add_item(struct outbox *outbox, uint64_t number, const char *about)
     item->outbox = outbox;
     item->number = number;
     item->about = about ? mem_strdup(about) : NULL;
+    item->copy = take_copy(outbox, number);
     item->next = NULL;
     *at = item;
     outbox->last = &item->next;
@@ -280,8 +395,9 @@ static void find_file(struct outbox *outbox, struct arena *arena, const char *na
     }
     if (number >= outbox->next)
         outbox->next = number + 1;
-    if (fs_stat(path, &info, &err) == 0 && clock_wall() - info.mtime > OUTBOX_AGE) {
-        (void)fs_unlink(path, &err);
+    if (fs_stat(path, &info, &err) == 0 &&
+        (info.size == 0 || clock_wall() - info.mtime > OUTBOX_AGE)) {
+        (void)fs_unlink(path, &err); /* empty: a process was killed that had not kept it yet */
     } else if (!read_letter(arena, path, &letter)) {
         put_aside(arena, path);
         (*damaged)++;
@@ -306,6 +422,14 @@ static int find_files(struct outbox *outbox, size_t *damaged, struct err *err)
     return 0;
 }
 
+static int open_folder(struct outbox *outbox, struct err *err)
+{
+    if (fs_mkdirs(outbox->folder, FOLDER_MODE, err) < 0)
+        return -1;
+    outbox->folder_fd = open(outbox->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return outbox->folder_fd >= 0 ? 0 : err_sys(err, errno, "open '%s'", outbox->folder);
+}
+
 struct outbox *outbox_open(const char *folder, const struct outbox_listener *listener,
                            size_t *ret_damaged, struct err *err)
 {
@@ -315,8 +439,10 @@ struct outbox *outbox_open(const char *folder, const struct outbox_listener *lis
     outbox->listener = *listener;
     outbox->last = &outbox->first;
     outbox->next = 1;
+    outbox->folder_fd = -1;
+    (void)pthread_mutex_init(&outbox->mutex, NULL);
     *ret_damaged = 0;
-    if (fs_mkdirs(folder, FOLDER_MODE, err) == 0 && find_files(outbox, ret_damaged, err) == 0)
+    if (open_folder(outbox, err) == 0 && find_files(outbox, ret_damaged, err) == 0)
         return outbox;
     outbox_free(outbox);
     return NULL;
@@ -333,6 +459,10 @@ void outbox_free(struct outbox *outbox)
         next = item->next;
         free_item(item);
     }
+    while (outbox->copies)
+        free_copy(take_copy(outbox, outbox->copies->number));
+    (void)pthread_mutex_destroy(&outbox->mutex);
+    fd_close(&outbox->folder_fd);
     free(outbox->folder);
     free(outbox);
 }

@@ -118,6 +118,8 @@ static void on_trim(struct timer *timer)
 
 static void trim_later(struct peel *peel)
 {
+    if (peel->options.shares_process)
+        return;
     timer_set(loop_timers(peel->options.loop), &peel->trim, clock_after(clock_now(), TRIM_AFTER),
               on_trim);
 }

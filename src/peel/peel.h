@@ -26,8 +26,9 @@ struct peel_options {
     struct loop *loop;
     struct nats_hub *hub;
     const struct peel_conf *conf;
-    const char *host;            /* the full host name, when no id is configured */
-    bool hasty;                  /* no pauses for the sake of others; for tests */
+    const char *host;    /* the full host name, when no id is configured */
+    bool hasty;          /* no pauses for the sake of others; for tests */
+    bool shares_process; /* one of many: memory is not given back after each piece of work */
     void (*stopped)(void *self); /* nothing runs any more */
     void *self;
 };

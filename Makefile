@@ -119,7 +119,7 @@ $(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libcore.a
 	$(Q)$(CC) $(LINK_ALL) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS)
 
 # These share a connection.
-$(addprefix $(B)/bench/driver_,nats raw reactor fleet): $(B)/bench/session.o
+$(addprefix $(B)/bench/driver_,nats raw reactor fleet floor): $(B)/bench/session.o
 $(DRIVERS): $(B)/bench/%: $(B)/bench/%.o $(B)/libcore.a
 	$(call say,link)
 	$(Q)$(CC) $(LINK_ALL) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS) $(ORACLE)

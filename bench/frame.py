@@ -8,6 +8,7 @@ A benchmark is a file bench/NAME.py with a docstring (its title) and one generat
 
 Each line becomes a row: what was done, the median of ours, of the peer, the ratio of the two, and what is
 to be reached; for lines that count things, also the processor time of each thing. A peer that is not installed is `None`: the row says so and the run goes on.
+A generator may yield a `Note`, too.
 `bench.peer("salt-call")` is the path of a peer, or None. A command that fails ends the run with an error.
 
 Where a peer takes long or the machine is busy, `bench.together([Job(...), None, ...])` runs several commands
@@ -42,6 +43,13 @@ class Line:
     theirs: Sample = None  # None: the peer is not installed
     reach: str = ""
     count: int = 0  # of things done: the processor time of each is shown
+
+
+@dataclasses.dataclass(frozen=True)
+class Note:
+    """A sentence below the table, for what has no peer."""
+
+    text: str
 
 
 @dataclasses.dataclass(frozen=True)

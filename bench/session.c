@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "bus/link.h"
+#include "data/record.h"
 #include "nats/error.h"
 #include "nats/hub.h"
 #include "sys/loop.h"
@@ -119,6 +120,32 @@ void session_run(struct session *session)
 void session_stop(struct session *session)
 {
     loop_stop(session->loop);
+}
+
+struct str session_encode(struct arena *arena, const struct record_type *type, const void *record)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct err err;
+
+    session_check(record_encode(&bytes, type, record, &err), &err);
+    return buf_copy(&bytes, arena);
+}
+
+struct nats_sub *session_listen(struct session *session, enum subject_kind kind, const char *jid,
+                                nats_msg_fn *fn, void *self)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+    const struct subject_names names = { .jid = str_from(jid) };
+    struct nats_sub *sub;
+
+    session_check(subject_print_pattern(&subject, kind, &names, &session->err), &session->err);
+    sub = nats_sub_new(
+        session->js.conn,
+        &(struct nats_sub_options){ .subject = buf_text(&subject), .message = fn, .self = self },
+        &session->err);
+    if (!sub)
+        session_die(session->err.text);
+    return sub;
 }
 
 void session_on_done(void *self, const struct nats_error *error)

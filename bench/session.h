@@ -17,13 +17,16 @@
 #include "base/err.h"
 #include "nats/conn.h"
 #include "nats/js.h"
+#include "wire/subject.h"
 
+struct arena;
 struct link;
 struct loop;
 struct nats_consumer_info;
 struct nats_error;
 struct nats_hub;
 struct nats_stream_info;
+struct record_type;
 
 _Noreturn void session_die(const char *text);
 void session_check(int result, const struct err *err);
@@ -51,6 +54,12 @@ void session_close(struct session *session);
 
 void session_run(struct session *session);
 void session_stop(struct session *session);
+
+/* The bytes of a record, in the arena. */
+struct str session_encode(struct arena *arena, const struct record_type *type, const void *record);
+/* Subscribe to a subject of the fleet, of all peels; `jid` "": it has none. */
+struct nats_sub *session_listen(struct session *session, enum subject_kind kind, const char *jid,
+                                nats_msg_fn *fn, void *self);
 
 /* For operations with a struct session as `self`: end when they failed, else stop the loop. */
 void session_on_done(void *self, const struct nats_error *error);

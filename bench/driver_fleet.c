@@ -1,0 +1,344 @@
+/* driver_fleet MODE ...: many agents in one process, and the client who has work for them.
+ *
+ *     identities AUTH FOLDER FIRST COUNT     keys and credentials of COUNT agents of each kind
+ *                                            (fleet_work.h), below FOLDER
+ *     peels URL AUTH FOLDER FIRST COUNT      be those agents: src/peel, with a folder each; says
+ *                                            "ready" when all are connected; until it is ended
+ *     job URL AUTH COUNT ROUNDS FUNCTION     the sequence of a command line: who is meant by `*`,
+ *                                            the job, and its returns. For each round: nanoseconds
+ *                                            to the list of names, to the job's id, to the last of
+ *                                            COUNT returns and to the end of the job, and the bytes
+ *                                            of all returns
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/ksuid.h"
+#include "bus/daemon_log.h"
+#include "base/mem.h"
+#include "bus/identity.h"
+#include "nats/creds.h"
+#include "nats/error.h"
+#include "nats/request.h"
+#include "peel/conf.h"
+#include "peel/identity.h"
+#include "peel/peel.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+#include "sys/fs.h"
+#include "sys/loop.h"
+#include "wire/exec.h"
+#include "wire/job.h"
+#include "wire/question.h"
+#include "wire/subject.h"
+
+#include "fleet_work.h"
+#include "session.h"
+
+/* --- identities -------------------------------------------------------------------- */
+
+static void make_identity(const struct nats_nkey *account, const char *folder, const char *prefix,
+                          uint64_t number)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf text = BUF_INIT(NATS_CREDS_MAX);
+    const struct fs_replace_options options = { .attr = { 0600, FS_KEEP, FS_KEEP },
+                                                .sync = FS_NO_SYNC };
+    const char *name = fleet_work_name(&arena, prefix, number), *jwt;
+    const char *auth = arena_printf(&arena, "%s/%s/auth", folder, name);
+    char public[NATS_NKEY_TEXT_SIZE];
+    struct peel_identity identity;
+    struct nats_creds creds;
+    struct err err;
+
+    session_check(peel_identity_open(&arena, auth, name, NULL, &identity, &err), &err);
+    nats_nkey_print_public(&identity.key, public);
+    session_check(
+        identity_issue_peel(&arena, account, name, public, clock_wall() / CLOCK_SECOND, &jwt, &err),
+        &err);
+    creds = (struct nats_creds){ .jwt = mem_strdup(jwt), .key = identity.key };
+    nats_creds_print(&creds, &text);
+    session_check(fs_replace(identity.creds_file, buf_view(&text), &options, &err), &err);
+    nats_creds_done(&creds);
+}
+
+static void make_identities(char **words)
+{
+    const uint64_t first = session_number(words[2]), count = session_number(words[3]);
+    struct nats_nkey account;
+    struct err err;
+
+    session_check(identity_read_key(words[0], IDENTITY_ACCOUNT_SEED, &account, &err), &err);
+    for (uint64_t i = first; i < first + count; i++) {
+        make_identity(&account, words[1], FLEET_WORK_REAL, i);
+        make_identity(&account, words[1], FLEET_WORK_BARE, i);
+    }
+    nats_nkey_done(&account);
+}
+
+/* --- peels -------------------------------------------------------------------------- */
+
+struct crowd {
+    struct session session;
+    struct arena arena;
+    struct peel **peels;
+    uint64_t count;
+    struct timer timer;
+};
+
+static void on_peel_stopped(void *self)
+{
+    (void)self;
+}
+
+static struct peel *start_peel(struct crowd *crowd, char **words, uint64_t number)
+{
+    struct arena *arena = &crowd->arena;
+    const char *name = fleet_work_name(arena, FLEET_WORK_REAL, number);
+    const char *folder = arena_printf(arena, "%s/%s", words[2], name);
+    struct peel_conf *conf = arena_alloc(arena, sizeof(*conf));
+    struct peel *peel;
+
+    *conf = (struct peel_conf){
+        .id = name,
+        .nats_url = words[0],
+        .nats_ca = arena_printf(arena, "%s/nats-ca.crt", words[1]),
+        .auth_dir = arena_printf(arena, "%s/auth", folder),
+        .data_dir = arena_printf(arena, "%s/data", folder),
+        .states_cache = arena_printf(arena, "%s/states", folder),
+        .facts_file = arena_printf(arena, "%s/facts", folder),
+        .health_addr = "",
+        .strict_params = true,
+    };
+    peel = peel_new(&(struct peel_options){ .loop = crowd->session.loop,
+                                            .hub = crowd->session.hub,
+                                            .conf = conf,
+                                            .hasty = true,
+                                            .shares_process = true,
+                                            .stopped = on_peel_stopped },
+                    &crowd->session.err);
+    if (!peel)
+        session_die(crowd->session.err.text);
+    return peel;
+}
+
+static void on_crowd_timer(struct timer *timer)
+{
+    struct crowd *crowd = container_of(timer, struct crowd, timer);
+    uint64_t connected = 0;
+
+    for (uint64_t i = 0; i < crowd->count; i++)
+        connected += peel_is_connected(crowd->peels[i]);
+    if (connected == crowd->count) {
+        (void)puts("ready");
+        (void)fflush(stdout);
+        return;
+    }
+    timer_set(loop_timers(crowd->session.loop), timer, clock_after(clock_now(), 20 * CLOCK_MS),
+              on_crowd_timer);
+}
+
+static void run_peels(char **words)
+{
+    const uint64_t first = session_number(words[3]);
+    struct crowd crowd = { .arena = ARENA_INIT, .count = session_number(words[4]) };
+
+    daemon_log_start("peel", "bench");
+    daemon_log_set(DAEMON_LOG_JSON, DAEMON_LOG_ERROR);
+    fd_limit_raise();
+    session_begin(&crowd.session);
+    crowd.peels = mem_zalloc(crowd.count * sizeof(struct peel *));
+    for (uint64_t i = 0; i < crowd.count; i++)
+        crowd.peels[i] = start_peel(&crowd, words, first + i);
+    on_crowd_timer(&crowd.timer);
+    session_run(&crowd.session);
+}
+
+/* --- the client -------------------------------------------------------------------- */
+
+struct client {
+    struct session session;
+    const char *function;
+    struct arena arena; /* of a round */
+    struct question_resolved resolved;
+    struct nats_sub *returns, *status;
+    char jid[KSUID_SIZE];
+    uint64_t count, got, failed, bytes;
+    int64_t began, resolved_at, dispatched_at, returned_at, ended_at;
+};
+
+static void ask(struct client *client, enum subject_kind kind, struct str payload,
+                nats_reply_fn *fn)
+{
+    struct session *session = &client->session;
+
+    session_check(nats_request(session->js.conn,
+                               &(struct nats_pub){ .subject = str_from(subject_template(kind)),
+                                                   .payload = payload },
+                               FLEET_WORK_WAIT, fn, client, NULL, &session->err),
+                  &session->err);
+    session_run(session);
+}
+
+static void on_resolved(void *self, const struct nats_error *error, const struct nats_msg *msg)
+{
+    struct client *client = self;
+    struct session *session = &client->session;
+
+    client->resolved_at = clock_now();
+    client->resolved = (struct question_resolved){ 0 };
+    session_stop(session);
+    if (error)
+        return; /* no master yet: asked again */
+    session_check(record_decode(&client->arena, &question_resolved_type, 0,
+                                arena_str(&client->arena, msg->payload), &client->resolved,
+                                &session->err),
+                  &session->err);
+}
+
+static void on_dispatched(void *self, const struct nats_error *error, const struct nats_msg *msg)
+{
+    struct client *client = self;
+    struct job_reply reply;
+
+    session_check_error(error);
+    client->dispatched_at = clock_now();
+    session_check(record_decode(&client->arena, &job_reply_type, 0, msg->payload, &reply,
+                                &client->session.err),
+                  &client->session.err);
+    if (reply.error[0])
+        session_die(reply.error);
+    session_stop(&client->session);
+}
+
+static void on_return(void *self, const struct nats_msg *msg)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct client *client = self;
+    struct exec_return returned;
+
+    session_check(
+        record_decode(&arena, &exec_return_type, 0, msg->payload, &returned, &client->session.err),
+        &client->session.err);
+    client->bytes += msg->payload.n;
+    client->failed += !returned.success;
+    if (++client->got == client->count)
+        client->returned_at = clock_now();
+}
+
+/* It is said once, by the master that watched it; its record is final then. */
+static void on_status(void *self, const struct nats_msg *msg)
+{
+    struct client *client = self;
+
+    (void)msg;
+    client->ended_at = clock_now();
+    session_stop(&client->session);
+}
+
+static void resolve(struct client *client)
+{
+    const struct question_resolve question = { .expr = "*", .type = "", .basket = "", .scope = "" };
+
+    ask(client, SUBJECT_RESOLVE, session_encode(&client->arena, &question_resolve_type, &question),
+        on_resolved);
+}
+
+static void dispatch(struct client *client)
+{
+    const struct job job = { .jid = client->jid,
+                             .function = client->function,
+                             .targets = client->resolved.peels,
+                             .timeout = FLEET_WORK_WAIT,
+                             .user = "bench",
+                             .owner = "",
+                             .state_id = "",
+                             .target_expr = "*",
+                             .v = EXEC_PROTOCOL };
+
+    ask(client, SUBJECT_DISPATCH, session_encode(&client->arena, &job_type, &job), on_dispatched);
+}
+
+static void run_round(struct client *client)
+{
+    client->got = client->failed = client->bytes = 0;
+    client->ended_at = 0;
+    ksuid_new(clock_wall() / CLOCK_SECOND, client->jid);
+    client->began = clock_now();
+    resolve(client);
+    if (client->resolved.peels.n != client->count)
+        session_die("some peels are missing in the list of names");
+    client->returns =
+        session_listen(&client->session, SUBJECT_JOB_RETURN, client->jid, on_return, client);
+    client->status =
+        session_listen(&client->session, SUBJECT_JOB_STATUS, client->jid, on_status, client);
+    dispatch(client);
+    if (client->ended_at == 0)
+        session_run(&client->session);
+    nats_sub_free(client->returns);
+    nats_sub_free(client->status);
+    if (client->got != client->count || client->failed > 0)
+        session_die("a return is missing, or failed");
+}
+
+static void show_round(const struct client *client)
+{
+    printf("%lld %lld %lld %lld %llu\n", (long long)(client->resolved_at - client->began),
+           (long long)(client->dispatched_at - client->began),
+           (long long)(client->returned_at - client->began),
+           (long long)(client->ended_at - client->began), (unsigned long long)client->bytes);
+}
+
+/* A master may not have read the facts of all yet. */
+static void wait_for_peels(struct client *client)
+{
+    const int64_t deadline = clock_after(clock_now(), FLEET_WORK_WAIT);
+
+    do {
+        resolve(client);
+        if (clock_now() > deadline)
+            session_die("the peels are not all known");
+    } while (client->resolved.peels.n != client->count);
+}
+
+static void run_job(char **words)
+{
+    struct client client = { .arena = ARENA_INIT,
+                             .count = session_number(words[2]),
+                             .function = words[4] };
+    const uint64_t rounds = session_number(words[3]);
+
+    session_open(&client.session, words[0], words[1], "admin.creds");
+    wait_for_peels(&client);
+    for (uint64_t i = 0; i < rounds; i++) {
+        arena_clear(&client.arena);
+        run_round(&client);
+        show_round(&client);
+    }
+    arena_done(&client.arena);
+    session_close(&client.session);
+}
+
+static const struct {
+    const char *name;
+    int words;
+    void (*run)(char **words);
+} modes[] = {
+    { "identities", 4, make_identities },
+    { "peels", 5, run_peels },
+    { "job", 5, run_job },
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+        if (argc < 2 || strcmp(argv[1], modes[i].name) != 0 || argc != modes[i].words + 2)
+            continue;
+        modes[i].run(argv + 2);
+        return EXIT_SUCCESS;
+    }
+    session_die("usage: see the top of bench/driver_fleet.c");
+}

@@ -161,7 +161,7 @@ static int write_file(struct outbox *outbox, const char *name, struct str bytes,
     return 0;
 
 fail:
-    (void)unlinkat(outbox->folder_fd, name, 0); /* the first error is the one worth telling */
+    (void)unlinkat(outbox->folder_fd, name, 0); /* the first error is the one to report */
     return -1;
 }
 

@@ -1,6 +1,8 @@
 """A Debian of its own for a test: made by debootstrap from where this machine gets its packages, and
 entered through namespaces. Its processes, mounts, network, names and kernel parameters are its own and go
-with it; this machine stays as it was. Needs root."""
+with it; this machine stays as it was. Needs root. The files of one run of tools/run-tests share what debootstrap makes
+of the same packages."""
+import fcntl
 import hashlib
 import json
 import os
@@ -141,6 +143,26 @@ class Chroot:
         self.root = pathlib.Path(f"/proc/{self.pid}/root{self.folder}")
 
     def build(self, include):
+        shared = os.environ.get("ZESTER_TEST_SHARED")
+        if not shared:
+            self.bootstrap(include)
+            return
+        archive = f"{shared}/debian-{'-'.join(sorted(include))}.tar"
+        with open(archive + ".lock", "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.path.exists(archive):
+                self.tar("--extract", archive)
+            else:
+                self.bootstrap(include)
+                self.tar("--create", archive + ".new", ".")
+                os.rename(archive + ".new", archive)
+
+    def tar(self, action, archive, *names):
+        status, said = self.outside(["tar", action, "--xattrs", "--xattrs-include=*", "--numeric-owner", "--same-permissions", "-C", str(self.folder),
+                                     "-f", archive, *names])
+        assert status == 0, said[-4000:]
+
+    def bootstrap(self, include):
         address, suite = own_mirror()
         env = proxy()
         reach(address, suite, env)

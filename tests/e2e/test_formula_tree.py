@@ -37,7 +37,7 @@ def look(machine):
 
 @pytest.fixture(scope="module")
 def journey(tmp_path_factory):
-    machine = Chroot(tmp_path_factory.mktemp("tree"), include=["cron"])
+    machine = Chroot(tmp_path_factory.mktemp("tree"), include=["cron", "locales"])  # those of test_formula.py, with which it shares them
     try:
         yield travel(machine)
     finally:

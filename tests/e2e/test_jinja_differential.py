@@ -1,7 +1,7 @@
 """Templates made by chance, rendered by ours and by Jinja2: the same bytes, or both fail.
 
 The seed of a case is printed when it differs; ZESTER_SEED=N runs that one alone, ZESTER_CASES=N
-sets how many. They are the same everywhere, also on a machine that is fast or slow.
+sets how many: 400 in `make test`, 5,000 in `make faults`. They are the same everywhere, also on a machine that is fast or slow.
 """
 import json
 import os
@@ -16,7 +16,7 @@ from template_maker import CONTEXT, Maker
 BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
 ZESTER = os.path.abspath(os.path.join(BUILD, "zester"))
 FIRST_SEED = 20260000
-CASES = int(os.environ.get("ZESTER_CASES", "1000"))
+CASES = int(os.environ.get("ZESTER_CASES", "400"))
 
 
 def environment(settings):

@@ -49,6 +49,8 @@ extern const struct command command_settings;
 extern const struct command command_setup;
 /* Join tokens of machines: `zester-master token`. */
 extern const struct command command_token;
+/* Causes of jobs, events, states and services. */
+extern const struct command command_why;
 /* Renders a template, for debugging a state tree. */
 extern const struct command command_render;
 

@@ -23,8 +23,7 @@ struct why {
     VEC(struct outcome) effects; /* events that it sent, as far as something is known of them */
 };
 
-/* ERR_NOT_FOUND: nothing is recorded. */
-static int read_outcome(struct fleet *fleet, const char *id, struct outcome *ret, struct err *err)
+int event_read_outcome(struct fleet *fleet, const char *id, struct outcome *ret, struct err *err)
 {
     char key[OUTCOME_KEY_SIZE];
     struct str bytes;
@@ -39,7 +38,7 @@ static int read_outcome(struct fleet *fleet, const char *id, struct outcome *ret
 static int read_related(struct fleet *fleet, const char *id, struct outcome *ret, bool *ret_found,
                         struct err *err)
 {
-    *ret_found = read_outcome(fleet, id, ret, err) == 0;
+    *ret_found = event_read_outcome(fleet, id, ret, err) == 0;
     return *ret_found || err->code == ERR_NOT_FOUND ? 0 : -1;
 }
 
@@ -168,7 +167,7 @@ int event_why(struct cli *cli, const struct fleet_options *options, const char *
 
     if (fleet_open(cli->arena, options, &fleet, &err) < 0)
         return cli_err(cli, &err);
-    status = read_outcome(fleet, id, &why.outcome, &err);
+    status = event_read_outcome(fleet, id, &why.outcome, &err);
     if (status < 0 && err.code == ERR_NOT_FOUND)
         (void)err_set(&err, ERR_NOT_FOUND, "nothing is recorded about event '%.256s'", id);
     if (status == 0 && (read_causes(fleet, &why, &err) < 0 || read_effects(fleet, &why, &err) < 0))

@@ -9,6 +9,11 @@
 #include "cli/fleet_link.h"
 
 struct cli;
+struct err;
+struct outcome;
+
+/* What is recorded of an event. Fails with ERR_NOT_FOUND. */
+int event_read_outcome(struct fleet *fleet, const char *id, struct outcome *ret, struct err *err);
 
 /* Print it; returns the exit status. */
 int event_why(struct cli *cli, const struct fleet_options *options, const char *id);

@@ -42,9 +42,7 @@ static const char *find_home(struct arena *arena)
     return account->home;
 }
 
-/* Root keeps its data in the system folder, other users in their home; never where others could
- * plant before-images that a revert would restore. */
-static int find_data_dir(struct arena *arena, const char **ret_folder, struct diags *diags)
+int session_find_data_dir(struct arena *arena, const char **ret_folder, struct diags *diags)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = find_home(arena);
 
@@ -245,7 +243,8 @@ int session_init(struct session *session, const struct session_options *options,
         .fire_user = options->fire_user,
         .basket = options->basket,
     };
-    if (!options->data_dir && find_data_dir(&session->arena, &session->host.data_dir, diags) < 0)
+    if (!options->data_dir &&
+        session_find_data_dir(&session->arena, &session->host.data_dir, diags) < 0)
         return -1;
     if (open_tree(session, options, need, diags) < 0)
         return -1;

@@ -51,6 +51,10 @@ enum session_need {
     SESSION_TREELESS = 2, /* no tree is opened */
 };
 
+/* The data folder of this user: root keeps its data in the system folder, others in their home;
+ * never where others could plant before-images that a revert would restore. */
+int session_find_data_dir(struct arena *arena, const char **ret_folder, struct diags *diags);
+
 int session_init(struct session *session, const struct session_options *options,
                  enum session_need need, struct diags *diags);
 void session_done(struct session *session);

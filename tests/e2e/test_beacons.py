@@ -92,6 +92,37 @@ def test_a_service_that_is_killed_is_reported_and_a_rule_brings_it_back(fleet):
     assert int(open(f"{fleet.home.folder}/web.pid").read()) != pid
 
 
+def why(fleet, thing):
+    """The chain of a thing, or None: the reactor records what became of an event when it is through with it."""
+    result = fleet.zester("why", thing, "--format", "json", status=None)
+    assert result.returncode in (0, 1), result.stderr
+    return json.loads(result.stdout) if result.returncode == 0 else None
+
+
+def test_why_leads_from_an_event_over_job_and_reaction_to_what_was_seen(fleet):
+    def find_line():
+        return next((line["msg"] for line in fleet.peel.lines()
+                     if line["msg"].startswith("beacon event beacon=service") and " job=rxn-" in line["msg"]), None)
+    line = fleet.wait(find_line, "the event of what the reaction did")
+    event, job = (line.split(f" {word}=")[1].split()[0] for word in ("id", "job"))
+    found = fleet.wait(lambda: why(fleet, event), "the event is recorded")
+    assert [link["kind"] for link in found["chain"]] == ["event", "job", "reaction", "event"], found
+    assert [link["id"] for link in found["chain"]][:3] == [event, job, "reactor.restart"]
+    assert found["chain"][1]["what"].startswith("service.start on web-01, complete, 1 of 1 succeeded")
+    assert '"running":false' in found["chain"][3]["what"] and found["first_cause"] == "seen by a beacon of web-01"
+    assert why(fleet, job)["chain"] == found["chain"][1:]
+    text = fleet.zester("why", job).stdout.splitlines()
+    assert text[0].startswith(f"job {job}: service.start on web-01, complete") and text[1].startswith("  <- reaction reactor.restart: fired for beacon/web-01/service")
+    assert text[2].startswith("  <- event ") and text[3] == "  first cause: seen by a beacon of web-01", text
+
+
+def test_why_of_a_job_of_a_person_names_the_person(fleet):
+    jid = fleet.zester("web-01", "test.ping", "--async").stdout.strip()
+    found = fleet.wait(lambda: why(fleet, jid), "the job is stored")
+    assert [link["kind"] for link in found["chain"]] == ["job"] and found["first_cause"].startswith("requested by "), found
+    assert "nothing is known about" in fleet.zester("why", "rxn-" + "0" * 32, status=1).stderr
+
+
 def test_states_of_the_orchestrator_are_reported_in_its_words(fleet):
     fleet.home.run("stop", "web", file=fleet.config)
     _, data = wait_for(fleet, "kepler", lambda data: data["state"] == "stopped", "the stop")

@@ -1,10 +1,11 @@
 """kepler.* states: configs of the orchestrator, with the real kepler-daemon."""
+import json
 import os
 
 import pytest
 
 from kepler_home import Home, wait_until
-from machine import Machine
+from machine import PROGRAM, Machine
 
 WEB = """
 services:
@@ -214,3 +215,26 @@ def test_a_wrong_condition_is_a_mistake_with_its_place(machine):
     found = machine.mistakes(required(machine, "web/api heathy", "web/api healthy soon"))
     assert "case.zy:5:17: unknown condition 'heathy' (did you mean 'healthy'?)" in found, found
     assert "case.zy:6:17: timeout: " in found, found
+
+
+# --- why ------------------------------------------------------------------------------------------------
+
+def test_why_leads_from_a_skipped_state_to_what_failed_and_to_the_run(machine):
+    machine.apply(required(machine, "web/nope started"))
+    text = machine.run(PROGRAM, "why", "load", "--data-dir", machine.root / "data").splitlines()
+    assert text[0] == ("state cmd.run:load: skipped: kepler.condition:web/nope started failed: kepler has no service 'web/nope'"), text
+    assert text[1] == "  <- state kepler.condition:web/nope started: failed: kepler has no service 'web/nope'"
+    assert text[2].startswith("  <- run ") and ": state.apply case: 2 states, 0 changed, 1 failed, 1 skipped, 20" in text[2], text
+    assert text[3] == "  first cause: not recorded: the run was not a job of the fleet"
+
+
+def test_why_of_a_service_says_what_the_orchestrator_knows(machine):
+    machine.home.write(WEB)
+    machine.home.start("web")
+    name = os.path.basename(machine.home.folder) + "/web"
+    text = machine.run(PROGRAM, "why", name, "--data-dir", machine.root / "data").splitlines()
+    assert text[0] == f"service web: of {machine.config}" and text[1].startswith("web: running") and "start requested by" in text[-1], text
+    found = json.loads(machine.run(PROGRAM, "why", f"{machine.config}:web", "--format", "json", "--data-dir", machine.root / "data"))
+    assert found["kind"] == "service" and found["details"]["status"] == "running", found
+    failed = machine.run(PROGRAM, "why", "nope", "--data-dir", machine.root / "data", check=False)
+    assert failed.returncode == 1 and "nothing is known about 'nope'" in failed.stderr and "kepler has no service 'nope'" in failed.stderr

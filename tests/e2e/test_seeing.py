@@ -96,6 +96,17 @@ def test_of_a_machine_that_is_down_the_jobs_tell(fleet):
     fleet.wait_ready(fleet.peels["web-02"])
 
 
+def test_why_leads_from_a_state_of_a_machine_to_the_job_that_ran_it_and_who_asked(fleet):
+    fleet.zester("*", "state.highstate")
+    found = fleet.zester_json("why", "web-01", f"file.managed:{fleet.work}/web-01")
+    assert [link["kind"] for link in found["chain"]] == ["state", "run", "job"], found
+    assert found["chain"][0]["what"].startswith("on web-01, ") and found["chain"][1]["id"] == found["chain"][2]["id"]
+    assert found["chain"][2]["what"].startswith("state.highstate on 2 peels, complete, 2 of 2 succeeded")
+    assert found["first_cause"].startswith("requested by ")
+    assert "no state 'nope' in the last job of web-01" in fleet.zester("why", "web-01", "nope", status=1).stderr
+    assert "no peel 'nope'" in fleet.zester("why", "nope", "check", status=1).stderr
+
+
 class Tags(html.parser.HTMLParser):
     """The elements of a page, and the values of attributes that could load something."""
 

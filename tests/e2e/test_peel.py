@@ -123,22 +123,39 @@ def test_trees_of_a_master_reach_the_machine_with_large_and_odd_files(fleet):
     states, settings = fleet.folder / "tree", fleet.folder / "tree-settings"
     (states / "files").mkdir(parents=True)
     settings.mkdir()
+    fleet.start_ready_master(states_dir=str(states), settings_dir=str(settings))
+    peel = fleet.start_ready_peel("web-01")
+    assert peel.has_logged("states engine unavailable at boot; will build when state files appear")
+    answer, = fleet.zester_json("web-01", "state.highstate", status=2)
+    assert answer["error"].startswith("states engine unavailable: no states directory exists yet (state files not yet synced from KV and no baked")
     (states / "top.zy").write_text("base:\n  '*': [web]\n")
     (states / "web.zy").write_text(f"{fleet.folder}/out:\n  file.managed:\n    - source: zester://files/large ä.bin\n")
     large = os.urandom(1 << 20)
     (states / "files/large ä.bin").write_bytes(large)
     (settings / "top.zy").write_text("base:\n  '*': [common]\n")
     (settings / "common.zy").write_text("motd: hello\n")
-    fleet.start_ready_master(states_dir=str(states), settings_dir=str(settings))
-    peel = fleet.start_ready_peel("web-01")
-    fleet.wait(lambda: (peel.folder / "states/files/large ä.bin").exists(), "the tree has come")
-    fleet.wait(lambda: peel.has_logged("settings changed"), "settings are resolved")
+    fleet.wait(lambda: (peel.folder / "states/files/large ä.bin").exists() and (peel.folder / "states/top.zy").exists(), "the tree has come")
+    fleet.wait(lambda: fleet.zester("web-01", "settings.get", "motd", status=None).stdout.endswith("hello\n"), "settings are resolved")
     assert result_of(fleet.zester_json("web-01", "settings.get", "motd")) == {"result": "hello"}
     fleet.zester("web-01", "state.highstate")
     assert (fleet.folder / "out").read_bytes() == large
-    (states / "web.zy").write_text("said:\n  cmd.run:\n    - name: echo changed\n")
-    fleet.wait(lambda: "changed" in (peel.folder / "states/web.zy").read_text(), "the change has come")
-    assert result_of(fleet.zester_json("web-01", "state.apply", "web"))["stdout"] == "changed"
+    (states / "web.zy").write_text(f"said:\n  cmd.run:\n    - name: echo {{{{ settings.motd }}}} | tee -a {fleet.folder}/said\n")
+    fleet.wait(lambda: "motd" in (peel.folder / "states/web.zy").read_text(), "the change has come")
+    assert result_of(fleet.zester_json("web-01", "state.apply", "web"))["stdout"] == "hello"
+    start_without_a_bus(fleet, peel)
+
+
+def start_without_a_bus(fleet, peel):
+    """States, settings and schedule work from what is cached."""
+    said, ticked = fleet.folder / "said", fleet.folder / "ticked"
+    assert peel.stop() == 0
+    fleet.server.kill()
+    tick = {"module": "cmd.run", "args": {"command": f"touch {ticked}"}, "interval": "50ms"}
+    peel.conf_path.write_text(json.dumps({**peel.conf, "startup_states": "highstate", "schedule": {"tick": tick}}))
+    peel.start()
+    fleet.wait(lambda: said.read_text() == "hello\nhello\n" and ticked.exists(), "states were applied and the schedule works")
+    assert not peel.has_logged("falling back to baked states dir")
+    assert peel.log().count("states engine unavailable at boot") == 1
 
 
 def test_the_schedule_works_without_a_bus_and_follows_the_configuration(fleet):

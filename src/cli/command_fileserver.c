@@ -64,7 +64,7 @@ static int print_outcomes(struct cli *cli, const struct fileset_update_reply *re
 static int run_update(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct fileserver_args *want = args;
-    const struct fileset_update question = { want->force };
+    const struct fileset_update question = { want->force, fleet_user(cli->arena) };
     AUTO_BUF struct buf bytes = BUF_INIT(256);
     struct fileset_update_reply reply;
     struct value v;

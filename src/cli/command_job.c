@@ -519,7 +519,7 @@ static int run_watch(struct cli *cli, const void *args, struct param_strs operan
 static int act_kill(struct cli *cli, struct fleet *fleet, const struct job_args *want,
                     const char *jid)
 {
-    const struct job_cancel cancel = { JOB_ACTION_CANCEL };
+    const struct job_cancel cancel = { JOB_ACTION_CANCEL, fleet_user(cli->arena) };
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), bytes = BUF_INIT(4096);
     struct job job;
     struct err err;

@@ -258,7 +258,8 @@ static int retry_event(struct fleet *fleet, const char *id, struct value_list *o
     struct value_map *row = value_map_new(fleet->arena, 3);
     struct question_retried retried;
 
-    if (record_encode(&bytes, &question_retry_type, &(struct question_retry){ id }, err) < 0)
+    if (record_encode(&bytes, &question_retry_type,
+                      &(struct question_retry){ id, fleet_user(fleet->arena) }, err) < 0)
         return -1;
     pub.payload = buf_view(&bytes);
     if (request_master(fleet, &pub, &question_retried_type, &retried, err) < 0)

@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "bus/store.h"
 #include "master/announce.h"
+#include "master/audit.h"
 #include "master/dispatcher.h"
 #include "master/roster.h"
 #include "master/services.h"
@@ -118,11 +119,19 @@ static void on_order(void *self, const struct nats_msg *msg)
 static void on_cancel(void *self, const struct nats_msg *msg)
 {
     struct office *office = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job_cancel cancel;
     enum subject_kind kind;
     struct subject_names names;
+    struct err err;
 
-    if (subject_parse(msg->subject, &kind, &names) && kind == SUBJECT_JOB_CANCEL)
-        dispatcher_cancel(office->dispatcher, names.jid);
+    if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_CANCEL)
+        return;
+    if (record_decode(&arena, &job_cancel_type, 0, msg->payload, &cancel, &err) < 0)
+        cancel = (struct job_cancel){ .operator= "" }; /* the subject says it all */
+    if (dispatcher_cancel(office->dispatcher, names.jid))
+        audit_log(&(struct audit){
+            .action = "job.kill", .by = cancel.operator, .id = arena_str(&arena, names.jid).p });
 }
 
 /* Any master has dispatched a job. */

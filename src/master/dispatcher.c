@@ -202,12 +202,11 @@ void dispatcher_recover(struct dispatcher *dispatcher, const char *jid)
         free(rescue);
 }
 
-void dispatcher_cancel(struct dispatcher *dispatcher, struct str jid)
+bool dispatcher_cancel(struct dispatcher *dispatcher, struct str jid)
 {
     struct job_run *run = map_find(&dispatcher->runs, jid);
 
-    if (run)
-        job_run_cancel(run);
+    return run && job_run_cancel(run);
 }
 
 bool dispatcher_has(const struct dispatcher *dispatcher, struct str jid)

@@ -89,8 +89,8 @@ void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, dispa
                      void *self);
 /* Take over a job whose owner is gone, if it is still that owner's. */
 void dispatcher_recover(struct dispatcher *dispatcher, const char *jid);
-/* Stop a job, if it is one of ours. */
-void dispatcher_cancel(struct dispatcher *dispatcher, struct str jid);
+/* Stop a job. False: it is not one of ours, or has ended. */
+bool dispatcher_cancel(struct dispatcher *dispatcher, struct str jid);
 /* Is it one of ours? */
 bool dispatcher_has(const struct dispatcher *dispatcher, struct str jid);
 /* A return that was found in the stream, for the case that it was missed. False when the job is not

@@ -165,6 +165,8 @@ struct update {
     struct arena arena;
     struct fileset_update_reply reply;
     size_t waiting, reply_size;
+    const char *operator;
+    const char *error; /* of the first set that was not published; "": none */
     char subject[];
 };
 
@@ -199,8 +201,13 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
                                           .changed = outcome->changed,
                                           .err = arena_strdup(&update->arena, outcome->error),
                                           .skipped = "" });
+    if (outcome->error[0] && !update->error[0])
+        update->error = arena_printf(&update->arena, "%s: %s", one->kind->name, outcome->error);
     if (--update->waiting > 0)
         return;
+    audit_log(&(struct audit){ .action = "fileserver.update",
+                               .by = update->operator,
+                               .error = update->error });
     answer_with(update->shelf, (struct str){ update->subject, update->reply_size },
                 &fileset_update_reply_type, &update->reply);
     arena_done(&update->arena);
@@ -225,7 +232,8 @@ static void on_update(void *self, const struct nats_msg *msg)
     update->reply_size = msg->reply.n;
     memcpy(update->subject, msg->reply.p, msg->reply.n);
     update->waiting = KINDS;
-    log_info("audit action=fileserver.update");
+    update->operator = arena_strdup(&update->arena, question.operator ? question.operator : "");
+    update->error = "";
     for (size_t i = 0; i < KINDS; i++) {
         struct one_update *one = ARENA_NEW(&update->arena, struct one_update);
 
@@ -250,43 +258,48 @@ static void on_status(void *self, const struct nats_msg *msg)
 /* A view of settings that somebody waits for. */
 struct view {
     struct shelf *shelf;
-    size_t reply_size;
-    char reply[];
+    struct arena arena; /* the view is in it */
+    struct str reply;
+    const char *operator, * peel;
 };
 
 static void on_viewed(void *self, const struct value *settings, const char *error)
 {
     struct view *view = self;
+    struct arena arena = view->arena;
     const struct question_shown shown = { .settings = settings ? *settings : value_null(),
                                           .err = error };
 
     if (view->shelf->views) /* else this master is shutting down */
-        answer_with(view->shelf, (struct str){ view->reply, view->reply_size },
-                    &question_shown_type, &shown);
-    free(view);
+        answer_with(view->shelf, view->reply, &question_shown_type, &shown);
+    audit_log(&(struct audit){
+        .action = "settings.show", .by = view->operator, .peel = view->peel, .error = error });
+    arena_done(&arena);
 }
 
 static void on_view(void *self, const struct nats_msg *msg)
 {
     struct shelf *shelf = self;
-    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct arena arena = ARENA_INIT;
     struct question_settings question;
     struct view *view;
     struct err err;
 
     if (!lease_is_held(&shelf->lease) || msg->reply.n == 0)
         return;
-    if (record_decode(&arena, &question_settings_type, 1, msg->payload, &question, &err) < 0) {
+    if (record_decode(&arena, &question_settings_type, 1, arena_str(&arena, msg->payload),
+                      &question, &err) < 0) {
         log_warning("a request to show settings cannot be read: %s", err.text);
+        arena_done(&arena);
         return;
     }
-    audit_log(
-        &(struct audit){ .action = "settings.show", .by = question.by, .peel = question.peel });
-    view = mem_zalloc(sizeof(*view) + msg->reply.n);
-    view->shelf = shelf;
-    view->reply_size = msg->reply.n;
-    memcpy(view->reply, msg->reply.p, msg->reply.n);
-    vault_show(shelf->vault, question.peel, on_viewed, view);
+    view = ARENA_NEW(&arena, struct view);
+    *view = (struct view){ .shelf = shelf,
+                           .reply = arena_str(&arena, msg->reply),
+                           .operator= question.by,
+                           .peel = question.peel };
+    view->arena = arena;
+    vault_show(shelf->vault, view->peel, on_viewed, view);
 }
 
 /* --- life --------------------------------------------------------------------------- */

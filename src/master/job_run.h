@@ -113,7 +113,8 @@ void job_run_watch(struct job_run *run);
 void job_run_go_on(struct job_run *run);
 /* A return that was read from the stream. False: not now. */
 bool job_run_hand_return(struct job_run *run, struct str subject, struct str payload);
-void job_run_cancel(struct job_run *run);
+/* False: it does not wait for answers. */
+bool job_run_cancel(struct job_run *run);
 /* Another job was dispatched, or is on record: it may replace this one where both wait. */
 void job_run_note_job(struct job_run *run, const struct job *other);
 void job_run_note_ack(void *self, const struct nats_msg *msg);

@@ -452,10 +452,11 @@ void job_run_go_on(struct job_run *run)
     run->is_caught_up = false;
 }
 
-void job_run_cancel(struct job_run *run)
+bool job_run_cancel(struct job_run *run)
 {
     if (run->step != JOB_RUN_WATCHING)
-        return;
+        return false;
     tally_cancel(run->tally);
     advance(run);
+    return true;
 }

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "bus/store.h"
+#include "master/audit.h"
 #include "master/announce.h"
 #include "master/reactor_engine.h"
 #include "nats/ack.h"
@@ -40,6 +41,7 @@ struct salvage {
     struct nats_poison poison;
     struct outcome outcome;
     struct question_retried retried;
+    struct question_retry question;
 };
 
 static struct salvage *make_salvage(struct reactor_engine *engine, struct str reply)
@@ -217,6 +219,10 @@ static void answer_retry(struct salvage *salvage, const char *problem)
         if (!salvage->engine->is_stopping && nats_publish(conn, &pub, &err) < 0)
             log_warning("answer to a retry: %s", err.text);
     }
+    audit_log(&(struct audit){ .action = "reactor.retry",
+                               .by = salvage->question.operator,
+                               .id = salvage->question.id,
+                               .error = problem });
     free_salvage(salvage);
 }
 
@@ -295,14 +301,13 @@ static void on_record_found(void *self, const struct nats_error *error,
 static void on_retry(void *self, const struct nats_msg *msg)
 {
     struct salvage *salvage = make_salvage(self, msg->reply);
-    struct question_retry question;
     struct err err;
 
     if (msg->reply.n == 0)
         free_salvage(salvage);
-    else if (record_decode(&salvage->arena, &question_retry_type, 0, msg->payload, &question,
-                           &err) < 0 ||
-             read_record(salvage, question.id, on_record_found, &err) < 0)
+    else if (record_decode(&salvage->arena, &question_retry_type, 0, msg->payload,
+                           &salvage->question, &err) < 0 ||
+             read_record(salvage, salvage->question.id, on_record_found, &err) < 0)
         answer_retry(salvage, err.text);
 }
 

@@ -19,6 +19,7 @@ static const struct record_field manifest_fields[] = {
 
 static const struct record_field update_fields[] = {
     RECORD("force", BOOL, struct fileset_update, force, RECORD_OMIT),
+    RECORD("operator", TEXT, struct fileset_update, operator, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

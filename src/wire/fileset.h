@@ -41,6 +41,7 @@ extern const struct record_type fileset_manifest_type;
 /* Publish now. */
 struct fileset_update {
     bool force;
+    const char *operator; /* who asks, for the audit */
 };
 extern const struct record_type fileset_update_type;
 

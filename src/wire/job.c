@@ -91,6 +91,7 @@ static const struct record_field reply_fields[] = {
 
 static const struct record_field cancel_fields[] = {
     RECORD("action", TEXT, struct job_cancel, action, 0, .fallback_text = JOB_ACTION_CANCEL),
+    RECORD("operator", TEXT, struct job_cancel, operator, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

@@ -43,6 +43,7 @@ static const struct record_field test_fields[] = {
 
 static const struct record_field retry_fields[] = {
     RECORD("id", TEXT, struct question_retry, id, 0, .fallback_text = ""),
+    RECORD("operator", TEXT, struct question_retry, operator, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

@@ -46,6 +46,7 @@ extern const struct record_type question_shown_type;
 /* Send the event again that was given up. */
 struct question_retry {
     const char *id;
+    const char *operator; /* who asks, for the audit */
 };
 extern const struct record_type question_retry_type;
 

@@ -1,7 +1,9 @@
 """Promises of docs/fleet-conformance.md that no other file shows: statuses, listings, facts that do not change, schedules, metrics."""
+import getpass
 import json
 import re
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -136,6 +138,23 @@ def test_metrics_of_a_master_move(fleet):
     for name in ("zester_peel_connected", "zester_peel_uptime_seconds", 'zester_peel_requests_total{function="test.ping",result="success"}',
                  "zester_facts_sync_total"):
         fleet.wait(lambda name=name: (peel.metric(name) or 0) > 0, f"{name} of the peel moves")
+    written = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    for daemon in (fleet.master, peel):  # here, or where it is known what makes them move
+        for name in re.findall(r"^# TYPE (\S+)", daemon.get("/metrics")[1], re.M):
+            assert name in written, f"no test says that {name} moves"
+
+
+def test_every_act_of_an_operator_is_audited_with_who_what_on_whom_and_its_result(fleet):
+    jid = send(fleet, "web-01", "sleep 600")
+    fleet.zester("job", "kill", jid)
+    fleet.zester("fileserver", "update", status=None)
+    fleet.zester("settings", "show", "nobody", status=1)
+    by = re.escape(json.dumps(getpass.getuser()))
+    for pattern in (rf'audit action=enroll\.approve result=ok by={by} id="enr-\w+" peel="web-01"',
+                    rf'audit action=job\.kill result=ok by={by} id="{jid}"',
+                    rf"audit action=fileserver\.update result=\w+ by={by}",
+                    rf'audit action=settings\.show result=refused by={by} peel="nobody" error="no facts of this peel are known"'):
+        fleet.wait(lambda pattern=pattern: any(re.match(pattern, line["msg"]) for line in fleet.master.lines()), pattern)
 
 
 def test_a_schedule_counts_from_the_end_of_a_run_and_keeps_its_time_through_reloads(fleet):

@@ -124,6 +124,9 @@ def test_a_job_is_reverted_on_every_peel_by_its_id(fleet, work):
     assert sorted(path.name for path in work.iterdir()) == sorted(NAMES)
     fleet.zester("*", "state.revert", jid)
     assert not list(work.iterdir())
+    labels = '{state="made",result="success"}'
+    for name in (f"zester_peel_state_apply_total{labels}", f"zester_peel_state_apply_duration_seconds_count{labels}"):
+        assert fleet.peels["web-01"].metric(name) >= 1, name
 
 
 def test_states_are_shown_and_owed_reactions_listed_and_waived_over_the_fleet(fleet, work):

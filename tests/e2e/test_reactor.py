@@ -73,7 +73,7 @@ def reactions(master, rule, result):
 
 
 def test_rules_are_published_and_an_event_fires_the_one_that_matches(fleet):
-    master = start(fleet)
+    master = start(fleet, storm_rate=1)
     event = send(fleet, "say/hello", "from=me")
     fleet.wait(lambda: master.has_logged("heard say/hello from me"), "the reaction")
     line = next(line for line in master.lines() if "heard say/hello" in line["msg"])
@@ -84,6 +84,9 @@ def test_rules_are_published_and_an_event_fires_the_one_that_matches(fleet):
     send(fleet, "other")
     fleet.wait(lambda: master.metric("zester_reactor_events_unmatched_total") == 1, "no rule matches")
     assert master.metric('zester_reactor_events_total{origin_type="admin"}') == 2
+    assert master.metric("zester_reactor_render_duration_seconds_count") >= 1
+    send(fleet, "say/again")
+    fleet.wait(lambda: master.metric('zester_reactor_breaker_open{rule="reactor.say"}') == 1, "more than one a minute is too much")
     assert master.stop(seconds=STOP_SECONDS) == 0
 
 
@@ -155,6 +158,17 @@ def test_events_that_came_while_all_masters_were_down_are_reacted_to(fleet):
     master.start()
     for event in ids:
         fleet.wait(lambda event=event: master.has_logged(f"event_id={event}"), "the reaction to an event of before")
+
+
+def test_without_rules_that_can_be_loaded_events_wait_and_are_counted(fleet):
+    master = fleet.start_master(reactor=reactor_of(fleet, {"top.zy": "reactor: 5\n"}), files_republish_interval="1s")
+    fleet.wait(lambda: master.metric("zester_reactor_rule_errors_total"), "the mistake is found")
+    event = send(fleet, "say/hello")
+    assert master.stop() == 0
+    master.start()
+    fleet.wait(lambda: master.metric("zester_reactor_lag") == 1, "nobody has taken the event")
+    write_rules(fleet.folder / "rules", RULES)
+    fleet.wait(lambda: master.has_logged(f"event_id={event}"), "it is taken when there are rules")
 
 
 def test_a_master_with_its_reactor_off_publishes_rules_for_others(fleet):

@@ -44,7 +44,7 @@ static struct job make_job(struct cli *cli, const struct job *plan)
 
     if (job.args.kind == VALUE_MAP)
         (void)value_map_remove(job.args.map, &test);
-    fleet_job_note(cli, &job, JOB_PLAN, plan->jid);
+    fleet_job_note(cli->arena, &job, JOB_PLAN, plan->jid);
     return job;
 }
 

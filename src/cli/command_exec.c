@@ -242,7 +242,7 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
                                    .batch = args->batch };
     struct err err;
 
-    if (fleet_resolve(cli, fleet, job->target_expr, &job->targets, &err) < 0)
+    if (fleet_resolve(fleet, job->target_expr, &job->targets, &err) < 0)
         return cli_err(cli, &err);
     if (job->targets.n == 0) {
         (void)fprintf(stderr, "No peels matched the target expression.\n");
@@ -251,7 +251,7 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
     if (args->preview)
         return print_preview(cli, args, &job->targets);
     if (args->queue > 0)
-        fleet_job_note(cli, job, JOB_QUEUE,
+        fleet_job_note(cli->arena, job, JOB_QUEUE,
                        arena_printf(cli->arena, "%lld", (long long)(args->queue / CLOCK_SECOND)));
     if (args->direct)
         return run_direct(cli, fleet, args, job);

@@ -575,7 +575,7 @@ static int repeat_job(struct cli *cli, struct fleet *fleet, const struct job_arg
                        .v = done->v };
 
     if (plan)
-        fleet_job_note(cli, &job, JOB_PLAN, plan);
+        fleet_job_note(cli->arena, &job, JOB_PLAN, plan);
     return fleet_run_job(cli, fleet, &job,
                          &(struct fleet_run){ .format = want->fleet.format,
                                               .async = want->async,

@@ -313,9 +313,9 @@ static int dispatch_function(struct local *local, struct param_strs operands)
     return module->apply ? local_apply_module(local, module) : local_call_module(local, module);
 }
 
-static int run_local(struct cli *cli, const void *args, struct param_strs operands)
+int local_run(struct cli *cli, const struct local_args *args, struct param_strs operands)
 {
-    struct local_args own = *(const struct local_args *)args;
+    struct local_args own = *args;
     struct local local = {
         .cli = cli,
         .args = &own,
@@ -331,6 +331,11 @@ static int run_local(struct cli *cli, const void *args, struct param_strs operan
     session_done(&local.session);
     cancel_done(&local.cancel);
     return status;
+}
+
+static int run_local(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return local_run(cli, args, operands);
 }
 
 const struct command command_local = {

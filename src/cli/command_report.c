@@ -128,7 +128,7 @@ static int read_fleet(struct cli *cli, struct fleet *fleet, const char *target,
     if (fleet_peels_read(fleet, &all, err) < 0)
         return -1;
     *ret_peels = all;
-    if (target && fleet_resolve(cli, fleet, target, &ids, err) < 0)
+    if (target && fleet_resolve(fleet, target, &ids, err) < 0)
         return -1;
     if (target)
         keep_targets(&all, ids, ret_peels);

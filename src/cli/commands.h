@@ -41,6 +41,8 @@ extern const struct command command_nats_auth;
 extern const struct command command_event;
 /* Rules that react to events: check, test. */
 extern const struct command command_reactor;
+/* Runs a tree of states whose steps are jobs for the fleet. */
+extern const struct command command_orchestrate;
 /* The last runs of the fleet as an HTML file. */
 extern const struct command command_report;
 /* What machines get from the tree of settings: show. */

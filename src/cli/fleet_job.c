@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/command.h"
+#include "base/number.h"
 #include "cli/fleet_bucket.h"
 #include "data/msgpack.h"
 #include "data/value.h"
@@ -104,12 +104,12 @@ static int ask_master(struct fleet *fleet, const char *expr, struct param_strs *
     return 0;
 }
 
-int fleet_resolve(struct cli *cli, struct fleet *fleet, const char *expr,
-                  struct param_strs *ret_peels, struct err *err)
+int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,
+                  struct err *err)
 {
     const struct target *target;
 
-    if (parse_target(cli->arena, expr, true, &target, err) < 0)
+    if (parse_target(fleet->arena, expr, true, &target, err) < 0)
         return -1;
     if (ask_master(fleet, expr, ret_peels, err) == 0)
         return 0;
@@ -117,7 +117,7 @@ int fleet_resolve(struct cli *cli, struct fleet *fleet, const char *expr,
         return -1;
     (void)fprintf(stderr, "warning: no master resolves targets (%s); reading all facts instead\n",
                   err->text);
-    if (parse_target(cli->arena, expr, false, &target, err) < 0) /* only masters know groups */
+    if (parse_target(fleet->arena, expr, false, &target, err) < 0) /* only masters know groups */
         return -1;
     return scan_facts(fleet, target, ret_peels, err);
 }
@@ -140,6 +140,40 @@ bool fleet_job_is_dry_run(const struct job *job)
     const struct value *test = value_get(&job->args, "test");
 
     return (value_is(test, VALUE_BOOL) && test->b) || strcmp(job->function, "state.test") == 0;
+}
+
+/* --- metadata ----------------------------------------------------------------------- */
+
+int fleet_read_batch(const char *text, size_t targets, size_t *ret_size, struct err *err)
+{
+    struct str digits = str_from(text);
+    const bool percent = str_ends(digits, STR("%"));
+    uint64_t number;
+
+    if (percent)
+        digits.n--;
+    if (number_parse_uint(digits, &number, err) < 0 || number == 0 || (percent && number > 100))
+        return err_set(err, ERR_INVALID,
+                       "'%s' is not a number of peels (5) or a share of them (20%%)", text);
+    *ret_size = percent            ? (size_t)((targets * number + 99) / 100)
+                : number < targets ? (size_t)number
+                                   : targets;
+    return 0;
+}
+
+void fleet_job_note(struct arena *arena, struct job *job, const char *key, const char *text)
+{
+    if (job->metadata.kind != VALUE_MAP)
+        job->metadata = value_map(value_map_new(arena, 2));
+    value_map_set(arena, job->metadata.map, value_text(key), value_text(text));
+}
+
+int64_t fleet_note_batch(struct arena *arena, struct job *job, size_t size, int64_t max_failures)
+{
+    fleet_job_note(arena, job, "batch", arena_printf(arena, "%zu", size));
+    fleet_job_note(arena, job, "batch_failures",
+                   arena_printf(arena, "%lld", (long long)max_failures));
+    return (int64_t)((job->targets.n + size - 1) / size);
 }
 
 /* --- dispatch ----------------------------------------------------------------------- */

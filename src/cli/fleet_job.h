@@ -10,17 +10,23 @@
 #include "cli/fleet_link.h"
 #include "wire/job.h"
 
-struct cli;
 struct err;
 
 /* The peels that match `expr`, sorted; resolved by a master, else by reading the facts here.
  * Fails with ERR_INVALID for an expression that is wrong. */
-int fleet_resolve(struct cli *cli, struct fleet *fleet, const char *expr,
-                  struct param_strs *ret_peels, struct err *err);
+int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,
+                  struct err *err);
 
 /* The record of a job. Fails with ERR_NOT_FOUND. */
 int fleet_read_job(struct fleet *fleet, const char *jid, struct job *ret_job, struct err *err);
 bool fleet_job_is_dry_run(const struct job *job);
+
+/* "5", or "20%" of the targets. */
+int fleet_read_batch(const char *text, size_t targets, size_t *ret_size, struct err *err);
+/* Metadata of a job: one text. */
+void fleet_job_note(struct arena *arena, struct job *job, const char *key, const char *text);
+/* Let it go through its targets in waves. Returns how many. */
+int64_t fleet_note_batch(struct arena *arena, struct job *job, size_t size, int64_t max_failures);
 
 /* Send a job to a master, which has claimed it when this returns. */
 int fleet_dispatch(struct fleet *fleet, const struct job *job, struct err *err);

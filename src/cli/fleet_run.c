@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/ksuid.h"
-#include "base/number.h"
 #include "cli/command.h"
 #include "cli/fleet_answers.h"
 #include "cli/fleet_job.h"
@@ -21,47 +20,21 @@
 /* Extra time for a master to notice the deadline and report it. */
 #define GRACE_NS (2 * CLOCK_SECOND)
 
-/* "5" or "20%", of so many. */
-static int read_batch(struct cli *cli, const char *text, size_t targets, size_t *ret_batch)
-{
-    struct str digits = str_from(text);
-    const bool percent = str_ends(digits, STR("%"));
-    uint64_t number;
-    struct err err;
-
-    if (percent)
-        digits.n--;
-    if (number_parse_uint(digits, &number, &err) < 0 || number == 0 || (percent && number > 100))
-        return cli_usage(
-            cli, "--batch: '%s' is not a number of peels (5) or a share of them (20%%)", text);
-    *ret_batch = percent            ? (size_t)((targets * number + 99) / 100)
-                 : number < targets ? (size_t)number
-                                    : targets;
-    return CLI_OK;
-}
-
-void fleet_job_note(struct cli *cli, struct job *job, const char *key, const char *text)
-{
-    if (job->metadata.kind != VALUE_MAP)
-        job->metadata = value_map(value_map_new(cli->arena, 2));
-    value_map_set(cli->arena, job->metadata.map, value_text(key), value_text(text));
-}
-
 /* Returns the number of waves; 0: a mistake was reported. */
 static int64_t note_batch(struct cli *cli, const struct fleet_batch *batch, struct job *job)
 {
     size_t size = 1;
+    struct err err;
 
     if (!batch->size && batch->has_max_failures)
         (void)cli_usage(cli, "--max-failures requires --batch");
     if (!batch->size)
         return batch->has_max_failures ? 0 : 1;
-    if (read_batch(cli, batch->size, job->targets.n, &size) != CLI_OK)
+    if (fleet_read_batch(batch->size, job->targets.n, &size, &err) < 0) {
+        (void)cli_usage(cli, "--batch: %s", err.text);
         return 0;
-    fleet_job_note(cli, job, "batch", arena_printf(cli->arena, "%zu", size));
-    fleet_job_note(cli, job, "batch_failures",
-                   arena_printf(cli->arena, "%lld", (long long)batch->max_failures));
-    return (int64_t)((job->targets.n + size - 1) / size);
+    }
+    return fleet_note_batch(cli->arena, job, size, batch->max_failures);
 }
 
 static const char *print_peels(struct cli *cli, const struct param_strs *peels)

@@ -33,9 +33,6 @@ struct fleet_run {
     struct fleet_batch batch;
 };
 
-/* Metadata of a job: one text. */
-void fleet_job_note(struct cli *cli, struct job *job, const char *key, const char *text);
-
 /* Give it an id, dispatch it, show how it goes, print the answers. Returns the exit status. */
 int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
                   const struct fleet_run *how);

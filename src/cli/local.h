@@ -61,6 +61,9 @@ struct local {
     struct compile_wish wish; /* of functions of states: what to compile */
 };
 
+/* A function on this machine; `operands` begins with it. */
+int local_run(struct cli *cli, const struct local_args *args, struct param_strs operands);
+
 /* Let --out choose the format; a quiet one lets nothing reach standard output. Returns the exit
  * status. */
 int local_choose_format(const struct cli *cli, struct local_args *args);

@@ -242,10 +242,14 @@ int session_init(struct session *session, const struct session_options *options,
         .fire = options->fire,
         .fire_user = options->fire_user,
         .basket = options->basket,
+        .fleet = options->fleet,
     };
     if (!options->data_dir &&
         session_find_data_dir(&session->arena, &session->host.data_dir, diags) < 0)
         return -1;
+    /* A machine may be a target of its own orchestration: one run must not wait for the other. */
+    if (!options->data_dir && options->fleet)
+        session->host.data_dir = path_join(&session->arena, session->host.data_dir, "orchestrate");
     if (open_tree(session, options, need, diags) < 0)
         return -1;
     session->host.tree = session->tree; /* before the settings, which may ask for its files */

@@ -16,6 +16,7 @@
 #include "state/host.h"
 
 struct cancel;
+struct state_fleet;
 struct state_result;
 struct diags;
 struct value;
@@ -32,6 +33,7 @@ struct session_options {
     void *fire_user;
     int (*basket)(const struct state_host *host, const struct state_basket *question,
                   struct arena *arena, struct value *ret, struct err *err);
+    struct state_fleet *fleet; /* jobs for other machines: an orchestration; NULL: none */
     int64_t parallel;
     bool test, lenient, loose;
 };

@@ -23,6 +23,7 @@ int main(int argc, char **argv)
     /* clang-format off */
     const struct command commands[] = {
         command_apply,
+        command_orchestrate,
         command_peel,
         command_job,
         command_kv,

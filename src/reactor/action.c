@@ -73,13 +73,6 @@ static int64_t timeout_of(const char *function, int64_t given)
     return TIMEOUT;
 }
 
-/* How expressions write a type. */
-static const char *const type_prefixes[TARGET_TYPES] = {
-    [TARGET_PCRE] = "E@",     [TARGET_FACT] = "G@",          [TARGET_FACT_PCRE] = "P@",
-    [TARGET_SETTINGS] = "I@", [TARGET_SETTINGS_PCRE] = "J@", [TARGET_LIST] = "L@",
-    [TARGET_SUBNET] = "S@",   [TARGET_GROUP] = "N@",
-};
-
 static int read_type(const struct reader *r, const char *key, const char *word,
                      enum target_type *ret_type)
 {
@@ -105,10 +98,9 @@ static int check_target(const struct reader *r, const char *key, struct action_d
         .where = value_point(r->body, key),
         .any_group = !r->groups,
     };
-    const char *prefix = type_prefixes[dispatch->type];
     const struct target *target;
 
-    dispatch->expr = arena_printf(r->arena, "%s%s", prefix ? prefix : "", dispatch->target);
+    dispatch->expr = target_fold(r->arena, dispatch->target, dispatch->type);
     return target_parse(r->arena, str_from(dispatch->target), dispatch->type, &options, &target,
                         r->diags);
 }
@@ -401,6 +393,10 @@ static int refuse_verb(struct diags *diags, const struct value *key)
     struct suggest near;
 
     value_diag(diags, key, "no action '%.*s'", STR_ARG(key->s));
+    if (str_is(key->s, "orchestrate")) {
+        diag_hint(diags, "operators run 'zester orchestrate'; a reaction has 'wait: true'");
+        return -1;
+    }
     suggest_init(&near, key->s);
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
         if (verbs[i].read != read_local)

@@ -25,6 +25,7 @@ struct cancel;
 struct variables;
 struct err;
 struct secrets;
+struct state_fleet;
 struct state_result;
 struct state_services;
 struct tree;
@@ -64,6 +65,7 @@ struct state_host {
     /* What other machines share: a map of their ids to values; NULL: there is no fleet. */
     int (*basket)(const struct state_host *host, const struct state_basket *question,
                   struct arena *arena, struct value *ret, struct err *err);
+    struct state_fleet *fleet; /* state/fleet.h: jobs for other machines; NULL: there is no fleet */
     const char *run_id;        /* a KSUID for the next run; NULL, or anything else: a new one */
     const struct bound *bound; /* run/bound.h: what may change; NULL: anything */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */

@@ -72,6 +72,9 @@ bool target_type_find(struct str name, enum target_type *ret_type, const char **
 /* The first of its names. */
 const char *target_type_name(enum target_type type);
 
+/* A text of a type as one expression: "E@^web". */
+const char *target_fold(struct arena *arena, const char *text, enum target_type type);
+
 /* Returns -1 when it added to `diags`, each with its column. */
 int target_parse(struct arena *arena, struct str text, enum target_type type,
                  const struct target_options *options, const struct target **ret_target,

@@ -210,6 +210,13 @@ const char *target_type_name(enum target_type type)
     return types[type].names[0];
 }
 
+const char *target_fold(struct arena *arena, const char *text, enum target_type type)
+{
+    const char letter = types[type].letter;
+
+    return letter ? arena_printf(arena, "%c@%s", letter, text) : arena_strdup(arena, text);
+}
+
 int term_parse(struct arena *arena, enum target_type type, struct str text, struct term *ret_term,
                size_t *reterr_at, struct err *err)
 {

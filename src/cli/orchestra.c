@@ -1,0 +1,202 @@
+#include "cli/orchestra.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/ksuid.h"
+#include "cli/fleet_answers.h"
+#include "cli/fleet_job.h"
+#include "cli/fleet_link.h"
+#include "sys/cancel.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+#include "wire/exec.h"
+#include "wire/peel_id.h"
+
+/* Extra time for a master to notice the deadline and report it. */
+#define GRACE_NS (2 * CLOCK_SECOND)
+
+/* A step while it runs. */
+struct step {
+    struct arena arena;
+    struct fleet *fleet;
+    const struct state_job *wanted;
+    struct job job;
+    struct fleet_answers answers;
+    struct watch watch; /* of the token that cancels it */
+    bool is_watching, is_canceled;
+};
+
+/* --- cancel ----------------------------------------------------------------------------- */
+
+static void on_cancel(struct watch *watch, uint32_t events)
+{
+    struct step *step = container_of(watch, struct step, watch);
+
+    (void)events;
+    step->is_canceled = true;
+    step->is_watching = false;
+    watch_stop(watch); /* it stays raised */
+    loop_stop(step->fleet->loop);
+}
+
+static int watch_cancel(struct step *step, struct err *err)
+{
+    const int fd = cancel_fd(step->wanted->cancel);
+
+    if (fd < 0)
+        return 0;
+    if (watch_start(&step->watch, step->fleet->loop, fd, EPOLLIN, on_cancel, err) < 0)
+        return -1;
+    step->is_watching = true;
+    return 0;
+}
+
+static int refuse_canceled(const struct step *step, struct err *err)
+{
+    return err_set(err, ERR_CANCELED, "canceled; 'zester job watch %s' shows how the job goes on",
+                   step->job.jid);
+}
+
+/* --- answers ------------------------------------------------------------------------------- */
+
+static bool has_changed(const struct fleet_answer *answer)
+{
+    VEC_EACH (&answer->response.results.list, result)
+        if (result->changed)
+            return true;
+    return false;
+}
+
+/* What went wrong, in a line. */
+static const char *find_error(const struct fleet_answer *answer)
+{
+    if (!answer->has_come)
+        return "no answer before the timeout";
+    if (answer->error && answer->error[0])
+        return answer->error;
+    VEC_EACH (&answer->response.results.list, result)
+        if (result->error[0])
+            return result->error;
+    return answer->is_unreachable ? "unreachable" : "failed";
+}
+
+static void add_peel(struct arena *arena, const struct fleet_answer *answer,
+                     struct state_job_end *end)
+{
+    char name[PEEL_ID_SIZE];
+    struct state_job_peel peel = { .success = answer->has_come && answer->success };
+
+    peel_id_decode(str_from(answer->peel), name);
+    peel.peel = arena_strdup(arena, name);
+    peel.changed = answer->has_come && has_changed(answer);
+    peel.error = peel.success ? NULL : arena_strdup(arena, find_error(answer));
+    VEC_PUSH_IN(arena, &end->peels, peel);
+}
+
+/* --- a job ----------------------------------------------------------------------------------- */
+
+/* Returns the number of waves. */
+static int64_t plan_waves(struct step *step, struct err *err)
+{
+    size_t size;
+
+    if (!step->wanted->batch)
+        return 1;
+    if (fleet_read_batch(step->wanted->batch, step->job.targets.n, &size, err) < 0)
+        return err_wrap(err, "batch");
+    return fleet_note_batch(&step->arena, &step->job, size, step->wanted->failures_max);
+}
+
+static void fill_job(const struct orchestra *orchestra, struct step *step)
+{
+    char jid[KSUID_SIZE];
+
+    ksuid_new(clock_wall() / CLOCK_SECOND, jid);
+    step->job = (struct job){
+        .jid = arena_strdup(&step->arena, jid),
+        .function = step->wanted->function,
+        .args = step->wanted->args,
+        .timeout = step->wanted->timeout,
+        .user = orchestra->user,
+        .owner = "",
+        .state_id = step->wanted->id,
+        .target_expr = step->wanted->target,
+        .v = EXEC_PROTOCOL,
+    };
+    fleet_job_note(&step->arena, &step->job, ORCHESTRA_REF, orchestra->ref);
+    fleet_job_note(&step->arena, &step->job, ORCHESTRA_STATE, step->wanted->state);
+}
+
+static int run_step(const struct orchestra *orchestra, struct step *step, struct err *err)
+{
+    int64_t waves;
+
+    fill_job(orchestra, step);
+    if (fleet_resolve(step->fleet, step->wanted->target, &step->job.targets, err) < 0)
+        return -1;
+    if (step->job.targets.n == 0)
+        return 0;
+    waves = plan_waves(step, err);
+    if (waves < 0 || watch_cancel(step, err) < 0)
+        return -1;
+    fleet_answers_init(&step->answers, &step->arena, &step->job.targets);
+    if (fleet_listen(step->fleet, step->job.jid, &step->answers, err) < 0 ||
+        fleet_dispatch(step->fleet, &step->job, err) < 0)
+        return -1;
+    if (step->is_canceled)
+        return refuse_canceled(step, err);
+    if (fleet_collect(step->fleet, step->job.jid, clock_after(GRACE_NS, waves * step->job.timeout),
+                      false, &step->answers, err) < 0)
+        return step->is_canceled ? refuse_canceled(step, err) : -1;
+    return step->is_canceled ? refuse_canceled(step, err) : 0;
+}
+
+static int run_job(struct state_fleet *fleet, struct arena *arena, const struct state_job *wanted,
+                   struct state_job_end *ret_end, struct err *err)
+{
+    struct orchestra *orchestra = container_of(fleet, struct orchestra, fleet);
+    struct step step = { .arena = ARENA_INIT, .wanted = wanted };
+    int result;
+
+    *ret_end = (struct state_job_end){ .peels = VEC_INIT };
+    while (sem_wait(&orchestra->places) < 0 && errno == EINTR)
+        ;
+    result = fleet_open(&step.arena, orchestra->options, &step.fleet, err);
+    if (result == 0)
+        result = run_step(orchestra, &step, err);
+    if (result == 0 && step.job.targets.n > 0) {
+        ret_end->jid = arena_strdup(arena, step.job.jid);
+        for (size_t i = 0; i < step.answers.count; i++)
+            add_peel(arena, &step.answers.list[i], ret_end);
+    }
+    if (step.is_watching)
+        watch_stop(&step.watch);
+    fleet_close(step.fleet);
+    (void)sem_post(&orchestra->places);
+    arena_done(&step.arena);
+    return result;
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+void orchestra_init(struct orchestra *orchestra, const struct fleet_options *options,
+                    const char *user, const char *ref)
+{
+    *orchestra = (struct orchestra){
+        .fleet = { .run = run_job },
+        .options = options,
+        .user = user,
+        .ref = ref,
+    };
+    (void)sem_init(&orchestra->places, 0, ORCHESTRA_LINKS_MAX); /* cannot fail */
+}
+
+void orchestra_done(struct orchestra *orchestra)
+{
+    (void)sem_destroy(&orchestra->places);
+}

@@ -1,0 +1,52 @@
+/*
+ * fleet - jobs for the machines of a fleet, as states ask for them (modules/fleet/).
+ *
+ * A host (state/host.h) that has a fleet brings a table of one function; the command line fills it
+ * for `zester orchestrate`. Everywhere else there is none.
+ *
+ * Memory: what comes back is in the arena that was handed in. Threads: any number at once.
+ */
+#ifndef STATE_FLEET_H
+#define STATE_FLEET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "data/value.h"
+
+struct arena;
+struct cancel;
+struct err;
+
+struct state_job {
+    const char *state;           /* who asks: "fleet.state:deploy" */
+    const char *target;          /* an expression */
+    const char *function;        /* "state.apply" */
+    const char *id;              /* the positional argument; "": none */
+    struct value args;           /* a map */
+    int64_t timeout;             /* nanoseconds */
+    const char *batch;           /* peels that are busy at once, "5" or "20%"; NULL: all */
+    const struct cancel *cancel; /* ends the wait; NULL: nothing does */
+    int64_t failures_max;        /* with a batch: more failed peels, and the rest is not begun */
+};
+
+/* What a peel answered. */
+struct state_job_peel {
+    const char *peel;
+    bool success, changed; /* in a dry run: would change */
+    const char *error;     /* NULL: none */
+};
+
+struct state_job_end {
+    const char *jid;
+    VEC(struct state_job_peel) peels; /* all targets, by name; none: the target means nobody */
+};
+
+struct state_fleet {
+    /* Dispatch the job and wait for its end. Fails when it cannot be known. */
+    int (*run)(struct state_fleet *fleet, struct arena *arena, const struct state_job *job,
+               struct state_job_end *ret_end, struct err *err);
+};
+
+#endif

@@ -16,6 +16,7 @@ const struct dialect dialect_sls = {
     .retry_interval = 30,
     .ignores_parameters = true,
     .ignores_cycles = true,
+    .ignores_excludes = true,
     .fails_late = true,
     .salt_attributes = true,
 };

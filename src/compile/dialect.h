@@ -19,6 +19,8 @@
  *     module, value
  *     or target
  *     include cycle    a mistake                       each file once
+ *     exclude of what  a mistake                       nothing to do
+ *     is not there
  *     attributes       a mistake when they would do    a warning, and ignored
  *                      nothing
  *
@@ -40,6 +42,7 @@ struct dialect {
     int64_t retry_interval;  /* seconds, when not given */
     bool ignores_parameters; /* unknown ones are warnings */
     bool ignores_cycles;     /* of includes */
+    bool ignores_excludes;   /* of files and states that are not there */
     bool fails_late;         /* a mistake in one state is the failure of that state */
     bool salt_attributes;    /* fire_event, aggregate...: warned of and ignored */
 };

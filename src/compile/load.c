@@ -431,19 +431,22 @@ static int exclude_file(struct load *load, const struct load_exclude *exclude,
             found++;
         }
     /* A file of the tree that this run does not load is already excluded. */
-    if (found > 0 || file || !glob_is_plain(ref) ||
+    if (found > 0 || file || !glob_is_plain(ref) || exclude->file->dialect->ignores_excludes ||
         (tree_find(load->host->tree, load->arena, ref, &path, &ignored) == 0 && path))
         return 0;
     return refuse_exclude(load, item, "file", ref, &load->refs);
 }
 
-static int exclude_id(struct load *load, const struct value *item, struct str id)
+static int exclude_id(struct load *load, const struct load_exclude *exclude,
+                      const struct value *item, struct str id)
 {
     const struct decl_ids *ids = map_find(&load->decls.ids, id);
     struct decl *decl = map_find(&load->decls.names, id);
 
     if (!ids && !decl)
-        return refuse_exclude(load, item, "state", id, &load->decls.ids);
+        return exclude->file->dialect->ignores_excludes
+                   ? 0
+                   : refuse_exclude(load, item, "state", id, &load->decls.ids);
     if (decl)
         decl->excluded = true;
     for (size_t i = 0; ids && i < ids->list.n; i++)
@@ -470,7 +473,7 @@ static int apply_exclude(struct load *load, const struct load_exclude *exclude)
     if (!text.p || text.n == 0)
         return value_diag(load->diags, item,
                           "compiler: exclude must be a reference, 'sls: REF' or 'id: ID'");
-    return is_id ? exclude_id(load, name, text) : exclude_file(load, exclude, name, text);
+    return is_id ? exclude_id(load, exclude, name, text) : exclude_file(load, exclude, name, text);
 }
 
 int load_finish(struct load *load)

@@ -10,15 +10,18 @@
 #include "jinja/object.h"
 #include "jinja/render.h"
 #include "compile/builtin.h"
+#include "compile/inquiry.h"
 #include "compile/matching.h"
 #include "compile/renderer.h"
+#include "compile/reshape.h"
 #include "compile/slsutil.h"
 #include "data/json.h"
 #include "state/call.h"
 #include "state/host.h"
 #include "state/module.h"
 
-static const struct function *const tables[] = { builtin_salt_functions, matching_functions,
+static const struct function *const tables[] = { builtin_salt_functions, inquiry_functions,
+                                                 matching_functions, reshape_functions,
                                                  slsutil_functions };
 
 static const struct function *find_salt(struct str name)

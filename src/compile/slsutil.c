@@ -75,9 +75,8 @@ static const struct strategy {
     const char *name;
     merge_fn *merge;
 } strategies[] = {
-    { "smart", merging_make },
-    { "recurse", merging_make },
-    { "overwrite", merge_overwrite },
+    { "smart", merging_make },        { "recurse", merging_make }, { "overwrite", merge_overwrite },
+    { "aggregate", merge_overwrite }, /* of what is not marked with !aggregate */
     { "list", merge_as_list },
 };
 
@@ -95,7 +94,7 @@ static int find_strategy(struct render *render, const struct bound *bound, const
         }
     (void)render_fail(render, RENDER_TYPE, "%s(): unknown strategy '%.*s'", bound->name,
                       STR_ARG(text));
-    render_hint(render, "strategies: smart, recurse, overwrite, list");
+    render_hint(render, "strategies: smart, recurse, overwrite, aggregate, list");
     return -1;
 }
 
@@ -275,7 +274,9 @@ static void cut_shebang(struct source *source)
 
 static int call_renderer(struct render *render, const struct bound *bound, struct value *ret)
 {
-    struct source source = { .name = "string", .context = &bound->args[3] };
+    const struct value *context = value_get(&bound->args[3], "context");
+    struct source source = { .name = "string",
+                             .context = value_is(context, VALUE_MAP) ? context : &bound->args[3] };
 
     if (argument_is_none(&bound->args[0]) == argument_is_none(&bound->args[1]))
         return render_fail(render, RENDER_TYPE, "%s(): either path or string is required",
@@ -305,7 +306,7 @@ const struct function slsutil_functions[] = {
     { "slsutil.merge_all", "lst, strategy='smart', renderer='yaml', merge_lists=false", call_merge_all,
       "all maps of a list, each on top of those before" },
     { "slsutil.renderer", "path=none, string=none, default_renderer='jinja|yaml', **kwargs", call_renderer,
-      "what a file or text renders to; other arguments are variables of the template" },
+      "what a file or text renders to; variables of the template are `context`, or other arguments" },
     { "slsutil.update", "dest, upd, recursive_update=true, merge_lists=false", call_update,
       "put one map into another" },
     { 0 },

@@ -20,6 +20,7 @@ struct dumper {
     struct arena *arena;
     struct err *err;
     unsigned depth;
+    bool keeps_order;
 };
 
 static int write_bytes(void *user, unsigned char *bytes, size_t n)
@@ -104,7 +105,7 @@ static int dump_map(struct dumper *dumper, const struct value_map *map)
 
     for (size_t i = 0; i < map->count; i++)
         sorted[i] = &map->pairs[i];
-    if (map->count > 1)
+    if (map->count > 1 && !dumper->keeps_order)
         qsort(sorted, map->count, sizeof(*sorted), compare_keys);
     (void)yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE);
     if (emit(dumper, &event) < 0)
@@ -149,18 +150,31 @@ static int dump_document(struct dumper *dumper, const struct value *v)
     return emit(dumper, &event);
 }
 
+static int dump_tree(struct dumper *dumper, struct buf *out, const struct value *v)
+{
+    int result;
+
+    if (!yaml_emitter_initialize(&dumper->emitter))
+        return err_set(dumper->err, ERR_LIMIT, "write YAML: out of memory");
+    yaml_emitter_set_output(&dumper->emitter, write_bytes, out);
+    yaml_emitter_set_unicode(&dumper->emitter, 1);
+    yaml_emitter_set_width(&dumper->emitter, WIDTH);
+    yaml_emitter_set_indent(&dumper->emitter, INDENT);
+    result = dump_document(dumper, v);
+    yaml_emitter_delete(&dumper->emitter);
+    return result;
+}
+
 int yaml_dump(struct arena *arena, struct buf *out, const struct value *v, struct err *err)
 {
     struct dumper dumper = { .arena = arena, .err = err };
-    int result;
 
-    if (!yaml_emitter_initialize(&dumper.emitter))
-        return err_set(err, ERR_LIMIT, "write YAML: out of memory");
-    yaml_emitter_set_output(&dumper.emitter, write_bytes, out);
-    yaml_emitter_set_unicode(&dumper.emitter, 1);
-    yaml_emitter_set_width(&dumper.emitter, WIDTH);
-    yaml_emitter_set_indent(&dumper.emitter, INDENT);
-    result = dump_document(&dumper, v);
-    yaml_emitter_delete(&dumper.emitter);
-    return result;
+    return dump_tree(&dumper, out, v);
+}
+
+int yaml_dump_unsorted(struct arena *arena, struct buf *out, const struct value *v, struct err *err)
+{
+    struct dumper dumper = { .arena = arena, .err = err, .keeps_order = true };
+
+    return dump_tree(&dumper, out, v);
 }

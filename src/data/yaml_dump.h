@@ -16,5 +16,8 @@ struct value;
 /* Lines, each with its line end; `arena` is scratch. Fails with ERR_UNSUPPORTED for what YAML
  * cannot express, with ERR_LIMIT for more than YAML_DEPTH_MAX levels or a full buffer. */
 int yaml_dump(struct arena *arena, struct buf *out, const struct value *v, struct err *err);
+/* The same with the keys in their own order. Fails alike. */
+int yaml_dump_unsorted(struct arena *arena, struct buf *out, const struct value *v,
+                       struct err *err);
 
 #endif

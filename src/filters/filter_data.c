@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "data/json.h"
 #include "data/yaml.h"
+#include "data/yaml_dump.h"
 #include "data/yaml_print.h"
 #include "jinja/argument.h"
 #include "jinja/container.h"
@@ -37,7 +38,7 @@ static int print_json(struct render *render, const struct value *v, const struct
 
     if (plain_value(render, v, &plain) < 0)
         return -1;
-    style |= JSON_STYLE_SPACED | JSON_STYLE_SORTED | JSON_STYLE_ASCII | JSON_STYLE_NAN;
+    style |= JSON_STYLE_SPACED | JSON_STYLE_NAN;
     if (!argument_is_none(indent)) {
         if (argument_int(render, indent, &n) < 0)
             return -1;
@@ -50,14 +51,40 @@ static int print_json(struct render *render, const struct value *v, const struct
     return text_finish(render, &out, flags, ret);
 }
 
-static int filter_tojson(struct render *render, const struct bound *bound, struct value *ret)
+static bool is_salt(const struct render *render)
 {
-    return print_json(render, &bound->args[0], &bound->args[1], JSON_STYLE_HTML, VALUE_SAFE, ret);
+    return render->yaml == YAML_DIALECT_SALT;
 }
 
+/* Keys are sorted as in Jinja2; in Salt files they stay as they are. */
+static int filter_tojson(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const unsigned style = JSON_STYLE_HTML | JSON_STYLE_ASCII;
+
+    return print_json(render, &bound->args[0], &bound->args[1],
+                      is_salt(render) ? style : style | JSON_STYLE_SORTED, VALUE_SAFE, ret);
+}
+
+/* Salt files keep what is not ASCII. */
 static int filter_json(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return print_json(render, &bound->args[0], &bound->args[2], 0, VALUE_SAFE, ret);
+    unsigned style = is_salt(render) ? 0 : JSON_STYLE_ASCII;
+    bool sorted;
+
+    if (op_truth(render, &bound->args[1], &sorted) < 0)
+        return -1;
+    if (sorted)
+        style |= JSON_STYLE_SORTED;
+    return print_json(render, &bound->args[0], &bound->args[2], style, VALUE_SAFE, ret);
+}
+
+/* Lines of YAML: in Salt files as PyYAML has them, but in their own order. */
+static int print_yaml_lines(struct render *render, struct buf *out, const struct value *v,
+                            struct err *err)
+{
+    if (is_salt(render) && (v->kind == VALUE_MAP || v->kind == VALUE_LIST))
+        return yaml_dump_unsorted(render->arena, out, v, err);
+    return yaml_print(out, v, err);
 }
 
 static int filter_yaml(struct render *render, const struct bound *bound, struct value *ret)
@@ -70,7 +97,8 @@ static int filter_yaml(struct render *render, const struct bound *bound, struct 
     if (op_truth(render, &bound->args[1], &flow) < 0 ||
         plain_value(render, &bound->args[0], &plain) < 0)
         return -1;
-    if ((flow ? yaml_print_flow : yaml_print)(&out, &plain, &err) < 0)
+    if ((flow ? yaml_print_flow(&out, &plain, &err)
+              : print_yaml_lines(render, &out, &plain, &err)) < 0)
         return fail_err(render, &err);
     while (out.n > 0 && out.p[out.n - 1] == '\n')
         buf_cut(&out, out.n - 1);
@@ -100,18 +128,6 @@ static int filter_params(struct render *render, const struct bound *bound, struc
                        ret);
 }
 
-/* One scalar that YAML reads back as it is. */
-static int filter_yaml_encode(struct render *render, const struct bound *bound, struct value *ret)
-{
-    const struct value flow[] = { bound->args[0], value_bool(true) };
-
-    if (bound->args[0].kind >= VALUE_LIST)
-        return render_fail(render, RENDER_TYPE, "yaml_encode expects a scalar, got '%s'",
-                           op_type_name(&bound->args[0]));
-    return filter_yaml(render, &(struct bound){ .args = flow, .count = 2, .name = bound->name },
-                       ret);
-}
-
 static int filter_yaml_dquote(struct render *render, const struct bound *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -121,6 +137,20 @@ static int filter_yaml_dquote(struct render *render, const struct bound *bound, 
         return -1;
     json_print_text(&out, text, JSON_STYLE_COMPACT); /* JSON text is YAML text */
     return text_finish(render, &out, 0, ret);
+}
+
+/* One scalar that YAML reads back as it is. */
+static int filter_yaml_encode(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value flow[] = { bound->args[0], value_bool(true) };
+
+    if (bound->args[0].kind >= VALUE_LIST)
+        return render_fail(render, RENDER_TYPE, "yaml_encode expects a scalar, got '%s'",
+                           op_type_name(&bound->args[0]));
+    if (is_salt(render) && bound->args[0].kind == VALUE_STR)
+        return filter_yaml_dquote(render, bound, ret);
+    return filter_yaml(render, &(struct bound){ .args = flow, .count = 2, .name = bound->name },
+                       ret);
 }
 
 static int filter_yaml_squote(struct render *render, const struct bound *bound, struct value *ret)

@@ -303,6 +303,9 @@ int eval_decode(struct eval *eval, enum decode decode, const char *source, const
     if (decode == DECODE_TEXT) {
         *ret = *text;
         ret->flags &= (uint8_t)~VALUE_SAFE;
+        /* Salt imports a text without its last line end. */
+        if (source && eval->render.yaml == YAML_DIALECT_SALT && str_ends(text->s, STR("\n")))
+            ret->s = arena_str(eval->render.arena, (struct str){ text->s.p, text->s.n - 1 });
         return 0;
     }
     if (decode == DECODE_YAML)

@@ -1,0 +1,104 @@
+"""Functions and filters in templates of .sls files give what Salt's give; the same templates in .zy files keep our shapes."""
+import json
+
+import pytest
+
+from test_salt import SaltMachine
+
+# What an expression gives in an .sls file; each was compared with Salt 3007.
+ANSWERS = {
+    "salt['cmd.run']('echo out; echo bad >&2; exit 3')": "out\nbad",
+    "salt['cmd.shell']('exit 3')": "",
+    "salt['cmd.run'](['echo', \"it's\", 'a b'])": "it's a b",
+    "salt['cmd.run']('pwd', '/etc')": "/etc",
+    "salt['cmd.run_stdout']('echo out; echo bad >&2; false')": "out",
+    "salt['cmd.run_stderr']('echo out; echo bad >&2; false')": "bad",
+    "salt['pkg.version']('no-such-package')": "",
+    "salt['pkg.version']('no-such-package', 'nor-this')": {"no-such-package": "", "nor-this": ""},
+    "salt['disk.usage']()['/'].keys() | sort": ["1K-blocks", "available", "capacity", "filesystem", "used"],
+    "salt['pillar.item']('a:b', 'z')": {"a:b": 1, "z": ""},
+    "salt['pillar.item']('z', default=0)": {"z": 0},
+    "salt['pillar.items']('a')": {"a": {"b": 1, "c": ["x", None, True]}},
+    "salt['pillar.items']() | list": ["a", "mysql.user"],
+    "salt['pillar.keys']('a')": ["b", "c"],
+    "salt['pillar.raw']('a').b": 1,
+    "salt['pillar.raw']('a:b')": {},
+    "salt['pillar.fetch']('a:b')": 1,
+    "salt['pillar.ls']()": ["a", "mysql.user"],
+    "salt['pillar.obfuscate']('a')": {"a": {"b": "<int>", "c": ["<str>", "<NoneType>", "<bool>"]}},
+    "salt['grains.has_value']('os_family')": True,
+    "salt['grains.has_value']('no:such')": False,
+    "salt['grains.equals']('os_family', 'Debian')": True,
+    "salt['grains.equals']('no', '')": False,
+    "'os_family' in salt['grains.ls']()": True,
+    "salt['grains.fetch']('os_family')": "Debian",
+    "salt['config.merge']('a').b": 1,
+    "salt['config.dot_vals']('mysql')": {"mysql.user": "root"},
+    "salt['config.valid_fileproto']('salt://x')": True,
+    "salt['config.valid_fileproto']('/x')": False,
+    "salt['config.backup_mode']('minion')": "minion",
+    "salt['config.manage_mode'](644)": "0644",
+    "salt['config.manage_mode']('1777')": "1777",
+    "salt['defaults.deepcopy']({'a': [1]})": {"a": [1]},
+    "salt['saltutil.is_running']('state.apply')": [],
+    "salt['slsutil.renderer'](string='a: {{ q }}', context={'q': 3})": {"a": 3},
+    "salt['slsutil.merge']({'a': [1]}, {'a': [2]}, strategy='aggregate')": {"a": [2]},
+    "salt['sys.list_functions']('timezone')": ["timezone.get_zone", "timezone.system"],
+    "{'b': [[1, 2], {'x': [3]}], 'a': {'c': ['x']}} | yaml(False)": "b:\n- - 1\n  - 2\n- x:\n  - 3\na:\n  c:\n  - x",
+    "{'s': 'two\\nlines', 'e': [], 'f': {}} | yaml(False)": "s: 'two\n\n  lines'\ne: []\nf: {}",
+    "'word' | yaml(False)": "word",
+    "'word' | yaml_encode": '"word"',
+    "5 | yaml_encode": "5",
+    "{'z': 1, 'b': 'é'} | json": '{"b": "é", "z": 1}',
+    "{'z': 1, 'b': 'é'} | json(sort_keys=False)": '{"z": 1, "b": "é"}',
+    "{'z': 1, 'b': 'é'} | tojson": '{"z": 1, "b": "\\u00e9"}',
+    "text": "one\ntwo Debian",
+}
+
+
+@pytest.fixture
+def machine(tmp_path):
+    machine = SaltMachine(tmp_path)
+    machine.pillar(main="a: {b: 1, c: [x, null, true]}\nmysql.user: root\n")
+    machine.file("text.txt", "one\ntwo {{ grains.os_family }}\n")
+    return machine
+
+
+def dataset(machine):
+    return json.loads(machine.run("--format", "json", "state.show", "web", status=0).stdout)[0]["arguments"]["dataset"]
+
+
+def test_functions_and_filters_of_sls_files_give_what_salts_give(machine):
+    machine.sls("web", "{% import_text 'text.txt' as text %}\nx:\n  file.serialize:\n    - name: /x\n    - dataset: {{ [ALL] | tojson }}\n"
+                .replace("ALL", ", ".join(f"({expression})" for expression in ANSWERS)))
+    assert dict(zip(ANSWERS, dataset(machine))) == ANSWERS
+
+
+def test_the_same_functions_keep_their_shapes_in_our_files(machine):
+    machine.state("web", "x: {file.serialize: [{path: /x, dataset: {{ [salt['cmd.run']('echo out; echo bad >&2'), salt['disk.usage']()[:10], "
+                         "{'b': [1]} | yaml(False), 'word' | yaml_encode, {'z': 1, 'b': 2} | tojson, {'b': 'é'} | json] | tojson }}}]}")
+    assert dataset(machine) == ["out", "Filesystem", "b:\n  - 1", "word", '{"b": 2, "z": 1}', '{"b": "\\u00e9"}']
+    for call, words in (("cmd.run']('exit 3')", "exit status 3"), ("pkg.version']('no-such-package')", "not installed")):
+        machine.state("web", "x: {test.nop: [{comment: \"{{ salt['%s }}\"}]}" % call)
+        assert words in machine.run("state.check", "web", status=1).stderr
+
+
+def test_a_program_that_is_not_there_is_an_error_in_both_languages(machine):
+    for write in (machine.sls, machine.state):
+        write("web", "x: {test.nop: [{comment: \"{{ salt['cmd.run']('no-such-program') }}\"}]}")
+        assert "no-such-program" in machine.run("state.check", "web", status=1).stderr
+        (machine.folder / "states/web.sls").unlink(missing_ok=True)
+
+
+def test_a_service_is_running_or_not_in_words_or_as_a_truth(machine):
+    for write, answer in ((machine.sls, "False"), (machine.state, "stopped")):
+        write("web", "x: {file.managed: [{name: ROOT/x, contents: \"{{ salt['service.status']('no-such') }}\"}]}".replace("ROOT", str(machine.root)))
+        done = machine.run("state.apply", "web")
+        assert done.returncode == 0 and machine.read("x") == answer + "\n" or "no service manager" in done.stderr
+        (machine.folder / "states/web.sls").unlink(missing_ok=True)
+
+
+def test_what_is_not_there_is_excluded_without_a_word(machine):
+    machine.sls("web", "exclude: [nothing, {sls: nobody}, {id: none}]\nx: {test.nop: []}")
+    done = machine.run("state.apply", "web", status=0)
+    assert done.stderr == ""

@@ -120,6 +120,28 @@ size_t diags_count(const struct diags *diags)
     return diags->list.n + diags->dropped + diags->repeated;
 }
 
+/* In one file; what stands in different ones keeps its order. */
+static bool is_behind(const struct diag *a, const struct diag *b)
+{
+    if (!a->at.file || !b->at.file || strcmp(a->at.file, b->at.file) != 0)
+        return false;
+    return a->at.line > b->at.line || (a->at.line == b->at.line && a->at.column > b->at.column);
+}
+
+void diags_sort(struct diags *diags, size_t from)
+{
+    struct diag *list = diags->list.p;
+
+    for (size_t i = from + 1; i < diags->list.n; i++) {
+        struct diag one = list[i];
+        size_t k = i;
+
+        for (; k > from && is_behind(&list[k - 1], &one); k--)
+            list[k] = list[k - 1];
+        list[k] = one;
+    }
+}
+
 void place_print(struct place at, struct buf *out)
 {
     if (at.file)

@@ -81,6 +81,10 @@ int diag_err(struct diags *diags, struct place at, const struct err *err);
 /* How many, kept or not. A caller compares before and after. */
 size_t diags_count(const struct diags *diags);
 
+/* Put those from number `from` on into the order of their file: readers find them in an order of
+ * their own, people read from top to bottom. */
+void diags_sort(struct diags *diags, size_t from);
+
 /* "file:line:column", as far as known. */
 void place_print(struct place at, struct buf *out);
 /* All of them, as people read them. */

@@ -217,7 +217,7 @@ int daemon_conf_read(const struct daemon_conf *conf, const struct daemon_line *l
 {
     const struct params_policy policy = { .noun = "key",
                                           .unknown = conf->lenient ? warnings : NULL };
-    const size_t before = diags_count(diags);
+    const size_t before = diags_count(diags), first = diags->list.n;
     struct value given = value_map(value_map_new(arena, 0));
 
     read_file(conf, line, arena, given.map, diags);
@@ -225,8 +225,9 @@ int daemon_conf_read(const struct daemon_conf *conf, const struct daemon_line *l
         value_map_set(arena, given.map, line->given.map->pairs[i].key,
                       line->given.map->pairs[i].value);
     (void)params_decode(arena, make_keys(conf, arena), &policy, &given, ret_values, diags);
-    if (conf->check && diags_count(diags) == before)
+    if (conf->check)
         conf->check(arena, ret_values, &given, diags);
+    diags_sort(diags, first);
     return diags_count(diags) > before ? -1 : 0;
 }
 
@@ -306,6 +307,7 @@ bool daemon_conf_start(const struct daemon_conf *conf, struct arena *arena, int 
     }
     if (daemon_conf_read(conf, ret_line, arena, ret_values, &diags, &warnings) < 0) {
         *ret_status = complain(conf, &diags, DAEMON_CONF_ERROR);
+        print_diags(conf, "warning", &warnings);
         return false;
     }
     print_diags(conf, "warning", &warnings);

@@ -332,10 +332,7 @@ int command_main(const struct program *program, int argc, char **argv)
     return flush_output(&cli, dispatch_command(&cli, argc, argv));
 }
 
-bool command_is_named(const struct command *commands, int argc, char *const *argv)
+bool command_is_given(int argc, char *const *argv)
 {
-    for (; argc > 1 && commands->name; commands++)
-        if (strcmp(argv[1], commands->name) == 0)
-            return true;
-    return argc > 1 && strcmp(argv[1], CATALOG_OPTION) == 0;
+    return argc > 1 && (argv[1][0] != '-' || strcmp(argv[1], CATALOG_OPTION) == 0);
 }

@@ -84,9 +84,9 @@ struct program {
 /* The whole main(): find the command, read the line, run it. Changes the order of `argv`. */
 int command_main(const struct program *program, int argc, char **argv);
 
-/* Does the line of a program that is a daemon otherwise begin with one of these commands, or ask
- * for their table? */
-bool command_is_named(const struct command *commands, int argc, char *const *argv);
+/* Does the line of a program that is a daemon otherwise begin with a command, if only a mistyped
+ * one, or ask for their table? A daemon has no operands. */
+bool command_is_given(int argc, char *const *argv);
 
 /* "zester render: <text>", or "Error: <text>", on stderr; all return CLI_ERROR. */
 int cli_error(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);

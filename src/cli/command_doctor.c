@@ -262,7 +262,7 @@ static bool check_login(struct doctor *doctor)
     struct err err;
     int version;
 
-    if (fleet_open(doctor->arena, &doctor->want->fleet, &doctor->fleet, &err) < 0) {
+    if (fleet_connect(doctor->arena, &doctor->target, &doctor->fleet, &err) < 0) {
         add_finding(doctor,
                     (struct finding){ "login", VERDICT_FAIL, arena_strdup(doctor->arena, err.text),
                                       "see the checks above; the log of nats-server says why it "

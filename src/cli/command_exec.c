@@ -280,7 +280,8 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
     if (args->test)
         set_test(cli, &job);
     job.timeout = find_timeout(args, &job);
-    if (fleet_open(cli->arena, &args->fleet, &fleet, &err) < 0)
+    if (fleet_check_target(cli->arena, job.target_expr, &err) < 0 ||
+        fleet_open(cli->arena, &args->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
     status = run_on(cli, fleet, args, &job);
     fleet_close(fleet);

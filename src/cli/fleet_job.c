@@ -104,6 +104,13 @@ static int ask_master(struct fleet *fleet, const char *expr, struct param_strs *
     return 0;
 }
 
+int fleet_check_target(struct arena *arena, const char *expr, struct err *err)
+{
+    const struct target *target;
+
+    return parse_target(arena, expr, true, &target, err);
+}
+
 int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,
                   struct err *err)
 {

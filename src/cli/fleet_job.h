@@ -12,6 +12,8 @@
 
 struct err;
 
+/* Can `expr` be read at all? Needs no connection. Fails with ERR_INVALID. */
+int fleet_check_target(struct arena *arena, const char *expr, struct err *err);
 /* The peels that match `expr`, sorted; resolved by a master, else by reading the facts here.
  * Fails with ERR_INVALID for an expression that is wrong. */
 int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,

@@ -272,19 +272,30 @@ static int open_connection(struct connection *connection, const struct fleet_tar
     return err_wrap(err, "cannot connect to %s", target->urls);
 }
 
-int fleet_open(struct arena *arena, const struct fleet_options *options, struct fleet **ret_fleet,
-               struct err *err)
+int fleet_connect(struct arena *arena, const struct fleet_target *target, struct fleet **ret_fleet,
+                  struct err *err)
 {
     struct connection *connection = mem_zalloc(sizeof(*connection));
-    struct fleet_target target = { 0 };
 
     connection->fleet.arena = arena;
-    if (fleet_find(arena, options, &target, err) < 0 ||
-        open_connection(connection, &target, err) < 0) {
+    if (open_connection(connection, target, err) < 0) {
         fleet_close(&connection->fleet);
         return -1;
     }
     *ret_fleet = &connection->fleet;
+    return 0;
+}
+
+int fleet_open(struct arena *arena, const struct fleet_options *options, struct fleet **ret_fleet,
+               struct err *err)
+{
+    struct fleet_target target = { 0 };
+    struct err cause;
+
+    if (fleet_find(arena, options, &target, err) < 0)
+        return -1;
+    if (fleet_connect(arena, &target, ret_fleet, &cause) < 0)
+        return err_set(err, cause.code, "%s; 'zester doctor' says what to do", cause.text);
     return 0;
 }
 

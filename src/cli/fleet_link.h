@@ -84,9 +84,13 @@ struct fleet {
     struct nats_js js; /* and the connection */
 };
 
-/* Connects. Fails when no server can be reached, or does not accept the credentials. */
+/* Connects. Fails when no server can be reached, or does not accept the credentials, and points to
+ * the doctor then. */
 int fleet_open(struct arena *arena, const struct fleet_options *options, struct fleet **ret_fleet,
                struct err *err);
+/* The same, to what fleet_find found and without that advice. */
+int fleet_connect(struct arena *arena, const struct fleet_target *target, struct fleet **ret_fleet,
+                  struct err *err);
 /* NULL is allowed. Pending requests call back as canceled. */
 void fleet_close(struct fleet *fleet);
 

@@ -477,7 +477,7 @@ static int compile_files(struct arena *arena, struct state_host *host,
                          const struct compile_wish *wish, const struct value *const *where,
                          const struct plan **ret, struct diags *diags)
 {
-    const size_t before = diags_count(diags);
+    const size_t before = diags_count(diags), first = diags->list.n;
     struct renderer *renderer;
     struct param_strs refs;
     struct compiling c;
@@ -489,6 +489,7 @@ static int compile_files(struct arena *arena, struct state_host *host,
     if (wish->exclude)
         load_exclude(&c.load, wish->exclude);
     result = finish_compile(&c, refs, before, ret);
+    diags_sort(diags, first);
     renderer_free(renderer);
     return result;
 }

@@ -424,28 +424,10 @@ static struct config *new_config(struct arena *arena, const struct config_source
     return config;
 }
 
-/* Sections are read in dependency order; people read from top to bottom. */
-static void sort_diags(struct diags *diags, size_t from)
-{
-    struct diag *list = diags->list.p;
-
-    for (size_t i = from + 1; i < diags->list.n; i++) {
-        struct diag one = list[i];
-        size_t k = i;
-
-        for (; k > from &&
-               (list[k - 1].at.line > one.at.line ||
-                (list[k - 1].at.line == one.at.line && list[k - 1].at.column > one.at.column));
-             k--)
-            list[k] = list[k - 1];
-        list[k] = one;
-    }
-}
-
 /* In one line each: they are for logs and for stderr. */
 static void keep_warnings(struct arena *arena, struct diags *warned, struct config *config)
 {
-    sort_diags(warned, 0);
+    diags_sort(warned, 0);
     VEC_EACH (&warned->list, one) {
         AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -488,7 +470,7 @@ int config_load(struct arena *arena, const struct config_source *source, const s
     if (result == 0)
         result = read_root(&l, &document);
     script_done(&l.script);
-    sort_diags(diags, before);
+    diags_sort(diags, before);
     keep_warnings(arena, &warned, config);
     if (result == 0)
         *ret = config;

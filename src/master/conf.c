@@ -88,7 +88,7 @@ static void check_address(const char *address, const char *key, const struct val
 {
     struct err err;
 
-    if (address_check(address, &err) < 0)
+    if (address && address_check(address, &err) < 0)
         (void)value_diag(diags, value_point(given, key), "'%s': %s", key, err.text);
 }
 
@@ -134,7 +134,10 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
                        struct diags *diags)
 {
     const struct master_conf *conf = values;
+    struct err err;
 
+    if (conf->nats_url && link_check_urls(arena, conf->nats_url, &err) < 0)
+        (void)value_diag(diags, value_point(given, "nats_url"), "'nats_url': %s", err.text);
     check_address(conf->health_addr, "health_addr", given, diags);
     check_address(conf->enroll_addr, "enroll.addr", given, diags);
     check_groups(arena, conf->nodegroups, diags);

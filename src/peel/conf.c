@@ -89,7 +89,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
             (void)value_diag(diags, value_point(given, "enroll_ca_pin"),
                              "'%s' is not a pin: expected sha256: and 64 digits",
                              conf->enroll_ca_pin.p[i]);
-    if (conf->health_addr[0] && address_check(conf->health_addr, &err) < 0)
+    if (conf->health_addr && conf->health_addr[0] && address_check(conf->health_addr, &err) < 0)
         (void)value_diag(diags, value_point(given, "health_addr"), "%s", err.text);
     if (conf->startup_states == PEEL_STARTUP_SLS && conf->startup_sls_list.n == 0)
         (void)value_diag(diags, value_point(given, "startup_states"),

@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     struct master master;
     int status;
 
-    if (command_is_named(commands, argc, argv))
+    if (command_is_given(argc, argv))
         return command_main(&program, argc, argv);
     if (master_init(&master, argc, argv, &status))
         status = master_run(&master, services);

@@ -155,7 +155,7 @@ struct event_args {
 
 /* clang-format off */
 static const struct param event_options[] = {
-    PARAM("config",   PATH,   ARGS, config, "the configuration of the agent", .kind_text = "FILE", .default_text = PEEL_CONF_FILE),
+    PARAM("config",   STR,    ARGS, config, "the configuration of the agent", .kind_text = "FILE", .default_text = PEEL_CONF_FILE),
     PARAM("data-dir", PATH,   ARGS, data_dir, "where the agent listens; default: the data_dir of its configuration", .kind_text = "DIR"),
     PARAM("format",   CHOICE, ARGS, format, "output format", .choices = "text|json|yaml", .default_text = "text"),
     { 0 },
@@ -268,8 +268,11 @@ static int run_beacons(struct cli *cli, const void *args, struct param_strs oper
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
     for (size_t i = 0; i < operands.n; i++)
-        if (!beacon_kind_find(operands.p[i]))
-            return cli_error(cli, "there is no beacon '%s'", operands.p[i]);
+        if (!beacon_kind_find(operands.p[i])) {
+            print_beacon_words(&out);
+            return cli_error(cli, "there is no beacon '%s'; there are:%s", operands.p[i],
+                             buf_text(&out));
+        }
     for (const struct beacon_kind *const *kind = beacon_kind_table; *kind; kind++) {
         if (operands.n > 0 && strcmp(operands.p[0], (*kind)->name) != 0)
             continue;
@@ -306,7 +309,7 @@ int main(int argc, char **argv)
         .commands = commands,
     };
 
-    if (command_is_named(commands, argc, argv))
+    if (command_is_given(argc, argv))
         return command_main(&program, argc, argv);
     return peel_main(argc, argv);
 }

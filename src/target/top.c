@@ -48,7 +48,7 @@ static int read_rules(struct top *top, const struct value *list, struct top_rule
             continue;
         if (item->map->count != 1 || (!match && !value_is(optional, VALUE_BOOL)))
             return value_diag(top->diags, item,
-                              "top file: wanted a reference or 'match: TYPE', got %s",
+                              "top file: expected a reference or 'match: TYPE', got %s",
                               value_describe(item));
         if (match && read_match(top, match, rules) < 0)
             return -1;
@@ -78,7 +78,7 @@ static int add_ref(struct top *top, const struct value *item, bool optional)
     if (item->kind == VALUE_MAP)
         return 0; /* a rule, which has been read */
     if (item->kind != VALUE_STR || item->s.n == 0)
-        return value_diag(top->diags, item, "top file: wanted a reference, got %s",
+        return value_diag(top->diags, item, "top file: expected a reference, got %s",
                           value_describe(item));
     if (!map_has(&top->seen, item->s)) {
         (void)map_set(&top->seen, item->s, top);
@@ -98,7 +98,7 @@ static int read_target(struct top *top, const struct value_pair *pair)
     if (list->kind == VALUE_NULL)
         return 0;
     if (list->kind != VALUE_LIST && list->kind != VALUE_STR)
-        return value_diag(top->diags, list, "top file: wanted a list of references, got %s",
+        return value_diag(top->diags, list, "top file: expected a list of references, got %s",
                           value_describe(list));
     if (read_rules(top, list, &rules) < 0 || is_meant(top, &pair->key, rules.type, &meant) < 0)
         return -1;
@@ -120,7 +120,7 @@ static int read_environment(struct top *top, const struct value_pair *pair)
     if (environment->kind == VALUE_NULL)
         return 0;
     if (environment->kind != VALUE_MAP)
-        return value_diag(top->diags, environment, "top file: wanted a map of targets, got %s",
+        return value_diag(top->diags, environment, "top file: expected a map of targets, got %s",
                           value_describe(environment));
     for (size_t i = 0; i < environment->map->count; i++)
         result |= read_target(top, &environment->map->pairs[i]);
@@ -135,7 +135,7 @@ int top_read(struct arena *arena, const struct value *doc, const struct target_s
 
     top.seen = (struct map)MAP_INIT_IN(arena);
     if (doc->kind != VALUE_MAP && doc->kind != VALUE_NULL)
-        return value_diag(diags, doc, "top file: wanted a map of environments, got %s",
+        return value_diag(diags, doc, "top file: expected a map of environments, got %s",
                           value_describe(doc));
     for (size_t i = 0; doc->kind == VALUE_MAP && i < doc->map->count; i++)
         result |= read_environment(&top, &doc->map->pairs[i]);

@@ -159,3 +159,27 @@ TEST(a_long_list_becomes_a_line_that_counts_the_rest)
     CHECK_HAS(err.text, " more)");
     CHECK(strlen(err.text) < 400);
 }
+
+TEST(mistakes_are_put_into_the_order_of_their_file)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    (void)diag_add(&diags, (struct place){ "before", 9, 1 }, "is left alone");
+    (void)diag_add(&diags, (struct place){ "a", 3, 1 }, "last");
+    (void)diag_add(&diags, (struct place){ "a", 2, 8 }, "second");
+    diag_note(&diags, (struct place){ "b", 1, 1 }, "its note goes along");
+    (void)diag_add(&diags, (struct place){ "a", 2, 1 }, "first");
+    (void)diag_add(&diags, (struct place){ 0 }, "without a place");
+    (void)diag_add(&diags, (struct place){ "a", 1, 1 }, "behind what has no place");
+    diags_sort(&diags, 1);
+    diags_print(&diags, &out);
+    CHECK_STR(buf_text(&out), "before:9:1: is left alone\n"
+                              "a:2:1: first\n"
+                              "a:2:8: second\n"
+                              "b:1:1: note: its note goes along\n"
+                              "a:3:1: last\n"
+                              "without a place\n"
+                              "a:1:1: behind what has no place\n");
+}

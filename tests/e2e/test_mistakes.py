@@ -1,0 +1,94 @@
+"""Mistakes that people make, each typed once: the message says what, where and what to try, all of them at once, and the status is not 0."""
+import os
+import re
+import subprocess
+
+import pytest
+
+from kepler_home import BUILD
+
+PROGRAMS = os.path.abspath(BUILD)
+PATIENCE = 120
+
+
+def run(folder, *words):
+    env = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "HOME": str(folder)}
+    env.pop("NATS_URL", None)
+    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, check=False)
+
+
+def mistake(folder, *words, status=1):
+    result = run(folder, *words)
+    assert result.returncode == status, result.stdout + result.stderr
+    return result.stderr
+
+
+def local(folder, *words):
+    return ["zester", "--local", "--states-dir", str(folder), "--settings-dir", str(folder / "settings"), "--data-dir", str(folder / "data"), *words]
+
+
+def places(text):
+    """line:column of each message about a file."""
+    return re.findall(r"^\S+?:(\d+:\d+): (?!note:)", text, re.M)
+
+
+def test_mistakes_of_a_state_file_come_from_top_to_bottom(tmp_path):
+    (tmp_path / "web.zy").write_text("""a:
+  cmd.run:
+    - name: ls
+    - timeout: soon
+    - retry: {attempts: many}
+    - order: middle
+    - onlyif: {fun: nofun.x}
+    - requires: [cmd: b]
+""")
+    shown = mistake(tmp_path, *local(tmp_path, "state.apply", "web"))
+    assert places(shown) == ["4:16", "5:25", "6:14", "7:21", "8:7"], shown
+    assert "did you mean 'require'?" in shown
+
+
+def test_a_top_file_that_is_not_a_map_of_targets_is_refused_at_its_place(tmp_path):
+    (tmp_path / "top.zy").write_text("base:\n  - common\n")
+    assert "top.zy:2:3: top file: expected a map of targets, got a list" in mistake(tmp_path, *local(tmp_path, "state.show_top"))
+
+
+def test_all_mistakes_of_the_configuration_of_a_master_come_at_once_and_unknown_keys_with_them(tmp_path):
+    (tmp_path / "master.yaml").write_text("""nats_urll: tls://x
+nats_url: nats://localhost:4222
+health_addr: nowhere
+log_level: loud
+reactor: {workers: lots, enabld: true}
+enroll: {addr: 8443, rate_burst: -4}
+""")
+    shown = mistake(tmp_path, "zester-master", "--config", "master.yaml")
+    errors, warnings = shown.split("zester-master: warning\n")
+    assert places(errors) == ["2:11", "3:14", "4:12", "5:20", "6:16", "6:34"], shown
+    assert places(warnings) == ["1:1", "5:26"] and "did you mean 'nats_url'?" in warnings
+
+
+@pytest.mark.parametrize("words, shown", [
+    (["zester-master", "tokn"], "unknown command 'tokn' (did you mean 'token'?)"),
+    (["zester-peel", "jion", "host", "zt1.x"], "unknown command 'jion' (did you mean 'join'?)"),
+    (["zester-peel", "beacons", "dsk"], "there is no beacon 'dsk'; there are: "),
+    (["zester-peel", "join", "localhost", "nonsense"], "not a join token; make one with 'zester-master token'"),
+    (["zester-peel", "event", "a b"], "'a b' is not a valid tag"),
+    (["zester-peel", "event", "a/b", "x"], "'x' is not KEY=VALUE"),
+    (["zester", "web* and (db*", "test.ping"], "target 'web* and (db*': target:1:10: this parenthesis is never closed"),
+    (["zester", "--creds", "/none", "*", "test.ping"], "credentials file '/none' does not exist; 'zester doctor' says what to do"),
+    (["zester", "--master", "nats://localhost", "*", "test.ping"], "use 'tls://localhost'"),
+    (["zester", "--config", "none.yaml", "peel", "list"], "'none.yaml' does not exist"),
+    (["zester", "jbo", "list"], "unknown command 'jbo' (did you mean 'job'?)"),
+])
+def test_a_mistake_on_the_command_line_says_what_to_try(tmp_path, words, shown):
+    assert shown in mistake(tmp_path, *words)
+
+
+def test_the_health_of_a_daemon_is_asked_for_by_a_relative_path_of_its_configuration(tmp_path):
+    (tmp_path / "peel.yaml").write_text("health_addr: 127.0.0.1:1\n")
+    assert "zester-peel is not running" in mistake(tmp_path, "zester-peel", "health", "--config", "peel.yaml")
+
+
+def test_the_doctor_does_not_send_people_to_the_doctor(tmp_path):
+    result = run(tmp_path, "zester", "doctor", "--creds", "/none", "--master", "tls://127.0.0.1:1")
+    assert result.returncode == 1
+    assert "credentials file '/none' does not exist" in result.stdout and "says what to do" not in result.stdout

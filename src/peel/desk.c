@@ -40,6 +40,7 @@ struct desk {
     int births;     /* the list of programs that run (sys/births.h) */
     size_t orphans; /* programs of the agent before that still ran, and were killed */
     bool is_stopping;
+    bool is_held; /* files are on their way, for the first run of states that waits */
 };
 
 /* --- progress of a run, from its worker ------------------------------------------- */
@@ -111,12 +112,32 @@ static void begin_work(struct desk *desk, const struct lane *lane, struct job *j
     chore_begin(&desk->chores, &job->chore, work, done);
 }
 
+/* Must the lane wait until the files of the next run are here? */
+static bool hold_for_files(struct desk *desk, const struct lane *lane)
+{
+    struct job *next = lane->first;
+
+    if (lane != &desk->lanes[LANE_ACT] || desk->is_held)
+        return lane == &desk->lanes[LANE_ACT];
+    if (!next || lane->busy >= lane->limit || next->class != PERFORM_STATES || next->is_caught_up)
+        return false;
+    next->is_caught_up = true;
+    desk->is_held = !desk->options.catch_up(desk->options.self);
+    return desk->is_held;
+}
+
 static void start_next(struct desk *desk, struct lane *lane)
 {
     struct job *job;
 
-    while (!desk->is_stopping && (job = lane_start(lane)))
+    while (!desk->is_stopping && !hold_for_files(desk, lane) && (job = lane_start(lane)))
         begin_work(desk, lane, job);
+}
+
+void desk_go_on(struct desk *desk)
+{
+    desk->is_held = false;
+    start_next(desk, &desk->lanes[LANE_ACT]);
 }
 
 /* The answer goes out, or to who asked inside. */

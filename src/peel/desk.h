@@ -54,6 +54,8 @@ struct desk_options {
      * so. */
     struct snapshot *(*facts)(void *self);
     struct snapshot *(*settings)(void *self, const char **ret_why);
+    /* A run of states is about to begin. False: not before desk_go_on. */
+    bool (*catch_up)(void *self);
     /* A function that changes facts has ended. */
     void (*facts_changed)(void *self);
     /* One that may change the machine begins. */
@@ -85,6 +87,9 @@ struct desk_task {
 };
 /* Fails with ERR_BUSY when the lane is full, ERR_INVALID for an unknown function. */
 int desk_run(struct desk *desk, const struct desk_task *task, struct err *err);
+
+/* What `catch_up` waited for is here. */
+void desk_go_on(struct desk *desk);
 
 /* A letter that was kept in the outbox may leave. Any thread. */
 void desk_post(struct desk *desk, uint64_t letter);

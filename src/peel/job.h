@@ -31,6 +31,7 @@ struct job {
     size_t reply_max;
     int64_t began;
     bool is_running, fell_back;
+    bool is_caught_up; /* files were waited for */
     struct session *session;
     struct perform_answer answer;
     int64_t duration;

@@ -135,6 +135,8 @@ static void end_pass(struct pass *pass)
     free_pass(pass);
     if (mirror->is_asked_again && !timer_is_set(&mirror->timer))
         begin_pass(mirror);
+    if (!mirror->pass)
+        mirror->options.ended(mirror->options.self);
 }
 
 /* --- what the worker does --------------------------------------------------------- */
@@ -535,6 +537,19 @@ void mirror_connect(struct mirror *mirror, const struct nats_js *js)
     if (!mirror->news)
         log_error("no news of files bucket=%s error=%s", mirror->options.bucket, err.text);
     begin_pass(mirror);
+}
+
+void mirror_hasten(struct mirror *mirror)
+{
+    if (!mirror->js.conn || !timer_is_set(&mirror->timer))
+        return;
+    timer_clear(loop_timers(mirror->options.loop), &mirror->timer);
+    begin_pass(mirror);
+}
+
+bool mirror_is_busy(const struct mirror *mirror)
+{
+    return mirror->pass != NULL;
 }
 
 bool mirror_has_synced(const struct mirror *mirror)

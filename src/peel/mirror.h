@@ -41,6 +41,8 @@ struct mirror_options {
     /* The folder is what masters publish; `changed`: it was not before. Nothing published is
      * known, too: then it is unchanged. */
     void (*synced)(void *self, bool changed);
+    /* Nothing is fetched any more; it may have failed. */
+    void (*ended)(void *self);
     void *self;
     bool hasty; /* without waiting after news; for tests */
 };
@@ -51,6 +53,10 @@ void mirror_free(struct mirror *mirror);
 
 /* Over this connection, or none. */
 void mirror_connect(struct mirror *mirror, const struct nats_js *js);
+/* Look at news now that would be looked at later. */
+void mirror_hasten(struct mirror *mirror);
+/* Are files on their way? Then `ended` follows. */
+bool mirror_is_busy(const struct mirror *mirror);
 /* Has it been in step with the masters since the start? */
 bool mirror_has_synced(const struct mirror *mirror);
 

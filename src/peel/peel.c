@@ -12,6 +12,7 @@
 #include "nats/xkey.h"
 #include "peel/agenda.h"
 #include "peel/basket.h"
+#include "peel/catchup.h"
 #include "peel/conf.h"
 #include "peel/desk.h"
 #include "peel/dossier.h"
@@ -53,6 +54,7 @@ struct peel {
     struct lookout *lookout;
     struct mirror *states, *settings_files;
     struct pillar *pillar;
+    struct catchup catchup;
     struct basket *basket;
     struct agenda *agenda;
     struct startup startup;
@@ -170,6 +172,7 @@ static void on_closing(void *self)
 
     mirror_connect(peel->states, NULL);
     mirror_connect(peel->settings_files, NULL);
+    catchup_check(&peel->catchup);
     pillar_connect(peel->pillar, NULL);
     basket_connect(peel->basket, NULL);
     dossier_connect(peel->dossier, NULL);
@@ -202,6 +205,14 @@ static void on_settings_synced(void *self, bool changed)
     (void)changed; /* the first time they are resolved in any case */
     if (!peel->is_closing)
         pillar_refresh(peel->pillar);
+}
+
+static void on_fetched(void *self)
+{
+    struct peel *peel = self;
+
+    if (!peel->is_closing)
+        catchup_check(&peel->catchup);
 }
 
 /* Templates of settings see facts. */
@@ -277,6 +288,20 @@ static int open_dossier(struct peel *peel, struct err *err)
     return peel->dossier ? 0 : -1;
 }
 
+static bool catch_up(void *self)
+{
+    struct peel *peel = self;
+
+    return catchup_begin(&peel->catchup);
+}
+
+static void on_caught_up(void *self)
+{
+    const struct peel *peel = self;
+
+    desk_go_on(peel->desk);
+}
+
 static int open_files(struct peel *peel, struct err *err)
 {
     const char *folder = path_join(&peel->arena, peel->conf->data_dir, SETTINGS_FOLDER);
@@ -286,6 +311,7 @@ static int open_files(struct peel *peel, struct err *err)
                                              .bucket = store_bucket_name(STORE_STATE_FILES),
                                              .folder = peel->conf->states_cache,
                                              .synced = on_states_synced,
+                                             .ended = on_fetched,
                                              .self = peel,
                                              .hasty = peel->options.hasty },
                    err);
@@ -294,6 +320,7 @@ static int open_files(struct peel *peel, struct err *err)
                                              .bucket = store_bucket_name(STORE_SETTINGS_FILES),
                                              .folder = folder,
                                              .synced = on_settings_synced,
+                                             .ended = on_fetched,
                                              .self = peel,
                                              .hasty = peel->options.hasty },
                    err);
@@ -304,8 +331,15 @@ static int open_files(struct peel *peel, struct err *err)
                                                         .key = &peel->identity.key,
                                                         .facts = hold_facts,
                                                         .changed = on_settings_changed,
+                                                        .ended = on_fetched,
                                                         .self = peel },
                               err);
+    peel->catchup = (struct catchup){ .loop = peel->options.loop,
+                                      .states = peel->states,
+                                      .settings = peel->settings_files,
+                                      .pillar = peel->pillar,
+                                      .fn = on_caught_up,
+                                      .self = peel };
     return peel->states && peel->settings_files && peel->pillar ? 0 : -1;
 }
 
@@ -339,6 +373,7 @@ static int open_desk(struct peel *peel, struct err *err)
                                                   .basket = peel->basket,
                                                   .facts = hold_facts,
                                                   .settings = hold_settings,
+                                                  .catch_up = catch_up,
                                                   .facts_changed = on_facts_changed,
                                                   .acts = on_acts,
                                                   .ended = on_ended,
@@ -487,6 +522,7 @@ static void clear_timers(struct peel *peel)
 {
     timer_clear(loop_timers(peel->options.loop), &peel->stopping);
     timer_clear(loop_timers(peel->options.loop), &peel->trim);
+    catchup_stop(&peel->catchup);
 }
 
 /* What calls back goes before what it calls, and says nothing any more. */

@@ -289,6 +289,8 @@ static void on_done(struct chore *chore)
         pillar->options.changed(pillar->options.self);
     if (pillar->is_asked_again)
         begin_round(pillar);
+    if (!pillar->is_busy)
+        pillar->options.ended(pillar->options.self);
 }
 
 static void begin_round(struct pillar *pillar)
@@ -305,6 +307,11 @@ static void begin_round(struct pillar *pillar)
         round->secrets[i] = arena_str(&round->arena, buf_view(&pillar->secrets[i]));
     pillar->is_busy = true;
     chore_begin(&pillar->chores, &round->chore, work, on_done);
+}
+
+bool pillar_is_busy(const struct pillar *pillar)
+{
+    return pillar->is_busy;
 }
 
 void pillar_refresh(struct pillar *pillar)

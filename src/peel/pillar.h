@@ -38,6 +38,7 @@ struct pillar_options {
     const struct nats_nkey *key;
     struct snapshot *(*facts)(void *self); /* held */
     void (*changed)(void *self);           /* there are new settings */
+    void (*ended)(void *self);             /* nothing is resolved any more; it may have failed */
     void *self;
 };
 
@@ -48,6 +49,9 @@ void pillar_connect(struct pillar *pillar, const struct nats_js *js);
 
 /* Files or facts have changed. */
 void pillar_refresh(struct pillar *pillar);
+
+/* Are they being resolved? Then `ended` follows. */
+bool pillar_is_busy(const struct pillar *pillar);
 
 /* Held by the caller; NULL when they are not known. */
 struct snapshot *pillar_hold(const struct pillar *pillar);

@@ -40,6 +40,7 @@ struct agent {
     int answers, acks, returns, progress, pongs;
     bool listens; /* requests find the peel */
     struct nats_sub *jobs;
+    bool is_patient; /* with the pauses that machines make for the sake of others */
 };
 
 static inline void agent_on_store(void *self, const struct store_result *result)
@@ -141,7 +142,7 @@ static inline void agent_start(struct agent *agent)
     agent->peel = peel_new(&(struct peel_options){ .loop = agent->scene.loop,
                                                    .hub = agent->scene.hub,
                                                    .conf = &agent->conf,
-                                                   .hasty = true,
+                                                   .hasty = !agent->is_patient,
                                                    .stopped = agent_on_stopped,
                                                    .self = agent },
                            &agent->scene.err);

@@ -101,6 +101,57 @@ TEST(files_of_states_come_change_and_go_as_masters_publish_them)
     agent_end(&agent);
 }
 
+/* News are looked at seconds later, unless somebody needs them. */
+TEST(a_run_of_states_begins_with_the_files_that_are_published_by_then)
+{
+    static const struct file old_states[] = {
+        { "web.zy", "said:\n  cmd.run:\n    - name: echo one {{ pillar['color'] }}\n" }
+    };
+    static const struct file new_states[] = {
+        { "web.zy", "said:\n  cmd.run:\n    - name: echo two {{ pillar['color'] }}\n" }
+    };
+    static const struct file red[] = { { "top.zy", "base:\n  '*':\n    - color\n" },
+                                       { "color.zy", "color: red\n" } };
+    static const struct file green[] = { { "top.zy", "base:\n  '*':\n    - color\n" },
+                                         { "color.zy", "color: green\n" } };
+    struct agent agent;
+
+    agent_begin(&agent, "web-01");
+    agent.is_patient = true;
+    publish(&agent, STORE_STATE_FILES, old_states, ARRAY_LEN(old_states));
+    publish(&agent, STORE_SETTINGS_FILES, red, ARRAY_LEN(red));
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    (void)agent_ask(&agent, "state.apply", "web", "state=web");
+    CHECK_STR(value_get_text(&agent.response.results.list.p[0].details, "stdout"), "one red");
+    publish(&agent, STORE_STATE_FILES, new_states, ARRAY_LEN(new_states));
+    publish(&agent, STORE_SETTINGS_FILES, green, ARRAY_LEN(green));
+    (void)agent_ask(&agent, "state.apply", "web", "state=web");
+    CHECK_STR(value_get_text(&agent.response.results.list.p[0].details, "stdout"), "two green");
+    agent_end(&agent);
+}
+
+/* What cannot be fetched is not waited for. */
+TEST(a_run_of_states_begins_with_the_old_files_when_the_new_ones_are_not_whole)
+{
+    static const struct file good[] = { { "web.zy", "said:\n  cmd.run:\n    - name: echo one\n" } };
+    static const struct file promised[] = { { "web.zy", "two" } };
+    struct agent agent;
+
+    agent_begin(&agent, "web-01");
+    agent.is_patient = true;
+    publish(&agent, STORE_STATE_FILES, good, ARRAY_LEN(good));
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    agent_wait_settings(&agent);
+    put_manifest(&agent, STORE_STATE_FILES, promised, ARRAY_LEN(promised));
+    for (int i = 0; i < 2; i++) {
+        (void)agent_ask(&agent, "state.apply", "web", "state=web");
+        CHECK_STR(value_get_text(&agent.response.results.list.p[0].details, "stdout"), "one");
+    }
+    agent_end(&agent);
+}
+
 TEST(a_set_whose_hashes_do_not_fit_is_not_taken_over)
 {
     static const struct file good[] = { { "a.zy", "one" }, { "b.zy", "one" } };

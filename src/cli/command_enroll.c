@@ -176,11 +176,20 @@ static const char *const list_heads[] = { "ID",    "PEEL ID", "HOSTNAME", "SOURC
                                           "STATE", "TRUST",   "CREATED" };
 #define LIST_COLUMNS ARRAY_LEN(list_keys)
 
+/* Ids as people write them. */
+static const char *peel_name(struct arena *arena, const char *id)
+{
+    char name[PEEL_ID_SIZE];
+
+    peel_id_decode(str_from(id), name);
+    return arena_strdup(arena, name);
+}
+
 static void fill_row(struct arena *arena, const struct enrollment *record,
                      const char *cells[static LIST_COLUMNS])
 {
     cells[0] = record->id;
-    cells[1] = record->peel_id;
+    cells[1] = peel_name(arena, record->peel_id);
     cells[2] = record->hostname ? record->hostname : "";
     cells[3] = record->remote_addr ? record->remote_addr : "";
     cells[4] = enrollment_state_name(record->state);
@@ -290,7 +299,7 @@ static void show_text(struct arena *arena, const struct enrollment *record)
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
     show_line(&out, "id", record->id);
-    show_line(&out, "peel", record->peel_id);
+    show_line(&out, "peel", peel_name(arena, record->peel_id));
     show_line(&out, "hostname", record->hostname);
     show_line(&out, "source", record->remote_addr);
     show_line(&out, "state", enrollment_state_name(record->state));
@@ -371,7 +380,7 @@ static void print_done(struct decision *decision, const char *id, const char *pe
 
     columns_print_text(&line, id);
     buf_add_text(&line, " (");
-    columns_print_text(&line, peel ? peel : "");
+    columns_print_text(&line, peel ? peel_name(decision->cli->arena, peel) : "");
     buf_printf(&line, ") %s\n", decisions[decision->what].done);
     (void)fwrite(buf_text(&line), 1, line.n, stdout);
     decision->decided++;

@@ -24,7 +24,16 @@
 #include "sys/program.h"
 
 #define CONF_MODE 0644
-#define CONF_MAX  ((size_t)64 << 10)
+/* What the master publishes, beside the keys; others may not read settings: they hold secrets. */
+static const struct {
+    const char *name, *key;
+    mode_t mode;
+} trees[] = {
+    { "states", "states_dir", 0755 },
+    { "settings", "settings_dir", 0700 },
+    { "reactor", "reactor:\n  dir", 0755 },
+};
+#define CONF_MAX ((size_t)64 << 10)
 /* Timeout for the server and the master to start. */
 #define START_NS (INT64_C(90) * CLOCK_SECOND)
 #define PAUSE_US 100000
@@ -150,6 +159,30 @@ static bool is_reachable(const char *host)
            strcmp(host, "::1") != 0;
 }
 
+static const char *tree_folder(const struct setup *setup, size_t tree)
+{
+    struct arena *arena = setup->cli->arena;
+
+    return path_join(arena, path_dirname(arena, setup->want->auth_dir), trees[tree].name);
+}
+
+/* A folder that is there is kept as it is. */
+static int make_trees(struct setup *setup, struct err *err)
+{
+    if (!is_missing(setup->want->config)) /* which may name others */
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
+        const char *folder = tree_folder(setup, i);
+        const bool is_new = is_missing(folder);
+
+        if (is_new && fs_mkdirs(folder, trees[i].mode, err) < 0)
+            return -1;
+        print_step(setup, is_new, arena_printf(setup->cli->arena, "folder of %s", trees[i].name),
+                   folder);
+    }
+    return 0;
+}
+
 static void print_conf(const struct setup *setup, struct buf *out)
 {
     const struct setup_args *want = setup->want;
@@ -160,6 +193,8 @@ static void print_conf(const struct setup *setup, struct buf *out)
     add_text(out, "nats_url", arena_printf(arena, "tls://127.0.0.1:%d", (int)want->port));
     add_text(out, "auth_dir", want->auth_dir);
     add_text(out, "health_addr", want->health_addr);
+    for (size_t i = 0; i < ARRAY_LEN(trees); i++)
+        add_text(out, trees[i].key, tree_folder(setup, i));
     buf_add_text(out, "enroll:\n");
     add_text(out, "  addr", want->enroll_addr);
     buf_add_text(out, "ca:\n  enroll_sans: [");
@@ -311,8 +346,9 @@ static int run_setup(struct cli *cli, const void *args, struct param_strs operan
     (void)operands;
     setup.host = setup.want->host ? setup.want->host : hostnames_own(cli->arena);
     if (find_programs(&setup, &err) < 0 || check_ports(&setup, &err) < 0 ||
-        make_keys(&setup, &err) < 0 || make_conf(&setup, &err) < 0 ||
-        start_services(&setup, &err) < 0 || finish_setup(&setup, &err) < 0)
+        make_keys(&setup, &err) < 0 || make_trees(&setup, &err) < 0 ||
+        make_conf(&setup, &err) < 0 || start_services(&setup, &err) < 0 ||
+        finish_setup(&setup, &err) < 0)
         return cli_err(cli, &err);
     return CLI_OK;
 }
@@ -322,7 +358,8 @@ const struct command command_setup = {
     .operands = "",
     .summary = "set up a fleet: create keys, configure and start nats-server and the master",
     .details =
-        "Creates keys and certificates, configures nats-server and the master, starts both under\n"
+        "Creates keys and certificates, and the folders of states, settings and reactions beside\n"
+        "them; configures nats-server and the master, starts both under\n"
         "systemd or kepler, and prints the command that adds other machines. Existing files\n"
         "are kept; a second run changes nothing.\n",
     .examples = "  zester-master setup\n"

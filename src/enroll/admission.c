@@ -442,6 +442,19 @@ static void replace_record(struct arena *arena, const struct answered *answered,
     create_record(arena, answered, record, ret);
 }
 
+/* Why, and what an operator can do about it. */
+static const char *explain_taken(struct arena *arena, const struct enrollment *current)
+{
+    const bool is_pending = current->state == ENROLLMENT_PENDING;
+    char name[PEEL_ID_SIZE];
+
+    peel_id_decode(str_from(current->peel_id), name);
+    return arena_printf(arena,
+                        "another key holds this peel id: if this machine is to replace the other, "
+                        "'zester enroll %s --peel %s' on a master, otherwise give it another id",
+                        is_pending ? "reject" : "revoke", name);
+}
+
 void admission_submit(struct arena *arena, const struct admission_request *request,
                       const struct admission_stored *stored, const struct admission_policy *policy,
                       const struct admission_moment *moment, struct admission_answer *ret)
@@ -457,7 +470,7 @@ void admission_submit(struct arena *arena, const struct admission_request *reque
     }
     is_held = read_current(arena, stored, &current) && !enrollment_state_is_final(current.state);
     if (is_held && strcmp(current.public_key, request->public_key) != 0)
-        admission_fail(arena, ADMISSION_TAKEN, "another key holds this peel id", ret);
+        admission_fail(arena, ADMISSION_TAKEN, explain_taken(arena, &current), ret);
     else if (is_held && current.state == ENROLLMENT_PENDING)
         repeat_record(arena, &answered, &current, ret);
     else

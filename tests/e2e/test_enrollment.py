@@ -77,6 +77,7 @@ def test_a_machine_enrolls_is_approved_and_gets_its_credentials_once(fleet, mast
 
 def test_a_peel_can_be_named_with_its_dots(fleet, master):
     joining, enrollment = enroll(fleet, master, "web-01_example_com")
+    assert [row["peel_id"] for row in fleet.zester_json("enroll", "list") if row["id"] == enrollment] == ["web-01.example.com"]
     assert fleet.zester_json("enroll", "show", "web-01.example.com")["id"] == enrollment
     fleet.zester("enroll", "approve", "--peel", "web-01.example.com")
     assert joining.state(enrollment) == "approved"
@@ -105,14 +106,16 @@ def test_what_does_not_fit_is_refused_with_its_status(fleet, master):
 
 def test_nobody_takes_a_name_by_being_second_and_the_same_key_may_ask_again(fleet, master):
     first, enrollment = enroll(fleet, master)
-    assert machine(fleet, master).submit(fleet.pin())[0] == 409
+    status, body = machine(fleet, master).submit(fleet.pin())
+    assert status == 409 and "another key holds this peel id" in str(body) and "zester enroll reject --peel web-01" in str(body)
     status, body = first.submit(fleet.pin())
     assert (status, body["id"]) == (200, enrollment)
     fleet.zester("enroll", "approve", "--peel", "web-01")
     assert first.creds(enrollment)[0] == 200
     status, body = first.submit(fleet.pin())  # it has lost its credentials
     assert status == 201 and body["id"] != enrollment
-    assert machine(fleet, master).submit(fleet.pin())[0] == 409
+    status, body = machine(fleet, master).submit(fleet.pin())
+    assert status == 409 and "zester enroll" in str(body)
 
 
 def test_credentials_are_for_the_holder_of_the_key(fleet, master):

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 
 import pytest
@@ -88,6 +89,11 @@ def test_one_command_makes_a_fleet_a_second_run_changes_nothing_and_a_machine_jo
     again = home.setup().stdout
     assert "Nothing to do" in again and "created" not in again and "zt1." not in again
     assert {**files_of(home.auth), **files_of(home.folder / "etc")} == before
+    for name, mode in (("states", 0o755), ("settings", 0o700), ("reactor", 0o755)):
+        folder = home.auth.parent / name
+        assert f"created folder of {name} ({folder})\n" in said and stat.S_IMODE(folder.stat().st_mode) == mode
+    conf = (home.folder / "etc/master.yaml").read_text()
+    assert f'states_dir: "{home.auth.parent}/states"\n' in conf and f'reactor:\n  dir: "{home.auth.parent}/reactor"\n' in conf
     match = re.search(r"^  zester-peel join 127\.0\.0\.1 (zt1\.\S+)$", said, re.M)
     assert match, said
     ps = home.kepler("ps", "-f", home.folder / "etc/kepler.yaml")

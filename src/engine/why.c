@@ -135,6 +135,8 @@ static struct value_map *entry_map(struct arena *arena, const struct history_ent
     time_print(&time, (struct value_time){ entry->wall / CLOCK_SECOND,
                                            (uint32_t)(entry->wall % CLOCK_SECOND) });
     put_value(arena, map, "time", value_str(buf_copy(&time, arena)));
+    put_value(arena, map, "wall", value_int(entry->wall));
+    put_value(arena, map, "number", value_int((int64_t)entry->number));
     put_value(arena, map, "from", value_text(status_name(entry->from)));
     put_value(arena, map, "to", value_text(status_name(entry->to)));
     put_value(arena, map, "cause", value_text(arena_strdup(arena, entry->cause)));

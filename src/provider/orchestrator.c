@@ -16,6 +16,8 @@
 
 /* A stop waits for the grace periods of all stopping services. */
 #define TIMEOUT_NS (600 * CLOCK_SECOND)
+/* In the folder of each config; daemon/chronicle.h. */
+#define HISTORY_FILE "history.log"
 
 /* --- the daemon ------------------------------------------------------------------------------ */
 
@@ -179,6 +181,79 @@ int orchestrator_find(const struct tool *tool, const char *name, struct orchestr
     services = value_get(&answer.body, "services");
     ret->status = services ? value_get(services, ret->service) : NULL;
     return 0;
+}
+
+int orchestrator_list(const struct tool *tool, struct orchestrator_services *ret, struct err *err)
+{
+    const struct request_ask args = { 0 };
+    const struct value *configs;
+    struct message answer;
+
+    if (orchestrator_ask(tool, REQUEST_STATUS, &args, &answer, err) < 0)
+        return -1;
+    configs = value_get(&answer.body, "configs");
+    for (size_t i = 0; value_is(configs, VALUE_LIST) && i < configs->list->count; i++) {
+        const char *path = value_get_text(&configs->list->items[i], "config_path");
+        const struct value *services = value_get(&configs->list->items[i], "services");
+
+        for (size_t k = 0; path && value_is(services, VALUE_MAP) && k < services->map->count; k++) {
+            const struct value_pair *pair = &services->map->pairs[k];
+            const struct orchestrator_service one = { path, pair->key.s.p, &pair->value };
+
+            VEC_PUSH_IN(tool->arena, &ret->list, one);
+        }
+    }
+    return 0;
+}
+
+/* --- history --------------------------------------------------------------------------------- */
+
+static bool read_change(const char *service, const struct value *entry,
+                        struct orchestrator_change *ret)
+{
+    const struct value *wall = value_get(entry, "wall"), *number = value_get(entry, "number");
+
+    *ret = (struct orchestrator_change){
+        .service = service,
+        .from = value_get_text(entry, "from"),
+        .to = value_get_text(entry, "to"),
+        .cause = value_get_text(entry, "cause"),
+        .wall = value_is(wall, VALUE_INT) ? wall->i : 0,
+        .number = value_is(number, VALUE_INT) ? number->i : 0,
+    };
+    return ret->from && ret->to && ret->cause;
+}
+
+int orchestrator_history(const struct tool *tool, const char *config, struct param_strs services,
+                         struct orchestrator_changes *ret, struct err *err)
+{
+    const struct request_ask args = { .config = config, .services = services };
+    const struct value *told;
+    struct message answer;
+
+    if (query_daemon(tool, REQUEST_WHY, &args, &answer, err) < 0)
+        return -1;
+    told = is_reply(&answer, MESSAGE_OK) ? value_get(&answer.body, "services") : NULL;
+    for (size_t i = 0; value_is(told, VALUE_LIST) && i < told->list->count; i++) {
+        const char *service = value_get_text(&told->list->items[i], "service");
+        const struct value *history = value_get(&told->list->items[i], "history");
+        struct orchestrator_change change;
+
+        for (size_t k = value_is(history, VALUE_LIST) ? history->list->count : 0; k-- > 0;)
+            if (service && read_change(service, &history->list->items[k], &change))
+                VEC_PUSH_IN(tool->arena, &ret->list, change);
+    }
+    return 0;
+}
+
+const char *orchestrator_history_files(struct arena *arena)
+{
+    struct home home;
+    struct err ignored;
+
+    if (home_find_client(arena, &home, &ignored) < 0)
+        return NULL;
+    return path_join(arena, home.configs, "*/" HISTORY_FILE);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */

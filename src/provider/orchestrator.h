@@ -20,12 +20,13 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "base/vec.h"
 #include "data/params.h"
+#include "data/value.h"
 #include "provider/tool.h"
 
 struct err;
 struct message;
-struct value;
 
 /* Conditions of a service, as choices of a parameter: those of depends_on without "service_". */
 #define ORCHESTRATOR_CONDITIONS "started|healthy|completed_successfully|unhealthy|failed|stopped"
@@ -49,6 +50,28 @@ struct orchestrator_service {
 /* Find a service by any of its names. Fails when several configs have it. */
 int orchestrator_find(const struct tool *tool, const char *name, struct orchestrator_service *ret,
                       struct err *err);
+
+struct orchestrator_services {
+    VEC(struct orchestrator_service) list;
+};
+/* All services of all configs that the daemon knows; those of a config stand together. */
+int orchestrator_list(const struct tool *tool, struct orchestrator_services *ret, struct err *err);
+
+/* A change of the status of a service. */
+struct orchestrator_change {
+    const char *service;
+    const char *from, *to, *cause;
+    int64_t wall;   /* nanoseconds since 1970 */
+    int64_t number; /* counts up, until the config is loaded anew with 'kepler run' */
+};
+struct orchestrator_changes {
+    VEC(struct orchestrator_change) list;
+};
+/* The last changes of these services of a config, of each the oldest first. Appends. */
+int orchestrator_history(const struct tool *tool, const char *config, struct param_strs services,
+                         struct orchestrator_changes *ret, struct err *err);
+/* A pattern for the files that grow when a status changes; NULL: unknown. */
+const char *orchestrator_history_files(struct arena *arena);
 
 /* What to wait for. */
 struct orchestrator_wait {

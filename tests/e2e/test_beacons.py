@@ -57,7 +57,7 @@ def fleet(tmp_path_factory, home):
         fleet.peel = start_peel(fleet, fleet.master, "web-01", environment=home.environment(), beacons={
             "file": {"files": [str(fleet.watched)], "interval": "1h", "own_changes": "ignore"},
             "log": {"files": {str(fleet.folder / "app.log"): "ERROR"}, "interval": "1h"},
-            "kepler": {"services": [f"{fleet.config}:web"], "interval": "200ms"},
+            "kepler": {"interval": "1h"},
             "process": {"processes": ["no-such-program"], "interval": "1h", "onchangeonly": False}})
         for kind in ("service", "file", "log", "kepler", "process"):
             fleet.wait(lambda kind=kind: fleet.peel.has_logged(f"beacon has its baseline beacon={kind}"), f"the beacon {kind} has looked")
@@ -132,6 +132,47 @@ def test_states_of_the_orchestrator_are_reported_in_its_words(fleet):
         states = [data["state"] for _, data in heard(fleet, "kepler")]
         return "running" in states[states.index("stopped"):]
     fleet.wait(is_back, "the reaction started it again")
+
+
+CHECKED = """
+services:
+  checked:
+    command: ["sh", "-c", "trap 'exit 3' TERM; while :; do sleep 0.05; done"]
+    restart: on-failure
+    healthcheck: {test: ["test", "-e", "DIR/well"], interval: 50ms, timeout: 30s, retries: 1}
+  broken:
+    command: ["/no/such/program"]
+    restart: "no"
+"""
+
+
+def test_every_change_of_the_orchestrator_is_reported_in_order_without_polling(fleet):
+    """The interval of the beacon is an hour."""
+    home = fleet.home
+    config = home.write(CHECKED.replace("DIR", home.folder), "checked.yaml")
+    home.write("", "well")
+
+    def changes(service):
+        return [(data["previous"], data["state"]) for _, data in heard(fleet, "kepler") if (data["config"], data["service"]) == (config, service)]
+
+    home.start(file="checked.yaml")
+    begin = [("stopped", "waiting"), ("waiting", "starting"), ("starting", "running"), ("running", "healthy")]
+    fleet.wait(lambda: changes("checked") == begin, "it came up")
+    fleet.wait(lambda: changes("broken") == [("stopped", "waiting"), ("waiting", "starting"), ("starting", "failed")], "the other could not start")
+    _, data = next((depth, data) for depth, data in heard(fleet, "kepler") if data["state"] == "failed")
+    assert "/no/such/program" in data["cause"], data
+    os.unlink(home.path("well"))
+    fleet.wait(lambda: changes("checked") == [*begin, ("healthy", "unhealthy")], "its check fails")
+    home.write("", "well")
+    fleet.wait(lambda: changes("checked")[-1] == ("unhealthy", "healthy"), "it is well again")
+    before = len(changes("checked"))
+    os.kill(home.services("checked.yaml")["checked"]["pid"], signal.SIGTERM)
+    fleet.wait(lambda: changes("checked")[before:][-1:] == [("running", "healthy")], "it was restarted")
+    assert changes("checked")[before:] == [("healthy", "starting"), ("starting", "running"), ("running", "healthy")], changes("checked")
+    home.run("stop", file="checked.yaml")
+    fleet.wait(lambda: changes("checked")[-2:] == [("healthy", "stopping"), ("stopping", "stopped")], "the stop")
+    home.run("stop", "--clean", file="checked.yaml")
+    fleet.wait(lambda: changes("checked")[-1] == ("stopped", "unknown"), "it is forgotten")
 
 
 def test_files_are_reported_at_once_and_those_of_our_own_jobs_are_ignored_where_asked(fleet):

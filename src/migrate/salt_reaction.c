@@ -140,8 +140,9 @@ static bool is_function(const char *text)
 
 static int convert_target(struct block *block)
 {
-    static const char *const kinds[] = { "glob",   "pcre",   "list",     "grain",
-                                         "grains", "pillar", "compound", NULL };
+    static const char *const kinds[] = { "glob",   "pcre",       "list",   "grain",
+                                         "grains", "grain_pcre", "pillar", "pillar_pcre",
+                                         "ipcidr", "compound",   NULL };
     const struct value *target = find_argument(block, "tgt");
     const struct value *kind = value_get(&block->args, "tgt_type");
     const char *const *known = kinds;
@@ -170,7 +171,8 @@ static int convert_target(struct block *block)
     return 0;
 }
 
-static int convert_local(struct block *block)
+/* All but the target. */
+static int convert_call(struct block *block)
 {
     static const char *const known[] = { "tgt",  "tgt_type", "expr_form", "arg",
                                          "args", "kwarg",    "timeout",   NULL };
@@ -180,8 +182,6 @@ static int convert_local(struct block *block)
 
     if (!is_function(function))
         return leave_out(block, block->at, "a function is a module and a name in lower case");
-    if (convert_target(block) < 0)
-        return -1;
     if (block->single)
         set_field(block, "arg", block->single);
     if (block->keywords->count > 0)
@@ -193,11 +193,31 @@ static int convert_local(struct block *block)
     return 0;
 }
 
+static int convert_local(struct block *block)
+{
+    return convert_target(block) < 0 ? -1 : convert_call(block);
+}
+
+/* What an operator has to run, and why no reaction does. */
+static int refuse_orchestration(const struct block *block)
+{
+    const struct value *mods = find_argument(block, "mods");
+    const struct value *ref = mods ? mods : block->single;
+
+    return leave_out(block, block->at,
+                     arena_printf(block->tmpl->arena,
+                                  "reactions do not orchestrate: use blocks with 'wait: true', or "
+                                  "let an operator run 'zester orchestrate %s'",
+                                  value_is(ref, VALUE_STR) ? ref->s.p : "REF"));
+}
+
 static int convert_runner(struct block *block)
 {
     const struct value *tag = find_argument(block, "tag");
     const struct value *data = find_argument(block, "data");
 
+    if (strncmp(block->function, "state.orch", strlen("state.orch")) == 0)
+        return refuse_orchestration(block);
     if (strcmp(block->function, "event.send") != 0)
         return leave_out(block, block->at, "runners other than event.send are not converted");
     tag = tag ? tag : block->single;
@@ -243,9 +263,11 @@ static int convert_wheel(struct block *block)
 
 static int convert_caller(struct block *block)
 {
-    return leave_out(block, block->at,
-                     "reactions do not run on the machine of the event itself: "
-                     "use local with 'tgt'");
+    value_map_set(block->tmpl->arena, block->out, value_text("tgt"),
+                  salt_template_expression(block->tmpl, "event.peel | tojson"));
+    (void)value_diag(block->tmpl->remarks, block->at,
+                     "it runs on the machine that raised the event, as a job");
+    return convert_call(block);
 }
 
 static int convert_action(struct block *block, const char *name, const struct value *given)

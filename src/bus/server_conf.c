@@ -9,6 +9,7 @@
 
 /* The JWT of a peel makes its first line longer than the server's default allows. */
 #define MAX_CONTROL_LINE 16384
+#define ROUTE_SCHEME     "nats-route://"
 
 static int check_text(const char *what, const char *text, struct err *err)
 {
@@ -26,6 +27,13 @@ static int check_path(const char *what, const char *path, struct err *err)
     return check_text(what, path, err);
 }
 
+static int check_route(const char *route, struct err *err)
+{
+    if (strncmp(route, ROUTE_SCHEME, strlen(ROUTE_SCHEME)) != 0 || !route[strlen(ROUTE_SCHEME)])
+        return err_set(err, ERR_INVALID, "route '%s': expected " ROUTE_SCHEME "HOST:PORT", route);
+    return check_text("route", route, err);
+}
+
 static int check_conf(const struct server_conf *conf, struct err *err)
 {
     const struct {
@@ -40,7 +48,7 @@ static int check_conf(const struct server_conf *conf, struct err *err)
         if (texts[i].text && check_text(texts[i].what, texts[i].text, err) < 0)
             return -1;
     for (size_t i = 0; i < conf->routes.n; i++)
-        if (check_text("route", conf->routes.p[i], err) < 0)
+        if (check_route(conf->routes.p[i], err) < 0)
             return -1;
     if (check_path("JetStream store", conf->store_dir, err) < 0 ||
         check_path("certificate", conf->cert_file, err) < 0 ||

@@ -152,6 +152,16 @@ int nats_auth_init(struct cli *cli, const struct nats_auth_args *want, struct er
     return result;
 }
 
+/* The server may run elsewhere, so these are warnings. */
+static void warn_if_missing(const char *path)
+{
+    struct fs_info info;
+    struct err err;
+
+    if (path && fs_stat(path, &info, &err) == 0 && info.kind == FS_NONE)
+        (void)fprintf(stderr, "warning: nats-server needs '%s', which does not exist here\n", path);
+}
+
 static int run_init(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct nats_auth_args *want = args;
@@ -169,6 +179,8 @@ static int run_init(struct cli *cli, const void *args, struct param_strs operand
            "Start the server with: nats-server -c %s\n"
            "Keep %s/operator.seed offline: only a new signing key needs it.\n",
            want->dir, want->conf, want->conf, want->dir);
+    warn_if_missing(want->cert);
+    warn_if_missing(want->key);
     return CLI_OK;
 }
 

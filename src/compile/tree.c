@@ -51,7 +51,7 @@ struct tree *tree_new(const char *root, struct err *err)
     struct fs_info info;
 
     if (!real) {
-        (void)err_sys(err, errno, "open the state tree '%s'", root);
+        (void)err_sys(err, errno, "open the folder '%s'", root);
         return NULL;
     }
     if (fs_stat(real, &info, err) == 0) {

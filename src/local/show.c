@@ -111,6 +111,43 @@ struct value show_plan(struct arena *arena, const struct plan *plan)
     return list;
 }
 
+/* Does a requisite of the state, of a kind below `kinds`, name the target? */
+static bool names_target(const struct plan_state *state, unsigned kinds, uint32_t target)
+{
+    for (unsigned kind = 0; kind < kinds; kind++)
+        for (size_t k = 0; k < state->requisites[kind].n; k++)
+            if (state->requisites[kind].p[k] == target)
+                return true;
+    return false;
+}
+
+/* Nobody wrote these: they are shown where they are the reason for the order, not where a requisite
+ * of the state, or of one that it waits for anyway, says it already. */
+static bool is_said_already(const struct plan *plan, const struct plan_state *state, unsigned kind,
+                            uint32_t target)
+{
+    if (kind < REQUISITE_IMPLIED)
+        return false;
+    if (names_target(state, REQUISITE_IMPLIED, target))
+        return true;
+    for (unsigned other = 0; other < REQUISITE_IMPLIED; other++)
+        for (size_t k = 0; k < state->requisites[other].n; k++)
+            if (!requisite_rule((enum requisite)other)->later &&
+                !requisite_rule((enum requisite)other)->apart &&
+                names_target(&plan->states[state->requisites[other].p[k]], REQUISITES, target))
+                return true;
+    return false;
+}
+
+static void show_reasons(const struct plan *plan, const struct plan_state *state, struct buf *out)
+{
+    for (unsigned kind = 0; kind < REQUISITES; kind++)
+        for (size_t k = 0; k < state->requisites[kind].n; k++)
+            if (!is_said_already(plan, state, kind, state->requisites[kind].p[k]))
+                buf_printf(out, "      %s %s\n", requisite_name((enum requisite)kind),
+                           plan->states[state->requisites[kind].p[k]].name);
+}
+
 void show_levels(const struct plan *plan, struct buf *out)
 {
     for (uint32_t level = 0; level < plan->level_count; level++) {
@@ -119,10 +156,7 @@ void show_levels(const struct plan *plan, struct buf *out)
             const struct plan_state *state = &plan->states[plan->order[i]];
 
             buf_printf(out, "  %s\n", state->name);
-            for (unsigned kind = 0; kind < REQUISITES; kind++)
-                for (size_t k = 0; k < state->requisites[kind].n; k++)
-                    buf_printf(out, "      %s %s\n", requisite_name((enum requisite)kind),
-                               plan->states[state->requisites[kind].p[k]].name);
+            show_reasons(plan, state, out);
         }
     }
 }

@@ -135,11 +135,18 @@ def test_relative_paths_become_absolute_in_the_configuration(tmp_path):
     (("--dns", "a b"), "'a b' is not a valid DNS name"),
     (("--port", "0"), "port"),
     (("--cluster", "fleet"), "--cluster and --route must be used together"),
+    (("--cluster", "fleet", "--route", "n1.example:6222"), "route 'n1.example:6222': expected nats-route://HOST:PORT"),
     (("--name", 'a"b'), "has a quote"),
 ])
 def test_a_mistake_makes_no_keys(tmp_path, words, said):
     assert said in init(tmp_path, *words, status=1).stderr
     assert [name for name in SECRET if (tmp_path / "auth" / name).exists()] == []
+
+
+def test_a_certificate_that_is_not_here_is_a_warning(tmp_path):
+    (tmp_path / "a.crt").write_text("")
+    said = init(tmp_path, "--nats-cert", tmp_path / "a.crt", "--nats-key", tmp_path / "a.key").stderr
+    assert f"warning: nats-server needs '{tmp_path}/a.key', which does not exist here" in said and "a.crt" not in said
 
 
 def test_lint_names_what_is_missing(tmp_path):

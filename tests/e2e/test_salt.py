@@ -77,8 +77,10 @@ gone: {file.absent: [{name: ROOT/conf}]}
 
 
 def test_the_graph_and_the_plan_tell_the_order_and_why(machine):
-    machine.sls("web", say("one") + say("two", "require: [{cmd: one}]"))
-    assert "written order cmd.run:one" in machine.run("state.graph", "web", status=0).stdout
+    machine.sls("web", say("one") + say("two", "require: [{cmd: one}]") + say("three"))
+    graph = machine.run("state.graph", "web", status=0).stdout
+    assert "require cmd.run:one" in graph and "written order cmd.run:two" in graph
+    assert graph.count("written order") == 1, "what a requisite says is not said again"
     shown = json.loads(machine.run("state.show", "web", "--format", "json", status=0).stdout)
     assert shown[1]["written order"] == ["cmd.run:one"] and shown[1]["require"] == ["cmd.run:one"]
 

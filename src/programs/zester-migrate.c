@@ -7,19 +7,27 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "base/map.h"
+#include "base/textdiff.h"
 #include "cli/command.h"
 #include "data/yaml.h"
 #include "data/yaml_print.h"
 #include "migrate/salt_beacons.h"
 #include "migrate/salt_reactor.h"
+#include "migrate/salt_top.h"
+#include "migrate/salt_tree.h"
 #include "sys/fs.h"
 #include "sys/newfiles.h"
 #include "sys/path.h"
 
 #define FILE_LIMIT ((size_t)4 << 20)
 #define FILES_MAX  1000
-#define FILE_MODE  0644
-#define SCHEME     "salt://"
+/* Limits on a tree of states: files, and folders inside one another. */
+#define TREE_FILES_MAX 100000
+#define TREE_DEPTH_MAX 64
+#define FILE_MODE      0644
+#define FOLDER_MODE    0755
+#define SCHEME         "salt://"
 
 /* --- configuration of Salt -------------------------------------------------------- */
 
@@ -253,6 +261,213 @@ static int run_beacons(struct cli *cli, const void *args, struct param_strs oper
     return report_remarks(&remarks);
 }
 
+/* --- trees of states and pillar ----------------------------------------------------- */
+
+struct tree_file {
+    const char *from, *path; /* whole, and relative to its root */
+};
+
+struct tree_args {
+    const char *output;
+    bool test;
+};
+
+/* The union of several roots; of files with the same path the first one counts, as in Salt. */
+struct tree_walk {
+    struct arena *arena;
+    struct diags *remarks;
+    struct map seen; /* by relative path */
+    VEC(struct tree_file) files;
+    size_t kept; /* files that end in .sls, without a remark */
+};
+
+static int add_file(struct tree_walk *walk, const char *from, const char *path, struct err *err)
+{
+    struct str text;
+
+    if (map_has(&walk->seen, str_from(path)))
+        return 0;
+    (void)map_set(&walk->seen, str_from(path), walk);
+    if (walk->files.n >= TREE_FILES_MAX)
+        return err_set(err, ERR_LIMIT, "more than %d files", TREE_FILES_MAX);
+    if (!salt_tree_takes(path, from, walk->remarks))
+        return 0;
+    VEC_PUSH_IN(walk->arena, &walk->files, (struct tree_file){ from, path });
+    if (!str_ends(str_from(path), STR(".sls")))
+        return 0;
+    if (fs_read(walk->arena, from, FILE_LIMIT, &text, err) < 0)
+        return -1;
+    if (text.p && salt_tree_judge(from, text, walk->remarks))
+        walk->kept++;
+    return 0;
+}
+
+/* Links are followed, as Salt's file server does it: formulas are often linked into a tree. */
+static int walk_folder(struct tree_walk *walk, const char *folder, const char *path, unsigned depth,
+                       struct err *err)
+{
+    struct fs_names names = { 0 };
+    struct fs_info info;
+
+    if (depth > TREE_DEPTH_MAX)
+        return err_set(err, ERR_LIMIT, "%s: more than %d folders inside one another", folder,
+                       TREE_DEPTH_MAX);
+    if (fs_list(walk->arena, folder, &names, err) < 0)
+        return -1;
+    VEC_EACH (&names.list, name) {
+        const char *from = path_join(walk->arena, folder, *name);
+        const char *inside = path[0] ? path_join(walk->arena, path, *name) : *name;
+
+        if (salt_tree_skips(*name))
+            continue;
+        if (fs_stat(from, &info, err) < 0)
+            return -1;
+        if (info.kind == FS_FOLDER ? walk_folder(walk, from, inside, depth + 1, err) < 0
+                                   : info.kind == FS_FILE && add_file(walk, from, inside, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Nothing is written when one of the files is there already. */
+static int refuse_existing(const struct tree_walk *walk, const char *output, struct err *err)
+{
+    VEC_EACH (&walk->files, file) {
+        const char *path = path_join(walk->arena, output, file->path);
+        struct fs_info info;
+
+        if (fs_lstat(path, &info, err) < 0)
+            return -1;
+        if (info.kind != FS_NONE)
+            return err_set(err, ERR_BUSY, "%s exists; choose an empty folder", path);
+    }
+    return 0;
+}
+
+static int copy_files(const struct tree_walk *walk, const char *output, struct err *err)
+{
+    const struct fs_replace_options fresh = { .attr = FS_ATTR_KEEP, .fresh = true };
+
+    VEC_EACH (&walk->files, file) {
+        const char *path = path_join(walk->arena, output, file->path);
+
+        if (fs_mkdirs(path_dirname(walk->arena, path), FOLDER_MODE, err) < 0 ||
+            fs_copy(file->from, path, &fresh, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int migrate_tree(struct cli *cli, const struct tree_args *want, struct param_strs roots,
+                        const char *check)
+{
+    struct diags remarks = DIAGS_INIT(cli->arena);
+    struct tree_walk walk = { .arena = cli->arena,
+                              .remarks = &remarks,
+                              .seen = MAP_INIT_IN(cli->arena) };
+    struct err err;
+
+    for (size_t i = 0; i < roots.n; i++)
+        if (walk_folder(&walk, roots.p[i], "", 0, &err) < 0)
+            return cli_err(cli, &err);
+    if (walk.files.n == 0)
+        return cli_error(cli, "there are no files in these folders");
+    if (refuse_existing(&walk, want->output, &err) < 0 ||
+        (!want->test && copy_files(&walk, want->output, &err) < 0))
+        return cli_err(cli, &err);
+    VEC_EACH (&walk.files, file)
+        printf("%s %s/%s from %s\n", want->test ? "would write" : "wrote", want->output, file->path,
+               file->from);
+    printf("%zu of these files end in .sls and run unchanged: they mean what they mean in Salt\n",
+           walk.kept);
+    printf("Check it: zester --local %s %s\n", check, want->output);
+    return report_remarks(&remarks);
+}
+
+static int run_states(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return migrate_tree(cli, args, operands, "state.check REF --states-dir");
+}
+
+static int run_pillar(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return migrate_tree(cli, args, operands, "settings.items --settings-dir");
+}
+
+#undef ARGS
+#define ARGS struct tree_args
+
+static const struct param tree_options[] = {
+    PARAM("output", STR, ARGS, output, "the folder of the new tree", .kind_text = "DIR",
+          .flags = PARAM_REQUIRED),
+    PARAM("test", BOOL, ARGS, test, "only show what would be written"),
+    { 0 },
+};
+
+/* --- top files ------------------------------------------------------------------------ */
+
+struct top_args {
+    bool test;
+};
+
+#undef ARGS
+#define ARGS struct top_args
+
+static const struct param top_options[] = {
+    PARAM("test", BOOL, ARGS, test, "show the difference instead of the result"),
+    { 0 },
+};
+
+static int refuse_template(struct cli *cli, const char *path, struct str text, struct diags *diags)
+{
+    static const char *const marks[] = { "{%", "{{" };
+
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        const size_t at = str_find(text, str_from(marks[i]), 0);
+        uint32_t line = 1;
+
+        for (size_t j = 0; at != STR_NONE && j < at; j++)
+            line += text.p[j] == '\n';
+        if (at != STR_NONE) {
+            (void)diag_add(diags, (struct place){ .file = path, .line = line },
+                           "a top file with a template is not converted");
+            diag_hint(diags, "keep it as top.sls: it runs unchanged");
+            return cli_diags(cli, diags);
+        }
+    }
+    return CLI_OK;
+}
+
+static int run_top(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct yaml_options options = { .dialect = YAML_DIALECT_SALT };
+    const char *path = operands.p[0];
+    struct diags mistakes = DIAGS_INIT(cli->arena), remarks = DIAGS_INIT(cli->arena);
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT), diff = BUF_INIT(BUF_NO_LIMIT);
+    struct value top, result;
+    struct str text;
+    struct err err;
+    int status;
+
+    if (fs_read(cli->arena, path, FILE_LIMIT, &text, &err) < 0)
+        return cli_err(cli, &err);
+    if (!text.p)
+        return cli_error(cli, "there is no file '%s'", path);
+    status = refuse_template(cli, path, text, &mistakes);
+    if (status != CLI_OK)
+        return status;
+    if (yaml_parse(cli->arena, path, text, &options, &top, &mistakes) < 0)
+        return cli_diags(cli, &mistakes);
+    if (top.kind != VALUE_MAP)
+        return cli_error(cli, "%s: expected a map of environments", path);
+    result = salt_top_convert(cli->arena, &top, &remarks);
+    if (yaml_print(&out, &result, &err) < 0)
+        return cli_err(cli, &err);
+    textdiff(text, buf_view(&out), path, "top.zy", &diff);
+    (void)fputs(buf_text(((const struct top_args *)args)->test ? &diff : &out), stdout);
+    return report_remarks(&remarks);
+}
+
 static const struct param no_options[] = { { 0 } };
 
 static const struct command commands[] = {
@@ -266,6 +481,22 @@ static const struct command commands[] = {
         .least = 1,
         .most = COMMAND_MANY,
         .run = run_beacons,
+    },
+    {
+        .name = "pillar",
+        .operands = "DIR...",
+        .summary = "trees of pillar as one folder of settings",
+        .details =
+            "DIR is a folder of pillar_roots; of files with the same path the first one counts.\n"
+            "Files that end in .sls run unchanged and are copied; remarks name the place of what\n"
+            "does not: other renderers, and values that are encrypted with GPG. Nothing is\n"
+            "overwritten.\n",
+        .examples = "  zester-migrate pillar /srv/pillar --output /srv/zester/settings\n",
+        .options = tree_options,
+        .args_size = sizeof(struct tree_args),
+        .least = 1,
+        .most = COMMAND_MANY,
+        .run = run_pillar,
     },
     {
         .name = "reactor",
@@ -282,6 +513,39 @@ static const struct command commands[] = {
         .least = 1,
         .most = COMMAND_MANY,
         .run = run_reactor,
+    },
+    {
+        .name = "states",
+        .operands = "DIR...",
+        .summary = "trees of states as one tree",
+        .details =
+            "DIR is a folder of file_roots, or of a formula; of files with the same path the "
+            "first\n"
+            "one counts. Files that end in .sls run unchanged, in Salt's order and with Salt's\n"
+            "meaning, and are copied with all others; remarks name the place of what does not:\n"
+            "other renderers, and modules in Python. Nothing is overwritten.\n",
+        .examples =
+            "  zester-migrate states /srv/salt /srv/formulas/nginx --output /srv/zester/states\n",
+        .options = tree_options,
+        .args_size = sizeof(struct tree_args),
+        .least = 1,
+        .most = COMMAND_MANY,
+        .run = run_states,
+    },
+    {
+        .name = "top",
+        .operands = "FILE",
+        .summary = "a top file of Salt in our own form",
+        .details =
+            "Prints top.zy: types of targets ('match: grain') become letters ('G@os:Debian').\n"
+            "A top.sls runs unchanged as well.\n",
+        .examples = "  zester-migrate top /srv/salt/top.sls > /srv/zester/states/top.zy\n"
+                    "  zester-migrate top /srv/salt/top.sls --test\n",
+        .options = top_options,
+        .args_size = sizeof(struct top_args),
+        .least = 1,
+        .most = 1,
+        .run = run_top,
     },
     { 0 },
 };

@@ -4,7 +4,6 @@ the second changes nothing, a change of the pillar reaches what watches it, a re
 
 The journey is made once, by a fixture that writes down what it saw; each test looks at one side of it."""
 import pathlib
-import shutil
 import subprocess
 import types
 
@@ -44,11 +43,18 @@ def journey(tmp_path_factory):
         machine.leave()
 
 
+def migrate(kind, output):
+    """The tree, as zester-migrate copies it: nothing needs a remark."""
+    done = subprocess.run([f"{PROGRAM}-migrate", kind, FORMULAS / kind,
+                           "--output", output], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def travel(machine):
     seen = types.SimpleNamespace()
     # Where Salt has them: they are found there.
-    shutil.copytree(FORMULAS / "states", machine.path("/srv/salt"))
-    shutil.copytree(FORMULAS / "pillar", machine.path("/srv/pillar"))
+    migrate("states", machine.path("/srv/salt"))
+    migrate("pillar", machine.path("/srv/pillar"))
     fill(Repository(machine.path("/srv/repo")))
     machine.path("/etc/apt/sources.list").write_text("deb [trusted=yes] file:/srv/repo ./\n")
     machine.sh("apt-get -q update && useradd --no-create-home dave")

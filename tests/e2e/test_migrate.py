@@ -56,3 +56,63 @@ def test_beacons_of_a_minion_are_printed_as_settings(tmp_path):
     result = run("zester-migrate", "beacons", tmp_path / "minion", status=2)
     assert result.stdout == "beacons:\n  service:\n    services:\n      - nginx\n    onchangeonly: true\n    interval: 10\n"
     assert f"{tmp_path}/minion:6:3: the beacon 'wtmp' does not exist here" in result.stderr
+
+
+def test_trees_of_states_become_one_and_what_does_not_run_is_reported_with_its_place(tmp_path):
+    write(tmp_path, {
+        "salt/top.sls": "base:\n  '*': [web]\n",
+        "salt/web/init.sls": "include: [nginx]\nown: {test.nop: [{require: [{test: formula}]}]}\n",
+        "salt/script.sls": "# a state\n",
+        "salt/bad.sls": "#!py\ndef run(): return {}\n",
+        "salt/_modules/mine.py": "def x(): pass\n",
+        "salt/.git/config": "not a part of it",
+        "formula/nginx/init.sls": "formula: {test.nop: []}\n",
+        "formula/web/init.sls": "not the first one",
+        "formula/nginx/files/run.sh": "#!/bin/sh\n",
+    })
+    (tmp_path / "formula/nginx/files/run.sh").chmod(0o755)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more/linked").symlink_to(tmp_path / "formula/nginx")
+    words = ("states", tmp_path / "salt", tmp_path / "formula", tmp_path / "more", "--output", tmp_path / "out")
+    result = run("zester-migrate", *words, "--test", status=2)
+    assert f"would write {tmp_path}/out/web/init.sls from {tmp_path}/salt/web/init.sls\n" in result.stdout
+    assert not (tmp_path / "out").exists()
+    result = run("zester-migrate", *words, status=2)
+    assert f"{tmp_path}/salt/bad.sls:1" in result.stderr and "'py'" in result.stderr
+    assert f"{tmp_path}/salt/_modules/mine.py:1: modules in Python do not run here" in result.stderr
+    assert "5 of these files end in .sls and run unchanged" in result.stdout
+    files = sorted(str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if path.is_file())
+    assert files == ["bad.sls", "linked/files/run.sh", "linked/init.sls", "nginx/files/run.sh", "nginx/init.sls", "script.sls", "top.sls",
+                     "web/init.sls"]
+    assert os.access(tmp_path / "out/nginx/files/run.sh", os.X_OK)
+    run("zester", "--local", "--states-dir", tmp_path / "out", "--data-dir", tmp_path / "data", "state.apply", "web")
+    assert "exists; choose an empty folder" in run("zester-migrate", *words, status=1).stderr
+    assert "No such file" in run("zester-migrate", "states", tmp_path / "none", "--output", tmp_path / "two", status=1).stderr
+
+
+def test_pillar_that_is_encrypted_is_reported_and_the_rest_runs_unchanged(tmp_path):
+    write(tmp_path, {"pillar/top.sls": "base: {'*': [main]}\n", "pillar/main.sls": "port: {{ 40 + 40 }}\n",
+                     "pillar/secret.sls": "key: |\n  -----BEGIN PGP MESSAGE-----\n"})
+    result = run("zester-migrate", "pillar", tmp_path / "pillar", "--output", tmp_path / "out", status=2)
+    assert f"{tmp_path}/pillar/secret.sls:2: values that are encrypted with GPG" in result.stderr
+    result = run("zester", "--local", "--settings-dir", tmp_path / "out", "--data-dir", tmp_path / "data", "settings.get", "port")
+    assert result.stdout == "80\n"
+
+
+def test_a_top_file_of_salt_names_its_targets_by_letters(tmp_path):
+    write(tmp_path, {"top.sls": "base:\n  '*': [common]\n  'os:Debian':\n    - match: grain\n    - deb\n  'web1,web2':\n    - match: list\n    - web\n"
+                                "  'db and G@os:x':\n    - match: compound\n    - db\n  '%cluster':\n    - match: range\n    - far\n"
+                                "prod:\n  'E x':\n    - match: pcre\n    - spaced\n",
+                     "templated.sls": "base:\n  '*':\n    - {{ grains.os }}\n"})
+    result = run("zester-migrate", "top", tmp_path / "top.sls", status=2)
+    assert result.stdout == ("base:\n  '*':\n    - common\n  G@os:Debian:\n    - deb\n  L@web1,web2:\n    - web\n  db and G@os:x:\n    - db\n"
+                             "prod:\n  E x:\n    - match: pcre\n    - spaced\n")
+    assert f"{tmp_path}/top.sls:13:14: there is no match of this type here" in result.stderr
+    assert f"{tmp_path}/top.sls:15:1: environments are labels here" in result.stderr
+    (tmp_path / "top.zy").write_text(result.stdout)
+    shown = run("zester", "--local", "--id", "web2", "--states-dir", tmp_path, "--data-dir", tmp_path / "data", "state.show_top")
+    assert "common" in shown.stdout and "web" in shown.stdout and "db" not in shown.stdout
+    diff = run("zester-migrate", "top", tmp_path / "top.sls", "--test", status=2).stdout
+    assert "-  'os:Debian':\n" in diff and "+  G@os:Debian:\n" in diff
+    result = run("zester-migrate", "top", tmp_path / "templated.sls", status=1)
+    assert f"{tmp_path}/templated.sls:3: a top file with a template is not converted" in result.stderr

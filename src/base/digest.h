@@ -4,7 +4,7 @@
  *
  * SHA-256 and SHA-512 are libsodium's. The others come from OpenSSL's libcrypto, which is loaded
  * when one of them is first needed: linking it would take half of the time of a short run.
- * md5 and sha1 tell a damaged file from a whole one; they do not protect against forgery.
+ * md5 and sha1 detect damaged files; they do not protect against forgery.
  *
  * Threads: any.
  */

@@ -19,7 +19,7 @@
 #define MODE_MAX 07777U
 /* More digits of a fraction than this change no nanosecond, and fewer fit 64 bits. */
 #define FRACTION_DIGITS 18
-/* Digits that tell any two doubles apart. */
+/* Enough digits to distinguish any two doubles. */
 #define DOUBLE_DIGITS 17
 /* Room for such a double in any notation. */
 #define DOUBLE_TEXT_SIZE 32

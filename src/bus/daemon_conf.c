@@ -57,7 +57,7 @@ static const char *flag_name(struct arena *arena, const char *key)
 
 /* --- flags ------------------------------------------------------------------------ */
 
-/* Where the common flags are in the struct that the flags are tried on: behind the values. */
+/* Where the common flags are in the struct that the flags are tried on: after the values. */
 static size_t common_offset(const struct daemon_conf *conf)
 {
     const size_t align = alignof(max_align_t);

@@ -256,7 +256,7 @@ static void check_ca(struct doctor *doctor)
 
 /* --- over the connection ------------------------------------------------------------ */
 
-/* The error of the connection tells which step of the login it was. */
+/* The error of the connection names the step of the login. */
 static bool check_login(struct doctor *doctor)
 {
     struct err err;

@@ -334,7 +334,7 @@ static const struct command event_commands[] = {
     {
         .name = "why",
         .operands = "ID",
-        .summary = "say what became of an event",
+        .summary = "show what happened to an event",
         .details =
             "Which rules it fired and what each of them did, or why it was dropped; which event\n"
             "caused it, and which events and jobs it caused. Kept for a week.\n",

@@ -378,10 +378,9 @@ static const struct command reactor_commands[] = {
         .name = "replay",
         .operands = "",
         .summary = "show what rules would do about stored events",
-        .details =
-            "Events that are stored are matched against the published rules, or those of a\n"
-            "folder, and compared with what became of them. Nothing is executed. Limits that\n"
-            "depend on the moment (throttle, breaker, rates, age) are left out.\n",
+        .details = "Events that are stored are matched against the published rules, or those of a\n"
+                   "folder, and compared with what happened. Nothing is executed. Limits that\n"
+                   "depend on the moment (throttle, breaker, rates, age) are left out.\n",
         .examples = "  zester reactor replay --since 1d\n"
                     "  zester reactor replay --since 1h --rules ./reactor --changed\n",
         .options = replay_options,
@@ -391,7 +390,7 @@ static const struct command reactor_commands[] = {
     {
         .name = "retry",
         .operands = "[ID...]",
-        .summary = "send events again that were given up",
+        .summary = "resend events that were given up",
         .details =
             "An event whose reactions fail is delivered five times; then it is given up and its\n"
             "outcome is 'exhausted' (zester event why ID). It is sent again with its id and a\n"
@@ -409,7 +408,7 @@ static const struct command reactor_commands[] = {
 const struct command command_reactor = {
     .name = "reactor",
     .operands = "",
-    .summary = "check, test and replay rules of the reactor, send events again",
+    .summary = "check, test and replay rules of the reactor, resend events",
     .examples = "  zester reactor check /var/lib/zester/reactor\n"
                 "  zester reactor test web-01/deploy\n",
     .commands = reactor_commands,

@@ -5,7 +5,7 @@
  * begun, a state has ended. On a terminal there is a block of lines that is drawn again and again:
  * one for each peel that has not succeeded yet, failures first, then the slowest, and below them a
  * line that counts. With few peels each state is also printed as it ends. Where stderr is not a
- * terminal, few peels still say behind what a job waits, and nothing else is printed.
+ * terminal, few peels still say what a job waits for, and nothing else is printed.
  *
  *     fleet_progress_begin -> (answers come) -> fleet_progress_end
  *

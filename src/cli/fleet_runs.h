@@ -1,10 +1,10 @@
 /*
  * fleet_runs - the last run of states of each machine, from the jobs of the last seven days.
  *
- * Heartbeats tell what the last run of a peel came to (cli/fleet_peels.h); they end with the peel,
- * and have no states. The rest is read from the returns of jobs: the newest FLEET_RUNS_JOBS jobs
- * that ran states, newest first, until every machine has what is wanted. Where few machines are
- * missing, their returns are read one by one, not those of everybody.
+ * Heartbeats carry the result of the last run of a peel (cli/fleet_peels.h); they end with the
+ * peel, and have no states. The rest is read from the returns of jobs: the newest FLEET_RUNS_JOBS
+ * jobs that ran states, newest first, until every machine has what is wanted. Where few machines
+ * are missing, their returns are read one by one, not those of everybody.
  *
  * Memory: the arena of the peels. Threads: one.
  */

@@ -9,7 +9,7 @@
  *     order            levels; all of a level at       as written: requisites are moved ahead,
  *                      once, by `order` and name       neighbours that do not touch each other
  *                                                      run together (compile/written.h)
- *     unset `order`    0                               counts on, behind small numbers
+ *     unset `order`    0                               counts on, after small numbers
  *     listen           watch                           reacts at the end of the run
  *     unless: [a, b]   one yes holds the state back    only if all say yes
  *     retry: attempts  number of retries, 10 s     tries in all, 30 s

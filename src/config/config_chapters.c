@@ -79,7 +79,7 @@ static const char outputs_details[] =
     "'outputs' need 'restart: no'. Dependents read them as deps.NAME.outputs.KEY.\n";
 
 static const char expressions_details[] =
-    "${{ expression }}$ inside a text, and blocks behind the tag !lua that return a value, are Lua\n"
+    "${{ expression }}$ inside a text, and blocks after the tag !lua that return a value, are Lua\n"
     "5.4. A text that is nothing but one expression keeps its type; elsewhere the result becomes\n"
     "text, and nil becomes nothing. $VAR is left to the shell.\n"
     "\n"

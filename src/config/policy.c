@@ -110,7 +110,7 @@ bool policy_restarts(const struct policy *policy, bool success)
 
 int64_t policy_delay(const struct policy *policy, uint32_t restarts)
 {
-    /* What a double still tells apart from INT64_MAX. */
+    /* The largest double below INT64_MAX. */
     static const double most = 9.2e18;
     double cap = policy->max_delay > 0 ? (double)policy->max_delay : most;
     double delay = (double)policy->delay;

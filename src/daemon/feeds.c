@@ -254,7 +254,7 @@ void feeds_flush(struct feeds *feeds)
 
     read_pipes(feeds, NULL);
     (void)log_store_flush(feeds->store, &err);
-    set_flush_timer(feeds); /* which tells */
+    set_flush_timer(feeds); /* which reports it */
 }
 
 void feeds_clear(struct feeds *feeds, const char *service)

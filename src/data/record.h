@@ -72,7 +72,7 @@ enum record_flag {
 /* Of a type. */
 enum record_rule {
     RECORD_REFUSE_UNKNOWN = 1,
-    RECORD_LENIENT = 2, /* nil is an empty map, and bytes behind the map are ignored */
+    RECORD_LENIENT = 2, /* nil is an empty map, and bytes after the map are ignored */
     RECORD_TAGGED = 4,  /* the first key, RECORD_TAG, is the name of the type */
 };
 

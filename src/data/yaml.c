@@ -52,7 +52,7 @@ struct reader {
     VEC(struct value) items; /* of the lists that are open, the innermost last */
     struct diags *diags;
     size_t diags_before;
-    size_t nodes; /* so far, behind aliases too */
+    size_t nodes; /* so far, including those of aliases */
     uint32_t depth;
     bool odd_breaks;
     bool braces; /* an expression without quotes was found */

@@ -4,7 +4,7 @@
  *     db:
  *       password: !encrypted hunter2      start and end, value "hunter2", path "db.password"
  *
- * The span covers tag and scalar, and an anchor when it has one. Blanks and line ends behind a
+ * The span covers tag and scalar, and an anchor when it has one. Blanks and line ends after a
  * block scalar do not belong to it.
  *
  * Memory: the arena. Threads: any.

@@ -295,7 +295,7 @@ static void tell_neighbours(struct service *service)
     service_handle(service, EV_TURN);
 }
 
-/* Once nothing of what was stopped runs any more: until then somebody may still need what the
+/* Once everything that was stopped has ended: until then somebody may still need what the
  * hooks remove. */
 static void clean_when_down(struct engine *engine)
 {

@@ -54,7 +54,7 @@ struct world_step {
     int64_t timeout;     /* 0: HOOK_TIMEOUT */
 };
 
-/* What a line of our own tells. */
+/* What a line of our own is about. */
 enum world_note {
     WORLD_ERROR,   /* something did not happen */
     WORLD_WARNING, /* something was passed over */
@@ -69,7 +69,7 @@ enum world_resolve {
 enum world_answer {
     WORLD_NO = -1, /* and `err` says why */
     WORLD_DONE = 0,
-    WORLD_LATER = 1, /* an event will tell */
+    WORLD_LATER = 1, /* an event follows */
 };
 
 /* A service runs one task of each kind at a time. */

@@ -23,7 +23,7 @@
 #define PIN_PREFIX      "sha256:"
 #define LIBRARY_ERR_MAX 256
 
-/* What the library says, behind our words. Its queue is empty then. */
+/* What the library says, after our words. Its queue is empty then. */
 static int library_error(struct err *err, const char *what)
 {
     char text[LIBRARY_ERR_MAX] = "unknown error";

@@ -136,7 +136,7 @@ static int begin_chunk(struct response *response, struct err *err)
 {
     struct str rest = buf_view(&response->in), line;
 
-    if (str_starts(rest, STR(LINE_END))) /* behind the last one */
+    if (str_starts(rest, STR(LINE_END))) /* after the last one */
         rest = str_from_offset(rest, strlen(LINE_END));
     if (str_find_char(rest, '\n', 0) == STR_NONE)
         return 0;

@@ -30,7 +30,7 @@ static void add_versions(struct scan *scan)
     value_list_push(scan->arena, python, value_int(0));
 }
 
-/* libsystemd-shared-252.so tells the version, without asking systemd. */
+/* The version is in the name libsystemd-shared-252.so; systemd need not run. */
 static struct str systemd_version(const struct scan *scan, const char *folder)
 {
     static const char prefix[] = "libsystemd-shared-";

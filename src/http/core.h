@@ -3,7 +3,7 @@
  * src/http alone.
  *
  * A server is a listening socket and engines of the library, each with one certificate. All engines
- * but the newest do not accept any more, and go with their last connection.
+ * but the newest stop accepting, and go with their last connection.
  */
 #ifndef HTTP_CORE_H
 #define HTTP_CORE_H
@@ -65,7 +65,7 @@ struct http_stream {
     struct http_engine *engine;
     struct buf out;
     bool is_suspended, is_ended;
-    http_closed_fn *closed; /* NULL: nobody is interested any more */
+    http_closed_fn *closed; /* NULL: nobody is interested */
     void *self;
     struct http_stream *next, **back;
 };
@@ -90,7 +90,7 @@ void http_add_headers(const struct http_server *server, struct MHD_Response *res
 void http_exchange_finish(struct http_exchange *exchange, unsigned status,
                           struct MHD_Response *response);
 
-/* Free one that nobody waits for any more. */
+/* Free one that nobody waits for. */
 void http_exchange_drop(struct http_exchange *exchange);
 
 /* The server ends: let everything go that waits. */

@@ -180,7 +180,7 @@ static int get_first(struct braces *braces, struct str name, struct value *ret)
     return 0;
 }
 
-/* ".name" in front of `path`; moves behind it. */
+/* ".name" in front of `path`; moves past it. */
 static int follow_attribute(struct braces *braces, struct str *path, struct value *v)
 {
     struct value owner = *v;
@@ -283,7 +283,7 @@ static int add_field(struct braces *braces, const struct field *field, unsigned 
     return add_value(braces, &v, buf_view(&spec), out);
 }
 
-/* Text up to the next field; doubled braces are one. Sets where the field begins, behind its
+/* Text up to the next field; doubled braces are one. Sets where the field begins, after its
  * brace, or the end. */
 static int add_literal(const struct braces *braces, struct str text, size_t *at, bool *ret_field,
                        struct buf *out)

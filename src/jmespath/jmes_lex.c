@@ -104,7 +104,7 @@ static int lex_number(struct lexer *lexer, struct jmes_token *token)
     return 0;
 }
 
-/* What is between two delimiters; a backslash keeps the character behind it from ending it. */
+/* What is between two delimiters; a backslash keeps the next character from ending it. */
 static int cut_delimited(struct lexer *lexer, struct str *ret)
 {
     size_t begin = lexer->at++;

@@ -227,7 +227,7 @@ static int parse_slice(struct parser *parser, struct jmes_node *left, struct jme
     return parse_projection(parser, JMES_NODE_PROJECT, rules[JMES_STAR].power, node, ret);
 }
 
-/* [0] and [1:2], behind the bracket. */
+/* [0] and [1:2], after the bracket. */
 static int parse_index(struct parser *parser, struct jmes_node *left, struct jmes_node **ret)
 {
     const struct jmes_token *token = parser->token;

@@ -40,7 +40,7 @@ enum claim_verdict claim_judge(const struct job *wanted, const struct job *store
 bool claim_take(struct arena *arena, const struct job *job, uint64_t revision,
                 const char *master_id, struct value_time now, struct job *ret_job);
 /* Both are kept for absent peels, and `newer` does the same kind of work: where both wait, the
- * older one is not needed any more. */
+ * older one is no longer needed. */
 bool claim_replaces(const struct job *newer, const struct job *older);
 
 /* The epoch that the requests of a running job carry. */

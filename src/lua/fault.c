@@ -95,7 +95,7 @@ static bool take_prefix(struct fault *fault)
 
 /* --- places ------------------------------------------------------------------------------- */
 
-/* Where line `line` of the code begins in the text of its value, behind its blanks. */
+/* Where line `line` of the code begins in the text of its value, after its blanks. */
 static size_t offset_of_line(const struct chunk_code *code, size_t line)
 {
     struct str text = str_slice(code->origin->s, code->offset, code->n);

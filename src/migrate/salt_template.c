@@ -335,7 +335,7 @@ static bool is_statement(struct str line)
            str_find(str_from_offset(line, 2), STR("{%"), 0) == STR_NONE;
 }
 
-/* Statements may stand before a block and behind the last one. */
+/* Statements may stand before a block and after the last one. */
 static bool is_between_blocks(struct str rest)
 {
     while (rest.p) {

@@ -1,9 +1,9 @@
 /*
- * ack - what to say about a message of a consumer, and what its reply subject tells.
+ * ack - how to acknowledge a message of a consumer, and what its reply subject contains.
  *
  * All take the reply subject of the message, which may be kept for as long as the message is being
  * worked on. An ack that is lost with the connection is made up for by the server: the message
- * comes again. nats_ack_sync tells when the server has it.
+ * comes again. nats_ack_sync reports when the server has it.
  */
 #ifndef NATS_ACK_H
 #define NATS_ACK_H
@@ -32,7 +32,7 @@ struct nats_delivery {
     uint64_t deliveries; /* this one included */
     uint64_t stream_seq, consumer_seq;
     int64_t time;     /* when it was stored, nanoseconds since 1970 */
-    uint64_t pending; /* messages behind it */
+    uint64_t pending; /* messages after it */
 };
 
 /* False when it is not the reply subject of a consumer. Views borrow from `reply`. */

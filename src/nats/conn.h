@@ -126,7 +126,7 @@ enum nats_event_kind {
     NATS_EVENT_ERROR,  /* the server complained, and nobody else was called */
     NATS_EVENT_DENIED, /* no right to publish to `subject`; for those who keep what they sent */
     NATS_EVENT_LAME_DUCK, /* the server will shut down */
-    NATS_EVENT_WRITABLE,  /* nats_conn_is_busy was true and is not any more */
+    NATS_EVENT_WRITABLE,  /* nats_conn_is_busy was true and is now false */
 };
 
 struct nats_event {
@@ -194,7 +194,7 @@ struct nats_sub_options {
 /* Owned by the caller; gone with the connection at the latest. */
 struct nats_sub *nats_sub_new(struct nats_conn *conn, const struct nats_sub_options *options,
                               struct err *err);
-/* No message comes any more. NULL is fine. */
+/* No more messages come. NULL is fine. */
 void nats_sub_free(struct nats_sub *sub);
 
 /* Append a subject that nobody else has, below the connection's inbox prefix. */

@@ -73,7 +73,7 @@ int nats_consumer_delete(const struct nats_js *js, const char *stream, const cha
 /* --- messages that nobody could handle ---------------------------------------------- */
 
 /* The server gives up on a message that was delivered `max_deliver` times without an ack, and says
- * so once, on this subject with the names of the stream and the consumer behind it. A stream of
+ * so once, on this subject with the names of the stream and the consumer after it. A stream of
  * that subject keeps it for who does not listen at that moment. */
 #define NATS_POISON_SUBJECT "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES"
 

@@ -86,7 +86,7 @@ struct nats_conn {
     uint64_t next_inbox;
 };
 
-/* conn.c: the connection is of no use any more; attempts follow. */
+/* conn.c: the connection is unusable; attempts follow. */
 void nats_conn_break(struct nats_conn *conn, const struct nats_error *error);
 
 /* sub.c */

@@ -9,7 +9,7 @@ static const struct str version = { "NATS/1.0", 8 };
 
 #define STATUS_DIGITS 3
 
-/* Up to the line end, which is \r\n or \n; moves `at` behind it. */
+/* Up to the line end, which is \r\n or \n; moves `at` past it. */
 static struct str next_line(struct str block, size_t *at)
 {
     size_t end = str_find_char(block, '\n', *at);

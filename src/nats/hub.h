@@ -7,7 +7,7 @@
  * step of the loop in which everything that was written during a turn is sent, with one system call
  * for each connection. So an idle connection has no buffers at all.
  *
- * Memory: must outlive its connections, and the loop may not turn any more once it is freed.
+ * Memory: must outlive its connections, and the loop must not turn once it is freed.
  * Threads: the loop's.
  */
 #ifndef NATS_HUB_H

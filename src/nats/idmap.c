@@ -47,7 +47,7 @@ void *idmap_find(const struct idmap *map, uint64_t id)
     return map->cap && id != 0 ? find_place(map, id)->value : NULL;
 }
 
-/* Those behind a gap move up, so that every one is found from its own place on. */
+/* Those after a gap move up, so that every one is found from its own place on. */
 static void close_gap(struct idmap *map, size_t gap)
 {
     size_t mask = map->cap - 1;

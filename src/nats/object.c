@@ -263,7 +263,7 @@ static void on_meta_stored(void *self, const struct nats_error *error, const str
     finish_info(call, error);
 }
 
-/* The description stays, and says that there is nothing any more. */
+/* The description stays, and says that the object is gone. */
 static void store_deleted(struct info_call *call)
 {
     AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX), body = BUF_INIT(META_MAX),

@@ -228,7 +228,7 @@ static void make_consumer(struct nats_ordered *ordered)
     struct err err;
 
     if (ordered->stopped || nats_conn_state(ordered->js.conn) != NATS_CONN_CONNECTED)
-        return; /* the connection tells when it is time */
+        return; /* the connection says when it is time */
     buf_printf(&name, "o%llx", (unsigned long long)chance_number());
     memcpy(ordered->name, name.p, name.n + 1);
     buf_done(&name);

@@ -5,7 +5,7 @@
  *
  * Underneath is a consumer of its own that the server forgets when nobody pulls from it. Whenever
  * something is missing (a gap in the numbers, a lost connection, a consumer that is gone) it is
- * made again, from the message behind the last one that came. Nothing is acknowledged.
+ * made again, from the message after the last one that came. Nothing is acknowledged.
  *
  * `caught_up` comes once, when everything that was there at the beginning has been delivered.
  * `failed` comes at most once, when it cannot go on: no right, no such stream, closed.

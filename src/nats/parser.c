@@ -75,7 +75,7 @@ static int read_number(struct str text, uint64_t max, uint64_t *ret, const char 
     return 0;
 }
 
-/* The payload behind the line, once it is all there. */
+/* The payload after the line, once it is all there. */
 static int read_body(struct nats_parser *parser, struct str input, const struct line *line,
                      uint64_t header, uint64_t total, struct nats_frame *ret, size_t *ret_used,
                      struct err *err)

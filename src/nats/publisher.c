@@ -36,7 +36,7 @@ struct entry {
     nats_stored_ack_fn *fn;
     void *self;
     size_t size;
-    struct str subject, header, payload; /* behind the struct */
+    struct str subject, header, payload; /* after the struct */
 };
 
 struct nats_publisher {

@@ -2,7 +2,7 @@
  * A message comes under its own subject and does not say which request it answers; a status comes
  * to the inbox of the request, whose last token is its number, and says how many messages the
  * request was still waiting for. So messages are taken to be for the oldest request, and what a
- * status tells puts that right: the sum over all requests is always what the server owes.
+ * status reports corrects that: the sum over all requests is always what the server owes.
  */
 #include "nats/puller.h"
 
@@ -63,7 +63,7 @@ static void remove_ask(struct nats_puller *puller, size_t at)
             (puller->ask_count - at) * sizeof(puller->asks[0]));
 }
 
-/* So many of those that were asked for will not come any more, or have come: the oldest requests.
+/* So many of those that were asked for will no longer come, or have come: the oldest requests.
  */
 static void settle_count(struct nats_puller *puller, size_t count)
 {
@@ -233,7 +233,7 @@ static uint64_t read_number(const struct nats_puller *puller, struct str subject
     return number;
 }
 
-/* What a status means for its request. In 409 many things are said; only the words tell. */
+/* What a status means for its request. 409 means many things; only the text says which. */
 enum verdict { IS_ALIVE, IS_OVER, IS_TROUBLE, IS_FATAL };
 
 static const struct {

@@ -21,7 +21,7 @@ struct pending {
     void *self;
     struct timer timer;
     struct pending *next, *prev; /* in the order of sending */
-    struct str subject;          /* behind the struct */
+    struct str subject;          /* after the struct */
 };
 
 struct nats_requests {

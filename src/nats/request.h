@@ -28,7 +28,7 @@ typedef void nats_reply_fn(void *self, const struct nats_error *error, const str
  * which may be NULL, is for nats_request_cancel. */
 int nats_request(struct nats_conn *conn, const struct nats_pub *pub, int64_t timeout_ns,
                  nats_reply_fn *fn, void *self, uint64_t *ret_id, struct err *err);
-/* Nothing is called any more. An id that is done is fine. */
+/* Its callback is no longer called. An id that is done is fine. */
 void nats_request_cancel(struct nats_conn *conn, uint64_t id);
 
 #endif

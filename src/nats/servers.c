@@ -201,7 +201,7 @@ void nats_servers_discover(struct nats_servers *servers, const struct str *addre
         struct err err;
 
         if (nats_servers_add(servers, addresses[i], &err) < 0 || servers->list.n == before)
-            continue; /* what a server tells is a hint */
+            continue; /* what a server announces is a hint */
         added = &servers->list.p[before];
         added->discovered = true;
         if (tls_name && is_ip(added->host) && !is_ip(tls_name))

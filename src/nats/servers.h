@@ -1,7 +1,7 @@
 /*
  * servers - where a connection may go, in which order, and how long to wait before.
  *
- * The addresses that the user gave are kept; those that servers of a cluster tell of come and go.
+ * The addresses that the user gave are kept; those that servers of a cluster announce come and go.
  * nats_servers_next goes round: first the servers that were not tried since the last success, in
  * their order, which nats_servers_shuffle mixes. Each round that fails doubles the pause, of which
  * a random part is waited, so that a fleet does not come back all at once.
@@ -48,7 +48,7 @@ void nats_servers_done(struct nats_servers *servers);
 int nats_servers_add(struct nats_servers *servers, struct str address, struct err *err);
 /* Mix the order; `random` seeds it. */
 void nats_servers_shuffle(struct nats_servers *servers, uint64_t random);
-/* What a server knows of its cluster: forget discovered ones that are not in it any more, add what
+/* What a server knows of its cluster: forget discovered ones that have left it, add what
  * is new. IP addresses get the `tls_name` of the server that told, which may be NULL. */
 void nats_servers_discover(struct nats_servers *servers, const struct str *addresses, size_t count,
                            const char *tls_name);

@@ -13,7 +13,7 @@ struct nats_sub {
     nats_msg_fn *message;
     nats_done_fn *failed;
     void *self;
-    struct str subject, queue; /* behind the struct */
+    struct str subject, queue; /* after the struct */
 };
 
 static void print_sub(const struct nats_sub *sub, struct buf *out)

@@ -246,7 +246,7 @@ void nats_transport_flush(struct nats_transport *transport)
 
 /* --- receiving ---------------------------------------------------------------------- */
 
-/* Where to put what comes: behind what is there of a frame. The hub's buffer, or, when the frame is
+/* Where to put what comes: after what is there of a frame. The hub's buffer, or, when the frame is
  * a large one, the transport's own. */
 struct room {
     char *p;

@@ -15,24 +15,24 @@
 static const struct param rows[] = {
     PARAM("id",               STR,    ARGS, id, "the name of this machine; default: its full host name, kept in auth_dir/node-id"),
     PARAM("nats_url",         STR,    ARGS, nats_url, "servers of the bus, tls:// only, separated by commas; default: discovered"),
-    PARAM("nats_ca",          STR,    ARGS, nats_ca, "file of certificates that servers of the bus are checked with"),
-    PARAM("master_url",       STR,    ARGS, master_url, "address where to enroll"),
-    PARAM("master_urls",      STRS,   ARGS, master_urls, "addresses where to enroll, tried in order; wins over master_url"),
-    PARAM("enroll_ca",        STR,    ARGS, enroll_ca, "file of certificates that masters are checked with"),
-    PARAM("enroll_ca_pin",    STRS,   ARGS, enroll_ca_pin, "sha256:HEX of a public key that masters' certificates must lead to"),
-    PARAM("enroll_trust",     CHOICE, ARGS, enroll_trust, "tofu trusts the certificate of the first contact, strict does not", .choices = "tofu|strict", .default_text = "tofu"),
+    PARAM("nats_ca",          STR,    ARGS, nats_ca, "file with CA certificates for servers of the bus"),
+    PARAM("master_url",       STR,    ARGS, master_url, "address of the master to enroll with"),
+    PARAM("master_urls",      STRS,   ARGS, master_urls, "addresses of masters to enroll with, tried in order; overrides master_url"),
+    PARAM("enroll_ca",        STR,    ARGS, enroll_ca, "file with CA certificates for masters"),
+    PARAM("enroll_ca_pin",    STRS,   ARGS, enroll_ca_pin, "sha256:HEX of the public key of the CA that must have issued masters' certificates"),
+    PARAM("enroll_trust",     CHOICE, ARGS, enroll_trust, "tofu trusts the certificate of the first contact; strict requires a CA or a pin", .choices = "tofu|strict", .default_text = "tofu"),
     PARAM("auth_dir",         PATH,   ARGS, auth_dir, "keys and credentials", .default_text = "/var/lib/zester/auth"),
-    PARAM("data_dir",         PATH,   ARGS, data_dir, "undo data, returns that are on their way, caches", .default_text = "/var/lib/zester"),
+    PARAM("data_dir",         PATH,   ARGS, data_dir, "undo data, unsent returns, caches", .default_text = "/var/lib/zester"),
     PARAM("states_cache",     PATH,   ARGS, states_cache, "the tree of states as masters publish it", .default_text = "/var/cache/zester/states"),
-    PARAM("facts_file",       PATH,   ARGS, facts_file, "facts of the administrator, in YAML", .default_text = FACTS_FILE),
+    PARAM("facts_file",       PATH,   ARGS, facts_file, "additional facts, in YAML", .default_text = FACTS_FILE),
     PARAM("health_addr",      STR,    ARGS, health_addr, "where health and metrics are served; empty: nowhere", .default_text = "127.0.0.1:9090"),
-    PARAM("log_level",        CHOICE, ARGS, log_level, "the least important lines that are logged", .choices = DAEMON_LOG_LEVELS, .default_text = "info"),
-    PARAM("log_format",       CHOICE, ARGS, log_format, "how lines are logged", .choices = DAEMON_LOG_FORMATS, .default_text = "json"),
+    PARAM("log_level",        CHOICE, ARGS, log_level, "the lowest level that is logged", .choices = DAEMON_LOG_LEVELS, .default_text = "info"),
+    PARAM("log_format",       CHOICE, ARGS, log_format, "the format of log lines", .choices = DAEMON_LOG_FORMATS, .default_text = "json"),
     PARAM("strict_params",    BOOL,   ARGS, strict_params, "an unknown parameter of a state is an error", .default_text = "true"),
     PARAM("schedule",         MAP,    ARGS, schedule, "what to run when: a map of entries"),
     PARAM("beacons",          MAP,    ARGS, beacons, "what to watch and report as events: a map of sections"),
     PARAM("startup_states",   CHOICE, ARGS, startup_states, "what to apply once at each start", .choices = "none|highstate|sls", .default_text = "none"),
-    PARAM("startup_sls_list", STRS,   ARGS, startup_sls_list, "references that startup_states: sls applies, one run each"),
+    PARAM("startup_sls_list", STRS,   ARGS, startup_sls_list, "states to apply with startup_states: sls, each in a run of its own"),
     { 0 },
 };
 /* clang-format on */
@@ -98,7 +98,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
 
 const struct daemon_conf peel_conf_daemon = {
     .program = "zester-peel",
-    .summary = "The agent: does on this machine what masters of the fleet ask for.\n"
+    .summary = "The agent of a fleet: runs jobs on this machine, reports facts and events.\n"
                "\n"
                "'zester-peel join HOST TOKEN' makes this machine a peel, 'zester-peel event TAG' "
                "raises an\n"

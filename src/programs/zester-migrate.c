@@ -555,7 +555,11 @@ int main(int argc, char **argv)
     const struct program program = {
         .name = "zester-migrate",
         .version = ZESTER_VERSION,
-        .summary = "convert configuration of Salt",
+        .summary = "convert the configuration of Salt",
+        .details = "Reads Salt's files and never changes them. What has no counterpart here is\n"
+                   "reported with its place.\n"
+                   "\n"
+                   "  zester-migrate reactor /etc/salt/master --output reactor\n",
         .statuses = "0 everything was converted; 1 nothing was written; 2 written, with remarks",
         .commands = commands,
     };

@@ -81,7 +81,7 @@ struct orchestrator_wait {
     int64_t timeout;            /* nanoseconds; 0: answer at once */
 };
 
-/* Until the condition is met, cannot be met any more, or the time is up. `ret_unmet` is NULL when
+/* Until the condition is met, can no longer be met, or the time is up. `ret_unmet` is NULL when
  * it is met, else says what is missing; `ret_final`, which may be NULL: waiting does not help. */
 int orchestrator_wait(const struct tool *tool, const struct orchestrator_wait *wait,
                       const char **ret_unmet, bool *ret_final, struct err *err);

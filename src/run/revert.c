@@ -84,7 +84,7 @@ static struct str image_key(struct arena *arena, const char *path, const char *m
     return str_from(arena_printf(arena, "%s\n%s", path, mark));
 }
 
-/* What a newer run replaced, and its revert puts back, was not done behind our back: an older run
+/* What a newer run replaced, and its revert puts back, did not happen unnoticed: an older run
  * may go on from there, also when the revert before this one was cut off in between. */
 static void learn_images(struct reverting *r, const struct undo_run *run)
 {

@@ -17,7 +17,7 @@ struct value;
 /* What the functions read; may change between renderings. */
 struct ask {
     const struct value *facts, *grains, *settings;
-    dotted_fn *salt;             /* every other function behind `salt`; NULL: there is none */
+    dotted_fn *salt;             /* every other function of `salt`; NULL: there is none */
     dotted_names_fn *salt_names; /* their names; NULL: none */
     void *salt_user;
 };

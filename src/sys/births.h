@@ -26,7 +26,7 @@ struct process_birth;
 int births_kill(const char *path, size_t *ret_count, struct err *err);
 /* Begin an empty list. */
 int births_open(const char *path, int *ret_fd, struct err *err);
-/* Nothing that was started runs any more. */
+/* Everything that was started has ended. */
 void births_clear(int fd);
 
 /* --- for lists of another form ---------------------------------------------------------- */

@@ -324,7 +324,7 @@ static int sync_content(const struct draft *draft, struct err *err)
             return -1;
         (void)sync_file_range(draft->fd, at, SYNC_PIECE,
                               SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                                  SYNC_FILE_RANGE_WAIT_AFTER); /* fsync tells of errors */
+                                  SYNC_FILE_RANGE_WAIT_AFTER); /* fsync reports errors */
     }
     if (fsync(draft->fd) < 0)
         return err_sys(err, errno, "sync '%s'", draft->site->path);

@@ -32,7 +32,7 @@ struct errands {
 };
 
 int errands_open(struct errands *errands, struct loop *loop, struct err *err);
-/* Runs what is queued; nobody may send any more. */
+/* Runs what is queued; nobody may send after it. */
 void errands_close(struct errands *errands);
 
 void errand_send(struct errands *errands, struct errand *errand, errand_fn *fn);

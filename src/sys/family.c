@@ -43,7 +43,7 @@ struct table {
     bool loaded;
 };
 
-/* Fields of /proc/PID/stat behind the name, which may hold anything but is followed by the last
+/* Fields of /proc/PID/stat after the name, which may hold anything but is followed by the last
  * ')'. */
 static bool read_parent(struct arena *arena, pid_t pid, pid_t *ret_parent)
 {

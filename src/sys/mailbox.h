@@ -34,7 +34,7 @@ struct mailbox {
 
 /* At most `max` messages; 0: no limit. */
 int mailbox_init(struct mailbox *mailbox, size_t max, struct err *err);
-/* Nobody may use it any more; mail that was not taken still belongs to its sender. */
+/* Nobody may use it afterwards; mail that was not taken still belongs to its sender. */
 void mailbox_done(struct mailbox *mailbox);
 
 /* False when the box is full or closed; the message then still belongs to the sender. */

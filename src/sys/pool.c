@@ -67,7 +67,7 @@ static unsigned active(const struct pool *pool)
 
 /* --- workers ---------------------------------------------------------------------------- */
 
-/* Nothing begins any more when the pool ends, also not what jobs submit that still run. */
+/* Nothing begins once the pool ends, not even what running jobs submit. */
 static bool may_take(const struct pool *pool)
 {
     /* an idle worker is about to check: it counts as active when it continues */

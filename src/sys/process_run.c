@@ -93,7 +93,7 @@ static int learn_end(struct run *run, struct err *err)
     if (process_reap(run->process.pidfd, &run->ended, &run->result.status, err) < 0)
         return -1;
     if (run->ended) {
-        fd_close(&run->process.in); /* not read any more */
+        fd_close(&run->process.in); /* no longer read */
         run->deadline = clock_after(clock_real(), PROCESS_DRAIN_NS);
     }
     return 0;

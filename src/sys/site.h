@@ -78,7 +78,7 @@ void site_done(struct site *site);
 /* Look again: what is there now? */
 int site_look(struct site *site, struct err *err);
 /* Open for reading; `site->info` is of what was opened then. -1 when there is nothing, or a link,
- * which `info` tells. Does not wait for the other end of a fifo. */
+ * which is in `info`. Does not wait for the other end of a fifo. */
 int site_open(struct site *site, int *ret_fd, struct err *err);
 /* The same whoever gave it that name: for a copy that only we can read. */
 int site_peek(struct site *site, int *ret_fd, struct err *err);

@@ -89,7 +89,7 @@ enum exec_progress_kind { EXEC_QUEUED, EXEC_STARTED, EXEC_STATE };
 struct exec_progress {
     const char *jid, *peel_id;
     enum exec_progress_kind type;
-    const char *text;     /* queued: behind what */
+    const char *text;     /* queued: after what */
     uint32_t done, total; /* states of the run */
     struct value result;  /* an exec_result as a map, without details; null: none */
     struct value_time timestamp;

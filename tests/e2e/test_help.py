@@ -7,7 +7,7 @@ import pytest
 
 from kepler_home import BUILD, wait_until
 
-ZESTER, KEPLER, DAEMON = (os.path.abspath(os.path.join(BUILD, name)) for name in ("zester", "kepler", "kepler-daemon"))
+ZESTER, KEPLER, DAEMON, MIGRATE = (os.path.abspath(os.path.join(BUILD, name)) for name in ("zester", "kepler", "kepler-daemon", "zester-migrate"))
 WIDEST = 100
 WEB_APP = os.path.abspath("examples/kepler/web-app.yaml")
 
@@ -25,7 +25,7 @@ def commands_of(*words):
 def pages():
     """The words after which --help is asked for, of every page that there is."""
     yield [DAEMON]
-    for program, more in ((ZESTER, ["--local"]), (KEPLER, [])):
+    for program, more in ((ZESTER, ["--local"]), (KEPLER, []), (MIGRATE, [])):
         yield [program]
         for command in [*commands_of(program), *more]:
             if command != "top":
@@ -45,6 +45,7 @@ def test_every_page_of_help_has_a_usage_an_example_and_the_exit_statuses_and_fit
         assert re.search(rf"^  .*{name}", text, re.M), words
         assert "exit status: 0" in text, words
         assert max(map(len, text.splitlines())) <= WIDEST, words
+        assert "(null)" not in text, words
         assert " TEXT" not in text, words  # a value has a word that tells what it is
 
 

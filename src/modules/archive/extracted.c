@@ -199,7 +199,7 @@ static int get_bytes(struct state_run *run, const struct extracted_args *want,
                          : state_source_trusted(run, want->source, &want->trust, &wish->bytes, err);
 }
 
-/* Nothing remembers it, but others may have extracted it: the archive itself tells. */
+/* Nothing remembers it, but others may have extracted it: compare with the archive itself. */
 static int check_unknown(struct state_run *run, const struct extracted_args *want,
                          struct unpacked_wish *wish, struct err *err)
 {

@@ -30,7 +30,7 @@ struct unpacked_wish {
     bool trusts_list;  /* with the same mark, whether the paths are there does not matter */
 };
 
-/* Say what differs, by the list alone; not `ret_known`: the list does not tell. */
+/* Say what differs, by the list alone; not `ret_known`: the list does not say. */
 int unpacked_check(struct state_run *run, const struct unpacked_wish *wish, bool *ret_known,
                    struct err *err);
 /* Say what differs from the archive, whose bytes are at hand: others may have extracted it. */

@@ -59,7 +59,7 @@ int config_git(struct state_run *run, const struct config *config, const char *c
     return process_status_ok(result.status) ? 0 : tool_fail(TOOL("git", "config"), &result, err);
 }
 
-/* "key\nvalue" with a NUL behind each; a key without a value has no line end. */
+/* "key\nvalue" with a NUL after each; a key without a value has no line end. */
 static void read_pairs(struct state_run *run, struct str text, struct config *config)
 {
     while (text.n > 0) {

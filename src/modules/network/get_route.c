@@ -17,7 +17,7 @@ static const struct param get_route_params[] = {
 };
 /* clang-format on */
 
-/* The word behind `word`: "192.0.2.1 via 10.0.0.1 dev eth0 src 10.0.0.7"; null: none. */
+/* The word after `word`: "192.0.2.1 via 10.0.0.1 dev eth0 src 10.0.0.7"; null: none. */
 static struct value find_after(struct state_run *run, struct str line, const char *word)
 {
     while (line.n > 0) {

@@ -18,7 +18,7 @@ enum act {
     SAY_SLOW, /* the same, byte by byte */
     FILL,     /* 32 MiB of the text, over and over */
     AWAIT,    /* until the text was heard */
-    STAY,     /* say nothing any more */
+    STAY,     /* say nothing more */
     QUIT,
 };
 

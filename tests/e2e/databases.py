@@ -3,6 +3,7 @@ import contextlib
 import glob
 import os
 import pathlib
+import pwd
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from machine import skip_without
 
 DEADLINE = 120
+OWNER = pwd.getpwuid(os.geteuid()).pw_name  # who runs servers
 
 
 class Server:
@@ -59,13 +61,13 @@ def running(argv, ready, end_signal=signal.SIGKILL):
 def mariadb():
     skip_without("mariadbd", "mariadb-install-db", "mariadb", "setpriv")
     with folder() as path:
-        subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={path}/data", "--user=root", "--skip-test-db",
+        subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={path}/data", f"--user={OWNER}", "--skip-test-db",
                         "--auth-root-authentication-method=normal"], check=True, capture_output=True,
                        env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin"})
         socket = path / "socket"
         client = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--batch", "--skip-column-names", "--raw"]
         argv = ["/usr/sbin/mariadbd", "--no-defaults", f"--datadir={path}/data", f"--socket={socket}", "--skip-networking",
-                "--user=root", f"--pid-file={path}/pid", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=8M"]
+                f"--user={OWNER}", f"--pid-file={path}/pid", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=8M"]
 
         def ready():
             return subprocess.run(client, input="SELECT 1;", text=True, capture_output=True, check=False).returncode == 0

@@ -242,8 +242,8 @@ static bool is_named_file(pid_t program, uint64_t fd)
     char target[PATH_MAX];
 
     read_fd(program, fd, target);
-    return target[0] == '/' && strncmp(target, "/dev/", 5) != 0 &&
-           strncmp(target, "/proc/", 6) != 0;
+    return target[0] == '/' && strncmp(target, "/proc/", 6) != 0 &&
+           (strncmp(target, "/dev/", 5) != 0 || strncmp(target, "/dev/shm/", 9) == 0);
 }
 
 /* The path that an argument points to. */

@@ -49,6 +49,8 @@ extern const struct command command_report;
 extern const struct command command_settings;
 /* The first machine of a fleet: `zester-master setup`. */
 extern const struct command command_setup;
+/* A live view of the fleet. */
+extern const struct command command_top;
 /* Join tokens of machines: `zester-master token`. */
 extern const struct command command_token;
 /* Causes of jobs, events, states and services. */

@@ -34,7 +34,7 @@ static const char *fact_text(struct arena *arena, const struct value *facts, con
     return copy_text(arena, inner ? value_get_text(inner, key) : NULL, "-");
 }
 
-static struct fleet_peel *add_peel(struct fleet_peels *peels, struct str id)
+struct fleet_peel *fleet_peels_add(struct fleet_peels *peels, struct str id)
 {
     struct fleet_peel *peel = map_find(&peels->by_id, id);
     char name[PEEL_ID_SIZE];
@@ -45,6 +45,7 @@ static struct fleet_peel *add_peel(struct fleet_peels *peels, struct str id)
     peel->id = arena_str(peels->arena, id).p;
     peel_id_decode(id, name);
     peel->name = arena_strdup(peels->arena, name);
+    peel->os = peel->arch = "-";
     peel->version = "";
     (void)map_set(&peels->by_id, str_from(peel->id), peel);
     VEC_PUSH_IN(peels->arena, &peels->list, peel);
@@ -61,7 +62,7 @@ void fleet_peels_take_facts(struct fleet_peels *peels, const struct nats_kv_entr
     if (!peel_id_is_valid(entry->key) ||
         msgpack_decode_front(&scratch, entry->value, &facts, &err) < 0)
         return;
-    peel = add_peel(peels, entry->key);
+    peel = fleet_peels_add(peels, entry->key);
     peel->os = fact_text(peels->arena, &facts, "os", "name");
     peel->arch = fact_text(peels->arena, &facts, "os", "arch");
 }
@@ -87,7 +88,7 @@ void fleet_peels_keep_run(struct fleet_peels *peels, struct fleet_peel *peel,
     peel->run.differs = copy_texts(peels->arena, run->differs);
 }
 
-void fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry *entry)
+bool fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry *entry)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct fleet_peel *peel = map_find(&peels->by_id, entry->key);
@@ -96,17 +97,31 @@ void fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry
     struct err err;
 
     if (!peel || record_decode(&scratch, &liveness_peel_type, 1, entry->value, &beat, &err) < 0)
-        return;
+        return false;
     peel->seen = entry->time;
     if (strcmp(peel->version, beat.version) != 0)
         peel->version = copy_text(peels->arena, beat.version, "");
     if (beat.run.kind != VALUE_MAP ||
         record_read(&scratch, &lastrun_type, 1, &beat.run, &run, &err) < 0)
-        return;
+        return false;
     lastrun_bound(&run, &scratch);
-    if (!peel->has_run || peel->run.time.seconds != run.time.seconds ||
-        peel->run.time.nanoseconds != run.time.nanoseconds)
-        fleet_peels_keep_run(peels, peel, &run);
+    if (peel->has_run && peel->run.time.seconds == run.time.seconds &&
+        peel->run.time.nanoseconds == run.time.nanoseconds)
+        return false;
+    fleet_peels_keep_run(peels, peel, &run);
+    return true;
+}
+
+void fleet_peels_copy(struct fleet_peels *peels, const struct fleet_peel *from)
+{
+    struct fleet_peel *peel = fleet_peels_add(peels, str_from(from->id));
+
+    peel->os = arena_strdup(peels->arena, from->os);
+    peel->arch = arena_strdup(peels->arena, from->arch);
+    peel->version = arena_strdup(peels->arena, from->version);
+    peel->seen = from->seen;
+    if (from->has_run)
+        fleet_peels_keep_run(peels, peel, &from->run);
 }
 
 static int compare_peels(const void *a, const void *b)
@@ -130,7 +145,7 @@ static void on_facts(void *self, const struct nats_kv_entry *entry)
 
 static void on_beat(void *self, const struct nats_kv_entry *entry)
 {
-    fleet_peels_take_beat(self, entry);
+    (void)fleet_peels_take_beat(self, entry);
 }
 
 int fleet_peels_read(struct fleet *fleet, struct fleet_peels *peels, struct err *err)

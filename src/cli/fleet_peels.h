@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "run/lastrun.h"
 
@@ -49,9 +50,13 @@ struct fleet_peels {
         .arena = (arena_), .by_id = MAP_INIT_IN(arena_)                                            \
     }
 
-/* One entry of the buckets; what cannot be read is ignored. */
+/* The peel with this id, which is a valid one; a new one when there is none. */
+struct fleet_peel *fleet_peels_add(struct fleet_peels *peels, struct str id);
+/* One entry of the buckets; what cannot be read is ignored. True: a heartbeat told of a new run. */
 void fleet_peels_take_facts(struct fleet_peels *peels, const struct nats_kv_entry *entry);
-void fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry *entry);
+bool fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry *entry);
+/* A peel of another list, with copies of its texts. */
+void fleet_peels_copy(struct fleet_peels *peels, const struct fleet_peel *from);
 /* Copy the summary of a run. */
 void fleet_peels_keep_run(struct fleet_peels *peels, struct fleet_peel *peel,
                           const struct lastrun *run);

@@ -33,7 +33,7 @@ static void add_states(struct arena *arena, const struct lastrun_states *states,
         struct report_state state = {
             .name = stored->name,
             .level = stored->level,
-            .outcome = stored->outcome,
+            .outcome = (enum outcome)stored->outcome,
             .duration = stored->duration > 0 ? stored->duration : 0,
             .error = stored->error,
             .reason = stored->reason,

@@ -7,7 +7,7 @@ struct screen screen_size(void)
 {
     struct winsize size;
 
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0)
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
         size = (struct winsize){ 0 };
     return (struct screen){
         .rows = size.ws_row ? size.ws_row : SCREEN_ROWS_UNKNOWN,

@@ -1,5 +1,5 @@
 /*
- * screen - the size of the terminal behind stderr.
+ * screen - the size of the terminal behind standard error, else behind standard output.
  */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H

@@ -8,6 +8,7 @@
 #include "cli/fleet_runs.h"
 #include "cli/why_fleet.h"
 #include "run/lastrun.h"
+#include "state/outcome.h"
 #include "wire/exec.h"
 #include "wire/peel_id.h"
 

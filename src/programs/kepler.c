@@ -72,7 +72,7 @@ static int run_top(struct cli *cli, const void *args, struct param_strs operands
     return cli_usage(cli, "not supported by this version: see 'kepler ps' and 'kepler logs'");
 }
 
-static const struct command command_top = {
+static const struct command kepler_command_no_top = {
     .name = "top",
     .operands = "",
     .summary = "not supported by this version",
@@ -94,6 +94,7 @@ static struct command make_completion(void)
 
 int main(int argc, char **argv)
 {
+    /* clang-format off */
     const struct command commands[] = {
         kepler_command_start,
         kepler_command_stop,
@@ -111,9 +112,10 @@ int main(int argc, char **argv)
         kepler_command_graph,
         kepler_command_doc,
         make_completion(),
-        command_top,
+        kepler_command_no_top,
         { 0 },
     };
+    /* clang-format on */
     const struct program program = {
         .name = "kepler",
         .version = ZESTER_VERSION,

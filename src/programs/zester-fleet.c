@@ -35,6 +35,7 @@ int main(int argc, char **argv)
         command_event,
         command_reactor,
         command_report,
+        command_top,
         command_settings,
         command_why,
         command_basket,

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "data/frame.h"
+#include "state/outcome.h"
 #include "state/report.h"
 #include "state/secrets.h"
 #include "sys/clock.h"
@@ -92,8 +93,17 @@ static void bound_texts(struct arena *arena, struct param_strs *texts)
     texts->p = cut;
 }
 
+/* A time that cannot be is none. */
+static void bound_time(struct value_time *time)
+{
+    if (time->seconds < 0 || time->seconds > INT64_MAX / CLOCK_SECOND - 1)
+        *time = (struct value_time){ 0 };
+}
+
 void lastrun_bound(struct lastrun *run, struct arena *arena)
 {
+    bound_time(&run->time);
+    bound_time(&run->converged);
     bound_texts(arena, &run->refs);
     bound_texts(arena, &run->differs);
     run->id = cut_text(arena, run->id);
@@ -172,7 +182,7 @@ static struct lastrun_state describe_state(struct arena *arena, const struct sta
     struct lastrun_state stored = {
         .name = state->name,
         .level = state->level,
-        .outcome = state->outcome,
+        .outcome = (int)state->outcome,
         .duration = state->duration,
         .error = state->error ? state->error : "",
         .reason = state->outcome != OUTCOME_SKIPPED ? ""

@@ -20,10 +20,10 @@
 #include "base/vec.h"
 #include "data/params.h"
 #include "data/record.h"
-#include "state/outcome.h"
 
 struct arena;
 struct err;
+struct run_result;
 struct secrets;
 
 #define LASTRUN_FILE   "last-run"
@@ -58,7 +58,7 @@ uint32_t lastrun_count_differs(const struct lastrun *run);
 struct lastrun_state {
     const char *name;
     uint32_t level;
-    enum outcome outcome;
+    int outcome; /* enum outcome; its header has a name in common with messages of the fleet */
     int64_t duration;
     const char *error, *reason; /* of a failure; of a skip. "": none */
     const char *diff;

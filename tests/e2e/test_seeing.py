@@ -1,13 +1,15 @@
-"""What an operator sees of a fleet of real processes: the list of its machines, and the report of their runs."""
+"""What an operator sees of a fleet of real processes: the list of its machines, the report of their runs, the live view."""
 import html.parser
 import json
 import re
+import signal
 
 import pytest
 
 from bus import Bus, pack
-from fleet import SERVER, Fleet
+from fleet import BUILD, SERVER, Fleet
 from peels import fetch_credentials, start_peel
+from terminal import Screen
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 NAMES = ("web-01", "web-02")
@@ -151,3 +153,65 @@ def test_a_hostile_machine_writes_nothing_but_text(fleet):
     assert "evil-01" in (fleet.folder / "evil.html").read_text()
     assert not tags.names & {"script", "img", "link", "iframe", "object", "base", "form"}
     assert all(link == "" or link.startswith("#") or link == "position:absolute" or link.startswith("fill:") for link in tags.links)
+
+
+def top(fleet, **more):
+    return Screen([f"{BUILD}/zester", "top", "--config", str(fleet.write_cli_conf())], **more)
+
+
+def test_without_a_terminal_top_prints_once_or_says_how(fleet):
+    assert "--once" in fleet.zester("top", status=1).stderr
+    fleet.zester("web-01", "test.ping")
+    fleet.zester("event", "send", "seen/once")
+    frame = fleet.zester_json("top")
+    rows = {row["peel_id"]: row for row in frame["machines"]}
+    assert rows["web-01"]["online"] is True and frame["masters"] == 1 and frame["lag"] is not None
+    assert frame["jobs"][0]["function"] == "test.ping" and frame["events"][0]["key"] == "_admin/seen/once"
+    text = fleet.zester("top", "--once").stdout
+    assert "\x1b" not in text and "MACHINE" in text and "test.ping" in text and "_admin/seen/once" in text
+
+
+def test_top_follows_the_fleet_and_its_keys_work(fleet):
+    with top(fleet) as screen:
+        lines = screen.wait("web-02")
+        assert len(lines) == 24 and lines[0].startswith("zester top") and lines[-1].startswith("q quit")
+        fleet.zester("event", "send", "seen/live")
+        screen.wait("_admin/seen/live")
+        fleet.zester("web-01", "cmd.run", "true")
+        screen.press("2")
+        screen.wait("cmd.run")
+        screen.press("1/WEB-01\r")
+        screen.wait("/ filter: WEB-01")
+        assert not any(line.startswith("web-02") for line in screen.lines())
+        screen.press("\x1b[B")  # an arrow is not an Escape
+        screen.press("\x1b")
+        screen.wait("web-02")
+        screen.press("s")
+        screen.wait("sort: drift")
+        screen.resize(30, 60)
+        fleet.wait(lambda: screen.read() or len(screen.lines()) == 30, "a frame of the new size")
+        assert not [line for line in screen.lines() if len(line) > 60]
+        screen.press("q")
+        assert screen.end() == 0 and screen.is_restored()
+
+
+@pytest.mark.parametrize("way, status", [("q", 0), ("\x03", 0), (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129),
+                                         (signal.SIGABRT, -6)])
+def test_however_top_ends_the_terminal_is_as_it_was(fleet, way, status):
+    with top(fleet) as screen:
+        screen.wait("web-01")
+        if isinstance(way, str):
+            screen.press(way)
+        else:
+            screen.process.send_signal(way)
+        assert screen.end() == status and screen.is_restored()
+
+
+def test_a_hostile_machine_does_not_steer_the_terminal_of_top(fleet):
+    with top(fleet) as screen:
+        screen.wait("evil-01")
+        screen.press("q")
+        assert screen.end() == 0
+    assert "owned" in screen.output
+    ours = re.sub("\x1b\\[(\\?[0-9]+[hl]|[0-9;]*m|[HJK]|2J)", "", screen.output)
+    assert not re.search("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e]", ours)

@@ -1,0 +1,31 @@
+/*
+ * terminal - the whole screen, for a command that draws on it, and the terminal as it was when the
+ * command ends, however it ends.
+ *
+ *     terminal_open -> { terminal_draw }... -> terminal_close
+ *
+ * While it is open: the other screen of the terminal, no cursor, no line wrap, keys as they come
+ * without echo; Ctrl-C and Ctrl-Z are keys. exit() closes it, and so do signals that kill
+ * (SIGSEGV and the like), which then kill. Signals that ask to end are the caller's.
+ *
+ * One for each process. Threads: one.
+ */
+#ifndef CLI_TERMINAL_H
+#define CLI_TERMINAL_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct err;
+
+/* Are standard input and output one that can be drawn on? */
+bool terminal_is_there(void);
+int terminal_open(struct err *err);
+/* Not open is fine. */
+void terminal_close(void);
+
+/* Replace the picture: lines that end with \n; as many as there are rows at most. */
+void terminal_draw(struct str lines);
+
+#endif

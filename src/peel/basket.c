@@ -16,14 +16,18 @@
 #include "bus/store.h"
 #include "data/msgpack.h"
 #include "data/params.h"
+#include "data/yaml.h"
+#include "local/perform.h"
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "nats/request.h"
+#include "peel/desk.h"
 #include "peel/snapshot.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
 #include "sys/errand.h"
 #include "sys/loop.h"
+#include "wire/exec.h"
 #include "wire/question.h"
 #include "wire/subject.h"
 
@@ -35,13 +39,16 @@
 #define SLICE_NS (CLOCK_SECOND / 10)
 
 struct entry_args {
-    const char *fact;
+    const char *fact, *function;
+    const struct value *args;
     int64_t interval; /* nanoseconds */
 };
 
 /* clang-format off */
 static const struct param entry_params[] = {
     PARAM("fact",     STR,      struct entry_args, fact, "path of the fact that is shared; else the name", .kind_text = "PATH"),
+    PARAM("function", STR,      struct entry_args, function, "a function whose answer is shared instead", .kind_text = "NAME"),
+    PARAM("args",     MAP,      struct entry_args, args, "its arguments"),
     PARAM("interval", DURATION, struct entry_args, interval, "how often a change is shared, at most", .default_text = "5m", PARAM_RANGE(0, INT64_MAX)),
     { 0 },
 };
@@ -50,6 +57,10 @@ static const struct param entry_params[] = {
 /* One name. */
 struct entry {
     char *name, *fact;
+    char *function;     /* NULL: not given */
+    struct arena *args; /* of the function; `args_value` is in it */
+    struct value args_value;
+    int64_t ran; /* clock_now of the last begin of the function; 0: never over this connection */
     int64_t interval;
     int64_t written; /* clock_now of the last write; 0: none over this connection */
     char sum[SHA256_HEX_SIZE];
@@ -91,6 +102,40 @@ static int read_args(struct arena *arena, const struct value *given, struct entr
     return params_decode(arena, entry_params, &policy, &source, ret, diags);
 }
 
+static void clear_source(struct entry *entry)
+{
+    free(entry->fact);
+    free(entry->function);
+    if (entry->args)
+        arena_done(entry->args);
+    free(entry->args);
+    entry->fact = entry->function = NULL;
+    entry->args = NULL;
+    entry->args_value = value_null();
+}
+
+static void set_source(struct entry *entry, const struct entry_args *args)
+{
+    clear_source(entry);
+    entry->fact = mem_strdup(args->fact ? args->fact : entry->name);
+    entry->function = args->function ? mem_strdup(args->function) : NULL;
+    if (!args->args)
+        return;
+    entry->args = mem_zalloc(sizeof(*entry->args));
+    entry->args_value = value_copy(entry->args, args->args);
+}
+
+static int check_function(const struct entry_args *args, struct diags *diags)
+{
+    if (args->function && args->fact)
+        return diag_add(diags, (struct place){ 0 }, "'fact' and 'function' are mutually exclusive");
+    if (!args->function || (perform_class(args->function) != PERFORM_UNKNOWN &&
+                            perform_class(args->function) != PERFORM_STATES))
+        return 0;
+    return diag_add(diags, (struct place){ 0 }, "'%s' is not a function that can be shared",
+                    args->function);
+}
+
 static int read_entry(struct basket *basket, struct arena *arena, const struct value_pair *pair,
                       struct diags *diags)
 {
@@ -100,7 +145,7 @@ static int read_entry(struct basket *basket, struct arena *arena, const struct v
 
     if (!nats_kv_is_key(name))
         return diag_add(diags, (struct place){ 0 }, "'%s' is not a valid name", name);
-    if (read_args(arena, &pair->value, &args, diags) < 0)
+    if (read_args(arena, &pair->value, &args, diags) < 0 || check_function(&args, diags) < 0)
         return -1;
     entry = find_entry(basket, name);
     if (!entry) {
@@ -109,8 +154,7 @@ static int read_entry(struct basket *basket, struct arena *arena, const struct v
         VEC_PUSH(&basket->entries, (struct entry){ .name = mem_strdup(name) });
         entry = &basket->entries.p[basket->entries.n - 1];
     }
-    free(entry->fact);
-    entry->fact = mem_strdup(args.fact ? args.fact : name);
+    set_source(entry, &args);
     entry->interval = args.interval;
     entry->is_wanted = true;
     return 0;
@@ -193,17 +237,13 @@ static bool is_old(const struct entry *entry, int64_t now)
     return !entry->written || now - entry->written >= store_bucket_ttl(STORE_BASKET) / 3;
 }
 
-static void share_entry(struct basket *basket, struct entry *entry, const struct value *facts)
+static void share_value(struct basket *basket, struct entry *entry, const struct value *v)
 {
-    const struct value *v = value_path(facts, str_from(entry->fact), '.');
     AUTO_BUF struct buf bytes = BUF_INIT(VALUE_MAX);
     const int64_t now = clock_now();
     char sum[SHA256_HEX_SIZE];
     struct err err;
 
-    v = v ? v : value_path(facts, str_from(entry->fact), ':');
-    if (!v || (entry->written && now - entry->written < entry->interval))
-        return;
     if (msgpack_encode(&bytes, v, &err) < 0 || bytes.full) {
         log_warning("basket not written name=%s error=more than %zu bytes", entry->name, VALUE_MAX);
         entry->written = now;
@@ -218,6 +258,103 @@ static void share_entry(struct basket *basket, struct entry *entry, const struct
     }
 }
 
+/* A function under way. */
+struct call {
+    struct basket *basket;
+    char name[];
+};
+
+/* Lists and maps travel as YAML. */
+static struct value read_text(struct arena *arena, const char *text)
+{
+    struct diags diags = DIAGS_INIT(arena);
+    struct value v;
+
+    if (yaml_parse(arena, NULL, str_from(text), NULL, &v, &diags) == 0 &&
+        (v.kind == VALUE_LIST || v.kind == VALUE_MAP))
+        return v;
+    return value_text(text);
+}
+
+/* The result, or the output of a command. False: it failed. */
+static bool read_result(struct arena *arena, struct str response, struct value *ret)
+{
+    struct exec_response said;
+    const char *result, *output;
+    struct err err;
+
+    if (record_decode(arena, &exec_response_type, 1, response, &said, &err) < 0 || !said.success ||
+        said.results.list.n == 0)
+        return false;
+    result = value_get_text(&said.results.list.p[0].details, "result");
+    output = value_get_text(&said.results.list.p[0].details, "stdout");
+    if (!result && !output)
+        return false;
+    *ret = result ? read_text(arena, result) : value_text(output);
+    return true;
+}
+
+static void on_called(void *self, const struct perform_answer *answer, struct str response,
+                      int64_t duration)
+{
+    struct call *call = self;
+    struct entry *entry = find_entry(call->basket, call->name);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value v;
+
+    (void)duration;
+    if (!read_result(&arena, response, &v))
+        log_warning("basket not written name=%s error=%s", call->name,
+                    answer->error ? answer->error : "the function failed");
+    else if (entry && entry->is_wanted && call->basket->js.conn)
+        share_value(call->basket, entry, &v);
+    free(call);
+}
+
+static void call_function(struct basket *basket, struct entry *entry, const char *function)
+{
+    const int64_t now = clock_now();
+    struct call *call;
+    struct err err;
+
+    if (entry->ran && now - entry->ran < entry->interval)
+        return;
+    entry->ran = now;
+    call = mem_zalloc(sizeof(*call) + strlen(entry->name) + 1);
+    call->basket = basket;
+    memcpy(call->name, entry->name, strlen(entry->name));
+    if (basket->options.run(basket->options.self,
+                            &(struct desk_task){ .jid = "",
+                                                 .function = function,
+                                                 .id = "",
+                                                 .args = entry->args_value,
+                                                 .fn = on_called,
+                                                 .self = call },
+                            &err) == 0)
+        return;
+    log_warning("basket not written name=%s error=%s", entry->name, err.text);
+    free(call);
+}
+
+static bool is_reading(const char *name)
+{
+    return perform_class(name) == PERFORM_QUICK || perform_class(name) == PERFORM_READ;
+}
+
+/* The function that is named; the fact; or a function that has the name and only reads. */
+static void share_entry(struct basket *basket, struct entry *entry, const struct value *facts)
+{
+    const struct value *v = value_path(facts, str_from(entry->fact), '.');
+
+    v = v ? v : value_path(facts, str_from(entry->fact), ':');
+    if (entry->function)
+        call_function(basket, entry, entry->function);
+    else if (!v && is_reading(entry->name))
+        call_function(basket, entry, entry->name);
+    else if (v && (!entry->written || clock_now() - entry->written >= entry->interval))
+        share_value(basket, entry, v);
+}
+
 static void remove_unwanted(struct basket *basket)
 {
     for (size_t i = basket->entries.n; i-- > 0;) {
@@ -226,7 +363,7 @@ static void remove_unwanted(struct basket *basket)
         if (entry->is_wanted || write_name(basket, entry->name, (struct str){ NULL, 0 }) < 0)
             continue;
         free(entry->name);
-        free(entry->fact);
+        clear_source(entry);
         *entry = basket->entries.p[--basket->entries.n];
     }
 }
@@ -411,7 +548,7 @@ void basket_free(struct basket *basket)
     errands_close(&basket->errands);
     VEC_EACH (&basket->entries, entry) {
         free(entry->name);
-        free(entry->fact);
+        clear_source(entry);
     }
     vec_done(&basket->entries);
     free(basket->mistake);
@@ -423,7 +560,7 @@ void basket_connect(struct basket *basket, const struct nats_js *js)
     basket->generation++;
     basket->js = js ? *js : (struct nats_js){ 0 };
     VEC_EACH (&basket->entries, entry)
-        entry->written = 0;
+        entry->written = entry->ran = 0;
     if (js)
         timer_set(loop_timers(basket->options.loop), &basket->tick, clock_now(), on_tick);
     else

@@ -1,6 +1,6 @@
 /*
- * basket - what machines share with each other: facts of this one, and questions about those of
- * others.
+ * basket - what machines share with each other: facts of this one and results of functions, and
+ * questions about those of others.
  *
  * The settings say what is shared, and how often at most:
  *
@@ -8,6 +8,8 @@
  *       network.ipv4:                                  the fact of that name, every 5 minutes
  *       roles: 1m
  *       network.ip_addrs: {fact: network.ipv4, interval: 30s}
+ *       uptime: {function: cmd.run, args: {name: uptime -p}}
+ *       disk.usage:                                    no such fact: what this function answers
  *
  * A value is written under <peel>.<name> when it has changed, and again before the bucket forgets
  * it: what a machine shared that is gone expires. One that the settings do not name any more is
@@ -25,6 +27,7 @@
 struct arena;
 struct basket;
 struct cancel;
+struct desk_task;
 struct err;
 struct loop;
 struct nats_js;
@@ -38,6 +41,7 @@ struct basket_options {
     const char *peel_id;
     struct snapshot *(*facts)(void *self);                          /* held */
     struct snapshot *(*settings)(void *self, const char **ret_why); /* held; NULL: not known */
+    int (*run)(void *self, const struct desk_task *task, struct err *err); /* desk_run */
     void *self;
 };
 

@@ -351,12 +351,21 @@ static void on_acts(void *self, const struct exec_request *request)
         lookout_acts(peel->lookout, request);
 }
 
+/* Of the basket. */
+static int run_task(void *self, const struct desk_task *task, struct err *err)
+{
+    struct peel *peel = self;
+
+    return desk_run(peel->desk, task, err);
+}
+
 static int open_desk(struct peel *peel, struct err *err)
 {
     peel->basket = basket_new(&(struct basket_options){ .loop = peel->options.loop,
                                                         .peel_id = peel->identity.id,
                                                         .facts = hold_facts,
                                                         .settings = hold_settings,
+                                                        .run = run_task,
                                                         .self = peel },
                               err);
     if (!peel->basket)

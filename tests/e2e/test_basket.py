@@ -7,6 +7,8 @@ from peels import start_peel
 SETTINGS = """basket_functions:
   roles:
   network.ip_addrs: {fact: addresses, interval: 0s}
+  name: {function: cmd.run, args: {name: "echo I am $PEEL"}, interval: 1h}
+  status.loadavg: 1h
 """
 STATES = """show:
   cmd.run:
@@ -33,7 +35,7 @@ def fleet(tmp_path_factory):
         for name, facts in PEELS.items():
             path = fleet.folder / f"{name}.facts"
             path.write_text(facts)
-            start_peel(fleet, fleet.master, name.replace(".", "_"), facts_file=str(path))
+            start_peel(fleet, fleet.master, name.replace(".", "_"), facts_file=str(path), environment={"PEEL": name})
         wait_for(fleet, "*", "roles", {"db.one": ["db"], "web-01": ["web", "public"]})
         wait_for(fleet, "*", "network.ip_addrs", {"db.one": ["10.0.0.1"], "web-01": ["10.0.0.2"]})
         yield fleet
@@ -51,7 +53,9 @@ def test_operators_read_what_peels_share(fleet):
     lines = fleet.zester("basket", "get", "*", "roles").stdout.splitlines()
     assert [line.split() for line in lines] == [["PEEL", "VALUE"], ["db.one", '["db"]'], ["web-01", '["web","public"]']]
     assert "(no data)" in fleet.zester("basket", "get", "db.one", "nothing").stdout
-    assert fleet.zester("basket", "list", "db.one").stdout.split() == ["FUNCTION", "network.ip_addrs", "roles"]
+    wait_for(fleet, "*", "name", {"db.one": "I am db.one", "web-01": "I am web-01"})
+    fleet.wait(lambda: "1-min" in (shared(fleet, "web-01", "status.loadavg")["web-01"] or {}), "what a function answers is shared as it is")
+    assert fleet.zester("basket", "list", "db.one").stdout.split() == ["FUNCTION", "name", "network.ip_addrs", "roles", "status.loadavg"]
     assert fleet.zester("basket", "list", "nobody").stdout == "No basket data found for peel nobody.\n"
     answer = fleet.zester("basket", "get", "nobody", "roles", status=5)
     assert answer.stderr == "No peels matched the target expression.\n"

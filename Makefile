@@ -178,6 +178,9 @@ faults: ## every fault test whole: a fault at each system call, hundreds of kill
 	@$(SUBMAKE) V=release build/release/tests/unit/nats/test_fault
 	@NATS_FAULT="1000000 50" build/release/tests/unit/nats/test_fault
 
+soak: all ## a fleet in a box under jobs, events and kills for N minutes (5); fails when something grows
+	@$(PY) tools/soak --build $(B) --minutes $(or $(N),5)
+
 lint: all ## layers, links, layout, banned calls, sizes, clang-tidy on what changed
 	@$(PY) tools/lint
 
@@ -210,5 +213,5 @@ help: ## this list
 version: ## the version of this tree
 	@echo $(VERSION)
 
-.PHONY: FORCE all units threaded-units fuzzers demo test faults asan tsan fuzz lint lint-all bench docs man install uninstall deb clean help \
+.PHONY: FORCE all units threaded-units fuzzers demo test faults soak asan tsan fuzz lint lint-all bench docs man install uninstall deb clean help \
         version

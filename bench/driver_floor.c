@@ -1,15 +1,13 @@
 /* driver_floor MODE ...: the message sequence of a job, and nothing else: no checks, no disk, no
  * memory of what was. The floor of what a fleet can reach over the same bus.
  *
- *     peels URL AUTH FOLDER FIRST COUNT SIZE PROGRESS FILES
+ *     peels URL AUTH FOLDER FIRST COUNT SIZE PROGRESS FILES FACTS
  *                      agents that acknowledge a request and return. A test.ping returns a word;
  *                      everything else SIZE bytes, after PROGRESS messages and after the agent has
- *                      read and compared FILES small files of its own. Says "ready" when all are
- *                      connected
- *     master URL AUTH COUNT
- *                      answers who is meant by `*` and takes jobs for all of COUNT agents: claims,
- *                      lists, announces and begins the record, sends a request to each, stores each
- *                      return, ends the record
+ *                      read and compared FILES small files of its own. Publishes FACTS facts first,
+ * so that a real master knows it. Says "ready" when all are connected master URL AUTH COUNT answers
+ * who is meant by `*` and takes jobs for all of COUNT agents: claims, lists, announces and begins
+ * the record, sends a request to each, stores each return, ends the record
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,6 +21,8 @@
 #include "base/mem.h"
 #include "bus/link.h"
 #include "bus/store.h"
+#include "data/msgpack.h"
+#include "data/value.h"
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "nats/publisher.h"
@@ -81,7 +81,7 @@ struct agents {
     struct arena arena;
     const char *folder;
     char *filler; /* what each returns */
-    uint64_t count, connected, progress, files;
+    uint64_t count, connected, progress, files, facts;
 };
 
 struct agent {
@@ -142,11 +142,43 @@ static void on_command(void *self, const struct nats_msg *msg)
                                       .timestamp = time_now() });
 }
 
+static void on_put(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)self;
+    (void)revision;
+    session_check_error(error);
+}
+
+/* As machines have them: most are the same on many machines. */
+static void publish_facts(const struct agent *agent)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    const struct nats_kv kv = { .js.conn = link_conn(agent->link),
+                                .bucket = store_bucket_name(STORE_FACTS) };
+    struct value_map *map = value_map_new(&arena, agent->all->facts + 1);
+    const struct value facts = value_map(map);
+    struct err *err = &agent->all->session.err;
+
+    value_map_set(&arena, map, value_text("id"), value_text(agent->name));
+    for (uint64_t i = 0; i < agent->all->facts; i++)
+        value_map_set(&arena, map,
+                      value_text(arena_printf(&arena, "fact%llu", (unsigned long long)i)),
+                      value_text("a text of usual length"));
+    session_check(msgpack_encode(&bytes, &facts, err), err);
+    session_check(nats_kv_put(&kv, agent->name, buf_view(&bytes), on_put, NULL, err), err);
+}
+
 static void on_agent(struct nats_listener *listener, const struct nats_event *event)
 {
-    struct agents *all = container_of(listener, struct agent, listener)->all;
+    const struct agent *agent = container_of(listener, struct agent, listener);
+    struct agents *all = agent->all;
 
-    if (event->kind != NATS_EVENT_CONNECTED || ++all->connected != all->count)
+    if (event->kind != NATS_EVENT_CONNECTED)
+        return;
+    if (all->facts > 0)
+        publish_facts(agent);
+    if (++all->connected != all->count)
         return;
     (void)puts("ready");
     (void)fflush(stdout);
@@ -212,6 +244,7 @@ static void run_agents(char **words)
     all.filler = make_filler(session_number(words[5]));
     all.progress = session_number(words[6]);
     all.files = session_number(words[7]);
+    all.facts = session_number(words[8]);
     fd_limit_raise();
     session_begin(&all.session);
     for (uint64_t i = 0; i < all.count; i++)
@@ -239,13 +272,6 @@ static void on_resolve(void *self, const struct nats_msg *msg)
 
     publish(master->session.js.conn, msg->reply, &question_resolved_type,
             &(struct question_resolved){ .peels = master->names, .err = "" });
-}
-
-static void on_put(void *self, const struct nats_error *error, uint64_t revision)
-{
-    (void)self;
-    (void)revision;
-    session_check_error(error);
 }
 
 static void on_event_stored(void *self, const struct nats_error *error,
@@ -421,7 +447,7 @@ static void run_master(char **words)
 
 int main(int argc, char **argv)
 {
-    if (argc == 10 && strcmp(argv[1], "peels") == 0)
+    if (argc == 11 && strcmp(argv[1], "peels") == 0)
         run_agents(argv + 2);
     else if (argc == 5 && strcmp(argv[1], "master") == 0)
         run_master(argv + 2);

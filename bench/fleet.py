@@ -135,7 +135,7 @@ def run_fleet(bench, box, count):
         fleet.real_agents = fleet.start_agents(fleet.driver, "peels")
         fleet.wait_for_states()
         size = fleet.run_job("state.highstate", 1)[0][4] // count
-        fleet.bare_agents = fleet.start_agents(fleet.bare, "bare", str(size), str(STATES + 1), str(STATES))
+        fleet.bare_agents = fleet.start_agents(fleet.bare, "bare", str(size), str(STATES + 1), str(STATES), "0")
         measure_all(fleet, sides)
         agents_kb = [sum(resident_kb(process.pid) for process in agents) for agents in (fleet.real_agents, fleet.bare_agents)]
         for function, what, reach in WORK:

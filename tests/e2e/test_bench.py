@@ -1,4 +1,6 @@
 """Benchmarks that are cut off leave nothing behind."""
+import importlib.machinery
+import importlib.util
 import os
 import signal
 import subprocess
@@ -75,3 +77,25 @@ def test_what_a_killed_benchmark_left_is_ended_by_the_next_one():
     wait_until(lambda: marked(bench.pid) == [], "all ended")
     assert not os.path.exists(folder)
     assert not group or not os.path.exists(group)
+
+
+def load_soak():
+    loader = importlib.machinery.SourceFileLoader("soak", os.path.join(os.path.dirname(BENCH), "tools", "soak"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("soak", loader))
+    loader.exec_module(module)
+    return module
+
+
+class Named:
+    def __init__(self, name):
+        self.name = name
+
+
+def test_a_soak_reports_memory_and_files_that_grow_and_nothing_else():
+    watch = load_soak().Watch([Named(name) for name in ("steady", "memory", "files", "nats")])
+    for number in range(90):
+        watch.samples["steady"].append((10000 + number % 7, 20 + number % 3))
+        watch.samples["memory"].append((10000 + 100 * number, 20))
+        watch.samples["files"].append((10000, 20 + number))
+        watch.samples["nats"].append((10000 + 100 * number, 20))  # its cache is its own business
+    assert [problem.split(":")[0] for problem in watch.check()] == ["memory", "files"]

@@ -19,7 +19,7 @@ struct pending {
     uint64_t id;
     nats_reply_fn *fn;
     void *self;
-    struct timer timer;
+    int64_t deadline;
     struct pending *next, *prev; /* in the order of sending */
     struct str subject;          /* after the struct */
 };
@@ -31,7 +31,8 @@ struct nats_requests {
     struct idmap pending;
     uint64_t next_id;
     struct pending *first, *last;
-    char *prefix; /* of replies, with the dot */
+    struct timer timer; /* for all: comes no later than the first deadline */
+    char *prefix;       /* of replies, with the dot */
     size_t prefix_size;
 };
 
@@ -41,7 +42,6 @@ static void forget(struct pending *pending)
 {
     struct nats_requests *requests = pending->requests;
 
-    timer_clear(loop_timers(requests->conn->hub->loop), &pending->timer);
     (void)idmap_remove(&requests->pending, pending->id);
     *(pending->prev ? &pending->prev->next : &requests->first) = pending->next;
     *(pending->next ? &pending->next->prev : &requests->last) = pending->prev;
@@ -59,14 +59,42 @@ static void finish(struct pending *pending, const struct nats_error *error,
     fn(self, error, msg);
 }
 
-static void on_timeout(struct timer *timer)
+static void on_due(struct timer *timer);
+
+/* Most requests are answered long before their deadline, so a timer for each would be set and
+ * cleared for nothing. */
+static void expect_deadline(struct nats_requests *requests, int64_t deadline)
 {
-    struct pending *pending = container_of(timer, struct pending, timer);
+    if (timer_is_set(&requests->timer) && requests->timer.deadline <= deadline)
+        return;
+    timer_set(loop_timers(requests->conn->hub->loop), &requests->timer, deadline, on_due);
+}
+
+static struct pending *find_late(struct nats_requests *requests, int64_t now, uint64_t last)
+{
+    struct pending *pending = requests->first;
+
+    while (pending && pending->id <= last && pending->deadline > now)
+        pending = pending->next;
+    return pending && pending->id <= last ? pending : NULL;
+}
+
+/* A callback may end others, and add some: begin at the oldest each time. */
+static void on_due(struct timer *timer)
+{
+    struct nats_requests *requests = container_of(timer, struct nats_requests, timer);
+    const int64_t now = clock_now();
+    const uint64_t last = requests->next_id;
+    struct pending *pending;
     struct nats_error error;
 
-    nats_error_set(&error, NATS_FAULT_TIMEOUT, 0, "no answer from '%.*s' in time",
-                   STR_ARG(pending->subject));
-    finish(pending, &error, NULL);
+    while ((pending = find_late(requests, now, last))) {
+        nats_error_set(&error, NATS_FAULT_TIMEOUT, 0, "no answer from '%.*s' in time",
+                       STR_ARG(pending->subject));
+        finish(pending, &error, NULL);
+    }
+    for (pending = requests->first; pending; pending = pending->next)
+        expect_deadline(requests, pending->deadline);
 }
 
 static void add_request(struct nats_requests *requests, const struct nats_pub *pub, int64_t timeout,
@@ -80,13 +108,13 @@ static void add_request(struct nats_requests *requests, const struct nats_pub *p
                                  .id = requests->next_id,
                                  .fn = fn,
                                  .self = self,
+                                 .deadline = clock_after(clock_now(), timeout),
                                  .prev = requests->last,
                                  .subject = { subject, pub->subject.n } };
     *(requests->last ? &requests->last->next : &requests->first) = pending;
     requests->last = pending;
     idmap_add(&requests->pending, pending->id, pending);
-    timer_set(loop_timers(requests->conn->hub->loop), &pending->timer,
-              clock_after(clock_now(), timeout), on_timeout);
+    expect_deadline(requests, pending->deadline);
 }
 
 /* --- answers ------------------------------------------------------------------------ */
@@ -136,6 +164,8 @@ static void fail_all(struct nats_requests *requests, const struct nats_error *er
 
     while (requests->first && requests->first->id <= last)
         finish(requests->first, error, NULL);
+    if (!requests->first)
+        timer_clear(loop_timers(requests->conn->hub->loop), &requests->timer);
 }
 
 static void on_sub_failed(void *self, const struct nats_error *error)

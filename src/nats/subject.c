@@ -33,23 +33,27 @@ static bool check_tokens(struct str subject, bool wildcards)
     return true;
 }
 
-/* Called for each message: one pass, no cutting. */
+/* Called for each message: one pass, no cutting. What is neither a dot nor a wildcard nor bad needs
+ * no second look. */
 bool nats_subject_is_plain(struct str subject)
 {
-    char before = '.';
+    bool begins = true; /* a token */
 
     if (subject.n == 0 || subject.n > NATS_SUBJECT_MAX)
         return false;
     for (size_t i = 0; i < subject.n; i++) {
-        char c = subject.p[i];
-        bool last = i + 1 == subject.n || subject.p[i + 1] == '.';
+        const unsigned char c = (unsigned char)subject.p[i];
 
-        if (is_bad((unsigned char)c) || (c == '.' && before == '.') ||
-            ((c == '*' || c == '>') && before == '.' && last))
+        if (c > '>' && c != 0x7f) {
+            begins = false;
+            continue;
+        }
+        if (is_bad(c) || (c == '.' && begins) ||
+            ((c == '*' || c == '>') && begins && (i + 1 == subject.n || subject.p[i + 1] == '.')))
             return false;
-        before = c;
+        begins = c == '.';
     }
-    return before != '.';
+    return !begins;
 }
 
 bool nats_subject_is_pattern(struct str subject)

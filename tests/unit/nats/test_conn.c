@@ -519,6 +519,40 @@ TEST(requests_are_answered_each_with_its_own_answer)
     server_stop(&server, SIGTERM);
 }
 
+TEST(each_request_waits_as_long_as_it_said_whatever_others_wait)
+{
+    static const int64_t waits[] = { SCENE_SECONDS * CLOCK_SECOND, 40 * CLOCK_MS, 20 * CLOCK_MS,
+                                     60 * CLOCK_MS };
+    struct outcome outcomes[ARRAY_LEN(waits)] = { { 0 } };
+    struct server server = server_new("");
+    struct watched conn;
+    struct scene scene;
+    struct inbox silent;
+    int64_t begun;
+
+    server_start(&server);
+    scene_begin(&scene);
+    watched_connect(&scene, &conn, server.url);
+    (void)inbox_open(conn.conn, &silent, "silent", NULL);
+    begun = clock_now();
+    for (size_t i = 0; i < ARRAY_LEN(waits); i++)
+        CHECK_INT(nats_request(conn.conn, &(struct nats_pub){ .subject = STR("silent") }, waits[i],
+                               outcome_on_reply, &outcomes[i], NULL, &scene.err),
+                  0);
+    SCENE_RUN(&scene, outcomes[2].count == 1);
+    CHECK(clock_now() - begun >= waits[2]);
+    SCENE_RUN(&scene, outcomes[1].count == 1);
+    CHECK(clock_now() - begun >= waits[1]);
+    SCENE_RUN(&scene, outcomes[3].count == 1);
+    CHECK(clock_now() - begun >= waits[3]);
+    CHECK_INT(outcomes[0].count, 0);
+    nats_conn_free(conn.conn);
+    CHECK_INT(outcomes[0].error.fault, NATS_FAULT_CANCELED);
+    buf_done(&silent.text);
+    scene_end(&scene);
+    server_stop(&server, SIGTERM);
+}
+
 TEST(a_request_ends_once_however_it_ends)
 {
     struct outcome late = { 0 }, lost = { 0 }, cancelled = { 0 }, closed = { 0 };

@@ -9,6 +9,7 @@
  * returns of a job that came in a moment at once, so that it does not matter who is interrupted
  * where.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,11 +35,16 @@
 #define TRY_AGAIN_NS (3 * CLOCK_SECOND)
 /* More returns of the same job may follow. */
 #define GATHER_NS (CLOCK_SECOND / 5)
+/* Jobs that ended well, the latest: their returns need no second look. */
+#define SETTLED_MAX 64
 
 struct post {
     struct master *master;
     struct nats_puller *puller;
     struct map corrections; /* struct correction by jid */
+    struct map inquiries;   /* struct inquiry by jid */
+    char settled[SETTLED_MAX][DISPATCHER_JID_MAX + 1];
+    size_t next_settled;
 };
 
 /* One return that came late. */
@@ -50,6 +56,14 @@ struct letter {
     struct exec_return late;
     struct letter *next; /* of the same correction */
     bool is_counted;
+};
+
+/* The record of a job is being read, once for all of its returns that wait: it names every target,
+ * and there may be as many returns as targets. */
+struct inquiry {
+    struct post *post;
+    struct letter *letters;
+    char jid[]; /* the key in the map */
 };
 
 /* A job that has ended; its counts may be wrong. */
@@ -321,38 +335,104 @@ static void on_known(void *self, const struct nats_error *error, const struct na
         end_letter(letter, true);
 }
 
-static bool is_target(const struct job *job, const char *peel)
-{
-    for (size_t i = 0; i < job->targets.n; i++)
-        if (strcmp(job->targets.p[i], peel) == 0)
-            return true;
-    return false;
-}
+/* --- the job ------------------------------------------------------------------------ */
 
 static bool is_all_success(const struct job *job)
 {
     return (size_t)job->success_count == job->targets.n;
 }
 
-static void on_job(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+static bool is_settled(const struct post *post, const char *jid)
 {
-    struct letter *letter = self;
+    for (size_t i = 0; i < SETTLED_MAX; i++)
+        if (strcmp(post->settled[i], jid) == 0)
+            return true;
+    return false;
+}
+
+static void note_settled(struct post *post, const char *jid)
+{
+    if (strlen(jid) > DISPATCHER_JID_MAX || is_settled(post, jid))
+        return;
+    (void)snprintf(post->settled[post->next_settled], sizeof(post->settled[0]), "%s", jid);
+    post->next_settled = (post->next_settled + 1) % SETTLED_MAX;
+}
+
+/* `targets` are those of the job. */
+static void judge_letter(struct letter *letter, const struct job *job, const struct map *targets)
+{
     const struct nats_kv kv = bucket_of(letter->post, STORE_JOB_RETURNS);
-    struct job job;
     struct err err;
 
-    if (error)
-        end_letter(letter, error->fault != NATS_FAULT_NOT_FOUND);
-    else if (record_decode(&letter->arena, &job_type, 1, arena_str(&letter->arena, entry->value),
-                           &job, &err) < 0 ||
-             !is_target(&job, letter->peel))
+    if (!map_find(targets, str_from(letter->peel)))
         end_letter(letter, false);
-    else if (!job_status_is_final(job.status)) /* its owner stores it, or we do after the end */
+    else if (!job_status_is_final(job->status)) /* its owner stores it, or we do after the end */
         end_letter(letter, true);
-    else if (is_all_success(&job))
+    else if (is_all_success(job))
         end_letter(letter, false);
     else if (nats_kv_get(&kv, letter->key, on_known, letter, &err) < 0)
         end_letter(letter, true);
+}
+
+static void judge_letters(struct post *post, struct letter *letters, struct str record)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct map targets = { 0 };
+    struct letter *next;
+    struct job job;
+    struct err err;
+
+    if (record_decode(&arena, &job_type, 1, record, &job, &err) < 0) {
+        end_letters(letters, false);
+        return;
+    }
+    for (size_t i = 0; i < job.targets.n; i++)
+        (void)map_set(&targets, str_from(job.targets.p[i]), post);
+    if (job_status_is_final(job.status) && is_all_success(&job))
+        note_settled(post, letters->jid);
+    for (struct letter *letter = letters; letter; letter = next) {
+        next = letter->next;
+        letter->next = NULL;
+        judge_letter(letter, &job, &targets);
+    }
+    map_done(&targets);
+}
+
+static void on_job(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct inquiry *inquiry = self;
+    struct post *post = inquiry->post;
+    struct letter *letters = inquiry->letters;
+
+    (void)map_remove(&post->inquiries, str_from(inquiry->jid));
+    free(inquiry);
+    if (error)
+        end_letters(letters, error->fault != NATS_FAULT_NOT_FOUND);
+    else
+        judge_letters(post, letters, entry->value);
+}
+
+static void ask_for_job(struct letter *letter)
+{
+    struct post *post = letter->post;
+    struct inquiry *inquiry = map_find(&post->inquiries, str_from(letter->jid));
+    const struct nats_kv kv = bucket_of(post, STORE_JOBS);
+    const size_t size = strlen(letter->jid) + 1;
+    struct err err;
+
+    if (!inquiry) {
+        inquiry = mem_zalloc(sizeof(*inquiry) + size);
+        inquiry->post = post;
+        memcpy(inquiry->jid, letter->jid, size);
+        if (nats_kv_get(&kv, inquiry->jid, on_job, inquiry, &err) < 0) {
+            free(inquiry);
+            end_letter(letter, true);
+            return;
+        }
+        (void)map_set(&post->inquiries, str_from(inquiry->jid), inquiry);
+    }
+    letter->next = inquiry->letters;
+    inquiry->letters = letter;
 }
 
 /* --- returns ------------------------------------------------------------------------ */
@@ -388,21 +468,18 @@ static void on_message(void *self, const struct nats_msg *msg)
 {
     struct post *post = self;
     struct letter *letter = mem_zalloc(sizeof(*letter));
-    const struct nats_kv kv = { .js = post->master->js,
-                                .bucket = store_bucket_name(STORE_JOBS),
-                                .indirect = true };
-    struct err err;
 
     letter->post = post;
     letter->reply = arena_str(&letter->arena, msg->reply);
     if (!read_letter(letter, msg) ||
         dispatcher_hand_return(master_dispatcher(post->master), str_from(letter->jid), msg->subject,
-                               msg->payload))
+                               msg->payload) ||
+        is_settled(post, letter->jid))
         end_letter(letter, false);
     else if (is_first_delivery(msg->reply))
         end_letter(letter, true);
-    else if (nats_kv_get(&kv, letter->jid, on_job, letter, &err) < 0)
-        end_letter(letter, true);
+    else
+        ask_for_job(letter);
 }
 
 /* --- life --------------------------------------------------------------------------- */
@@ -450,6 +527,7 @@ static void free_post(void *self)
     struct post *post = self;
 
     map_done(&post->corrections);
+    map_done(&post->inquiries);
     free(post);
 }
 

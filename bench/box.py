@@ -12,6 +12,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -56,11 +57,19 @@ class Box:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        if kind is Failure:
+            self.show_troubles()
         for process in reversed(self.processes):
             process.kill()
             process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def show_troubles(self):
+        """What server and master complained about last, before their logs are gone."""
+        for name in ("nats", "master"):
+            lines = [line for line in self.log(name).splitlines() if any(mark in line for mark in ("[WRN]", "[ERR]", "[INF]", '"warn"', '"error"'))]
+            print("\n".join([f"--- {name}", *lines[-8:]]), file=sys.stderr)
 
     def begin(self, command, name, **how):
         """A process with a log in NAME.log, or with its output in a pipe."""

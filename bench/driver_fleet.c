@@ -1,7 +1,8 @@
 /* driver_fleet MODE ...: many agents in one process, and the client who has work for them.
  *
- *     identities AUTH FOLDER FIRST COUNT     keys and credentials of COUNT agents of each kind
- *                                            (fleet_work.h), below FOLDER
+ *     identities AUTH FOLDER KIND FIRST COUNT
+ *                                            keys and credentials of COUNT agents, below FOLDER;
+ *                                            KIND is one of those of fleet_work.h
  *     peels URL AUTH FOLDER FIRST COUNT      be those agents: src/peel, with a folder each; says
  *                                            "ready" when all are connected; until it is ended
  *     job URL AUTH COUNT ROUNDS FUNCTION     the sequence of a command line: who is meant by `*`,
@@ -67,15 +68,13 @@ static void make_identity(const struct nats_nkey *account, const char *folder, c
 
 static void make_identities(char **words)
 {
-    const uint64_t first = session_number(words[2]), count = session_number(words[3]);
+    const uint64_t first = session_number(words[3]), count = session_number(words[4]);
     struct nats_nkey account;
     struct err err;
 
     session_check(identity_read_key(words[0], IDENTITY_ACCOUNT_SEED, &account, &err), &err);
-    for (uint64_t i = first; i < first + count; i++) {
-        make_identity(&account, words[1], FLEET_WORK_REAL, i);
-        make_identity(&account, words[1], FLEET_WORK_BARE, i);
-    }
+    for (uint64_t i = first; i < first + count; i++)
+        make_identity(&account, words[1], words[2], i);
     nats_nkey_done(&account);
 }
 
@@ -327,7 +326,7 @@ static const struct {
     int words;
     void (*run)(char **words);
 } modes[] = {
-    { "identities", 4, make_identities },
+    { "identities", 5, make_identities },
     { "peels", 5, run_peels },
     { "job", 5, run_job },
 };

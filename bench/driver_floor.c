@@ -39,6 +39,8 @@
 
 #define FILE_BYTES  64
 #define RETURNS_MAX 100000
+/* Agents that connect at once: a server answers thousands of them later than they wait. */
+#define WAVE 200
 
 static struct value_time time_now(void)
 {
@@ -81,7 +83,8 @@ struct agents {
     struct arena arena;
     const char *folder;
     char *filler; /* what each returns */
-    uint64_t count, connected, progress, files, facts;
+    char **words; /* of the command line */
+    uint64_t first, count, started, connected, progress, files, facts;
 };
 
 struct agent {
@@ -142,15 +145,18 @@ static void on_command(void *self, const struct nats_msg *msg)
                                       .timestamp = time_now() });
 }
 
-static void on_put(void *self, const struct nats_error *error, uint64_t revision)
+static void publish_facts(struct agent *agent);
+
+/* A server that thousands connect to at once is slow. */
+static void on_facts_put(void *self, const struct nats_error *error, uint64_t revision)
 {
-    (void)self;
     (void)revision;
-    session_check_error(error);
+    if (error)
+        publish_facts(self);
 }
 
 /* As machines have them: most are the same on many machines. */
-static void publish_facts(const struct agent *agent)
+static void publish_facts(struct agent *agent)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
@@ -166,19 +172,23 @@ static void publish_facts(const struct agent *agent)
                       value_text(arena_printf(&arena, "fact%llu", (unsigned long long)i)),
                       value_text("a text of usual length"));
     session_check(msgpack_encode(&bytes, &facts, err), err);
-    session_check(nats_kv_put(&kv, agent->name, buf_view(&bytes), on_put, NULL, err), err);
+    session_check(nats_kv_put(&kv, agent->name, buf_view(&bytes), on_facts_put, agent, err), err);
 }
+
+static void start_wave(struct agents *all);
 
 static void on_agent(struct nats_listener *listener, const struct nats_event *event)
 {
-    const struct agent *agent = container_of(listener, struct agent, listener);
+    struct agent *agent = container_of(listener, struct agent, listener);
     struct agents *all = agent->all;
 
     if (event->kind != NATS_EVENT_CONNECTED)
         return;
     if (all->facts > 0)
         publish_facts(agent);
-    if (++all->connected != all->count)
+    if (++all->connected == all->started)
+        start_wave(all);
+    if (all->connected != all->count)
         return;
     (void)puts("ready");
     (void)fflush(stdout);
@@ -226,6 +236,12 @@ static void start_agent(struct agents *all, char **words, uint64_t number)
         session_die(err->text);
 }
 
+static void start_wave(struct agents *all)
+{
+    for (uint64_t i = 0; i < WAVE && all->started < all->count; i++)
+        start_agent(all, all->words, all->first + all->started++);
+}
+
 static char *make_filler(uint64_t size)
 {
     char *filler = mem_alloc(size + 1);
@@ -237,9 +253,9 @@ static char *make_filler(uint64_t size)
 
 static void run_agents(char **words)
 {
-    struct agents all = { .arena = ARENA_INIT, .folder = words[2] };
-    const uint64_t first = session_number(words[3]);
+    struct agents all = { .arena = ARENA_INIT, .folder = words[2], .words = words };
 
+    all.first = session_number(words[3]);
     all.count = session_number(words[4]);
     all.filler = make_filler(session_number(words[5]));
     all.progress = session_number(words[6]);
@@ -247,8 +263,7 @@ static void run_agents(char **words)
     all.facts = session_number(words[8]);
     fd_limit_raise();
     session_begin(&all.session);
-    for (uint64_t i = 0; i < all.count; i++)
-        start_agent(&all, words, first + i);
+    start_wave(&all);
     session_run(&all.session);
 }
 
@@ -272,6 +287,13 @@ static void on_resolve(void *self, const struct nats_msg *msg)
 
     publish(master->session.js.conn, msg->reply, &question_resolved_type,
             &(struct question_resolved){ .peels = master->names, .err = "" });
+}
+
+static void on_put(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)self;
+    (void)revision;
+    session_check_error(error);
 }
 
 static void on_event_stored(void *self, const struct nats_error *error,

@@ -34,7 +34,8 @@ class Fleet:
         self.folder = tempfile.mkdtemp(prefix="zester-bench-peels.", dir=memory)
         self.driver, self.bare = bench.driver("fleet"), bench.driver("floor")
         self.real_agents, self.bare_agents = [], []
-        subprocess.run([self.driver, "identities", box.auth, self.folder, "0", str(count)], check=True)
+        for kind in ("peel", "bare"):
+            subprocess.run([self.driver, "identities", box.auth, self.folder, kind, "0", str(count)], check=True)
 
     def close(self):
         for process in self.real_agents + self.bare_agents:
@@ -151,7 +152,7 @@ def run_fleet(bench, box, count):
 def idle_note(bench, box):
     """Resident memory of a real agent in a process of its own, after its start."""
     with tempfile.TemporaryDirectory(prefix="zester-bench-peels.") as folder:
-        subprocess.run([bench.driver("fleet"), "identities", box.auth, folder, "0", "1"], check=True)
+        subprocess.run([bench.driver("fleet"), "identities", box.auth, folder, "peel", "0", "1"], check=True)
         own, health = f"{folder}/peel-000000", free_port()
         words = {"id": "peel-000000", "nats-url": box.url, "nats-ca": f"{box.auth}/nats-ca.crt", "auth-dir": f"{own}/auth", "data-dir": f"{own}/data",
                  "states-cache": f"{own}/states", "facts-file": f"{own}/facts", "health-addr": f"127.0.0.1:{health}"}

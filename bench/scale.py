@@ -14,7 +14,7 @@ from box import Box, cpu_seconds, resident_kb
 from frame import Failure, Line, Note, Sample
 
 COUNTS = [int(word) for word in os.environ.get("SCALE", "100,1000,10000").split(",")]
-INDEXED = [1_000, 10_000, 100_000, 300_000]
+INDEXED = [1_000, 10_000, 100_000, 1_000_000]
 CROWD = 5_000
 FACTS = 40
 ROUNDS = 5
@@ -60,7 +60,7 @@ class Point:
     def measure(self):
         box = self.box
         alone = [resident_kb(process.pid) for process in (box.server, box.master)]
-        run([self.bench.driver("fleet"), "identities", box.auth, self.folder, "0", str(self.count)])
+        run([self.bench.driver("fleet"), "identities", box.auth, self.folder, "bare", "0", str(self.count)])
         self.start_agents()
         self.run_jobs(1)
         processes = (box.server, box.master)
@@ -98,17 +98,28 @@ def index_lines(bench):
         before = (machines, sample)
 
 
+def measure_point(bench, count):
+    with Box(bench, "scale") as box:
+        box.start_server()
+        box.start_master()
+        point = Point(bench, box, count)
+        try:
+            point.measure()
+        finally:
+            shutil.rmtree(point.folder, ignore_errors=True)
+    return point
+
+
 def lines(bench):
     before = None
     for count in COUNTS:
-        with Box(bench, "scale") as box:
-            box.start_server()
-            box.start_master()
-            point = Point(bench, box, count)
-            try:
-                point.measure()
-            finally:
-                shutil.rmtree(point.folder, ignore_errors=True)
+        try:
+            point = measure_point(bench, count)
+        except Failure as failure:
+            if not before:
+                raise
+            yield Note(f"{count:,} agents are more than this machine can do now: {str(failure).splitlines()[0].rpartition(': ')[2]}")
+            break
         if before:
             yield growth("fan-out", point, before, lambda p: p.fan_out, lambda p: p.server_cpu + p.master_cpu)
             yield growth("master restart", point, before, lambda p: p.restart, lambda p: p.master_cpu)

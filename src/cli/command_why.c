@@ -17,7 +17,7 @@
 #include "cli/why_state.h"
 #include "control/message.h"
 #include "control/request.h"
-#include "engine/why.h"
+#include "engine/why_text.h"
 #include "local/session.h"
 #include "provider/orchestrator.h"
 #include "sys/clock.h"

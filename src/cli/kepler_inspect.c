@@ -9,7 +9,7 @@
 #include "cli/kepler.h"
 #include "cli/kepler_client.h"
 #include "data/json.h"
-#include "engine/why.h"
+#include "engine/why_text.h"
 
 #define OUTPUT_MAX ((size_t)64 << 20)
 #define HASH_SHOWN 8

@@ -1,16 +1,16 @@
 /*
  * why - how a service got where it is, and what it waits for.
  *
- * A value, for programs and for the way to a client, and the same in words. The value is a map:
+ * A value, for programs and for the way to a client; in words: engine/why_text.h. It is a map:
  *
  *     service, status, reason, exit_code, signal, restarts
  *     doing        what it is busy with, in words; or null
  *     waits_for    list of { service, condition, status, doing, timeout_left, waits_for },
  *                  down to those that wait for nobody; each service is listed once
  *     levels       how deep that goes
- *     history      list of { time, from, to, cause, chain }, the latest first; `chain` is the
- * changes of other services that led to this one, each by the next, down to the first cause that is
- * still known: list of { service, time, from, to, cause }
+ *     history      list of { time, wall, number, from, to, cause, chain }, the latest first;
+ * `chain` is the changes of other services that led to this one, each by the next, down to the
+ * first cause that is still known: list of { service, time, from, to, cause }
  *
  * Memory: the arena. Threads: the loop's.
  */
@@ -22,7 +22,6 @@
 #include "data/value.h"
 
 struct arena;
-struct buf;
 struct engine;
 struct history;
 struct history_book;
@@ -34,7 +33,5 @@ struct history_book;
 struct value why_history(struct arena *arena, const struct history_book *book,
                          const struct history *history);
 struct value why_value(struct arena *arena, const struct engine *engine, uint32_t index);
-/* A value of that shape, also one that came over the wire. */
-void why_print(const struct value *why, struct buf *out);
 
 #endif

@@ -24,6 +24,7 @@
 #include "engine/readiness.h"
 #include "supervise/real_world.h"
 #include "engine/why.h"
+#include "engine/why_text.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
 #include "test.h"

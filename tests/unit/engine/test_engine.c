@@ -8,6 +8,7 @@
 
 #include "engine/fake.h"
 #include "engine/why.h"
+#include "engine/why_text.h"
 
 #define WORDS_MAX 16
 #define WHY_MAX   4000

@@ -82,6 +82,20 @@ def test_a_name_in_two_configs_wants_the_config(machine):
     assert not machine.apply(state(machine, "running"))["service.running:web"]["failed"]
 
 
+def test_a_service_may_be_named_with_its_config_where_the_provider_is_kepler(machine):
+    write(machine.home, "shop.yaml")
+    machine.home.start("web", file="shop.yaml")
+    write(machine.home, "other.yaml")
+    machine.home.start("web", file="other.yaml")
+    state_of_shop = "shop/web: {service.dead: [{provider: kepler}]}"
+    machine.settles(state_of_shop)
+    assert machine.home.status("web", file="shop.yaml") == "stopped" and machine.home.status("web", file="other.yaml") == "running"
+    machine.revert()
+    machine.home.wait_for("web", "running", file="shop.yaml")
+    assert word(machine, "service.status", "shop/web", "provider=kepler") == "running"
+    assert "'name' must not contain a slash" in machine.mistakes("shop/web: {service.dead: []}")
+
+
 def test_a_watched_change_restarts(machine):
     text = (f"conf: {{file.managed: [{{name: {machine.root}/conf, contents: '%s'}}]}}\n"
             f"web: {{service.running: [{{config: {machine.config}, watch: [{{file: conf}}]}}]}}\n")

@@ -40,13 +40,22 @@ const struct param services_mask_params[] = {
 
 /* --- service managers ------------------------------------------------------------------- */
 
+/* "web/api" is a service and its config, where services are in configs. */
+static bool may_have_slash(const struct services_ref *ref)
+{
+    const struct service_manager *chosen = service_manager_chosen(ref->provider);
+
+    return chosen && chosen->has_configs && !ref->config;
+}
+
 int services_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct services_ref *ref = args;
     const struct service_manager *chosen = service_manager_chosen(ref->provider);
     int result = validate_text("name", ref->name, VALIDATE_ARGUMENT, where, diags);
 
-    if (result == 0 && str_find_char(str_from(ref->name), '/', 0) != STR_NONE)
+    if (result == 0 && !may_have_slash(ref) &&
+        str_find_char(str_from(ref->name), '/', 0) != STR_NONE)
         result = value_diag(diags, value_point(where, "name"), "'name' must not contain a slash");
     if (validate_text("config", ref->config, VALIDATE_LINE, where, diags) < 0)
         result = -1;

@@ -1,10 +1,12 @@
 """A machine of its own for tests that change one: the real programs, in a private mount namespace
 in which the folders that they write to are copies. The machine that runs the tests stays as it was."""
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -16,6 +18,13 @@ def skip_without(*programs):
     for program in programs:
         if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
             pytest.skip(f"{program} is not installed")
+
+
+@contextlib.contextmanager
+def disk_folder():
+    """A folder that is not in memory, as temporary ones may be: no kernel swaps to memory."""
+    with tempfile.TemporaryDirectory(prefix="zester-disk-", dir="/var/tmp") as folder:
+        yield pathlib.Path(folder)
 
 
 class Machine:

@@ -21,7 +21,7 @@ from chroot import describe
 from debian import Machine as Debian
 from debian import needs_apt
 from kepler_home import Home
-from machine import PROGRAM, TOP, Machine, by_name, skip_without
+from machine import PROGRAM, TOP, Machine, by_name, disk_folder, skip_without
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00"
 # What useradd and its like leave beside their files: the ones before, and a lock.
@@ -30,7 +30,7 @@ ACCOUNT_COPIES = r"^/etc/(passwd|shadow|group|gshadow|subuid|subgid)-$|^/etc/\.p
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """WORK in a text is a folder of the test."""
+    """WORK in a text is a folder of the test, DISK one that is not in memory."""
     args: str  # of the state, as YAML
     setup: str = ""  # for the shell, before anything
     look: str = ""  # prints what else the state is about than files
@@ -114,8 +114,8 @@ SYSTEM = {
     "locale.present": Case("[{name: de_AT.UTF-8}]", "mkdir /mnt/locale; cp -a /usr/lib/locale/. /mnt/locale; "
                            "mount --bind /mnt/locale /usr/lib/locale; ls /usr/share/i18n/locales/de_AT > /dev/null",
                            "locale -a", ("localedef", "locale"), r"^/mnt/locale/locale-archive$"),
-    "mount.swap": Case("[{name: WORK/swap}]", "dd if=/dev/zero of=WORK/swap bs=1M count=2 status=none; chmod 600 WORK/swap; "
-                       "mkswap -q WORK/swap", "grep -c WORK/swap /proc/swaps || true", ("mkswap", "swapon", "swapoff")),
+    "mount.swap": Case("[{name: DISK/swap}]", "dd if=/dev/zero of=DISK/swap bs=1M count=2 status=none; chmod 600 DISK/swap; "
+                       "mkswap -q DISK/swap", "grep -c DISK/swap /proc/swaps || true", ("mkswap", "swapon", "swapoff")),
     "mount.unmounted": Case("[{name: /mnt/zt}, {persist: true}]", "mkdir /mnt/zt; mount -t tmpfs zt /mnt/zt; "
                             "echo 'zt /mnt/zt tmpfs defaults 0 0' >> /etc/fstab", "grep ' /mnt/zt ' /proc/mounts || true"),
     "pip.installed": Case("[{name: ztpackage}, {version: 1.0}, {bin: WORK/venv}, {no_index: true}, {find_links: [WORK/wheels]}]",
@@ -297,7 +297,7 @@ class OfSystem:
         self.places = {"WORK": str(self.work)}
 
     def leave(self):
-        self.sh("swapoff WORK/swap 2>/dev/null || true; umount /mnt/zt 2>/dev/null || true")
+        self.sh("umount /mnt/zt 2>/dev/null || true")
         self.machine.leave()
 
     def fill(self, text):
@@ -474,14 +474,16 @@ def make_wheel(folder):
 @contextlib.contextmanager
 def machine_of(kind, folder, name=""):
     machine = kind(folder)
-    try:
-        if name == "pip.installed":
+    with contextlib.ExitStack() as stack:
+        stack.callback(machine.leave)
+        if name == "mount.swap":
+            machine.places["DISK"] = str(stack.enter_context(disk_folder()))
+            stack.callback(machine.sh, "swapoff DISK/swap 2>/dev/null || true")
+        elif name == "pip.installed":
             make_wheel(machine.work / "wheels")
         elif name.startswith("pip."):
             machine.places["PIP"] = str(fake_pip.install(folder / "fake/pip3").parent)
         yield machine
-    finally:
-        machine.leave()
 
 
 # --- the contract --------------------------------------------------------------------------------------

@@ -804,9 +804,9 @@ def test_sockets_of_the_machine_are_listed_and_tried(machine):
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
         port, near = server.getsockname()[1], client.getsockname()[1]
         machine.file("out.jinja", """[
-          {{ salt.network.active_tcp().values() | selectattr('local_port', 'eq', %d) | list | tojson }},
+          {{ salt.network.active_tcp().values() | selectattr('local_port', 'eq', %d) | selectattr('remote_port', 'eq', %d) | list | tojson }},
           {{ salt.network.netstat() | selectattr('local-address', 'eq', '127.0.0.1:%d') | selectattr('state', 'eq', 'LISTEN') | list | tojson }},
-          {{ salt.network.connect('127.0.0.1', %d) | tojson }}]""" % (near, port, port))
+          {{ salt.network.connect('127.0.0.1', %d) | tojson }}]""" % (near, port, port, port))  # others on this machine may have the same near port
         machine.run("file.managed", f"{machine.root}/out.json", "source=salt://out.jinja", "template=jinja", status=0)
     active, listening, connected = json.loads(machine.read("out.json"))
     assert active == [{"local_addr": "127.0.0.1", "local_port": near, "remote_addr": "127.0.0.1", "remote_port": port}]

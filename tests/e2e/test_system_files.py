@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from machine import Machine, skip_without
+from machine import Machine, disk_folder, skip_without
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00"
 
@@ -457,16 +457,17 @@ def test_an_entry_of_another_device_stays_in_fstab(machine):
 def swap(machine):
     """A file to swap to; the machine does not swap to it afterwards."""
     skip_without("mkswap", "swapon", "swapoff")
-    path = machine.root / "a swap"
-    with open(path, "wb") as file:
-        os.posix_fallocate(file.fileno(), 0, 1 << 20)
-    path.chmod(0o600)
-    machine.run("mkswap", path)
-    if machine.run("swapon", path, check=False).returncode != 0:
-        pytest.skip("this kernel does not swap to files here")
-    machine.run("swapoff", path)
-    yield path
-    machine.run("swapoff", path, check=False)
+    with disk_folder() as folder:
+        path = folder / "a swap"
+        with open(path, "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, 1 << 20)
+        path.chmod(0o600)
+        machine.run("mkswap", path)
+        if machine.run("swapon", path, check=False).returncode != 0:
+            pytest.skip("this kernel does not swap to files here")
+        machine.run("swapoff", path)
+        yield path
+        machine.run("swapoff", path, check=False)
 
 
 def active(machine):

@@ -1,6 +1,9 @@
 """Secrets in settings: sealed by masters for each peel, opened by that peel alone, never shown."""
+import json
+
 import pytest
 
+from bus import Bus, pack
 from fleet import Fleet
 from peels import start_peel
 
@@ -107,8 +110,20 @@ def test_settings_of_a_peel_are_shown_by_the_master_with_masks(fleet):
     fleet.wait(lambda: any(line.get("msg", "").startswith("audit action=settings.show") for line in fleet.master.lines()), "it is audited")
 
 
-def test_a_changed_secret_is_sealed_again(fleet):
+def claim_key_of_another(fleet, peel, other):
+    """Facts are what a machine says of itself: also which key it has."""
+    key = json.loads(fleet.zester("kv", "fact", "get", other, "_curve_public_key").stdout)
+    folder = fleet.peels[peel].folder
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", folder / f"auth/{peel}.creds") as bus:
+        bus.publish(f"$KV.facts.{peel}", pack({"id": peel, "_curve_public_key": key}))
+        bus.flush()
+        assert not bus.errors
+    fleet.wait(lambda: json.loads(fleet.zester("kv", "fact", "get", peel, "_curve_public_key").stdout) == key, "the facts are published")
+
+
+def test_a_changed_secret_is_sealed_again_to_the_key_of_the_enrollment_whatever_facts_say(fleet):
     wait_for_secret(fleet, "web-01", "web-pass-one")
+    claim_key_of_another(fleet, "web-01", "db-01")
     (fleet.settings / "web.zy").write_text(WEB.format(password="web-pass-two"))
     fleet.zester("fileserver", "update")
     wait_for_secret(fleet, "web-01", "web-pass-two")

@@ -100,13 +100,17 @@ static void write_stderr(enum log_level level, int64_t ns, struct str text)
 static void escape(struct str text, struct buf *out)
 {
     while (text.n > 0) {
-        struct str c = str_slice(text, 0, utf8_length_at(text));
+        const size_t room = LOG_TEXT_MAX > out->n ? LOG_TEXT_MAX - out->n : 0;
+        const size_t plain = utf8_plain_length(text);
+        struct str c = str_slice(text, 0, plain > 0 ? plain : utf8_length_at(text));
 
-        if (out->n >= LOG_TEXT_MAX) {
+        if (room == 0) {
             buf_add_text(out, "...");
             return;
         }
-        if (!utf8_is_control(c))
+        if (plain > room)
+            c.n = room;
+        if (plain > 0 || !utf8_is_control(c))
             buf_add_str(out, c);
         else if (c.p[0] == '\n' || c.p[0] == '\t')
             buf_add_text(out, c.p[0] == '\n' ? "\\n" : "\\t");

@@ -104,6 +104,15 @@ bool utf8_is_control(struct str character)
     return character.n == 2 && first == 0xc2 && (unsigned char)character.p[1] < 0xa0;
 }
 
+size_t utf8_plain_length(struct str text)
+{
+    size_t n = 0;
+
+    while (n < text.n && text.p[n] >= ' ' && text.p[n] < 0x7f)
+        n++;
+    return n;
+}
+
 size_t utf8_valid_length(struct str text)
 {
     size_t at = 0, n = 1;

@@ -29,6 +29,8 @@ size_t utf8_valid_length(struct str text);
 /* True when one character, as utf8_length_at measures it, may not be shown as it is: it would
  * control a terminal, reorder the text around it, or is not UTF-8. */
 bool utf8_is_control(struct str character);
+/* How many bytes at the beginning are printable ASCII. */
+size_t utf8_plain_length(struct str text);
 bool utf8_is_ascii(struct str text);
 /* How many characters. */
 size_t utf8_count(struct str text);

@@ -30,10 +30,13 @@ static void print_json(struct buf *out, enum log_level level, int64_t ns, struct
     buf_add_text(out, "{\"ts\":\"");
     time_print(out, (struct value_time){ .seconds = ns / CLOCK_SECOND,
                                          .nanoseconds = (uint32_t)(ns % CLOCK_SECOND) });
-    buf_printf(out,
-               "\",\"level\":\"%s\",\"component\":\"%s\",\"version\":\"" ZESTER_VERSION
-               "\",\"%s_id\":",
-               level_words[level], state.component, state.component);
+    buf_add_text(out, "\",\"level\":\"");
+    buf_add_text(out, level_words[level]);
+    buf_add_text(out, "\",\"component\":\"");
+    buf_add_text(out, state.component);
+    buf_add_text(out, "\",\"version\":\"" ZESTER_VERSION "\",\"");
+    buf_add_text(out, state.component);
+    buf_add_text(out, "_id\":");
     json_print_text(out, str_from(state.id), JSON_STYLE_COMPACT);
     buf_add_text(out, ",\"msg\":");
     json_print_text(out, text, JSON_STYLE_COMPACT);

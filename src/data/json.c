@@ -267,11 +267,31 @@ static void print_character(struct buf *out, uint32_t c, unsigned style)
     }
 }
 
+/* How many bytes at the beginning stand for themselves in every style. */
+static size_t count_plain(struct str text)
+{
+    static const bool is_special[0x80] = {
+        ['"'] = true, ['\\'] = true, ['<'] = true, ['>'] = true, ['&'] = true, ['\''] = true
+    };
+    size_t n = 0;
+
+    while (n < text.n && text.p[n] >= ' ' && text.p[n] < 0x7f &&
+           !is_special[(unsigned char)text.p[n]])
+        n++;
+    return n;
+}
+
 void json_print_text(struct buf *out, struct str text, unsigned style)
 {
     buf_add_char(out, '"');
-    while (text.n > 0 && !out->full)
-        print_character(out, utf8_next(&text), style);
+    while (text.n > 0 && !out->full) {
+        const size_t plain = count_plain(text);
+
+        buf_add(out, text.p, plain);
+        text = str_from_offset(text, plain);
+        if (text.n > 0)
+            print_character(out, utf8_next(&text), style);
+    }
     buf_add_char(out, '"');
 }
 

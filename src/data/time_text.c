@@ -44,6 +44,14 @@ static void print_fraction(struct buf *out, uint32_t nanoseconds)
     buf_printf(out, ".%0*" PRIu32, digits, nanoseconds);
 }
 
+/* After `before`; 0 to 99. */
+static void print_two(struct buf *out, char before, int number)
+{
+    const char text[] = { before, (char)('0' + number / 10), (char)('0' + number % 10) };
+
+    buf_add(out, text, sizeof(text));
+}
+
 void time_print(struct buf *out, struct value_time time)
 {
     int64_t days = time.seconds / DAY_SECONDS;
@@ -55,8 +63,12 @@ void time_print(struct buf *out, struct value_time time)
     }
 
     struct date date = date_of(days);
-    buf_printf(out, "%04" PRId64 "-%02d-%02dT%02d:%02d:%02d", date.year, date.month, date.day,
-               second / 3600, second / 60 % 60, second % 60);
+    buf_printf(out, "%04" PRId64, date.year);
+    print_two(out, '-', date.month);
+    print_two(out, '-', date.day);
+    print_two(out, 'T', second / 3600);
+    print_two(out, ':', second / 60 % 60);
+    print_two(out, ':', second % 60);
     if (time.nanoseconds > 0)
         print_fraction(out, time.nanoseconds);
     buf_add_char(out, 'Z');

@@ -62,7 +62,7 @@ static int get_outcome(struct render *render, struct object *object, struct str 
 
     (void)render;
     note_name(awaited, name);
-    *ret = ended ? *ended : awaited->assumed;
+    *ret = ended ? *ended : awaited_value(awaited->arena, awaited->assumed);
     *ret_found = true;
     return 0;
 }

@@ -38,9 +38,9 @@ struct value awaited_value(struct arena *arena, const struct awaited_end *end);
 
 struct awaited {
     struct arena *arena;
-    const struct value *ended; /* a map from blocks to outcomes; NULL: none */
-    struct value assumed;      /* of all others */
-    VEC(struct str) names;     /* that were looked up */
+    const struct value *ended;         /* a map from blocks to outcomes; NULL: none */
+    const struct awaited_end *assumed; /* of all others */
+    VEC(struct str) names;             /* that were looked up */
 };
 
 /* What may be assumed; the first is `pending`. */

@@ -234,7 +234,7 @@ static enum reaction_status read_world(struct reaction_env *env, const struct ru
     struct value doc;
 
     awaited->ended = event->outcomes;
-    awaited->assumed = awaited_value(arena, assumed);
+    awaited->assumed = assumed;
     *ret_reaction = reaction;
     status = render(env, arena, file, event, awaited, &doc, diags);
     if (status != REACTION_OK)
@@ -294,8 +294,8 @@ bool reaction_uses_outcomes(const struct rule_file *file)
 
 static size_t count_sure(const struct rule_file *file, const struct reaction *reaction)
 {
-    for (size_t i = 0; i < reaction->actions.n && reaction_uses_outcomes(file); i++)
-        if (is_awaited(&reaction->actions.p[i]))
+    for (size_t i = 0; i < reaction->actions.n; i++)
+        if (is_awaited(&reaction->actions.p[i]) && reaction_uses_outcomes(file))
             return i + 1;
     return 0;
 }
@@ -341,8 +341,7 @@ int reaction_check(struct reaction_env *env, struct arena *arena, const struct r
         (void)reaction_read(env, arena, file, &about, &reaction, diags);
     else if (jinja_check(env->jinja, file->name, file->text, diags) == 0)
         for (size_t i = 0; i < worlds && diags_count(diags) == before; i++) {
-            struct awaited awaited = { .arena = arena,
-                                       .assumed = awaited_value(arena, &awaited_worlds[i]) };
+            struct awaited awaited = { .arena = arena, .assumed = &awaited_worlds[i] };
             struct value doc;
 
             if (render(env, arena, file, &about, &awaited, &doc, &scratch) == REACTION_OK)

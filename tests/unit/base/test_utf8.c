@@ -109,6 +109,16 @@ TEST(ascii_is_told_at_every_offset)
     }
 }
 
+TEST(printable_ascii_is_counted_from_the_beginning)
+{
+    CHECK_INT(utf8_plain_length(STR("")), 0);
+    CHECK_INT(utf8_plain_length(STR(" a~")), 3);
+    CHECK_INT(utf8_plain_length(STR("ab\ncd")), 2);
+    CHECK_INT(utf8_plain_length(STR("a\x7f")), 1);
+    CHECK_INT(utf8_plain_length(STR("a\xc3\xa4")), 1);
+    CHECK_INT(utf8_plain_length((struct str){ "a\0b", 3 }), 1);
+}
+
 TEST(an_empty_text_ends_a_walk)
 {
     struct str none = { NULL, 0 };

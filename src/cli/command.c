@@ -55,6 +55,15 @@ int cli_err(const struct cli *cli, const struct err *err)
     return cli_error(cli, "%s", err->text);
 }
 
+int cli_err_root(const struct cli *cli, const struct err *err)
+{
+    const bool is_denied =
+        err->code == ERR_SYSTEM && (err->errnum == EACCES || err->errnum == EPERM);
+
+    return cli_error(cli, "%s%s", err->text,
+                     is_denied && geteuid() != 0 ? "; this command is for root" : "");
+}
+
 int cli_diags(const struct cli *cli, const struct diags *diags)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);

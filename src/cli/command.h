@@ -91,6 +91,8 @@ bool command_is_given(int argc, char *const *argv);
 /* "zester render: <text>", or "Error: <text>", on stderr; all return CLI_ERROR. */
 int cli_error(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int cli_err(const struct cli *cli, const struct err *err);
+/* The same of a command that changes the system, for users who may not. */
+int cli_err_root(const struct cli *cli, const struct err *err);
 int cli_diags(const struct cli *cli, const struct diags *diags);
 /* Wrong usage: the text, and a pointer to --help. */
 int cli_usage(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -349,7 +349,7 @@ static int run_setup(struct cli *cli, const void *args, struct param_strs operan
         make_keys(&setup, &err) < 0 || make_trees(&setup, &err) < 0 ||
         make_conf(&setup, &err) < 0 || start_services(&setup, &err) < 0 ||
         finish_setup(&setup, &err) < 0)
-        return cli_err(cli, &err);
+        return cli_err_root(cli, &err);
     return CLI_OK;
 }
 

@@ -57,7 +57,7 @@ struct tree *tree_new(const char *root, struct err *err)
     if (fs_stat(real, &info, err) == 0) {
         if (info.kind == FS_FOLDER)
             return new_tree(real);
-        (void)err_set(err, ERR_INVALID, "the state tree '%s' is not a folder", root);
+        (void)err_set(err, ERR_INVALID, "'%s' is not a folder", root);
     }
     free(real);
     return NULL;
@@ -166,7 +166,7 @@ static int resolve_path(const struct tree *tree, struct arena *arena, const char
     if (!real) {
         if (errno == ENOENT || errno == ENOTDIR)
             return 0;
-        return err_sys(err, errno, "find '%s' in the state tree", path);
+        return err_sys(err, errno, "find '%s' in '%s'", path, tree->root);
     }
     if (path_is_below(real, tree->root))
         *ret = arena_strdup(arena, real);

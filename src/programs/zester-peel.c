@@ -125,7 +125,7 @@ static int run_join(struct cli *cli, const void *args, struct param_strs operand
     want.join.host = operands.p[0];
     want.join.token = &token;
     want.join.text = operands.p[1];
-    return join(cli, &want, &err) < 0 ? cli_err(cli, &err) : CLI_OK;
+    return join(cli, &want, &err) < 0 ? cli_err_root(cli, &err) : CLI_OK;
 }
 
 static const struct command command_join = {

@@ -1,10 +1,13 @@
 """Mistakes that people make, each typed once: the message says what, where and what to try, all of them at once, and the status is not 0."""
 import os
+import pathlib
 import re
 import subprocess
+import tempfile
 
 import pytest
 
+from fleet import SERVER, free_port
 from kepler_home import BUILD
 
 PROGRAMS = os.path.abspath(BUILD)
@@ -92,3 +95,38 @@ def test_the_doctor_does_not_send_people_to_the_doctor(tmp_path):
     result = run(tmp_path, "zester", "doctor", "--creds", "/none", "--master", "tls://127.0.0.1:1")
     assert result.returncode == 1
     assert "credentials file '/none' does not exist" in result.stdout and "says what to do" not in result.stdout
+
+
+@pytest.fixture(name="as_nobody")
+def _as_nobody():
+    """Runs a program as a user without rights; its folder is one that everybody may enter."""
+    if os.geteuid() != 0:
+        pytest.skip("becomes another user")
+
+    def run_as(*words):
+        return subprocess.run([os.path.join(PROGRAMS, words[0]), *map(str, words[1:])], user="nobody", group="nogroup", extra_groups=[], cwd="/",
+                              capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, check=False)
+    try:
+        run_as("zester", "--version")
+    except PermissionError:
+        pytest.skip("the programs are in a folder that others may not enter")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield run_as, pathlib.Path(folder)
+
+
+def test_a_folder_of_states_that_may_not_be_read_is_named(as_nobody):
+    run_as, folder = as_nobody
+    private = folder / "private"
+    private.mkdir(mode=0o700)
+    (private / "a.zy").write_text("a: test.nop\n")
+    result = run_as("zester", "--local", "--states-dir", private, "--data-dir", folder / "data", "state.check", "a")
+    assert result.returncode == 1 and f"find 'a.zy' in '{private}': Permission denied" in result.stderr
+
+
+@pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+def test_who_may_not_set_up_a_fleet_is_told_who_may(as_nobody):
+    run_as, folder = as_nobody
+    result = run_as("zester-master", "setup", "--auth-dir", folder / "auth", "--port", free_port(), "--enroll-addr", f"127.0.0.1:{free_port()}",
+                    "--health-addr", f"127.0.0.1:{free_port()}", "--supervisor", "none", "--host", "localhost")
+    assert result.returncode == 1 and result.stderr.endswith("Permission denied; this command is for root\n"), result.stderr

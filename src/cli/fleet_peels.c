@@ -88,6 +88,21 @@ void fleet_peels_keep_run(struct fleet_peels *peels, struct fleet_peel *peel,
     peel->run.differs = copy_texts(peels->arena, run->differs);
 }
 
+void fleet_peels_offer_run(struct fleet_peels *peels, struct fleet_peel *peel,
+                           const struct lastrun *run)
+{
+    const struct value_time converged =
+        peel->has_run ? peel->run.converged : (struct value_time){ 0 };
+
+    if (!peel->has_run ||
+        (strcmp(peel->run.id, run->id) != 0 && lastrun_is_newer(run->time, peel->run.time)))
+        fleet_peels_keep_run(peels, peel, run);
+    else if (converged.seconds == 0)
+        peel->run.converged = run->converged;
+    if (peel->run.converged.seconds == 0)
+        peel->run.converged = converged;
+}
+
 bool fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry *entry)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;

@@ -48,17 +48,12 @@ static const char *find_function(const char *name)
     return NULL;
 }
 
-static bool is_newer(struct value_time a, struct value_time b)
-{
-    return a.seconds != b.seconds ? a.seconds > b.seconds : a.nanoseconds > b.nanoseconds;
-}
-
 /* Sorted, newest first; the oldest falls off the end. */
 static void insert_job(struct state_jobs *jobs, const struct state_job *job)
 {
     size_t at = 0;
 
-    while (at < jobs->count && is_newer(jobs->list[at].created, job->created))
+    while (at < jobs->count && lastrun_is_newer(jobs->list[at].created, job->created))
         at++;
     if (at == FLEET_RUNS_JOBS)
         return;
@@ -164,15 +159,6 @@ static bool is_wanted(const struct search *search, size_t place)
     return needs_summary(search->peels->list.p[place]) || needs_states(search, place);
 }
 
-static void take_summary(const struct search *search, struct fleet_peel *peel,
-                         const struct fleet_runs_item *run)
-{
-    if (!peel->has_run)
-        fleet_peels_keep_run(search->peels, peel, &run->summary);
-    else if (peel->run.converged.seconds == 0)
-        peel->run.converged = run->summary.converged;
-}
-
 /* A run that acts replaces a dry run, however old it is. */
 static void take_states(struct search *search, size_t place, const struct fleet_runs_item *run)
 {
@@ -205,7 +191,7 @@ static void take_return(struct search *search, struct fleet_peel *peel, struct s
         !fleet_runs_summarize(arena, &ret, search->function, &run))
         return;
     run.peel = peel;
-    take_summary(search, peel, &run);
+    fleet_peels_offer_run(search->peels, peel, &run.summary);
     if (!keep)
         return;
     search->kept += bytes.n;

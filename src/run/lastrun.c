@@ -111,6 +111,11 @@ void lastrun_bound(struct lastrun *run, struct arena *arena)
     run->error = cut_text(arena, run->error);
 }
 
+bool lastrun_is_newer(struct value_time a, struct value_time b)
+{
+    return a.seconds != b.seconds ? a.seconds > b.seconds : a.nanoseconds > b.nanoseconds;
+}
+
 uint32_t lastrun_count_differs(const struct lastrun *run)
 {
     return run->failed + (run->test ? run->changed : 0);

@@ -54,6 +54,8 @@ void lastrun_bound(struct lastrun *run, struct arena *arena);
 /* How many states are not as declared: failed, or would change. */
 uint32_t lastrun_count_differs(const struct lastrun *run);
 
+bool lastrun_is_newer(struct value_time a, struct value_time b);
+
 /* One state of a run. */
 struct lastrun_state {
     const char *name;

@@ -122,6 +122,33 @@ TEST(a_hostile_heartbeat_is_cut_to_the_size_of_a_summary)
     CHECK_INT(strlen(peels.list.p[0]->version), FLEET_PEEL_TEXT_MAX);
 }
 
+TEST(a_return_that_is_newer_than_the_heartbeat_counts_and_an_older_one_only_says_when_it_converged)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct fleet_peels peels = FLEET_PEELS_INIT(&arena);
+    struct fleet_peel *peel = fleet_peels_add(&peels, STR("web-01"));
+    struct lastrun run = { .id = "2", .function = "", .error = "", .time = { 20, 0 } };
+
+    fleet_peels_offer_run(&peels, peel, &run);
+    CHECK_STR(peel->run.id, "2");
+    CHECK_INT(peel->run.converged.seconds, 0);
+    run = (struct lastrun){
+        .id = "1", .function = "", .error = "", .time = { 10, 0 }, .success = true
+    };
+    run.converged = run.time;
+    fleet_peels_offer_run(&peels, peel, &run);
+    CHECK_STR(peel->run.id, "2");
+    CHECK_INT(peel->run.converged.seconds, 10);
+    run = (struct lastrun){ .id = "3", .function = "", .error = "", .time = { 30, 0 } };
+    fleet_peels_offer_run(&peels, peel, &run);
+    CHECK_STR(peel->run.id, "3");
+    CHECK_INT(peel->run.converged.seconds, 10);
+    run.time.seconds = 31; /* the same run, as its return tells it */
+    run.failed = 7;
+    fleet_peels_offer_run(&peels, peel, &run);
+    CHECK_INT(peel->run.failed, 0);
+}
+
 static struct value response(struct arena *arena, bool test, const char *error)
 {
     struct exec_response all = { .success = !error, .test = test, .error = "" };

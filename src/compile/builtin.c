@@ -420,6 +420,19 @@ static int call_user_info(struct render *render, const struct bound *bound, stru
     return 0;
 }
 
+/* In the order of names, as in Salt; none for who is not there. */
+static int call_list_groups(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value *groups;
+    struct value info;
+
+    if (call_user_info(render, bound, &info) < 0)
+        return -1;
+    groups = value_get(&info, "groups");
+    *ret = groups ? *groups : value_list(container_new_list(render, 0));
+    return filter_apply(render, STR("sort"), ret, &(struct call){ 0 }, ret);
+}
+
 static int call_has_exec(struct render *render, const struct bound *bound, struct value *ret)
 {
     const char *name, *path = getenv("PATH");
@@ -620,6 +633,7 @@ const struct function builtin_salt_functions[] = {
       call_settings_get, "a setting by path" },
     { "settings.items", "", call_settings_items, "all settings" },
     { "user.info", "name", call_user_info, "information about a user account" },
+    { "user.list_groups", "name", call_list_groups, "the groups of a user" },
     { 0 },
 };
 

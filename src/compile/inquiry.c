@@ -1,5 +1,7 @@
 #include "compile/inquiry.h"
 
+#include <stdlib.h>
+
 #include "compile/builtin.h"
 #include "jinja/argument.h"
 #include "jinja/container.h"
@@ -250,6 +252,55 @@ static int call_deepcopy(struct render *render, const struct bound *bound, struc
     return 0;
 }
 
+/* --- environment and time ----------------------------------------------------------------- */
+
+static int find_variable(struct render *render, const struct value *key, const char **ret)
+{
+    struct str name;
+
+    if (argument_text(render, key, &name) < 0)
+        return -1;
+    *ret = getenv(arena_strndup(render->arena, name.p, name.n));
+    return 0;
+}
+
+/* Is it set, or, with a value, set to that? */
+static int call_environ_has_value(struct render *render, const struct bound *bound,
+                                  struct value *ret)
+{
+    const bool any = argument_is_none(&bound->args[1]);
+    struct str want = { NULL, 0 };
+    const char *found;
+
+    if (find_variable(render, &bound->args[0], &found) < 0 ||
+        (!any && argument_text(render, &bound->args[1], &want) < 0))
+        return -1;
+    *ret = value_bool(found && (any || str_is(want, found)));
+    return 0;
+}
+
+/* One name, or a list of them: a map. */
+static int call_environ_item(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct value_list *names = container_new_list(render, 1);
+    struct value_map *map = container_new_map(render, 1);
+
+    if (bound->args[0].kind == VALUE_STR)
+        value_list_push(render->arena, names, bound->args[0]);
+    const struct value_list *keys =
+        bound->args[0].kind == VALUE_LIST ? container_list(render, &bound->args[0]) : names;
+    for (size_t i = 0; i < keys->count; i++) {
+        const char *found;
+
+        if (find_variable(render, &keys->items[i], &found) < 0)
+            return -1;
+        value_map_set(render->arena, map, keys->items[i],
+                      found ? value_text(arena_strdup(render->arena, found)) : bound->args[1]);
+    }
+    *ret = value_map(map);
+    return 0;
+}
+
 /* No other run: a run has the lock of this machine. */
 static int call_is_running(struct render *render, const struct bound *bound, struct value *ret)
 {
@@ -265,6 +316,8 @@ const struct function inquiry_functions[] = {
     { "config.manage_mode", "mode", call_manage_mode, "a mode as four digits" },
     { "config.valid_fileproto", "uri", call_valid_fileproto, "whether a source can be fetched from there" },
     { "defaults.deepcopy", "source", call_deepcopy, "a copy of its own" },
+    { "environ.has_value", "key, value=none", call_environ_has_value, "whether a variable of the environment is set, or set to a value" },
+    { "environ.item", "keys, default=''", call_environ_item, "variables of the environment, as a map" },
     { "grains.equals", "key, value", call_grains_equals, "whether a fact has this value" },
     { "grains.has_value", "key", call_grains_has_value, "whether there is a fact at a path" },
     { "grains.ls", "", call_grains_ls, "the names of all facts" },

@@ -1,6 +1,6 @@
 /*
- * inquiry - functions of templates that look up facts, settings and configuration, by the names
- * that Salt has for them.
+ * inquiry - functions of templates that look up facts, settings, configuration and the environment,
+ * by the names that Salt has for them.
  *
  * Memory: the arena of the rendering. Threads: those of the rendering.
  */

@@ -176,7 +176,8 @@ const char *master_conf_restart_key(const struct master_conf *before,
                                     const struct master_conf *after)
 {
     for (size_t i = 0; i < ARRAY_LEN(fixed_texts); i++)
-        if (strcmp(text_at(before, fixed_texts[i].offset), text_at(after, fixed_texts[i].offset)))
+        if (strcmp(text_at(before, fixed_texts[i].offset), text_at(after, fixed_texts[i].offset)) !=
+            0)
             return fixed_texts[i].key;
     for (size_t i = 0; i < ARRAY_LEN(fixed_numbers); i++)
         if (number_at(before, fixed_numbers[i].offset) != number_at(after, fixed_numbers[i].offset))

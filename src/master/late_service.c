@@ -328,9 +328,9 @@ static void on_known(void *self, const struct nats_error *error, const struct na
         begin_correction(letter);
         return;
     }
-    result = error ? nats_kv_create(&kv, letter->key, letter->payload, on_stored, letter, &err)
-                   : nats_kv_update(&kv, letter->key, letter->payload, entry->revision, on_stored,
-                                    letter, &err);
+    result = !entry ? nats_kv_create(&kv, letter->key, letter->payload, on_stored, letter, &err)
+                    : nats_kv_update(&kv, letter->key, letter->payload, entry->revision, on_stored,
+                                     letter, &err);
     if (result < 0)
         end_letter(letter, true);
 }

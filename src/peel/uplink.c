@@ -74,7 +74,7 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
     case NATS_EVENT_CONNECTED: on_connected(uplink); break;
     case NATS_EVENT_DISCONNECTED:
         metrics_add(uplink->options.metrics, PEEL_METRIC_DISCONNECTS, 1, NULL, NULL);
-        if (event->error->fault == NATS_FAULT_SLOW)
+        if (event->error && event->error->fault == NATS_FAULT_SLOW)
             metrics_add(uplink->options.metrics, PEEL_METRIC_SLOW_CONSUMERS, 1, NULL, NULL);
         log_warning("disconnected error=%s", text);
         set_problem(uplink, text);

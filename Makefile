@@ -25,7 +25,8 @@ SUBMAKE  = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(
 
 # --- flags ------------------------------------------------------------------
 
-LIBS     := yaml-0.1 jansson msgpack libsodium libpcre2-8 lua5.4 libxxhash libssl libcrypto libmicrohttpd
+# MessagePack has another name in Debian 13.
+LIBS      = yaml-0.1 jansson $(shell pkg-config --exists msgpack-c && echo msgpack-c || echo msgpack) libsodium libpcre2-8 lua5.4 libxxhash libssl libcrypto libmicrohttpd
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
             -Wformat=2 -Wvla -Wcast-qual -Wundef -Werror
 # Macros may be called with nothing for their last parameter; gcc does not mind, and C23 allows it.
@@ -181,6 +182,10 @@ faults: ## every fault test whole: a fault at each system call, hundreds of kill
 soak: all ## a fleet in a box under jobs, events and kills for N minutes (5); fails when something grows
 	@$(PY) tools/soak --build $(B) --minutes $(or $(N),5)
 
+elsewhere: ## build and test in Debian 13, with clang, and for arm64; LEG=name runs one
+	@tools/install-packages build fleet test
+	@$(PY) tools/elsewhere $(LEG)
+
 lint: all ## layers, links, layout, banned calls, sizes, clang-tidy on what changed
 	@$(PY) tools/lint
 
@@ -213,5 +218,5 @@ help: ## this list
 version: ## the version of this tree
 	@echo $(VERSION)
 
-.PHONY: FORCE all units threaded-units fuzzers demo test faults soak asan tsan fuzz lint lint-all bench docs man install uninstall deb clean help \
+.PHONY: FORCE all units threaded-units fuzzers demo test faults soak elsewhere asan tsan fuzz lint lint-all bench docs man install uninstall deb clean help \
         version

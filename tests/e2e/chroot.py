@@ -110,7 +110,9 @@ def libraries(program):
 
 
 class Chroot:
-    def __init__(self, folder, include=(), name="web1"):
+    """Of the release of this machine, unless `suite` names another one; with `program`, which may be None."""
+
+    def __init__(self, folder, include=(), name="web1", suite=None, program=PROGRAM):
         if os.geteuid() != 0:
             pytest.skip("only root may make a machine of its own")
         skip_without("debootstrap", "unshare", "nsenter", "mount", "apt-get", "ldconfig")
@@ -119,12 +121,14 @@ class Chroot:
             pytest.skip("namespaces are not allowed here")
         self.folder = folder / "root"  # where it is mounted, if it is
         self.folder.mkdir()
+        self.suite = suite
         self.env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
                     "LC_ALL": "C.UTF-8", **{key: os.environ[key] for key in os.environ if key.endswith("SAN_OPTIONS")}}
         self.enter(name)
         try:
             self.build(include)
-            self.install_program()
+            if program:
+                self.install_program(program)
             self.path("/etc/hostname").write_text(name + "\n")
             self.move_in()
         except BaseException:
@@ -147,7 +151,7 @@ class Chroot:
         if not shared:
             self.bootstrap(include)
             return
-        archive = f"{shared}/debian-{'-'.join(sorted(include))}.tar"
+        archive = f"{shared}/{'-'.join([self.suite or 'debian', *sorted(include)])}.tar"
         with open(archive + ".lock", "wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if os.path.exists(archive):
@@ -164,10 +168,11 @@ class Chroot:
 
     def bootstrap(self, include):
         address, suite = own_mirror()
+        suite = self.suite or suite
         env = proxy()
         reach(address, suite, env)
         key = signed_by(address)
-        words = ["debootstrap", "--variant=minbase", f"--include={','.join(include)}",
+        words = ["debootstrap", "--variant=minbase", *([f"--include={','.join(include)}"] if include else []),
                  *([f"--keyring={key}"] if key else []), suite, str(self.folder), address]
         for _ in range(BUILD_TRIES):
             status, said = self.outside(words, env)
@@ -188,9 +193,9 @@ class Chroot:
                                 env={**os.environ, **(env or {})})
         return result.returncode, result.stdout
 
-    def install_program(self):
-        shutil.copy2(PROGRAM, self.path("/usr/local/bin/zester"))
-        for name, path in libraries(PROGRAM).items():
+    def install_program(self, program):
+        shutil.copy2(program, self.path("/usr/local/bin/zester"))
+        for name, path in libraries(program).items():
             if not any(self.path(folder + name).exists() for folder in
                        ("/lib/", "/usr/lib/", "/lib64/", f"/usr/lib/{os.uname().machine}-linux-gnu/")):
                 shutil.copy2(path, self.path("/usr/local/lib/" + name))
@@ -217,12 +222,12 @@ class Chroot:
         """A path of this machine, as this process sees it."""
         return self.root / str(path).lstrip("/")
 
-    def run(self, *words, check=True):
+    def run(self, *words, check=True, seconds=COMMAND_SECONDS):
         """A program on this machine: what it printed."""
         argv = ["nsenter", "-t", self.pid, "--mount", "--pid", "--net", "--uts", "--ipc", "--root", "--wd",
                 *map(str, words)]
         result = subprocess.run(argv, text=True, capture_output=True, check=False, env=self.env,
-                                timeout=COMMAND_SECONDS, stdin=subprocess.DEVNULL)
+                                timeout=seconds, stdin=subprocess.DEVNULL)
         if check:
             assert result.returncode == 0, result.stdout + result.stderr
         return result.stdout if check else result

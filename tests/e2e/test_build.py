@@ -405,6 +405,13 @@ def test_a_fleet_in_a_box_is_shown_and_nothing_of_it_is_left():
     assert "approved by a reaction" in summary and "a killed service came back" in summary and "killed with -9 in the middle of a job" in summary
 
 
+def test_a_leg_elsewhere_that_cannot_run_says_why_and_an_unknown_one_is_an_error(tmp_path):
+    result = subprocess.run(["/usr/bin/python3", "tools/elsewhere", "trixie"], cwd=TOP, env={"PATH": str(tmp_path)}, text=True, capture_output=True, check=False)
+    assert result.returncode == 2 and re.search(r"^trixie: could not run: (only root|\w+ is not installed)", result.stdout, re.M), result.stdout + result.stderr
+    result = run("/usr/bin/python3", "tools/elsewhere", "nosuch")
+    assert result.returncode != 0 and "no leg 'nosuch' (there are: clang, trixie, arm64)" in result.stderr
+
+
 def test_a_benchmark_prints_a_ratio(programs):
     result = run("/usr/bin/python3", "bench/run", "--build", str(RELEASE), "--runs", "3", "startup")
     assert result.returncode == 0, result.stderr

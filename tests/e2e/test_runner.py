@@ -244,6 +244,14 @@ def test_the_thread_sanitizer_is_for_folders_with_threads(tree):
     assert tree.run("--only", "tsan")[2] == "1 passed, 0 failed"
 
 
+def test_unit_tests_of_another_variant_run_through_a_command(tree):
+    tree.unit("base/test_a", 'echo "1 passed, 0 failed"', "release")
+    tree.write("through", '#!/bin/sh\necho "$1" >> calls; exec "$@"\n', 0o755)
+    status, out, last = tree.run("--only", "unit", "--variant", "release", "--through", f"{tree.root}/through")
+    assert (status, last) == (0, "1 passed, 0 failed"), out
+    assert (tree.root / "calls").read_text() == "build/release/tests/unit/base/test_a\n"
+
+
 def test_end_to_end_tests_are_told_where_the_programs_are(tree):
     tree.write("tests/e2e/test_x.py", "import os\ndef test_a(): assert os.environ['ZESTER_BUILD'] == 'build/asan-clang'\n"
                "def test_b(): assert 1 == 2\n")

@@ -180,12 +180,12 @@ static const char *const module_keys[] = { "target", "target_type" };
 static int read_module(const struct reader *r, struct action *action)
 {
     struct dispatch_fields fields = { 0 };
+    int result;
 
     if (read_fields(r, module_params, &fields) < 0)
         return -1;
-    if (check_function(r, value_point(r->body, "function"), fields.function) < 0)
-        return -1;
-    return finish_dispatch(r, &fields, module_keys, action);
+    result = check_function(r, value_point(r->body, "function"), fields.function);
+    return finish_dispatch(r, &fields, module_keys, action) < 0 ? -1 : result;
 }
 
 /* --- dispatch.state ------------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 #include "reactor/reaction.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -326,13 +327,54 @@ static void check_blocks(struct arena *arena, const struct value *doc, struct di
         (void)action_check(arena, &doc->map->pairs[i].value, diags);
 }
 
+/* Is the line the same for every event? */
+static bool is_written_line(struct str text, uint32_t number)
+{
+    struct str line = { 0 };
+
+    for (uint32_t i = 0; i < number && text.p; i++)
+        line = str_cut(&text, '\n');
+    return number > 0 && line.p && jinja_is_plain(line);
+}
+
+static bool has_diag(const struct diags *diags, const struct diag *diag)
+{
+    VEC_EACH (&diags->list, known)
+        if (known->at.line == diag->at.line && known->at.column == diag->at.column &&
+            strcmp(known->text, diag->text) == 0)
+            return true;
+    return false;
+}
+
+/* Without statements, the blocks and fields are the same for every event: what is wrong with a line
+ * that has no expression is wrong for all of them. */
+static void check_written_lines(const struct reaction_env *env, struct arena *arena,
+                                const struct rule_file *file, const struct value *doc,
+                                struct diags *diags)
+{
+    struct reaction reaction = { .actions = VEC_INIT };
+    struct diags found = DIAGS_INIT(arena);
+
+    if (str_find(file->text, STR("{%"), 0) != STR_NONE)
+        return;
+    (void)read_blocks(env, arena, doc, &reaction, &found);
+    VEC_EACH (&found.list, diag) {
+        if (!is_written_line(file->text, diag->at.line) || has_diag(diags, diag))
+            continue;
+        diag_add(diags, diag->at, "%s", diag->text);
+        if (diag->hint)
+            diag_hint(diags, "%s", diag->hint);
+        diag_source(diags, file->text);
+    }
+}
+
 int reaction_check(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
                    struct diags *diags)
 {
     const struct event_source source = { EVENT_FROM_PEEL, "peel", "tag", "peel/tag" };
     const struct event event = { .id = "", .tag = "tag" };
     const struct reaction_event about = { .source = &source, .event = &event };
-    const size_t before = diags_count(diags);
+    const size_t before = diags_count(diags), kept = diags->list.n;
     const size_t worlds = reaction_uses_outcomes(file) ? awaited_world_count : 1;
     struct diags scratch = DIAGS_INIT(arena);
     struct reaction reaction;
@@ -344,8 +386,11 @@ int reaction_check(struct reaction_env *env, struct arena *arena, const struct r
             struct awaited awaited = { .arena = arena, .assumed = &awaited_worlds[i] };
             struct value doc;
 
-            if (render(env, arena, file, &about, &awaited, &doc, &scratch) == REACTION_OK)
-                check_blocks(arena, &doc, diags);
+            if (render(env, arena, file, &about, &awaited, &doc, &scratch) != REACTION_OK)
+                continue;
+            check_blocks(arena, &doc, diags);
+            check_written_lines(env, arena, file, &doc, diags);
         }
+    diags_sort(diags, kept);
     return diags_count(diags) > before ? -1 : 0;
 }

@@ -33,6 +33,35 @@ def test_all_mistakes_are_reported_with_their_places(tmp_path):
     assert result.stdout == ""
 
 
+TEMPLATE = """one:
+  dispatch.module:
+    target: 'G@os and ('
+    function: Test.Ping
+two:
+  dispatch.state:
+    target: '{{ event.peel }}'
+three:
+  dispatch.module: { target: '{{ data.target }}', function: '{{ data.function }}', bogus: 1 }
+four:
+  dispatch.module:
+    target: '{{ data.target }}'
+    function: '{{ data.function }}'
+"""
+
+
+def test_lines_of_a_template_that_are_the_same_for_every_event_are_checked(tmp_path):
+    result = check(tmp_path, {**RULES, "deploy/notify.zy": TEMPLATE}, 1)
+    mistakes = [line for line in result.stderr.splitlines() if line.startswith("./deploy/notify.zy:")]
+    assert [line.split(":")[1] for line in mistakes] == ["3", "3", "4", "6", "9"]
+    assert "'sls' or 'highstate' is missing" in mistakes[3] and "has no field 'bogus'" in mistakes[4]
+    assert result.stderr.endswith("zester reactor check: .: 5 mistakes\n")
+
+
+def test_a_template_with_statements_may_leave_out_what_is_required(tmp_path):
+    text = "a:\n  dispatch.state:\n    target: '*'\n{% if data.app %}\n    sls: '{{ data.app }}'\n{% endif %}\n"
+    check(tmp_path, {**RULES, "deploy/notify.zy": text}, 0)
+
+
 def test_warnings_are_shown_and_are_not_mistakes(tmp_path):
     enroll = {
         "top.zy": "reactor:\n  - '*': [reactor.enroll]\n",

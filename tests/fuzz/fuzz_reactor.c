@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert((set == NULL) == (diags_count(&diags) > 0));
     gate_init(&gate, &options);
     if (gate_check(&gate, &arena, &delivery, &event) == GATE_PASS && set) {
-        const struct reaction_event about = { &event.source, &event.event, NULL };
+        const struct reaction_event about = { .source = &event.source, .event = &event.event };
 
         rule_set_match(set, &arena, str_from(event.source.key), &matches);
         for (size_t i = 0; i < matches.list.n && i < 4; i++)

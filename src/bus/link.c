@@ -249,6 +249,14 @@ struct nats_conn *link_conn(const struct link *link)
     return link->conn;
 }
 
+bool link_has_shared_creds(const struct link *link)
+{
+    struct fs_info info;
+    struct err err;
+
+    return fs_stat(link->creds_file, &info, &err) == 0 && (info.mode & LINK_OTHERS_MODE) != 0;
+}
+
 const char *link_user(const struct link *link)
 {
     return link->user;

@@ -14,6 +14,8 @@
 #ifndef BUS_LINK_H
 #define BUS_LINK_H
 
+#include <stdbool.h>
+
 #include <stdint.h>
 
 struct arena;
@@ -26,6 +28,8 @@ struct nats_hub;
 #define LINK_CA_VARIABLE "NATS_CA_FILE"
 #define LINK_CA_FILE     "nats-ca.crt"
 #define LINK_CA_MAX      ((size_t)1 << 20)
+/* Rights to a file of credentials that nobody but its owner should have. */
+#define LINK_OTHERS_MODE 0077
 
 struct link_options {
     const char *urls;     /* separated by commas */
@@ -46,5 +50,8 @@ void link_free(struct link *link);
 struct nats_conn *link_conn(const struct link *link);
 /* The name of the user in the credentials: a peel's id. */
 const char *link_user(const struct link *link);
+/* Can others read the credentials? Whoever does can be us. */
+bool link_has_shared_creds(const struct link *link);
+#define LINK_SHARED_CREDS "others can read the credentials; try 'chmod 600'"
 
 #endif

@@ -38,7 +38,6 @@
 #define ANSWER_NS       (INT64_C(5) * CLOCK_SECOND)
 #define PROBE_KEY       "doctor"
 #define VERSION_LEAST   NATS_VERSION(2, 9, 0)
-#define OTHERS_MODE     0077
 
 enum verdict { VERDICT_OK, VERDICT_WARN, VERDICT_FAIL };
 
@@ -223,7 +222,7 @@ static void check_creds(struct doctor *doctor)
     }
     add_end(doctor, "credentials", arena_printf(doctor->arena, "%s (%s)", path, claims.head.name),
             claims.head.exp, "issue them again");
-    if (fs_stat(path, &info, &err) == 0 && (info.mode & OTHERS_MODE) != 0)
+    if (fs_stat(path, &info, &err) == 0 && (info.mode & LINK_OTHERS_MODE) != 0)
         add_finding(doctor,
                     (struct finding){ "credentials", VERDICT_WARN,
                                       arena_printf(doctor->arena, "%s: others can read it", path),

@@ -252,6 +252,8 @@ static int start_client(struct connection *connection, const struct fleet_target
                                 err);
     if (!connection->link)
         return -1;
+    if (link_has_shared_creds(connection->link))
+        (void)fprintf(stderr, "warning: " LINK_SHARED_CREDS " %s\n", target->creds);
     fleet->js = (struct nats_js){ .conn = link_conn(connection->link) };
     connection->attempts_left = ATTEMPTS * count_urls(target->urls);
     nats_listen(fleet->js.conn, &connection->listener, on_event);

@@ -243,6 +243,8 @@ static int connect_bus(struct master *master, struct err *err)
                             err);
     if (!master->link)
         return -1;
+    if (link_has_shared_creds(master->link))
+        log_warning(LINK_SHARED_CREDS " file=%s", creds);
     master->js = (struct nats_js){ .conn = link_conn(master->link) };
     nats_listen(master->js.conn, &master->listener, on_event);
     set_problem(master, "not connected yet");

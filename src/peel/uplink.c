@@ -123,6 +123,8 @@ static int open_link(struct uplink *uplink, struct err *err)
         close_link(uplink);
         return -1;
     }
+    if (link_has_shared_creds(uplink->link))
+        log_warning(LINK_SHARED_CREDS " file=%s", options.creds_file);
     uplink->js.conn = link_conn(uplink->link);
     nats_listen(uplink->js.conn, &uplink->listener, on_event);
     return 0;

@@ -67,6 +67,14 @@ def test_a_bad_tag_or_pair_is_a_mistake(fleet, words, message):
     assert message in result.stderr and result.stdout == ""
 
 
+def test_credentials_that_others_can_read_are_used_with_a_warning(fleet):
+    shared = fleet.folder / "shared.creds"
+    shared.write_text((fleet.auth / "admin.creds").read_text())
+    shared.chmod(0o644)
+    sent = fleet.zester("event", "send", "a/b", "--creds", shared)
+    assert "others can read the credentials" in sent.stderr and str(shared) in sent.stderr
+
+
 def test_without_a_server_nothing_is_sent(tmp_path):
     with Fleet(tmp_path) as fleet:
         fleet.make_keys()

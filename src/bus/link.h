@@ -15,7 +15,6 @@
 #define BUS_LINK_H
 
 #include <stdbool.h>
-
 #include <stdint.h>
 
 struct arena;

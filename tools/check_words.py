@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """check-words: phrases and names that CONTRIBUTING.md (Words) replaces by better ones.
 
-In comments and string literals of the folders that are listed here, in the documents that are, in the manual pages,
-examples and tools, and in the names of static functions. Add a folder once it is clean.
+In comments and string literals of src/, in the documents, the manual pages, examples and tools, and in the names of
+static functions.
 """
 import bisect
 import glob
@@ -36,6 +36,7 @@ PHRASES = {
     r"\b(?:is|are|was|were) not to\b": "'must not'",
     r"\band told\b": "'and reported'",
     r"\bas good as\b": "'counts as'",
+    r"\bany more\b": "'no longer'",
 }
 BAD = [(re.compile(pattern), instead) for pattern, instead in PHRASES.items()]
 
@@ -43,9 +44,7 @@ BAD = [(re.compile(pattern), instead) for pattern, instead in PHRASES.items()]
 BARE = set("about act add ask begin excuse fail find get goes hide judge keep leave load look nest pull put refuse run say set "
            "settle take tell visit".split())
 
-FOLDERS = set("nats bus wire enroll programs http jobs master peel reactor base cli compile config control daemon data edit engine facts filters graph jinja jmespath local logs lua methods modules provider run settings state supervise sys target undo".split())
-DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{name}.md" for name in (
-    "ARCHITECTURE", "fleet", "fleet-conformance", "fleet-keys", "kepler", "kepler-file", "modules", "packages", "reactor", "reactor-conformance", "salt", "states", "templates"))]
+DOCUMENTS = ["README.md", "CHANGELOG.md", *sorted(glob.glob("docs/*.md"))]
 
 # Whole files, but not this one, which names what it refuses, nor the glossary.
 OTHERS = ["Makefile", "packaging/man/*", "tools/*", "examples/**/*"]
@@ -88,7 +87,7 @@ def list_others(tree):
 def check(tree):
     problems = []
     for source in tree.sources:
-        if source.folder in FOLDERS:
+        if source.path.startswith("src/"):
             check_source(source, problems)
     for path in [*DOCUMENTS, *list_others(tree)]:
         if os.path.exists(tree.path(path)):

@@ -216,9 +216,8 @@ static const struct command token_commands[] = {
         .name = "revoke",
         .operands = "TOKEN...",
         .summary = "revoke join tokens",
-        .details =
-            "TOKEN is an id that 'token list' prints, or the token itself. No machine can join\n"
-            "with it any more. Machines that have joined stay: 'zester enroll revoke'.\n",
+        .details = "TOKEN is an id that 'token list' prints, or the token itself. Machines can no\n"
+                   "longer join with it. Machines that have joined stay: 'zester enroll revoke'.\n",
         .examples = "  zester-master token revoke 3f61c29a7be04d58\n",
         .options = fleet_options,
         .args_size = sizeof(struct token_args),

@@ -60,8 +60,8 @@ void fleet_peels_copy(struct fleet_peels *peels, const struct fleet_peel *from);
 /* Copy the summary of a run. */
 void fleet_peels_keep_run(struct fleet_peels *peels, struct fleet_peel *peel,
                           const struct lastrun *run);
-/* A run that a return tells of: kept when it is newer than what the heartbeat said, which may be on
- * its way; an older one only tells when the machine converged, if nothing else does. */
+/* A run known from a return: kept when it is newer than what the heartbeat said, which may be on
+ * its way; an older one only shows when the machine converged, if nothing else does. */
 void fleet_peels_offer_run(struct fleet_peels *peels, struct fleet_peel *peel,
                            const struct lastrun *run);
 /* By their names. */

@@ -215,7 +215,7 @@ static int follow(struct walk *walk, struct err *err)
             continue;
         if (err->code != ERR_NOT_FOUND)
             return -1;
-        why_end(walk->chain, "not known: %s %s is not recorded any more", job ? "job" : "event",
+        why_end(walk->chain, "not known: %s %s is no longer recorded", job ? "job" : "event",
                 job ? job : event);
         return 0;
     }

@@ -34,7 +34,7 @@ static const char depends_details[] =
 
 static const char depends_more[] =
     "An end after which the policy starts the dependency again does not count. A condition that\n"
-    "can never hold any more skips the dependent, with a reason; so does a dependency that was\n"
+    "can no longer hold skips the dependent, with a reason; so does a dependency that was\n"
     "skipped, unless allow_skipped. Health of a service without a healthcheck never comes: the\n"
     "dependent fails after its timeout, or is skipped when it has none.\n"
     "\n"

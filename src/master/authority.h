@@ -1,6 +1,6 @@
 /*
  * authority - what a master enrolls machines with: the account's key, the certificate of its HTTPS
- * endpoint, and the document that tells peels whom to trust and where the bus is.
+ * endpoint, and the document by which peels learn whom to trust and where the bus is.
  *
  * The certificate is renewed without a restart: whoever serves with it is called. A copy of the
  * document is on the bus at secrets/_cluster_info, written only when it differs.

@@ -38,7 +38,7 @@ enum job_run_step {
     JOB_RUN_WATCHING,
     JOB_RUN_ENDING,
     JOB_RUN_LINGERING, /* ended; late returns are still corrected */
-    JOB_RUN_GONE,      /* freed when nothing is under way any more */
+    JOB_RUN_GONE,      /* freed when nothing is under way */
 };
 
 struct job_run {
@@ -49,7 +49,7 @@ struct job_run {
     uint64_t revision; /* of the record */
     uint64_t epoch;
     int64_t began;     /* clock_now */
-    dispatcher_fn *fn; /* NULL: nobody waits any more */
+    dispatcher_fn *fn; /* NULL: nobody waits */
     void *self;
 
     struct tally *tally;

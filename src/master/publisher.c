@@ -445,7 +445,7 @@ static void write_number(struct publisher *publisher)
 
 /* --- rounds ------------------------------------------------------------------------- */
 
-/* The steps after reading, each when the one before it has nothing under way any more. Those that
+/* The steps after reading, each when the one before it has nothing left under way. Those that
  * write one entry are done once. */
 static const struct {
     void (*run)(struct publisher *publisher);
@@ -489,7 +489,7 @@ static void advance(struct publisher *publisher)
 {
     for (;;) {
         if (!lease_is_held(publisher->options.lease))
-            fail_round(publisher, "this master does not publish any more");
+            fail_round(publisher, "this master no longer publishes");
         if (!publisher->has_failed)
             do_step(publisher);
         if (publisher->pending > 0)

@@ -120,7 +120,7 @@ void reactor_log(void *user, const struct flight *flight, const char *rule, cons
 bool reactor_may_wait(struct reactor_engine *engine, struct reactor_mission *mission);
 void reactor_end_waiting(struct reactor_engine *engine, struct reactor_mission *mission);
 void reactor_await(void *user, struct flight *flight, const struct flight_job *job);
-/* Nobody waits any more: their events are postponed. */
+/* The wait is over: their events are postponed. */
 void reactor_end_waits(struct reactor_engine *engine);
 /* Of reactor_service.c: another message may be taken meanwhile. */
 void reactor_leave_room(struct reactor_mission *mission);

@@ -266,7 +266,7 @@ static void on_event_found(void *self, const struct nats_error *error,
     struct err err;
 
     if (error && error->fault == NATS_FAULT_NOT_FOUND)
-        answer_retry(salvage, "the event is not stored any more");
+        answer_retry(salvage, "the event is no longer stored");
     else if (error)
         answer_retry(salvage, error->text);
     else if (salvage->engine->is_stopping)

@@ -24,7 +24,7 @@
 
 struct reactor_wait {
     struct reactor_engine *engine;
-    struct flight *flight; /* NULL: nobody waits any more */
+    struct flight *flight; /* NULL: nobody waits */
     struct reactor_wait *previous, *next;
     struct arena arena;
     const char *jid;
@@ -47,7 +47,7 @@ static void free_wait(struct reactor_wait *wait)
     free(wait);
 }
 
-/* Nothing is watched any more. Returns who has waited. */
+/* Stop watching. Returns who has waited. */
 static struct flight *close_wait(struct reactor_wait *wait)
 {
     struct reactor_engine *engine = wait->engine;

@@ -29,7 +29,7 @@
 #define HTTP_OK     200
 #define SYSTEM_NAME "zester-master-sys"
 
-/* A key that is not let in any more. */
+/* A key that is no longer let in. */
 struct revoked {
     char *key;
     int64_t since;   /* credentials issued until then; seconds since 1970 */

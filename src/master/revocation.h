@@ -1,5 +1,5 @@
 /*
- * revocation - revokes credentials: servers learn whom they must not let in any more.
+ * revocation - revokes credentials: servers learn whom they must no longer let in.
  *
  * The list is built from all revoked enrollments, goes into the account's claims, which the
  * operator's signing key signs, and from there to every server through the system account. Servers

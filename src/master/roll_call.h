@@ -40,7 +40,7 @@ struct roll_call_options {
 
 struct roll_call *roll_call_new(struct nats_conn *conn, const struct roll_call_options *options,
                                 struct err *err);
-/* `done` is not called any more. NULL is fine. */
+/* `done` is no longer called. NULL is fine. */
 void roll_call_free(struct roll_call *call);
 
 #endif

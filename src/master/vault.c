@@ -319,7 +319,7 @@ static void write_item(struct vault *vault, struct item *item)
     if (item->problem || strcmp(sum, box->sha256) == 0)
         return;
     log_info("secrets sealed peel=%s", item->peel);
-    memcpy(box->sha256, sum, sizeof(sum)); /* the watch tells the same */
+    memcpy(box->sha256, sum, sizeof(sum)); /* the watch reports the same */
     write_entry(vault, item->peel, item->sealed);
 }
 

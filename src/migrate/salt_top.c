@@ -87,7 +87,7 @@ static bool convert_target(struct top *top, const struct value_pair *pair, struc
     return true;
 }
 
-/* The same target may stand there twice, with different types: their lists are joined. */
+/* The same target may have two entries, with different types: their lists are joined. */
 static void add_target(struct top *top, struct value_map *map, const struct value_pair *pair)
 {
     const struct value *there = value_map_find(map, &pair->key);

@@ -17,7 +17,7 @@
 
 struct diags;
 
-/* Names of folders and files that are no part of the tree: ".git". */
+/* Names of folders and files that do not belong to the tree: ".git". */
 bool salt_tree_skips(const char *name);
 
 /* Does a file belong into the new tree? `path` is relative to the tree, `name` is for remarks. */

@@ -40,7 +40,7 @@ struct agenda_options {
 struct agenda *agenda_new(const struct agenda_options *options);
 /* NULL is fine. After the desk has ended. */
 void agenda_free(struct agenda *agenda);
-/* Nothing is begun any more. */
+/* Begin nothing more. */
 void agenda_stop(struct agenda *agenda);
 
 /* The entries of the configuration and of the settings; each a map, or NULL. Mistakes are logged,

@@ -12,7 +12,7 @@
  *       disk.usage:                                    no such fact: what this function answers
  *
  * A value is written under <peel>.<name> when it has changed, and again before the bucket forgets
- * it: what a machine shared that is gone expires. One that the settings do not name any more is
+ * it: what a machine shared that is gone expires. One that the settings no longer name is
  * removed. Others are read by asking a master.
  *
  *     basket_new -> { basket_connect, basket_refresh, basket_ask }... -> basket_free

@@ -1,5 +1,5 @@
 /*
- * bootstrap - what a master tells about the fleet, and whom this machine has come to trust.
+ * bootstrap - what a master says about the fleet, and whom this machine has come to trust.
  *
  * The ladder, from the strongest to the weakest: a file of certificates that was configured, pins,
  * the certificate that was trusted before (enroll-ca.crt), the certificates of the system, and on

@@ -66,12 +66,12 @@ struct desk_options {
 };
 
 struct desk *desk_new(const struct desk_options *options, struct err *err);
-/* Nothing is accepted any more; what runs is canceled, and its returns are kept. */
+/* Accept nothing more; what runs is canceled, and its returns are kept. */
 void desk_stop(struct desk *desk);
 /* After the workers are done: waits for them. NULL is fine. */
 void desk_free(struct desk *desk);
 
-/* Requests come from this connection; NULL: there is none any more. */
+/* Requests come from this connection; NULL: there is none. */
 int desk_connect(struct desk *desk, struct nats_conn *conn, struct err *err);
 
 /* Work of our own: schedule and start. `fn` is called from the loop, once. */

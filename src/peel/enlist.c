@@ -232,7 +232,7 @@ static enum step ask_status(struct attempt *attempt, struct err *err)
     if (call(attempt, &request, &response, &body, err) < 0)
         return STEP_NEXT_MASTER;
     if (response.status == 404) {
-        (void)err_set(err, ERR_NOT_FOUND, "the enrollment is not known any more");
+        (void)err_set(err, ERR_NOT_FOUND, "the enrollment is no longer known");
         return STEP_REFUSED; /* a new one */
     }
     if (response.status != 200 || !value_get_text(&body, "state"))
@@ -313,7 +313,7 @@ static enum step fetch_creds(struct attempt *attempt, struct err *err)
         return STEP_NEXT_MASTER;
     if (response.status == 403 || response.status == 404) {
         (void)judge_response(attempt->enlist, &response, &body, "credentials", err);
-        return STEP_REFUSED; /* they were given before, to nobody any more: a new enrollment */
+        return STEP_REFUSED; /* they were given out before and are lost: a new enrollment */
     }
     if (response.status != 200)
         return judge_response(attempt->enlist, &response, &body, "credentials", err);

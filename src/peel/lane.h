@@ -24,7 +24,7 @@ void lane_init(struct lane *lane, size_t limit);
 void lane_add(struct lane *lane, struct job *job);
 /* The first that waits runs now. NULL: nothing waits, or as many run as may. */
 struct job *lane_start(struct lane *lane);
-/* It does not run any more. */
+/* It no longer runs. */
 void lane_finish(struct lane *lane, struct job *job);
 /* One that waits leaves: the job of that id, or the first of all. NULL: none. */
 struct job *lane_take(struct lane *lane, struct str jid);

@@ -36,7 +36,7 @@ enum ledger_verdict {
     LEDGER_OLD,   /* a higher one was */
 };
 
-/* `ret_damaged` tells whether records were lost. */
+/* `ret_damaged`: records were lost. */
 struct ledger *ledger_open(const char *path, bool *ret_damaged, struct err *err);
 /* NULL is fine. */
 void ledger_free(struct ledger *ledger);

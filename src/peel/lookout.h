@@ -49,7 +49,7 @@ struct lookout_options {
 struct lookout *lookout_new(const struct lookout_options *options, struct err *err);
 /* NULL is fine. */
 void lookout_free(struct lookout *lookout);
-/* Nothing is looked at any more. */
+/* Stop looking. */
 void lookout_stop(struct lookout *lookout);
 
 /* The sections of the configuration and of the settings; each a map, or NULL. */

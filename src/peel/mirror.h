@@ -41,7 +41,7 @@ struct mirror_options {
     /* The folder is what masters publish; `changed`: it was not before. Nothing published is
      * known, too: then it is unchanged. */
     void (*synced)(void *self, bool changed);
-    /* Nothing is fetched any more; it may have failed. */
+    /* The last fetch has ended; it may have failed. */
     void (*ended)(void *self);
     void *self;
     bool hasty; /* without waiting after news; for tests */

@@ -352,7 +352,7 @@ void outbox_connect(struct outbox *outbox, const struct nats_js *js)
 {
     struct nats_publisher *old = outbox->publisher;
 
-    outbox->publisher = NULL; /* nothing is sent while it tells what was under way */
+    outbox->publisher = NULL; /* nothing is sent while it reports what was under way */
     nats_publisher_free(old);
     if (!js)
         return;

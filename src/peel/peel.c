@@ -534,7 +534,7 @@ static void clear_timers(struct peel *peel)
     catchup_stop(&peel->catchup);
 }
 
-/* What calls back goes before what it calls, and says nothing any more. */
+/* What calls back goes before what it calls, and says nothing afterwards. */
 void peel_free(struct peel *peel)
 {
     if (!peel)

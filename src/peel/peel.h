@@ -29,12 +29,12 @@ struct peel_options {
     const char *host;    /* the full host name, when no id is configured */
     bool hasty;          /* no pauses for the sake of others; for tests */
     bool shares_process; /* one of many: memory is not given back after each piece of work */
-    void (*stopped)(void *self); /* nothing runs any more */
+    void (*stopped)(void *self); /* nothing runs now */
     void *self;
 };
 
 struct peel *peel_new(const struct peel_options *options, struct err *err);
-/* Accept nothing any more, cancel what runs; `stopped` follows, at once or later. */
+/* Accept nothing more, cancel what runs; `stopped` follows, at once or later. */
 void peel_stop(struct peel *peel);
 /* NULL is fine. */
 void peel_free(struct peel *peel);

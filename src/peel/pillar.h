@@ -38,7 +38,7 @@ struct pillar_options {
     const struct nats_nkey *key;
     struct snapshot *(*facts)(void *self); /* held */
     void (*changed)(void *self);           /* there are new settings */
-    void (*ended)(void *self);             /* nothing is resolved any more; it may have failed */
+    void (*ended)(void *self);             /* the last resolution has ended; it may have failed */
     void *self;
 };
 

@@ -25,7 +25,7 @@ struct source_folders {
     const char *cache, *baked;
 };
 
-/* NULL, and SOURCE_UNAVAILABLE in `err`, when there is neither. `ret_fell_back` tells that the
+/* NULL, and SOURCE_UNAVAILABLE in `err`, when there is neither. `ret_fell_back` says that the
  * cache was empty. */
 const char *source_find(const struct source_folders *folders, bool *ret_fell_back, struct err *err);
 /* Is there one now? Does not wait. */

@@ -30,7 +30,7 @@ struct uplink_options {
     struct metrics *metrics;
     /* `first`: since the start or since `closing`; otherwise it was only interrupted. */
     void (*connected)(void *self, struct nats_js *js, bool first);
-    /* The connection ends now: nobody may use it any more. */
+    /* The connection ends now: nobody may use it from here on. */
     void (*closing)(void *self);
     void *self;
 };

@@ -8,7 +8,7 @@ from kepler_home import Home, wait_until
 
 EXAMPLES = sorted(glob.glob(os.path.join(os.path.dirname(__file__), "../../examples/kepler/*.yaml")))
 
-# What every service comes to, once nothing moves any more: the beginning of what `ps` says.
+# What every service comes to, once nothing moves: the beginning of what `ps` says.
 EXPECTED = {
     "completed-failure": {
         "migration": "Exited (3)",

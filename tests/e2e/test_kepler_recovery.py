@@ -362,7 +362,7 @@ def test_an_idle_daemon_uses_no_time_also_after_a_crash_of_a_service(home):
         ticks = cpu_ticks(home.daemon.pid)
         time.sleep(1)
         return cpu_ticks(home.daemon.pid) - ticks <= 5
-    wait_until(rests, "nothing happens any more")
+    wait_until(rests, "nothing more happens")
 
 
 # --- control groups of other daemons ---------------------------------------------------------------

@@ -137,7 +137,7 @@ class Killer:
         return not self.left and not any(master.aim for master in self.masters)
 
     def end(self):
-        """All are up again, and nobody dies any more."""
+        """All are up again, and no more are killed."""
         for master in self.masters:
             if not master.is_running() or master.environment:
                 master.kill()

@@ -82,7 +82,7 @@ def restart(fleet, environment=None):
 def test_later_blocks_see_how_a_job_ended(fleet, marks):
     event = send(fleet, "deploy", "command=true", f"file={marks}")
     fleet.wait(lambda: read_marks(marks) == [event], "the block after a job that succeeded")
-    fleet.wait(lambda: waiting(fleet) == 0, "nobody waits any more")
+    fleet.wait(lambda: waiting(fleet) == 0, "nobody waits")
     fleet.wait(lambda: blocks(fleet, event) == [("deploy", "dispatched"), ("mark", "dispatched")], "the outcome is on record")
     send(fleet, "deploy", f"command=mkdir {marks}.only", f"file={marks}")  # the second of the two fails
     fleet.wait(lambda: fleet.master.has_logged("deploy failed: "), "the block after a job that failed")

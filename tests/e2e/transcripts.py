@@ -80,7 +80,7 @@ class Replayed(Tool):
         state = self.state()
         assert not state["refused"], state["refused"]
         left = [" ".join(step["argv"]) for step in state["steps"][state["cursor"]:] if not is_look(self.tool, step["argv"])]
-        assert not left, f"recorded, but not run any more: {left}"
+        assert not left, f"recorded, but no longer run: {left}"
 
 
 class Recorded(Tool):

@@ -165,8 +165,8 @@ static int condition_apply(struct state_run *run, const void *args, struct err *
 const struct module module_kepler_condition = {
     .name = "kepler.condition",
     .summary = "wait until a service of kepler meets a condition",
-    .details = "Changes nothing, and fails when the condition is not met in time, or cannot be met "
-               "any more. A requisite such as 'require: [{kepler: web/api healthy 30s}]' adds such "
+    .details = "Changes nothing, and fails when the condition is not met in time, or can no longer "
+               "be met. A requisite such as 'require: [{kepler: web/api healthy 30s}]' adds such "
                "a state by itself. CONFIG is the name of the config's file without its suffix, or, "
                "of a kepler.yaml, that of its folder.",
     .example = "name: web/api healthy 30s\n",

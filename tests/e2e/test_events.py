@@ -3,9 +3,11 @@ import json
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 
+from bus import Bus
 from fleet import BUILD, SECONDS, SERVER, Fleet
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
@@ -17,6 +19,12 @@ def fleet(tmp_path_factory):
         fleet.start_server()
         fleet.start_ready_master(reactor={"enabled": False})
         yield fleet
+
+
+@pytest.fixture
+def bus(fleet):
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
+        yield bus
 
 
 class Watch:
@@ -90,6 +98,18 @@ def test_a_watch_prints_a_line_for_each_event(fleet):
         assert watch.stop() == ""
 
 
+def test_a_watch_skips_what_is_not_an_event(fleet, bus):
+    with Watch(fleet) as watch:
+        for subject, payload in [("zester.event._admin.send.a", b""), ("zester.event._admin.send.a", b"\xc1"),
+                                 ("zester.event._admin.send.a", b"\x91\x01"), ("zester.event._odd.send.a", b"\x80"),
+                                 ("zester.event.web-01", b"\x80")]:
+            bus.publish(subject, payload)
+        bus.flush()
+        fleet.zester("event", "send", "good")
+        assert watch.line().endswith("  _admin/good\n")
+        assert watch.stop() == ""
+
+
 def test_a_watch_shows_only_keys_that_match_and_a_star_crosses_slashes(fleet):
     with Watch(fleet, "*/deploy/*", "--format", "json") as watch:
         fleet.zester("event", "send", "deploy")
@@ -114,6 +134,15 @@ def test_a_watch_prints_documents_of_yaml(fleet):
 def test_a_test_of_rules_needs_a_master_with_a_reactor(fleet):
     result = fleet.zester("reactor", "test", "web-01/a", status=1)
     assert "no master with an enabled reactor is running" in result.stderr
+
+
+def test_a_test_of_rules_waits_five_seconds_for_a_master(fleet, bus):
+    bus.send(b"SUB zester.reactor.test 7\r\n")  # somebody listens, and never answers
+    bus.flush()
+    began = time.monotonic()
+    result = fleet.zester("reactor", "test", "web-01/a", status=1)
+    assert "no answer" in result.stderr and time.monotonic() - began >= 5
+    bus.send(b"UNSUB 7\r\n")
 
 
 @pytest.mark.parametrize("words, message", [

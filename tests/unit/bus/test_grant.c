@@ -36,6 +36,14 @@ TEST(a_peel_may_write_its_own_and_nothing_of_others)
         { GRANT_PUBLISH, "$JS.API.DIRECT.GET.KV_secrets.$KV.secrets.bob", false },
         { GRANT_PUBLISH, "$JS.API.STREAM.MSG.GET.KV_secrets", false },
         { GRANT_PUBLISH, "zester.dispatch", false },
+        { GRANT_PUBLISH, "zester.reactor.test", false },
+        { GRANT_PUBLISH, "$KV.reactor-files.reactor/top.zy", false },
+        { GRANT_PUBLISH, "$JS.API.DIRECT.GET.KV_reactor-files.$KV.reactor-files._manifest", false },
+        { GRANT_PUBLISH, "$JS.API.STREAM.MSG.GET.KV_reactor-files", false },
+        { GRANT_PUBLISH, "$JS.API.CONSUMER.CREATE.KV_reactor-files", false },
+        { GRANT_PUBLISH, "$JS.API.CONSUMER.MSG.NEXT.events.reactor", false },
+        { GRANT_SUBSCRIBE, "$KV.reactor-files.>", false },
+        { GRANT_SUBSCRIBE, "zester.event.alice.>", false },
         { GRANT_SUBSCRIBE, "zester.cmd.alice", true },
         { GRANT_SUBSCRIBE, "zester.cmd.*", false },
         { GRANT_SUBSCRIBE, "zester.cmd.bob", false },
@@ -55,6 +63,30 @@ TEST(a_peel_may_write_its_own_and_nothing_of_others)
         CHECK_INT(grant_allows(&grants, cases[i].verb, cases[i].subject), cases[i].allowed);
     CHECK_INT(grant_list(&arena, GRANT_PEEL, "*", &grants, &err), -1);
     CHECK_INT(grant_list(&arena, GRANT_PEEL, "a.b", &grants, &err), -1);
+}
+
+TEST(an_admin_sends_events_as_admin_reads_all_of_them_and_tests_rules)
+{
+    static const struct {
+        enum grant_verb verb;
+        const char *subject;
+        bool allowed;
+    } cases[] = {
+        { GRANT_PUBLISH, "zester.event._admin.send.a.b", true },
+        { GRANT_PUBLISH, "zester.event._master.a", false },
+        { GRANT_PUBLISH, "zester.event.alice.send.a", false },
+        { GRANT_PUBLISH, "zester.reactor.test", true },
+        { GRANT_SUBSCRIBE, "zester.event.>", true },
+        { GRANT_SUBSCRIBE, "zester.event.alice.>", true },
+        { GRANT_SUBSCRIBE, "zester.reactor.test", false }, /* who answers is a master */
+    };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct grants grants;
+    struct err err;
+
+    CHECK_INT(grant_list(&arena, GRANT_ADMIN, "", &grants, &err), 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        CHECK_INT(grant_allows(&grants, cases[i].verb, cases[i].subject), cases[i].allowed);
 }
 
 /* --- every row, against a real server ------------------------------------------------ */

@@ -25,6 +25,7 @@ struct yard {
     /* what peels got and how they answer */
     int requests;
     uint64_t epoch;
+    int32_t depths; /* the sum of the chain depths of all requests */
     bool acks, returns, success;
     /* what is stored */
     struct job job;
@@ -115,6 +116,7 @@ static void on_request(void *self, const struct nats_msg *msg)
     peel = arena_strndup(&yard->arena, names.peel.p, names.peel.n);
     yard->requests++;
     yard->epoch = request.epoch;
+    yard->depths += request.rdepth;
     if (yard->acks)
         say_ack(yard, request.jid, peel);
     if (yard->returns)
@@ -508,6 +510,34 @@ TEST(a_running_job_that_is_taken_over_keeps_its_returns_and_repeats_its_epoch_to
     CHECK_STR(yard.job.owner, "master-2");
     CHECK_INT(yard.requests, 3);
     CHECK_INT(yard.epoch, epoch);
+    dispatcher_free(second);
+    yard_end(&yard);
+}
+
+/* When it is sent, when it is sent again to a peel that is silent, and by a master that takes it
+ * over. */
+TEST(the_depth_of_a_chain_is_in_every_request_of_its_job)
+{
+    struct yard yard;
+    struct job job = make_job("rxn-1");
+    struct dispatcher *second;
+
+    yard_begin(&yard);
+    job.metadata = value_map(value_map_new(&yard.arena, 1));
+    value_map_set(&yard.arena, job.metadata.map, value_text(DISPATCHER_DEPTH), value_text("2"));
+    yard.acks = yard.returns = false;
+    start_peels(&yard);
+    dispatch(&yard, yard.dispatcher, &job);
+    SCENE_RUN(&yard.world.scene, yard.requests == 4);
+    CHECK_INT(yard.depths, 8);
+    dispatcher_free(yard.dispatcher);
+    yard.dispatcher = NULL;
+    second = start_master(&yard, "master-2");
+    yard.acks = yard.returns = true;
+    dispatcher_recover(second, "rxn-1");
+    await_end(&yard, "rxn-1");
+    CHECK(yard.requests > 4);
+    CHECK_INT(yard.depths, 2 * yard.requests);
     dispatcher_free(second);
     yard_end(&yard);
 }

@@ -9,6 +9,7 @@
 #include "base/sha256.h"
 #include "master/lease.h"
 #include "nats/js_scene.h"
+#include "nats/kv.h"
 #include "nats/object.h"
 #include "sys/chore.h"
 #include "sys/fs.h"
@@ -20,6 +21,9 @@
 static const struct publisher_kind states = { .name = "states",
                                               .bucket = STORE_STATE_FILES,
                                               .prefix = "" };
+static const struct publisher_kind rules = { .name = "reactor",
+                                             .bucket = STORE_REACTOR_FILES,
+                                             .prefix = "reactor/" };
 
 /* A folder with one large file, a lease, and a publisher, on a real server. */
 struct shop {
@@ -50,7 +54,7 @@ static void write_file(struct shop *shop, const char *name, char fill)
     sha256_hex(bytes, LARGE, shop->sum);
 }
 
-static void shop_begin(struct shop *shop)
+static void shop_begin(struct shop *shop, const struct publisher_kind *kind)
 {
     struct err *err = &shop->world.scene.err;
 
@@ -66,7 +70,7 @@ static void shop_begin(struct shop *shop)
     lease_start(&shop->lease);
     SCENE_RUN(&shop->world.scene, lease_is_held(&shop->lease));
     shop->publisher = publisher_new(&(struct publisher_options){ .js = shop->world.js,
-                                                                 .kind = &states,
+                                                                 .kind = kind,
                                                                  .folder = shop->folder,
                                                                  .chores = &shop->chores,
                                                                  .lease = &shop->lease },
@@ -137,7 +141,7 @@ TEST(an_object_whose_content_is_not_what_its_name_says_is_replaced)
     struct shop shop;
     char wanted[SHA256_HEX_SIZE];
 
-    shop_begin(&shop);
+    shop_begin(&shop, &states);
     write_file(&shop, shop.file, 'a');
     memcpy(wanted, shop.sum, sizeof(wanted));
     write_file(&shop, arena_printf(&shop.arena, "%s/other", test_folder()), 'b');
@@ -146,5 +150,70 @@ TEST(an_object_whose_content_is_not_what_its_name_says_is_replaced)
     publish(&shop);
     read_object(&shop, wanted);
     CHECK_STR(shop.stored, wanted);
+    shop_end(&shop);
+}
+
+/* --- the order of writes ------------------------------------------------------------- */
+
+/* Where the writes of a round are in the stream of the bucket. */
+struct order {
+    uint64_t last_file, manifest, revision;
+    size_t files;
+    bool is_read;
+};
+
+static void on_entry(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct order *order = self;
+
+    CHECK(!error);
+    if (!entry) {
+        order->is_read = true;
+    } else if (str_is(entry->key, FILESET_MANIFEST)) {
+        order->manifest = entry->revision;
+    } else if (str_is(entry->key, FILESET_REVISION)) {
+        order->revision = entry->revision;
+    } else {
+        order->files++;
+        if (entry->revision > order->last_file)
+            order->last_file = entry->revision;
+    }
+}
+
+static struct order read_order(struct shop *shop)
+{
+    const struct nats_kv kv = { .js = shop->world.js, .bucket = "reactor-files" };
+    struct order order = { 0 };
+
+    CHECK_INT(nats_kv_list(&kv, ">", on_entry, &order, &shop->world.scene.err), 0);
+    SCENE_RUN(&shop->world.scene, order.is_read);
+    return order;
+}
+
+static void write_rule(struct shop *shop, const char *name, const char *text)
+{
+    CHECK_INT(fs_replace(arena_printf(&shop->arena, "%s/%s", shop->folder, name), str_from(text),
+                         NULL, &shop->world.scene.err),
+              0);
+}
+
+TEST(files_come_before_the_manifest_and_the_manifest_before_the_revision)
+{
+    struct shop shop;
+    struct order first, second;
+
+    shop_begin(&shop, &rules);
+    write_rule(&shop, "top.zy", "reactor: [{'*': [reactor.a]}]\n");
+    write_rule(&shop, "a.zy", "x: {log: a}\n");
+    write_rule(&shop, "b.zy", "x: {log: b}\n");
+    publish(&shop);
+    first = read_order(&shop);
+    CHECK_INT(first.files, 3);
+    CHECK(first.last_file < first.manifest && first.manifest < first.revision);
+    write_rule(&shop, "a.zy", "x: {log: changed}\n");
+    publish(&shop);
+    second = read_order(&shop);
+    CHECK(second.last_file > first.revision);
+    CHECK(second.last_file < second.manifest && second.manifest < second.revision);
     shop_end(&shop);
 }

@@ -147,7 +147,7 @@ static inline void publish_text(struct nats_conn *conn, const char *subject, con
 }
 
 /* How an operation ended. */
-struct outcome {
+struct scene_outcome {
     int count;
     bool failed;
     struct nats_error error;
@@ -156,7 +156,7 @@ struct outcome {
 
 static inline void outcome_on_done(void *self, const struct nats_error *error)
 {
-    struct outcome *outcome = self;
+    struct scene_outcome *outcome = self;
 
     outcome->count++;
     outcome->failed = error != NULL;
@@ -167,7 +167,7 @@ static inline void outcome_on_done(void *self, const struct nats_error *error)
 static inline void outcome_on_reply(void *self, const struct nats_error *error,
                                     const struct nats_msg *msg)
 {
-    struct outcome *outcome = self;
+    struct scene_outcome *outcome = self;
 
     outcome_on_done(self, error);
     outcome->payload.max = BUF_NO_LIMIT;
@@ -179,7 +179,7 @@ static inline void outcome_on_reply(void *self, const struct nats_error *error,
 /* Until the server has seen everything. */
 static inline void flush_conn(struct scene *scene, struct nats_conn *conn)
 {
-    struct outcome outcome = { 0 };
+    struct scene_outcome outcome = { 0 };
 
     CHECK_INT(nats_flush(conn, outcome_on_done, &outcome, &scene->err), 0);
     SCENE_RUN(scene, outcome.count == 1);

@@ -396,7 +396,7 @@ TEST(a_wrong_password_is_an_error_of_authentication)
 TEST(a_right_that_is_missing_fails_the_operation_that_needs_it)
 {
     struct server server = server_new(RIGHTS);
-    struct outcome request = { 0 }, allowed = { 0 }, sub = { 0 };
+    struct scene_outcome request = { 0 }, allowed = { 0 }, sub = { 0 };
     struct watched conn;
     struct scene scene;
 
@@ -436,7 +436,7 @@ TEST(a_right_that_is_missing_fails_the_operation_that_needs_it)
 TEST(an_inbox_without_the_right_to_it_fails_requests_at_once)
 {
     struct server server = server_new(RIGHTS);
-    struct outcome request = { 0 };
+    struct scene_outcome request = { 0 };
     struct watched conn;
     struct scene scene;
 
@@ -476,7 +476,7 @@ static void on_request(void *self, const struct nats_msg *msg)
 TEST(requests_are_answered_each_with_its_own_answer)
 {
     enum { COUNT = 500 };
-    static struct outcome outcomes[COUNT];
+    static struct scene_outcome outcomes[COUNT];
     struct server server = server_new("");
     struct responder responder = { 0 };
     struct watched conn, other;
@@ -523,7 +523,7 @@ TEST(each_request_waits_as_long_as_it_said_whatever_others_wait)
 {
     static const int64_t waits[] = { SCENE_SECONDS * CLOCK_SECOND, 40 * CLOCK_MS, 20 * CLOCK_MS,
                                      60 * CLOCK_MS };
-    struct outcome outcomes[ARRAY_LEN(waits)] = { { 0 } };
+    struct scene_outcome outcomes[ARRAY_LEN(waits)] = { { 0 } };
     struct server server = server_new("");
     struct watched conn;
     struct scene scene;
@@ -555,7 +555,7 @@ TEST(each_request_waits_as_long_as_it_said_whatever_others_wait)
 
 TEST(a_request_ends_once_however_it_ends)
 {
-    struct outcome late = { 0 }, lost = { 0 }, cancelled = { 0 }, closed = { 0 };
+    struct scene_outcome late = { 0 }, lost = { 0 }, cancelled = { 0 }, closed = { 0 };
     struct server server = server_new("");
     struct watched conn;
     struct scene scene;

@@ -26,7 +26,7 @@ TEST(a_signed_nonce_lets_a_user_in_with_their_rights_only)
 {
     struct identity identity;
     struct nats_creds creds;
-    struct outcome mine = { 0 }, foreign = { 0 };
+    struct scene_outcome mine = { 0 }, foreign = { 0 };
     char id[NATS_NKEY_TEXT_SIZE];
     struct server server;
     struct watched conn;

@@ -389,9 +389,22 @@ static struct value group_names(struct render *render, const struct passwd *acco
     return value_list(names);
 }
 
+/* "name,room,work phone,home phone,other" of an account. */
+static void put_comment(struct render *render, struct value_map *info, const char *gecos)
+{
+    static const char *const keys[] = { "fullname", "roomnumber", "workphone", "homephone" };
+    struct str rest = str_from(arena_strdup(render->arena, gecos));
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        value_map_set(render->arena, info, value_text(keys[i]),
+                      rest.p ? value_str(str_cut(&rest, ',')) : value_text(""));
+    value_map_set(render->arena, info, value_text("other"),
+                  rest.p ? value_str(rest) : value_text(""));
+}
+
 static int call_user_info(struct render *render, const struct bound *bound, struct value *ret)
 {
-    struct value_map *info = container_new_map(render, 6);
+    struct value_map *info = container_new_map(render, 12);
     AUTO_FREE char *room = mem_alloc(ACCOUNT_TEXT_MAX);
     AUTO_FREE char *group_room = mem_alloc(ACCOUNT_TEXT_MAX);
     struct passwd account, *found = NULL;
@@ -412,11 +425,12 @@ static int call_user_info(struct render *render, const struct bound *bound, stru
         { "gid", value_int(account.pw_gid) },
         { "home", value_text(arena_strdup(render->arena, account.pw_dir)) },
         { "shell", value_text(arena_strdup(render->arena, account.pw_shell)) },
-        { "fullname", value_text(arena_strdup(render->arena, account.pw_gecos)) },
+        { "passwd", value_text("x") }, /* as in /etc/passwd */
         { "groups", group_names(render, &account, group_room) },
     };
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         value_map_set(render->arena, info, value_text(fields[i].key), fields[i].value);
+    put_comment(render, info, account.pw_gecos);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/digest.h"
@@ -15,6 +16,7 @@
 #include "jinja/container.h"
 #include "jinja/function.h"
 #include "jinja/render.h"
+#include "sys/account.h"
 #include "sys/clock.h"
 #include "sys/fetch.h"
 #include "sys/fs.h"
@@ -231,13 +233,33 @@ static int filter_http_query(struct render *render, const struct bound *bound, s
     return 0;
 }
 
+static int filter_get_uid(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct account *account;
+    const char *name;
+    struct err err;
+
+    if (argument_is_none(&bound->args[0])) {
+        *ret = value_int(geteuid());
+        return 0;
+    }
+    if (read_path(render, bound, &name) < 0)
+        return -1;
+    if (account_find(render->arena, name, &account, &err) < 0)
+        return fail_err(render, bound, &err);
+    *ret = account ? value_int(account->uid) : value_null();
+    return 0;
+}
+
 /* clang-format off */
 static const struct function host_functions[] = {
     { "dns_check",     "value, port=80, safe=false, ipv6=none", filter_dns_check, "the address of a name" },
     { "file_hashsum",  "value, form='sha256'", filter_file_hashsum, "the hash of a file" },
+    { "get_uid",       "value=none", filter_get_uid, "the ID of a user, or of this process; none when there is no such user" },
     { "http_query",    "value, method='GET'", filter_http_query, "a map with the 'body' at an address, or the 'error'" },
     { "is_bin_file",   "value", filter_is_bin_file, "is it a file of other bytes than text?" },
     { "is_binary_file", "value", filter_is_bin_file, "is it a file of other bytes than text?" },
+    { "is_empty",      "value", filter_is_empty_file, "is it an empty file?" },
     { "is_empty_file", "value", filter_is_empty_file, "is it an empty file?" },
     { "is_text_file",  "value", filter_is_text_file, "is it a file of text?" },
     { "list_files",    "value", filter_list_files, "a folder and all that is below it" },

@@ -299,8 +299,48 @@ static int call_renderer(struct render *render, const struct bound *bound, struc
     return 0;
 }
 
+/* --- what a file of the tree defines -------------------------------------------------------- */
+
+/* The value that a template prints as JSON; `path` and `data` are its variables. */
+static int run_import(struct render *render, const struct bound *bound, const char *text,
+                      struct value *ret)
+{
+    static const char *const keys[] = { "path", "data" };
+    struct value_map *names = container_new_map(render, ARRAY_LEN(keys));
+    const struct value context = value_map(names);
+    struct source source = { .name = "import", .context = &context };
+
+    for (size_t i = 0; i < bound->count && i < ARRAY_LEN(keys); i++)
+        value_map_set(render->arena, names, value_text(keys[i]), bound->args[i]);
+    source.result = value_text(text);
+    if (render_source(render, bound, &source) < 0 || parse_json(render, bound, &source) < 0)
+        return -1;
+    *ret = source.result;
+    return 0;
+}
+
+static int call_load_map(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return run_import(render, bound,
+                      "{% import path as file with context %}{{ file | attr(data) | tojson }}",
+                      ret);
+}
+
+static int call_import_yaml(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return run_import(render, bound, "{% import_yaml path as data %}{{ data | tojson }}", ret);
+}
+
+static int call_import_json(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return run_import(render, bound, "{% import_json path as data %}{{ data | tojson }}", ret);
+}
+
 /* clang-format off */
 const struct function slsutil_functions[] = {
+    { "jinja.import_json", "path", call_import_json, "a JSON file of the state tree, rendered and parsed" },
+    { "jinja.import_yaml", "path", call_import_yaml, "a YAML file of the state tree, rendered and parsed" },
+    { "jinja.load_map", "path, data", call_load_map, "what a variable of a template of the state tree holds" },
     { "slsutil.merge", "obj_a, obj_b, strategy='smart', renderer='yaml', merge_lists=false", call_merge,
       "both maps, the second on top" },
     { "slsutil.merge_all", "lst, strategy='smart', renderer='yaml', merge_lists=false", call_merge_all,

@@ -111,11 +111,50 @@ static void add_addresses(struct scan *scan, const char *from, const char *to, c
             value_list_push(scan->arena, list, all->list->items[i]);
 }
 
+/* A word without its quotes, in which blanks do not end it. */
+static struct str cut_word(const struct scan *scan, struct str *rest)
+{
+    char *word = arena_strndup(scan->arena, rest->p, rest->n);
+    size_t i, n = 0;
+    bool quoted = false;
+
+    for (i = 0; i < rest->n && (quoted || rest->p[i] != ' '); i++)
+        if (rest->p[i] == '"')
+            quoted = !quoted;
+        else
+            word[n++] = rest->p[i];
+    *rest = str_from_offset(*rest, i < rest->n ? i + 1 : i);
+    return (struct str){ word, n };
+}
+
+/* Each word of the command line of the kernel: [name, value], the value null without one. */
+static void add_kernel_parameters(struct scan *scan)
+{
+    struct str rest = scan_line(scan, "proc/cmdline");
+    struct value_list *list = scan_add_list(scan, scan->facts, "kernelparams");
+
+    while (rest.n > 0) {
+        struct str value = cut_word(scan, &rest);
+        const struct str name = str_cut(&value, '=');
+        struct value_list *pair;
+
+        if (name.n == 0)
+            continue;
+        pair = value_list_new(scan->arena, 2);
+        scan_push_text(scan, pair, name);
+        value_list_push(scan->arena, pair, value.p ? value_str(value) : value_null());
+        value_list_push(scan->arena, list, value_list(pair));
+    }
+}
+
 void facts_salt(struct scan *scan)
 {
     add_versions(scan);
     add_systemd(scan);
     add_locale(scan);
+    add_kernel_parameters(scan);
+    scan_add(scan, scan->facts, "transactional",
+             value_bool(scan_exists(scan, "usr/sbin/transactional-update")));
     add_server_id(scan);
     add_addresses(scan, "ipv4", "fqdn_ip4", "127.");
     add_addresses(scan, "ipv6", "fqdn_ip6", "::1");

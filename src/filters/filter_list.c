@@ -259,9 +259,10 @@ static int filter_items(struct render *render, const struct bound *bound, struct
 
 static int filter_default(struct render *render, const struct bound *bound, struct value *ret)
 {
-    bool missing = value_is_undefined(&bound->args[0]), loose, truth = true;
+    bool missing, loose, truth = true;
 
-    if (op_truth(render, &bound->args[2], &loose) < 0)
+    if (undefined_test(render, &bound->args[0], &missing) < 0 ||
+        op_truth(render, &bound->args[2], &loose) < 0)
         return -1;
     if (!missing && loose && op_truth(render, &bound->args[0], &truth) < 0)
         return -1;

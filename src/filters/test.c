@@ -22,16 +22,20 @@ static int set_answer(struct value *ret, bool yes)
 
 /* --- what it is --------------------------------------------------------------- */
 
-static int is_defined(struct render *render, const struct bound *bound, struct value *ret)
-{
-    (void)render;
-    return set_answer(ret, !value_is_undefined(&bound->args[0]));
-}
-
 static int is_undefined(struct render *render, const struct bound *bound, struct value *ret)
 {
-    (void)render;
-    return set_answer(ret, value_is_undefined(&bound->args[0]));
+    bool missing;
+
+    if (undefined_test(render, &bound->args[0], &missing) < 0)
+        return -1;
+    return set_answer(ret, missing);
+}
+
+static int is_defined(struct render *render, const struct bound *bound, struct value *ret)
+{
+    if (is_undefined(render, bound, ret) < 0)
+        return -1;
+    return set_answer(ret, !ret->b);
 }
 
 static int is_none(struct render *render, const struct bound *bound, struct value *ret)

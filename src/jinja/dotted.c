@@ -53,12 +53,32 @@ static int dotted_list(struct render *render, struct object *object, struct valu
     return dotted->names(render, dotted->user, ret);
 }
 
+/* A function has this name, or a name that goes on with a dot: salt.pkg. */
+static int dotted_is_missing(struct render *render, struct object *object, bool *ret)
+{
+    const struct dotted *dotted = container_of(object, struct dotted, object);
+    const struct str name = dotted->name;
+    struct value_list *all;
+
+    if (dotted->names(render, dotted->user, &all) < 0)
+        return -1;
+    *ret = name.n > 0;
+    for (size_t i = 0; *ret && i < all->count; i++) {
+        const struct str other = all->items[i].s;
+
+        if (str_starts(other, name) && (other.n == name.n || other.p[name.n] == '.'))
+            *ret = false;
+    }
+    return 0;
+}
+
 static const struct object_type dotted_type = {
     .name = "salt",
     .get = dotted_get,
     .item = dotted_item,
     .call = dotted_call,
     .list = dotted_list,
+    .is_missing = dotted_is_missing,
 };
 
 struct value dotted_new(struct arena *arena, dotted_fn *call, dotted_names_fn *names, void *user)

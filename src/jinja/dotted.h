@@ -17,7 +17,7 @@ struct render;
 typedef int dotted_fn(struct render *render, void *user, struct str name, const struct call *call,
                       struct value *ret);
 
-/* All names that can be called, for `'grains.get' in salt`. */
+/* All names that can be called, for `'grains.get' in salt` and `salt['grains.get'] is defined`. */
 typedef int dotted_names_fn(struct render *render, void *user, struct value_list **ret);
 
 /* The object without a name yet; `user` is borrowed. */

@@ -31,6 +31,8 @@ struct object_type {
     int (*length)(struct render *render, struct object *object, size_t *ret);
     int (*print)(struct render *render, struct object *object, struct buf *out);
     bool (*is_true)(struct object *object);
+    /* Does it stand for something that does not exist, for the test `defined`? NULL: it exists. */
+    int (*is_missing)(struct render *render, struct object *object, bool *ret);
     bool (*equal)(struct object *a, struct object *b); /* same type; NULL: identity */
 };
 
@@ -54,6 +56,8 @@ struct value undefined_new_item(struct render *render, const struct value *key,
  * the environment is strict, as for an `if` expression without `else`. */
 struct value undefined_because(struct render *render, bool lenient, const char *text);
 bool value_is_undefined(const struct value *v);
+/* Is it undefined, or an object that stands for something that does not exist? */
+int undefined_test(struct render *render, const struct value *v, bool *ret);
 /* The error of using it; returns -1. */
 int undefined_fail(struct render *render, const struct value *v);
 /* Fails when `v` is undefined and strict. */

@@ -120,6 +120,14 @@ bool value_is_undefined(const struct value *v)
            (v->object->type == &undefined_type || v->object->type == &strict_type);
 }
 
+int undefined_test(struct render *render, const struct value *v, bool *ret)
+{
+    *ret = value_is_undefined(v);
+    if (v->kind == VALUE_OBJECT && v->object->type->is_missing)
+        return v->object->type->is_missing(render, v->object, ret);
+    return 0;
+}
+
 /* "dict object", as Jinja2 names what an attribute was missed in. */
 static const char *owner_name(struct render *render, const struct value *owner)
 {

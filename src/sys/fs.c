@@ -61,6 +61,7 @@ void fs_info_from(const struct stat *st, struct fs_info *ret_info)
         .uid = st->st_uid,
         .gid = st->st_gid,
         .size = (uint64_t)st->st_size,
+        .atime = st->st_atim.tv_sec * CLOCK_SECOND + st->st_atim.tv_nsec,
         .mtime = st->st_mtim.tv_sec * CLOCK_SECOND + st->st_mtim.tv_nsec,
         .ctime = st->st_ctim.tv_sec * CLOCK_SECOND + st->st_ctim.tv_nsec,
         .device = st->st_dev,

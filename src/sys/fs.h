@@ -45,7 +45,8 @@ struct fs_info {
     uid_t uid;
     gid_t gid;
     uint64_t size;
-    int64_t mtime; /* nanoseconds of wall time */
+    int64_t atime; /* nanoseconds of wall time */
+    int64_t mtime; /* the same */
     int64_t ctime; /* the same, of the last change of any kind; nobody can set it */
     dev_t device;
     ino_t inode;

@@ -52,7 +52,42 @@ ANSWERS = {
     "salt['saltutil.is_running']('state.apply')": [],
     "salt['slsutil.renderer'](string='a: {{ q }}', context={'q': 3})": {"a": 3},
     "salt['slsutil.merge']({'a': [1]}, {'a': [2]}, strategy='aggregate')": {"a": [2]},
-    "salt['sys.list_functions']('timezone')": ["timezone.get_zone", "timezone.system"],
+    "salt['sys.list_functions']('timezone')": ["timezone.get_offset", "timezone.get_zone", "timezone.system"],
+    "salt['sys.list_modules']('user', 't*z*')": ["timezone", "user"],
+    "'pkg' in salt['sys.list_modules']()": True,
+    "salt['pkg.version'] is defined": True,
+    "salt.pkg is defined": True,
+    "salt['no.such'] is defined": False,
+    "salt['pkg.no_such'] is undefined": True,
+    "salt.pk is defined": False,
+    "salt['no.such'] | default('x')": "x",
+    "salt['pkg.version_cmp']('1.0~rc1-1', '1.0-1')": -1,
+    "salt['pkg.version_cmp']('1.10', '1.9')": 1,
+    "salt['pkg.version_cmp']('1:1.0', '2.0')": 1,
+    "salt['pkg.version_cmp']('1:1.0', '2.0', ignore_epoch=True)": -1,
+    "salt['pkg.version_cmp']('1.0', '1.0')": 0,
+    "salt['timezone.get_offset']() | regex_match('([+-]\\d{4})$') | length": 1,
+    "salt['ini.get_option'](ini, 'two', 'key')": "the value",
+    "salt['ini.get_option'](ini, 'two', 'none')": None,
+    "salt['ini.get_option'](ini, 'three', 'key')": None,
+    "salt['jinja.load_map']('map.jinja', 'mysql')": {"family": "Debian", "port": 3306},
+    "salt['jinja.import_yaml']('data.yaml')": {"a": [1, "Debian"]},
+    "salt['jinja.import_json']('data.json')": {"b": None},
+    "salt['hashutil.base64_encodestring']('x' * 58)": "eHh4" * 19 + "\neA==\n",
+    "salt['hashutil.base64_decodestring'](salt['hashutil.base64_encodestring']('x' * 58))": "x" * 58,
+    "salt['file.stats']('/etc').keys() | sort": ["atime", "ctime", "gid", "group", "inode", "mode", "mtime", "size", "target", "type", "uid", "user"],
+    "salt['status.uptime']().keys() | sort": ["days", "seconds", "since_iso", "since_t", "time", "users"],
+    "salt['status.uptime']().since_iso | regex_match('(\\d+-\\d+-\\d+T\\d+:\\d+:\\d+)$') | length": 1,
+    "salt['user.info']('root').keys() | sort": ["fullname", "gid", "groups", "home", "homephone", "name", "other", "passwd", "roomnumber", "shell", "uid", "workphone"],
+    "salt['group.info']('root').keys() | sort": ["gid", "members", "name", "passwd"],
+    "salt['network.interface']('lo')[0]": {"address": "127.0.0.1", "netmask": "255.0.0.0", "broadcast": None, "label": "lo"},
+    "'root' | get_uid": 0,
+    "'no-such-user' | get_uid": None,
+    "'/dev/null' | is_empty": False,
+    "ini | is_empty": False,
+    "grains.kernelparams is list": True,
+    "grains.transactional": False,
+    "['fqdns', 'saltpath', 'pythonexecutable', 'gpus', 'num_gpus'] | select('in', grains) | list": [],
     "{'b': [[1, 2], {'x': [3]}], 'a': {'c': ['x']}} | yaml(False)": "b:\n- - 1\n  - 2\n- x:\n  - 3\na:\n  c:\n  - x",
     "{'s': 'two\\nlines', 'e': [], 'f': {}} | yaml(False)": "s: 'two\n\n  lines'\ne: []\nf: {}",
     "'word' | yaml(False)": "word",
@@ -69,6 +104,10 @@ ANSWERS = {
 def machine(tmp_path):
     machine = SaltMachine(tmp_path)
     machine.pillar(main="a: {b: 1, c: [x, null, true]}\nmysql.user: root\n")
+    machine.file("map.jinja", "{% set mysql = {'family': grains.os_family, 'port': 3306} %}")
+    machine.file("data.yaml", "a: [1, {{ grains.os_family }}]\n")
+    machine.file("data.json", '{"b": null}')
+    machine.file("some.ini", "[one]\nkey = 1\n[two]\nkey = the value\n")
     machine.file("text.txt", "one\ntwo {{ grains.os_family }}\n")
     return machine
 
@@ -78,8 +117,8 @@ def dataset(machine):
 
 
 def test_functions_and_filters_of_sls_files_give_what_salts_give(machine):
-    machine.sls("web", "{% import_text 'text.txt' as text %}\nx:\n  file.serialize:\n    - name: /x\n    - dataset: {{ [ALL] | tojson }}\n"
-                .replace("ALL", ", ".join(f"({expression})" for expression in ANSWERS)))
+    machine.sls("web", "{% import_text 'text.txt' as text %}\n{% set ini = 'INI' %}\nx:\n  file.serialize:\n    - name: /x\n    - dataset: {{ [ALL] | tojson }}\n"
+                .replace("INI", str(machine.folder / "states/some.ini")).replace("ALL", ", ".join(f"({expression})" for expression in ANSWERS)))
     assert dict(zip(ANSWERS, dataset(machine))) == ANSWERS
 
 

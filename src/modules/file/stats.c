@@ -44,7 +44,7 @@ static int put_names(struct state_run *run, struct value_map *map, const struct 
 static int stats_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     const struct stats_args *want = args;
-    struct value_map *map = value_map_new(run->arena, 10);
+    struct value_map *map = value_map_new(run->arena, 12);
     struct fs_info info;
 
     if ((want->follow_symlinks ? fs_stat : fs_lstat)(want->path, &info, err) < 0)
@@ -60,6 +60,8 @@ static int stats_call(struct state_run *run, const void *args, struct value *ret
         return -1;
     put_number(run, map, "size", value_int((int64_t)info.size));
     put_number(run, map, "inode", value_int((int64_t)info.inode));
+    put_number(run, map, "atime", value_double((double)info.atime / (double)CLOCK_SECOND));
+    put_number(run, map, "ctime", value_double((double)info.ctime / (double)CLOCK_SECOND));
     put_number(run, map, "mtime", value_double((double)info.mtime / (double)CLOCK_SECOND));
     *ret = value_map(map);
     return 0;

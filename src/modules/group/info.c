@@ -30,6 +30,7 @@ static int info_call(struct state_run *run, const void *args, struct value *ret,
     for (size_t i = 0; group->members[i]; i++)
         value_list_push(run->arena, members, value_text(group->members[i]));
     value_map_set(run->arena, map, value_text("name"), value_text(group->name));
+    value_map_set(run->arena, map, value_text("passwd"), value_text("x")); /* as in /etc/group */
     value_map_set(run->arena, map, value_text("gid"), value_int(group->gid));
     value_map_set(run->arena, map, value_text("members"), value_list(members));
     return 0;

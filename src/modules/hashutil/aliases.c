@@ -16,6 +16,7 @@
 #define TEXT_MAX ((size_t)64 << 20)
 
 #define LENGTH_MAX 65536
+#define LINE_BYTES 57 /* that are 76 characters of base64 */
 
 struct hash_args {
     struct str text;
@@ -146,6 +147,25 @@ static int call_encode(struct state_run *run, const void *args, struct value *re
 
     (void)err;
     base64_encode(((const struct hash_args *)args)->text, BASE64_STANDARD, &out);
+    *ret = value_str(buf_copy(&out, run->arena));
+    return 0;
+}
+
+/* In lines, each with its end. */
+static int call_encode_lines(struct state_run *run, const void *args, struct value *ret,
+                             struct err *err)
+{
+    struct str rest = ((const struct hash_args *)args)->text;
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+
+    (void)err;
+    while (rest.n > 0) {
+        const size_t n = rest.n < LINE_BYTES ? rest.n : LINE_BYTES;
+
+        base64_encode(str_slice(rest, 0, n), BASE64_STANDARD, &out);
+        buf_add_text(&out, "\n");
+        rest = str_from_offset(rest, n);
+    }
     *ret = value_str(buf_copy(&out, run->arena));
     return 0;
 }
@@ -337,7 +357,7 @@ const struct module aliases_hashutil[] = {
     { .name = "hashutil.base64_b64decode", .summary = "decode base64", ROW(text_params, call_decode) },
     { .name = "hashutil.base64_b64encode", .summary = "encode a text as base64", ROW(text_params, call_encode) },
     { .name = "hashutil.base64_decodestring", .summary = "decode base64", ROW(text_params, call_decode) },
-    { .name = "hashutil.base64_encodestring", .summary = "encode a text as base64", ROW(text_params, call_encode) },
+    { .name = "hashutil.base64_encodestring", .summary = "encode a text as lines of base64", ROW(text_params, call_encode_lines) },
     { .name = "hashutil.digest", .summary = "the hash of a text", ROW(digest_params, call_digest) },
     { .name = "hashutil.digest_file", .summary = "the hash of a file", ROW(file_params, call_digest_file) },
     { .name = "hashutil.github_signature", .summary = "whether this is the signature of a webhook of GitHub", ROW(signature_params, call_github_signature) },

@@ -52,13 +52,19 @@ static void add_ipv4(struct state_run *run, struct value_map *link, const struct
 {
     const struct sockaddr_in *address = (const void *)entry->ifa_addr;
     const struct sockaddr_in *mask = (const void *)entry->ifa_netmask;
-    struct value_map *map = value_map_new(run->arena, 2);
+    const struct sockaddr_in *all =
+        entry->ifa_flags & IFF_BROADCAST ? (const void *)entry->ifa_broadaddr : NULL;
+    struct value_map *map = value_map_new(run->arena, 4);
 
     value_map_set(run->arena, map, value_text("address"),
                   text_of(run, AF_INET, &address->sin_addr));
     if (mask)
         value_map_set(run->arena, map, value_text("netmask"),
                       text_of(run, AF_INET, &mask->sin_addr));
+    value_map_set(run->arena, map, value_text("broadcast"),
+                  all ? text_of(run, AF_INET, &all->sin_addr) : value_null());
+    value_map_set(run->arena, map, value_text("label"),
+                  value_text(arena_strdup(run->arena, entry->ifa_name)));
     push_value(run, link, "inet", map);
 }
 

@@ -4,6 +4,7 @@
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
+#include <utmpx.h>
 
 #include "base/err.h"
 #include "base/glob.h"
@@ -82,6 +83,29 @@ static int call_loadavg(struct state_run *run, const void *args, struct value *r
     return 0;
 }
 
+/* Sessions of users, as who lists them. */
+static int64_t count_sessions(void)
+{
+    const struct utmpx *entry;
+    int64_t count = 0;
+
+    setutxent();
+    while ((entry = getutxent()))
+        count += entry->ut_type == USER_PROCESS;
+    endutxent();
+    return count;
+}
+
+static struct value print_utc(struct state_run *run, time_t when)
+{
+    char text[TIME_SIZE];
+    struct tm parts;
+
+    gmtime_r(&when, &parts);
+    (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
+    return value_text(arena_strdup(run->arena, text));
+}
+
 static int call_uptime(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     struct value_map *map = value_map_new(run->arena, 6);
@@ -92,11 +116,13 @@ static int call_uptime(struct state_run *run, const void *args, struct value *re
     (void)err;
     (void)sysinfo(&info); /* fails only for a bad address */
     put_value(run, map, "seconds", value_int(info.uptime));
+    put_value(run, map, "since_iso", print_utc(run, (time_t)(now - info.uptime)));
     put_value(run, map, "since_t", value_int(now - info.uptime));
     put_value(run, map, "days", value_int(info.uptime / 86400));
     put_value(run, map, "time",
               value_text(arena_printf(run->arena, "%ld:%02ld", info.uptime % 86400 / 3600,
                                       info.uptime % 3600 / 60)));
+    put_value(run, map, "users", value_int(count_sessions()));
     *ret = value_map(map);
     return 0;
 }

@@ -48,7 +48,7 @@ struct nats_publisher {
     struct entry *first, *last, *unsent;
     struct entry *again, **again_end;
     struct map tails; /* subject to its last entry, when in order */
-    struct timer pause;
+    struct timer pause, expiry;
     size_t count, bytes, under_way;
     bool full, closed;
 };
@@ -313,6 +313,44 @@ static void pump(struct nats_publisher *publisher)
     }
 }
 
+/* --- giving up ---------------------------------------------------------------------- */
+
+static void expire(struct timer *timer);
+
+/* Messages end in the order in which they came: all may take the same time. */
+static void watch_expiry(struct nats_publisher *publisher, int64_t earliest)
+{
+    const struct entry *first = publisher->first;
+
+    if (first && first->deadline != CLOCK_NEVER && !publisher->closed)
+        timer_set(loop_timers(nats_conn_loop(publisher->js.conn)), &publisher->expiry,
+                  first->deadline > earliest ? first->deadline : earliest, expire);
+}
+
+/* Without a connection nobody answers what waits for one; else the answer, or that there is none,
+ * ends it. */
+static void expire(struct timer *timer)
+{
+    struct nats_publisher *publisher = container_of(timer, struct nats_publisher, expiry);
+    const int64_t now = clock_now();
+    struct nats_error error;
+
+    nats_error_set(&error, NATS_FAULT_DISCONNECTED, 0, "there is no connection to the server");
+    while (publisher->first && !publisher->first->sent && publisher->first->deadline <= now &&
+           nats_conn_state(publisher->js.conn) != NATS_CONN_CONNECTED)
+        finish(publisher->first, &error, NULL);
+    tell_ready(publisher);
+    watch_expiry(publisher, clock_after(now, NATS_PUBLISHER_PAUSE_NS));
+}
+
+static void clear_timers(struct nats_publisher *publisher)
+{
+    struct timers *timers = loop_timers(nats_conn_loop(publisher->js.conn));
+
+    timer_clear(timers, &publisher->pause);
+    timer_clear(timers, &publisher->expiry);
+}
+
 /* --- the connection ----------------------------------------------------------------- */
 
 static void fail_all(struct nats_publisher *publisher, const struct nats_error *error)
@@ -339,7 +377,7 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
     case NATS_EVENT_WRITABLE: pump(publisher); break;
     case NATS_EVENT_CLOSED:
         publisher->closed = true;
-        timer_clear(loop_timers(nats_conn_loop(publisher->js.conn)), &publisher->pause);
+        clear_timers(publisher);
         fail_all(publisher, event->error);
         break;
     default: break;
@@ -382,7 +420,7 @@ void nats_publisher_free(struct nats_publisher *publisher)
         return;
     if (!publisher->closed) {
         publisher->closed = true;
-        timer_clear(loop_timers(nats_conn_loop(publisher->js.conn)), &publisher->pause);
+        clear_timers(publisher);
         nats_unlisten(publisher->js.conn, &publisher->listener);
         nats_error_set(&error, NATS_FAULT_CANCELED, 0, "the publisher is closed");
         fail_all(publisher, &error);
@@ -501,6 +539,8 @@ int nats_publisher_send(struct nats_publisher *publisher, const struct nats_stor
     append(publisher, entry);
     if (publisher->options.in_order)
         follow(entry);
+    if (!timer_is_set(&publisher->expiry))
+        watch_expiry(publisher, 0);
     pump(publisher);
     return 0;
 }

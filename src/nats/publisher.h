@@ -44,7 +44,7 @@ struct nats_publisher_options {
     size_t queue_max; /* messages kept, those under way included; default: 4 windows */
     size_t bytes_max; /* of all that are kept */
     int64_t ack_wait; /* before a message is sent again */
-    int64_t give_up;  /* after which a message fails; 0: never */
+    int64_t give_up;  /* after which a message fails, also without a connection; 0: never */
     bool in_order;
     void (*ready)(void *self); /* may be NULL */
     void *self;

@@ -77,6 +77,30 @@ TEST(a_subject_of_no_stream_fails_when_its_time_is_over)
     js_scene_end(&world);
 }
 
+TEST(messages_that_find_no_connection_fail_when_their_time_is_over)
+{
+    struct nats_publisher *publisher;
+    struct js_outcome outcomes[2] = { 0 };
+    struct js_scene world;
+
+    js_scene_begin(&world);
+    publisher = nats_publisher_new(
+        &world.js, &(struct nats_publisher_options){ .give_up = 50 * CLOCK_MS, .in_order = true });
+    server_stop(&world.server, SIGKILL);
+    SCENE_RUN(&world.scene, nats_conn_state(world.js.conn) != NATS_CONN_CONNECTED);
+    for (size_t i = 0; i < ARRAY_LEN(outcomes); i++)
+        CHECK_INT(nats_publisher_send(publisher, &(struct nats_store){ .subject = STR("a") },
+                                      js_on_ack, &outcomes[i], &world.scene.err),
+                  0);
+    SCENE_RUN(&world.scene, outcomes[0].count == 1 && outcomes[1].count == 1);
+    CHECK_INT(outcomes[0].error.fault, NATS_FAULT_DISCONNECTED);
+    CHECK_STR(outcomes[1].error.text, "there is no connection to the server");
+    CHECK_INT(nats_publisher_count(publisher), 0);
+    nats_publisher_free(publisher);
+    server_start(&world.server);
+    js_scene_end(&world);
+}
+
 TEST(messages_wait_for_their_stream_to_be_made)
 {
     struct nats_publisher *publisher;

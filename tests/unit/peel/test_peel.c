@@ -1,7 +1,10 @@
 #include "peel/peel.h"
 
 #include "data/msgpack.h"
+#include "nats/js_scene.h"
 #include "peel/agent.h"
+#include "peel/event_send.h"
+#include "peel/job.h"
 #include "peel/source.h"
 #include "sys/path.h"
 #include "test.h"
@@ -203,6 +206,67 @@ TEST(an_event_is_in_the_stream_when_it_is_answered)
     SCENE_RUN(&agent.scene, agent.returns == 1);
     CHECK(agent.returned.success);
     CHECK(strstr(buf_text(&seen), "send.c ") == NULL);
+    agent_end(&agent);
+}
+
+/* What the function said, and how often. */
+static struct {
+    int count;
+    char text[256];
+} said;
+
+static void on_said(struct job *job)
+{
+    said.count++;
+    (void)snprintf(said.text, sizeof(said.text), "%s",
+                   job->answer.error ? job->answer.error : "it was sent");
+    job_free(job);
+}
+
+static void send_event(struct agent *agent, struct nats_publisher *publisher)
+{
+    static const struct desk_options options = { .peel_id = "web-01" };
+    const struct exec_request request = {
+        .jid = "", .module = EVENT_SEND, .id = "app/deploy", .args = agent_args(agent, "")
+    };
+
+    struct job *job = job_new(NULL, &options, &request);
+
+    said.count = 0;
+    job->reply_max = 1 << 20;
+    event_send(job, publisher, on_said);
+    SCENE_RUN(&agent->scene, said.count == 1);
+}
+
+static int64_t count_events(struct agent *agent)
+{
+    struct js_outcome outcome = { 0 };
+
+    CHECK_INT(nats_stream_info(&agent->js, STORE_EVENTS, js_on_stream, &outcome, &agent->scene.err),
+              0);
+    SCENE_RUN(&agent->scene, outcome.count == 1);
+    CHECK(!outcome.failed);
+    return outcome.messages;
+}
+
+TEST(an_event_that_finds_no_bus_fails_and_is_not_sent_later)
+{
+    struct agent agent;
+    struct nats_publisher *publisher;
+
+    agent_begin(&agent, "web-01");
+    publisher =
+        nats_publisher_new(&agent.js, &(struct nats_publisher_options){ .give_up = CLOCK_MS });
+    server_stop(&agent.fleet.server, SIGKILL);
+    SCENE_RUN(&agent.scene, nats_conn_state(agent.js.conn) != NATS_CONN_CONNECTED);
+    send_event(&agent, NULL);
+    CHECK_STR(said.text, "event not sent: there is no connection to the bus");
+    send_event(&agent, publisher);
+    CHECK_STR(said.text, "event not sent: there is no connection to the server");
+    server_start(&agent.fleet.server);
+    SCENE_RUN(&agent.scene, nats_conn_state(agent.js.conn) == NATS_CONN_CONNECTED);
+    CHECK_INT(count_events(&agent), 0);
+    nats_publisher_free(publisher);
     agent_end(&agent);
 }
 

@@ -60,6 +60,7 @@ ANSWERS = {
     "salt['no.such'] is defined": False,
     "salt['pkg.no_such'] is undefined": True,
     "salt.pk is defined": False,
+    "salt['service.get_all'] is defined or salt['pillar.file_exists'] is defined": False,
     "salt['no.such'] | default('x')": "x",
     "salt['pkg.version_cmp']('1.0~rc1-1', '1.0-1')": -1,
     "salt['pkg.version_cmp']('1.10', '1.9')": 1,

@@ -13,6 +13,7 @@
 #include "data/value.h"
 #include "nats/conn.h"
 #include "nats/error.h"
+#include "sys/clock.h"
 #include "target/target.h"
 #include "wire/peel_id.h"
 #include "wire/question.h"
@@ -23,6 +24,10 @@
 /* A master that does not respond may be stopping: another one takes the job. */
 #define DISPATCH_TRIES 8
 #define PENDING_NS     (INT64_C(5) * 1000000000)
+/* Stored returns are read again after a pause, each twice the last: one may have been published
+ * before we listened and stored after we read, or while the connection was down. */
+#define STORED_PAUSE_NS     (INT64_C(1) * 1000000000)
+#define STORED_PAUSE_MAX_NS (INT64_C(16) * 1000000000)
 
 /* --- targets ------------------------------------------------------------------------ */
 
@@ -280,11 +285,19 @@ static int read_stored(struct fleet *fleet, const char *jid, struct fleet_answer
 int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool from_store,
                   struct fleet_answers *answers, struct err *err)
 {
-    if (from_store && read_stored(fleet, jid, answers, err) < 0)
+    const int64_t end = clock_after(clock_now(), timeout);
+    int64_t pause = STORED_PAUSE_NS;
+    int result = from_store ? read_stored(fleet, jid, answers, err) : 0;
+
+    if (result < 0)
         return -1;
-    if (!answers->all_come)
-        (void)fleet_wait(fleet, &answers->all_come, timeout, err);
-    return answers->all_come ? 0 : read_stored(fleet, jid, answers, err);
+    while (!answers->all_come && clock_now() < end && !fleet_is_over(fleet)) {
+        (void)fleet_wait(fleet, &answers->all_come,
+                         pause < end - clock_now() ? pause : end - clock_now(), err);
+        pause = pause < STORED_PAUSE_MAX_NS ? 2 * pause : pause;
+        result = answers->all_come ? 0 : read_stored(fleet, jid, answers, err);
+    }
+    return result;
 }
 
 struct flush {

@@ -96,6 +96,8 @@ void fleet_close(struct fleet *fleet);
 
 /* Run the loop until `done` is true. Fails with ERR_TIMEOUT. */
 int fleet_wait(struct fleet *fleet, const bool *done, int64_t timeout, struct err *err);
+/* The connection is lost for good: nothing more can come. */
+bool fleet_is_over(struct fleet *fleet);
 
 /* One request and its answer. ERR_NOT_FOUND: no listener. */
 int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeout,

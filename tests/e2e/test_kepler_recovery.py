@@ -79,6 +79,18 @@ def test_a_config_that_takes_long_to_read_holds_up_no_other_that_comes_back(home
     assert home.read("starts").startswith("quick")
 
 
+def test_what_was_started_comes_back_however_soon_the_daemon_is_killed(home):
+    home.write("kepler: {autostart: true}\nservices:\n  a: {run: exec sleep 1000}\n  b: {run: exec sleep 1000}\n")
+    home.start("b")
+    for _ in range(5):
+        home.run("stop", "b")
+        home.start("b")
+        home.kill_daemon()
+        home.start_daemon()
+        home.wait_for("b", "running")
+    assert home.status("a") == "stopped"
+
+
 def test_without_autostart_a_crash_ends_services_and_they_count_as_stopped(home):
     home.write("services:\n  a: {run: '(setsid sleep 1000 &); exec sleep 1000'}\n")
     home.start()

@@ -30,11 +30,17 @@ LOG_TAIL = 6000
 PORTS = (12000, 32000)
 
 
+CLAIMS = []  # of ports: names that only one process of the machine can have, and that end with it
+
+
 def free_port():
-    """One that no other test takes meanwhile: below those that the kernel gives out, and by chance."""
+    """One that no other test takes meanwhile: below those that the kernel gives out, and claimed until this process ends."""
     while True:
         port = random.randrange(*PORTS)
         with contextlib.suppress(OSError), socket.socket() as probe:
+            claim = socket.socket(socket.AF_UNIX)
+            CLAIMS.append(claim)
+            claim.bind(f"\0zester-test-port-{port}")
             probe.bind(("127.0.0.1", port))
             return port
 

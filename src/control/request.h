@@ -57,7 +57,7 @@ struct request_start {
     struct param_strs environment; /* of the caller, K=V */
     struct param_strs overrides;   /* -e */
     struct param_strs flags;       /* -D */
-    const char *text; /* run: what to load instead of what the file holds now; or NULL */
+    const char *text; /* start, run: load this instead of what the file holds now; or NULL */
     bool lasting;     /* run: with autostart it comes back with the daemon, as after a start */
 };
 

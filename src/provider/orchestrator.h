@@ -111,7 +111,7 @@ struct orchestrator_start {
     const char *config;
     struct param_strs services; /* none: all */
     bool anew;                  /* stop what runs, and load the config again */
-    struct str text; /* anew: load this, not what the file holds; a NULL view: the file */
+    struct str text;            /* load this, not what the file holds; a NULL view: the file */
 };
 /* Start services. Those that are named have come up when it returns, or it fails. */
 int orchestrator_start(const struct tool *tool, const struct orchestrator_start *start,

@@ -269,6 +269,7 @@ static int start_services(struct work *work, struct err *err)
     const struct orchestrator_start start = {
         .config = work->path,
         .services = work->want->services,
+        .text = work->text, /* what was checked, whatever is at the path by now */
         .anew = work->action == ACTION_ANEW,
     };
 

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from machine import Machine
 from terminal import run_on_terminal
 
 # What the folder of a config may hold.
@@ -235,3 +236,24 @@ def contained(containment):
         pytest.skip("no control groups can be made here")
     yield home
     home.close()
+
+
+@contextlib.contextmanager
+def daemon_home():
+    """A home whose daemon runs, beside programs of the sanitizer build that each hold little memory."""
+    made = Home()
+    made.env["ASAN_OPTIONS"] = "quarantine_size_mb=1:" + os.environ.get("ASAN_OPTIONS", "")
+    try:
+        made.start_daemon()
+        yield made
+    finally:
+        made.close()
+
+
+def machine_beside(folder, home, config):
+    """A machine whose states talk to the daemon of that home."""
+    made = Machine(folder, namespace=False)
+    made.env = home.environment()
+    made.home = home
+    made.config = config
+    return made

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from kepler_home import Home, wait_until
-from machine import PROGRAM, Machine
+from kepler_home import daemon_home, machine_beside, wait_until
+from machine import PROGRAM
 
 WEB = """
 services:
@@ -26,20 +26,13 @@ services:
 
 @pytest.fixture
 def home():
-    made = Home()
-    made.env["ASAN_OPTIONS"] = "quarantine_size_mb=1:" + os.environ.get("ASAN_OPTIONS", "")
-    made.start_daemon()
-    yield made
-    made.close()
+    with daemon_home() as made:
+        yield made
 
 
 @pytest.fixture
 def machine(tmp_path, home):
-    made = Machine(tmp_path, namespace=False)
-    made.env = home.environment()
-    made.home = home
-    made.config = home.path("kepler.yaml")
-    return made
+    return machine_beside(tmp_path, home, home.path("kepler.yaml"))
 
 
 def running(machine, text=None, *more):

@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from kepler_home import Home, wait_until
-from machine import PROGRAM, Machine
+from kepler_home import daemon_home, machine_beside, wait_until
+from machine import PROGRAM
 
 SERVICES = """
 kepler:
@@ -20,20 +20,13 @@ services:
 
 @pytest.fixture
 def home():
-    made = Home()
-    made.env["ASAN_OPTIONS"] = "quarantine_size_mb=1:" + os.environ.get("ASAN_OPTIONS", "")
-    made.start_daemon()
-    yield made
-    made.close()
+    with daemon_home() as made:
+        yield made
 
 
 @pytest.fixture
 def machine(tmp_path, home):
-    made = Machine(tmp_path, namespace=False)
-    made.env = home.environment()
-    made.home = home
-    made.config = write(home, "kepler.yaml")
-    return made
+    return machine_beside(tmp_path, home, write(home, "kepler.yaml"))
 
 
 def write(home, name, autostart="false"):

@@ -321,6 +321,11 @@ int fleet_wait(struct fleet *fleet, const bool *done, int64_t timeout, struct er
     return 0;
 }
 
+void fleet_stop(struct fleet *fleet)
+{
+    connection_of(fleet)->is_over = true;
+}
+
 bool fleet_is_over(struct fleet *fleet)
 {
     return connection_of(fleet)->is_over;

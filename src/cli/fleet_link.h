@@ -96,7 +96,9 @@ void fleet_close(struct fleet *fleet);
 
 /* Run the loop until `done` is true. Fails with ERR_TIMEOUT. */
 int fleet_wait(struct fleet *fleet, const bool *done, int64_t timeout, struct err *err);
-/* The connection is lost for good: nothing more can come. */
+/* End what waits now, and never wait again: for callbacks of the loop. */
+void fleet_stop(struct fleet *fleet);
+/* It was stopped, or the connection is lost for good: nothing more can come. */
 bool fleet_is_over(struct fleet *fleet);
 
 /* One request and its answer. ERR_NOT_FOUND: no listener. */

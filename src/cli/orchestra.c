@@ -40,7 +40,7 @@ static void on_cancel(struct watch *watch, uint32_t events)
     step->is_canceled = true;
     step->is_watching = false;
     watch_stop(watch); /* it stays raised */
-    loop_stop(step->fleet->loop);
+    fleet_stop(step->fleet);
 }
 
 static int watch_cancel(struct step *step, struct err *err)
@@ -147,12 +147,9 @@ static int run_step(const struct orchestra *orchestra, struct step *step, struct
     if (fleet_listen(step->fleet, step->job.jid, &step->answers, err) < 0 ||
         fleet_dispatch(step->fleet, &step->job, err) < 0)
         return -1;
-    if (step->is_canceled)
-        return refuse_canceled(step, err);
-    if (fleet_collect(step->fleet, step->job.jid, clock_after(GRACE_NS, waves * step->job.timeout),
-                      false, &step->answers, err) < 0)
-        return step->is_canceled ? refuse_canceled(step, err) : -1;
-    return step->is_canceled ? refuse_canceled(step, err) : 0;
+    return fleet_collect(step->fleet, step->job.jid,
+                         clock_after(GRACE_NS, waves * step->job.timeout), false, &step->answers,
+                         err);
 }
 
 static int run_job(struct state_fleet *fleet, struct arena *arena, const struct state_job *wanted,
@@ -168,6 +165,8 @@ static int run_job(struct state_fleet *fleet, struct arena *arena, const struct 
     result = fleet_open(&step.arena, orchestra->options, &step.fleet, err);
     if (result == 0)
         result = run_step(orchestra, &step, err);
+    if (step.is_canceled)
+        result = refuse_canceled(&step, err);
     if (result == 0 && step.job.targets.n > 0) {
         ret_end->jid = arena_strdup(arena, step.job.jid);
         for (size_t i = 0; i < step.answers.count; i++)

@@ -4,8 +4,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cli/commands.h"
-#include "cli/fleet_job.h"
-#include "cli/fleet_run.h"
+#include "cli/fleet/job.h"
+#include "cli/fleet/run.h"
 #include "data/value.h"
 
 struct apply_args {

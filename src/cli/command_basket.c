@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
-#include "cli/fleet_bucket.h"
+#include "cli/fleet/bucket.h"
 #include "data/json.h"
 #include "data/record.h"
 #include "nats/conn.h"

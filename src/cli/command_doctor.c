@@ -16,7 +16,7 @@
 #include "bus/store.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
-#include "cli/fleet_link.h"
+#include "cli/fleet/link.h"
 #include "enroll/certificate.h"
 #include "nats/creds.h"
 #include "nats/error.h"

@@ -11,7 +11,7 @@
 #include "bus/store.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
-#include "cli/fleet_link.h"
+#include "cli/fleet/link.h"
 #include "data/time_text.h"
 #include "enroll/admission.h"
 #include "enroll/registry.h"

@@ -12,7 +12,7 @@
 #include "bus/store.h"
 #include "cli/commands.h"
 #include "cli/event_why.h"
-#include "cli/fleet_link.h"
+#include "cli/fleet/link.h"
 #include "cli/pairs.h"
 #include "data/json.h"
 #include "data/time_text.h"

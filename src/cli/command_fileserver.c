@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
-#include "cli/fleet_link.h"
+#include "cli/fleet/link.h"
 #include "data/time_text.h"
 #include "nats/conn.h"
 #include "wire/fileset.h"

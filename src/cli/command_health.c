@@ -10,7 +10,7 @@
 #include "bus/daemon_conf.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
-#include "cli/fleet_link.h"
+#include "cli/fleet/link.h"
 #include "data/json.h"
 #include "http/probe.h"
 #include "sys/clock.h"

@@ -2,8 +2,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cli/commands.h"
-#include "cli/fleet_link.h"
-#include "cli/local.h"
+#include "cli/fleet/link.h"
+#include "cli/local/local.h"
 #include "cli/orchestra.h"
 
 struct orchestrate_args {

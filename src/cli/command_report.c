@@ -5,10 +5,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cli/commands.h"
-#include "cli/fleet_job.h"
-#include "cli/fleet_runs.h"
-#include "cli/report_file.h"
-#include "cli/report_page.h"
+#include "cli/fleet/job.h"
+#include "cli/fleet/runs.h"
+#include "cli/report/file.h"
+#include "cli/report/page.h"
 #include "sys/clock.h"
 
 struct report_args {

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/commands.h"
-#include "cli/fleet_link.h"
+#include "cli/fleet/link.h"
 #include "data/record.h"
 #include "wire/peel_id.h"
 #include "wire/question.h"

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "bus/identity.h"
 #include "cli/commands.h"
-#include "cli/fleet_link.h"
+#include "cli/fleet/link.h"
 #include "cli/join_token.h"
 #include "cli/nats_auth.h"
 #include "cli/supervisor.h"

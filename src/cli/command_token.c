@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
-#include "cli/fleet_link.h"
+#include "cli/fleet/link.h"
 #include "cli/join_token.h"
 #include "data/time_text.h"
 #include "sys/clock.h"

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "bus/store.h"
 #include "cli/command.h"
-#include "cli/fleet_bucket.h"
+#include "cli/fleet/bucket.h"
 #include "data/time_text.h"
 #include "wire/event.h"
 #include "wire/outcome.h"

@@ -6,7 +6,7 @@
 #ifndef CLI_EVENT_WHY_H
 #define CLI_EVENT_WHY_H
 
-#include "cli/fleet_link.h"
+#include "cli/fleet/link.h"
 
 struct cli;
 struct err;

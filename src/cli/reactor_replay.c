@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "bus/store.h"
 #include "cli/command.h"
-#include "cli/fleet_bucket.h"
+#include "cli/fleet/bucket.h"
 #include "cli/rule_files.h"
 #include "data/msgpack.h"
 #include "data/time_text.h"

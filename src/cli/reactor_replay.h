@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/fleet_link.h"
+#include "cli/fleet/link.h"
 
 struct cli;
 

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/color.h"
-#include "cli/kepler.h"
+#include "cli/kepler/kepler.h"
 #include "daemon/daemon.h"
 #include "daemon/recover.h"
 #include "sys/clock.h"

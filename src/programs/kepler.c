@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "cli/kepler.h"
+#include "cli/kepler/kepler.h"
 
 static const char details[] =
     "Declare services and what they wait for in kepler.yaml; the daemon starts them in\n"

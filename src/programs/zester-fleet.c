@@ -3,7 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "cli/fleet_link.h"
+#include "cli/fleet/link.h"
 #include "cli/zester.h"
 
 /* A target without a function, or a mistyped command. */

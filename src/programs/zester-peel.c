@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "beacons/section.h"
 #include "cli/commands.h"
-#include "cli/fleet_link.h"
+#include "cli/fleet/link.h"
 #include "cli/pairs.h"
 #include "cli/supervisor.h"
 #include "peel/conf.h"

@@ -7,9 +7,9 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "cli/html.h"
-#include "cli/top_frame.h"
-#include "cli/top_model.h"
-#include "cli/top_view.h"
+#include "cli/top/frame.h"
+#include "cli/top/model.h"
+#include "cli/top/view.h"
 #include "nats/kv.h"
 
 #define NOW     INT64_C(1794818460000000000)

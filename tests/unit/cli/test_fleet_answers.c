@@ -1,4 +1,4 @@
-#include "cli/fleet_answers.h"
+#include "cli/fleet/answers.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
-#include "cli/fleet_peels.h"
+#include "cli/fleet/peels.h"
 
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/fleet_runs.h"
+#include "cli/fleet/runs.h"
 #include "data/value.h"
 #include "nats/kv.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-#include "cli/fleet_progress.h"
+#include "cli/fleet/progress.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-#include "cli/report_page.h"
+#include "cli/report/page.h"
 
 #include <string.h>
 

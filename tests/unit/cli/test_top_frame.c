@@ -1,4 +1,4 @@
-#include "cli/top_frame.h"
+#include "cli/top/frame.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
-#include "cli/top_model.h"
-#include "cli/top_view.h"
+#include "cli/top/model.h"
+#include "cli/top/view.h"
 #include "data/json.h"
 #include "nats/kv.h"
 #include "sys/clock.h"

@@ -1,0 +1,470 @@
+#include "cli/fleet/answers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "cli/color.h"
+#include "cli/command.h"
+#include "data/value.h"
+#include "wire/peel_id.h"
+#include "wire/subject.h"
+
+enum { STATUS_FAILED = 2, STATUS_SILENT = 3, STATUS_BOTH = 4 };
+
+/* --- collecting --------------------------------------------------------------------- */
+
+static int compare_answers(const void *a, const void *b)
+{
+    return strcmp(((const struct fleet_answer *)a)->peel, ((const struct fleet_answer *)b)->peel);
+}
+
+void fleet_answers_init(struct fleet_answers *answers, struct arena *arena,
+                        const struct param_strs *peels)
+{
+    *answers = (struct fleet_answers){ .arena = arena, .by_peel = MAP_INIT_IN(arena) };
+    answers->list = ARENA_ARRAY(arena, struct fleet_answer, peels->n);
+    answers->count = peels->n;
+    for (size_t i = 0; i < peels->n; i++)
+        answers->list[i] = (struct fleet_answer){ .peel = peels->p[i], .error = "" };
+    if (peels->n > 1)
+        qsort(answers->list, answers->count, sizeof(answers->list[0]), compare_answers);
+    for (size_t i = 0; i < answers->count; i++)
+        (void)map_set(&answers->by_peel, str_from(answers->list[i].peel), &answers->list[i]);
+    answers->all_come = answers->count == 0;
+}
+
+static void count_answer(struct fleet_answers *answers, struct fleet_answer *answer)
+{
+    answers->come += !answer->has_come;
+    answer->has_come = true;
+    answers->all_come = answers->come == answers->count;
+}
+
+static void read_response(struct fleet_answers *answers, struct fleet_answer *answer,
+                          const struct value *data)
+{
+    struct err err;
+
+    answer->response = (struct exec_response){ .error = "" };
+    if (data->kind == VALUE_MAP &&
+        record_read(answers->arena, &exec_response_type, 1, data, &answer->response, &err) < 0)
+        answer->error = arena_printf(answers->arena, "answer cannot be read: %s", err.text);
+}
+
+const struct fleet_answer *fleet_answers_take(struct fleet_answers *answers, struct str subject,
+                                              struct str payload)
+{
+    struct exec_return ret;
+    enum subject_kind kind;
+    struct subject_names names;
+    struct fleet_answer *answer;
+    struct err err;
+
+    if (!subject_parse(subject, &kind, &names) || kind != SUBJECT_JOB_RETURN)
+        return NULL;
+    answer = map_find(&answers->by_peel, names.peel);
+    if (!answer || (answer->has_come && !answer->is_unreachable && !answer->is_overdue) ||
+        record_decode(answers->arena, &exec_return_type, 1, arena_str(answers->arena, payload),
+                      &ret, &err) < 0 ||
+        strcmp(ret.peel_id, answer->peel) != 0)
+        return NULL;
+    answer->is_unreachable = ret.unreachable;
+    answer->is_queued = ret.unreachable && ret.queued;
+    answer->is_overdue = ret.overdue;
+    answer->error = ret.error;
+    answer->duration = ret.duration;
+    read_response(answers, answer, &ret.return_data);
+    answer->success = ret.success && answer->error[0] == '\0';
+    count_answer(answers, answer);
+    return answer;
+}
+
+void fleet_answers_set(struct fleet_answers *answers, const char *peel, const struct str *payload,
+                       const char *why)
+{
+    struct fleet_answer *answer = map_find(&answers->by_peel, str_from(peel));
+    struct err err;
+
+    answer->error = arena_strdup(answers->arena, why);
+    answer->is_unreachable = !payload;
+    if (payload) {
+        if (record_decode(answers->arena, &exec_response_type, 1,
+                          arena_str(answers->arena, *payload), &answer->response, &err) < 0)
+            answer->error = arena_printf(answers->arena, "answer cannot be read: %s", err.text);
+        else
+            answer->error = answer->response.error;
+        answer->success = answer->response.success && answer->error[0] == '\0';
+    }
+    count_answer(answers, answer);
+}
+
+size_t fleet_answers_received(const struct fleet_answers *answers)
+{
+    size_t received = 0;
+
+    for (size_t i = 0; i < answers->count; i++)
+        received += answers->list[i].has_come && !answers->list[i].is_overdue;
+    return received;
+}
+
+static bool is_silent(const struct fleet_answer *answer)
+{
+    return !answer->has_come || answer->is_unreachable;
+}
+
+static const char *error_of(const struct fleet_answer *answer)
+{
+    return answer->has_come ? answer->error : EXEC_OVERDUE;
+}
+
+const char *fleet_answer_status(const struct fleet_answer *answer)
+{
+    if (is_silent(answer))
+        return answer->is_queued ? "queued" : "unreachable";
+    return answer->success ? "success" : "failed";
+}
+
+int fleet_answers_status(const struct fleet_answers *answers)
+{
+    bool failed = false, silent = false;
+
+    for (size_t i = 0; i < answers->count; i++) {
+        const struct fleet_answer *answer = &answers->list[i];
+
+        if (is_silent(answer))
+            silent = true;
+        else if (!answer->success)
+            failed = true;
+    }
+    return failed && silent ? STATUS_BOTH
+           : silent         ? STATUS_SILENT
+           : failed         ? STATUS_FAILED
+                            : CLI_OK;
+}
+
+/* --- values ------------------------------------------------------------------------- */
+
+static const char *shown_id(struct arena *arena, const char *peel)
+{
+    char name[PEEL_ID_SIZE];
+
+    peel_id_decode(str_from(peel), name);
+    return arena_strdup(arena, name);
+}
+
+static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
+{
+    if (text && text[0])
+        value_map_set(arena, map, value_text(key), value_text(text));
+}
+
+/* Nanoseconds for programs, words for people. */
+static struct value duration_value(struct arena *arena, int64_t ns, enum fleet_format format)
+{
+    AUTO_BUF struct buf text = BUF_INIT(64);
+
+    if (format != FLEET_YAML)
+        return value_int(ns);
+    number_print_duration(ns, &text);
+    return value_str(buf_copy(&text, arena));
+}
+
+static struct value result_value(struct arena *arena, const struct exec_result *result,
+                                 enum fleet_format format)
+{
+    struct value_map *map = value_map_new(arena, 8);
+
+    value_map_set(arena, map, value_text("name"), value_text(result->name));
+    value_map_set(arena, map, value_text("changed"), value_bool(result->changed));
+    if (result->details.kind == VALUE_MAP && result->details.map->count > 0)
+        value_map_set(arena, map, value_text("details"), result->details);
+    value_map_set(arena, map, value_text("duration"),
+                  duration_value(arena, result->duration, format));
+    set_text(arena, map, "diff", result->diff);
+    set_text(arena, map, "error", result->error);
+    if (result->skipped)
+        value_map_set(arena, map, value_text("skipped"), value_bool(true));
+    set_text(arena, map, "skip_reason", result->skip_reason);
+    return value_map(map);
+}
+
+static struct value answer_value(struct arena *arena, const struct fleet_answer *answer,
+                                 enum fleet_format format)
+{
+    struct value_map *map = value_map_new(arena, 5);
+    struct value_list *results = value_list_new(arena, answer->response.results.list.n);
+
+    VEC_EACH (&answer->response.results.list, result)
+        value_list_push(arena, results, result_value(arena, result, format));
+    value_map_set(arena, map, value_text("peel_id"), value_text(shown_id(arena, answer->peel)));
+    value_map_set(arena, map, value_text("status"), value_text(fleet_answer_status(answer)));
+    value_map_set(arena, map, value_text("success"),
+                  value_bool(!is_silent(answer) && answer->success));
+    value_map_set(arena, map, value_text("results"), value_list(results));
+    set_text(arena, map, "error", error_of(answer));
+    return value_map(map);
+}
+
+static int print_json(struct cli *cli, const struct fleet_answers *answers)
+{
+    struct value_list *list = value_list_new(cli->arena, answers->count);
+    struct value all;
+
+    for (size_t i = 0; i < answers->count; i++)
+        value_list_push(cli->arena, list, answer_value(cli->arena, &answers->list[i], FLEET_JSON));
+    all = value_list(list);
+    return fleet_print(cli, FLEET_JSON, &all);
+}
+
+static int print_yaml(struct cli *cli, const struct fleet_answers *answers)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        struct value one = answer_value(cli->arena, &answers->list[i], FLEET_YAML);
+
+        (void)fputs("---\n", stdout);
+        if (fleet_print(cli, FLEET_YAML, &one) != CLI_OK)
+            return CLI_ERROR;
+    }
+    return CLI_OK;
+}
+
+/* --- text --------------------------------------------------------------------------- */
+
+/* Functions that return text, which is shown as it is. */
+static bool is_plain(const char *function)
+{
+    static const char *const names[] = { "cmd.run",     "test.ping",
+                                         "sys.doc",     "sys.list_functions",
+                                         "state.graph", "state.check",
+                                         "state.owed",  "state.waive" };
+    static const char *const families[] = { "facts.", "settings.", "grains.", "pillar.",
+                                            "state.show" };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(function, names[i]) == 0)
+            return true;
+    for (size_t i = 0; i < ARRAY_LEN(families); i++)
+        if (strncmp(function, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Every line of `text` after `indent` blanks and `mark`. */
+static void add_lines(struct buf *out, const char *text, size_t indent, const char *mark)
+{
+    struct str rest = str_from(text);
+
+    while (rest.n > 0 && rest.p[rest.n - 1] == '\n')
+        rest.n--;
+    if (rest.n == 0)
+        return;
+    while (rest.p) {
+        struct str line = str_cut(&rest, '\n');
+
+        buf_fill(out, ' ', indent);
+        buf_add_text(out, mark);
+        buf_add_str(out, line);
+        buf_add_char(out, '\n');
+    }
+}
+
+static void add_plain(struct buf *out, const struct exec_result *result)
+{
+    const char *said = value_get_text(&result->details, "stdout");
+
+    if (!said)
+        said = value_get_text(&result->details, "result");
+    add_lines(out, said ? said : "", 4, "");
+    said = value_get_text(&result->details, "stderr");
+    add_lines(out, said ? said : "", 4, "stderr: ");
+    add_lines(out, result->error, 4, "ERROR: ");
+}
+
+static void add_field(struct buf *out, const char *name, const char *text)
+{
+    if (!text || !text[0])
+        return;
+    if (strchr(text, '\n')) {
+        buf_printf(out, "        %s:\n", name);
+        add_lines(out, text, 12, "");
+    } else {
+        buf_printf(out, "        %s: %s\n", name, text);
+    }
+}
+
+static void add_details(struct buf *out, const struct value *details)
+{
+    for (size_t i = 0; details->kind == VALUE_MAP && i < details->map->count; i++) {
+        const struct value_pair *pair = &details->map->pairs[i];
+
+        if (value_is_textual(&pair->key) && value_is_textual(&pair->value))
+            add_field(out, pair->key.s.p, pair->value.s.p);
+    }
+}
+
+static void add_result(struct buf *out, const struct exec_result *result, bool timed)
+{
+    AUTO_BUF struct buf duration = BUF_INIT(64);
+
+    if (timed)
+        number_print_duration(result->duration, &duration);
+    buf_printf(out, "    %s:\n", result->name);
+    add_field(out, "error", result->error);
+    if (result->skipped)
+        add_field(out, "skipped", "true");
+    add_field(out, "skip_reason", result->skip_reason);
+    add_field(out, "changed", result->changed ? "true" : "false");
+    add_field(out, "duration", buf_text(&duration));
+    add_field(out, "diff", result->diff);
+    add_details(out, &result->details);
+}
+
+/* `timed`: with how long each state took, which is never the same twice. */
+static void add_body(struct buf *out, const struct fleet_answer *answer, const char *function,
+                     bool timed)
+{
+    const char *error = error_of(answer);
+
+    VEC_EACH (&answer->response.results.list, result) {
+        if (is_plain(function))
+            add_plain(out, result);
+        else
+            add_result(out, result, timed);
+    }
+    if (is_silent(answer))
+        add_lines(out, error, 4, "");
+    else if (answer->response.results.list.n == 0 || !is_plain(function))
+        add_lines(out, error, 4, "ERROR: ");
+}
+
+static void print_header(const char *text, bool good, bool color)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    enum color shade = good ? COLOR_GREEN : COLOR_RED;
+
+    color_begin(&out, shade, color);
+    buf_printf(&out, "%s:", text);
+    color_end(&out, shade, color);
+    (void)printf("%s\n", buf_text(&out));
+}
+
+/* Answers that are equal, in the order of their first peel. */
+struct fold {
+    const struct fleet_answer *first;
+    struct str body;
+    const char *names;
+    size_t count;
+};
+
+/* Failures first, then the largest groups. */
+static int compare_folds(const void *a, const void *b)
+{
+    const struct fold *left = a, *right = b;
+    int good_left = left->first->success, good_right = right->first->success;
+
+    if (good_left != good_right)
+        return good_left - good_right;
+    if (left->count != right->count)
+        return left->count < right->count ? 1 : -1;
+    return strcmp(left->first->peel, right->first->peel);
+}
+
+static void print_folded(struct cli *cli, const struct fleet_answers *answers,
+                         const struct fleet_answers_style *style)
+{
+    struct map by_body = MAP_INIT_IN(cli->arena);
+    struct fold *folds = ARENA_ARRAY(cli->arena, struct fold, answers->count);
+    size_t count = 0;
+
+    for (size_t i = 0; i < answers->count; i++) {
+        AUTO_BUF struct buf body = BUF_INIT(BUF_NO_LIMIT);
+        const struct fleet_answer *answer = &answers->list[i];
+        const char *name = shown_id(cli->arena, answer->peel);
+        struct fold *fold;
+
+        add_body(&body, answer, style->function, false);
+        fold = map_find(&by_body, buf_view(&body));
+        if (!fold) {
+            fold = &folds[count++];
+            *fold = (struct fold){ answer, buf_copy(&body, cli->arena), name, 0 };
+            (void)map_set(&by_body, fold->body, fold);
+        } else {
+            fold->names = arena_printf(cli->arena, "%s, %s", fold->names, name);
+        }
+        fold->count++;
+    }
+    if (count > 1)
+        qsort(folds, count, sizeof(folds[0]), compare_folds);
+    for (size_t i = 0; i < count; i++) {
+        const char *header = folds[i].count == 1 ? folds[i].names
+                                                 : arena_printf(cli->arena, "%zu peels (%s)",
+                                                                folds[i].count, folds[i].names);
+
+        print_header(header, folds[i].first->success && !is_silent(folds[i].first), style->color);
+        (void)fwrite(folds[i].body.p, 1, folds[i].body.n, stdout);
+    }
+}
+
+static void print_each(struct cli *cli, const struct fleet_answers *answers,
+                       const struct fleet_answers_style *style)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        AUTO_BUF struct buf body = BUF_INIT(BUF_NO_LIMIT);
+        const struct fleet_answer *answer = &answers->list[i];
+
+        add_body(&body, answer, style->function, true);
+        print_header(shown_id(cli->arena, answer->peel), answer->success && !is_silent(answer),
+                     style->color);
+        (void)fwrite(buf_text(&body), 1, body.n, stdout);
+    }
+}
+
+static void print_summary(const struct fleet_answers *answers)
+{
+    size_t failed = 0, silent = 0, queued = 0;
+    const char *gap = "";
+
+    for (size_t i = 0; i < answers->count; i++) {
+        const struct fleet_answer *answer = &answers->list[i];
+
+        queued += answer->is_queued;
+        silent += is_silent(answer) && !answer->is_queued;
+        failed += !is_silent(answer) && !answer->success;
+    }
+    (void)fflush(stdout);
+    if (failed) {
+        (void)fprintf(stderr, "%zu peel(s) failed", failed);
+        gap = ", ";
+    }
+    if (silent) {
+        (void)fprintf(stderr, failed ? "%s%zu unreachable" : "%s%zu peel(s) unreachable", gap,
+                      silent);
+        gap = ", ";
+    }
+    if (queued)
+        (void)fprintf(stderr, "%s%zu peel(s) queued", gap, queued);
+    if (failed + silent + queued > 0)
+        (void)fputc('\n', stderr);
+}
+
+int fleet_answers_print(struct cli *cli, const struct fleet_answers *answers,
+                        const struct fleet_answers_style *style)
+{
+    int status = CLI_OK;
+
+    if (style->format == FLEET_JSON)
+        status = print_json(cli, answers);
+    else if (style->format == FLEET_YAML)
+        status = print_yaml(cli, answers);
+    else if (answers->count > FLEET_HEADERS_MAX)
+        print_folded(cli, answers, style);
+    else
+        print_each(cli, answers, style);
+    print_summary(answers);
+    return status != CLI_OK ? status : fleet_answers_status(answers);
+}

@@ -1,0 +1,89 @@
+#include "cli/fleet/bucket.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "nats/error.h"
+
+struct reading {
+    struct arena *arena;
+    fleet_bucket_fn *fn;
+    void *self;
+    struct str value;
+    bool is_done, has_failed;
+    struct nats_error error;
+};
+
+static void on_entry(void *self, const struct nats_kv_entry *entry)
+{
+    struct reading *reading = self;
+
+    reading->fn(reading->self, entry);
+}
+
+static void on_caught_up(void *self)
+{
+    ((struct reading *)self)->is_done = true;
+}
+
+static void on_failed(void *self, const struct nats_error *error)
+{
+    struct reading *reading = self;
+
+    reading->is_done = reading->has_failed = true;
+    reading->error = *error;
+}
+
+int fleet_bucket_each(struct fleet *fleet, enum store_bucket bucket, const char *pattern,
+                      fleet_bucket_fn *fn, void *self, struct err *err)
+{
+    const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(bucket) };
+    struct reading reading = { .fn = fn, .self = self };
+    struct nats_kv_watch *watch =
+        nats_kv_watch_new(&kv,
+                          &(struct nats_kv_watch_options){ .pattern = pattern,
+                                                           .without_deletes = true,
+                                                           .once = true,
+                                                           .entry = on_entry,
+                                                           .caught_up = on_caught_up,
+                                                           .failed = on_failed,
+                                                           .self = &reading },
+                          err);
+    int result;
+
+    if (!watch)
+        return -1;
+    result = fleet_wait(fleet, &reading.is_done, FLEET_BUCKET_NS, err);
+    nats_kv_watch_free(watch);
+    if (result == 0 && reading.has_failed)
+        result = nats_error_to_err(&reading.error, err);
+    return result < 0 ? err_wrap(err, "%s", kv.bucket) : 0;
+}
+
+static void on_get(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct reading *reading = self;
+
+    if (error)
+        on_failed(self, error);
+    else
+        reading->value = arena_str(reading->arena, entry->value);
+    reading->is_done = true;
+}
+
+int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *key,
+                     struct str *ret_value, struct err *err)
+{
+    const struct nats_kv kv = { .js = fleet->js,
+                                .bucket = store_bucket_name(bucket),
+                                .indirect = true };
+    struct reading reading = { .arena = fleet->arena };
+
+    if (nats_kv_get(&kv, key, on_get, &reading, err) < 0)
+        return -1;
+    while (!reading.is_done) /* it has its own timeout */
+        (void)fleet_wait(fleet, &reading.is_done, FLEET_BUCKET_NS, err);
+    if (reading.has_failed)
+        return nats_error_to_err(&reading.error, err);
+    *ret_value = reading.value;
+    return 0;
+}

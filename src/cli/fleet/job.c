@@ -1,0 +1,327 @@
+#include "cli/fleet/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "cli/fleet/bucket.h"
+#include "data/msgpack.h"
+#include "data/value.h"
+#include "nats/conn.h"
+#include "nats/error.h"
+#include "sys/clock.h"
+#include "target/target.h"
+#include "wire/peel_id.h"
+#include "wire/question.h"
+#include "wire/subject.h"
+
+#define RESOLVE_NS  (INT64_C(5) * 1000000000)
+#define DISPATCH_NS (INT64_C(15) * 1000000000)
+/* A master that does not respond may be stopping: another one takes the job. */
+#define DISPATCH_TRIES 8
+#define PENDING_NS     (INT64_C(5) * 1000000000)
+/* Stored returns are read again after a pause, each twice the last: one may have been published
+ * before we listened and stored after we read, or while the connection was down. */
+#define STORED_PAUSE_NS     (INT64_C(1) * 1000000000)
+#define STORED_PAUSE_MAX_NS (INT64_C(16) * 1000000000)
+
+/* --- targets ------------------------------------------------------------------------ */
+
+static int parse_target(struct arena *arena, const char *expr, bool any_group,
+                        const struct target **ret_target, struct err *err)
+{
+    const struct target_options options = { .any_group = any_group };
+    struct diags diags = DIAGS_INIT(arena);
+
+    if (target_parse(arena, str_from(expr), TARGET_COMPOUND, &options, ret_target, &diags) < 0) {
+        (void)diags_to_err(&diags, err);
+        return err_wrap(err, "target '%s'", expr);
+    }
+    return 0;
+}
+
+/* Facts are read one by one if there is no master. */
+struct scan {
+    struct arena *arena;
+    const struct target *target;
+    VEC(const char *) found;
+};
+
+static void match_facts(void *self, const struct nats_kv_entry *entry)
+{
+    struct scan *scan = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value facts;
+    bool matches = false;
+    struct err err;
+
+    if (!peel_id_is_valid(entry->key) ||
+        msgpack_decode_front(&arena, entry->value, &facts, &err) < 0)
+        return;
+    if (target_match(scan->target, &(struct target_subject){ .id = entry->key, .facts = &facts },
+                     &matches, &err) == 0 &&
+        matches)
+        VEC_PUSH_IN(scan->arena, &scan->found, arena_str(scan->arena, entry->key).p);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int scan_facts(struct fleet *fleet, const struct target *target,
+                      struct param_strs *ret_peels, struct err *err)
+{
+    struct scan scan = { .arena = fleet->arena, .target = target };
+
+    if (fleet_bucket_each(fleet, STORE_FACTS, NULL, match_facts, &scan, err) < 0)
+        return -1;
+    if (scan.found.n > 1)
+        qsort(scan.found.p, scan.found.n, sizeof(scan.found.p[0]), compare_texts);
+    *ret_peels = (struct param_strs){ scan.found.n, scan.found.p };
+    return 0;
+}
+
+static int ask_master(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,
+                      struct err *err)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    const struct question_resolve question = { .expr = expr, .type = "" };
+    struct question_resolved answer;
+    struct str reply;
+
+    if (record_encode(&bytes, &question_resolve_type, &question, err) < 0 ||
+        fleet_request(fleet,
+                      &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_RESOLVE)),
+                                          .payload = buf_view(&bytes) },
+                      RESOLVE_NS, &reply, err) < 0 ||
+        record_decode(fleet->arena, &question_resolved_type, 1, reply, &answer, err) < 0)
+        return -1;
+    if (answer.invalid)
+        return err_set(err, ERR_INVALID, "target '%s': %s", expr, answer.err);
+    if (answer.err[0])
+        return err_set(err, ERR_BUSY, "%s", answer.err);
+    *ret_peels = answer.peels;
+    return 0;
+}
+
+int fleet_check_target(struct arena *arena, const char *expr, struct err *err)
+{
+    const struct target *target;
+
+    return parse_target(arena, expr, true, &target, err);
+}
+
+int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,
+                  struct err *err)
+{
+    const struct target *target;
+
+    if (parse_target(fleet->arena, expr, true, &target, err) < 0)
+        return -1;
+    if (ask_master(fleet, expr, ret_peels, err) == 0)
+        return 0;
+    if (err->code == ERR_INVALID)
+        return -1;
+    (void)fprintf(stderr, "warning: no master resolves targets (%s); reading all facts instead\n",
+                  err->text);
+    if (parse_target(fleet->arena, expr, false, &target, err) < 0) /* only masters know groups */
+        return -1;
+    return scan_facts(fleet, target, ret_peels, err);
+}
+
+/* --- records ----------------------------------------------------------------------- */
+
+int fleet_read_job(struct fleet *fleet, const char *jid, struct job *ret_job, struct err *err)
+{
+    struct str bytes;
+
+    if (fleet_bucket_get(fleet, STORE_JOBS, jid, &bytes, err) < 0)
+        return err->code == ERR_NOT_FOUND || err->code == ERR_INVALID
+                   ? err_set(err, ERR_NOT_FOUND, "no such job: '%.64s'", jid)
+                   : -1;
+    return record_decode(fleet->arena, &job_type, 1, bytes, ret_job, err);
+}
+
+bool fleet_job_is_dry_run(const struct job *job)
+{
+    const struct value *test = value_get(&job->args, "test");
+
+    return (value_is(test, VALUE_BOOL) && test->b) || strcmp(job->function, "state.test") == 0;
+}
+
+/* --- metadata ----------------------------------------------------------------------- */
+
+int fleet_read_batch(const char *text, size_t targets, size_t *ret_size, struct err *err)
+{
+    struct str digits = str_from(text);
+    const bool percent = str_ends(digits, STR("%"));
+    uint64_t number;
+
+    if (percent)
+        digits.n--;
+    if (number_parse_uint(digits, &number, err) < 0 || number == 0 || (percent && number > 100))
+        return err_set(err, ERR_INVALID,
+                       "'%s' is not a number of peels (5) or a share of them (20%%)", text);
+    *ret_size = percent            ? (size_t)((targets * number + 99) / 100)
+                : number < targets ? (size_t)number
+                                   : targets;
+    return 0;
+}
+
+void fleet_job_note(struct arena *arena, struct job *job, const char *key, const char *text)
+{
+    if (job->metadata.kind != VALUE_MAP)
+        job->metadata = value_map(value_map_new(arena, 2));
+    value_map_set(arena, job->metadata.map, value_text(key), value_text(text));
+}
+
+int64_t fleet_note_batch(struct arena *arena, struct job *job, size_t size, int64_t max_failures)
+{
+    fleet_job_note(arena, job, "batch", arena_printf(arena, "%zu", size));
+    fleet_job_note(arena, job, "batch_failures",
+                   arena_printf(arena, "%lld", (long long)max_failures));
+    return (int64_t)((job->targets.n + size - 1) / size);
+}
+
+/* --- dispatch ----------------------------------------------------------------------- */
+
+static int dispatch_once(struct fleet *fleet, struct str bytes, struct job_reply *ret_reply,
+                         struct err *err)
+{
+    struct str reply;
+
+    if (fleet_request(fleet,
+                      &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_DISPATCH)),
+                                          .payload = bytes },
+                      DISPATCH_NS, &reply, err) < 0)
+        return -1;
+    return record_decode(fleet->arena, &job_reply_type, 1, reply, ret_reply, err);
+}
+
+/* The master that has claimed it sends it, or others see that it is gone. */
+static void pause_dispatch(struct fleet *fleet)
+{
+    const bool never = false;
+    struct err err;
+
+    (void)fleet_wait(fleet, &never, PENDING_NS, &err);
+}
+
+int fleet_dispatch(struct fleet *fleet, const struct job *job, struct err *err)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct job_reply reply = { .error = "" };
+    int result = -1;
+
+    if (record_encode(&bytes, &job_type, job, err) < 0)
+        return -1;
+    for (int i = 0; i < DISPATCH_TRIES && (result < 0 || reply.pending); i++) {
+        if (result == 0)
+            pause_dispatch(fleet);
+        result = dispatch_once(fleet, buf_view(&bytes), &reply, err);
+        if (result < 0 && err->code == ERR_NOT_FOUND)
+            return err_set(err, ERR_NOT_FOUND,
+                           "no master is running (start zester-master, or use --direct)");
+    }
+    if (result < 0)
+        return -1;
+    return reply.error[0] ? err_set(err, ERR_INVALID, "%s", reply.error) : 0;
+}
+
+/* --- answers ------------------------------------------------------------------------ */
+
+static void on_return(void *self, const struct nats_msg *msg)
+{
+    (void)fleet_answers_take(self, msg->subject, msg->payload);
+}
+
+int fleet_listen(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
+                 struct err *err)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+
+    if (subject_print_pattern(&subject, SUBJECT_JOB_RETURN,
+                              &(struct subject_names){ .jid = str_from(jid) }, err) < 0)
+        return -1;
+    return nats_sub_new(fleet->js.conn,
+                        &(struct nats_sub_options){
+                            .subject = buf_text(&subject), .message = on_return, .self = answers },
+                        err)
+               ? 0
+               : -1;
+}
+
+struct stored {
+    struct fleet_answers *answers;
+    const char *jid;
+};
+
+static void take_stored(void *self, const struct nats_kv_entry *entry)
+{
+    struct stored *stored = self;
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+    struct str peel = entry->key;
+
+    (void)str_cut(&peel, '.');
+    buf_printf(&subject, "zester.job.%s.return.%.*s", stored->jid, (int)peel.n, peel.p);
+    (void)fleet_answers_take(stored->answers, buf_view(&subject), entry->value);
+}
+
+/* Stored returns, which came while nobody listened. */
+static int read_stored(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
+                       struct err *err)
+{
+    struct stored stored = { answers, jid };
+
+    return fleet_bucket_each(fleet, STORE_JOB_RETURNS, arena_printf(fleet->arena, "%s.*", jid),
+                             take_stored, &stored, err);
+}
+
+int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool from_store,
+                  struct fleet_answers *answers, struct err *err)
+{
+    const int64_t end = clock_after(clock_now(), timeout);
+    int64_t pause = STORED_PAUSE_NS;
+    int result = from_store ? read_stored(fleet, jid, answers, err) : 0;
+
+    if (result < 0)
+        return -1;
+    while (!answers->all_come && clock_now() < end && !fleet_is_over(fleet)) {
+        (void)fleet_wait(fleet, &answers->all_come,
+                         pause < end - clock_now() ? pause : end - clock_now(), err);
+        pause = pause < STORED_PAUSE_MAX_NS ? 2 * pause : pause;
+        result = answers->all_come ? 0 : read_stored(fleet, jid, answers, err);
+    }
+    return result;
+}
+
+struct flush {
+    bool is_done, has_failed;
+    struct nats_error error;
+};
+
+static void on_flushed(void *self, const struct nats_error *error)
+{
+    struct flush *flush = self;
+
+    flush->is_done = true;
+    flush->has_failed = error != NULL;
+    if (error)
+        flush->error = *error;
+}
+
+int fleet_flush(struct fleet *fleet, struct err *err)
+{
+    struct flush flush = { 0 };
+
+    if (nats_flush(fleet->js.conn, on_flushed, &flush, err) < 0)
+        return -1;
+    while (!flush.is_done) /* or the connection ends */
+        (void)fleet_wait(fleet, &flush.is_done, DISPATCH_NS, err);
+    return flush.has_failed ? nats_error_to_err(&flush.error, err) : 0;
+}

@@ -1,0 +1,46 @@
+/*
+ * fleet_job - what an operator's command does with jobs: find targets, dispatch, wait for answers.
+ *
+ * Memory: the arena of the fleet. Threads: one.
+ */
+#ifndef CLI_FLEET_JOB_H
+#define CLI_FLEET_JOB_H
+
+#include "cli/fleet/answers.h"
+#include "cli/fleet/link.h"
+#include "wire/job.h"
+
+struct err;
+
+/* Can `expr` be read at all? Needs no connection. Fails with ERR_INVALID. */
+int fleet_check_target(struct arena *arena, const char *expr, struct err *err);
+/* The peels that match `expr`, sorted; resolved by a master, else by reading the facts here.
+ * Fails with ERR_INVALID for an expression that is wrong. */
+int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,
+                  struct err *err);
+
+/* The record of a job. Fails with ERR_NOT_FOUND. */
+int fleet_read_job(struct fleet *fleet, const char *jid, struct job *ret_job, struct err *err);
+bool fleet_job_is_dry_run(const struct job *job);
+
+/* "5", or "20%" of the targets. */
+int fleet_read_batch(const char *text, size_t targets, size_t *ret_size, struct err *err);
+/* Metadata of a job: one text. */
+void fleet_job_note(struct arena *arena, struct job *job, const char *key, const char *text);
+/* Let it go through its targets in waves. Returns how many. */
+int64_t fleet_note_batch(struct arena *arena, struct job *job, size_t size, int64_t max_failures);
+
+/* Send a job to a master, which has claimed it when this returns. */
+int fleet_dispatch(struct fleet *fleet, const struct job *job, struct err *err);
+/* Wait for the returns of a job; stored ones are read first if `from_store`. If interrupted,
+ * returns what came so far. */
+int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool from_store,
+                  struct fleet_answers *answers, struct err *err);
+/* Subscribe to the returns of a job before it is dispatched. */
+int fleet_listen(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
+                 struct err *err);
+
+/* Wait until the server has seen what was published. */
+int fleet_flush(struct fleet *fleet, struct err *err);
+
+#endif

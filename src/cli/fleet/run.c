@@ -1,0 +1,159 @@
+#include "cli/fleet/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/ksuid.h"
+#include "cli/command.h"
+#include "cli/fleet/answers.h"
+#include "cli/fleet/job.h"
+#include "cli/fleet/progress.h"
+#include "data/value.h"
+#include "sys/clock.h"
+#include "wire/job.h"
+#include "wire/peel_id.h"
+
+/* Extra time for a master to notice the deadline and report it. */
+#define GRACE_NS (2 * CLOCK_SECOND)
+
+/* Returns the number of waves; 0: a mistake was reported. */
+static int64_t note_batch(struct cli *cli, const struct fleet_batch *batch, struct job *job)
+{
+    size_t size = 1;
+    struct err err;
+
+    if (!batch->size && batch->has_max_failures)
+        (void)cli_usage(cli, "--max-failures requires --batch");
+    if (!batch->size)
+        return batch->has_max_failures ? 0 : 1;
+    if (fleet_read_batch(batch->size, job->targets.n, &size, &err) < 0) {
+        (void)cli_usage(cli, "--batch: %s", err.text);
+        return 0;
+    }
+    return fleet_note_batch(cli->arena, job, size, batch->max_failures);
+}
+
+static const char *print_peels(struct cli *cli, const struct param_strs *peels)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < peels->n; i++) {
+        char name[PEEL_ID_SIZE];
+
+        peel_id_decode(str_from(peels->p[i]), name);
+        buf_printf(&out, "%s%s", i ? " " : "", name);
+    }
+    return buf_copy(&out, cli->arena).p;
+}
+
+static int print_jid(struct cli *cli, enum fleet_format format, const struct job *job)
+{
+    struct value_map *map = value_map_new(cli->arena, 1);
+    struct value v = value_map(map);
+
+    value_map_set(cli->arena, map, value_text("jid"), value_text(job->jid));
+    if (format != FLEET_TEXT)
+        return fleet_print(cli, format, &v);
+    (void)printf("%s\n", job->jid);
+    return CLI_OK;
+}
+
+static int announce_and_dispatch(struct cli *cli, struct fleet *fleet, const struct job *job,
+                                 const struct fleet_run *how, struct err *err)
+{
+    const bool is_text = how->format == FLEET_TEXT;
+
+    if (is_text)
+        (void)fprintf(stderr, "Targeting %zu peel(s): [%s]\n", job->targets.n,
+                      print_peels(cli, &job->targets));
+    if (fleet_dispatch(fleet, job, err) < 0)
+        return -1;
+    if (is_text)
+        (void)fprintf(stderr, "Job %s dispatched\n", job->jid);
+    return 0;
+}
+
+static bool is_kept_plan(const struct job *job)
+{
+    return fleet_job_is_dry_run(job) && strncmp(job->function, "state.", 6) == 0;
+}
+
+/* A peel may go on after the timeout: its return is kept. */
+static void tell_timeout(const struct fleet_answers *answers, const struct job *job)
+{
+    (void)fprintf(stderr,
+                  "Timeout: received %zu/%zu returns for job %s\n"
+                  "Later returns: zester job show %s\n",
+                  fleet_answers_received(answers), answers->count, job->jid, job->jid);
+}
+
+int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
+                  const struct fleet_run *how)
+{
+    const struct fleet_answers_style style = { how->format, job->function, cli->color };
+    struct fleet_progress progress = { 0 };
+    struct fleet_answers answers;
+    const int64_t waves = note_batch(cli, &how->batch, job);
+    char jid[KSUID_SIZE];
+    struct err err;
+    int result, status;
+
+    if (waves == 0)
+        return CLI_ERROR;
+    ksuid_new(clock_wall() / CLOCK_SECOND, jid);
+    job->jid = arena_strdup(cli->arena, jid);
+    if (how->async)
+        return announce_and_dispatch(cli, fleet, job, how, &err) < 0
+                   ? cli_err(cli, &err)
+                   : print_jid(cli, how->format, job);
+    fleet_answers_init(&answers, cli->arena, &job->targets);
+    result = fleet_listen(fleet, job->jid, &answers, &err);
+    if (result == 0)
+        result =
+            fleet_progress_begin(&progress, fleet, job, &answers, how->format != FLEET_TEXT, &err);
+    if (result == 0)
+        result = announce_and_dispatch(cli, fleet, job, how, &err);
+    if (result == 0)
+        result = fleet_collect(fleet, job->jid, clock_after(GRACE_NS, waves * job->timeout), false,
+                               &answers, &err);
+    fleet_progress_end(&progress);
+    if (result < 0)
+        return cli_err(cli, &err);
+    if (fleet_answers_received(&answers) < answers.count)
+        tell_timeout(&answers, job);
+    status = fleet_answers_print(cli, &answers, &style);
+    if (how->format == FLEET_TEXT && is_kept_plan(job))
+        (void)fprintf(stderr, "To run exactly this: zester apply %s\n", job->jid);
+    return status;
+}
+
+static int64_t find_time_left(const struct job *job)
+{
+    int64_t left =
+        job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - clock_wall() + GRACE_NS;
+
+    return job_status_is_final(job->status) || left < 0 ? 0 : left;
+}
+
+int fleet_watch_job(struct cli *cli, struct fleet *fleet, const struct job *job,
+                    enum fleet_format format)
+{
+    const struct fleet_answers_style style = { format, job->function, cli->color };
+    struct fleet_progress progress = { 0 };
+    struct fleet_answers answers;
+    struct err err;
+    int result;
+
+    fleet_answers_init(&answers, cli->arena, &job->targets);
+    result = fleet_listen(fleet, job->jid, &answers, &err);
+    if (result == 0)
+        result = fleet_progress_begin(&progress, fleet, job, &answers, format != FLEET_TEXT, &err);
+    if (result == 0)
+        result = fleet_collect(fleet, job->jid, find_time_left(job), true, &answers, &err);
+    fleet_progress_end(&progress);
+    return result < 0 ? cli_err(cli, &err) : fleet_answers_print(cli, &answers, &style);
+}

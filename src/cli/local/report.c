@@ -1,0 +1,97 @@
+/* zester --local report: the last run on this machine as an HTML file. */
+#include "cli/local/local.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/report/file.h"
+#include "cli/report/page.h"
+#include "run/lastrun.h"
+#include "sys/clock.h"
+
+static const char *find_drift(const struct lastrun *run)
+{
+    if (!run->success)
+        return "failed";
+    return lastrun_count_differs(run) > 0 ? "drifted" : "none";
+}
+
+static const char *describe_drift(struct arena *arena, const struct lastrun *run)
+{
+    const uint32_t count = lastrun_count_differs(run);
+
+    if (count > 0)
+        return arena_printf(arena, "%u %s", count, run->failed > 0 ? "failed" : "would change");
+    return run->success ? "none" : "failed";
+}
+
+static void add_states(struct arena *arena, const struct lastrun_states *states,
+                       struct report_machine *machine)
+{
+    VEC_EACH (&states->list, stored) {
+        struct report_state state = {
+            .name = stored->name,
+            .level = stored->level,
+            .outcome = (enum outcome)stored->outcome,
+            .duration = stored->duration > 0 ? stored->duration : 0,
+            .error = stored->error,
+            .reason = stored->reason,
+            .diff = stored->diff,
+        };
+
+        report_file_read_needs(arena, &stored->needs, states->list.n, &state);
+        VEC_PUSH_IN(arena, &machine->states, state);
+    }
+}
+
+static int write_report(struct local *local, const struct lastrun *run,
+                        const struct lastrun_states *states)
+{
+    struct arena *arena = local->cli->arena;
+    const int64_t now = clock_wall();
+    struct report_machine machine = {
+        .name = local->session.host.peel_id,
+        .os = "",
+        .is_online = true,
+        .drift = find_drift(run),
+        .drift_text = describe_drift(arena, run),
+        .run = run,
+        .shown = run,
+        .note = "",
+    };
+    struct report_page page = {
+        .title = "zester report",
+        .about = machine.name,
+        .warning = "",
+        .now = { now / CLOCK_SECOND, 0 },
+        .count = 1,
+    };
+
+    add_states(arena, states, &machine);
+    if (strcmp(states->id, run->id) != 0)
+        machine.note = "The states are those of another run: the last one could not store its own.";
+    return report_file_write(local->cli, local->args->out ? local->args->out : REPORT_FILE_NAME,
+                             &page, &machine);
+}
+
+int local_report(struct local *local)
+{
+    const char *data_dir = local->session.host.data_dir;
+    struct lastrun run;
+    struct lastrun_states states;
+    struct err err;
+
+    if (local->words.n > 0)
+        return cli_usage(local->cli, "report takes no arguments, got '%s'; --out names the file",
+                         local->words.p[0]);
+    if (lastrun_read(local->cli->arena, data_dir, &run, &err) < 0 ||
+        lastrun_read_states(local->cli->arena, data_dir, &states, &err) < 0)
+        return err.code == ERR_NOT_FOUND
+                   ? cli_error(local->cli,
+                               "no run of states is on record in '%s'; run 'zester --local "
+                               "state.apply' first",
+                               data_dir)
+                   : cli_err(local->cli, &err);
+    return write_report(local, &run, &states);
+}

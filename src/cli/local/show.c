@@ -1,0 +1,100 @@
+/* Functions of `zester --local` that only show states. */
+#include "cli/local/local.h"
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/drawing.h"
+#include "cli/graph_print.h"
+#include "compile/plan.h"
+#include "data/json.h"
+#include "data/yaml_print.h"
+#include "local/show.h"
+#include "state/secrets.h"
+
+int local_show(struct local *local)
+{
+    struct arena *arena = &local->session.arena;
+    struct value list;
+    AUTO_BUF struct buf out = BUF_INIT(LOCAL_OUTPUT_MAX);
+    const struct plan *plan;
+    struct err err;
+
+    if (local_compile(local, &plan) < 0)
+        return local_refuse(local);
+    list = show_plan(arena, plan);
+    if ((local->args->format == FORMAT_JSON ? json_print(&out, &list, JSON_STYLE_PRETTY, &err)
+                                            : yaml_print(&out, &list, &err)) < 0)
+        return cli_err(local->cli, &err);
+    secrets_mask(local->session.host.secrets, &out);
+    printf("%s%s", buf_text(&out), local->args->format == FORMAT_JSON ? "\n" : "");
+    return CLI_OK;
+}
+
+int local_graph(struct local *local)
+{
+    AUTO_BUF struct buf out = BUF_INIT(LOCAL_OUTPUT_MAX);
+    struct drawing drawing = DRAWING_INIT(local->cli->arena);
+    const struct plan *plan;
+
+    if (local_compile(local, &plan) < 0)
+        return local_refuse(local);
+    if (local->args->format == FORMAT_JSON || local->args->format == FORMAT_YAML)
+        return local_show(local);
+    if (local->args->format == FORMAT_TEXT)
+        show_levels(plan, &out);
+    else
+        graph_draw(plan, &drawing);
+    if (local->args->format == FORMAT_DOT)
+        drawing_print_dot(&drawing, &out);
+    if (local->args->format == FORMAT_SVG)
+        drawing_print_svg(&drawing, &out);
+    secrets_mask(local->session.host.secrets, &out);
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    return CLI_OK;
+}
+
+int local_check(struct local *local)
+{
+    AUTO_BUF struct buf out = BUF_INIT(LOCAL_OUTPUT_MAX);
+    const struct plan *plan;
+
+    if (local_compile(local, &plan) < 0)
+        return local_refuse(local);
+    if (local_wants_record(local))
+        return local_show(local);
+    if (plan_has_mistakes(plan))
+        return CLI_ERROR;
+    show_counts(plan, &out);
+    printf("%s\n", buf_text(&out));
+    return CLI_OK;
+}
+
+int local_show_highstate(struct local *local)
+{
+    if (local->wish.refs.n > 0)
+        return cli_usage(local->cli, "%s takes no arguments: it uses the top file",
+                         local->function);
+    return local_show(local);
+}
+
+/* What the top file assigns to this machine. */
+int local_show_top(struct local *local)
+{
+    AUTO_BUF struct buf out = BUF_INIT(LOCAL_OUTPUT_MAX);
+    struct value refs;
+    struct err err;
+
+    if (local->wish.refs.n > 0)
+        return cli_usage(local->cli, "state.show_top takes no arguments");
+    if (compile_top_refs(&local->session.arena, &local->session.host, &refs, &local->diags) < 0)
+        return local_refuse(local);
+    if (local->args->format == FORMAT_JSON)
+        return local_print(local, &refs);
+    if (yaml_print(&out, &refs, &err) < 0)
+        return cli_err(local->cli, &err);
+    (void)fputs(buf_text(&out), stdout);
+    return CLI_OK;
+}

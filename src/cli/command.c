@@ -38,15 +38,20 @@ static void print_prefix(const struct cli *cli)
     (void)fputs(": ", stderr);
 }
 
+static void print_error(const struct cli *cli, const char *fmt, va_list args)
+{
+    print_prefix(cli);
+    (void)vfprintf(stderr, fmt, args);
+    (void)fputc('\n', stderr);
+}
+
 int cli_error(const struct cli *cli, const char *fmt, ...)
 {
     va_list args;
 
-    print_prefix(cli);
     va_start(args, fmt);
-    (void)vfprintf(stderr, fmt, args);
+    print_error(cli, fmt, args);
     va_end(args);
-    (void)fputc('\n', stderr);
     return CLI_ERROR;
 }
 
@@ -88,11 +93,9 @@ int cli_usage(const struct cli *cli, const char *fmt, ...)
 {
     va_list args;
 
-    print_prefix(cli);
     va_start(args, fmt);
-    (void)vfprintf(stderr, fmt, args);
+    print_error(cli, fmt, args);
     va_end(args);
-    (void)fputc('\n', stderr);
     return point_to_help(cli);
 }
 

@@ -84,6 +84,10 @@ void eval_exit(struct eval *eval, const struct scope *scope);
 struct running eval_save(const struct eval *eval);
 void eval_return(struct eval *eval, struct running saved, uint32_t at);
 
+/* One level deeper; fails when there are too many, or when the stack ends. */
+int eval_descend(struct eval *eval);
+void eval_ascend(struct eval *eval);
+
 /* The template body, then that of its parent. The context is set by the caller. */
 int eval_template(struct eval *eval, const struct template *template);
 int eval_body(struct eval *eval, struct nodes body);

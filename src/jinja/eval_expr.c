@@ -236,6 +236,23 @@ static int eval_deep(struct eval *eval, const struct node *node, struct value *r
     }
 }
 
+int eval_descend(struct eval *eval)
+{
+    if (eval->levels >= EVAL_LEVELS_MAX)
+        return render_fail(&eval->render, RENDER_LIMIT,
+                           "expressions and calls are nested deeper than the limit of %d",
+                           EVAL_LEVELS_MAX);
+    if (stack_is_low())
+        return render_fail(&eval->render, RENDER_LIMIT, STACK_IS_LOW, STACK_RESERVE);
+    eval->levels++;
+    return 0;
+}
+
+void eval_ascend(struct eval *eval)
+{
+    eval->levels--;
+}
+
 int eval_expression(struct eval *eval, const struct node *node, struct value *ret)
 {
     int rc;
@@ -246,15 +263,10 @@ int eval_expression(struct eval *eval, const struct node *node, struct value *re
         *ret = ((const struct node_const *)node)->value;
         return 0;
     }
-    if (eval->levels >= EVAL_LEVELS_MAX)
-        return render_fail(&eval->render, RENDER_LIMIT,
-                           "expressions and calls are nested deeper than the limit of %d",
-                           EVAL_LEVELS_MAX);
-    if (stack_is_low())
-        return render_fail(&eval->render, RENDER_LIMIT, STACK_IS_LOW, STACK_RESERVE);
-    eval->levels++;
+    if (eval_descend(eval) < 0)
+        return -1;
     rc = eval_deep(eval, node, ret);
-    eval->levels--;
+    eval_ascend(eval);
     return rc;
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/stack.h"
 #include "jinja/container.h"
 #include "jinja/context.h"
 #include "jinja/env.h"
@@ -369,16 +368,11 @@ int eval_body(struct eval *eval, struct nodes body)
 {
     int rc = 0;
 
-    if (eval->levels >= EVAL_LEVELS_MAX)
-        return render_fail(&eval->render, RENDER_LIMIT,
-                           "expressions and calls are nested deeper than the limit of %d",
-                           EVAL_LEVELS_MAX);
-    if (stack_is_low())
-        return render_fail(&eval->render, RENDER_LIMIT, STACK_IS_LOW, STACK_RESERVE);
-    eval->levels++;
+    if (eval_descend(eval) < 0)
+        return -1;
     for (uint32_t i = 0; i < body.n && rc == 0; i++)
         rc = eval_statement(eval, body.p[i]);
-    eval->levels--;
+    eval_ascend(eval);
     return rc;
 }
 

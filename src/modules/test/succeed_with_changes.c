@@ -1,28 +1,9 @@
 /* test.succeed_with_changes - a state that always reports a change. */
-#include "base/err.h"
-#include "state/module.h"
+#include "modules/test/outcome.h"
 
-#define ARGS struct outcome_args
+static const struct param outcome_params[] = OUTCOME_PARAMS("success with changes");
 
-struct outcome_args {
-    const char *comment;
-};
-
-static const struct param outcome_params[] = {
-    PARAM("comment", STR, ARGS, comment, "its message", .default_text = "success with changes"),
-    { 0 },
-};
-
-static int outcome_check(struct state_run *run, const void *args, struct err *err)
-{
-    const struct outcome_args *want = args;
-
-    (void)err;
-    state_differs(run, "%s", want->comment);
-    return 0;
-}
-
-static int outcome_apply(struct state_run *run, const void *args, struct err *err)
+static int succeed_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct outcome_args *want = args;
 
@@ -38,6 +19,6 @@ const struct module module_test_succeed_with_changes = {
     .params = outcome_params,
     .args_size = sizeof(struct outcome_args),
     .flags = MODULE_ALWAYS | MODULE_LOCAL,
-    .check = outcome_check,
-    .apply = outcome_apply,
+    .check = outcome_differs,
+    .apply = succeed_apply,
 };

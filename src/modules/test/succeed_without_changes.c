@@ -1,19 +1,9 @@
 /* test.succeed_without_changes - a state that is always unchanged and reports a message. */
-#include "base/err.h"
-#include "state/module.h"
+#include "modules/test/outcome.h"
 
-#define ARGS struct outcome_args
+static const struct param outcome_params[] = OUTCOME_PARAMS("success without changes");
 
-struct outcome_args {
-    const char *comment;
-};
-
-static const struct param outcome_params[] = {
-    PARAM("comment", STR, ARGS, comment, "its message", .default_text = "success without changes"),
-    { 0 },
-};
-
-static int outcome_check(struct state_run *run, const void *args, struct err *err)
+static int succeed_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct outcome_args *want = args;
 
@@ -22,7 +12,7 @@ static int outcome_check(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-static int outcome_apply(struct state_run *run, const void *args, struct err *err)
+static int succeed_apply(struct state_run *run, const void *args, struct err *err)
 {
     (void)args;
     (void)err;
@@ -37,6 +27,6 @@ const struct module module_test_succeed_without_changes = {
     .params = outcome_params,
     .args_size = sizeof(struct outcome_args),
     .flags = MODULE_LOCAL,
-    .check = outcome_check,
-    .apply = outcome_apply,
+    .check = succeed_check,
+    .apply = succeed_apply,
 };

@@ -1,10 +1,14 @@
 """tools/run-tests, on a tiny tree whose test programs are shell scripts."""
+import argparse
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -306,3 +310,50 @@ def test_refused_lint_is_one_failure_with_its_output(tree):
     tree.lint("print('src/base/a.c:1: a mistake'); sys.exit(1)")
     status, out, last = tree.run("--only", "lint")
     assert (status, last) == (1, "0 passed, 1 failed") and "src/base/a.c:1: a mistake" in out
+
+
+@pytest.fixture
+def runner(monkeypatch):
+    """tools/run-tests as a module, on a machine with two cores and a clock that the test moves."""
+    loader = importlib.machinery.SourceFileLoader("run_tests", str(TOP / "tools/run-tests"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_tests", loader))
+    loader.exec_module(module)
+    module.now, module.times = 0, [0, 0]
+    monkeypatch.setattr(module, "JOBS", 3)
+    monkeypatch.setattr(module, "JOBS_MAX", 5)
+    monkeypatch.setattr(module, "time", types.SimpleNamespace(monotonic=lambda: module.now))
+    monkeypatch.setattr(module, "read_cpu_times", lambda: module.times)
+    return module
+
+
+def rooms_while(runner, idle, jobs=0):
+    """Among how many running jobs there is room for one more after a second in which this share of the cores was idle."""
+    slots, rooms = runner.Slots(argparse.Namespace(jobs=jobs)), []
+    for running in range(8):
+        runner.now += 1
+        runner.times = [runner.times[0] + int(200 * idle), runner.times[1] + 200]
+        if slots.have_room(running):
+            rooms.append(running)
+    return rooms
+
+
+def test_more_jobs_run_at_a_time_while_cores_are_idle(runner):
+    assert rooms_while(runner, 0.5) == [0, 1, 2, 3, 4]
+    assert rooms_while(runner, 0.1) == [0, 1, 2]
+
+
+def test_a_job_that_just_started_is_seen_at_work_before_the_next_one_starts_beside_the_usual_number(runner):
+    slots = runner.Slots(argparse.Namespace(jobs=0))
+    runner.now, runner.times = 1, [200, 200]
+    assert slots.have_room(3) and not slots.have_room(4)
+
+
+def test_no_more_jobs_run_at_a_time_than_asked_for(runner):
+    assert rooms_while(runner, 1.0, jobs=1) == [0]
+
+
+def test_the_longest_end_to_end_files_start_first(tree):
+    for name in ("accounts", "contract", "zebra"):
+        tree.write(f"tests/e2e/test_{name}.py", "def test_a(): pass\n")
+    out = tree.run("--only", "e2e", "--jobs", "1")[1]
+    assert re.findall(r"e2e +test_(\w+):", out) == ["contract", "accounts", "zebra"]

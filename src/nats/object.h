@@ -73,6 +73,16 @@ int nats_object_put(const struct nats_objects *objects, const struct nats_object
 typedef void nats_object_data_fn(void *self, struct str data);
 int nats_object_get(const struct nats_objects *objects, const char *name, nats_object_data_fn *data,
                     nats_object_fn *done, void *self, struct err *err);
+
+/* The same at the reader's pace: after a `part` that returned false nothing comes until
+ * nats_object_continue, or ever after nats_object_stop, which are for that time only. */
+struct nats_object_reading;
+typedef bool nats_object_part_fn(void *self, struct nats_object_reading *reading, struct str data);
+int nats_object_read(const struct nats_objects *objects, const char *name,
+                     nats_object_part_fn *part, nats_object_fn *done, void *self, struct err *err);
+void nats_object_continue(struct nats_object_reading *reading);
+void nats_object_stop(struct nats_object_reading *reading);
+
 /* One that was deleted is NATS_FAULT_NOT_FOUND. */
 int nats_object_info(const struct nats_objects *objects, const char *name, nats_object_fn *fn,
                      void *self, struct err *err);

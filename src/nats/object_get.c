@@ -12,18 +12,20 @@
 /* Chunks under way: two megabytes. */
 #define BATCH 16
 
-struct get {
+struct nats_object_reading {
     struct nats_objects objects;
     struct nats_ordered *ordered;
     struct nats_object_info info;
     struct sha256 sha;
     uint64_t size, chunks;
     nats_object_data_fn *data;
+    nats_object_part_fn *part; /* instead of `data`: one message after the other, at its pace */
+    uint64_t from;             /* where the next chunk is looked for */
     nats_object_fn *done;
     void *self;
 };
 
-static void finish(struct get *get, const struct nats_error *why)
+static void finish(struct nats_object_reading *get, const struct nats_error *why)
 {
     struct nats_error error;
 
@@ -36,7 +38,7 @@ static void finish(struct get *get, const struct nats_error *why)
     free(get);
 }
 
-static void fail_get(struct get *get, const char *text)
+static void fail_get(struct nats_object_reading *get, const char *text)
 {
     struct nats_error error;
 
@@ -44,7 +46,7 @@ static void fail_get(struct get *get, const char *text)
     finish(get, &error);
 }
 
-static void verify(struct get *get)
+static void verify(struct nats_object_reading *get)
 {
     unsigned char digest[SHA256_SIZE];
 
@@ -57,8 +59,8 @@ static void verify(struct get *get)
         finish(get, NULL);
 }
 
-/* False when it was the last one, or one too many: all is said then. */
-static bool take_chunk(struct get *get, struct str payload)
+/* False when there is one too many: all is said then. */
+static bool count_chunk(struct nats_object_reading *get, struct str payload)
 {
     get->size += payload.n;
     get->chunks++;
@@ -67,17 +69,19 @@ static bool take_chunk(struct get *get, struct str payload)
         return false;
     }
     sha256_add(&get->sha, payload.p, payload.n);
-    get->data(get->self, payload);
-    if (get->chunks < get->info.chunks)
-        return true;
-    verify(get);
-    return false;
+    return true;
 }
 
 static void on_chunk(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery)
 {
+    struct nats_object_reading *get = self;
+
     (void)delivery;
-    (void)take_chunk(self, msg->payload);
+    if (!count_chunk(get, msg->payload))
+        return;
+    get->data(get->self, msg->payload);
+    if (get->chunks == get->info.chunks)
+        verify(get);
 }
 
 /* All that is there came, and it was not all of it. */
@@ -95,7 +99,7 @@ static void on_failed(void *self, const struct nats_error *error)
 
 static void on_stored(void *self, const struct nats_error *error, const struct nats_stored *stored);
 
-static void ask_chunk(struct get *get, uint64_t from)
+static void ask_chunk(struct nats_object_reading *get)
 {
     AUTO_BUF struct buf stream = BUF_INIT(NATS_SUBJECT_MAX), chunks = BUF_INIT(NATS_SUBJECT_MAX);
     struct err err;
@@ -104,25 +108,49 @@ static void ask_chunk(struct get *get, uint64_t from)
     nats_object_layout_chunks(&get->objects, get->info.id, &chunks);
     if (nats_stream_get(
             &get->objects.js, buf_text(&stream),
-            &(struct nats_which){ .seq = from, .next_of = buf_text(&chunks), .direct = true },
+            &(struct nats_which){ .seq = get->from, .next_of = buf_text(&chunks), .direct = true },
             on_stored, get, &err) < 0)
         fail_get(get, err.text);
 }
 
+void nats_object_continue(struct nats_object_reading *get)
+{
+    if (get->chunks < get->info.chunks)
+        ask_chunk(get);
+    else
+        verify(get);
+}
+
+void nats_object_stop(struct nats_object_reading *get)
+{
+    free(get);
+}
+
+static bool hand_out(struct nats_object_reading *get, struct str payload)
+{
+    if (get->part)
+        return get->part(get->self, get, payload);
+    get->data(get->self, payload);
+    return true;
+}
+
 static void on_stored(void *self, const struct nats_error *error, const struct nats_stored *stored)
 {
-    struct get *get = self;
+    struct nats_object_reading *get = self;
 
-    if (error)
+    if (error) {
         finish(get, error);
-    else if (take_chunk(get, stored->payload))
-        ask_chunk(get, stored->seq + 1);
+        return;
+    }
+    get->from = stored->seq + 1;
+    if (count_chunk(get, stored->payload) && hand_out(get, stored->payload))
+        nats_object_continue(get);
 }
 
 static void on_info(void *self, const struct nats_error *error, const struct nats_object_info *info)
 {
     AUTO_BUF struct buf stream = BUF_INIT(NATS_SUBJECT_MAX), chunks = BUF_INIT(NATS_SUBJECT_MAX);
-    struct get *get = self;
+    struct nats_object_reading *get = self;
     struct err err;
 
     if (error) {
@@ -137,7 +165,8 @@ static void on_info(void *self, const struct nats_error *error, const struct nat
         return;
     }
     if (get->objects.direct) {
-        ask_chunk(get, 1);
+        get->from = 1;
+        ask_chunk(get);
         return;
     }
     nats_object_layout_stream(&get->objects, &stream);
@@ -157,17 +186,33 @@ static void on_info(void *self, const struct nats_error *error, const struct nat
         fail_get(get, err.text);
 }
 
-int nats_object_get(const struct nats_objects *objects, const char *name, nats_object_data_fn *data,
-                    nats_object_fn *done, void *self, struct err *err)
+static int begin_get(const struct nats_object_reading *options, const char *name, struct err *err)
 {
-    struct get *get = mem_zalloc(sizeof(*get));
+    struct nats_object_reading *get = mem_alloc(sizeof(*get));
 
-    get->objects = *objects;
-    get->data = data;
-    get->done = done;
-    get->self = self;
-    if (nats_object_info(objects, name, on_info, get, err) == 0)
+    *get = *options;
+    if (nats_object_info(&get->objects, name, on_info, get, err) == 0)
         return 0;
     free(get);
     return -1;
+}
+
+int nats_object_get(const struct nats_objects *objects, const char *name, nats_object_data_fn *data,
+                    nats_object_fn *done, void *self, struct err *err)
+{
+    return begin_get(
+        &(struct nats_object_reading){
+            .objects = *objects, .data = data, .done = done, .self = self },
+        name, err);
+}
+
+int nats_object_read(const struct nats_objects *objects, const char *name,
+                     nats_object_part_fn *part, nats_object_fn *done, void *self, struct err *err)
+{
+    struct nats_object_reading reading = {
+        .objects = *objects, .part = part, .done = done, .self = self
+    };
+
+    reading.objects.direct = true;
+    return begin_get(&reading, name, err);
 }

@@ -1,17 +1,16 @@
 /*
  * mirror - a tree of files that masters publish, as a folder of this machine.
  *
- *     <bucket>/_manifest    which files there are, and their hashes
  *     <bucket>/_revision    news: something has changed
  *
- * After news, and at each connection, the manifest is read; files that are not here with the right
- * hash are fetched into a folder beside, and when all are there the folders change places in one
- * step. So a run sees the old tree or the new one. A file whose hash is not that of the manifest
- * (the set is being published) makes it begin anew later; nothing is ever taken over in parts.
+ * After news, and at each connection, files that are not here with the right hash are fetched into
+ * a folder beside (bus/tree_fetch.h), and when all are there the folders change places in one step.
+ * So a run sees the old tree or the new one. A set that is not whole is fetched anew later; nothing
+ * is ever taken over in parts.
  *
  *     mirror_new -> mirror_connect... -> mirror_free
  *
- * Memory: files on their way. Threads: the loop's; a worker touches the disk.
+ * Threads: the loop's; a worker touches the disk.
  */
 #ifndef PEEL_MIRROR_H
 #define PEEL_MIRROR_H
@@ -31,9 +30,6 @@ struct nats_js;
 #define MIRROR_JITTER    (INT64_C(5) * 1000000000)
 #define MIRROR_RETRY     (INT64_C(1) * 1000000000)
 #define MIRROR_RETRY_MAX (INT64_C(30) * 1000000000)
-
-#define MIRROR_FILES_MAX 100000
-#define MIRROR_PATH_MAX  1024
 
 struct mirror_options {
     struct loop *loop;
@@ -59,8 +55,5 @@ void mirror_hasten(struct mirror *mirror);
 bool mirror_is_busy(const struct mirror *mirror);
 /* Has it been in step with the masters since the start? */
 bool mirror_has_synced(const struct mirror *mirror);
-
-/* May a file of a set have this path: relative, no empty part, no "." and ".."? */
-bool mirror_path_is_safe(const char *path);
 
 #endif

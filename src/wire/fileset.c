@@ -1,5 +1,22 @@
 #include "wire/fileset.h"
 
+#include "base/str.h"
+
+bool fileset_path_is_safe(const char *path)
+{
+    struct str rest = str_from(path);
+
+    if (rest.n == 0 || rest.n > FILESET_PATH_MAX || path[0] == '/')
+        return false;
+    while (rest.p) {
+        struct str part = str_cut(&rest, '/');
+
+        if (part.n == 0 || str_eq_text(part, ".") || str_eq_text(part, ".."))
+            return false;
+    }
+    return true;
+}
+
 /* clang-format off */
 
 static const struct record_field file_fields[] = {

@@ -21,6 +21,11 @@
  * from it, and stands beside it. */
 #define FILESET_INLINE_MAX ((size_t)256 << 10)
 
+#define FILESET_PATH_MAX 1024
+
+/* May a file of a set have this path: relative, no empty part, no "." and ".."? */
+bool fileset_path_is_safe(const char *path);
+
 struct fileset_file {
     const char *key, *sha256; /* lower-case hexadecimal */
     const char *path;         /* "": the key is the path */

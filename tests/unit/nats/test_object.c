@@ -9,6 +9,7 @@ struct object_outcome {
     struct nats_object_info info;
     struct sha256 sha;
     uint64_t size;
+    struct nats_object_reading *reading; /* that waits for us */
 };
 
 static void on_object(void *self, const struct nats_error *error,
@@ -110,6 +111,58 @@ static int64_t count_messages(struct js_scene *world)
     JS_WAIT(world, &outcome,
             nats_stream_info(&world->js, "OBJ_files", js_on_stream, &outcome, &world->scene.err));
     return outcome.messages;
+}
+
+/* Holds every part until it has counted it. */
+static bool on_part(void *self, struct nats_object_reading *reading, struct str data)
+{
+    struct object_outcome *outcome = self;
+
+    on_data(self, data);
+    outcome->reading = reading;
+    return false;
+}
+
+TEST(an_object_is_read_at_the_pace_of_its_reader)
+{
+    struct object_outcome o = { 0 };
+    struct js_scene world;
+    struct nats_objects objects = begin(&world);
+
+    put_file(&world, &objects, "a", 2 * NATS_OBJECT_CHUNK + 1, &o);
+    o = (struct object_outcome){ 0 };
+    sha256_init(&o.sha);
+    CHECK_INT(nats_object_read(&objects, "a", on_part, on_object, &o, &world.scene.err), 0);
+    for (int i = 0; i < 3; i++) {
+        struct nats_object_reading *reading;
+
+        SCENE_RUN(&world.scene, o.reading != NULL);
+        CHECK_INT(o.count, 0);
+        reading = o.reading;
+        o.reading = NULL;
+        nats_object_continue(reading);
+    }
+    SCENE_RUN(&world.scene, o.count == 1);
+    CHECK_STR(o.error.text, "");
+    CHECK_INT(o.size, 2 * NATS_OBJECT_CHUNK + 1);
+    js_scene_end(&world);
+}
+
+TEST(an_object_whose_reader_stops_is_read_no_further)
+{
+    struct object_outcome o = { 0 };
+    struct js_scene world;
+    struct nats_objects objects = begin(&world);
+
+    put_file(&world, &objects, "a", 2 * NATS_OBJECT_CHUNK, &o);
+    o = (struct object_outcome){ 0 };
+    sha256_init(&o.sha);
+    CHECK_INT(nats_object_read(&objects, "a", on_part, on_object, &o, &world.scene.err), 0);
+    SCENE_RUN(&world.scene, o.reading != NULL);
+    nats_object_stop(o.reading);
+    js_scene_end(&world);
+    CHECK_INT(o.size, NATS_OBJECT_CHUNK);
+    CHECK_INT(o.count, 0);
 }
 
 TEST(a_new_version_replaces_the_old_one_and_a_delete_leaves_a_mark)

@@ -3,7 +3,6 @@
 #include "data/msgpack.h"
 #include "nats/xkey.h"
 #include "peel/agent.h"
-#include "peel/mirror.h"
 #include "peel/pillar.h"
 #include "test.h"
 #include "wire/fileset.h"
@@ -175,13 +174,13 @@ TEST(a_set_whose_hashes_do_not_fit_is_not_taken_over)
 
 TEST(paths_that_lead_elsewhere_are_refused)
 {
-    CHECK(mirror_path_is_safe("a/b.zy"));
-    CHECK(!mirror_path_is_safe(""));
-    CHECK(!mirror_path_is_safe("/etc/passwd"));
-    CHECK(!mirror_path_is_safe("../a"));
-    CHECK(!mirror_path_is_safe("a/../../b"));
-    CHECK(!mirror_path_is_safe("a//b"));
-    CHECK(!mirror_path_is_safe("a/./b"));
+    CHECK(fileset_path_is_safe("a/b.zy"));
+    CHECK(!fileset_path_is_safe(""));
+    CHECK(!fileset_path_is_safe("/etc/passwd"));
+    CHECK(!fileset_path_is_safe("../a"));
+    CHECK(!fileset_path_is_safe("a/../../b"));
+    CHECK(!fileset_path_is_safe("a//b"));
+    CHECK(!fileset_path_is_safe("a/./b"));
 }
 
 /* --- settings ----------------------------------------------------------------------- */

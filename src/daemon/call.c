@@ -164,15 +164,23 @@ static void send(struct call *call, enum message_kind kind, const char *name, st
     const struct message message = { kind, call->id, name, body };
     struct err err;
 
-    if (kind == MESSAGE_REPLY)
-        log_debug("reply name=%s id=%llu", name, (unsigned long long)call->id);
     if (call->client && connection_send(&call->client->connection, &message, &err) < 0)
         log_warning("message not sent name=%s error=%s", name, err.text);
 }
 
+/* What a reply says is on disk: services that were started come back after a crash, and those that
+ * were stopped do not. */
+static void reply(struct call *call, const char *name, struct value body)
+{
+    log_debug("reply name=%s id=%llu", name, (unsigned long long)call->id);
+    if (call->project)
+        project_save_told(call->project);
+    send(call, MESSAGE_REPLY, name, body);
+}
+
 void call_answer(struct call *call, struct value body)
 {
-    send(call, MESSAGE_REPLY, MESSAGE_OK, body);
+    reply(call, MESSAGE_OK, body);
 }
 
 void call_finish(struct call *call, struct value body)
@@ -200,7 +208,7 @@ void call_refuse(struct call *call, const char *name, const char *fmt, ...)
     va_start(args, fmt);
     text = arena_vprintf(&call->arena, fmt, args);
     va_end(args);
-    send(call, MESSAGE_REPLY, name, message_body(&call->arena, "message", text));
+    reply(call, name, message_body(&call->arena, "message", text));
     call_free(call);
 }
 

@@ -176,13 +176,6 @@ static size_t add_fallen(struct call *call, struct value_list *errors)
     return count;
 }
 
-/* What was started is brought back after a crash: that is on disk before it is said. */
-static void finish_start(struct call *call, struct value body)
-{
-    project_save_told(call->project);
-    call_finish(call, body);
-}
-
 /* Services that were named are waited for until they are through. */
 static void step_started(struct call *call)
 {
@@ -202,7 +195,7 @@ static void step_started(struct call *call)
     value_map_set(&call->arena, body.map, value_text("errors"), value_list(errors));
     value_map_set(&call->arena, body.map, value_text("message"),
                   value_text(start_words(call, fallen < call->count ? call->count - fallen : 0)));
-    finish_start(call, body);
+    call_finish(call, body);
 }
 
 /* Whoever stays learns what it has started itself, and whether others were up before. */
@@ -247,7 +240,7 @@ static void begin_start(struct call *call)
     if (call->count > 0)
         project_start(project, call->set, flags);
     if (!args->follow && args->services.n == 0)
-        finish_start(call, start_body(call));
+        call_finish(call, start_body(call));
     else if (args->follow && !call->client)
         call_free(call);
 }
@@ -493,7 +486,7 @@ static void step_restart(struct call *call)
         call_refuse(call, MESSAGE_ERROR, "service '%s' did not come up again: %s",
                     fallen->config->name, fall_words(fallen));
     else
-        finish_start(call, body);
+        call_finish(call, body);
 }
 
 /* The services are found among those that run, and restart. */

@@ -91,6 +91,18 @@ def test_what_was_started_comes_back_however_soon_the_daemon_is_killed(home):
     assert home.status("a") == "stopped"
 
 
+def test_what_was_stopped_stays_down_however_soon_the_daemon_is_killed(home):
+    home.write("kepler: {autostart: true}\nservices:\n  a: {run: exec sleep 1000}\n  b: {run: exec sleep 1000}\n")
+    home.start()
+    for _ in range(3):
+        home.start("b")
+        home.run("stop", "b")
+        home.kill_daemon()
+        home.start_daemon()
+        home.wait_for("a", "running")
+        assert home.status("b") == "stopped"
+
+
 def test_without_autostart_a_crash_ends_services_and_they_count_as_stopped(home):
     home.write("services:\n  a: {run: '(setsid sleep 1000 &); exec sleep 1000'}\n")
     home.start()

@@ -13,6 +13,7 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/pool.h"
+#include "sys/quota.h"
 
 struct crew {
     struct crew_options options;
@@ -104,13 +105,23 @@ static void tell_until_done(struct crew *crew)
     }
 }
 
+/* With few descriptors tasks wait for each other instead of failing. */
+static unsigned find_limit(const struct crew *crew)
+{
+    const unsigned asked = crew->options.limit ? crew->options.limit : POOL_LIMIT;
+    const unsigned most = quota_most();
+
+    return asked < most ? asked : most;
+}
+
 static int make_pool(struct crew *crew, struct err *err)
 {
-    const struct pool_options options = { .limit = crew->options.limit };
+    struct pool_options options = { 0 };
 
     if (crew->pool)
         return 0;
     fd_limit_raise(); /* a thousand commands have thousands of pipes */
+    options.limit = find_limit(crew);
     crew->pool = pool_new(&options, err);
     return crew->pool ? 0 : -1;
 }

@@ -11,7 +11,7 @@
 #include "sys/pool.h"
 
 /* Of a program that runs: output, errors, input, itself and its control group, and both ends of
- * pipes while it starts. */
+ * pipes while it starts. A state that changes files has no more of them open. */
 #define FDS_EACH 10
 /* For files, locks and libraries. */
 #define FDS_OTHER 64
@@ -24,7 +24,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static unsigned running;
 
-static unsigned allowed(void)
+unsigned quota_most(void)
 {
     struct rlimit limit;
 
@@ -50,7 +50,7 @@ static void wait_a_moment(void)
 
 int quota_enter(const struct cancel *cancel, struct err *err)
 {
-    const unsigned most = allowed();
+    const unsigned most = quota_most();
     bool blocked = false, canceled;
 
     (void)pthread_mutex_lock(&mutex);

@@ -17,6 +17,9 @@
 struct cancel;
 struct err;
 
+/* How many programs, or states that have files open, may be in work at once; at least one. */
+unsigned quota_most(void);
+
 /* A wait for one of those that run. ERR_CANCELED when `cancel`, which may be NULL, is raised
  * first. */
 int quota_enter(const struct cancel *cancel, struct err *err);

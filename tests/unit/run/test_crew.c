@@ -1,0 +1,75 @@
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "run/crew.h"
+#include "sys/clock.h"
+#include "sys/pool.h"
+#include "sys/quota.h"
+#include "wait.h"
+
+#define TASKS 40
+/* Enough for eight of them, with the descriptors that a task may have open. */
+#define FILES      150
+#define FILES_EACH 8
+/* In which a crew that knows no limit begins with the others. */
+#define HOLD_NS (20 * CLOCK_MS)
+
+static struct err err;
+static atomic_int begun, inside, most, failed;
+
+static void note_most(int now)
+{
+    for (int old = atomic_load(&most); now > old;)
+        if (atomic_compare_exchange_weak(&most, &old, now))
+            break;
+}
+
+/* Holds its files while it waits, as states do that wait for the disk. */
+static void hold_files(void *user, struct crew_task *task)
+{
+    int files[FILES_EACH];
+    int64_t until;
+
+    (void)user, (void)task;
+    note_most(atomic_fetch_add(&inside, 1) + 1);
+    for (size_t i = 0; i < FILES_EACH; i++) {
+        files[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        atomic_fetch_add(&failed, files[i] < 0);
+    }
+    atomic_fetch_add(&begun, 1);
+    pool_block_begin();
+    WAIT_FOR(atomic_load(&begun) >= (int)quota_most());
+    until = clock_now() + HOLD_NS;
+    WAIT_FOR(clock_now() >= until);
+    pool_block_end();
+    for (size_t i = 0; i < FILES_EACH; i++)
+        if (files[i] >= 0)
+            CHECK_INT(close(files[i]), 0);
+    atomic_fetch_sub(&inside, 1);
+}
+
+TEST(tasks_wait_for_each_other_where_few_files_may_be_open)
+{
+    const struct crew_options options = { .run = hold_files };
+    const struct rlimit limit = { FILES, FILES };
+    static struct crew_task tasks[TASKS];
+    struct crew_task *list[TASKS];
+    struct crew *crew;
+
+    for (size_t i = 0; i < TASKS; i++)
+        list[i] = &tasks[i];
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    CHECK_INT(quota_most(), 8);
+    crew = crew_new(&options, &err);
+    CHECK(crew != NULL);
+    crew_run(crew, list, TASKS);
+    crew_free(crew);
+    CHECK_INT(atomic_load(&begun), TASKS);
+    CHECK_INT(atomic_load(&failed), 0);
+    CHECK_INT(atomic_load(&most), 8);
+}

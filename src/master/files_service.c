@@ -39,6 +39,7 @@ static const struct publisher_kind kinds[] = {
 };
 #define KINDS    ARRAY_LEN(kinds)
 #define SETTINGS 0 /* its row */
+#define REACTOR  2
 
 struct shelf;
 
@@ -92,9 +93,10 @@ static void on_round(void *self, const struct publisher_outcome *outcome)
     struct branch *branch = self;
     struct shelf *shelf = branch->shelf;
 
-    (void)outcome;
     if (branch == &shelf->branches[SETTINGS] && shelf->vault)
         vault_reload(shelf->vault);
+    if (branch == &shelf->branches[REACTOR] && outcome->files == 0 && !outcome->error[0])
+        master_expect_no_rules(shelf->master);
 }
 
 static void publish_all(struct shelf *shelf)

@@ -356,6 +356,13 @@ static void on_rules(void *self, struct rule_set *rules, const struct diags *lin
         log_warning("%s:%u: %s", lint->at.file ? lint->at.file : "", lint->at.line, lint->text);
 }
 
+void master_expect_no_rules(const struct master *master)
+{
+    const struct reactor_engine *engine = master_find(master, &master_reactor_service);
+
+    rule_watch_expect_none(engine->rules);
+}
+
 static void on_rules_failed(void *self, const char *text)
 {
     struct reactor_engine *engine = self;

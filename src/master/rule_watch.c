@@ -25,6 +25,7 @@ struct rule_watch {
     struct timer load, again;
     bool is_complete; /* what was there has been read */
     bool has_set;     /* there is a revision, or the time to wait for the first one is over */
+    bool is_none;     /* no first revision is under way */
 };
 
 static void load_rules(struct timer *timer);
@@ -78,7 +79,16 @@ static void on_complete(void *self)
     struct rule_watch *watch = self;
 
     watch->is_complete = true;
-    load_after(watch, watch->has_set ? 0 : RULE_WATCH_FIRST_NS);
+    load_after(watch, watch->has_set || watch->is_none ? 0 : RULE_WATCH_FIRST_NS);
+}
+
+void rule_watch_expect_none(struct rule_watch *watch)
+{
+    if (!watch)
+        return;
+    watch->is_none = true;
+    if (watch->is_complete && !watch->has_set)
+        load_after(watch, 0);
 }
 
 static void on_failed(void *self, const struct nats_error *error);

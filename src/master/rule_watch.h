@@ -24,8 +24,8 @@ struct rule_watch;
  */
 #define RULE_WATCH_DEBOUNCE_NS (INT64_C(2) * 1000000000)
 #define RULE_WATCH_JITTER_NS   (INT64_C(5) * 1000000000)
-/* In a fleet without rules: a master that publishes them for the first time may need a moment, and
- * events must not be taken without them meanwhile. */
+/* In a fleet without rules: another master that publishes them for the first time may need a
+ * moment, and events must not be taken without them meanwhile. */
 #define RULE_WATCH_FIRST_NS (INT64_C(3) * 1000000000)
 #define RULE_WATCH_RETRY_NS (INT64_C(60) * 1000000000)
 
@@ -39,6 +39,8 @@ struct rule_watch_options {
 };
 
 struct rule_watch *rule_watch_new(const struct rule_watch_options *options, struct err *err);
+/* Whoever publishes rules has none: do not wait for the first revision. NULL is fine. */
+void rule_watch_expect_none(struct rule_watch *watch);
 /* NULL is fine. */
 void rule_watch_free(struct rule_watch *watch);
 

@@ -28,4 +28,7 @@ void master_roster_forget(struct master *master, struct roster_listener *listene
 
 struct dispatcher *master_dispatcher(const struct master *master);
 
+/* This master publishes the trees of the fleet, and there are no rules: reactions need not wait. */
+void master_expect_no_rules(const struct master *master);
+
 #endif

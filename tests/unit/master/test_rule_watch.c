@@ -38,7 +38,7 @@ static void on_failed(void *self, const char *text)
     ((struct post *)self)->failures++;
 }
 
-static void post_begin(struct post *post)
+static void begin_watch(struct post *post)
 {
     struct err *err = &post->world.scene.err;
 
@@ -53,6 +53,11 @@ static void post_begin(struct post *post)
                                                                .self = post },
                                  err);
     CHECK(post->watch);
+}
+
+static void post_begin(struct post *post)
+{
+    begin_watch(post);
     SCENE_RUN(&post->world.scene, post->loads == 1); /* nothing, after RULE_WATCH_FIRST_NS */
 }
 
@@ -93,4 +98,36 @@ TEST(a_new_revision_is_loaded_after_the_pause)
     CHECK(post.loaded_at - before >= RULE_WATCH_DEBOUNCE_NS);
     CHECK_INT(post.failures, 0);
     post_end(&post);
+}
+
+TEST(a_fleet_without_rules_waits_for_the_first_revision)
+{
+    struct post post;
+    int64_t before = clock_now();
+
+    post_begin(&post);
+    CHECK(post.loaded_at - before >= RULE_WATCH_FIRST_NS);
+    post_end(&post);
+}
+
+/* How long it takes to load nothing when nothing is expected. */
+static int64_t measure_empty_load(void)
+{
+    struct post post;
+    int64_t before = clock_now();
+
+    begin_watch(&post);
+    rule_watch_expect_none(post.watch);
+    SCENE_RUN(&post.world.scene, post.loads == 1);
+    CHECK_INT(post.failures, 0);
+    post_end(&post);
+    return post.loaded_at - before;
+}
+
+TEST(a_fleet_whose_publisher_has_no_rules_does_not_wait_for_them)
+{
+    int tries = 0;
+
+    while (measure_empty_load() >= RULE_WATCH_FIRST_NS) /* a busy machine may take that long */
+        CHECK(++tries < 20);
 }

@@ -57,18 +57,22 @@ static jsCtx *open_js(natsConnection *conn)
     return js;
 }
 
-static void publish(void)
+static void publish_by(natsConnection *conn)
 {
-    jsCtx *js = open_js(open_conn(false));
+    jsCtx *js = open_js(conn);
 
     for (uint64_t i = 0; i < count; i++)
         check(js_PublishAsync(js, "bench.a", payload, PAYLOAD, NULL), "publish");
     check(js_PublishAsyncComplete(js, NULL), "complete");
 }
 
-static void pull(void)
+static void publish(void)
 {
-    natsConnection *conn = open_conn(false);
+    publish_by(open_conn(false));
+}
+
+static void pull_by(natsConnection *conn)
+{
     jsCtx *js = open_js(conn);
     natsSubscription *sub = NULL;
     jsSubOptions options;
@@ -89,19 +93,25 @@ static void pull(void)
     check(natsConnection_Flush(conn), "flush");
 }
 
-static void *run_pull(void *arg)
+static void pull(void)
 {
-    pull();
-    return arg;
+    pull_by(open_conn(false));
+}
+
+static void *run_pull(void *conn)
+{
+    pull_by(conn);
+    return NULL;
 }
 
 static void both(void)
 {
+    natsConnection *conn = open_conn(false);
     pthread_t thread;
 
-    if (pthread_create(&thread, NULL, run_pull, NULL) != 0)
+    if (pthread_create(&thread, NULL, run_pull, conn) != 0)
         exit(1);
-    publish();
+    publish_by(conn);
     (void)pthread_join(thread, NULL);
 }
 

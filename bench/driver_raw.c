@@ -1,5 +1,6 @@
 /* driver_raw MODE URL COUNT: the work of driver_nats.c by the least that speaks the protocol: one
- * thread, blocking calls, no TLS, no reconnect.
+ * thread, blocking calls, no TLS, no reconnect. Each request has a reply subject of its own, as
+ * answers must be told apart.
  *
  *     respond URL 0          answer requests until killed
  *     publish pull both request pipeline put get update
@@ -55,10 +56,10 @@ static void raw_open(struct raw *raw, const char *url, uint64_t count)
     if (connect(raw->fd, (struct sockaddr *)&address, sizeof(address)) < 0)
         session_die("connect");
     nats_parser_init(&raw->parser, NATS_PAYLOAD_MAX);
-    (void)snprintf(raw_inbox, sizeof(raw_inbox), "_R%d.1", (int)getpid());
+    (void)snprintf(raw_inbox, sizeof(raw_inbox), "_R%d", (int)getpid());
     buf_printf(
         &raw->out,
-        "CONNECT {\"verbose\":false,\"headers\":true,\"no_responders\":true}\r\nSUB %s 1\r\n",
+        "CONNECT {\"verbose\":false,\"headers\":true,\"no_responders\":true}\r\nSUB %s.* 1\r\n",
         raw_inbox);
 }
 
@@ -101,12 +102,21 @@ static void raw_read(struct raw *raw, void (*fn)(struct raw *raw, const struct n
 
 static uint64_t raw_got, raw_sent, raw_acked, raw_asked, raw_revision;
 
-static void raw_pub(struct raw *raw, const char *subject, const char *reply)
+static const char *next_reply(void)
+{
+    static unsigned long long number;
+    static char reply[48];
+
+    (void)snprintf(reply, sizeof(reply), "%s.%llu", raw_inbox, ++number);
+    return reply;
+}
+
+static void raw_pub(struct raw *raw, const char *subject)
 {
     buf_add_text(&raw->out, "PUB ");
     buf_add_text(&raw->out, subject);
     buf_add_char(&raw->out, ' ');
-    buf_add_text(&raw->out, reply);
+    buf_add_text(&raw->out, next_reply());
     buf_add_text(&raw->out, " 300\r\n");
     buf_add(&raw->out, payload, PAYLOAD);
     buf_add_text(&raw->out, "\r\n");
@@ -130,7 +140,7 @@ static void raw_take(struct raw *raw, const struct nats_frame *frame)
 static void raw_fill(struct raw *raw, const char *subject, uint64_t window)
 {
     while (raw_sent < raw->count && raw_sent - raw_acked < window) {
-        raw_pub(raw, subject, raw_inbox);
+        raw_pub(raw, subject);
         raw_sent++;
     }
 }
@@ -146,11 +156,11 @@ static void raw_publish(struct raw *raw)
 
 static void raw_ask(struct raw *raw)
 {
-    static const char body[] = "{\"batch\":500,\"expires\":30000000000}";
+    static const char body[] = "{\"batch\":1000,\"expires\":30000000000}";
 
-    if (raw_asked > BATCH / 2)
+    if (raw_asked > 0)
         return;
-    raw_asked += BATCH / 2;
+    raw_asked = BATCH;
     buf_printf(&raw->out, "PUB $JS.API.CONSUMER.MSG.NEXT.BENCH.c _P.1 %zu\r\n%s\r\n",
                sizeof(body) - 1, body);
 }
@@ -203,7 +213,7 @@ static void raw_put(struct raw *raw)
         AUTO_BUF struct buf subject = BUF_INIT(64);
 
         buf_printf(&subject, "$KV.bench.%s", key_of(raw_acked));
-        raw_pub(raw, buf_text(&subject), raw_inbox);
+        raw_pub(raw, buf_text(&subject));
         raw_send(raw);
         for (uint64_t before = raw_acked; raw_acked == before;)
             raw_read(raw, raw_take);
@@ -214,7 +224,7 @@ static void raw_get(struct raw *raw)
 {
     while (raw_acked < raw->count) {
         buf_printf(&raw->out, "PUB $JS.API.DIRECT.GET.KV_bench.$KV.bench.k1 %s 0\r\n\r\n",
-                   raw_inbox);
+                   next_reply());
         raw_send(raw);
         for (uint64_t before = raw_acked; raw_acked == before;)
             raw_read(raw, raw_take);
@@ -235,7 +245,7 @@ static void raw_take_revision(struct raw *raw, const struct nats_frame *frame)
 
 static void raw_update(struct raw *raw)
 {
-    raw_pub(raw, "$KV.bench.cas", raw_inbox);
+    raw_pub(raw, "$KV.bench.cas");
     raw->count++;
     while (raw_acked < raw->count) {
         AUTO_BUF struct buf header = BUF_INIT(200);
@@ -245,7 +255,7 @@ static void raw_update(struct raw *raw)
             raw_read(raw, raw_take_revision);
         buf_printf(&header, "NATS/1.0\r\nNats-Expected-Last-Subject-Sequence: %llu\r\n\r\n",
                    (unsigned long long)raw_revision);
-        buf_printf(&raw->out, "HPUB $KV.bench.cas %s %zu %zu\r\n", raw_inbox, header.n,
+        buf_printf(&raw->out, "HPUB $KV.bench.cas %s %zu %zu\r\n", next_reply(), header.n,
                    header.n + PAYLOAD);
         buf_add_str(&raw->out, buf_view(&header));
         buf_add(&raw->out, payload, PAYLOAD);

@@ -6,8 +6,8 @@ A benchmark is a file bench/NAME.py with a docstring (its title) and one generat
         ours = bench.measure([bench.program("zester"), "--version"])
         yield Line("start", ours, "true", bench.measure(["true"]))
 
-Each line becomes a row: what was done, the median of ours, of the peer, the ratio of the two, and what is
-to be reached; for lines that count things, also the processor time of each thing. A peer that is not installed is `None`: the row says so and the run goes on.
+Each line becomes a row: what was done, the median of ours, of the peer, the ratio of the two (the median of the
+ratios of the turns where both ran in turn), and what is to be reached; for lines that count things, also the processor time of each thing. A peer that is not installed is `None`: the row says so and the run goes on.
 A generator may yield a `Note`, too.
 `bench.peer("salt-call")` is the path of a peer, or None. A command that fails ends the run with an error.
 
@@ -33,6 +33,14 @@ class Sample:
     cpu_seconds: float
     peak_kb: int
     runs: int
+    turns: tuple = ()  # seconds of each turn of `Bench.together`
+
+
+def median_ratio(ours, theirs):
+    """Of their turns, so that what disturbs the machine for a while disturbs both sides of a ratio."""
+    if len(ours.turns) == len(theirs.turns) > 0:
+        return statistics.median(mine / other for mine, other in zip(ours.turns, theirs.turns))
+    return ours.seconds / theirs.seconds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +51,9 @@ class Line:
     theirs: Sample = None  # None: the peer is not installed
     reach: str = ""
     count: int = 0  # of things done: the processor time of each is shown
+
+    def ratio(self):
+        return median_ratio(self.ours, self.theirs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +83,7 @@ def rotate(items, by):
 
 def median(samples):
     seconds, cpu, peak = (statistics.median(column) for column in zip(*samples))
-    return Sample(seconds, cpu, int(peak), len(samples))
+    return Sample(seconds, cpu, int(peak), len(samples), tuple(sample[0] for sample in samples))
 
 
 class Bench:

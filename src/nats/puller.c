@@ -1,8 +1,12 @@
 /*
+ * One request is under way at a time. The next leaves when all messages of the last have come: a
+ * server that hands out messages while it works through the acknowledgements of those before needs
+ * a fifth more time for each than one that does one after the other, and a request leaves early
+ * enough while half of the batch is still being worked on.
+ *
  * A message comes under its own subject and does not say which request it answers; a status comes
- * to the inbox of the request, whose last token is its number, and says how many messages the
- * request was still waiting for. So messages are taken to be for the oldest request, and what a
- * status reports corrects that: the sum over all requests is always what the server owes.
+ * to the inbox of the request, whose last token is its number. One of a request that is no longer
+ * waited for (heartbeats stayed out, and it was made again) is ignored.
  */
 #include "nats/puller.h"
 
@@ -12,7 +16,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "nats/error.h"
 #include "nats/header.h"
 #include "nats/hub.h"
@@ -20,14 +23,7 @@
 #include "sys/clock.h"
 #include "sys/loop.h"
 
-/* Requests under way. Half a batch at a time makes two or three. */
-#define ASKS_MAX   8
 #define DIGITS_MAX 18
-
-struct ask {
-    uint64_t number;
-    size_t left; /* messages that may still come */
-};
 
 struct nats_puller {
     struct nats_grave grave;
@@ -41,12 +37,11 @@ struct nats_puller {
     char *names;   /* "consumer 'c' of stream 's'" */
     char *inbox;   /* with the dot */
     size_t inbox_size;
-    struct ask asks[ASKS_MAX]; /* the oldest first */
-    size_t ask_count;
-    uint64_t next_number;
-    size_t asked, held; /* messages */
-    bool heard;         /* something came since the watchdog looked */
-    bool stopped;       /* for good */
+    uint64_t number; /* of the request */
+    size_t asked;    /* messages of it that are still to come; 0: no request is under way */
+    size_t held;     /* messages that the user is not done with */
+    bool heard;      /* something came since the watchdog looked */
+    bool stopped;    /* for good */
 };
 
 /* --- asking ------------------------------------------------------------------------- */
@@ -54,56 +49,6 @@ struct nats_puller {
 static struct timers *timers_of(struct nats_puller *puller)
 {
     return loop_timers(puller->hub->loop);
-}
-
-static void remove_ask(struct nats_puller *puller, size_t at)
-{
-    puller->ask_count--;
-    memmove(&puller->asks[at], &puller->asks[at + 1],
-            (puller->ask_count - at) * sizeof(puller->asks[0]));
-}
-
-/* So many of those that were asked for will no longer come, or have come: the oldest requests.
- */
-static void settle_count(struct nats_puller *puller, size_t count)
-{
-    while (count > 0 && puller->ask_count > 0) {
-        size_t part = count < puller->asks[0].left ? count : puller->asks[0].left;
-
-        puller->asks[0].left -= part;
-        puller->asked -= part;
-        count -= part;
-        if (puller->asks[0].left == 0)
-            remove_ask(puller, 0);
-    }
-}
-
-/* The request is over, and `owed` messages of it never came. What was taken to be for it and was
- * for others, or the other way round, is put right with the oldest of them. */
-static void end_ask(struct nats_puller *puller, uint64_t number, size_t owed)
-{
-    size_t at = 0, left;
-
-    while (at < puller->ask_count && puller->asks[at].number != number)
-        at++;
-    if (at == puller->ask_count) {
-        settle_count(puller, owed);
-        return;
-    }
-    left = puller->asks[at].left;
-    remove_ask(puller, at);
-    puller->asked -= left;
-    if (left < owed) {
-        settle_count(puller, owed - left);
-    } else if (puller->ask_count > 0) {
-        puller->asks[0].left += left - owed;
-        puller->asked += left - owed;
-    }
-}
-
-static void forget_asks(struct nats_puller *puller)
-{
-    puller->asked = puller->ask_count = 0;
 }
 
 static void print_ask(const struct nats_puller *puller, size_t count, struct buf *out)
@@ -136,20 +81,18 @@ static void send_ask(struct nats_puller *puller, size_t count)
     AUTO_BUF struct buf body = BUF_INIT(NATS_JS_BODY_MAX), reply = BUF_INIT(NATS_SUBJECT_MAX);
     struct err err;
 
-    puller->asks[puller->ask_count++] = (struct ask){ ++puller->next_number, count };
-    puller->asked += count;
+    puller->number++;
     print_ask(puller, count, &body);
-    buf_printf(&reply, "%s%llu", puller->inbox, (unsigned long long)puller->next_number);
+    buf_printf(&reply, "%s%llu", puller->inbox, (unsigned long long)puller->number);
     if (nats_publish(puller->js.conn,
                      &(struct nats_pub){ .subject = str_from(puller->subject),
                                          .reply = buf_view(&reply),
                                          .payload = buf_view(&body) },
                      &err) < 0) {
-        puller->ask_count--; /* too much waits to be sent: soon again */
-        puller->asked -= count;
-        pause_asking(puller);
+        pause_asking(puller); /* too much waits to be sent: soon again */
         return;
     }
+    puller->asked = count;
     if (!timer_is_set(&puller->watchdog))
         arm_watchdog(puller);
 }
@@ -157,12 +100,10 @@ static void send_ask(struct nats_puller *puller, size_t count)
 /* For what is free, when that is half of the batch. */
 static void refill(struct nats_puller *puller)
 {
-    size_t taken = puller->asked + puller->held;
-
-    if (puller->stopped || puller->ask_count == ASKS_MAX || taken > puller->options.batch / 2 ||
+    if (puller->stopped || puller->asked > 0 || puller->held > puller->options.batch / 2 ||
         timer_is_set(&puller->pause) || nats_conn_state(puller->js.conn) != NATS_CONN_CONNECTED)
         return;
-    send_ask(puller, puller->options.batch - taken);
+    send_ask(puller, puller->options.batch - puller->held);
 }
 
 static void on_pause_over(struct timer *timer)
@@ -212,7 +153,7 @@ static void on_watchdog(struct timer *timer)
         arm_watchdog(puller);
         return;
     }
-    forget_asks(puller);
+    puller->asked = 0;
     tell_fault(puller->options.trouble, puller, NATS_FAULT_TIMEOUT, 0,
                STR("no heartbeat: it is gone, or permission to pull from it is missing"));
     refill(puller);
@@ -256,18 +197,6 @@ static const struct {
     { 0, "", IS_TROUBLE, NATS_FAULT_PROTOCOL }, /* of a server that knows more than we do */
 };
 
-/* How many the request was waiting for; all that we know of when the server does not say. */
-static size_t read_owed(const struct nats_puller *puller, struct str header)
-{
-    uint64_t owed = puller->asked;
-    struct str text;
-    struct err err;
-
-    if (nats_header_find(header, "Nats-Pending-Messages", &text))
-        (void)number_parse_uint(text, &owed, &err); /* untouched when it is none */
-    return owed < puller->asked ? (size_t)owed : puller->asked;
-}
-
 static void take_status(struct nats_puller *puller, const struct nats_msg *msg, int status,
                         struct str text)
 {
@@ -281,7 +210,9 @@ static void take_status(struct nats_puller *puller, const struct nats_msg *msg, 
             puller->options.idle(puller->options.self);
         return;
     }
-    end_ask(puller, read_number(puller, msg->subject), read_owed(puller, msg->header));
+    if (read_number(puller, msg->subject) != puller->number)
+        return;
+    puller->asked = 0;
     if (verdicts[i].verdict == IS_FATAL) {
         fail_puller(puller, verdicts[i].fault, status, text);
         return;
@@ -310,9 +241,10 @@ static void on_message(void *self, const struct nats_msg *msg)
     }
     if (msg->reply.n == 0)
         return; /* nobody could ack it: not from a consumer */
-    settle_count(puller, 1);
+    puller->asked -= puller->asked > 0;
     puller->held++;
     puller->options.message(puller->options.self, msg);
+    refill(puller);
 }
 
 void nats_puller_done(struct nats_puller *puller, size_t count)
@@ -332,7 +264,7 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
 
     switch (event->kind) {
     case NATS_EVENT_CONNECTED: refill(puller); break;
-    case NATS_EVENT_DISCONNECTED: forget_asks(puller); break;
+    case NATS_EVENT_DISCONNECTED: puller->asked = 0; break;
     case NATS_EVENT_DENIED:
         if (!str_is(event->subject, puller->subject))
             break;

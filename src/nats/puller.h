@@ -5,7 +5,8 @@
  *
  * `batch` is how many messages the user can hold. Each that was handed over counts until the user
  * says that it is done with it, whatever it told the server (nats/ack.h); no more than the rest is
- * asked for. A new request leaves when half of the batch is free, so the server is never idle.
+ * asked for. The next request leaves when all messages of the last have come and half of the batch
+ * is free, so the server delivers while the user works on the rest.
  *
  * Requests expire and are made again. The server proves with heartbeats that it has the request;
  * when they stay out (the consumer is gone, there is no right to it, the server lost it), `trouble`

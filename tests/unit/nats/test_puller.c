@@ -160,6 +160,36 @@ TEST(no_more_come_than_the_user_can_hold)
     js_scene_end(&world);
 }
 
+/* Done with the first half of the batch at once, and with the other never. */
+static void on_first_half(void *self, const struct nats_msg *msg)
+{
+    struct catcher *catcher = self;
+
+    (void)msg;
+    if (++catcher->count <= 4)
+        nats_puller_done(catcher->puller, 1);
+}
+
+TEST(a_user_that_works_on_half_of_the_batch_is_given_more)
+{
+    struct catcher catcher = { 0 };
+    struct js_scene world;
+
+    begin(&world, &durable);
+    store(&world, 0, 20);
+    catcher.puller = nats_puller_new(&world.js,
+                                     &(struct nats_puller_options){ .stream = "S",
+                                                                    .consumer = "c",
+                                                                    .batch = 8,
+                                                                    .message = on_first_half,
+                                                                    .self = &catcher },
+                                     &world.scene.err);
+    CHECK(catcher.puller != NULL);
+    SCENE_RUN(&world.scene, catcher.count == 12);
+    nats_puller_free(catcher.puller);
+    js_scene_end(&world);
+}
+
 TEST(an_idle_consumer_is_asked_again_and_again_without_trouble)
 {
     struct catcher catcher = { 0 };

@@ -329,86 +329,12 @@ static void take_info(struct nats_conn *conn, const struct nats_frame *frame)
         nats_tell(conn, NATS_EVENT_LAME_DUCK, NULL);
 }
 
-/* --- errors of the server ----------------------------------------------------------- */
-
-/* How the server begins to say that a right is missing; the subject follows in quotes. */
-static const struct denial {
-    struct str words;
-    bool is_sub;
-} denials[] = {
-    { { "Permissions Violation for Subscription to ", 42 }, true },
-    { { "Permissions Violation for Publish to ", 37 }, false },
-    { { "Permissions Violation for Publish with Reply of ", 48 }, false },
-};
-
-/* What else it can say; everything ends the connection but the last lines. */
-static const struct {
-    const char *words; /* found anywhere, in any case */
-    enum nats_fault fault;
-    bool survives;
-} complaints[] = {
-    { "authorization violation", NATS_FAULT_AUTH, false },
-    { "authentication", NATS_FAULT_AUTH, false },
-    { "account", NATS_FAULT_AUTH, false },
-    { "stale connection", NATS_FAULT_NETWORK, false },
-    { "slow consumer", NATS_FAULT_SLOW, false },
-    { "invalid subject", NATS_FAULT_REFUSED, true },
-    { "invalid publish subject", NATS_FAULT_REFUSED, true },
-    { "maximum subscriptions exceeded", NATS_FAULT_REFUSED, true },
-    { "permissions violation", NATS_FAULT_DENIED, true },
-    { "", NATS_FAULT_REFUSED, false },
-};
-
-/* "a.b" of `"a.b" using queue "q"`, as Go quotes it. */
-static void read_quoted(struct str text, struct buf *out)
-{
-    for (size_t i = 1; i < text.n && text.p[i] != '"'; i++) {
-        if (text.p[i] == '\\' && i + 1 < text.n)
-            i++;
-        buf_add_char(out, text.p[i]);
-    }
-}
-
-/* True: it is about a right, and who it concerns was called. */
-static bool take_denial(struct nats_conn *conn, struct str text)
-{
-    AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX);
-    struct nats_error error;
-    bool told;
-
-    for (size_t i = 0; i < ARRAY_LEN(denials); i++) {
-        if (!str_starts(text, denials[i].words))
-            continue;
-        read_quoted(str_from_offset(text, denials[i].words.n), &subject);
-        nats_error_set(&error, NATS_FAULT_DENIED, 0, "no right to %s '%s'",
-                       denials[i].is_sub ? "subscribe to" : "publish to", buf_text(&subject));
-        told = denials[i].is_sub ? nats_subs_deny(conn, buf_view(&subject), &error)
-                                 : nats_tell_denied(conn, buf_view(&subject), &error);
-        if (!told)
-            nats_tell(conn, NATS_EVENT_ERROR, &error);
-        return true;
-    }
-    return false;
-}
+/* --- frames ------------------------------------------------------------------------- */
 
 static void take_err(struct nats_conn *conn, const struct nats_frame *frame)
 {
-    struct nats_error error;
-    size_t i = 0;
-
-    if (take_denial(conn, frame->text))
-        return;
-    nats_error_set(&error, NATS_FAULT_REFUSED, 0, "the server says: %.*s", STR_ARG(frame->text));
-    while (!strcasestr(error.text, complaints[i].words))
-        i++;
-    error.fault = complaints[i].fault;
-    if (!complaints[i].survives)
-        conn->broken = error; /* the server closes now, and this is why */
-    if (conn->state == NATS_CONN_CONNECTED)
-        nats_tell(conn, NATS_EVENT_ERROR, &error);
+    nats_complaint_take(conn, frame->text);
 }
-
-/* --- frames ------------------------------------------------------------------------- */
 
 static void take_ping(struct nats_conn *conn, const struct nats_frame *frame)
 {
@@ -538,77 +464,6 @@ void nats_conn_drain(struct nats_conn *conn)
 
 /* --- life --------------------------------------------------------------------------- */
 
-static char *copy_text(const char *text)
-{
-    return text ? mem_strdup(text) : NULL;
-}
-
-#define DEFAULT(field, value)                                                                      \
-    do {                                                                                           \
-        if (!(field))                                                                              \
-            (field) = (value);                                                                     \
-    } while (0)
-
-static void copy_options(struct nats_options *to, const struct nats_options *from)
-{
-    *to = *from;
-    to->servers = NULL;
-    to->name = copy_text(from->name);
-    to->user = copy_text(from->user);
-    to->password = copy_text(from->password);
-    to->token = copy_text(from->token);
-    to->inbox_prefix = copy_text(from->inbox_prefix ? from->inbox_prefix : NATS_INBOX_PREFIX);
-    DEFAULT(to->connect_timeout, NATS_CONNECT_TIMEOUT_NS);
-    DEFAULT(to->ping_interval, NATS_PING_INTERVAL_NS);
-    DEFAULT(to->pings_max, NATS_PINGS_MAX);
-    DEFAULT(to->backoff_min, NATS_BACKOFF_MIN_NS);
-    DEFAULT(to->backoff_max, NATS_BACKOFF_MAX_NS);
-    DEFAULT(to->out_max, NATS_OUT_MAX);
-    DEFAULT(to->parked_max, NATS_PARKED_MAX);
-}
-
-static void free_text(const char *text)
-{
-    union {
-        const char *borrowed;
-        char *owned;
-    } both = { text };
-
-    if (text)
-        explicit_bzero(both.owned, strlen(text));
-    free(both.owned);
-}
-
-static void free_options(struct nats_options *options)
-{
-    free_text(options->name);
-    free_text(options->user);
-    free_text(options->password);
-    free_text(options->token);
-    free_text(options->inbox_prefix);
-}
-
-static int check_options(const struct nats_options *options, struct nats_servers *servers,
-                         struct err *err)
-{
-    if (!options->tls && !options->plain)
-        return err_set(err, ERR_INVALID, "a connection without TLS must be asked for");
-    if (options->inbox_prefix && !nats_subject_is_plain(str_from(options->inbox_prefix)))
-        return err_set(err, ERR_INVALID, "'%s' is not a valid inbox prefix", options->inbox_prefix);
-    for (size_t i = 0; i < options->server_count; i++)
-        if (nats_servers_add(servers, str_from(options->servers[i]), err) < 0)
-            return -1;
-    if (servers->list.n == 0)
-        return err_set(err, ERR_INVALID, "no server to connect to");
-    VEC_EACH (&servers->list, server)
-        if (server->tls && !options->tls)
-            return err_set(err, ERR_INVALID,
-                           "server '%s' is asked for by TLS, for which nothing is "
-                           "set up",
-                           server->host);
-    return 0;
-}
-
 /* Letters and digits: a token of a subject. */
 static void make_id(char id[static NATS_ID_SIZE])
 {
@@ -633,7 +488,7 @@ static void bury(struct nats_grave *grave)
     nats_subs_done(conn);
     nats_servers_done(&conn->servers);
     vec_done(&conn->waiters);
-    free_options(&conn->options);
+    nats_options_done(&conn->options);
     free(conn->server_name);
     free(conn);
 }
@@ -648,12 +503,12 @@ struct nats_conn *nats_conn_new(struct nats_hub *hub, const struct nats_options 
     conn->broken.code = -1;
     conn->parked = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     nats_servers_init(&conn->servers);
-    if (check_options(options, &conn->servers, err) < 0) {
+    if (nats_options_check(options, &conn->servers, err) < 0) {
         nats_servers_done(&conn->servers);
         free(conn);
         return NULL;
     }
-    copy_options(&conn->options, options);
+    nats_options_copy(&conn->options, options);
     if (!options->ordered)
         nats_servers_shuffle(&conn->servers, chance_number());
     make_id(conn->id);

@@ -1,6 +1,7 @@
 /*
- * core - struct nats_conn itself, for the files that make it up: conn.c (attempts, frames), sub.c
- * (subscriptions), publish.c (what is sent), listen.c (who is called).
+ * core - struct nats_conn itself, for the files that make it up: conn.c (attempts, frames),
+ * options.c (what it was asked to be), complaint.c (errors of the server), sub.c (subscriptions),
+ * publish.c (what is sent), listen.c (who is called).
  */
 #ifndef NATS_CORE_H
 #define NATS_CORE_H
@@ -88,6 +89,18 @@ struct nats_conn {
 
 /* conn.c: the connection is unusable; attempts follow. */
 void nats_conn_break(struct nats_conn *conn, const struct nats_error *error);
+
+/* options.c */
+/* Fails for options that make no sense; the servers of the others are added to `servers`. */
+int nats_options_check(const struct nats_options *options, struct nats_servers *servers,
+                       struct err *err);
+/* Texts are copied, except those of `servers`; what is zero gets its default. */
+void nats_options_copy(struct nats_options *to, const struct nats_options *from);
+/* Wipe and free what was copied. */
+void nats_options_done(struct nats_options *options);
+
+/* complaint.c: tell who it concerns. */
+void nats_complaint_take(struct nats_conn *conn, struct str text);
 
 /* sub.c */
 void nats_sub_dispatch(struct nats_conn *conn, const struct nats_frame *frame);

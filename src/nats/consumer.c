@@ -221,35 +221,15 @@ int nats_consumer_info(const struct nats_js *js, const char *stream, const char 
     return 0;
 }
 
-struct delete_call {
-    nats_done_fn *fn;
-    void *self;
-};
-
-static void on_deleted(void *self, const struct nats_error *error, const struct value *reply)
-{
-    struct delete_call call = *(struct delete_call *)self;
-
-    (void)reply;
-    free(self);
-    call.fn(call.self, error);
-}
-
 int nats_consumer_delete(const struct nats_js *js, const char *stream, const char *name,
                          nats_done_fn *fn, void *self, struct err *err)
 {
     AUTO_BUF struct buf verb = BUF_INIT(NATS_SUBJECT_MAX);
-    struct delete_call *call;
 
     if (check_names(stream, name, err) < 0)
         return -1;
-    call = mem_alloc(sizeof(*call));
-    *call = (struct delete_call){ fn, self };
     buf_printf(&verb, "CONSUMER.DELETE.%s.%s", stream, name);
-    if (nats_js_call(js, buf_text(&verb), STR(""), on_deleted, call, err) == 0)
-        return 0;
-    free(call);
-    return -1;
+    return nats_js_do(js, buf_text(&verb), STR(""), fn, self, err);
 }
 
 /* --- poison ------------------------------------------------------------------------- */

@@ -97,6 +97,32 @@ int nats_js_call(const struct nats_js *js, const char *verb, struct str body, na
     return -1;
 }
 
+struct done_call {
+    nats_done_fn *fn;
+    void *self;
+};
+
+static void on_done(void *self, const struct nats_error *error, const struct value *reply)
+{
+    struct done_call call = *(struct done_call *)self;
+
+    (void)reply;
+    free(self);
+    call.fn(call.self, error);
+}
+
+int nats_js_do(const struct nats_js *js, const char *verb, struct str body, nats_done_fn *fn,
+               void *self, struct err *err)
+{
+    struct done_call *call = mem_alloc(sizeof(*call));
+
+    *call = (struct done_call){ fn, self };
+    if (nats_js_call(js, verb, body, on_done, call, err) == 0)
+        return 0;
+    free(call);
+    return -1;
+}
+
 /* --- account ------------------------------------------------------------------------ */
 
 struct account_call {

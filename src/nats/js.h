@@ -50,6 +50,9 @@ typedef void nats_js_fn(void *self, const struct nats_error *error, const struct
 /* `verb` is what follows the prefix. `fn` is called exactly once unless this fails. */
 int nats_js_call(const struct nats_js *js, const char *verb, struct str body, nats_js_fn *fn,
                  void *self, struct err *err);
+/* The same, for those who only need to know that it was done. */
+int nats_js_do(const struct nats_js *js, const char *verb, struct str body, nats_done_fn *fn,
+               void *self, struct err *err);
 /* The "error" of an answer, or its absence: NULL returns false. */
 bool nats_js_read_error(const struct value *reply, struct nats_error *ret_error);
 

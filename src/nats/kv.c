@@ -70,23 +70,8 @@ enum nats_kv_change nats_kv_layout_change(struct str header)
 
 /* --- buckets ------------------------------------------------------------------------ */
 
-struct done_call {
-    nats_done_fn *fn;
-    void *self;
-};
-
-static void on_stream(void *self, const struct nats_error *error,
-                      const struct nats_stream_info *info)
-{
-    struct done_call call = *(struct done_call *)self;
-
-    (void)info;
-    free(self);
-    call.fn(call.self, error);
-}
-
 static int ensure_stream(const struct nats_js *js, const struct nats_kv_config *config,
-                         struct done_call *call, struct err *err)
+                         nats_done_fn *fn, void *self, struct err *err)
 {
     AUTO_BUF struct buf name = BUF_INIT(NATS_SUBJECT_MAX), subject = BUF_INIT(NATS_SUBJECT_MAX);
     const struct nats_kv kv = { .bucket = config->bucket };
@@ -96,7 +81,7 @@ static int ensure_stream(const struct nats_js *js, const struct nats_kv_config *
     nats_kv_layout_stream(&kv, &name);
     nats_kv_layout_subject(&kv, ">", &subject);
     subjects[0] = buf_text(&subject);
-    return nats_stream_ensure(
+    return nats_stream_ensure_done(
         js,
         &(struct nats_stream_config){
             .name = buf_text(&name),
@@ -116,25 +101,18 @@ static int ensure_stream(const struct nats_js *js, const struct nats_kv_config *
             .republish_source = config->republish_source,
             .republish_destination = config->republish_destination,
         },
-        on_stream, call, err);
+        fn, self, err);
 }
 
 int nats_kv_ensure(const struct nats_js *js, const struct nats_kv_config *config, nats_done_fn *fn,
                    void *self, struct err *err)
 {
-    struct done_call *call;
-
     if (config->history < 0 || config->history > HISTORY_MAX)
         return err_set(err, ERR_INVALID, "bucket '%s': history is not in 1..%d", config->bucket,
                        HISTORY_MAX);
     if (!nats_subject_is_token(str_from(config->bucket)))
         return err_set(err, ERR_INVALID, "'%s' is not a valid name of a bucket", config->bucket);
-    call = mem_alloc(sizeof(*call));
-    *call = (struct done_call){ fn, self };
-    if (ensure_stream(js, config, call, err) == 0)
-        return 0;
-    free(call);
-    return -1;
+    return ensure_stream(js, config, fn, self, err);
 }
 
 int nats_kv_destroy(const struct nats_js *js, const char *bucket, nats_done_fn *fn, void *self,

@@ -168,53 +168,34 @@ void nats_object_layout_purge(const struct nats_objects *objects, const char *id
 
 /* --- buckets ------------------------------------------------------------------------ */
 
-struct done_call {
-    nats_done_fn *fn;
-    void *self;
-};
-
-static void on_stream(void *self, const struct nats_error *error,
-                      const struct nats_stream_info *info)
-{
-    struct done_call call = *(struct done_call *)self;
-
-    (void)info;
-    free(self);
-    call.fn(call.self, error);
-}
-
 int nats_objects_ensure(const struct nats_js *js, const struct nats_objects_config *config,
                         nats_done_fn *fn, void *self, struct err *err)
 {
     AUTO_BUF struct buf name = BUF_INIT(NATS_SUBJECT_MAX), chunks = BUF_INIT(NATS_SUBJECT_MAX),
                         meta = BUF_INIT(NATS_SUBJECT_MAX);
     const struct nats_objects objects = { .bucket = config->bucket };
-    struct done_call *call = mem_alloc(sizeof(*call));
     const char *subjects[2];
 
-    *call = (struct done_call){ fn, self };
     nats_object_layout_stream(&objects, &name);
     nats_object_layout_chunks(&objects, ">", &chunks);
     buf_printf(&meta, "$O.%s.M.>", config->bucket);
     subjects[0] = buf_text(&chunks);
     subjects[1] = buf_text(&meta);
-    if (nats_stream_ensure(js,
-                           &(struct nats_stream_config){
-                               .name = buf_text(&name),
-                               .description = config->description,
-                               .subjects = { subjects, 2 },
-                               .storage = config->memory ? NATS_STORAGE_MEMORY : NATS_STORAGE_FILE,
-                               .discard = NATS_DISCARD_NEW,
-                               .max_age = config->ttl,
-                               .max_bytes = config->max_bytes,
-                               .replicas = config->replicas,
-                               .allow_rollup = true,
-                               .allow_direct = true,
-                           },
-                           on_stream, call, err) == 0)
-        return 0;
-    free(call);
-    return -1;
+    return nats_stream_ensure_done(
+        js,
+        &(struct nats_stream_config){
+            .name = buf_text(&name),
+            .description = config->description,
+            .subjects = { subjects, 2 },
+            .storage = config->memory ? NATS_STORAGE_MEMORY : NATS_STORAGE_FILE,
+            .discard = NATS_DISCARD_NEW,
+            .max_age = config->ttl,
+            .max_bytes = config->max_bytes,
+            .replicas = config->replicas,
+            .allow_rollup = true,
+            .allow_direct = true,
+        },
+        fn, self, err);
 }
 
 int nats_objects_destroy(const struct nats_js *js, const char *bucket, nats_done_fn *fn, void *self,

@@ -217,6 +217,33 @@ int nats_stream_ensure(const struct nats_js *js, const struct nats_stream_config
     return begin_call(js, PLAN_ENSURE, config->name, config, fn, self, err);
 }
 
+struct ensure_call {
+    nats_done_fn *fn;
+    void *self;
+};
+
+static void on_ensured(void *self, const struct nats_error *error,
+                       const struct nats_stream_info *info)
+{
+    struct ensure_call call = *(struct ensure_call *)self;
+
+    (void)info;
+    free(self);
+    call.fn(call.self, error);
+}
+
+int nats_stream_ensure_done(const struct nats_js *js, const struct nats_stream_config *config,
+                            nats_done_fn *fn, void *self, struct err *err)
+{
+    struct ensure_call *call = mem_alloc(sizeof(*call));
+
+    *call = (struct ensure_call){ fn, self };
+    if (nats_stream_ensure(js, config, on_ensured, call, err) == 0)
+        return 0;
+    free(call);
+    return -1;
+}
+
 int nats_stream_info(const struct nats_js *js, const char *name, nats_stream_fn *fn, void *self,
                      struct err *err)
 {
@@ -225,35 +252,15 @@ int nats_stream_info(const struct nats_js *js, const char *name, nats_stream_fn 
 
 /* --- delete and purge --------------------------------------------------------------- */
 
-struct done_call {
-    nats_done_fn *fn;
-    void *self;
-};
-
-static void on_done(void *self, const struct nats_error *error, const struct value *reply)
-{
-    struct done_call call = *(struct done_call *)self;
-
-    (void)reply;
-    free(self);
-    call.fn(call.self, error);
-}
-
 static int call_done(const struct nats_js *js, const char *verb, const char *name, struct str body,
                      nats_done_fn *fn, void *self, struct err *err)
 {
     AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX);
-    struct done_call *call;
 
     if (!nats_subject_is_token(str_from(name)))
         return err_set(err, ERR_INVALID, "stream '%s': not a valid name", name);
-    call = mem_alloc(sizeof(*call));
-    *call = (struct done_call){ fn, self };
     buf_printf(&subject, "STREAM.%s.%s", verb, name);
-    if (nats_js_call(js, buf_text(&subject), body, on_done, call, err) == 0)
-        return 0;
-    free(call);
-    return -1;
+    return nats_js_do(js, buf_text(&subject), body, fn, self, err);
 }
 
 int nats_stream_delete(const struct nats_js *js, const char *name, nats_done_fn *fn, void *self,

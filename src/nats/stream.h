@@ -58,6 +58,9 @@ int nats_stream_update(const struct nats_js *js, const struct nats_stream_config
 /* Create it, or update one that differs. What cannot be updated fails with both values. */
 int nats_stream_ensure(const struct nats_js *js, const struct nats_stream_config *config,
                        nats_stream_fn *fn, void *self, struct err *err);
+/* The same, for those who only need to know that it is there. */
+int nats_stream_ensure_done(const struct nats_js *js, const struct nats_stream_config *config,
+                            nats_done_fn *fn, void *self, struct err *err);
 int nats_stream_info(const struct nats_js *js, const char *name, nats_stream_fn *fn, void *self,
                      struct err *err);
 int nats_stream_delete(const struct nats_js *js, const char *name, nats_done_fn *fn, void *self,

@@ -54,6 +54,7 @@ class Bus:
         self.buffer = b""
         self.errors = []  # what the server refused
         self.reply = None  # where to answer the last message
+        self.stored = 0  # messages for the stream so far: a late answer is never taken for that of another message
         info = json.loads(self.line()[5:])
         self.socket = ssl.create_default_context(cafile=str(ca)).wrap_socket(self.socket, server_hostname="127.0.0.1")
         jwt, seed = read_creds(creds)
@@ -133,7 +134,8 @@ class Bus:
 
     def store(self, messages):
         """Publish (subject, payload, message id); returns those that the stream did not confirm."""
-        waiting = dict(enumerate(messages))
+        waiting = dict(enumerate(messages, self.stored))
+        self.stored += len(messages)
         self.send(f"SUB {self.inbox}.* 1\r\n".encode())
         for number, (subject, payload, name) in waiting.items():
             header = f"NATS/1.0\r\nNats-Msg-Id: {name}\r\n\r\n".encode()

@@ -269,17 +269,17 @@ class Fleet:
         return "\n".join(f"--- {daemon.name} (status {daemon.process.poll()})\n{daemon.log()[-LOG_TAIL:]}" for daemon in self.daemons)
 
     def wait(self, condition, what, seconds=SECONDS):
-        """Until `condition` is true; returns what it returned."""
+        """Until `condition` is true; returns what it returned. `what` is a text, or makes one in the end."""
         deadline = time.monotonic() + seconds
         while True:
             result = condition()
             if result:
                 return result
-            assert time.monotonic() < deadline, f"not in time: {what}\n{self.logs()}"
+            assert time.monotonic() < deadline, f"not in time: {what() if callable(what) else what}\n{self.logs()}"
             time.sleep(0.02)
 
     def wait_ready(self, daemon, seconds=SECONDS):
         def is_ready():
             assert daemon.is_running(), self.logs()
             return daemon.get("/readyz")[0] == 200
-        self.wait(is_ready, f"{daemon.name} is ready", seconds)
+        self.wait(is_ready, lambda: f"{daemon.name} is ready, which says {daemon.get('/readyz')}", seconds)

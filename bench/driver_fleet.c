@@ -31,6 +31,7 @@
 #include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/loop.h"
+#include "sys/pool.h"
 #include "wire/exec.h"
 #include "wire/job.h"
 #include "wire/question.h"
@@ -83,6 +84,7 @@ static void make_identities(char **words)
 struct crowd {
     struct session session;
     struct arena arena;
+    struct pool *workers;
     struct peel **peels;
     uint64_t count;
     struct timer timer;
@@ -116,7 +118,7 @@ static struct peel *start_peel(struct crowd *crowd, char **words, uint64_t numbe
                                             .hub = crowd->session.hub,
                                             .conf = conf,
                                             .hasty = true,
-                                            .shares_process = true,
+                                            .workers = crowd->workers,
                                             .stopped = on_peel_stopped },
                     &crowd->session.err);
     if (!peel)
@@ -149,6 +151,9 @@ static void run_peels(char **words)
     daemon_log_set(DAEMON_LOG_JSON, DAEMON_LOG_ERROR);
     fd_limit_raise();
     session_begin(&crowd.session);
+    crowd.workers = pool_new(NULL, &crowd.session.err);
+    if (!crowd.workers)
+        session_die(crowd.session.err.text);
     crowd.peels = mem_zalloc(crowd.count * sizeof(struct peel *));
     for (uint64_t i = 0; i < crowd.count; i++)
         crowd.peels[i] = start_peel(&crowd, words, first + i);

@@ -455,6 +455,15 @@ static int end_orphans(struct desk *desk, struct err *err)
     return births_open(path, &desk->births, err);
 }
 
+static int open_chores(struct desk *desk, struct err *err)
+{
+    const struct desk_options *options = &desk->options;
+
+    if (options->workers)
+        return chores_open_shared(&desk->chores, options->loop, options->workers, err);
+    return chores_open_workers(&desk->chores, options->loop, DESK_READERS + ACT_WORKERS, err);
+}
+
 struct desk *desk_new(const struct desk_options *options, struct err *err)
 {
     struct desk *desk = mem_zalloc(sizeof(*desk));
@@ -466,7 +475,7 @@ struct desk *desk_new(const struct desk_options *options, struct err *err)
     for (size_t i = 0; i < LANES; i++)
         lane_init(&desk->lanes[i], limits[i]);
     if (end_orphans(desk, err) < 0 || messenger_open(&desk->messenger, options->loop, err) < 0 ||
-        chores_open_workers(&desk->chores, options->loop, DESK_READERS + ACT_WORKERS, err) < 0) {
+        open_chores(desk, err) < 0) {
         desk_free(desk);
         return NULL;
     }

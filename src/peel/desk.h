@@ -32,6 +32,7 @@ struct ledger;
 struct loop;
 struct nats_conn;
 struct outbox;
+struct pool;
 struct perform_answer;
 struct snapshot;
 
@@ -43,6 +44,7 @@ struct snapshot;
 
 struct desk_options {
     struct loop *loop;
+    struct pool *workers; /* NULL: of its own */
     const char *peel_id;
     const char *data_dir, *facts_file;
     const char *states_cache, *states_baked;

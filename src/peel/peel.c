@@ -120,7 +120,7 @@ static void on_trim(struct timer *timer)
 
 static void trim_later(struct peel *peel)
 {
-    if (peel->options.shares_process)
+    if (peel->options.workers)
         return;
     timer_set(loop_timers(peel->options.loop), &peel->trim, clock_after(clock_now(), TRIM_AFTER),
               on_trim);
@@ -371,6 +371,7 @@ static int open_desk(struct peel *peel, struct err *err)
     if (!peel->basket)
         return -1;
     peel->desk = desk_new(&(struct desk_options){ .loop = peel->options.loop,
+                                                  .workers = peel->options.workers,
                                                   .peel_id = peel->identity.id,
                                                   .data_dir = peel->conf->data_dir,
                                                   .facts_file = peel->conf->facts_file,

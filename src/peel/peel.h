@@ -18,6 +18,7 @@ struct loop;
 struct nats_hub;
 struct peel;
 struct peel_conf;
+struct pool;
 
 /* A stop takes this long at most. */
 #define PEEL_STOP_NS (INT64_C(6) * 1000000000)
@@ -28,7 +29,10 @@ struct peel_options {
     const struct peel_conf *conf;
     const char *host;    /* the full host name, when no id is configured */
     bool hasty;          /* no pauses for the sake of others; for tests */
-    bool shares_process; /* one of many: memory is not given back after each piece of work */
+    /* Of one among many in a process: they share the workers for jobs, so that a job for all of
+     * them does not start a thread for each, and acknowledgements do not wait behind those; and
+     * memory is not given back after each piece of work. NULL: it is alone. */
+    struct pool *workers;
     void (*stopped)(void *self); /* nothing runs now */
     void *self;
 };

@@ -17,6 +17,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "sys/errand.h"
 
@@ -41,15 +42,20 @@ struct chore {
 
 struct chores {
     struct pool *pool; /* NULL: not open */
+    bool shares_pool;
     struct errands out;
     pthread_mutex_t mutex;
     pthread_cond_t finished;
+    size_t under_way; /* begun, and not sent back to the loop; under the mutex */
 };
 
 /* With CHORES_MAX workers, or with `workers`. */
 int chores_open(struct chores *chores, struct loop *loop, struct err *err);
 int chores_open_workers(struct chores *chores, struct loop *loop, unsigned workers,
                         struct err *err);
+/* With workers that others use, too; the pool must outlive this. */
+int chores_open_shared(struct chores *chores, struct loop *loop, struct pool *pool,
+                       struct err *err);
 /* After all chores are done. Not open is fine. */
 void chores_close(struct chores *chores);
 

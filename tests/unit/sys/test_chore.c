@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "sys/pool.h"
 #include "test.h"
 
 #define COUNT 20
@@ -127,4 +128,36 @@ TEST(what_was_begun_is_done_before_the_end)
     chore_begin(&scene.chores, &job.chore, work, done);
     scene_end(&scene);
     CHECK_INT(job.done, 1);
+}
+
+TEST(homes_that_share_workers_end_one_by_one)
+{
+    const struct pool_options two = { .limit = 2, .active = 2, .lazy = true };
+    struct scene scene;
+    struct chores other;
+    struct job slow, quick;
+    struct pool *pool;
+    struct err err;
+    sem_t gate;
+
+    scene_begin(&scene);
+    pool = pool_new(&two, &err);
+    CHECK(pool);
+    CHECK_INT(sem_init(&gate, 0, 0), 0);
+    chores_close(&scene.chores);
+    CHECK_INT(chores_open_shared(&scene.chores, scene.loop, pool, &err), 0);
+    CHECK_INT(chores_open_shared(&other, scene.loop, pool, &err), 0);
+    scene.left = 3;
+    slow = (struct job){ .scene = &scene, .wait = &gate };
+    quick = (struct job){ .scene = &scene };
+    chore_begin(&scene.chores, &slow.chore, work, done);
+    chore_begin(&other, &quick.chore, work, done);
+    chores_close(&other); /* waits for its own work alone */
+    CHECK_INT(quick.done, 1);
+    CHECK_INT(slow.done, 0);
+    CHECK_INT(sem_post(&gate), 0);
+    scene_end(&scene);
+    CHECK_INT(slow.done, 1);
+    CHECK_INT(sem_destroy(&gate), 0);
+    pool_free(pool);
 }

@@ -81,6 +81,9 @@ static void make_identities(char **words)
 
 /* --- peels -------------------------------------------------------------------------- */
 
+/* Jobs that run at once in a process of agents: more would only take turns on the cores. */
+#define CROWD_WORKERS 4
+
 struct crowd {
     struct session session;
     struct arena arena;
@@ -146,12 +149,13 @@ static void run_peels(char **words)
 {
     const uint64_t first = session_number(words[3]);
     struct crowd crowd = { .arena = ARENA_INIT, .count = session_number(words[4]) };
+    const struct pool_options workers = { .limit = CROWD_WORKERS };
 
     daemon_log_start("peel", "bench");
     daemon_log_set(DAEMON_LOG_JSON, DAEMON_LOG_ERROR);
     fd_limit_raise();
     session_begin(&crowd.session);
-    crowd.workers = pool_new(NULL, &crowd.session.err);
+    crowd.workers = pool_new(&workers, &crowd.session.err);
     if (!crowd.workers)
         session_die(crowd.session.err.text);
     crowd.peels = mem_zalloc(crowd.count * sizeof(struct peel *));

@@ -1,5 +1,6 @@
 #include "peel/desk.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,10 +44,11 @@ struct desk {
     bool is_held; /* files are on their way, for the first run of states that waits */
 };
 
-/* --- progress of a run, from its worker ------------------------------------------- */
+/* --- progress of a run, from its workers ------------------------------------------ */
 
 struct reporter {
     struct job *job;
+    pthread_mutex_t mutex; /* of what follows: states of a level end at once */
     uint32_t done;
 };
 
@@ -75,8 +77,10 @@ static void on_run_event(void *self, const struct run_event *event)
         break;
     case RUN_STATE_FINISHED:
         progress.type = EXEC_STATE;
+        (void)pthread_mutex_lock(&reporter->mutex);
         progress.done = ++reporter->done;
         post_progress(reporter, &progress, event->state);
+        (void)pthread_mutex_unlock(&reporter->mutex);
         break;
     default: break;
     }
@@ -85,10 +89,11 @@ static void on_run_event(void *self, const struct run_event *event)
 static void work(struct chore *chore)
 {
     struct job *job = container_of(chore, struct job, chore);
-    struct reporter reporter = { .job = job };
-    const struct run_sink sink = { .emit = on_run_event, .self = &reporter };
+    struct reporter reporter = { .job = job, .mutex = PTHREAD_MUTEX_INITIALIZER };
+    const struct run_sink sink = { .emit = on_run_event, .self = &reporter, .any_thread = true };
 
     job_work(job, job->is_job ? &sink : NULL);
+    (void)pthread_mutex_destroy(&reporter.mutex);
 }
 
 /* --- lanes ------------------------------------------------------------------------ */

@@ -51,7 +51,20 @@ static void on_task(void *user, struct crew_task *crew_task, bool ended)
 
 static void on_run(void *user, struct crew_task *crew_task)
 {
+    const struct runner *runner = user;
+    const bool tells = runner->sink && runner->sink->any_thread;
+
+    if (tells)
+        on_task(user, crew_task, false);
     runner_run_state(user, container_of(crew_task, struct runner_task, task));
+    if (tells)
+        on_task(user, crew_task, true);
+}
+
+/* Must workers wake the thread of the run when a state begins and ends? */
+static bool needs_telling(const struct runner *runner)
+{
+    return runner->sink && !runner->sink->brief && !runner->sink->any_thread;
 }
 
 /* --- what attempts ask for -------------------------------------------------------------- */
@@ -388,7 +401,7 @@ static int run_levels(struct runner *runner, struct err *err)
     const struct crew_options options = {
         .limit = runner->host->parallel,
         .run = on_run,
-        .tell = runner->sink && !runner->sink->brief ? on_task : NULL,
+        .tell = needs_telling(runner) ? on_task : NULL,
         .user = runner,
     };
     struct crew *crew = crew_new(&options, err);

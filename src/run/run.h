@@ -62,6 +62,9 @@ struct run_sink {
     void (*emit)(void *self, const struct run_event *event);
     void *self;
     bool brief; /* nothing of single states: workers need not wake the caller for each */
+    /* Workers call `emit` for single states, several at once; else it is called in the thread of
+     * the run alone, which they wake for each. */
+    bool any_thread;
 };
 
 /* Returns 0 when the run took place, whatever the outcome, which is in `ret_result`. Fails only

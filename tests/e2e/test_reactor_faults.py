@@ -31,7 +31,8 @@ WAITING_MAX = QUEUE_MAX - BATCH  # events of a peel that have not acted yet, whi
 STEPS = ["event-fetched", "reaction-rendered", "job-claimed", "job-running", "job-sent", "reaction-dispatched", "event-decided",
          "event-acknowledged"]
 LATER = min(EVENTS // 10, 200) if ALL else 4  # a step ends its master at most so many times later
-CHAOS_SECONDS = 10 if ALL else 3  # between kills at random
+CHAOS_SECONDS = 10 if ALL else 3  # between kills at random, at least
+CHAOS_EVENTS = 50 if ALL else 0  # that acted between them: on a busy machine all would be dead before anybody is ready again
 END_SECONDS = 1500 if ALL else 240
 # What a master that is gone has fetched comes again after this, instead of a minute. The server hands out 64 events at a time: those of
 # the dead would hold up everybody else for most of the run.
@@ -122,6 +123,7 @@ class Killer:
         self.left = self.random.sample(STEPS, len(STEPS))
         self.due = time.monotonic() + CHAOS_SECONDS
         self.hurry_due = self.report_due = 0.0
+        self.chaos_at = 0  # events that have acted
         for master in masters:
             master.aim = None
 
@@ -141,8 +143,9 @@ class Killer:
                 assert master.process.returncode < 0, self.fleet.logs()  # by a signal, not by an error
                 self.reached[master.aim] += 1
                 self.aim(master)
-        if time.monotonic() > self.due:
+        if time.monotonic() > self.due and sender.acted() >= self.chaos_at:
             self.due = time.monotonic() + CHAOS_SECONDS
+            self.chaos_at = sender.acted() + CHAOS_EVENTS
             self.strike(sender)
         if time.monotonic() > self.hurry_due:
             hurry(sender)

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "sys/clock.h"
@@ -471,6 +472,37 @@ TEST(a_brief_sink_hears_of_the_run_and_not_of_its_states)
                         "c: {cmd.run: [{command: 'true'}, {onfail: [{cmd: a}]}]}\n");
     CHECK_STR(buf_text(&recorder.text), "started\nlevel\nlevel\nfinished\n");
     buf_done(&recorder.text);
+    scene_done(&scene);
+}
+
+struct tally {
+    pthread_t caller;
+    atomic_int begun, ended, elsewhere;
+};
+
+static void count_event(void *self, const struct run_event *event)
+{
+    struct tally *tally = self;
+
+    tally->begun += event->kind == RUN_STATE_STARTED;
+    tally->ended += event->kind == RUN_STATE_FINISHED && event->state->outcome == OUTCOME_CHANGED;
+    tally->elsewhere += !pthread_equal(pthread_self(), tally->caller);
+}
+
+TEST(a_sink_for_any_thread_hears_of_each_state_from_its_worker)
+{
+    struct tally tally = { .caller = pthread_self() };
+    const struct run_sink sink = { .emit = count_event, .self = &tally, .any_thread = true };
+    struct scene scene;
+
+    scene_init(&scene);
+    scene.sink = &sink;
+    scene_apply(&scene, "a: {cmd.run: [{command: 'true'}]}\n"
+                        "b: {cmd.run: [{command: 'true'}]}\n"
+                        "c: {cmd.run: [{command: 'true'}]}\n");
+    CHECK_INT(tally.begun, 3);
+    CHECK_INT(tally.ended, 3);
+    CHECK_INT(tally.elsewhere, 6);
     scene_done(&scene);
 }
 

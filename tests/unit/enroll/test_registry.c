@@ -187,7 +187,7 @@ TEST(a_machine_is_enrolled_approved_issued_and_revoked_on_real_buckets)
 
 TEST(what_is_not_there_or_cannot_be_a_key_is_unknown)
 {
-    static const char *const ids[] = { "enr-x", "peel." PEEL, "", "*", "enr->", "enr-a b" };
+    static const char *const ids[] = { "enr-x", ("peel." PEEL), "", "*", "enr->", "enr-a b" };
     struct office office;
 
     office_begin(&office);

@@ -98,3 +98,51 @@ class Screen:
         tail = self.output[self.output.rindex("\x1b[?1049h"):]
         return (termios.tcgetattr(self.theirs) == self.before and
                 all(word in tail for word in ("\x1b[?25h", "\x1b[?7h")) and "\x1b[?1049l" in tail)
+
+
+class Tmux:
+    """A program in a window of tmux, which is a terminal in its own right: what is read is what a person would see.
+
+        with Tmux(folder, "zester top") as window:
+            window.wait("MACHINE")
+            window.press("q")
+            window.wait("ended 0")
+    """
+
+    def __init__(self, folder, command, size=(24, 100), env=None):
+        self.socket = os.path.join(folder, "tmux")
+        self.env = dict(env or os.environ, TERM="screen", LC_ALL="C.UTF-8")
+        self.env.pop("TMUX", None)
+        # The shell stays, so that the screen can be read after the program has ended.
+        script = f"echo begun; {command}; echo ended $?; exec cat"
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(size[1]), "-y", str(size[0]), "sh", "-c", script)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.tmux("kill-server", check=False)
+
+    def tmux(self, *words, check=True):
+        done = subprocess.run(["tmux", "-S", self.socket, *words], env=self.env, text=True, capture_output=True, timeout=60, check=False)
+        assert not check or done.returncode == 0, done.stderr
+        return done.stdout
+
+    def press(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def resize(self, rows, columns):
+        self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
+
+    def lines(self):
+        return self.tmux("capture-pane", "-p").split("\n")
+
+    def wait(self, part, seconds=60):
+        """Until a line has this part; returns all lines."""
+        deadline = time.monotonic() + seconds
+        while True:
+            lines = self.lines()
+            if any(part in line for line in lines):
+                return lines
+            assert time.monotonic() < deadline, f"no '{part}' in {lines}"
+            time.sleep(0.05)

@@ -2,14 +2,16 @@
 import html.parser
 import json
 import re
+import shutil
 import signal
+import tempfile
 
 import pytest
 
 from bus import Bus, pack
 from fleet import BUILD, SERVER, Fleet
 from peels import fetch_credentials, start_peel
-from terminal import Screen
+from terminal import Screen, Tmux
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 NAMES = ("web-01", "web-02")
@@ -201,6 +203,26 @@ def test_top_follows_the_fleet_and_its_keys_work(fleet):
         assert not [line for line in screen.lines() if len(line) > 60]
         screen.press("q")
         assert screen.end() == 0 and screen.is_restored()
+
+
+@pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux in PATH")
+def test_in_tmux_top_draws_what_a_person_reads_and_gives_the_screen_back(fleet):
+    with tempfile.TemporaryDirectory(prefix="tmux-") as folder, \
+            Tmux(folder, f"{BUILD}/zester top --config {fleet.write_cli_conf()}") as window:
+        lines = window.wait("web-02")
+        assert lines[0].startswith("zester top") and lines[23].startswith("q quit") and "begun" not in lines
+        window.press("2")
+        fleet.zester("web-01", "cmd.run", "true")
+        window.wait("cmd.run")
+        window.press("1", "/", "web-01", "Enter")
+        lines = window.wait("/ filter: web-01")
+        assert any(line.startswith("web-01") for line in lines) and not any(line.startswith("web-02") for line in lines)
+        window.press("Escape")
+        window.wait("web-02")
+        window.resize(30, 60)
+        fleet.wait(lambda: window.lines()[29].startswith("q quit"), "a frame of the new size")
+        window.press("q")
+        assert [line for line in window.wait("ended") if line] == ["begun", "ended 0"]
 
 
 @pytest.mark.parametrize("way, status", [("q", 0), ("\x03", 0), (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129),

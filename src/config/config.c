@@ -43,6 +43,7 @@ struct kepler_args {
     bool default_inherit_env;
     enum storage storage;
     int64_t timeout, output_max_size;
+    const char *zester_data;
     const struct value *autostart, *logs, *acl, *monitor;
 };
 
@@ -56,6 +57,8 @@ const struct param config_kepler_params[] = {
           PARAM_RANGE(MS, TIMEOUT_MAX)),
     PARAM("output_max_size", SIZE, ARGS, output_max_size, "maximum size of outputs in bytes",
           .default_text = "1MB", PARAM_RANGE(OUTPUT_MIN, OUTPUT_MAX)),
+    PARAM("zester_data", PATH, ARGS, zester_data,
+          "data folder of zester, for states in 'depends_on'", .kind_text = "DIR"),
     PARAM("autostart", ANY, ARGS, autostart, "start with the daemon", .kind_text = "bool or map"),
     PARAM("logs", ANY, ARGS, logs, "how lines are stored", .kind_text = "map"),
     PARAM("acl", ANY, ARGS, acl, "access control: not supported yet", .kind_text = "map"),
@@ -273,6 +276,7 @@ static int read_kepler(struct loading *l, const struct value *v)
     l->config->has_kepler = v != NULL;
     l->config->default_inherit_env = args.default_inherit_env;
     l->config->output_max_size = args.output_max_size;
+    l->config->zester_data = args.zester_data;
     l->config->logs.sync = args.storage == STORAGE_NFS;
     r->edge_timeout = l->config->timeout = args.timeout;
     if (config_given(args.acl))

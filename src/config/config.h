@@ -41,6 +41,8 @@ struct map;
 #define CONFIG_FILE_MAX     ((size_t)10 << 20)
 #define CONFIG_SERVICES_MAX 10000
 #define CONFIG_NAME_MAX     128
+#define CONFIG_STATES_MAX   64 /* that one service waits for */
+#define CONFIG_STATE_MAX    512
 #define CONFIG_STEPS_MAX    100 /* of one phase of one service */
 
 enum config_keep { CONFIG_RETAIN, CONFIG_CLEAR };
@@ -63,6 +65,14 @@ struct config_edge {
     int64_t timeout; /* nanoseconds; 0: waits for ever */
     bool restart, allow_skipped;
     struct condition_codes codes; /* exit_code filter */
+    struct place at;
+};
+
+/* A state of this machine in depends_on. */
+struct config_state {
+    const char *name;
+    int64_t timeout; /* nanoseconds; 0: waits for ever */
+    bool restart;    /* when it changed something */
     struct place at;
 };
 
@@ -120,6 +130,8 @@ struct config_service {
     const struct value *outputs;         /* map name -> text, evaluated after the exit; or NULL */
     struct config_edge *edges;
     size_t edge_count;
+    struct config_state *states;
+    size_t state_count;
     struct config_restart restart; /* the policy itself is never dynamic */
     struct config_health health;
     struct config_steps hooks[HOOK_PHASES];
@@ -154,6 +166,7 @@ struct config {
     VEC(struct str) declared; /* names in it, set or not */
     int64_t timeout;          /* of edges without one that wait for a start; or 0 */
     int64_t output_max_size;
+    const char *zester_data; /* the data folder of zester on this machine; NULL: the usual one */
     struct config_logs logs;
     struct config_service *services;
     uint32_t service_count;

@@ -30,7 +30,29 @@ static const char service_details[] =
 
 static const char depends_details[] =
     "A list of names, a map of names with the keys below, or a list of both. Every service waits\n"
-    "for its own dependencies; all others start at once.\n";
+    "for its own dependencies; all others start at once. The key 'state' is for states of this\n"
+    "machine, see 'state'.\n";
+
+static const char state_details[] =
+    "A service can wait for states of zester on this machine, besides other services: a name, a\n"
+    "list of names, or a map of names with the keys below, under the key 'state' of 'depends_on'\n"
+    "(unless the file has a service of that name). A name is\n"
+    "\n"
+    "  highstate                  the last run of the top file\n"
+    "  file.managed:/etc/motd     a state, as reports name it\n"
+    "  /etc/motd                  all states with this ID\n"
+    "  web.nginx                  the last run of 'state.apply web.nginx'\n"
+    "\n"
+    "and is met when its last run on this machine succeeded; dry runs do not count. A run that\n"
+    "fails later does not stop the service. With 'restart: true' the service restarts when the\n"
+    "state has changed something, in a run that succeeded.\n"
+    "\n"
+    "The daemon asks the agent of this machine (zester-peel) once a second, through the socket in\n"
+    "its data folder, or reads the record of the last runs there when no agent runs: 'zester\n"
+    "--local' writes it, too. The folder is /var/lib/zester, ~/.local/state/zester for a daemon of\n"
+    "another user than root, or 'kepler.zester_data', which counts in configs of the user who runs\n"
+    "the daemon. 'kepler ps' and 'kepler why' say what is waited for. 'kepler start' does not wait\n"
+    "for services that wait for a state.\n";
 
 static const char depends_more[] =
     "An end after which the policy starts the dependency again does not count. A condition that\n"
@@ -189,6 +211,24 @@ const struct config_chapter config_chapters[] = {
                    "    command: [\"./report\"]\n"
                    "    depends_on:\n"
                    "      web: {condition: service_failed, exit_code: [1, \"5:10\"]}\n",
+    },
+    {
+        .name = "state",
+        .summary = "states of this machine that a service waits for",
+        .where = "services.NAME.depends_on.state",
+        .params = config_state_params,
+        .details = state_details,
+        .example = "services:\n"
+                   "  db:\n"
+                   "    command: [\"postgres\"]\n"
+                   "    depends_on: {state: highstate}\n"
+                   "  web:\n"
+                   "    command: [\"./web\"]\n"
+                   "    depends_on:\n"
+                   "      db:\n"
+                   "      state:\n"
+                   "        /etc/web.conf: {restart: true}\n"
+                   "        pkg.installed:certs: {timeout: 5m}\n",
     },
     {
         .name = "restart",

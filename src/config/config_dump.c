@@ -218,6 +218,22 @@ static struct value codes_dump(struct arena *arena, const struct condition_codes
     return value_list(list);
 }
 
+static struct value states_dump(struct arena *arena, const struct config_service *service)
+{
+    struct dump all = begin_dump(arena);
+
+    for (size_t i = 0; i < service->state_count; i++) {
+        const struct config_state *state = &service->states[i];
+        struct dump d = begin_dump(arena);
+
+        if (state->timeout > 0)
+            put_duration(&d, "timeout", state->timeout);
+        put_value(&d, "restart", value_bool(state->restart));
+        put_value(&all, state->name, value_map(d.map));
+    }
+    return value_map(all.map);
+}
+
 static struct value edges_dump(struct arena *arena, const struct config *config,
                                const struct config_service *service)
 {
@@ -236,6 +252,8 @@ static struct value edges_dump(struct arena *arena, const struct config *config,
             put_value(&d, "exit_code", codes_dump(arena, &edge->codes));
         put_value(&all, config->services[edge->service].name, value_map(d.map));
     }
+    if (service->state_count > 0)
+        put_value(&all, CONFIG_STATE_KEY, states_dump(arena, service));
     return value_map(all.map);
 }
 
@@ -326,6 +344,8 @@ struct value config_dump_kepler(struct arena *arena, const struct config *config
     if (config->timeout > 0)
         put_duration(&d, "timeout", config->timeout);
     put_value(&d, "output_max_size", value_int(config->output_max_size));
+    if (config->zester_data)
+        put_value(&d, "zester_data", value_text(config->zester_data));
     put_value(&d, "storage", value_text(config->logs.sync ? "nfs" : "local"));
     put_value(&d, "logs", value_map(logs.map));
     return value_map(d.map);

@@ -1,4 +1,5 @@
-/* `depends_on:` - a list of names, a map of edges, or a list of both. */
+/* `depends_on:` - a list of names, a map of edges, or a list of both. A key `state` is for states
+ * of this machine, unless a service is called that. */
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
@@ -192,6 +193,8 @@ static int add_edge(struct edges *e, const struct value *name, const struct valu
     if (name->kind != VALUE_STR || expr_is_dynamic(name))
         return value_diag(r->diags, name, "'depends_on' must be names of services, got %s",
                           name->kind == VALUE_STR ? "an expression" : value_describe(name));
+    if (options && str_is(name->s, CONFIG_STATE_KEY) && !map_has(r->names, name->s))
+        return config_states_read(r, options, e->service);
     if (find_service(e, name, &edge.service) < 0 || check_new(e, name, edge.service) < 0)
         result = -1;
     owner = arena_printf(r->arena, "dependency '%.*s' of service '%s'", STR_ARG(name->s),

@@ -30,7 +30,7 @@ struct config_reader {
 /* The tables that the sections are read by; config_manual shows them to people. */
 extern const struct param config_root_params[], config_kepler_params[], config_autostart_params[],
     config_logs_params[], config_service_logs_params[], config_store_params[],
-    config_retention_params[], config_service_params[], config_edge_params[],
+    config_retention_params[], config_service_params[], config_edge_params[], config_state_params[],
     config_restart_params[], config_start_limit_params[], config_health_params[],
     config_step_params[], config_limit_params[];
 
@@ -85,6 +85,10 @@ int config_logs_read_service(struct arena *arena, const struct value *v, const c
 /* depends_on, in all its forms. */
 int config_edges_read(struct config_reader *reader, const struct value *v,
                       struct config_service *service);
+/* States of this machine in it. */
+#define CONFIG_STATE_KEY "state"
+int config_states_read(struct config_reader *reader, const struct value *v,
+                       struct config_service *service);
 /* One service of the file. */
 int config_service_read(struct config_reader *reader, const struct value *v,
                         struct config_service *service);

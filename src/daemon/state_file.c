@@ -15,7 +15,7 @@
 struct stored_service {
     const char *name;
     struct service_record record;
-    const char *signal_name, *skip_reason, *fail_reason, *stop_reason;
+    const char *signal_name, *skip_reason, *fail_reason, *stop_reason, *wait_reason;
 };
 
 struct stored {
@@ -42,6 +42,7 @@ static const struct record_field service_fields[] = {
     RECORD("skip_reason",                 TEXT, ARGS, skip_reason,                   RECORD_NIL),
     RECORD("fail_reason",                 TEXT, ARGS, fail_reason,                   RECORD_NIL),
     RECORD("stop_reason",                 TEXT, ARGS, stop_reason,                   RECORD_NIL),
+    RECORD("wait_reason",                 TEXT, ARGS, wait_reason,                   RECORD_OMIT),
     RECORD("restart_count",               INT,  ARGS, record.restarts,               0),
     RECORD("restart_count_since_healthy", INT,  ARGS, record.restarts_since_healthy, 0),
     RECORD("was_healthy",                 BOOL, ARGS, record.was_healthy,            0),
@@ -79,6 +80,7 @@ static struct stored_service to_stored(const char *name, const struct service_re
         .skip_reason = reason_for(STATUS_SKIPPED, record, reason),
         .fail_reason = reason_for(STATUS_FAILED, record, reason),
         .stop_reason = reason_for(STATUS_STOPPED, record, reason),
+        .wait_reason = reason_for(STATUS_WAITING, record, reason),
     };
 }
 

@@ -73,3 +73,8 @@ void time_print(struct buf *out, struct value_time time)
         print_fraction(out, time.nanoseconds);
     buf_add_char(out, 'Z');
 }
+
+bool time_is_later(struct value_time a, struct value_time b)
+{
+    return a.seconds != b.seconds ? a.seconds > b.seconds : a.nanoseconds > b.nanoseconds;
+}

@@ -9,9 +9,13 @@
 #ifndef DATA_TIME_TEXT_H
 #define DATA_TIME_TEXT_H
 
+#include <stdbool.h>
+
 struct buf;
 struct value_time;
 
 void time_print(struct buf *out, struct value_time time);
+
+bool time_is_later(struct value_time a, struct value_time b);
 
 #endif

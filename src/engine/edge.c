@@ -2,6 +2,7 @@
 
 #include "config/condition.h"
 #include "engine/engine.h"
+#include "engine/state_edge.h"
 #include "sys/clock.h"
 
 static bool is_waited_for(const struct service_edge *edge)
@@ -14,6 +15,7 @@ void edge_want_all(struct service *service, bool none)
     service->decisive = NULL;
     for (size_t i = 0; i < service->edge_count; i++)
         service->edges[i].wait = none ? EDGE_IDLE : EDGE_CONDITION;
+    state_edges_want(service, none);
 }
 
 static void on_edge_late(struct timer *timer)
@@ -36,6 +38,7 @@ void edge_begin(struct service *service)
             timer_set(world->timers, &edge->timer, clock_after(now, edge->config->timeout),
                       on_edge_late);
     }
+    state_edges_begin(service);
 }
 
 static void mark_edge_met(struct service_edge *edge)
@@ -43,6 +46,7 @@ static void mark_edge_met(struct service_edge *edge)
     edge->order = edge->wait == EDGE_ORDER;
     edge->wait = EDGE_MET;
     edge->owner->decisive = edge;
+    edge->owner->decisive_state = NULL;
     timer_clear(engine_world(edge->owner->engine)->timers, &edge->timer);
 }
 
@@ -80,7 +84,7 @@ static bool is_late(const struct service_edge *edge)
 
 enum edge_result edge_judge(struct service *service)
 {
-    enum edge_result result = EDGE_RESULT_GO;
+    enum edge_result result = EDGE_RESULT_GO, states;
 
     for (size_t i = 0; i < service->edge_count; i++) {
         struct service_edge *edge = &service->edges[i];
@@ -106,7 +110,8 @@ enum edge_result edge_judge(struct service *service)
         }
         result = EDGE_RESULT_WAIT;
     }
-    return result;
+    states = state_edges_judge(service);
+    return states == EDGE_RESULT_GO ? result : states;
 }
 
 bool edge_has_any(const struct service *service)
@@ -114,7 +119,7 @@ bool edge_has_any(const struct service *service)
     for (size_t i = 0; i < service->edge_count; i++)
         if (is_waited_for(&service->edges[i]))
             return true;
-    return false;
+    return state_edges_wait(service);
 }
 
 void edge_end(struct service *service)
@@ -126,4 +131,5 @@ void edge_end(struct service *service)
         timer_clear(timers, &service->edges[i].timer);
         service->edges[i].wait = EDGE_IDLE;
     }
+    state_edges_end(service);
 }

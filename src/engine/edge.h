@@ -4,7 +4,7 @@
  * All edges are waited for at once, and the timeout of each runs from when the
  * wait began. An edge that held counts as met from then on, whatever the
  * dependency does next, unless the dependency restarts and the edge passes
- * restarts on.
+ * restarts on. States of this machine are waited for in the same way: engine/state_edge.h.
  *
  * Threads: the loop's.
  */

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "config/config.h"
 #include "engine/edge.h"
+#include "engine/state_edge.h"
 #include "engine/routine.h"
 
 struct engine {
@@ -37,6 +38,18 @@ void engine_plan(const struct config_service *config, struct world_plan *ret_pla
     };
 }
 
+static void init_states(struct engine *engine, struct service *service)
+{
+    const struct config_service *config = service->config;
+
+    service->state_count = config->state_count;
+    service->states = ARENA_ARRAY(&engine->arena, struct service_state, config->state_count);
+    for (size_t i = 0; i < config->state_count; i++) {
+        service->states[i].owner = service;
+        service->states[i].config = &config->states[i];
+    }
+}
+
 static void init_service(struct engine *engine, uint32_t index)
 {
     const struct config_service *config = &engine->config->services[index];
@@ -61,6 +74,7 @@ static void init_service(struct engine *engine, uint32_t index)
         edge->target = &engine->services[config->edges[i].service];
         edge->target->dependent_count++;
     }
+    init_states(engine, service);
 }
 
 static void link_dependents(struct engine *engine)
@@ -138,6 +152,15 @@ static void on_files_changed(void *self, uint32_t index, const char *path)
     service_handle(service, EV_FILES);
 }
 
+static void on_states_changed(void *self, uint32_t index)
+{
+    struct engine *engine = self;
+    struct service *service = &engine->services[index];
+
+    state_edges_follow(service);
+    service_changed(service);
+}
+
 static void take_answer(struct service *service, const struct err *err)
 {
     service->asking = false;
@@ -191,7 +214,8 @@ struct engine *engine_new(const struct config *config, struct world *world, stru
                                            .resolved = on_resolved,
                                            .step_prepared = on_step_prepared,
                                            .outputs_kept = on_outputs_kept,
-                                           .files_changed = on_files_changed };
+                                           .files_changed = on_files_changed,
+                                           .states_changed = on_states_changed };
     return engine;
 }
 
@@ -293,6 +317,7 @@ static void tell_neighbours(struct service *service)
         service_handle(service->edges[i].target, EV_TURN);
     service_handle(service, EV_EDGE);
     service_handle(service, EV_TURN);
+    state_edges_watch(service);
 }
 
 /* Once everything that was stopped has ended: until then somebody may still need what the

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "config/condition.h"
 #include "config/config.h"
+#include "engine/state_edge.h"
 #include "sys/timers.h"
 
 static bool is_waited_for(const struct service_edge *edge)
@@ -17,7 +18,7 @@ static bool is_stuck(const struct service *service, const bool *settled, bool *r
 {
     bool stuck = false;
 
-    *ret_hope = false;
+    *ret_hope = state_edges_wait(service); /* somebody may run the state */
     for (size_t i = 0; i < service->edge_count; i++) {
         const struct service_edge *edge = &service->edges[i];
         struct condition_facts facts = service_facts(edge->target);
@@ -52,7 +53,7 @@ static bool waits_for_event(const struct service *service, const bool *ready)
     for (size_t i = 0; i < service->edge_count; i++)
         if (is_deferred(&service->edges[i], ready))
             return true;
-    return false;
+    return state_edges_wait(service);
 }
 
 static bool is_checked(const struct service *service)

@@ -242,8 +242,20 @@ static enum op_result op_unhealthy(struct service *service)
 
 /* --- up --------------------------------------------------------------------------------- */
 
-/* "dependency db met service_healthy", the last of those that were waited for. */
-static void because_of_edge(struct service *service, const char *then)
+/* "state highstate succeeded" */
+static void because_of_state(struct service *service)
+{
+    service_because(service, "state %s succeeded", service->decisive_state->config->name);
+    service->decisive_state = NULL;
+}
+
+static bool was_waiting(const struct service *service)
+{
+    return service->decisive || service->decisive_state;
+}
+
+/* "dependency db met service_healthy" */
+static void because_of_service(struct service *service)
 {
     const struct service_edge *edge = service->decisive;
     const char *name = edge->target->config->name;
@@ -256,17 +268,28 @@ static void because_of_edge(struct service *service, const char *then)
     else
         service_because_of(service, target, "dependency %s met %s", name,
                            condition_name(edge->config->condition));
-    if (service->edge_count > 1 && !then[0])
-        service_because_also(service, ", the last of %zu", service->edge_count);
-    service_because_also(service, "%s", then);
     service->decisive = NULL;
+}
+
+/* The last of those that were waited for. */
+static void because_of_edge(struct service *service, const char *then)
+{
+    const size_t count = service->edge_count + service->state_count;
+
+    if (service->decisive)
+        because_of_service(service);
+    else
+        because_of_state(service);
+    if (count > 1 && !then[0])
+        service_because_also(service, ", the last of %zu", count);
+    service_because_also(service, "%s", then);
 }
 
 static enum op_result op_starting(struct service *service)
 {
-    if (service->decisive)
+    if (was_waiting(service))
         because_of_edge(service, "");
-    else if (service->edge_count == 0)
+    else if (service->edge_count + service->state_count == 0)
         service_because(service, "no dependencies");
     else
         service_because(service, "not waiting for dependencies (--no-deps)");
@@ -371,7 +394,7 @@ static enum op_result op_running(struct service *service)
                            ? "restarted"
                            : "started";
 
-    if (service->decisive)
+    if (was_waiting(service))
         because_of_edge(service, "; ");
     else
         service_because(service, "%s", "");

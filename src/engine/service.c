@@ -372,6 +372,9 @@ static void judge_edges(struct service *service)
     result = edge_judge(service);
     if (result == EDGE_RESULT_GO) {
         routine_continue(service);
+    } else if (result == EDGE_RESULT_LATE && service->decisive_state) {
+        service_because(service, "%s", buf_text(&service->reason));
+        routine_settle(service, STATUS_FAILED);
     } else if (result != EDGE_RESULT_WAIT) {
         const struct service *target = service->decisive->target;
         AUTO_BUF struct buf whose = BUF_INIT(SERVICE_REASON_MAX);

@@ -88,6 +88,16 @@ struct service_edge {
     struct timer timer;
 };
 
+/* A state of this machine that the service waits for. */
+struct service_state {
+    struct service *owner;
+    const struct config_state *config;
+    bool waits;
+    bool seen;       /* `changed` is what was found; else it was never looked at */
+    int64_t changed; /* wall time of the last change that counts */
+    struct timer timer;
+};
+
 /* What is passed from one daemon to the next, and shown to clients. */
 struct service_record {
     enum status status;
@@ -125,7 +135,11 @@ struct service {
     size_t edge_count;
     struct service_edge **dependents; /* edges of others that point here */
     size_t dependent_count;
-    const struct service_edge *decisive; /* what the last look at the edges turned on; or NULL */
+    struct service_state *states; /* of this machine, as in the configuration */
+    size_t state_count;
+    /* What the last look at the edges turned on: one of them, or neither. */
+    const struct service_edge *decisive;
+    const struct service_state *decisive_state;
 
     enum service_goal goal;
     const struct routine *routine; /* NULL: nothing is going on */
@@ -148,6 +162,7 @@ struct service {
     bool ignore_if;    /* likewise */
     bool told_restart; /* a restart began; dependents must learn of it */
     bool files_on;     /* the world watches files */
+    bool states_on;    /* the world watches states */
     enum restart_cause restart_cause;
     bool asking;                 /* the world evaluates something for the routine */
     struct buf answer;           /* what went wrong with that; empty: nothing */

@@ -104,6 +104,22 @@ static struct value edge_value(struct asking *asking, const struct service_edge 
     return value_map(map);
 }
 
+static struct value state_value(struct asking *asking, const struct service_state *state)
+{
+    struct arena *arena = asking->arena;
+    struct value_map *map = value_map_new(arena, 4);
+    struct world *world = engine_world(asking->engine);
+    const struct world_state found =
+        world->ops->find_state(world, state->owner->index, state->config->name);
+    const int64_t left = state->timer.deadline - world->ops->now(world);
+
+    put_value(arena, map, "state", value_text(state->config->name));
+    put_value(arena, map, "status", value_text(arena_strdup(arena, found.words)));
+    put_value(arena, map, "timeout_left",
+              timer_is_set(&state->timer) ? value_int(left / CLOCK_SECOND) : value_null());
+    return value_map(map);
+}
+
 /* Goes down as deep as dependencies go, up to a limit. */
 static struct value waits_value(struct asking *asking, const struct service *service, size_t depth)
 {
@@ -119,6 +135,9 @@ static struct value waits_value(struct asking *asking, const struct service *ser
         if (edge->wait == EDGE_CONDITION || edge->wait == EDGE_ORDER)
             value_list_push(asking->arena, list, edge_value(asking, edge, depth));
     }
+    for (size_t i = 0; i < service->state_count; i++)
+        if (service->states[i].waits)
+            value_list_push(asking->arena, list, state_value(asking, &service->states[i]));
     return value_list(list);
 }
 

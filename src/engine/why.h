@@ -6,7 +6,8 @@
  *     service, status, reason, exit_code, signal, restarts
  *     doing        what it is busy with, in words; or null
  *     waits_for    list of { service, condition, status, doing, timeout_left, waits_for },
- *                  down to those that wait for nobody; each service is listed once
+ *                  down to those that wait for nobody; each service is listed once; and of
+ *                  { state, status, timeout_left }, states of this machine
  *     levels       how deep that goes
  *     history      list of { time, wall, number, from, to, cause, chain }, the latest first;
  * `chain` is the changes of other services that led to this one, each by the next, down to the

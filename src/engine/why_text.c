@@ -47,11 +47,16 @@ static void print_wait(const struct value *edge, size_t depth, struct buf *out)
     const char *condition = value_get_text(edge, "condition"),
                *doing = value_get_text(edge, "doing");
     const struct value *left = value_get(edge, "timeout_left");
+    const char *state = value_get_text(edge, "state"),
+               *status = or_unknown(value_get_text(edge, "status"));
 
     buf_fill(out, ' ', INDENT * depth);
-    buf_printf(out, "waiting for %s (%s), which is %s", or_unknown(value_get_text(edge, "service")),
-               condition ? condition : "to be up again",
-               or_unknown(value_get_text(edge, "status")));
+    if (state)
+        buf_printf(out, "waiting for state %s, which %s", state, status);
+    else
+        buf_printf(out, "waiting for %s (%s), which is %s",
+                   or_unknown(value_get_text(edge, "service")),
+                   condition ? condition : "to be up again", status);
     if (doing)
         buf_printf(out, ": %s", doing);
     if (left && value_is(left, VALUE_INT))

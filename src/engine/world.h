@@ -54,6 +54,13 @@ struct world_step {
     int64_t timeout;     /* 0: HOOK_TIMEOUT */
 };
 
+/* What is known of a state of this machine. */
+struct world_state {
+    bool success;      /* its last run succeeded */
+    int64_t changed;   /* wall time when it last changed something; 0: never */
+    const char *words; /* why it is not met: "has not run on this machine" */
+};
+
 /* What a line of our own is about. */
 enum world_note {
     WORLD_ERROR,   /* something did not happen */
@@ -101,6 +108,8 @@ struct world_events {
     void (*outputs_kept)(void *self, uint32_t service, const struct err *err);
     /* A watched file changed; reported once for a burst of changes. */
     void (*files_changed)(void *self, uint32_t service, const char *path);
+    /* Something else than before is known of the states that it watches. */
+    void (*states_changed)(void *self, uint32_t service);
 };
 
 struct world_ops {
@@ -135,6 +144,11 @@ struct world_ops {
 
     void (*watch_start)(struct world *world, uint32_t service);
     void (*watch_stop)(struct world *world, uint32_t service);
+
+    /* Keep what is known of the states of a service up to date, or no longer. */
+    void (*watch_states)(struct world *world, uint32_t service, bool on);
+    /* As last heard. */
+    struct world_state (*find_state)(struct world *world, uint32_t service, const char *name);
 
     /* Forget the outputs of earlier runs; keep those of the run that ended. */
     void (*outputs_clear)(struct world *world, uint32_t service);

@@ -17,6 +17,7 @@
 #include "compile/salt.h"
 #include "compile/tree.h"
 #include "sys/account.h"
+#include "standing/data_dir.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
@@ -25,39 +26,18 @@
 #define SALT_STATES_DIR   "/srv/salt"
 #define SALT_SETTINGS_DIR "/srv/pillar"
 #define PACKAGE_LISTS     "/var/lib/dpkg/info"
-#define DATA_DIR          "/var/lib/zester"
-
-/* From the environment, else from the account; NULL: unknown. */
-static const char *find_home(struct arena *arena)
-{
-    const char *home = getenv("HOME");
-    const struct account *account;
-    struct err ignored;
-
-    if (home && home[0] == '/')
-        return home;
-    if (account_find_uid(arena, geteuid(), &account, &ignored) < 0 || !account ||
-        account->home[0] != '/')
-        return NULL;
-    return account->home;
-}
 
 int session_find_data_dir(struct arena *arena, const char **ret_folder, struct diags *diags)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *home = find_home(arena);
+    const char *folder = data_dir_find(arena);
 
-    if (geteuid() == 0) {
-        *ret_folder = DATA_DIR;
-    } else if (state && state[0] == '/') {
-        *ret_folder = path_join(arena, state, "zester");
-    } else if (home) {
-        *ret_folder = path_join(arena, home, ".local/state/zester");
-    } else {
-        (void)diag_add(diags, (struct place){ 0 }, "no folder for undo data: no home folder found");
-        diag_hint(diags, "use --data-dir DIR, or set HOME");
-        return -1;
+    if (folder) {
+        *ret_folder = folder;
+        return 0;
     }
-    return 0;
+    (void)diag_add(diags, (struct place){ 0 }, "no folder for undo data: no home folder found");
+    diag_hint(diags, "use --data-dir DIR, or set HOME");
+    return -1;
 }
 
 /* File names are relative to the root of their tree; users need a path that can be opened. */

@@ -11,9 +11,12 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/rate.h"
+#include "data/msgpack.h"
 #include "peel/local_event.h"
 #include "peel/outbox.h"
 #include "peel/own_event.h"
+#include "standing/agent.h"
+#include "standing/question.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
 #include "sys/family.h"
@@ -51,6 +54,8 @@ struct client {
     struct unixsock_peer peer;
     struct own_event own;
     struct chore chore;
+    struct param_strs names; /* of a question about states */
+    struct standing_reply reply;
     uint64_t letter;
     bool is_keeping; /* a worker has it */
     bool is_gone;    /* the other side has left */
@@ -81,7 +86,7 @@ static void forget_client(struct client *client)
 
 static void send_answer(int fd, const struct local_event_answer *answer)
 {
-    AUTO_BUF struct buf packet = BUF_INIT(LOCAL_EVENT_MAX);
+    AUTO_BUF struct buf packet = BUF_INIT(AGENT_PACKET_MAX);
     struct err err;
 
     if (record_encode(&packet, &local_event_answer_type, answer, &err) == 0)
@@ -157,7 +162,7 @@ static void on_late(struct timer *timer)
 static void keep_event(struct chore *chore)
 {
     struct client *client = container_of(chore, struct client, chore);
-    AUTO_BUF struct buf payload = BUF_INIT(2 * LOCAL_EVENT_MAX);
+    AUTO_BUF struct buf payload = BUF_INIT(2 * AGENT_PACKET_MAX);
     struct outbox_letter letter = { .subject = client->own.subject,
                                     .id = client->own.id,
                                     .about = client->own.id };
@@ -195,6 +200,27 @@ static void on_kept(struct chore *chore)
     outbox_send(door->outbox, letter);
 }
 
+/* --- questions about states ------------------------------------------------------- */
+
+static void find_standing(struct chore *chore)
+{
+    struct client *client = container_of(chore, struct client, chore);
+
+    standing_reply(&client->arena, client->door->options.data_dir, &client->names, &client->reply);
+}
+
+static void on_standing(struct chore *chore)
+{
+    struct client *client = container_of(chore, struct client, chore);
+    AUTO_BUF struct buf packet = BUF_INIT(AGENT_PACKET_MAX);
+    struct err err;
+
+    client->is_keeping = false;
+    if (!client->is_gone && record_encode(&packet, &standing_reply_type, &client->reply, &err) == 0)
+        (void)send(client->fd, packet.p, packet.n, MSG_NOSIGNAL | MSG_DONTWAIT);
+    forget_client(client);
+}
+
 /* --- packets ---------------------------------------------------------------------- */
 
 /* Was it raised by something that a job of ours has started? */
@@ -229,11 +255,11 @@ static int check_room(struct event_door *door, struct err *err)
     return 0;
 }
 
-static int take_event(struct client *client, struct str packet, struct err *err)
+static int take_event(struct client *client, const struct value *packet, struct err *err)
 {
     struct local_event event = { 0 };
 
-    if (record_decode(&client->arena, &local_event_type, 0, packet, &event, err) < 0 ||
+    if (record_read(&client->arena, &local_event_type, 0, packet, &event, err) < 0 ||
         check_room(client->door, err) < 0)
         return -1;
     return own_event_make(&client->arena,
@@ -251,7 +277,7 @@ static void on_hangup(struct watch *watch, uint32_t events)
     forget_client(container_of(watch, struct client, watch));
 }
 
-static void begin_keeping(struct client *client)
+static void begin_work(struct client *client, chore_fn *work, chore_fn *done)
 {
     struct err err;
 
@@ -263,15 +289,36 @@ static void begin_keeping(struct client *client)
         return;
     }
     client->is_keeping = true;
-    chore_begin(&client->door->chores, &client->chore, keep_event, on_kept);
+    chore_begin(&client->door->chores, &client->chore, work, done);
+}
+
+/* An event, or a question about states. */
+static int take_packet(struct client *client, struct str bytes, struct err *err)
+{
+    struct standing_question question;
+    struct value packet;
+
+    if (msgpack_decode(&client->arena, bytes, &packet, err) < 0)
+        return -1;
+    if (!standing_is_question(&packet)) {
+        if (take_event(client, &packet, err) < 0)
+            return -1;
+        begin_work(client, keep_event, on_kept);
+        return 0;
+    }
+    if (record_read(&client->arena, &standing_question_type, 0, &packet, &question, err) < 0)
+        return -1;
+    client->names = question.names;
+    begin_work(client, find_standing, on_standing);
+    return 0;
 }
 
 static void on_packet(struct watch *watch, uint32_t events)
 {
     struct client *client = container_of(watch, struct client, watch);
-    AUTO_BUF struct buf packet = BUF_INIT(2 * LOCAL_EVENT_MAX);
-    char *room = buf_reserve(&packet, LOCAL_EVENT_MAX);
-    const ssize_t n = recv(client->fd, room, LOCAL_EVENT_MAX, MSG_DONTWAIT | MSG_TRUNC);
+    AUTO_BUF struct buf packet = BUF_INIT(2 * AGENT_PACKET_MAX);
+    char *room = buf_reserve(&packet, AGENT_PACKET_MAX);
+    const ssize_t n = recv(client->fd, room, AGENT_PACKET_MAX, MSG_DONTWAIT | MSG_TRUNC);
     struct err err;
 
     (void)events;
@@ -281,12 +328,11 @@ static void on_packet(struct watch *watch, uint32_t events)
         forget_client(client);
         return;
     }
-    if ((size_t)n > LOCAL_EVENT_MAX)
-        (void)err_set(&err, ERR_LIMIT, "an event exceeds the limit of %zu bytes", LOCAL_EVENT_MAX);
-    else if (take_event(client, (struct str){ room, (size_t)n }, &err) == 0) {
-        begin_keeping(client);
+    if ((size_t)n > AGENT_PACKET_MAX)
+        (void)err_set(&err, ERR_LIMIT, "an event exceeds the limit of %zu bytes", AGENT_PACKET_MAX);
+    else if (take_packet(client, arena_str(&client->arena, (struct str){ room, (size_t)n }),
+                         &err) == 0)
         return;
-    }
     refuse_client(client, err.text);
 }
 
@@ -368,7 +414,7 @@ static void open_socket(struct event_door *door)
 {
     struct err err;
 
-    door->socket = local_event_socket(&door->arena, door->options.data_dir);
+    door->socket = agent_socket(&door->arena, door->options.data_dir);
     if (unixsock_listen(&door->socket, SOCKET_MODE, &door->fd, &err) < 0 ||
         watch_start(&door->watch, door->options.loop, door->fd, WATCH_READ, on_client, &err) < 0)
         log_warning("programs of this machine cannot raise events error=%s", err.text);

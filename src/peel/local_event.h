@@ -1,9 +1,8 @@
 /*
  * local_event - an event that a program of this machine raises through the agent.
  *
- * The agent listens on a socket in its data folder. Who may open it (root, and the user of the
- * agent) sends one packet with a tag and data and gets one with the answer: the stream has the
- * event, or it is on disk until there is a connection.
+ * One packet to the agent (standing/agent.h) with a tag and data, and one with the answer: the
+ * stream has the event, or it is on disk until there is a connection.
  *
  * Memory: the arena. Threads: any; local_event_raise blocks.
  */
@@ -14,14 +13,11 @@
 #include <stdint.h>
 
 #include "data/record.h"
-#include "sys/unixsock.h"
 
 struct arena;
 struct err;
+struct unixsock;
 
-#define LOCAL_EVENT_SOCKET "event.sock"
-/* Bytes of a packet, in either direction. */
-#define LOCAL_EVENT_MAX ((size_t)64 << 10)
 /* How long the agent waits for the stream before it answers that the event is on disk. */
 #define LOCAL_EVENT_STORE_NS (INT64_C(10) * 1000000000)
 /* A client that says nothing for so long is sent away. */
@@ -43,9 +39,6 @@ struct local_event_answer {
 extern const struct record_type local_event_answer_type;
 /* "stored", "buffered", "refused". */
 const char *local_event_status_name(enum local_event_status status);
-
-/* The socket of the agent with this data folder. */
-struct unixsock local_event_socket(struct arena *arena, const char *data_dir);
 
 /* Fails with ERR_NOT_FOUND when no agent listens; what the agent refuses is an error, too. */
 int local_event_raise(struct arena *arena, const struct unixsock *socket,

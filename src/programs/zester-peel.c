@@ -16,6 +16,7 @@
 #include "peel/join.h"
 #include "peel/local_event.h"
 #include "peel/main.h"
+#include "standing/agent.h"
 #include "sys/clock.h"
 #include "sys/program.h"
 #include "wire/event.h"
@@ -218,7 +219,7 @@ static int run_event(struct cli *cli, const void *args, struct param_strs operan
         pairs_read(cli->arena, &pairs, &event.data, &err) < 0 ||
         find_data_dir(cli, want, &data_dir, &err) < 0)
         return cli_err(cli, &err);
-    socket = local_event_socket(cli->arena, data_dir);
+    socket = agent_socket(cli->arena, data_dir);
     if (local_event_raise(cli->arena, &socket, &event, &answer, &err) < 0)
         return cli_err(cli, &err);
     return print_raised(cli, want->format, &answer);

@@ -6,10 +6,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
-#include "data/frame.h"
 #include "state/outcome.h"
 #include "state/report.h"
 #include "state/secrets.h"
+#include "standing/record_file.h"
+#include "standing/standing.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "sys/path.h"
@@ -111,11 +112,6 @@ void lastrun_bound(struct lastrun *run, struct arena *arena)
     run->error = cut_text(arena, run->error);
 }
 
-bool lastrun_is_newer(struct value_time a, struct value_time b)
-{
-    return a.seconds != b.seconds ? a.seconds > b.seconds : a.nanoseconds > b.nanoseconds;
-}
-
 uint32_t lastrun_count_differs(const struct lastrun *run)
 {
     return run->failed + (run->test ? run->changed : 0);
@@ -144,36 +140,22 @@ static void count_states(struct arena *arena, const struct run_result *result, s
 
 /* --- files -------------------------------------------------------------------------- */
 
-static int write_record(const char *data_dir, const char *name, size_t max,
-                        const struct record_type *type, const void *record, struct err *err)
+static struct record_file summary_file(struct arena *arena, const char *data_dir)
 {
-    const struct fs_replace_options how = { .attr = { 0600, FS_KEEP, FS_KEEP },
-                                            .sync = FS_NO_SYNC };
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    AUTO_BUF struct buf bytes = BUF_INIT(max);
-
-    if (record_append(&bytes, type, record, LASTRUN_VERSION, 0, err) < 0)
-        return -1;
-    return fs_replace(path_join(&arena, data_dir, name), buf_view(&bytes), &how, err);
+    return (struct record_file){ .path = path_join(arena, data_dir, LASTRUN_FILE),
+                                 .type = &lastrun_type,
+                                 .version = LASTRUN_VERSION,
+                                 .max = LASTRUN_MAX,
+                                 .sync = FS_NO_SYNC };
 }
 
-static int read_record(struct arena *arena, const char *path, size_t max,
-                       const struct record_type *type, void *ret, struct err *err)
+static struct record_file states_file(struct arena *arena, const char *data_dir)
 {
-    struct frame_scan scan = { 0 };
-    struct frame frame;
-
-    if (fs_read(arena, path, max, &scan.bytes, err) < 0)
-        return -1;
-    if (!scan.bytes.p)
-        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", path);
-    if (frame_next(&scan, &frame) != FRAME_WHOLE || scan.at != scan.bytes.n)
-        return err_set(err, ERR_INVALID, "'%s': the checksum does not match", path);
-    if (frame.version > LASTRUN_VERSION)
-        return err_set(err, ERR_UNSUPPORTED, "'%s': written by a newer version of zester", path);
-    if (record_decode(arena, type, LASTRUN_VERSION, frame.payload, ret, err) < 0)
-        return err_wrap(err, "'%s'", path);
-    return 0;
+    return (struct record_file){ .path = path_join(arena, data_dir, LASTRUN_STATES),
+                                 .type = &states_type,
+                                 .version = LASTRUN_VERSION,
+                                 .max = LASTRUN_STATES_MAX,
+                                 .sync = FS_NO_SYNC };
 }
 
 static const char *mask_text(struct secrets *secrets, struct arena *arena, const char *text)
@@ -218,23 +200,82 @@ static void mask_summary(struct lastrun *run, struct arena *arena, struct secret
 static int write_states(struct arena *arena, const char *data_dir, const char *id,
                         const struct run_result *result, struct secrets *secrets, struct err *err)
 {
+    const struct record_file file = states_file(arena, data_dir);
     struct lastrun_states states = { .id = id };
 
     for (size_t i = 0; result && i < result->states.n; i++)
         VEC_PUSH_IN(arena, &states.list, describe_state(arena, &result->states.p[i], secrets));
-    if (write_record(data_dir, LASTRUN_STATES, LASTRUN_STATES_MAX, &states_type, &states, err) == 0)
+    if (record_file_write(&file, &states, err) == 0)
         return 0;
     if (err->code != ERR_LIMIT)
         return -1;
     VEC_EACH (&states.list, state)
         state->diff = "";
-    return write_record(data_dir, LASTRUN_STATES, LASTRUN_STATES_MAX, &states_type, &states, err);
+    return record_file_write(&file, &states, err);
+}
+
+/* --- standing ----------------------------------------------------------------------- */
+
+static void mark_states(struct arena *arena, const struct run_result *result,
+                        struct value_time time, struct secrets *secrets, struct standing_marks *ret)
+{
+    for (size_t i = 0; i < result->states.n; i++) {
+        const struct state_result *state = &result->states.p[i];
+        const bool broken = state_result_is_broken(state);
+        const char *why = state->error ? state->error : state->cause ? state->cause : "";
+        struct standing_mark mark = { .name = mask_text(secrets, arena, state->name),
+                                      .success = !broken,
+                                      .error = "" };
+
+        if (broken)
+            mark.error = cut_text(arena, mask_text(secrets, arena, why));
+        if (state->outcome == OUTCOME_CHANGED)
+            mark.changed = time;
+        if (strlen(mark.name) <= STANDING_NAME_MAX)
+            VEC_PUSH_IN(arena, &ret->list, mark);
+    }
+}
+
+/* The references of a run: what was asked for, without any the top file. */
+static void mark_run(struct arena *arena, const struct lastrun *run, struct standing_marks *ret)
+{
+    struct standing_mark mark = { .name = STANDING_HIGHSTATE,
+                                  .success = run->success,
+                                  .changed =
+                                      run->changed > 0 ? run->time : (struct value_time){ 0 },
+                                  .error = run->success    ? ""
+                                           : run->error[0] ? run->error
+                                           : run->differs.n > 0
+                                               ? arena_printf(arena, "%s failed", run->differs.p[0])
+                                               : "" };
+
+    if (run->refs.n == 0)
+        VEC_PUSH_IN(arena, &ret->list, mark);
+    for (size_t i = 0; i < run->refs.n; i++)
+        for (struct str left = str_from(run->refs.p[i]); left.p;) {
+            mark.name = arena_str(arena, str_trim(str_cut(&left, ','))).p;
+            if (mark.name[0])
+                VEC_PUSH_IN(arena, &ret->list, mark);
+        }
+}
+
+/* For services that wait for a state. */
+static int keep_standing(struct arena *arena, const char *data_dir, const struct lastrun *run,
+                         const struct run_result *result, struct secrets *secrets, struct err *err)
+{
+    struct standing ended = { 0 };
+
+    if (result)
+        mark_states(arena, result, run->time, secrets, &ended.states);
+    mark_run(arena, run, &ended.runs);
+    return standing_keep(data_dir, &ended, err);
 }
 
 int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
                  const struct run_result *result, const char *error, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct record_file file = summary_file(&arena, data_dir);
     const int64_t now = clock_wall();
     struct lastrun before = { 0 };
     struct lastrun run = {
@@ -265,14 +306,17 @@ int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
     lastrun_bound(&run, &arena);
     if (write_states(&arena, data_dir, run.id, result, request->secrets, err) < 0)
         return -1;
-    return write_record(data_dir, LASTRUN_FILE, LASTRUN_MAX, &lastrun_type, &run, err);
+    if (!run.test && keep_standing(&arena, data_dir, &run, result, request->secrets, err) < 0)
+        return -1;
+    return record_file_write(&file, &run, err);
 }
 
 int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_run,
                  struct err *err)
 {
-    if (read_record(arena, path_join(arena, data_dir, LASTRUN_FILE), LASTRUN_MAX, &lastrun_type,
-                    ret_run, err) < 0)
+    const struct record_file file = summary_file(arena, data_dir);
+
+    if (record_file_read(arena, &file, ret_run, err) < 0)
         return -1;
     lastrun_bound(ret_run, arena);
     return 0;
@@ -281,6 +325,7 @@ int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_
 int lastrun_read_states(struct arena *arena, const char *data_dir,
                         struct lastrun_states *ret_states, struct err *err)
 {
-    return read_record(arena, path_join(arena, data_dir, LASTRUN_STATES), LASTRUN_STATES_MAX,
-                       &states_type, ret_states, err);
+    const struct record_file file = states_file(arena, data_dir);
+
+    return record_file_read(arena, &file, ret_states, err);
 }

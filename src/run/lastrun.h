@@ -9,6 +9,8 @@
  *
  *     lastrun_keep after a run -> lastrun_read, lastrun_read_states
  *
+ * What outlives the last run, how each state ended when it ran, is in standing/standing.h.
+ *
  * Memory: the arena. Threads: any.
  */
 #ifndef RUN_LASTRUN_H
@@ -54,8 +56,6 @@ void lastrun_bound(struct lastrun *run, struct arena *arena);
 /* How many states are not as declared: failed, or would change. */
 uint32_t lastrun_count_differs(const struct lastrun *run);
 
-bool lastrun_is_newer(struct value_time a, struct value_time b);
-
 /* One state of a run. */
 struct lastrun_state {
     const char *name;
@@ -80,8 +80,9 @@ struct lastrun_request {
     struct secrets *secrets; /* are masked; NULL: there are none */
 };
 
-/* Replace both files. `result` is NULL when nothing ran, which `error` explains; NULL: no error.
- * A folder that does not exist is not made by a dry run. */
+/* Replace both files, and the marks of what ran unless it was a dry run. `result` is NULL when
+ * nothing ran, which `error` explains; NULL: no error. A folder that does not exist is not made by
+ * a dry run. */
 int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
                  const struct run_result *result, const char *error, struct err *err);
 

@@ -13,6 +13,7 @@
 #include "sys/timers.h"
 
 struct evaluation;
+struct statewatch;
 struct shared_resolver;
 
 enum job_kind { JOB_MAIN, JOB_HOOK, JOB_CHECK };
@@ -46,6 +47,7 @@ struct real_world {
     struct world world;
     struct real_world_options options;
     struct job_sink check_sink;
+    struct statewatch *states;      /* NULL: nobody waits for any */
     struct shared_resolver *shared; /* of the request to start that is going on; or NULL */
     const struct environment *env;
     const struct value *flags;

@@ -13,6 +13,7 @@
 #include "supervise/evaluate.h"
 #include "supervise/output_store.h"
 #include "supervise/real_service.h"
+#include "supervise/statewatch.h"
 #include "sys/clock.h"
 #include "sys/rights.h"
 
@@ -333,6 +334,36 @@ static void unwatch_files(struct world *world, uint32_t service)
     filewatch_stop(&get_service(world, service)->files);
 }
 
+/* --- states ------------------------------------------------------------------------------- */
+
+static void on_states(void *self, uint32_t service)
+{
+    struct real_world *real = self;
+    const struct world_events *events = &real->world.events;
+
+    events->states_changed(events->self, service);
+}
+
+static void watch_states(struct world *world, uint32_t service, bool on)
+{
+    statewatch_set(real_of(world)->states, service, on);
+}
+
+static struct world_state find_state(struct world *world, uint32_t service, const char *name)
+{
+    (void)service;
+    return statewatch_find(real_of(world)->states, name);
+}
+
+static void open_states(struct real_world *real)
+{
+    real->states = statewatch_new(&(struct statewatch_options){ .config = real->options.config,
+                                                                .timers = real->world.timers,
+                                                                .chores = real->options.chores,
+                                                                .self = real,
+                                                                .fn = on_states });
+}
+
 /* --- ends of jobs
  * ------------------------------------------------------------------------------------ */
 
@@ -405,6 +436,8 @@ static const struct world_ops ops = {
     .check_words = check_words,
     .watch_start = watch_files,
     .watch_stop = unwatch_files,
+    .watch_states = watch_states,
+    .find_state = find_state,
     .outputs_clear = outputs_clear,
     .outputs_keep = outputs_keep,
     .note = note,
@@ -452,6 +485,7 @@ struct real_world *real_world_new(const struct real_world_options *options)
     for (uint32_t i = 0; i < count; i++)
         init_service(real, i);
     evaluate_init(real);
+    open_states(real);
     return real;
 }
 
@@ -460,6 +494,7 @@ void real_world_free(struct real_world *real)
     if (!real)
         return;
     evaluate_done(real);
+    statewatch_free(real->states);
     for (uint32_t i = 0; i < real->options.config->service_count; i++) {
         struct real_service *own = &real->services[i];
 

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "cli/fleet/bucket.h"
 #include "data/msgpack.h"
+#include "data/time_text.h"
 #include "data/value.h"
 #include "wire/liveness.h"
 #include "wire/peel_id.h"
@@ -95,7 +96,7 @@ void fleet_peels_offer_run(struct fleet_peels *peels, struct fleet_peel *peel,
         peel->has_run ? peel->run.converged : (struct value_time){ 0 };
 
     if (!peel->has_run ||
-        (strcmp(peel->run.id, run->id) != 0 && lastrun_is_newer(run->time, peel->run.time)))
+        (strcmp(peel->run.id, run->id) != 0 && time_is_later(run->time, peel->run.time)))
         fleet_peels_keep_run(peels, peel, run);
     else if (converged.seconds == 0)
         peel->run.converged = run->converged;

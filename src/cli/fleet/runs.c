@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/ksuid.h"
+#include "data/time_text.h"
 #include "cli/fleet/bucket.h"
 #include "data/value.h"
 #include "sys/clock.h"
@@ -53,7 +54,7 @@ static void insert_job(struct state_jobs *jobs, const struct state_job *job)
 {
     size_t at = 0;
 
-    while (at < jobs->count && lastrun_is_newer(jobs->list[at].created, job->created))
+    while (at < jobs->count && time_is_later(jobs->list[at].created, job->created))
         at++;
     if (at == FLEET_RUNS_JOBS)
         return;

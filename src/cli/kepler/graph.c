@@ -37,6 +37,9 @@ static void print_edges(const struct config *config, const struct config_service
         buf_printf(out, "%s%s (%s%s)", i == 0 ? " <- " : ", ", config->services[edge->service].name,
                    condition_name(edge->condition), edge->restart ? ", restart" : "");
     }
+    for (size_t i = 0; i < service->state_count; i++)
+        buf_printf(out, "%sstate %s%s", i + service->edge_count == 0 ? " <- " : ", ",
+                   service->states[i].name, service->states[i].restart ? " (restart)" : "");
 }
 
 static void print_levels(const struct config *config, struct buf *out)

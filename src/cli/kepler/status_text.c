@@ -77,7 +77,10 @@ void kepler_status_print(const struct value *service, int64_t now, struct buf *o
         buf_add_text(out, "Skipped");
         print_reason(service, "skip_reason", out);
         return;
-    case STATUS_WAITING: buf_add_text(out, "waiting"); return;
+    case STATUS_WAITING:
+        buf_add_text(out, "waiting");
+        print_reason(service, "wait_reason", out);
+        return;
     }
 }
 

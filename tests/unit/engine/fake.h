@@ -4,7 +4,7 @@
  * Services are described in a few words a line:
  *
  *     db always check delay=1 backoff=2 max=8
- *     web no <db:healthy:restart:timeout=30 hook:pre_start
+ *     web no <db:healthy:restart:timeout=30 hook:pre_start ^highstate:restart:timeout=30
  *
  * Evaluations are done at once, but of a service that is `slow`, when told. Processes run until a
  * test ends them or a signal does; hooks end at once, well or as told; checks end when told. Time
@@ -20,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/number.h"
 #include "engine/engine.h"
 #include "engine/readiness.h"
@@ -44,7 +45,7 @@ struct fake_service {
     struct world_plan plan;
     struct world_step step;
     bool if_false, resolve_fails, spawn_fails, stubborn, hold_hooks, leftovers;
-    bool alive, main_ended, task[WORLD_TASKS], watching;
+    bool alive, main_ended, task[WORLD_TASKS], watching, watches_states;
     int ends_by; /* a signal that is on its way */
     bool emptying;
     bool task_ending[WORLD_TASKS];
@@ -55,8 +56,15 @@ struct fake_service {
     size_t spawned;
 };
 
+/* A state of the machine. */
+struct fake_state {
+    bool success;
+    int64_t changed;
+};
+
 struct fake {
     struct world world;
+    struct map states; /* to struct fake_state; those that have run */
     struct arena arena;
     struct timers timers;
     struct config config;
@@ -135,6 +143,21 @@ FAKE void fake_edge(struct fake *fake, struct config_service *service, struct st
     }
 }
 
+/* "^highstate:restart:timeout=30" */
+FAKE void fake_wants_state(struct fake *fake, struct config_service *service, struct str word)
+{
+    struct config_state *state = &service->states[service->state_count++];
+
+    state->name = arena_str(&fake->arena, str_cut(&word, ':')).p;
+    while (word.p) {
+        struct str part = str_cut(&word, ':');
+
+        state->restart = state->restart || str_is(part, "restart");
+        if (str_starts(part, STR("timeout=")))
+            state->timeout = fake_seconds(str_from_offset(part, 8));
+    }
+}
+
 /* "hook:pre_start" is one step; "hook:pre_start=1,?0,!0": a code for each, '?' with an `if` that
  * asks failure(), '!' with one that is always true. */
 FAKE void fake_hook(struct fake *fake, struct config_service *service, struct str word)
@@ -169,6 +192,8 @@ FAKE void fake_word(struct fake *fake, uint32_t index, struct str word)
 
     if (word.p[0] == '<')
         fake_edge(fake, service, str_from_offset(word, 1));
+    else if (word.p[0] == '^')
+        fake_wants_state(fake, service, str_from_offset(word, 1));
     else if (str_starts(word, STR("hook:")))
         fake_hook(fake, service, str_from_offset(word, 5));
     else if (str_is(word, "check"))
@@ -236,6 +261,7 @@ FAKE void fake_describe(struct fake *fake, struct str text)
             continue;
         service->name = arena_strndup(&fake->arena, name.p, name.n);
         service->edges = ARENA_ARRAY(&fake->arena, struct config_edge, 8);
+        service->states = ARENA_ARRAY(&fake->arena, struct config_state, 8);
         service->stop_signal = SIGTERM;
         service->stop_grace_period = -1;
         service->restart.policy.backoff = 1;
@@ -468,6 +494,40 @@ FAKE void fake_note(struct world *world, uint32_t service, enum hook_phase phase
                phase < HOOK_PHASES ? hook_phase_name(phase) : "", text);
 }
 
+FAKE void fake_watch_states(struct world *world, uint32_t service, bool on)
+{
+    struct fake *fake = fake_of(world);
+
+    CHECK(fake->services[service].watches_states != on);
+    fake->services[service].watches_states = on;
+}
+
+FAKE struct world_state fake_find_state(struct world *world, uint32_t service, const char *name)
+{
+    const struct fake_state *state = map_find(&fake_of(world)->states, str_from(name));
+
+    (void)service;
+    if (!state)
+        return (struct world_state){ .words = "has not run on this machine" };
+    return (struct world_state){ state->success, state->changed,
+                                 state->success ? "" : "failed in its last run" };
+}
+
+/* The state ran: those who watch hear of it. */
+FAKE void fake_run_state(struct fake *fake, struct str name, bool success, bool changed)
+{
+    void **place = map_place(&fake->states, name);
+    struct fake_state *state = *place ? *place : ARENA_NEW(&fake->arena, struct fake_state);
+
+    *place = state;
+    state->success = success;
+    if (changed)
+        state->changed = clock_wall();
+    for (uint32_t i = 0; i < fake->config.service_count; i++)
+        if (fake->services[i].watches_states)
+            fake->world.events.states_changed(fake->world.events.self, i);
+}
+
 static const struct world_ops fake_ops = {
     .now = fake_now,
     .wall = fake_wall,
@@ -483,6 +543,8 @@ static const struct world_ops fake_ops = {
     .check_words = fake_check_words,
     .watch_start = fake_watch_start,
     .watch_stop = fake_watch_stop,
+    .watch_states = fake_watch_states,
+    .find_state = fake_find_state,
     .outputs_clear = fake_outputs_clear,
     .outputs_keep = fake_outputs_keep,
     .note = fake_note,
@@ -630,6 +692,7 @@ FAKE struct fake *fake_new(struct str description)
 
     clock_fake(FAKE_START, INT64_C(1700000000) * CLOCK_SECOND);
     fake->acts.max = fake->changes.max = FAKE_TRACES;
+    fake->states = (struct map)MAP_INIT_IN(&fake->arena);
     timers_init(&fake->timers);
     fake_describe(fake, description);
     fake->world.ops = &fake_ops;

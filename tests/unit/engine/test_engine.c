@@ -98,6 +98,14 @@ static void do_check(struct play *play)
         buf_add_text(play->out, "no check is running\n");
 }
 
+static void do_state(struct play *play)
+{
+    const bool changed = has_word(play, "changed");
+
+    CHECK(play->count > 2);
+    fake_run_state(play->fake, play->words[1], changed || has_word(play, "unchanged"), changed);
+}
+
 static void do_wait(struct play *play)
 {
     fake_pass(play->fake, fake_seconds(play->words[1]));
@@ -229,6 +237,7 @@ static const struct {
     { "hook",    do_hook },    /* SERVICE CODE: the held hook ends */
     { "answer",  do_answer },  /* SERVICE: what it has asked for is evaluated */
     { "files",   do_files },   /* SERVICE: a watched file changes */
+    { "state",   do_state },   /* NAME changed|unchanged|failed: it ran */
     { "wait",    do_wait },    /* SECONDS */
     { "set",     do_set },     /* SERVICE spawn-fails|hold|fine: from now on */
     { "show",    do_show },    /* print the status of all */
@@ -281,6 +290,7 @@ static int run_play(const struct golden *golden, struct buf *out)
     }
 
 PLAYS(services_wait_for_their_dependencies, "dependencies.txt")
+PLAYS(services_wait_for_states_of_the_machine, "states.txt")
 PLAYS(restarts_are_passed_on, "propagation.txt")
 PLAYS(processes_that_end_are_restarted_as_their_policy_says, "policy.txt")
 PLAYS(stops_are_graceful_parallel_and_in_order, "stop.txt")

@@ -200,7 +200,7 @@ static uint32_t next_random(uint32_t *seed)
 
 static void disturb(struct fake *fake, uint32_t *seed)
 {
-    uint32_t service = next_random(seed) % 4, what = next_random(seed) % 11;
+    uint32_t service = next_random(seed) % 4, what = next_random(seed) % 12;
     struct engine_set one = { &service, 1 };
     struct fake_service *state = &fake->services[service];
 
@@ -222,6 +222,9 @@ static void disturb(struct fake *fake, uint32_t *seed)
         if (state->watching)
             fake->world.events.files_changed(fake->engine, service, "x");
         break;
+    case 10:
+        fake_run_state(fake, STR("highstate"), next_random(seed) % 4 > 0, next_random(seed) % 2);
+        break;
     default: fake_pass(fake, CLOCK_SECOND * (next_random(seed) % 16)); break;
     }
     if (next_random(seed) % 3)
@@ -240,6 +243,8 @@ static void check_rest(struct fake *fake, int round)
         (void)fprintf(stderr, "round %d: %s\n", round, buf_text(&text));
     CHECK(engine_is_down(fake->engine, ENGINE_ALL));
     CHECK(readiness_is_quiescent(fake->engine));
+    for (uint32_t i = 0; i < fake->config.service_count; i++)
+        CHECK(!fake->services[i].watches_states);
     CHECK_INT(fake->timers.heap.n, 0);
 }
 
@@ -247,10 +252,12 @@ static void check_rest(struct fake *fake, int round)
  * the fake world watch, and always be able to come to rest and to start again. */
 TEST(any_order_of_events_comes_to_rest)
 {
-    static const char services[] = "db always check watch delay=1 hook:pre_start hook:post_exit\n"
-                                   "api on-failure <db:healthy:restart:timeout=20 hook:post_start\n"
-                                   "web no <api:restart <db hook:pre_stop=1 leftovers\n"
-                                   "end <web:stopped\n";
+    static const char services[] =
+        "db always check watch delay=1 hook:pre_start hook:post_exit\n"
+        "api on-failure <db:healthy:restart:timeout=20 ^highstate:restart:timeout=20 "
+        "hook:post_start\n"
+        "web no <api:restart <db hook:pre_stop=1 leftovers\n"
+        "end <web:stopped\n";
     uint32_t seed = 12345;
 
     for (int round = 0; round < 500; round++) {

@@ -1,6 +1,7 @@
 #include "scene.h"
 
 #include "run/lastrun.h"
+#include "standing/standing.h"
 #include "sys/path.h"
 
 static struct lastrun keep(struct scene *scene, bool test, const char *error)
@@ -126,5 +127,48 @@ TEST(a_dry_run_makes_no_data_folder)
     CHECK_INT(lastrun_keep(folder, &request, &scene.result, NULL, &err), 0);
     CHECK_INT(fs_stat(folder, &info, &err), 0);
     CHECK_INT(info.kind, FS_NONE);
+    scene_done(&scene);
+}
+
+static struct standing_answer find_mark(struct scene *scene, const char *name)
+{
+    struct standing standing;
+    struct err err;
+
+    CHECK_INT(standing_read(&scene->arena, scene->host.data_dir, &standing, &err), 0);
+    return standing_find(&standing, name);
+}
+
+TEST(how_each_state_ended_is_kept_when_other_runs_follow)
+{
+    static const char *const refs[] = { "web, db" };
+    const struct lastrun_request request = { .function = "state.apply", .refs = { 1, refs } };
+    struct scene scene;
+    struct err err;
+
+    scene_init(&scene);
+    scene_load(&scene,
+               "a: {cmd.run: [{command: 'test ! -e ROOT/bad'}]}\n"
+               "b: {cmd.run: [{command: 'true'}, {unless: 'true'}, {require: [{cmd: a}]}]}\n");
+    scene_run(&scene, RUN_APPLY);
+    CHECK_INT(lastrun_keep(scene.host.data_dir, &request, &scene.result, NULL, &err), 0);
+    CHECK(find_mark(&scene, "a").success && find_mark(&scene, "cmd.run:b").success);
+    CHECK(find_mark(&scene, "a").changed.seconds > 0 &&
+          find_mark(&scene, "b").changed.seconds == 0);
+    CHECK(find_mark(&scene, "web").success && find_mark(&scene, "db").success);
+    CHECK(!find_mark(&scene, "highstate").known);
+
+    scene_write(&scene, "bad", "");
+    scene_run(&scene, RUN_TEST);
+    (void)keep(&scene, true, NULL);
+    CHECK(!find_mark(&scene, "highstate").known && find_mark(&scene, "a").success);
+    scene_run(&scene, RUN_APPLY);
+    (void)keep(&scene, false, NULL);
+    CHECK(find_mark(&scene, "highstate").known && !find_mark(&scene, "highstate").success);
+    CHECK_HAS(find_mark(&scene, "highstate").error, "cmd.run:a failed");
+    CHECK(!find_mark(&scene, "a").success && !find_mark(&scene, "b").success);
+    CHECK(find_mark(&scene, "web").success);
+    (void)keep(&scene, false, "web.zy:1:1: unknown module 'fiel.managed'");
+    CHECK_HAS(find_mark(&scene, "highstate").error, "unknown module");
     scene_done(&scene);
 }

@@ -1,0 +1,41 @@
+#include "standing/record_file.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "data/frame.h"
+#include "data/record.h"
+
+#define MODE 0600
+
+int record_file_write(const struct record_file *file, const void *record, struct err *err)
+{
+    const struct fs_replace_options how = { .attr = { MODE, FS_KEEP, FS_KEEP },
+                                            .sync = file->sync };
+    AUTO_BUF struct buf bytes = BUF_INIT(file->max);
+
+    if (record_append(&bytes, file->type, record, file->version, 0, err) < 0)
+        return -1;
+    return file->sync == FS_SYNC ? fs_keep(file->path, buf_view(&bytes), &how, err)
+                                 : fs_replace(file->path, buf_view(&bytes), &how, err);
+}
+
+int record_file_read(struct arena *arena, const struct record_file *file, void *ret,
+                     struct err *err)
+{
+    struct frame_scan scan = { 0 };
+    struct frame frame;
+
+    if (fs_read(arena, file->path, file->max, &scan.bytes, err) < 0)
+        return -1;
+    if (!scan.bytes.p)
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", file->path);
+    if (frame_next(&scan, &frame) != FRAME_WHOLE || scan.at != scan.bytes.n)
+        return err_set(err, ERR_INVALID, "'%s': the checksum does not match", file->path);
+    if (frame.version > file->version)
+        return err_set(err, ERR_UNSUPPORTED, "'%s': written by a newer version of zester",
+                       file->path);
+    if (record_decode(arena, file->type, file->version, frame.payload, ret, err) < 0)
+        return err_wrap(err, "'%s'", file->path);
+    return 0;
+}

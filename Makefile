@@ -175,6 +175,7 @@ faults: ## every fault test whole: a fault at each system call, hundreds of kill
 	@tools/install-packages build fleet test
 	@$(SUBMAKE) V=asan all units
 	@FAULTS=all $(PY) tools/run-tests --only e2e -k faults --seconds 7200
+	@ZESTER_RACE_SECONDS=10 $(PY) tools/run-tests --only e2e -k test_paths --seconds 7200
 	@ZESTER_CASES=5000 $(PY) tools/run-tests --only e2e -k jinja_differential --seconds 7200
 	@$(SUBMAKE) V=release build/release/tests/unit/nats/test_fault
 	@NATS_FAULT="1000000 50" build/release/tests/unit/nats/test_fault

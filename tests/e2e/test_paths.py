@@ -13,7 +13,7 @@ import pytest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = (TOP / os.environ.get("ZESTER_BUILD", "build/asan") / "zester").resolve()
 SWAPPER = pathlib.Path(__file__).with_name("swapper.py")
-SECONDS = float(os.environ.get("ZESTER_RACE_SECONDS", "1"))
+SECONDS = float(os.environ.get("ZESTER_RACE_SECONDS", "0.4"))  # of each race, and three turns at least
 OWNER = 65534  # 'nobody' is an account everywhere
 COUNT = 12  # of states in a run
 SECRET = "root: secret\n"

@@ -3,12 +3,12 @@ import base64
 import hashlib
 import json
 import os
-import subprocess
 import zipfile
 
 import pytest
 
 import fake_pip
+import real_pip
 from machine import PROGRAM, Machine, by_name, skip_without
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00"
@@ -294,13 +294,7 @@ def wheel(folder, name, version, needs=()):
 @pytest.fixture
 def venv(tmp_path):
     """The real pip, in a virtual environment of its own, and a folder of wheels instead of the network."""
-    python = "/usr/bin/python3"
-    if subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("python3-pip is not installed")
-    subprocess.run([python, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    pip = tmp_path / "venv/bin/pip"
-    pip.write_text(f'#!/bin/sh\nexec {python} -m pip --python {tmp_path}/venv/bin/python "$@"\n')
-    pip.chmod(0o755)
+    real_pip.make_venv(tmp_path / "venv")
     (tmp_path / "wheels").mkdir()
     for name, version, needs in [("app", "1.0", ["helper>=1"]), ("app", "1.5", ["helper>=1"]), ("app", "2.0", []),
                                  ("helper", "1.2", []), ("other", "0.9", []), ("app", "3.0rc1", [])]:

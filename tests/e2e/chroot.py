@@ -16,7 +16,7 @@ import urllib.request
 
 import pytest
 
-from machine import PROGRAM, skip_without
+from machine import PROGRAM, TOP, skip_without
 
 # What the program loads when it needs it; see src/modules/archive/unpack.c and src/sys/fetch.c.
 LOADED = ["libarchive.so.13", "libcurl.so.4"]
@@ -107,6 +107,12 @@ def libraries(program):
         if path != str(program):
             found[os.path.basename(path)] = path
     return found
+
+
+def shared_packages():
+    """Those of the Debian that all files of a run share: what our own packages need, a bus, and what formulas manage."""
+    own = re.findall(r"^(\S+) +run ", (TOP / "packaging/packages.txt").read_text(), re.MULTILINE)
+    return sorted({*own, "nats-server", "cron", "locales"})
 
 
 class Chroot:

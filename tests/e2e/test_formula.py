@@ -11,7 +11,7 @@ import types
 
 import pytest
 
-from chroot import PROGRAM, Chroot
+from chroot import PROGRAM, Chroot, shared_packages
 from repository import Repository
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -153,7 +153,7 @@ def look(machine):
 
 @pytest.fixture(scope="module")
 def journey(tmp_path_factory):
-    machine = Chroot(tmp_path_factory.mktemp("formula"), include=["cron", "locales"])
+    machine = Chroot(tmp_path_factory.mktemp("formula"), include=shared_packages())
     try:
         yield travel(machine)
     finally:

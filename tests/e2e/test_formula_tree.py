@@ -9,7 +9,7 @@ import types
 
 import pytest
 
-from chroot import PROGRAM, Chroot
+from chroot import PROGRAM, Chroot, shared_packages
 from repository import Repository
 from test_formula import ask, changed, differences, failures, fill
 
@@ -36,7 +36,7 @@ def look(machine):
 
 @pytest.fixture(scope="module")
 def journey(tmp_path_factory):
-    machine = Chroot(tmp_path_factory.mktemp("tree"), include=["cron", "locales"])  # those of test_formula.py, with which it shares them
+    machine = Chroot(tmp_path_factory.mktemp("tree"), include=shared_packages())
     try:
         yield travel(machine)
     finally:

@@ -115,7 +115,7 @@ size_t utf8_plain_length(struct str text)
 
 size_t utf8_valid_length(struct str text)
 {
-    size_t at = 0, n = 1;
+    size_t at = utf8_is_ascii(text) ? text.n : 0, n = 1; /* which most texts are */
     uint32_t c;
 
     while (at < text.n && n > 0)

@@ -37,6 +37,7 @@ struct generic_args {
     bool reload_grains;
 };
 
+/* None of them is required or has a default: they are decoded only where one is given. */
 /* clang-format off */
 static const struct param generic_params[] = {
     PARAM("onlyif", ANY, ARGS, onlyif, "run only if every command exits with 0 and every function returns true"),
@@ -339,7 +340,8 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
     struct generic_args got = { 0 };
     int result = split_key(arena, args, state, map, ret_body, idle, diags);
 
-    result |= params_decode(arena, generic_params, &policy, &generic, &got, diags);
+    if (map->count > 0)
+        result |= params_decode(arena, generic_params, &policy, &generic, &got, diags);
     result |= guards_read(arena, got.onlyif, "onlyif", &state->onlyif, diags);
     result |= guards_read(arena, got.unless, "unless", &state->unless, diags);
     result |= guards_read_commands(arena, got.check_cmd, "check_cmd", &state->check_cmd, diags);

@@ -50,8 +50,11 @@ const struct param params_none[] = { { 0 } };
 
 const struct param *params_find(const struct param *table, struct str name)
 {
+    const char first = name.n > 0 ? name.p[0] : '\0'; /* which decides most calls */
+
     for (const struct param *p = table; p->name; p++)
-        if (!(p->flags & PARAM_REST) && param_is_called(p, name))
+        if ((p->name[0] == first || p->aliases) && !(p->flags & PARAM_REST) &&
+            param_is_called(p, name))
             return p;
     return NULL;
 }
@@ -94,13 +97,23 @@ static void note_secret_line(struct decoding *d, uint32_t line)
     d->secret_count++;
 }
 
+static bool knows_secrets(const struct param *table)
+{
+    for (const struct param *p = table; p->name; p++)
+        if (p->flags & PARAM_SECRET)
+            return true;
+    return false;
+}
+
 /* Several keys may share a line, so an innocent one must not show the secret beside it. */
 static void note_secrets(struct decoding *d)
 {
+    const bool looks_up = knows_secrets(d->table);
+
     for (size_t i = 0; i < d->map->map->count; i++) {
         const struct value_pair *pair = &d->map->map->pairs[i];
         const struct param *p =
-            pair->key.kind == VALUE_STR ? params_find(d->table, pair->key.s) : NULL;
+            looks_up && pair->key.kind == VALUE_STR ? params_find(d->table, pair->key.s) : NULL;
 
         if (!(p && (p->flags & PARAM_SECRET)) && !(pair->value.flags & VALUE_SECRET))
             continue;

@@ -59,6 +59,7 @@ struct op {
     struct arena arena;
     const char *stream, *name;
     struct value asked;               /* a map when there is something to compare */
+    struct str config;                /* the same, as it is sent */
     const struct nats_error *refusal; /* of what was asked; it is being explained; or NULL */
     nats_consumer_fn *fn;
     void *self;
@@ -175,8 +176,7 @@ static int give_up(struct op *op, struct err *err)
 }
 
 /* A durable one by the older call, which every server knows. */
-static int send_create(const struct nats_js *js, struct op *op, bool durable, struct str config,
-                       struct err *err)
+static int send_create(struct op *op, bool durable, struct err *err)
 {
     AUTO_BUF struct buf body = BUF_INIT(NATS_JS_BODY_MAX);
     const char *verb = arena_printf(&op->arena, "CONSUMER.%s.%s.%s",
@@ -185,9 +185,33 @@ static int send_create(const struct nats_js *js, struct op *op, bool durable, st
     buf_add_text(&body, "{\"stream_name\":");
     json_print_text(&body, str_from(op->stream), JSON_STYLE_COMPACT);
     buf_add_text(&body, ",\"config\":");
-    buf_add_str(&body, config);
+    buf_add_str(&body, op->config);
     buf_add_char(&body, '}');
-    return nats_js_call(js, verb, buf_view(&body), on_answer, op, err);
+    return nats_js_call(&op->js, verb, buf_view(&body), on_answer, op, err);
+}
+
+static void on_found(void *self, const struct nats_error *error, const struct value *reply)
+{
+    struct op *op = self;
+    struct nats_error why;
+    struct err err;
+
+    if (error && error->fault != NATS_FAULT_NOT_FOUND) {
+        fail_op(op, error);
+    } else if (!error &&
+               nats_fields_compare(fields, &op->asked, value_get(reply, "config"), &why) == 0) {
+        on_answer(op, NULL, reply);
+    } else if (send_create(op, true, &err) < 0) {
+        nats_error_set(&why, NATS_FAULT_SLOW, 0, "%s", err.text);
+        fail_op(op, &why);
+    }
+}
+
+/* A durable one may be there as it is asked for. Then the cluster need not agree on it again: that
+ * takes its leader, which may be away for a while when a server has ended. */
+static int send_ensure(struct op *op, bool durable, struct err *err)
+{
+    return durable ? send_info(op, on_found, err) : send_create(op, false, err);
 }
 
 int nats_consumer_ensure(const struct nats_js *js, const char *stream,
@@ -201,9 +225,11 @@ int nats_consumer_ensure(const struct nats_js *js, const char *stream,
     if (check_names(stream, config->name, err) < 0)
         return -1;
     op = new_op(js, stream, config->name, fn, self);
-    if (nats_fields_print(fields, &whole, nats_conn_version(js->conn), &text, err) < 0 ||
-        json_decode(&op->arena, buf_view(&text), &op->asked, err) < 0 ||
-        send_create(js, op, config->durable, buf_view(&text), err) < 0)
+    if (nats_fields_print(fields, &whole, nats_conn_version(js->conn), &text, err) < 0)
+        return give_up(op, err);
+    op->config = buf_copy(&text, &op->arena);
+    if (json_decode(&op->arena, op->config, &op->asked, err) < 0 ||
+        send_ensure(op, config->durable, err) < 0)
         return give_up(op, err);
     return 0;
 }

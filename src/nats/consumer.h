@@ -60,8 +60,8 @@ struct nats_consumer_info {
 typedef void nats_consumer_fn(void *self, const struct nats_error *error,
                               const struct nats_consumer_info *info);
 
-/* Make it, or change what can be changed of one that is there. What cannot be changed fails with
- * both values. */
+/* Make it, or change what can be changed of one that is there; a durable one that is as asked for
+ * is left alone. What cannot be changed fails with both values. */
 int nats_consumer_ensure(const struct nats_js *js, const char *stream,
                          const struct nats_consumer_config *config, nats_consumer_fn *fn,
                          void *self, struct err *err);

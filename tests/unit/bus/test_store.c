@@ -233,6 +233,34 @@ TEST(what_cannot_be_changed_is_told_with_both_values)
     js_scene_end(&world);
 }
 
+static void count_message(void *self, const struct nats_msg *msg)
+{
+    (void)msg;
+    (*(int *)self)++;
+}
+
+TEST(what_is_there_as_it_should_be_is_left_alone)
+{
+    struct js_scene world;
+    struct nats_sub *changes;
+    int made = 0;
+
+    js_scene_begin(&world);
+    changes =
+        nats_sub_new(world.js.conn,
+                     &(struct nats_sub_options){ .subject = "$JS.API.CONSUMER.DURABLE.CREATE.>",
+                                                 .message = count_message,
+                                                 .self = &made },
+                     &world.scene.err);
+    CHECK(changes);
+    ensure_well(&world.scene, &world.js);
+    SCENE_RUN(&world.scene, made == 4);
+    ensure_well(&world.scene, &world.js);
+    CHECK_INT(made, 4);
+    nats_sub_free(changes);
+    js_scene_end(&world);
+}
+
 TEST(more_replicas_than_servers_are_told_when_they_were_asked_for)
 {
     struct js_scene world;

@@ -36,7 +36,9 @@ int plan_decode(struct arena *arena, const struct plan_state *state, const struc
 {
     const struct module *module = state->module;
     const struct value id = value_at(value_text(state->id), body);
+    static const char *const always[] = { "name", NULL }; /* without a meaning, see place_name() */
     const struct params_policy policy = {
+        .allowed = always,
         .offer = generic_offer,
         .owner = module->name,
         .primary = &id,
@@ -79,6 +81,8 @@ int plan_check_given(struct arena *arena, const struct plan_state *state, struct
         const struct value_pair *pair = &body->pairs[i];
         const struct param *param = params_find(state->module->params, pair->key.s);
 
+        if (!param && str_is(pair->key.s, "name"))
+            continue;
         if (!param && unknown && params_find_rest(state->module->params, &state->body))
             continue;
         if (!param && unknown)

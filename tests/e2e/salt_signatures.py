@@ -7,6 +7,9 @@ _WINDOWS = "win_owner win_perms win_deny_perms win_inheritance win_perms_reset"
 _SUCCESS = "success_retcodes success_stdout success_stderr"
 _AUTHKEY = "name user enc comment source options config fingerprint_hash_type"
 _EDIT = "name regex char backup"
+_MYSQL = "connection_host connection_port connection_user connection_pass connection_db connection_unix_socket connection_default_file connection_charset"
+_POSTGRES = "user maintenance_db db_password db_host db_port db_user"
+_RULE = "chain jump match protocol proto sport dport sports dports connstate comment source destination save to-port to-ports to-destination"
 _LINES = "name text makedirs source source_hash template sources source_hashes defaults context"
 
 SIGNATURES = {
@@ -29,6 +32,8 @@ SIGNATURES = {
     "cron.env_present": "name value user",
     "cron.file": "name source_hash source_hash_name user template context replace defaults backup",
     "cron.present": "name user minute hour daymonth month dayweek comment commented identifier special",
+    "debconf.set": "name data",
+    "debconf.set_file": "name source template context defaults",
     "disk.status": "name maximum minimum absolute free",
     "environ.setenv": "name value false_unsets clear_all update_minion permanent",
     "file.absent": "name",
@@ -77,6 +82,10 @@ SIGNATURES = {
     "firewalld.present": "name block_icmp prune_block_icmp default masquerade ports prune_ports port_fwd prune_port_fwd services "
                          "prune_services interfaces prune_interfaces sources prune_sources rich_rules prune_rich_rules",
     "firewalld.service": "name ports protocols",
+    "gem.installed": "name ruby gem_bin user version rdoc ri pre_releases proxy source",
+    "gem.removed": "name ruby user gem_bin",
+    "gem.sources_add": "name ruby user",
+    "gem.sources_remove": "name ruby user",
     "git.cloned": "name target branch user password identity https_user https_pass output_encoding",
     "git.config_set": "name value multivar repo user password output_encoding global",
     "git.config_unset": "name value_regex repo user password output_encoding global all",
@@ -90,8 +99,21 @@ SIGNATURES = {
     "host.absent": "name ip",
     "host.only": "name hostnames",
     "host.present": "name ip comment clean",
+    "ini.options_absent": "name sections separator",
+    "ini.options_present": "name sections separator strict",
+    "ini.sections_absent": "name sections separator",
+    "ini.sections_present": "name sections separator",
+    "iptables.append": f"name table family {_RULE}",
+    "iptables.chain_absent": "name table family",
+    "iptables.chain_present": "name table family",
+    "iptables.delete": f"name table family position {_RULE}",
+    "iptables.flush": "name table family chain",
+    "iptables.insert": f"name table family position {_RULE}",
+    "iptables.set_policy": "name table family chain policy save",
     "locale.present": "name",
     "locale.system": "name",
+    "module.run": "name",
+    "module.wait": "name",
     "mount.fstab_absent": "name fs_file mount_by config",
     "mount.fstab_present": "name fs_file fs_vfstype fs_mntops fs_freq fs_passno mount_by config mount match_on not_change fs_mount",
     "mount.mounted": "name device fstype mkmnt opts dump pass_num config persist mount user match_on device_name_regex "
@@ -99,6 +121,15 @@ SIGNATURES = {
                      "extra_mount_translate_options hidden_opts bind_mount_copy_active_opts",
     "mount.swap": "name persist config",
     "mount.unmounted": "name device config persist user",
+    "mysql_database.absent": f"name {_MYSQL}",
+    "mysql_database.present": f"name character_set collate {_MYSQL}",
+    "mysql_grants.absent": f"name grant database user host grant_option escape {_MYSQL}",
+    "mysql_grants.present": f"name grant database user host grant_option escape revoke_first ssl_option {_MYSQL}",
+    "mysql_user.absent": f"name host {_MYSQL}",
+    "mysql_user.present": f"name host password password_hash allow_passwordless unix_socket password_column auth_plugin {_MYSQL}",
+    "npm.bootstrap": "name user silent",
+    "npm.installed": "name pkgs dir user force_reinstall registry env",
+    "npm.removed": "name dir user",
     "pip.installed": "name pkgs pip_bin requirements bin_env use_wheel no_use_wheel log proxy timeout repo editable find_links "
                      "index_url extra_index_url no_index mirrors build target download download_cache source upgrade force_reinstall "
                      "ignore_installed exists_action no_deps no_install no_download install_options global_options user cwd "
@@ -121,6 +152,17 @@ SIGNATURES = {
     "pkgrepo.managed": "name ppa copr aptkey humanname baseurl mirrorlist comments gpgautoimport gpgcheck gpgkey enabled disabled "
                        "dist file comps architectures keyid keyserver key_url key_text consolidate clean_file refresh refresh_db "
                        "priority require_in ppa_auth signedby trusted",
+    "postgres_database.absent": f"name {_POSTGRES}",
+    "postgres_database.present": f"name tablespace encoding lc_collate lc_ctype owner owner_recurse template {_POSTGRES}",
+    "postgres_extension.absent": f"name if_exists restrict cascade {_POSTGRES}",
+    "postgres_extension.present": f"name if_not_exists schema ext_version from_version {_POSTGRES}",
+    "postgres_group.absent": f"name {_POSTGRES}",
+    "postgres_group.present": f"name createdb createroles encrypted superuser inherit login replication password refresh_password groups {_POSTGRES}",
+    "postgres_privileges.absent": f"name object_name object_type privileges prepend {_POSTGRES}",
+    "postgres_privileges.present": f"name object_name object_type privileges grant_option prepend {_POSTGRES}",
+    "postgres_user.absent": f"name {_POSTGRES}",
+    "postgres_user.present": "name createdb createroles encrypted superuser replication inherit login password "
+                             f"default_password refresh_password valid_until groups {_POSTGRES}",
     "service.dead": "name enable sig init_delay timeout no_block",
     "service.disabled": "name",
     "service.enabled": "name",

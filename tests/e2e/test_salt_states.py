@@ -3,6 +3,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -22,6 +23,8 @@ def machine(tmp_path):
 # --- signatures ------------------------------------------------------------------------------------------------------
 
 # What every state takes.
+# A run reports no more than some hundred mistakes.
+PARTS = 4
 ATTRIBUTES = {"name", "check_cmd", "creates", "require_in", "runas", "saltenv", "umask"}
 
 
@@ -35,6 +38,30 @@ def manual():
 def test_every_parameter_that_salt_documents_is_known(function):
     known = {name for param in manual()[function] for name in (param["name"], *param["aliases"])}
     assert not set(PARAMETERS[function]) - known - ATTRIBUTES
+
+
+def told_about(machine, states):
+    """What is said about states of these functions and arguments."""
+    machine.sls("web", "".join(f"s{i}:\n  {function}:\n" + "".join(f"    - {argument}\n" for argument in arguments)
+                               for i, (function, arguments) in enumerate(states)))
+    told = machine.run("state.show", "web").stderr
+    assert not re.search(r"^and \d+ more", told, re.MULTILINE)
+    return told
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_parameter_of_salt_is_unknown_in_a_state_file(machine, part):
+    told = told_about(machine, [(function, ["name: /x", *(f"{name}: null" for name in PARAMETERS[function] if name not in ATTRIBUTES)]) for function in sorted(PARAMETERS)[part::PARTS]])
+    assert "no parameter" not in told
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_refused_parameter_says_so_in_a_state_file(machine, part):
+    refused = {name: function for function, names in PARAMETERS.items() for name in names for param in manual()[function]
+               if not param["supported"] and name in (param["name"], *param["aliases"])}
+    chosen = sorted(refused)[part::PARTS]
+    told = told_about(machine, [(refused[name], [f"{name}: x"]) for name in chosen])
+    assert chosen and not [name for name in chosen if f"parameter '{name}' of {refused[name]} is not supported: " not in told]
 
 
 def test_what_is_not_supported_says_why():

@@ -18,7 +18,7 @@ static const struct param present_params[] = {
     PARAM("if_not_exists", BOOL, ARGS, if_not_exists, "one that exists is fine, which it always is here", .default_text = "true"),
     PARAM("schema", STR, ARGS, schema, "the schema of its objects", .flags = PARAM_FILLED),
     PARAM("ext_version", STR, ARGS, ext_version, "exactly this version", .flags = PARAM_FILLED),
-    PARAM("from_db", STR, ARGS, from_db, "refused: servers cannot convert loose objects since version 13"),
+    PARAM("from_db", STR, ARGS, from_db, "refused: servers cannot convert loose objects since version 13", .aliases = "from_version"),
     PSQL_PARAMS(ARGS, login),
     { 0 },
 };

@@ -171,17 +171,17 @@ static int call_grains_has_value(struct render *render, const struct bound *boun
     return 0;
 }
 
-/* Compared as they print. */
+/* Compared as they print; what is missing is empty. */
 static int call_grains_equals(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct value *found;
-    struct str have, want;
+    struct str have = STR(""), want;
 
     if (find_grain(render, bound, &found) < 0 ||
         argument_text(render, &bound->args[1], &want) < 0 ||
         (found && argument_text(render, found, &have) < 0))
         return -1;
-    *ret = value_bool(found && str_eq(have, want));
+    *ret = value_bool(str_eq(have, want));
     return 0;
 }
 

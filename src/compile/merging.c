@@ -32,6 +32,7 @@ static int copy_value(struct render *render, const struct value *v, unsigned dep
         const struct value_map *map = container_map(render, v);
 
         made.map = container_new_map(render, map->count);
+        made.map->ordered = map->ordered;
         for (size_t i = 0; i < map->count; i++) {
             if (copy_value(render, &map->pairs[i].value, depth + 1, &item) < 0)
                 return -1;

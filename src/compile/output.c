@@ -183,7 +183,7 @@ static int fill_value(const struct filling *filling, const struct value *v, unsi
             value_list_push(filling->arena, ret->list, item);
         }
     } else if (v->kind == VALUE_MAP) {
-        ret->map = value_map_new(filling->arena, v->map->count);
+        ret->map = value_map_new_like(filling->arena, v->map);
         for (size_t i = 0; i < v->map->count; i++) {
             struct value key, item;
 

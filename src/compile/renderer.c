@@ -27,6 +27,7 @@ struct renderer {
     const char *folder; /* of the rendered file, for "./x" */
     const char *ref;    /* its reference and path, if it is a state file; NULL */
     const char *path;
+    bool salt;           /* all templates are Salt's */
     bool relative_names; /* templates that the environment knows by a relative name */
 };
 
@@ -146,6 +147,7 @@ static void make_environment(struct renderer *renderer)
     const struct state_host *host = renderer->host;
     const struct jinja_options options = {
         .lenient = !host->strict_templates,
+        .salt = renderer->salt,
         .builtins = renderer->builtins,
         .load = host->tree ? load_template : NULL,
         .about = describe_template,
@@ -182,6 +184,12 @@ struct renderer *renderer_new_inside(const struct builtin_context *outer)
 
     renderer->context.depth = outer->depth + 1;
     return renderer;
+}
+
+void renderer_speak_salt(struct renderer *renderer)
+{
+    renderer->salt = true;
+    make_environment(renderer);
 }
 
 void renderer_free(struct renderer *renderer)

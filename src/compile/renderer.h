@@ -34,6 +34,8 @@ struct value;
 struct renderer *renderer_new(struct state_host *host, struct output_list *outputs);
 /* For a rendering inside another one, whose context is `outer`. */
 struct renderer *renderer_new_inside(const struct builtin_context *outer);
+/* Every template means what it means in Salt, whatever its name is: for files of Salt's states. */
+void renderer_speak_salt(struct renderer *renderer);
 void renderer_free(struct renderer *renderer);
 
 /* Render a state file: `ref` is its reference, `path` its place in the tree. `trace` records

@@ -243,7 +243,7 @@ int slot_fill(struct arena *arena, struct state_host *host, const struct value *
             value_list_push(arena, made.list, item);
         }
     } else {
-        made.map = value_map_new(arena, v->map->count);
+        made.map = value_map_new_like(arena, v->map);
         for (size_t i = 0; i < v->map->count; i++) {
             struct value item;
 

@@ -105,6 +105,14 @@ struct value_map *value_map_new(struct arena *arena, size_t expected)
     return map;
 }
 
+struct value_map *value_map_new_like(struct arena *arena, const struct value_map *model)
+{
+    struct value_map *map = value_map_new(arena, model->count);
+
+    map->ordered = model->ordered;
+    return map;
+}
+
 /* The slot that points to `key`, or the free one where it belongs. */
 static uint32_t *find_slot(const struct value_map *map, const struct value *key)
 {
@@ -206,7 +214,7 @@ static struct value copy(struct arena *arena, const struct value *v, unsigned de
             value_list_push(arena, made.list, copy(arena, &v->list->items[i], depth + 1));
     }
     if (v->kind == VALUE_MAP) {
-        made.map = value_map_new(arena, v->map->count);
+        made.map = value_map_new_like(arena, v->map);
         for (size_t i = 0; i < v->map->count; i++)
             value_map_append(arena, made.map, copy(arena, &v->map->pairs[i].key, depth + 1),
                              copy(arena, &v->map->pairs[i].value, depth + 1));
@@ -602,6 +610,7 @@ static struct value merge(struct arena *arena, const struct value *base, const s
     if (base->kind != VALUE_MAP || over->kind != VALUE_MAP)
         return made;
     made.map = value_map_new(arena, base->map->count + over->map->count);
+    made.map->ordered = base->map->ordered || over->map->ordered;
     for (size_t i = 0; i < base->map->count; i++)
         value_map_set(arena, made.map, base->map->pairs[i].key, base->map->pairs[i].value);
     for (size_t i = 0; i < over->map->count; i++) {

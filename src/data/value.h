@@ -100,6 +100,7 @@ struct value_map {
     struct value_pair *pairs; /* in order of insertion */
     uint32_t *slots;          /* hash index, made when there are more than a few pairs */
     size_t slot_cap;
+    bool ordered;      /* its order was written down and counts: data/yaml_dump.h */
     const void *owner; /* the owner, who may still change it; NULL: nobody */
 };
 
@@ -123,6 +124,8 @@ struct value_list *value_list_new(struct arena *arena, size_t expected);
 void value_list_push(struct arena *arena, struct value_list *list, struct value item);
 
 struct value_map *value_map_new(struct arena *arena, size_t expected);
+/* Another map, for a copy of `model`, with whether its order counts. */
+struct value_map *value_map_new_like(struct arena *arena, const struct value_map *model);
 /* Add, or replace in its place. */
 void value_map_set(struct arena *arena, struct value_map *map, struct value key,
                    struct value value);

@@ -467,6 +467,7 @@ static int read_map(struct reader *r, struct node *ret)
                         r->event.data.mapping_start.anchor, "map", &opening) < 0)
         return -1;
     yaml_map_init(&map, r->arena, r->diags);
+    map.own->ordered = !r->options.unordered;
     while (r->event.type != YAML_MAPPING_END_EVENT)
         if (read_pair(r, &map, &height) < 0)
             return -1;

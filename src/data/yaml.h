@@ -52,7 +52,8 @@ struct yaml_options {
     /* 0: the limits above */
     size_t size_max, nodes_max, scalar_max;
     uint32_t depth_max;
-    bool lasting; /* the text lives as long as the arena: values may point to it */
+    bool lasting;   /* the text lives as long as the arena: values may point to it */
+    bool unordered; /* the order of keys does not count: maps are not marked as ordered */
 };
 
 /* Read the one document of `text`; an empty text is null. `file` is for messages and may be NULL;

@@ -20,7 +20,7 @@ struct dumper {
     struct arena *arena;
     struct err *err;
     unsigned depth;
-    bool keeps_order;
+    bool keeps_order, flow;
 };
 
 static int write_bytes(void *user, unsigned char *bytes, size_t n)
@@ -74,7 +74,8 @@ static int dump_list(struct dumper *dumper, const struct value_list *list)
 {
     yaml_event_t event;
 
-    (void)yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE);
+    (void)yaml_sequence_start_event_initialize(
+        &event, NULL, NULL, 1, dumper->flow ? YAML_FLOW_SEQUENCE_STYLE : YAML_BLOCK_SEQUENCE_STYLE);
     if (emit(dumper, &event) < 0)
         return -1;
     for (size_t i = 0; i < list->count; i++)
@@ -105,9 +106,10 @@ static int dump_map(struct dumper *dumper, const struct value_map *map)
 
     for (size_t i = 0; i < map->count; i++)
         sorted[i] = &map->pairs[i];
-    if (map->count > 1 && !dumper->keeps_order)
+    if (map->count > 1 && !(dumper->keeps_order && map->ordered))
         qsort(sorted, map->count, sizeof(*sorted), compare_keys);
-    (void)yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE);
+    (void)yaml_mapping_start_event_initialize(
+        &event, NULL, NULL, 1, dumper->flow ? YAML_FLOW_MAPPING_STYLE : YAML_BLOCK_MAPPING_STYLE);
     if (emit(dumper, &event) < 0)
         return -1;
     for (size_t i = 0; i < map->count; i++)
@@ -172,9 +174,10 @@ int yaml_dump(struct arena *arena, struct buf *out, const struct value *v, struc
     return dump_tree(&dumper, out, v);
 }
 
-int yaml_dump_unsorted(struct arena *arena, struct buf *out, const struct value *v, struct err *err)
+int yaml_dump_ordered(struct arena *arena, struct buf *out, const struct value *v, bool flow,
+                      struct err *err)
 {
-    struct dumper dumper = { .arena = arena, .err = err, .keeps_order = true };
+    struct dumper dumper = { .arena = arena, .err = err, .keeps_order = true, .flow = flow };
 
     return dump_tree(&dumper, out, v);
 }

@@ -8,6 +8,8 @@
 #ifndef DATA_YAML_DUMP_H
 #define DATA_YAML_DUMP_H
 
+#include <stdbool.h>
+
 struct arena;
 struct buf;
 struct err;
@@ -16,8 +18,9 @@ struct value;
 /* Lines, each with its line end; `arena` is scratch. Fails with ERR_UNSUPPORTED for what YAML
  * cannot express, with ERR_LIMIT for more than YAML_DEPTH_MAX levels or a full buffer. */
 int yaml_dump(struct arena *arena, struct buf *out, const struct value *v, struct err *err);
-/* The same with the keys in their own order. Fails alike. */
-int yaml_dump_unsorted(struct arena *arena, struct buf *out, const struct value *v,
-                       struct err *err);
+/* The same as Salt's filters dump it: maps that count as ordered (data/value.h) keep their order,
+ * and `flow` has braces and brackets instead of lines. Fails alike. */
+int yaml_dump_ordered(struct arena *arena, struct buf *out, const struct value *v, bool flow,
+                      struct err *err);
 
 #endif

@@ -84,7 +84,7 @@ struct value_map *yaml_map_finish(const struct yaml_map *map)
 
     if (map->merges.n == 0)
         return map->own;
-    all = value_map_new(map->arena, map->own->count);
+    all = value_map_new_like(map->arena, map->own);
     for (size_t m = 0; m < map->merges.n; m++)
         for (size_t i = 0; i < map->merges.p[m]->count; i++)
             value_map_set(map->arena, all, map->merges.p[m]->pairs[i].key,

@@ -13,6 +13,8 @@
 #define PYTHON_MAJOR 3
 #define PYTHON_MINOR 10
 #define PYTHON_MICRO 14
+/* Bytes of /etc/hosts. */
+#define HOSTS_MAX ((size_t)1 << 20)
 
 static void add_versions(struct scan *scan)
 {
@@ -111,6 +113,22 @@ static void add_addresses(struct scan *scan, const char *from, const char *to, c
             value_list_push(scan->arena, list, all->list->items[i]);
 }
 
+static bool list_has_text(const struct value_list *list, struct str text)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].kind == VALUE_STR && str_eq(list->items[i].s, text))
+            return true;
+    return false;
+}
+
+static bool has_address(const struct scan *scan, const char *fact, struct str address)
+{
+    const struct value key = value_text(fact);
+    const struct value *all = value_map_find(scan->facts, &key);
+
+    return all && all->kind == VALUE_LIST && list_has_text(all->list, address);
+}
+
 /* A word without its quotes, in which blanks do not end it. */
 static struct str cut_word(const struct scan *scan, struct str *rest)
 {
@@ -147,6 +165,72 @@ static void add_kernel_parameters(struct scan *scan)
     }
 }
 
+/* The full names that /etc/hosts has for addresses of the machine: the name server is not asked. */
+static void add_full_names(struct scan *scan)
+{
+    struct str text = scan_read(scan, "etc/hosts", HOSTS_MAX);
+    struct value_list *list = scan_add_list(scan, scan->facts, "fqdns");
+
+    while (text.n > 0) {
+        struct str line = str_cut(&text, '\n'), rest = str_cut(&line, '#');
+        const struct str address = scan_word(&rest);
+        struct str name;
+
+        if (!has_address(scan, "fqdn_ip4", address) && !has_address(scan, "fqdn_ip6", address))
+            continue;
+        while ((name = scan_word(&rest)).n > 0)
+            if (str_find_char(name, '.', 0) != STR_NONE && !list_has_text(list, name))
+                scan_push_text(scan, list, name);
+    }
+}
+
+/* "0x10de" by the list of those who make graphics; another one by its number. */
+static struct str vendor_name(struct str id)
+{
+    static const struct {
+        const char *id, *name;
+    } vendors[] = {
+        { "0x1002", "amd" },    { "0x1013", "cirrus" }, { "0x102b", "matrox" },
+        { "0x10de", "nvidia" }, { "0x1234", "bochs" },  { "0x15ad", "vmware" },
+        { "0x1a03", "aspeed" }, { "0x1af4", "virtio" }, { "0x8086", "intel" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(vendors); i++)
+        if (str_is(id, vendors[i].id))
+            return str_from(vendors[i].name);
+    return id;
+}
+
+static void add_display(struct scan *scan, struct value_list *list, const char *device)
+{
+    const char *folder = arena_printf(scan->arena, "sys/bus/pci/devices/%s", device);
+    const struct str class = scan_line(scan, arena_printf(scan->arena, "%s/class", folder));
+    struct value_map *map;
+
+    if (!class.p || !str_starts(class, STR("0x03")))
+        return;
+    map = value_map_new(scan->arena, 2);
+    scan_add_text(scan, map, "vendor",
+                  vendor_name(scan_line(scan, arena_printf(scan->arena, "%s/vendor", folder))));
+    scan_add_text(scan, map, "model",
+                  scan_line(scan, arena_printf(scan->arena, "%s/device", folder)));
+    value_list_push(scan->arena, list, value_map(map));
+}
+
+/* Devices of the class "display" on the PCI bus; the model is its number. */
+static void add_displays(struct scan *scan)
+{
+    struct value_list *list = scan_add_list(scan, scan->facts, "gpus");
+    struct fs_names names = { .list = VEC_INIT };
+    struct err ignored;
+
+    if (fs_list(scan->arena, arena_printf(scan->arena, "%s/sys/bus/pci/devices", scan->root),
+                &names, &ignored) == 0)
+        VEC_EACH (&names.list, name)
+            add_display(scan, list, *name);
+    scan_add_int(scan, scan->facts, "num_gpus", (int64_t)list->count);
+}
+
 void facts_salt(struct scan *scan)
 {
     add_versions(scan);
@@ -158,4 +242,6 @@ void facts_salt(struct scan *scan)
     add_server_id(scan);
     add_addresses(scan, "ipv4", "fqdn_ip4", "127.");
     add_addresses(scan, "ipv6", "fqdn_ip6", "::1");
+    add_full_names(scan);
+    add_displays(scan);
 }

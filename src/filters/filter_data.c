@@ -78,13 +78,13 @@ static int filter_json(struct render *render, const struct bound *bound, struct 
     return print_json(render, &bound->args[0], &bound->args[2], style, VALUE_SAFE, ret);
 }
 
-/* Lines of YAML: in Salt files as PyYAML has them, but in their own order. */
-static int print_yaml_lines(struct render *render, struct buf *out, const struct value *v,
-                            struct err *err)
+/* In Salt files as PyYAML has it; a scalar stays on one line. */
+static int print_yaml(struct render *render, struct buf *out, const struct value *v, bool flow,
+                      struct err *err)
 {
     if (is_salt(render) && (v->kind == VALUE_MAP || v->kind == VALUE_LIST))
-        return yaml_dump_unsorted(render->arena, out, v, err);
-    return yaml_print(out, v, err);
+        return yaml_dump_ordered(render->arena, out, v, flow, err);
+    return flow ? yaml_print_flow(out, v, err) : yaml_print(out, v, err);
 }
 
 static int filter_yaml(struct render *render, const struct bound *bound, struct value *ret)
@@ -97,8 +97,7 @@ static int filter_yaml(struct render *render, const struct bound *bound, struct 
     if (op_truth(render, &bound->args[1], &flow) < 0 ||
         plain_value(render, &bound->args[0], &plain) < 0)
         return -1;
-    if ((flow ? yaml_print_flow(&out, &plain, &err)
-              : print_yaml_lines(render, &out, &plain, &err)) < 0)
+    if (print_yaml(render, &out, &plain, flow, &err) < 0)
         return fail_err(render, &err);
     while (out.n > 0 && out.p[out.n - 1] == '\n')
         buf_cut(&out, out.n - 1);
@@ -186,8 +185,9 @@ static int filter_load_yaml(struct render *render, const struct bound *bound, st
 
     if (argument_text(render, &bound->args[0], &text) < 0)
         return -1;
-    if (yaml_parse(render->arena, NULL, text, &(struct yaml_options){ .dialect = render->yaml },
-                   ret, &diags) < 0)
+    if (yaml_parse(render->arena, NULL, text,
+                   &(struct yaml_options){ .dialect = render->yaml, .unordered = true }, ret,
+                   &diags) < 0)
         return fail_diags(render, &diags);
     return 0;
 }

@@ -22,7 +22,7 @@ static int plain_list(struct render *render, const struct value_list *list, stru
 
 static int plain_map(struct render *render, const struct value_map *map, struct value *ret)
 {
-    struct value_map *made = value_map_new(render->arena, map->count);
+    struct value_map *made = value_map_new_like(render->arena, map);
 
     for (size_t i = 0; i < map->count; i++) {
         struct value item;

@@ -94,6 +94,7 @@ struct value_map *container_change_map(struct render *render, const struct value
     if (map)
         return map;
     map = container_new_map(render, v->map->count);
+    map->ordered = v->map->ordered;
     for (size_t i = 0; i < v->map->count; i++)
         value_map_set(render->arena, map, v->map->pairs[i].key, v->map->pairs[i].value);
     keep_copy(render, v->map, map);

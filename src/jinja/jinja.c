@@ -254,7 +254,7 @@ int eval_run(struct jinja *jinja, const struct template *template, const struct 
     int rc;
 
     render_init(&eval.render, jinja, &jinja->options, arena);
-    eval.render.yaml = yaml_dialect_of(template->name);
+    eval.render.yaml = jinja->options.salt ? YAML_DIALECT_SALT : yaml_dialect_of(template->name);
     if (max - start > jinja->options.limits.output_bytes)
         out->max = start + jinja->options.limits.output_bytes;
     eval.now.context = context_new(&eval, base);

@@ -51,6 +51,7 @@ struct jinja_limits {
 struct jinja_options {
     bool
         lenient; /* an undefined value prints as nothing, as in plain Jinja2; else it is an error */
+    bool salt;   /* every template is Salt's, not only those whose names end in ".sls" */
     bool autoescape; /* texts are escaped for HTML unless they are safe */
     bool trim_blocks, lstrip_blocks;
     bool drop_trailing_newline;

@@ -310,7 +310,8 @@ int eval_decode(struct eval *eval, enum decode decode, const char *source, const
     }
     if (decode == DECODE_YAML)
         rc = yaml_parse(eval->render.arena, source, text->s,
-                        &(struct yaml_options){ .dialect = eval->render.yaml }, &value, &diags);
+                        &(struct yaml_options){ .dialect = eval->render.yaml, .unordered = true },
+                        &value, &diags);
     else
         rc = json_parse(eval->render.arena, source, text->s, &value, &diags);
     if (rc < 0) {

@@ -37,6 +37,7 @@ static int dict_copy(struct render *render, const struct bound *bound, struct va
     if (text_expect_items(render, map->count) < 0)
         return -1;
     copy = container_new_map(render, map->count);
+    copy->ordered = map->ordered;
     for (size_t i = 0; i < map->count; i++)
         value_map_set(render->arena, copy, map->pairs[i].key, map->pairs[i].value);
     *ret = value_map(copy);

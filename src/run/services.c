@@ -43,6 +43,8 @@ static int render_text(struct state_run *run, const char *name, struct str text,
     struct renderer *renderer = renderer_new(run->host, NULL);
     int rc;
 
+    if (run->salt)
+        renderer_speak_salt(renderer);
     if (ends)
         text.n--;
     rc = renderer_run(renderer, name, text, extra, &out, &diags);

@@ -181,7 +181,7 @@ static struct value nest_value(struct loader *loader, struct str key, struct val
 
 static void merge(struct loader *loader, struct str key, const struct value *doc)
 {
-    struct value_map *map = value_map_new(loader->arena, doc->map->count);
+    struct value_map *map = value_map_new_like(loader->arena, doc->map);
     struct value own = value_map(map);
 
     for (size_t i = 0; i < doc->map->count; i++) {

@@ -618,6 +618,8 @@ const struct module aliases_network[] = {
     { .name = "network.interface_ip", .summary = "the first IPv4 address of an interface", ROW(text_params, call_interface_ip) },
     { .name = "network.ip_addrs6", .summary = "the IPv6 addresses of the machine", ROW(addrs_params, call_ipaddrs6) },
     { .name = "network.ip_in_subnet", .summary = "whether an address is in a network", ROW(inside_params, call_in_subnet) },
+    { .name = "network.ip_networks", .summary = "the IPv4 networks of the machine", ROW(addrs_params, call_subnets) },
+    { .name = "network.ip_networks6", .summary = "the IPv6 networks of the machine", ROW(addrs_params, call_subnets6) },
     { .name = "network.ipaddrs", .summary = "the IPv4 addresses of the machine", ROW(addrs_params, call_ipaddrs) },
     { .name = "network.ipaddrs6", .summary = "the IPv6 addresses of the machine", ROW(addrs_params, call_ipaddrs6) },
     { .name = "network.iphexval", .summary = "an address as hexadecimal digits", ROW(text_params, call_iphexval) },

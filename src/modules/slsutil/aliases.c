@@ -86,7 +86,7 @@ static int call_serialize(struct state_run *run, const void *args, struct value 
 static int call_deserialize(struct state_run *run, const void *args, struct value *ret,
                             struct err *err)
 {
-    const struct yaml_options options = { .dialect = YAML_DIALECT_SALT };
+    const struct yaml_options options = { .dialect = YAML_DIALECT_SALT, .unordered = true };
     const struct slsutil_args *want = args;
     struct diags diags = DIAGS_INIT(run->arena);
     int result;

@@ -12,6 +12,7 @@
 #include "cli/local/local.h"
 #include "cli/progress.h"
 #include "cli/report/file.h"
+#include "local/verb.h"
 #include "state/module.h"
 #include "state/outcome.h"
 #include "compile/plan.h"
@@ -185,69 +186,62 @@ enum reading {
     READ_LATER, /* read by the function itself */
 };
 
-struct function_entry {
-    const char *name;
+struct function {
     int (*run)(struct local *local);
-    enum session_need need;
     enum reading reading;
 };
 
 /* clang-format off */
-static const struct function_entry functions[] = {
-    { "state.apply",          state_apply,          SESSION_TREE,    READ_WISH },
-    { "state.sls",            state_apply,          SESSION_TREE,    READ_WISH },
-    { "state.highstate",      state_highstate,      SESSION_TREE,    READ_WISH },
-    { "state.sls_id",         state_sls_id,         SESSION_TREE,    READ_LATER },
-    { "state.single",         local_single,         SESSION_NOTHING, READ_LATER },
-    { "state.test",           state_test,           SESSION_TREE,    READ_WISH },
-    { "state.event",          state_event,          SESSION_NOTHING, READ_LATER },
-    { "state.revert",         state_revert,         SESSION_NOTHING, READ_WORDS },
-    { "state.show",           local_show,           SESSION_TREE,    READ_WISH },
-    { "state.show_sls",       local_show,           SESSION_TREE,    READ_WISH },
-    { "state.show_low_sls",   local_show,           SESSION_TREE,    READ_WISH },
-    { "state.show_highstate", local_show_highstate, SESSION_TREE,    READ_WISH },
-    { "state.show_lowstate",  local_show_highstate, SESSION_TREE,    READ_WISH },
-    { "state.show_top",       local_show_top,       SESSION_TREE,    READ_WISH },
-    { "state.graph",          local_graph,          SESSION_TREE,    READ_WISH },
-    { "state.check",          local_check,          SESSION_TREE,    READ_WISH },
-    { "state.owed",           local_owed,           SESSION_NOTHING, READ_WORDS },
-    { "state.waive",          local_waive,          SESSION_NOTHING, READ_WORDS },
-    { "report",               local_report,         SESSION_NOTHING, READ_WORDS },
+static const struct function functions[] = {
+    [VERB_APPLY]          = { state_apply,          READ_WISH },
+    [VERB_HIGHSTATE]      = { state_highstate,      READ_WISH },
+    [VERB_SLS_ID]         = { state_sls_id,         READ_LATER },
+    [VERB_TEST]           = { state_test,           READ_WISH },
+    [VERB_SINGLE]         = { local_single,         READ_LATER },
+    [VERB_EVENT]          = { state_event,          READ_LATER },
+    [VERB_REVERT]         = { state_revert,         READ_WORDS },
+    [VERB_SHOW]           = { local_show,           READ_WISH },
+    [VERB_SHOW_HIGHSTATE] = { local_show_highstate, READ_WISH },
+    [VERB_SHOW_TOP]       = { local_show_top,       READ_WISH },
+    [VERB_GRAPH]          = { local_graph,          READ_WISH },
+    [VERB_CHECK]          = { local_check,          READ_WISH },
+    [VERB_OWED]           = { local_owed,           READ_WORDS },
+    [VERB_WAIVE]          = { local_waive,          READ_WORDS },
 };
 /* clang-format on */
+_Static_assert(ARRAY_LEN(functions) == VERB_KINDS, "every verb has a row");
 
-/* Never suggested for a typo. */
-static bool is_destructive(int (*run)(struct local *local))
-{
-    return run == state_revert || run == local_waive;
-}
+/* Beside the verbs: what the last run came to, as a page. */
+#define REPORT "report"
+static const struct function report = { local_report, READ_WORDS };
 
 static void add_words(struct buf *out)
 {
-    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-        buf_printf(out, " %s", functions[i].name);
+    for (const struct verb *verb = verb_table; verb->name; verb++)
+        buf_printf(out, " %s", verb->name);
+    buf_printf(out, " %s", REPORT);
     module_add_names(out);
 }
 
-static const struct function_entry *find_function(const char *name)
+static const struct function *find_function(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-        if (strcmp(functions[i].name, name) == 0)
-            return &functions[i];
-    return NULL;
+    const struct verb *verb = verb_find(name);
+
+    if (strcmp(name, REPORT) == 0)
+        return &report;
+    return verb ? &functions[verb->kind] : NULL;
 }
 
 static int unknown_function(struct local *local)
 {
-    const struct function_entry *of_states =
-        find_function(arena_printf(&local->session.arena, "state.%s", local->function));
+    const struct verb *of_states =
+        verb_find(arena_printf(&local->session.arena, "state.%s", local->function));
     struct suggest near;
     struct str best;
 
     suggest_init(&near, str_from(local->function));
-    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-        if (!is_destructive(functions[i].run))
-            suggest_offer(&near, str_from(functions[i].name));
+    verb_offer(&near);
+    suggest_offer(&near, STR(REPORT));
     for (size_t i = 0; i < module_count; i++)
         suggest_offer(&near, str_from(module_table[i]->name));
     best = suggest_best(&near);
@@ -261,21 +255,21 @@ static int unknown_function(struct local *local)
     return local_refuse(local);
 }
 
-static int call_entry(struct local *local, const struct function_entry *entry)
+static int call_own(struct local *local, const struct function *function)
 {
-    if ((entry->reading == READ_WISH && local_read_wish(local) < 0) ||
-        (entry->reading == READ_WORDS && local_refuse_pairs(local) < 0))
+    if ((function->reading == READ_WISH && local_read_wish(local) < 0) ||
+        (function->reading == READ_WORDS && local_refuse_pairs(local) < 0))
         return local_refuse(local);
-    return entry->run(local);
+    return function->run(local);
 }
 
 /* Does the function apply states, so that --plan works with it? */
-static bool applies_states(const struct function_entry *entry, const struct module *module)
+static bool applies_states(const struct function *function, const struct module *module)
 {
-    if (!entry)
+    if (!function)
         return module && module->apply;
-    return entry->run == state_apply || entry->run == state_highstate ||
-           entry->run == state_sls_id || entry->run == local_single;
+    return function->run == state_apply || function->run == state_highstate ||
+           function->run == state_sls_id || function->run == local_single;
 }
 
 static int open_session(struct local *local, enum session_need need)
@@ -295,17 +289,18 @@ static int open_session(struct local *local, enum session_need need)
 
 static int dispatch_function(struct local *local, struct param_strs operands)
 {
-    const struct function_entry *entry = find_function(local->function);
+    const struct function *function = find_function(local->function);
+    const struct verb *verb = verb_find(local->function);
     const struct module *module = module_find(str_from(local->function));
-    enum session_need need = entry ? entry->need : SESSION_NOTHING;
+    enum session_need need = verb && verb_needs_tree(verb) ? SESSION_TREE : SESSION_NOTHING;
 
     if (open_session(local, need) < 0 || local_read_words(local, operands) < 0)
         return local_refuse(local);
-    if (local->args->plan && (entry || module) && !applies_states(entry, module))
+    if (local->args->plan && (function || module) && !applies_states(function, module))
         return cli_usage(local->cli, "%s cannot be used with --plan: it applies no states",
                          local->function);
-    if (entry)
-        return call_entry(local, entry);
+    if (function)
+        return call_own(local, function);
     if (local_has_template_function(local, module))
         return local_call_template_function(local);
     if (!module)
@@ -324,7 +319,7 @@ int local_run(struct cli *cli, const struct local_args *args, struct param_strs 
     };
     int status;
 
-    if (strcmp(local.function, "report") != 0 && local_choose_format(cli, &own) != CLI_OK)
+    if (strcmp(local.function, REPORT) != 0 && local_choose_format(cli, &own) != CLI_OK)
         return CLI_ERROR;
     status = dispatch_function(&local, operands);
     interrupt_forget();

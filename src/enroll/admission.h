@@ -128,7 +128,7 @@ void admission_submit(struct arena *arena, const struct admission_request *reque
                       const struct admission_stored *stored, const struct admission_policy *policy,
                       const struct admission_moment *moment, struct admission_answer *ret);
 
-void admission_status(struct arena *arena, const struct admission_entry *record,
+void admission_status(struct arena *arena, const struct admission_entry *entry,
                       struct admission_answer *ret);
 
 struct admission_claim {

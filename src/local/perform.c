@@ -13,6 +13,7 @@
 #include "data/record.h"
 #include "local/session.h"
 #include "local/show.h"
+#include "local/verb.h"
 #include "local/wish.h"
 #include "run/bound.h"
 #include "run/lastrun.h"
@@ -351,43 +352,36 @@ static void state_waive(struct deed *deed)
 
 /* --- dispatch --------------------------------------------------------------------- */
 
-struct function {
-    const char *name;
-    void (*run)(struct deed *deed);
-    enum perform_class class;
-};
+typedef void verb_fn(struct deed *deed);
 
 /* clang-format off */
-static const struct function functions[] = {
-    { "state.apply",          state_apply,     PERFORM_STATES },
-    { "state.sls",            state_apply,     PERFORM_STATES },
-    { "state.highstate",      state_highstate, PERFORM_STATES },
-    { "state.sls_id",         state_sls_id,    PERFORM_STATES },
-    { "state.test",           state_test,      PERFORM_STATES },
-    { "state.single",         state_single,    PERFORM_ACT },
-    { "state.revert",         state_revert,    PERFORM_ACT },
-    { "state.show",           state_show,      PERFORM_SHOW },
-    { "state.show_sls",       state_show,      PERFORM_SHOW },
-    { "state.show_low_sls",   state_show,      PERFORM_SHOW },
-    { "state.show_highstate", state_show,      PERFORM_SHOW },
-    { "state.show_lowstate",  state_show,      PERFORM_SHOW },
-    { "state.show_top",       state_show_top,  PERFORM_SHOW },
-    { "state.graph",          state_graph,     PERFORM_SHOW },
-    { "state.check",          state_check,     PERFORM_SHOW },
-    { "state.owed",           state_owed,      PERFORM_READ },
-    { "state.waive",          state_waive,     PERFORM_ACT },
+static verb_fn *const verbs[] = {
+    [VERB_APPLY]          = state_apply,
+    [VERB_HIGHSTATE]      = state_highstate,
+    [VERB_SLS_ID]         = state_sls_id,
+    [VERB_TEST]           = state_test,
+    [VERB_SINGLE]         = state_single,
+    [VERB_REVERT]         = state_revert,
+    [VERB_SHOW]           = state_show,
+    [VERB_SHOW_HIGHSTATE] = state_show,
+    [VERB_SHOW_TOP]       = state_show_top,
+    [VERB_GRAPH]          = state_graph,
+    [VERB_CHECK]          = state_check,
+    [VERB_OWED]           = state_owed,
+    [VERB_WAIVE]          = state_waive,
 };
+_Static_assert(ARRAY_LEN(verbs) == VERB_KINDS, "every verb has a row");
 
 /* Functions of these families answer from memory, unless they act. */
 static const char *const quick_families[] = { "facts.", "grains.", "settings.", "pillar.", "sys." };
 /* clang-format on */
 
-static const struct function *find_function(const char *name)
+/* NULL: not one of an agent. */
+static const struct verb *find_verb(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-        if (strcmp(functions[i].name, name) == 0)
-            return &functions[i];
-    return NULL;
+    const struct verb *verb = verb_find(name);
+
+    return verb && verbs[verb->kind] ? verb : NULL;
 }
 
 /* A state of the same name comes before the function, unless it only answers. */
@@ -406,11 +400,11 @@ static bool is_quick(const struct module *module)
 
 enum perform_class perform_class(const char *name)
 {
-    const struct function *function = find_function(name);
-    const struct module *module = function ? NULL : module_find(str_from(name));
+    const struct verb *verb = find_verb(name);
+    const struct module *module = verb ? NULL : module_find(str_from(name));
 
-    if (function)
-        return function->class;
+    if (verb)
+        return verb->class;
     if (!module)
         return PERFORM_UNKNOWN;
     if (!is_answer(module) || (module->flags & MODULE_ACTS))
@@ -455,9 +449,7 @@ const char *perform_unknown(struct arena *arena, const char *name)
     struct str best;
 
     suggest_init(&near, str_from(name));
-    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-        if (functions[i].run != state_revert && functions[i].run != state_waive)
-            suggest_offer(&near, str_from(functions[i].name));
+    verb_offer(&near);
     for (size_t i = 0; i < module_count; i++)
         suggest_offer(&near, str_from(module_table[i]->name));
     best = suggest_best(&near);
@@ -469,11 +461,11 @@ const char *perform_unknown(struct arena *arena, const char *name)
 static void dispatch(struct deed *deed)
 {
     const char *name = deed->request->function;
-    const struct function *function = find_function(name);
-    const struct module *module = function ? NULL : module_find(str_from(name));
+    const struct verb *verb = find_verb(name);
+    const struct module *module = verb ? NULL : module_find(str_from(name));
 
-    if (function)
-        function->run(deed);
+    if (verb)
+        verbs[verb->kind](deed);
     else if (!module)
         set_failure(deed, perform_unknown(deed->arena, name));
     else if (is_answer(module))

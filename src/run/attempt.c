@@ -171,9 +171,9 @@ static int begin_step(struct step *step, struct err *err)
 static void end(struct step *step, int rc)
 {
     struct attempt *attempt = step->attempt;
-    enum outcome outcome = rc < 0                   ? OUTCOME_FAILED
-                           : attempt->run.unchanged ? OUTCOME_UNCHANGED
-                                                    : OUTCOME_CHANGED;
+    enum state_outcome outcome = rc < 0                   ? OUTCOME_FAILED
+                                 : attempt->run.unchanged ? OUTCOME_UNCHANGED
+                                                          : OUTCOME_CHANGED;
     struct err ignored;
 
     /* A journal that can no longer be written fails the next state that needs it. */

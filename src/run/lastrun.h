@@ -60,7 +60,8 @@ uint32_t lastrun_count_differs(const struct lastrun *run);
 struct lastrun_state {
     const char *name;
     uint32_t level;
-    int outcome; /* enum outcome; its header has a name in common with messages of the fleet */
+    int outcome; /* enum state_outcome; its header has a name in common with messages of the fleet
+                  */
     int64_t duration;
     const char *error, *reason; /* of a failure; of a skip. "": none */
     const char *diff;

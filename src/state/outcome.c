@@ -31,7 +31,7 @@ bool state_result_is_broken(const struct state_result *result)
     return result->outcome == OUTCOME_FAILED;
 }
 
-enum outcome outcome_merge(enum outcome a, enum outcome b)
+enum state_outcome outcome_merge(enum state_outcome a, enum state_outcome b)
 {
     static const int weight[] = {
         [OUTCOME_SKIPPED] = 0,

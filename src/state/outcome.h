@@ -15,7 +15,7 @@
 
 struct value_map;
 
-enum outcome {
+enum state_outcome {
     OUTCOME_UNCHANGED,
     OUTCOME_CHANGED, /* in a dry run: would change */
     OUTCOME_FAILED,
@@ -39,7 +39,7 @@ const char *skip_reason_text(enum skip_reason reason);
 struct state_result {
     const char *name; /* "file.managed:/etc/motd" */
     uint32_t level;
-    enum outcome outcome;
+    enum state_outcome outcome;
     enum skip_reason skip_reason;
     bool dry;          /* in a run that acts: it was only looked at */
     bool would_change; /* and this was seen */
@@ -58,7 +58,7 @@ struct state_result {
 bool state_result_is_broken(const struct state_result *result);
 
 /* What both together are: failed before changed before unchanged before skipped. */
-enum outcome outcome_merge(enum outcome a, enum outcome b);
+enum state_outcome outcome_merge(enum state_outcome a, enum state_outcome b);
 
 struct run_result {
     const char *run_id;

@@ -313,7 +313,7 @@ int undo_note(struct undo *undo, uint32_t number, const char *key, const struct 
     return append_counted(undo, UNDO_NOTE, &record, err);
 }
 
-int undo_end(struct undo *undo, uint32_t number, enum outcome outcome, struct err *err)
+int undo_end(struct undo *undo, uint32_t number, enum state_outcome outcome, struct err *err)
 {
     const struct undo_record record = { .state = number,
                                         .outcome = outcome,

@@ -79,7 +79,7 @@ int undo_left(struct undo *undo, uint32_t number, const char *path, const char *
               struct err *err);
 int undo_note(struct undo *undo, uint32_t number, const char *key, const struct value *v,
               struct err *err);
-int undo_end(struct undo *undo, uint32_t number, enum outcome outcome, struct err *err);
+int undo_end(struct undo *undo, uint32_t number, enum state_outcome outcome, struct err *err);
 /* All that was said so far is on disk. */
 int undo_sync(struct undo *undo, struct err *err);
 /* All that was said so far survives the end of this process. */

@@ -75,7 +75,7 @@ struct undo_record {
     const char *key;
     struct value value;
     /* end: */
-    enum outcome outcome;
+    enum state_outcome outcome;
 };
 
 /* Append a record in a frame. */

@@ -10,17 +10,15 @@
 #include "data/time_text.h"
 #include "cli/fleet/bucket.h"
 #include "data/value.h"
+#include "local/verb.h"
 #include "sys/clock.h"
 #include "wire/job.h"
 #include "wire/peel_id.h"
 
-static const char *const run_functions[] = { "state.apply", "state.sls", "state.highstate",
-                                             "state.test" };
-
 struct state_job {
     struct value_time created;
     char jid[KSUID_SIZE];
-    const char *function; /* of the table above */
+    const char *function; /* of the table of verbs */
 };
 
 /* The newest jobs that ran states. */
@@ -41,12 +39,15 @@ struct search {
 
 /* --- jobs --------------------------------------------------------------------------- */
 
+/* Those that run all states of what they name. */
 static const char *find_function(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(run_functions); i++)
-        if (strcmp(run_functions[i], name) == 0)
-            return run_functions[i];
-    return NULL;
+    const struct verb *verb = verb_find(name);
+
+    if (!verb ||
+        (verb->kind != VERB_APPLY && verb->kind != VERB_HIGHSTATE && verb->kind != VERB_TEST))
+        return NULL;
+    return verb->name;
 }
 
 /* Sorted, newest first; the oldest falls off the end. */

@@ -33,7 +33,7 @@ static void add_states(struct arena *arena, const struct lastrun_states *states,
         struct report_state state = {
             .name = stored->name,
             .level = stored->level,
-            .outcome = (enum outcome)stored->outcome,
+            .outcome = (enum state_outcome)stored->outcome,
             .duration = stored->duration > 0 ? stored->duration : 0,
             .error = stored->error,
             .reason = stored->reason,

@@ -190,7 +190,7 @@ static struct report_plan *new_plan(struct arena *arena, const struct report_mac
 {
     struct report_plan *plan = ARENA_NEW(arena, struct report_plan);
 
-    plan->outcomes = ARENA_ARRAY(arena, enum outcome, machine->states.n);
+    plan->outcomes = ARENA_ARRAY(arena, enum state_outcome, machine->states.n);
     for (size_t i = 0; i < machine->states.n; i++)
         plan->outcomes[i] = machine->states.p[i].outcome;
     return plan;

@@ -22,7 +22,7 @@ struct lastrun;
 struct report_state {
     const char *name;
     uint32_t level;
-    enum outcome outcome;
+    enum state_outcome outcome;
     int64_t duration;           /* nanoseconds */
     const char *error, *reason; /* of a failure; of a skip. "": none */
     const char *diff;
@@ -69,7 +69,7 @@ void report_fold_slow(struct arena *arena, const struct report_machine *machines
 /* Machines with the same states and requisites. */
 struct report_plan {
     VEC(const struct report_machine *) machines;
-    enum outcome *outcomes; /* of each state of the first one: of all machines together */
+    enum state_outcome *outcomes; /* of each state of the first one: of all machines together */
 };
 struct report_plans {
     VEC(struct report_plan *) list; /* those of most machines first */

@@ -150,7 +150,7 @@ static void print_skipped(struct printer *printer, const struct state_result *st
 }
 
 static void print_all(struct printer *printer, const struct run_result *result,
-                      enum outcome outcome,
+                      enum state_outcome outcome,
                       void (*print)(struct printer *printer, const struct state_result *state))
 {
     VEC_EACH (&result->states, state)

@@ -15,7 +15,7 @@ static const struct lastrun bad = {
     .id = "2", .function = "state.highstate", .failed = 1, .error = ""
 };
 
-static struct report_state state(const char *name, uint32_t level, enum outcome outcome)
+static struct report_state state(const char *name, uint32_t level, enum state_outcome outcome)
 {
     return (struct report_state){ .name = name,
                                   .level = level,

@@ -1,6 +1,9 @@
 """kepler.* states: configs of the orchestrator, with the real kepler-daemon."""
+import contextlib
 import json
 import os
+import socket
+import threading
 
 import pytest
 
@@ -96,6 +99,58 @@ def test_a_config_with_mistakes_changes_nothing(machine):
         found = result(machine.apply(running(machine, WEB.replace("command", "comand")), *words))
         assert found["failed"] and "comand" in found["error"] and "kepler.yaml:4:5" in found["error"], found
     assert (machine.home.services()["web"]["pid"], open(machine.config).read()) == before
+
+
+@contextlib.contextmanager
+def relay(path, daemon, request, before):
+    """A socket that leads to that of the daemon, and calls `before` when a request of this name passes."""
+    word = bytes([0xA0 + len(request)]) + request.encode()  # as MessagePack has it
+
+    def pump(source, sink, watched):
+        while data := source.recv(1 << 16):
+            if watched and word in data:
+                before()
+            sink.sendall(data)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
+
+    def accept(listener):
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return  # the test is over
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(daemon)
+            for ends in ((client, server, True), (server, client, False)):
+                threading.Thread(target=pump, args=ends, daemon=True).start()
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        threading.Thread(target=accept, args=(listener,), daemon=True).start()
+        yield
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_the_text_that_was_checked_is_loaded_whatever_the_file_holds_by_then(machine, runs):
+    replaced = []
+
+    def replace():
+        with open(machine.config, "w", encoding="utf-8") as file:
+            file.write(WEB + "  other:\n    command: [sleep, infinity]\n")
+        replaced.append(True)
+
+    state = running(machine, WEB)
+    if runs:
+        machine.settles(state)
+        state = running(machine, WEB.replace("infinity", "1000000"))
+    path = machine.home.path("relay.sock")
+    machine.env = dict(machine.env, KEPLER_SOCKET_PATH=path)
+    with relay(path, machine.home.path("state/kepler.sock"), "run" if runs else "start", replace):
+        done = result(machine.apply(state))
+    assert replaced and done["changed"] and not done["failed"], done
+    assert list(machine.home.services()) == ["web"] and machine.home.status("web") == "running"
 
 
 def test_it_waits_for_health_and_says_what_is_missing(machine):

@@ -36,6 +36,8 @@ struct edit_chunks {
     size_t n;
     bool ignore_blanks; /* see lines_equal */
     bool header;        /* edit_prepend: they must be the first lines, in this order */
+    bool (*is_stopped)(const void *user); /* the edit ends with ERR_CANCELED; NULL: never */
+    const void *user;
 };
 
 /* Add the missing chunks at the end, or before the first line; `ret_lines` is how many

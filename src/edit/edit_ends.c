@@ -12,6 +12,14 @@ int edit_finish(const struct buf *out, struct err *err)
     return 0;
 }
 
+/* Each chunk is looked for in the whole text: thousands of them take their time. */
+static int check_stop(const struct edit_chunks *chunks, struct err *err)
+{
+    if (chunks->is_stopped && chunks->is_stopped(chunks->user))
+        return err_set(err, ERR_CANCELED, "canceled while lines were added");
+    return 0;
+}
+
 int edit_append(struct str text, const struct edit_chunks *chunks, struct buf *out,
                 size_t *ret_lines, struct err *err)
 {
@@ -24,6 +32,8 @@ int edit_append(struct str text, const struct edit_chunks *chunks, struct buf *o
         /* A chunk may be present because an earlier one was just added. */
         const struct str now = str_from_offset(buf_view(out), base);
 
+        if (check_stop(chunks, err) < 0)
+            return -1;
         if (lines_have(now, chunks->p[i], chunks->ignore_blanks))
             continue;
         lines_finish(out, end);
@@ -65,6 +75,8 @@ int edit_prepend(struct str text, const struct edit_chunks *chunks, struct buf *
     for (size_t i = 0; i < chunks->n; i++) {
         const struct str before = str_from_offset(buf_view(out), base);
 
+        if (check_stop(chunks, err) < 0)
+            return -1;
         if (!all && (chunks->header || is_there(text, before, chunks, i)))
             continue;
         lines_add_all(out, chunks->p[i], end);

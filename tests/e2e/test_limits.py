@@ -153,6 +153,8 @@ LONG = {
     "a retry": ("a: {test.fail_without_changes: [{retry: {attempts: 9, interval: 60}}]}", None),
     "file.replace": (r"a: {file.replace: [{name: ROOT/f, pattern: '(\w+) = (\w+)', repl: '\2'}]}",
                      lambda root: make_lines(root / "f", tail=b"\xff\n")),
+    "file.append": ("a: {file.append: [{name: ROOT/f, text: [%s]}]}" % ", ".join(f"line {i}" for i in range(9000)),
+                    lambda root: make_lines(root / "f")),
     "file.copy": ("a: {file.copy: [{name: ROOT/to, source: ROOT/f}]}", lambda root: make_sparse(root / "f", 200 << 30)),
     "file.directory": ("a: {file.directory: [{name: ROOT/t, recurse: [mode, user], user: USER, file_mode: '0600', "
                        "dir_mode: '0700'}]}", lambda root: make_tree(root / "t")),

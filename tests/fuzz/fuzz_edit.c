@@ -23,7 +23,9 @@ static struct str next_part(struct str *rest)
 
 static int run_ends(unsigned how, struct str text, struct str a, struct buf *out)
 {
-    const struct edit_chunks chunks = { &a, 1, how & 2, how & 4 };
+    const struct edit_chunks chunks = {
+        .p = &a, .n = 1, .ignore_blanks = how & 2, .header = how & 4
+    };
     size_t lines;
     struct err err;
 

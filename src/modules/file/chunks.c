@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "data/value.h"
 #include "modules/file/backup.h"
+#include "state/host.h"
 #include "state/module.h"
 
 static bool is_scalar(const struct value *v)
@@ -105,6 +106,8 @@ static int get_all(struct state_run *run, const struct chunks_args *args, struct
         .n = c.list.n,
         .ignore_blanks = args->ignore_whitespace,
         .header = args->header,
+        .is_stopped = editor_is_stopped,
+        .user = run->host->cancel,
     };
     return 0;
 }

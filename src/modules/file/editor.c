@@ -11,6 +11,7 @@
 #include "modules/file/parent.h"
 #include "undo/change.h"
 #include "state/module.h"
+#include "sys/cancel.h"
 #include "sys/site.h"
 
 /* Paths share these locks; two that hash to the same one wait needlessly, which is rare. */
@@ -126,4 +127,9 @@ int editor_apply(struct state_run *run, const struct editor *editor, const void 
     result = edit_file(run, editor, args, err);
     (void)pthread_mutex_unlock(lock);
     return result;
+}
+
+bool editor_is_stopped(const void *cancel)
+{
+    return cancel_is_raised(cancel);
 }

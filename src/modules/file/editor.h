@@ -60,6 +60,9 @@ int editor_check(struct state_run *run, const struct editor *editor, const void 
 int editor_apply(struct state_run *run, const struct editor *editor, const void *args,
                  struct err *err);
 
+/* For edits that take long, as is_stopped; `cancel` is that of the host. */
+bool editor_is_stopped(const void *cancel);
+
 /* The functions of a state that only edits, from one that returns the editor for its arguments.
  */
 #define EDITOR_STATE(editor_of)                                                                    \

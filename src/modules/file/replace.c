@@ -7,7 +7,6 @@
 #include "modules/file/flags.h"
 #include "state/host.h"
 #include "state/module.h"
-#include "sys/cancel.h"
 
 #define ARGS struct replace_args
 
@@ -79,11 +78,6 @@ static int plan_missing(const struct replace_args *want, struct state_run *run,
     return 0;
 }
 
-static bool is_canceled(const void *cancel)
-{
-    return cancel_is_raised(cancel);
-}
-
 static int replace_plan(struct state_run *run, const void *args, const struct editor_file *file,
                         struct editor_plan *plan, struct err *err)
 {
@@ -94,7 +88,7 @@ static int replace_plan(struct state_run *run, const void *args, const struct ed
         .count = (size_t)want->count,
         .append = want->append,
         .prepend = want->prepend,
-        .is_stopped = is_canceled,
+        .is_stopped = editor_is_stopped,
         .user = run->host->cancel,
         .not_found = want->has_not_found ? want->not_found : (struct str){ NULL, 0 },
     };

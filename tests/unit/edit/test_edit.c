@@ -48,7 +48,9 @@ static void run_ends(const struct ends_case *c, const char *text, const char *af
 {
     AUTO_BUF struct buf out = BUF_INIT(EDIT_SIZE_MAX);
     struct str parts[CHUNKS_MAX];
-    struct edit_chunks chunks = { parts, 0, c->ignore_blanks, c->header };
+    struct edit_chunks chunks = { .p = parts,
+                                  .ignore_blanks = c->ignore_blanks,
+                                  .header = c->header };
     size_t added;
     struct err err;
 
@@ -58,6 +60,27 @@ static void run_ends(const struct ends_case *c, const char *text, const char *af
         (c->prepend ? edit_prepend : edit_append)(str_from(text), &chunks, &out, &added, &err), 0);
     CHECK_STR(buf_text(&out), after);
     CHECK_INT(added, lines);
+}
+
+static bool is_stopped(const void *user)
+{
+    return user != NULL;
+}
+
+TEST(adding_lines_can_be_stopped)
+{
+    AUTO_BUF struct buf out = BUF_INIT(EDIT_SIZE_MAX);
+    const struct str line = STR("a");
+    const struct edit_chunks chunks = {
+        .p = &line, .n = 1, .is_stopped = is_stopped, .user = &out
+    };
+    size_t added;
+    struct err err;
+
+    CHECK_INT(edit_append(STR("x\n"), &chunks, &out, &added, &err), -1);
+    CHECK_INT(err.code, ERR_CANCELED);
+    CHECK_INT(edit_prepend(STR("x\n"), &chunks, &out, &added, &err), -1);
+    CHECK_INT(err.code, ERR_CANCELED);
 }
 
 TEST(missing_lines_are_added_and_those_that_are_there_are_not)
@@ -231,11 +254,6 @@ TEST(many_matches_take_time_in_proportion)
 TEST(many_matches_in_text_that_is_not_utf8_take_time_in_proportion)
 {
     replace_many("caf\xe9\n");
-}
-
-static bool is_stopped(const void *user)
-{
-    return user != NULL;
 }
 
 TEST(a_replacement_can_be_stopped)
@@ -525,7 +543,7 @@ TEST(a_content_with_a_marker_in_it_is_refused)
 TEST(a_text_that_grows_beyond_its_limit_is_an_error)
 {
     const struct str line = STR("0123456789");
-    const struct edit_chunks chunks = { &line, 1, false, false };
+    const struct edit_chunks chunks = { .p = &line, .n = 1 };
     AUTO_BUF struct buf out = BUF_INIT(8);
     size_t lines;
     struct err err;

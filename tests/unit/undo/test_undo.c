@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/ksuid.h"
+#include "data/frame.h"
 #include "undo/undo.h"
 #include "sys/site.h"
 #include "sys/fs.h"
@@ -86,6 +87,41 @@ TEST(a_journal_is_read_as_it_was_written)
     CHECK(!run.reverted && run.named && run.sealed && !undo_is_damaged(&run));
     CHECK_INT(run.records, 7);
     CHECK_INT(run.place.number, 1);
+}
+
+TEST(outcomes_are_stored_as_words)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *folder = test_folder();
+
+    make_journal(&arena, folder);
+    CHECK(str_find(journal_bytes(&arena, folder), STR("\xa7outcome\xa9unchanged"), 0) != STR_NONE);
+}
+
+/* The second record of the journal, as if a later program had written it. */
+TEST(a_record_of_a_newer_version_is_told_and_the_others_are_read)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *folder = test_folder();
+    struct undo_run run = { .place = { .id = RUN_ID } };
+    struct frame_scan scan = { 0 };
+    struct frame frame;
+    struct str bytes;
+    struct err err;
+    char *copy;
+
+    make_journal(&arena, folder);
+    bytes = journal_bytes(&arena, folder);
+    copy = arena_strndup(&arena, bytes.p, bytes.n);
+    CHECK_INT(frame_file_open(&scan, bytes, "zester undo journal", &err), 0);
+    CHECK_INT(frame_next(&scan, &frame), FRAME_WHOLE);
+    CHECK_INT(frame_next(&scan, &frame), FRAME_WHOLE);
+    frame_head_encode((uint16_t)(frame.version + 1), scan.salt, frame.payload, copy + frame.offset);
+    undo_decode(&arena, (struct str){ copy, bytes.n }, &run);
+    CHECK_INT(run.gaps.n, 1);
+    CHECK_HAS(run.gaps.p[0].why, "written by a newer version of zester");
+    CHECK_INT(run.states.n, 2);
+    CHECK(undo_is_damaged(&run));
 }
 
 TEST(a_journal_that_was_cut_says_how_many_records_are_lost)

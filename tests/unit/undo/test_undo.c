@@ -24,7 +24,7 @@ static const char *const refs[] = { "web", "db" };
 static void make_journal(struct arena *arena, const char *folder)
 {
     const struct undo_state one = {
-        .name = "a.b:one", .module = "a.b", .id = "one", .level = 0, .retry = { 2, 5 }
+        .name = "a.b:one", .module = "a.b", .id = "one", .level = 0, .retry = { 2, 5, 0 }
     };
     const struct undo_state two = {
         .name = "a.b:two", .module = "a.b", .id = "two", .level = 3, .secret = true

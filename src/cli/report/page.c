@@ -257,6 +257,17 @@ static void add_causes(struct printer *printer)
 
 /* --- slow states -------------------------------------------------------------------- */
 
+/* Durations come from the machines and may be anything: the average of sums that were rounded may
+ * be beyond all numbers, and is at most the longest. */
+static int64_t find_average(const struct report_slow *slow)
+{
+    const double average = slow->total / (double)slow->count;
+
+    if (average <= 0)
+        return 0;
+    return average < (double)slow->longest ? (int64_t)average : slow->longest;
+}
+
 static void add_slow(struct printer *printer, const struct report_slow *slow)
 {
     struct buf *out = printer->out;
@@ -266,7 +277,7 @@ static void add_slow(struct printer *printer, const struct report_slow *slow)
     buf_add_text(out, "</code></td><td class=\"n\">");
     add_duration(out, slow->longest);
     buf_add_text(out, "</td><td class=\"n\">");
-    add_duration(out, (int64_t)(slow->total / (double)slow->count));
+    add_duration(out, find_average(slow));
     buf_printf(out, "</td><td class=\"n\">%zu</td><td>", slow->count);
     add_link(printer, slow->machine);
     buf_add_text(out, "</td></tr>\n");

@@ -66,7 +66,10 @@ int local_run_plan(struct local *local, const struct plan *plan, struct run_resu
                   &err);
     progress_done(&progress);
     local->session.host.bound = NULL;
-    return rc < 0 ? local_refuse_err(local, &err) : CLI_OK;
+    if (rc < 0)
+        return local_refuse_err(local, &err);
+    session_open_results(&local->session, &local->session.arena, result);
+    return CLI_OK;
 }
 
 int local_compile(struct local *local, const struct plan **plan)

@@ -10,6 +10,7 @@
 #include "run/services.h"
 #include "settings/settings.h"
 #include "state/accumulators.h"
+#include "state/outcome.h"
 #include "state/variables.h"
 #include "state/secrets.h"
 #include "compile/builtin.h"
@@ -66,6 +67,14 @@ void session_open_paths(const struct session *session, struct diags *diags)
 {
     if (session->tree)
         open_paths(diags, tree_root(session->tree));
+}
+
+void session_open_results(const struct session *session, struct arena *arena,
+                          struct run_result *result)
+{
+    VEC_EACH (&result->states, state)
+        if (session->tree && state->outcome == OUTCOME_FAILED)
+            state->at.file = open_path(arena, tree_root(session->tree), state->at.file);
 }
 
 /* --- secrets in mistakes --------------------------------------------------------------- */

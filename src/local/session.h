@@ -17,6 +17,7 @@
 
 struct cancel;
 struct state_fleet;
+struct run_result;
 struct state_result;
 struct diags;
 struct value;
@@ -63,6 +64,9 @@ void session_done(struct session *session);
 
 /* Mistakes in state files: name each file by a path that can be opened. */
 void session_open_paths(const struct session *session, struct diags *diags);
+/* The same for places of states that failed. */
+void session_open_results(const struct session *session, struct arena *arena,
+                          struct run_result *result);
 /* Diagnostics quote their input: mask secrets in it. */
 void session_mask_diags(const struct session *session, struct diags *diags);
 /* Hide what is marked !secret in the value from now on. */

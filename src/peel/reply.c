@@ -49,6 +49,7 @@ void reply_state(struct arena *arena, const struct state_result *state,
         .details = value_null(),
         .level = state->level,
         .error = state->error ? state->error : "",
+        .place = report_place(arena, state),
         .skipped = state->outcome == OUTCOME_SKIPPED,
         .skip_reason =
             state->outcome == OUTCOME_SKIPPED ? skip_reason_text(state->skip_reason) : "",

@@ -196,7 +196,8 @@ static void init_results(struct runner *runner)
         const struct plan_state *state = &plan->states[plan->order[i]];
 
         runner->position[plan->order[i]] = i;
-        runner->results[i] = (struct state_result){ .name = state->name, .level = state->level };
+        runner->results[i] =
+            (struct state_result){ .name = state->name, .level = state->level, .at = state->at };
     }
     if (plan->outputs && plan->outputs->list.n > 0)
         runner->details = ARENA_ARRAY(runner->arena, const struct value *, plan->count);

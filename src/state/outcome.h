@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/diag.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -46,6 +47,7 @@ struct state_result {
     int64_t duration;  /* nanoseconds */
     struct str diff;
     const char *error;   /* NULL: none */
+    struct place at;     /* where it is declared; no file: nowhere */
     const char *handler; /* of a failure: the state that handled it (onfail_stop: false); NULL */
     const char *cause;   /* which requisite decided, in words; NULL */
     struct value_map *details; /* text to anything; NULL: none */

@@ -1,6 +1,7 @@
 #include "state/report.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "state/outcome.h"
 
 static void put_value(struct arena *arena, struct value_map *map, const char *key, struct value v)
@@ -8,10 +9,21 @@ static void put_value(struct arena *arena, struct value_map *map, const char *ke
     value_map_set(arena, map, value_text(key), v);
 }
 
+const char *report_place(struct arena *arena, const struct state_result *result)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    if (result->outcome != OUTCOME_FAILED || !result->at.file)
+        return "";
+    place_print(result->at, &text);
+    return buf_copy(&text, arena).p;
+}
+
 struct value report_state(struct arena *arena, const struct state_result *result)
 {
     struct value_map *map = value_map_new(arena, 10);
     bool skipped = result->outcome == OUTCOME_SKIPPED;
+    const char *place = report_place(arena, result);
 
     put_value(arena, map, "name", value_text(result->name));
     put_value(arena, map, "level", value_int(result->level));
@@ -23,6 +35,8 @@ struct value report_state(struct arena *arena, const struct state_result *result
         put_value(arena, map, "details", value_map(result->details));
     if (result->error)
         put_value(arena, map, "error", value_text(result->error));
+    if (place[0])
+        put_value(arena, map, "place", value_text(place));
     if (result->dry)
         put_value(arena, map, "test", value_bool(true));
     if (result->would_change)

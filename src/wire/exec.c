@@ -25,6 +25,7 @@ static const struct record_field result_fields[] = {
     RECORD("skip_reason", TEXT, struct exec_result, skip_reason, RECORD_OMIT, .fallback_text = ""),
     RECORD("level",       INT,  struct exec_result, level, RECORD_OMIT),
     RECORD("needs",       ANY,  struct exec_result, needs, RECORD_OMIT),
+    RECORD("place",       TEXT, struct exec_result, place, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

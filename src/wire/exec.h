@@ -37,6 +37,7 @@ struct exec_result {
     int64_t duration;     /* nanoseconds; always nine bytes, since others read it as int64 */
     struct value details; /* a map of texts; null: none */
     const char *error;    /* "": none */
+    const char *place;    /* where a failed state is declared: "web.zy:12:3"; "": unknown */
     bool skipped;
     const char *skip_reason;
     uint32_t level;     /* of the run; states of one level run at once */

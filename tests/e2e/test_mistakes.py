@@ -1,4 +1,5 @@
 """Mistakes that people make, each typed once: the message says what, where and what to try, all of them at once, and the status is not 0."""
+import json
 import os
 import pathlib
 import re
@@ -48,6 +49,24 @@ def test_mistakes_of_a_state_file_come_from_top_to_bottom(tmp_path):
     shown = mistake(tmp_path, *local(tmp_path, "state.apply", "web"))
     assert places(shown) == ["4:16", "5:25", "6:14", "7:21", "8:7"], shown
     assert "did you mean 'require'?" in shown
+
+
+def test_a_state_that_fails_names_its_place_in_text_and_for_programs(tmp_path):
+    (tmp_path / "web.zy").write_text(f"""good: {{cmd.run: [{{name: 'true'}}]}}
+motd:
+  file.managed:
+    - name: {tmp_path}/motd
+    - source: zester://not/there
+owned:
+  file.managed: [{{name: {tmp_path}/owned}}, {{contents: x}}, {{user: no-such-user}}]
+""")
+    shown = run(tmp_path, *local(tmp_path, "state.apply", "web"))
+    assert shown.returncode == 2
+    for place in ("2:1", "6:1"):
+        assert f"\n    at {tmp_path}/web.zy:{place}\n" in shown.stdout, shown.stdout
+    record, = json.loads(run(tmp_path, *local(tmp_path, "state.apply", "web", "--format", "json")).stdout)
+    assert {state["name"]: state.get("place") for state in record["results"]} == {
+        "cmd.run:good": None, "file.managed:motd": f"{tmp_path}/web.zy:2:1", "file.managed:owned": f"{tmp_path}/web.zy:6:1"}
 
 
 def test_a_top_file_that_is_not_a_map_of_targets_is_refused_at_its_place(tmp_path):

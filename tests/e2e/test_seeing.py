@@ -75,7 +75,8 @@ def test_the_list_says_when_machines_converged_and_what_differs_since(fleet):
     assert f"file.managed:{own}" in fleet.zester("peel", "list").stdout
 
     (fleet.work / "broken").touch()
-    fleet.zester("web-01", "state.highstate", status=2)
+    answer, = fleet.zester_json("web-01", "state.highstate", status=2)
+    assert {result["name"]: result["place"] for result in answer["results"] if "error" in result} == {"cmd.run:check": "site.zy:4:1"}, answer
     row = wait_drift(fleet, "failed")
     assert row["differs"] == ["cmd.run:check"] and row["converged"] == converged
     assert "1 failed: cmd.run:check" in fleet.zester("peel", "list").stdout

@@ -187,6 +187,7 @@ static struct value result_value(struct arena *arena, const struct exec_result *
                   duration_value(arena, result->duration, format));
     set_text(arena, map, "diff", result->diff);
     set_text(arena, map, "error", result->error);
+    set_text(arena, map, "place", result->place);
     if (result->skipped)
         value_map_set(arena, map, value_text("skipped"), value_bool(true));
     set_text(arena, map, "skip_reason", result->skip_reason);
@@ -315,6 +316,7 @@ static void add_result(struct buf *out, const struct exec_result *result, bool t
         number_print_duration(result->duration, &duration);
     buf_printf(out, "    %s:\n", result->name);
     add_field(out, "error", result->error);
+    add_field(out, "place", result->place);
     if (result->skipped)
         add_field(out, "skipped", "true");
     add_field(out, "skip_reason", result->skip_reason);

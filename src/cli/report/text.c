@@ -93,6 +93,11 @@ static void print_failed(struct printer *printer, const struct state_result *sta
         return;
     if (state->error)
         print_indented(printer, str_from(state->error), false);
+    if (state->at.file) {
+        buf_add_text(printer->out, "    at ");
+        place_print(state->at, printer->out);
+        buf_add_char(printer->out, '\n');
+    }
     if (state->handler)
         buf_printf(printer->out, "    handled by %s\n", state->handler);
     print_streams(printer, state);

@@ -85,8 +85,6 @@ void reactor_dispatch(void *user, struct flight *flight, const struct flight_job
         answer_later(flight, "this master is stopping");
     } else if (!roster_is_seeded(roster)) {
         answer_later(flight, "this master has not read all facts yet");
-    } else if (job->dispatch->wait && !reactor_may_wait(engine, flight_message(flight))) {
-        answer_later(flight, "too many events wait for jobs already");
     } else if (roster_resolve(roster, &arena,
                               &(struct roster_question){ job->dispatch->target,
                                                          target_type_name(job->dispatch->type),

@@ -12,8 +12,10 @@
  *     reactor_test.c       the answer to `zester reactor test`
  *
  * No more messages are taken than there is room for, so none has to be refused. An event that waits
- * for a job leaves its room to others; so many may do so at once, since the server hands out a
- * limited number of events to all masters together, and those that wait are among them.
+ * for a job leaves its room to others, and is held however many wait: to give it back would count as
+ * a delivery, and bring nothing, since the server counts it among those that are out all the same.
+ * Its limit of those (64 for all masters together) is the bound. While it is held, the server hears
+ * every REACTOR_TICK_NS that it is in progress.
  *
  * Threads: the loop's, but for renderings.
  */
@@ -40,8 +42,6 @@ struct rule_watch;
 /* Messages that are held at once, for each worker, and in all. */
 #define REACTOR_HELD_EACH 8
 #define REACTOR_HELD_MAX  64
-/* Events that wait for jobs at once. */
-#define REACTOR_WAITING_MAX 16
 /* Renderings that are handed to each worker at once, so that it finds the next one when it is done
  * with the last. */
 #define REACTOR_BENCHES_EACH 4
@@ -72,7 +72,7 @@ struct reactor_engine {
     struct reactor_mission *first, *last;    /* all of them */
     struct reactor_mission *queued, **queue; /* those that wait for a bench */
     struct reactor_wait *waits;
-    size_t waiting; /* missions that wait, have waited or are about to */
+    size_t waiting; /* so many */
     struct timer begin, tick;
     struct rate notes; /* outcomes of events that nothing was done for */
     bool has_rules;
@@ -90,7 +90,6 @@ struct reactor_mission {
     struct reactor_mission *queue_next;
     struct str reply;
     bool is_small;      /* its event */
-    bool may_wait;      /* it counts as waiting */
     bool has_left_room; /* while it waits, another message was taken */
     char bytes[];
 };
@@ -116,9 +115,6 @@ void reactor_send(void *user, struct flight *flight, const struct flight_send *s
 void reactor_log(void *user, const struct flight *flight, const char *rule, const char *message);
 
 /* --- reactor_waits.c --- */
-/* Reserve a place among those that wait. False: there is none. */
-bool reactor_may_wait(struct reactor_engine *engine, struct reactor_mission *mission);
-void reactor_end_waiting(struct reactor_engine *engine, struct reactor_mission *mission);
 void reactor_await(void *user, struct flight *flight, const struct flight_job *job);
 /* The wait is over: their events are postponed. */
 void reactor_end_waits(struct reactor_engine *engine);

@@ -88,7 +88,6 @@ static void free_mission(struct reactor_mission *mission)
 {
     struct reactor_engine *engine = mission->engine;
 
-    reactor_end_waiting(engine, mission);
     *(mission->previous ? &mission->previous->next : &engine->first) = mission->next;
     *(mission->next ? &mission->next->previous : &engine->last) = mission->previous;
     free(mission);

@@ -40,6 +40,12 @@ static struct nats_kv bucket_of(const struct reactor_wait *wait, enum store_buck
     return (struct nats_kv){ .js = wait->engine->master->js, .bucket = store_bucket_name(bucket) };
 }
 
+static void count_waits(struct reactor_engine *engine, size_t count)
+{
+    engine->waiting = count;
+    metrics_set(engine->master->metrics, MASTER_REACTOR_WAITING, (double)count, NULL, NULL);
+}
+
 static void free_wait(struct reactor_wait *wait)
 {
     map_done(&wait->succeeded);
@@ -60,6 +66,7 @@ static struct flight *close_wait(struct reactor_wait *wait)
     *(wait->previous ? &wait->previous->next : &engine->waits) = wait->next;
     if (wait->next)
         wait->next->previous = wait->previous;
+    count_waits(engine, engine->waiting - 1);
     return flight;
 }
 
@@ -198,30 +205,8 @@ static struct reactor_wait *add_wait(struct reactor_engine *engine, struct fligh
     if (wait->next)
         wait->next->previous = wait;
     engine->waits = wait;
+    count_waits(engine, engine->waiting + 1);
     return wait;
-}
-
-bool reactor_may_wait(struct reactor_engine *engine, struct reactor_mission *mission)
-{
-    if (mission->may_wait)
-        return true;
-    if (engine->waiting >= REACTOR_WAITING_MAX)
-        return false;
-    mission->may_wait = true;
-    engine->waiting++;
-    metrics_set(engine->master->metrics, MASTER_REACTOR_WAITING, (double)engine->waiting, NULL,
-                NULL);
-    return true;
-}
-
-void reactor_end_waiting(struct reactor_engine *engine, struct reactor_mission *mission)
-{
-    if (!mission->may_wait)
-        return;
-    mission->may_wait = false;
-    engine->waiting--;
-    metrics_set(engine->master->metrics, MASTER_REACTOR_WAITING, (double)engine->waiting, NULL,
-                NULL);
 }
 
 void reactor_await(void *user, struct flight *flight, const struct flight_job *job)

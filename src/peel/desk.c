@@ -98,17 +98,38 @@ static void work(struct chore *chore)
 
 /* --- lanes ------------------------------------------------------------------------ */
 
+static bool is_event_send(const struct job *job)
+{
+    return strcmp(job->request.module, EVENT_SEND) == 0;
+}
+
+/* An event takes its turn among runs that change the machine: what is done before it was raised is
+ * done when somebody reacts to it. */
 static struct lane *lane_of(struct desk *desk, const struct job *job)
 {
-    const bool acts = job->class == PERFORM_ACT || job->class == PERFORM_STATES;
+    const bool acts =
+        job->class == PERFORM_ACT || job->class == PERFORM_STATES || is_event_send(job);
 
     return &desk->lanes[acts ? LANE_ACT : LANE_READ];
 }
 
 static void done(struct chore *chore);
+static void end_job(struct job *job);
+
+/* Events are not kept for a connection that may come. */
+static struct nats_publisher *find_publisher(const struct desk *desk)
+{
+    const struct nats_conn *conn = desk->messenger.conn;
+
+    return conn && nats_conn_state(conn) == NATS_CONN_CONNECTED ? desk->events : NULL;
+}
 
 static void begin_work(struct desk *desk, const struct lane *lane, struct job *job)
 {
+    if (is_event_send(job)) {
+        event_send(job, find_publisher(desk), end_job);
+        return;
+    }
     job->facts = desk->options.facts(desk->options.self);
     job->settings = desk->options.settings(desk->options.self, &job->settings_error);
     job->is_running = true;
@@ -173,15 +194,19 @@ static void deliver(struct job *job)
     job_free(job);
 }
 
-static void done(struct chore *chore)
+static void end_job(struct job *job)
 {
-    struct job *job = container_of(chore, struct job, chore);
     struct desk *desk = job->desk;
     struct lane *lane = lane_of(desk, job);
 
     lane_finish(lane, job);
     deliver(job);
     start_next(desk, lane);
+}
+
+static void done(struct chore *chore)
+{
+    end_job(container_of(chore, struct job, chore));
 }
 
 static void tell_queued(struct desk *desk, const struct lane *lane, const struct job *job)
@@ -220,20 +245,13 @@ static void answer_now(struct desk *desk, struct job *job)
     deliver(job);
 }
 
-static bool is_event_send(const struct job *job)
-{
-    return strcmp(job->request.module, EVENT_SEND) == 0;
-}
-
 static void begin_job(struct desk *desk, struct job *job)
 {
     struct lane *lane = lane_of(desk, job);
     struct err err;
 
     job->reply_max = desk->messenger.reply_max;
-    if (is_event_send(job)) {
-        event_send(job, desk->events, deliver);
-    } else if (job->class == PERFORM_UNKNOWN) {
+    if (job->class == PERFORM_UNKNOWN && !is_event_send(job)) {
         job_refuse(job, perform_unknown(&job->arena, job->request.module));
         deliver(job);
     } else if (job->class == PERFORM_QUICK) {
@@ -517,7 +535,9 @@ void desk_free(struct desk *desk)
 
 bool desk_is_acting(const struct desk *desk)
 {
-    return desk->lanes[LANE_ACT].busy > 0;
+    const struct lane *lane = &desk->lanes[LANE_ACT];
+
+    return lane->busy > 0 && !is_event_send(lane->running);
 }
 
 int32_t desk_depth(const struct desk *desk)

@@ -343,6 +343,32 @@ TEST(reads_do_not_wait_behind_a_run_and_runs_wait_for_each_other)
     agent_end(&agent);
 }
 
+TEST(an_event_takes_its_turn_behind_a_run_that_changes_the_machine)
+{
+    struct agent agent;
+    const char *gate, *wait;
+
+    agent_begin(&agent, "web-01");
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    gate = arena_printf(&agent.arena, "%s/gate", agent.folder);
+    wait = arena_printf(&agent.arena, "command=until [ -e %s ] \n do sleep 0.01 \n done", gate);
+    agent_send_job(&agent, "LONG", 1, "cmd.run", "ad-hoc", wait);
+    SCENE_RUN(&agent.scene, agent.acks == 1 && agent.progress >= 1);
+    agent.progress = 0;
+    agent_send_job(&agent, "EVENT", 2, "event.send", "app/deploy", "");
+    agent_send_job(&agent, "NEXT", 3, "cmd.run", "ad-hoc", counter_args(&agent));
+    SCENE_RUN(&agent.scene, agent.acks == 3 && agent.progress == 2); /* both are told behind what */
+    CHECK_INT(agent.returns, 0);
+    CHECK_INT(count_events(&agent), 0);
+    fleet_write(gate, STR("x"));
+    SCENE_RUN(&agent.scene, agent.returns == 3);
+    CHECK_STR(agent.returned.jid, "NEXT");
+    CHECK(agent.returned.success);
+    CHECK_INT(count_events(&agent), 1);
+    agent_end(&agent);
+}
+
 TEST(a_full_queue_refuses_and_says_so)
 {
     struct agent agent;

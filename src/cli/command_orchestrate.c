@@ -5,9 +5,11 @@
 #include "cli/fleet/link.h"
 #include "cli/local/local.h"
 #include "cli/orchestra.h"
+#include "cli/orchestra_job.h"
 
 struct orchestrate_args {
     struct fleet_options fleet;
+    const char *job;
     struct local_args local;
 };
 
@@ -20,6 +22,7 @@ static const struct param orchestrate_options[] = {
     PARAM("settings-dir", STR, ARGS, local.session.settings_dir, "the folder of settings files (/srv/zester/settings, else /srv/pillar)", .kind_text = "DIR"),
     PARAM("data-dir", STR, ARGS, local.session.data_dir, "the folder for the records of runs (/var/lib/zester/orchestrate)", .kind_text = "DIR"),
     PARAM("parallel", INT, ARGS, local.session.parallel, "at most this many steps at once", PARAM_RANGE(0, 4096)),
+    PARAM("job", STR, ARGS, job, "the run of a reaction, as masters start it: all else comes from the record of this job, and its return is written in MessagePack", .kind_text = "ID"),
     PARAM("quiet", BOOL, ARGS, local.quiet, "no progress", .aliases = "q"),
     PARAM("state-output", CHOICE, ARGS, local.state_output, "how much of each step is shown: changes, full, terse or mixed", .choices = LOCAL_STATE_OUTPUT_WORDS, .default_text = "changes", .kind_text = "MODE"),
     FLEET_OPTIONS(ARGS, fleet),
@@ -61,9 +64,15 @@ static int run_orchestrate(struct cli *cli, const void *options, struct param_st
     struct orchestra orchestra;
     int status;
 
+    if (args->job)
+        return orchestra_run_job(cli, &args->fleet, &args->local.session, args->job);
+    if (operands.n == 0)
+        return cli_usage(cli, "expected REF");
     if (try_fleet(cli, &args->fleet) != CLI_OK)
         return CLI_ERROR;
-    orchestra_init(&orchestra, &args->fleet, fleet_user(cli->arena), operands.p[0]);
+    orchestra_init(
+        &orchestra, &args->fleet,
+        &(struct orchestra_about){ .user = fleet_user(cli->arena), .ref = operands.p[0] });
     local.session.fleet = &orchestra.fleet;
     local.format = formats[args->fleet.format];
     local.timeout = args->fleet.has_timeout ? args->fleet.timeout : 0;
@@ -90,7 +99,6 @@ const struct command command_orchestrate = {
         "2 a step failed, or the run was canceled",
     .options = orchestrate_options,
     .args_size = sizeof(ARGS),
-    .least = 1,
     .most = COMMAND_MANY,
     .run = run_orchestrate,
 };

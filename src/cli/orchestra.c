@@ -13,6 +13,7 @@
 #include "sys/cancel.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
+#include "wire/event.h"
 #include "wire/exec.h"
 #include "wire/peel_id.h"
 
@@ -111,31 +112,100 @@ static int64_t plan_waves(struct step *step, struct err *err)
     return fleet_note_batch(&step->arena, &step->job, size, step->wanted->failures_max);
 }
 
-static void fill_job(const struct orchestra *orchestra, struct step *step)
+static size_t count_attempt(struct orchestra *orchestra, const char *state)
 {
-    char jid[KSUID_SIZE];
+    size_t attempt;
+    void **place;
 
-    ksuid_new(clock_wall() / CLOCK_SECOND, jid);
+    (void)pthread_mutex_lock(&orchestra->mutex);
+    place = map_place(&orchestra->attempts, str_from(state));
+    attempt = (size_t)(uintptr_t)*place + 1;
+    *place = (void *)(uintptr_t)attempt;
+    (void)pthread_mutex_unlock(&orchestra->mutex);
+    return attempt;
+}
+
+static const char *make_jid(struct orchestra *orchestra, struct step *step)
+{
+    char own[KSUID_SIZE], derived[EVENT_JID_SIZE];
+
+    if (orchestra->about.job) {
+        event_step_id(orchestra->about.job->jid, step->wanted->state,
+                      count_attempt(orchestra, step->wanted->state), derived);
+        return arena_strdup(&step->arena, derived);
+    }
+    ksuid_new(clock_wall() / CLOCK_SECOND, own);
+    return arena_strdup(&step->arena, own);
+}
+
+/* Why it runs: what the reaction knows of its event is true for each step, the depth too. */
+static void note_cause(const struct orchestra *orchestra, struct step *step)
+{
+    const struct job *job = orchestra->about.job;
+
+    if (job && job->metadata.kind == VALUE_MAP)
+        step->job.metadata = value_copy(&step->arena, &job->metadata);
+    if (job)
+        fleet_job_note(&step->arena, &step->job, ORCHESTRA_JOB, job->jid);
+    fleet_job_note(&step->arena, &step->job, ORCHESTRA_REF, orchestra->about.ref);
+    fleet_job_note(&step->arena, &step->job, ORCHESTRA_STATE, step->wanted->state);
+}
+
+static void fill_job(struct orchestra *orchestra, struct step *step)
+{
     step->job = (struct job){
-        .jid = arena_strdup(&step->arena, jid),
+        .jid = make_jid(orchestra, step),
         .function = step->wanted->function,
         .args = step->wanted->args,
         .timeout = step->wanted->timeout,
-        .user = orchestra->user,
+        .user = orchestra->about.user,
         .owner = "",
         .state_id = step->wanted->id,
         .target_expr = step->wanted->target,
         .v = EXEC_PROTOCOL,
     };
-    fleet_job_note(&step->arena, &step->job, ORCHESTRA_REF, orchestra->ref);
-    fleet_job_note(&step->arena, &step->job, ORCHESTRA_STATE, step->wanted->state);
+    note_cause(orchestra, step);
 }
 
-static int run_step(const struct orchestra *orchestra, struct step *step, struct err *err)
+static int64_t time_left(const struct job *job)
+{
+    const int64_t left =
+        job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - clock_wall();
+
+    return clock_after(GRACE_NS, left > 0 ? left : 0);
+}
+
+/* The step of an earlier run of the same orchestration. */
+static int find_earlier(const struct orchestra *orchestra, struct step *step, bool *ret_found,
+                        struct err *err)
+{
+    struct job stored;
+
+    *ret_found = false;
+    if (!orchestra->about.job)
+        return 0;
+    if (fleet_read_job(step->fleet, step->job.jid, &stored, err) < 0)
+        return err->code == ERR_NOT_FOUND ? 0 : -1;
+    step->job = stored;
+    *ret_found = true;
+    return 0;
+}
+
+/* It goes on, or has ended. */
+static int join_job(struct step *step, struct err *err)
+{
+    fleet_answers_init(&step->answers, &step->arena, &step->job.targets);
+    if ((!step->is_watching && watch_cancel(step, err) < 0) ||
+        fleet_listen(step->fleet, step->job.jid, &step->answers, err) < 0)
+        return -1;
+    return fleet_collect(step->fleet, step->job.jid, time_left(&step->job), true, &step->answers,
+                         err);
+}
+
+static int dispatch_job(struct step *step, struct err *err)
 {
     int64_t waves;
 
-    fill_job(orchestra, step);
     if (fleet_resolve(step->fleet, step->wanted->target, &step->job.targets, err) < 0)
         return -1;
     if (step->job.targets.n == 0)
@@ -150,6 +220,24 @@ static int run_step(const struct orchestra *orchestra, struct step *step, struct
     return fleet_collect(step->fleet, step->job.jid,
                          clock_after(GRACE_NS, waves * step->job.timeout), false, &step->answers,
                          err);
+}
+
+static int run_step(struct orchestra *orchestra, struct step *step, struct err *err)
+{
+    struct err ignored;
+    bool found;
+
+    fill_job(orchestra, step);
+    if (find_earlier(orchestra, step, &found, err) < 0)
+        return -1;
+    if (found)
+        return join_job(step, err);
+    if (dispatch_job(step, err) == 0)
+        return 0;
+    /* Somebody else who runs the same may have been faster, with other targets by then. */
+    if (find_earlier(orchestra, step, &found, &ignored) == 0 && found)
+        return join_job(step, err);
+    return -1;
 }
 
 static int run_job(struct state_fleet *fleet, struct arena *arena, const struct state_job *wanted,
@@ -184,18 +272,21 @@ static int run_job(struct state_fleet *fleet, struct arena *arena, const struct 
  */
 
 void orchestra_init(struct orchestra *orchestra, const struct fleet_options *options,
-                    const char *user, const char *ref)
+                    const struct orchestra_about *about)
 {
     *orchestra = (struct orchestra){
         .fleet = { .run = run_job },
         .options = options,
-        .user = user,
-        .ref = ref,
+        .about = *about,
+        .attempts = MAP_INIT,
     };
+    (void)pthread_mutex_init(&orchestra->mutex, NULL);          /* cannot fail */
     (void)sem_init(&orchestra->places, 0, ORCHESTRA_LINKS_MAX); /* cannot fail */
 }
 
 void orchestra_done(struct orchestra *orchestra)
 {
     (void)sem_destroy(&orchestra->places);
+    (void)pthread_mutex_destroy(&orchestra->mutex);
+    map_done(&orchestra->attempts);
 }

@@ -107,6 +107,16 @@ static void warn_eventless(struct compiling *c, const struct plan_state *state,
     diag_hint(c->warnings, "events are sent by the states of a fleet");
 }
 
+/* A run that may be repeated elsewhere must do nothing here. */
+static void check_step(struct compiling *c, const struct plan_state *state, const struct decl *decl)
+{
+    if (!c->host->steps_only || (state->module->flags & MODULE_STEP))
+        return;
+    (void)value_diag(c->diags, &decl->where, "%s is not a step of an orchestration",
+                     state->module->name);
+    diag_hint(c->diags, "a reaction orchestrates fleet.state and fleet.function only");
+}
+
 static void add_state(struct compiling *c, const struct decl *decl, const struct names_state *from)
 {
     struct value_map *body = value_map_new(c->arena, from->args->count);
@@ -129,6 +139,7 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
         origin.broken = true;
         state.shown = from->args;
     }
+    check_step(c, &state, decl);
     (void)generic_read(c->arena, origin.args, &state, body, c->warnings, diags);
     warn_eventless(c, &state, origin.args);
     if (defer_mistakes(c, &state, &own)) {

@@ -232,6 +232,7 @@ int session_init(struct session *session, const struct session_options *options,
         .fire_user = options->fire_user,
         .basket = options->basket,
         .fleet = options->fleet,
+        .steps_only = options->steps_only,
     };
     if (!options->data_dir &&
         session_find_data_dir(&session->arena, &session->host.data_dir, diags) < 0)

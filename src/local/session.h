@@ -35,6 +35,7 @@ struct session_options {
     int (*basket)(const struct state_host *host, const struct state_basket *question,
                   struct arena *arena, struct value *ret, struct err *err);
     struct state_fleet *fleet; /* jobs for other machines: an orchestration; NULL: none */
+    bool steps_only;           /* with a fleet: see state/host.h */
     int64_t parallel;
     bool test, lenient, loose;
 };

@@ -36,6 +36,7 @@ static const struct param rows[] = {
     PARAM("nats_advertise_urls",    STRS,   ARGS, nats_advertise_urls, "servers of the bus announced to enrolling peels; none: peels must have nats_url", .kind_text = "URL"),
     PARAM("reactor.enabled",           BOOL,     ARGS, reactor_enabled, "react to events by the rules of the fleet", .aliases = "reactor", .default_text = "true"),
     PARAM("reactor.workers",           INT,      ARGS, reactor_workers, "reactions rendered at the same time", PARAM_RANGE(1, 64), .default_text = "4"),
+    PARAM("reactor.orchestrations",    INT,      ARGS, reactor_orchestrations, "orchestrations run at the same time; others wait", PARAM_RANGE(1, 64), .default_text = "4"),
     PARAM("reactor.max_chain_depth",   INT,      ARGS, reactor_max_depth, "longest chain of reactions to reactions", PARAM_RANGE(1, 1000), .default_text = "3"),
     PARAM("reactor.enable_chaining",   BOOL,     ARGS, reactor_chaining, "reactions may send events", .default_text = "true"),
     PARAM("reactor.default_throttle",  DURATION, ARGS, reactor_throttle, "minimum time between two fires of a rule for one source, unless the rule sets it; 0: none", .default_text = "0"),
@@ -46,6 +47,7 @@ static const struct param rows[] = {
     PARAM("states_dir",   PATH, ARGS, states_dir, "the tree of states to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/states"),
     PARAM("settings_dir", PATH, ARGS, settings_dir, "the tree of settings to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/settings"),
     PARAM("reactor.dir",  PATH, ARGS, reactor_dir, "the tree of rules to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/reactor"),
+    PARAM("orchestrate_dir", PATH, ARGS, orchestrate_dir, "the folder for orchestrations of reactions: a copy of the published states, and records of runs", .kind_text = "DIR", .default_text = "/var/lib/zester/orchestrations"),
     PARAM("files_watch",  BOOL, ARGS, files_watch, "publish trees as soon as a file in them changes", .default_text = "true"),
     PARAM("files_republish_interval", DURATION, ARGS, files_republish_interval, "how often trees are compared with what is published; 0: never", .default_text = "30s"),
     PARAM("nodegroups", MAP, ARGS, nodegroups, "names for targets: `N@NAME` means what the expression means; groups may name others"),
@@ -66,6 +68,7 @@ static const struct {
     { "states_dir", offsetof(ARGS, states_dir) },
     { "settings_dir", offsetof(ARGS, settings_dir) },
     { "reactor.dir", offsetof(ARGS, reactor_dir) },
+    { "orchestrate_dir", offsetof(ARGS, orchestrate_dir) },
 };
 /* clang-format on */
 
@@ -75,6 +78,7 @@ static const struct {
 } fixed_numbers[] = {
     { "jetstream_replicas", offsetof(ARGS, jetstream_replicas) },
     { "reactor.workers", offsetof(ARGS, reactor_workers) },
+    { "reactor.orchestrations", offsetof(ARGS, reactor_orchestrations) },
     { "reactor.max_chain_depth", offsetof(ARGS, reactor_max_depth) },
     { "reactor.default_throttle", offsetof(ARGS, reactor_throttle) },
     { "reactor.source_rate_limit", offsetof(ARGS, reactor_source_rate) },

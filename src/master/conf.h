@@ -17,7 +17,7 @@ enum master_ca_mode { MASTER_CA_AUTO, MASTER_CA_EMBEDDED, MASTER_CA_EXTERNAL };
 
 struct master_conf {
     const char *nats_url, *nats_ca, *auth_dir;
-    const char *states_dir, *settings_dir, *reactor_dir;
+    const char *states_dir, *settings_dir, *reactor_dir, *orchestrate_dir;
     bool files_watch;
     int64_t files_republish_interval; /* nanoseconds; 0: never */
     const char *publisher_status_file;
@@ -38,6 +38,7 @@ struct master_conf {
 
     bool reactor_enabled, reactor_chaining;
     int64_t reactor_workers, reactor_max_depth;
+    int64_t reactor_orchestrations;
     int64_t reactor_source_rate, reactor_storm_rate;             /* a minute; 0: no limit */
     int64_t reactor_throttle, reactor_max_age, reactor_cooldown; /* nanoseconds */
 };

@@ -14,6 +14,7 @@
 #include "master/announce.h"
 #include "master/audit.h"
 #include "master/dispatcher.h"
+#include "master/orchestrator.h"
 #include "master/roster.h"
 #include "master/services.h"
 #include "nats/conn.h"
@@ -110,6 +111,10 @@ static void on_order(void *self, const struct nats_msg *msg)
         memcpy(order->reply, msg->reply.p, msg->reply.n);
     if (record_decode(&arena, &job_type, 1, msg->payload, &job, &err) < 0) {
         on_dispatched(order, DISPATCH_INVALID, err.text);
+        return;
+    }
+    if (job_is_orchestration(&job)) { /* only reactions have masters do their work */
+        on_dispatched(order, DISPATCH_INVALID, "operators run 'zester orchestrate'");
         return;
     }
     log_info("job %s: %s by '%s' for %zu targets", job.jid, job.function, job.user, job.targets.n);
@@ -327,6 +332,16 @@ static void on_drop(void *self, enum dispatcher_drop reason)
                 dispatcher_drop_name(reason), NULL);
 }
 
+static void begin_own(void *self, const struct job *job)
+{
+    orchestrator_begin(master_orchestrator(((struct office *)self)->master), job);
+}
+
+static void end_own(void *self, const char *jid)
+{
+    orchestrator_end(master_orchestrator(((struct office *)self)->master), str_from(jid));
+}
+
 static void close_office(struct office *office)
 {
     nats_sub_free(office->orders);
@@ -349,6 +364,8 @@ static int start_office(void *self, struct err *err)
                                                      .on_sent = on_job_sent,
                                                      .on_end = on_job_end,
                                                      .on_reclaim = on_reclaim,
+                                                     .begin_own = begin_own,
+                                                     .end_own = end_own,
                                                      .on_drop = on_drop,
                                                      .self = office },
                        err);

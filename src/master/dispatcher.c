@@ -121,7 +121,7 @@ void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, dispa
     struct job_run *run;
     struct err err;
 
-    if (dispatcher_check(job, &err) < 0) {
+    if (!job_is_orchestration(job) && dispatcher_check(job, &err) < 0) {
         fn(self, DISPATCH_INVALID, err.text);
         return;
     }

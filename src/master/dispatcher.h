@@ -65,6 +65,10 @@ struct dispatcher_options {
     /* A job has ended; may be NULL. `seconds` is how long it took. */
     void (*on_end)(void *self, const struct job *job, double seconds);
     void (*on_reclaim)(void *self); /* a job was taken over; may be NULL */
+    /* Work of this master itself (job_is_orchestration): begin it, unless it has begun; the result
+     * is published as a return. And: its result is no longer needed, or is here. */
+    void (*begin_own)(void *self, const struct job *job);
+    void (*end_own)(void *self, const char *jid);
     /* A message about a job was dropped; may be NULL. */
     void (*on_drop)(void *self, enum dispatcher_drop reason);
     void *self;

@@ -215,7 +215,7 @@ static void note_offline(struct job_run *run)
 {
     VEC(const char *) offline = VEC_INIT;
 
-    for (size_t i = 0; i < run->job.targets.n; i++)
+    for (size_t i = 0; i < run->job.targets.n && !job_is_orchestration(&run->job); i++)
         if (!roster_is_online(run->home->options.roster, str_from(run->job.targets.p[i])))
             VEC_PUSH_IN(&run->arena, &offline, run->job.targets.p[i]);
     run->job.offline_at_dispatch = (struct param_strs){ offline.n, offline.p };

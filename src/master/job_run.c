@@ -77,6 +77,12 @@ void job_run_answer(struct job_run *run, enum dispatch_outcome outcome, const ch
         fn(run->self, outcome, text);
 }
 
+void job_run_end_own(struct job_run *run)
+{
+    if (job_is_orchestration(&run->job))
+        run->home->options.end_own(run->home->options.self, run->job.jid);
+}
+
 void job_run_drop(struct job_run *run)
 {
     if (run->step == JOB_RUN_GONE)
@@ -89,6 +95,7 @@ void job_run_drop(struct job_run *run)
     run->acks = run->returns = NULL;
     run->replay = NULL;
     (void)map_remove(&run->home->runs, str_from(run->job.jid));
+    job_run_end_own(run);
     job_run_answer(run, DISPATCH_FAILED, "this master is shutting down");
     if (run->pending == 0)
         free_run(run);

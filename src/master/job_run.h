@@ -74,6 +74,8 @@ struct job_run {
 struct job_run *job_run_new(struct dispatcher *home, const struct job *job);
 /* Let go of it at once, as it is. */
 void job_run_drop(struct job_run *run);
+/* If it is work of this master, that need not go on. */
+void job_run_end_own(struct job_run *run);
 /* Tell who waits for the dispatch, once. */
 void job_run_answer(struct job_run *run, enum dispatch_outcome outcome, const char *text);
 /* A call has called back. False: the run is gone. */

@@ -198,9 +198,17 @@ static void send_request(struct job_run *run, const char *peel)
         log_warning("job %s: request to '%s': %s", run->job.jid, peel, err.text);
 }
 
+/* Nobody is in between, so it has the request at once. */
+static void begin_own(struct job_run *run, const char *target)
+{
+    run->home->options.begin_own(run->home->options.self, &run->job);
+    (void)tally_ack(run->tally, str_from(target));
+}
+
 static void begin_end(struct job_run *run)
 {
     job_run_disarm(run);
+    job_run_end_own(run);
     run->step = JOB_RUN_ENDING;
     if (!job_status_is_final(run->job.status)) /* else it was taken over too often */
         run->job.status = run->orders.status;
@@ -211,7 +219,7 @@ static void begin_end(struct job_run *run)
 static void obey_orders(struct job_run *run)
 {
     VEC_EACH (&run->orders.send, peel)
-        send_request(run, *peel);
+        (job_is_orchestration(&run->job) ? begin_own : send_request)(run, *peel);
     VEC_EACH (&run->orders.resend, peel)
         send_request(run, *peel);
     run->home->counts.resends += run->orders.resend.n;

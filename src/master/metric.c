@@ -28,6 +28,7 @@ const struct metric master_metrics[MASTER_METRICS] = {
     [MASTER_REACTOR_BREAKER]   = { "zester_reactor_breaker_open", METRIC_GAUGE, "1 while a rule is stopped because it fired too often", { "rule" }, NULL },
     [MASTER_REACTOR_LAG]       = { "zester_reactor_lag", METRIC_GAUGE, "events that no master has taken yet", { NULL }, NULL },
     [MASTER_REACTOR_WAITING]   = { "zester_reactor_events_waiting", METRIC_GAUGE, "events that wait for a job", { NULL }, NULL },
+    [MASTER_REACTOR_ORCHESTRATIONS] = { "zester_reactor_orchestrations", METRIC_GAUGE, "orchestrations under way on this master", { NULL }, NULL },
     [MASTER_REACTOR_RULE_ERRORS] = { "zester_reactor_rule_errors_total", METRIC_COUNTER, "rules that could not be loaded", { NULL }, NULL },
     [MASTER_REACTOR_RULES]     = { "zester_reactor_rules_loaded", METRIC_GAUGE, "pairs of a pattern and a reaction", { NULL }, NULL },
     [MASTER_PUBLISHER_LEADER] = { "zester_master_publisher_leader", METRIC_GAUGE, "1 while this master publishes trees", { NULL }, NULL },

@@ -21,6 +21,7 @@
 #include "sys/clock.h"
 #include "sys/crash_point.h"
 #include "wire/exec.h"
+#include "wire/job.h"
 
 static void answer(struct flight *flight, enum outcome_result result, const char *message)
 {
@@ -85,6 +86,10 @@ void reactor_dispatch(void *user, struct flight *flight, const struct flight_job
         answer_later(flight, "this master is stopping");
     } else if (!roster_is_seeded(roster)) {
         answer_later(flight, "this master has not read all facts yet");
+    } else if (job->dispatch->by_master) {
+        static const char *const master[] = { JOB_TARGET_MASTER };
+
+        send_job(engine, flight, job, &(struct param_strs){ ARRAY_LEN(master), master });
     } else if (roster_resolve(roster, &arena,
                               &(struct roster_question){ job->dispatch->target,
                                                          target_type_name(job->dispatch->type),

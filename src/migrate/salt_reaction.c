@@ -198,17 +198,26 @@ static int convert_local(struct block *block)
     return convert_target(block) < 0 ? -1 : convert_call(block);
 }
 
-/* What an operator has to run, and why no reaction does. */
-static int refuse_orchestration(const struct block *block)
+/* What the tree may do there is what differs. */
+static int convert_orchestration(struct block *block)
 {
+    static const char *const known[] = { "mods", "pillar", "test",    "arg",
+                                         "args", "kwarg",  "timeout", NULL };
+    static const char *const fields[] = { "pillar", "timeout", "test" };
     const struct value *mods = find_argument(block, "mods");
     const struct value *ref = mods ? mods : block->single;
 
-    return leave_out(block, block->at,
-                     arena_printf(block->tmpl->arena,
-                                  "reactions do not orchestrate: use blocks with 'wait: true', or "
-                                  "let an operator run 'zester orchestrate %s'",
-                                  value_is(ref, VALUE_STR) ? ref->s.p : "REF"));
+    if (!ref)
+        return leave_out(block, block->at, "there is no 'mods'");
+    set_field(block, "sls", ref);
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        if (find_argument(block, fields[i]))
+            set_field(block, fields[i], find_argument(block, fields[i]));
+    note_unknown(block, known);
+    block->action = "orchestrate";
+    (void)value_diag(block->tmpl->remarks, block->at,
+                     "the states may be salt.state and salt.function, and nothing else");
+    return 0;
 }
 
 static int convert_runner(struct block *block)
@@ -217,7 +226,7 @@ static int convert_runner(struct block *block)
     const struct value *data = find_argument(block, "data");
 
     if (strncmp(block->function, "state.orch", strlen("state.orch")) == 0)
-        return refuse_orchestration(block);
+        return convert_orchestration(block);
     if (strcmp(block->function, "event.send") != 0)
         return leave_out(block, block->at, "runners other than event.send are not converted");
     tag = tag ? tag : block->single;

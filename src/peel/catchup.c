@@ -1,7 +1,7 @@
 #include "peel/catchup.h"
 
 #include "base/log.h"
-#include "peel/mirror.h"
+#include "bus/mirror.h"
 #include "peel/pillar.h"
 #include "sys/clock.h"
 

@@ -1,7 +1,7 @@
 /*
  * catchup - a run of states begins with the files that masters have published by then.
  *
- * News of files are looked at a little later, since they come in bursts (peel/mirror.h); a run that
+ * News of files are looked at a little later, since they come in bursts (bus/mirror.h); a run that
  * is asked for meanwhile would still see the old files. So it has them fetched at once, waits until
  * settings are resolved with them, and goes on with those that are here when that takes too long.
  *

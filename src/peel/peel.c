@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/mirror.h"
 #include "bus/store.h"
 #include "local/perform.h"
 #include "nats/conn.h"
@@ -22,7 +23,6 @@
 #include "peel/keep.h"
 #include "peel/lookout.h"
 #include "peel/metric.h"
-#include "peel/mirror.h"
 #include "peel/outbox.h"
 #include "peel/pillar.h"
 #include "peel/snapshot.h"
@@ -192,17 +192,25 @@ static void on_facts_published(void *self)
 
 /* --- files and settings ----------------------------------------------------------- */
 
-static void on_states_synced(void *self, bool changed)
+static void on_sync_failed(void *self, const char *bucket, const char *problem)
 {
     (void)self;
-    (void)changed;
+    log_warning("files not synced, trying again bucket=%s error=%s", bucket, problem);
 }
 
-static void on_settings_synced(void *self, bool changed)
+static void on_states_synced(void *self, const struct mirror_sync *sync)
+{
+    (void)self;
+    if (sync->changed)
+        log_info("files synced bucket=%s files=%zu", sync->bucket, sync->files);
+}
+
+static void on_settings_synced(void *self, const struct mirror_sync *sync)
 {
     struct peel *peel = self;
 
-    (void)changed; /* the first time they are resolved in any case */
+    on_states_synced(self, sync);
+    /* the first time they are resolved in any case */
     if (!peel->is_closing)
         pillar_refresh(peel->pillar);
 }
@@ -311,6 +319,7 @@ static int open_files(struct peel *peel, struct err *err)
                                              .bucket = store_bucket_name(STORE_STATE_FILES),
                                              .folder = peel->conf->states_cache,
                                              .synced = on_states_synced,
+                                             .failed = on_sync_failed,
                                              .ended = on_fetched,
                                              .self = peel,
                                              .hasty = peel->options.hasty },
@@ -320,6 +329,7 @@ static int open_files(struct peel *peel, struct err *err)
                                              .bucket = store_bucket_name(STORE_SETTINGS_FILES),
                                              .folder = folder,
                                              .synced = on_settings_synced,
+                                             .failed = on_sync_failed,
                                              .ended = on_fetched,
                                              .self = peel,
                                              .hasty = peel->options.hasty },

@@ -6,7 +6,7 @@
  * last one only when it is whole: no mistakes, no secret that is missing. It is kept on disk, so
  * that a machine that starts without a bus has its settings.
  *
- *     <folder>                             the files, by peel/mirror.h
+ *     <folder>                             the files, by bus/mirror.h
  *     <data_dir>/settings-snapshot.msgpack the last result
  *
  * In files a secret is a placeholder (settings/placeholder.h); the bucket of secrets has a map of

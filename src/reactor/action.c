@@ -11,262 +11,20 @@
 #include "data/json.h"
 #include "data/params.h"
 #include "data/words.h"
+#include "reactor/action_reader.h"
 #include "wire/event.h"
 #include "wire/outcome.h"
 
-#define LOCAL_PREFIX "local."
-#define SECOND       NUMBER_NS_PER_S
-#define TIMEOUT      (60 * SECOND)
-
-#define STATE_APPLY     "state.apply"
-#define STATE_HIGHSTATE "state.highstate"
-
-/* Functions that take longer than others. */
-static const struct {
-    const char *function;
-    int64_t timeout;
-} slow_functions[] = {
-    { STATE_APPLY, 300 * SECOND },
-    { STATE_HIGHSTATE, 600 * SECOND },
-};
-
-/* What a field of a block is read with. */
-struct reader {
-    struct arena *arena;
-    const char *name;          /* of the action */
-    const struct value *body;  /* the fields: a map */
-    const struct value *where; /* of the action, for mistakes */
-    const struct value *groups;
-    struct diags *diags;
-};
-
-static int read_fields(const struct reader *r, const struct param *table, void *args)
+int action_read_fields(const struct action_reader *r, const struct param *table, void *args)
 {
     const struct params_policy policy = { .owner = r->name, .noun = "field" };
 
     return params_decode(r->arena, table, &policy, r->body, args, r->diags);
 }
 
-/* --- dispatch ---------------------------------------------------------------------- */
-
-/* A family and a name: ^[a-z0-9_]+\.[a-z0-9_]+$ */
-static bool is_function(const char *text)
-{
-    size_t dots = 0;
-
-    for (const char *p = text; *p; p++) {
-        if (*p == '.' && p > text && p[1] != '\0' && dots++ == 0)
-            continue;
-        if (!((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '_'))
-            return false;
-    }
-    return dots == 1;
-}
-
-static int64_t timeout_of(const char *function, int64_t given)
-{
-    if (given > 0)
-        return given;
-    for (size_t i = 0; i < ARRAY_LEN(slow_functions); i++)
-        if (strcmp(slow_functions[i].function, function) == 0)
-            return slow_functions[i].timeout;
-    return TIMEOUT;
-}
-
-static int read_type(const struct reader *r, const char *key, const char *word,
-                     enum target_type *ret_type)
-{
-    const char *nearest = NULL;
-
-    *ret_type = TARGET_COMPOUND;
-    /* A glob is what an expression is without words like `and`. */
-    if (!word || strcmp(word, target_type_name(TARGET_GLOB)) == 0)
-        return 0;
-    if (target_type_find(str_from(word), ret_type, &nearest))
-        return 0;
-    value_diag(r->diags, value_point(r->body, key), "no target type '%s'", word);
-    if (nearest)
-        diag_hint(r->diags, "did you mean '%s'?", nearest);
-    return -1;
-}
-
-/* `target` and `type` are set; check them, and make the expression. */
-static int check_target(const struct reader *r, const char *key, struct action_dispatch *dispatch)
-{
-    const struct target_options options = {
-        .groups = r->groups,
-        .where = value_point(r->body, key),
-        .any_group = !r->groups,
-    };
-    const struct target *target;
-
-    dispatch->expr = target_fold(r->arena, dispatch->target, dispatch->type);
-    return target_parse(r->arena, str_from(dispatch->target), dispatch->type, &options, &target,
-                        r->diags);
-}
-
-static int check_function(const struct reader *r, const struct value *where, const char *function)
-{
-    if (is_function(function))
-        return 0;
-    value_diag(r->diags, where, "'%s' is not a function", function);
-    diag_hint(r->diags, "module.name, in lower case letters, digits and '_'");
-    return -1;
-}
-
-static struct value value_or_null(const struct value *v)
+struct value action_value(const struct value *v)
 {
     return v ? *v : value_null();
-}
-
-/* Of dispatch.module and dispatch.state. */
-struct dispatch_fields {
-    const char *target, *target_type, *function, *state_id, *sls;
-    const struct value *args;
-    int64_t timeout, max_targets;
-    bool highstate, wait;
-};
-
-#define FIELDS struct dispatch_fields
-
-/* clang-format off */
-#define TARGET_FIELDS                                                                               \
-    PARAM("target",      STR, FIELDS, target, "which peels", .flags = PARAM_REQUIRED | PARAM_FILLED), \
-    PARAM("target_type", STR, FIELDS, target_type, "how the target is meant"),                      \
-    PARAM("args",        MAP, FIELDS, args, "arguments"),                                           \
-    PARAM("timeout",     DURATION, FIELDS, timeout, "of the job", PARAM_RANGE(1, INT64_MAX)),       \
-    PARAM("max_targets", INT, FIELDS, max_targets, "the most peels", PARAM_RANGE(1, INT64_MAX)),    \
-    PARAM("wait",        BOOL, FIELDS, wait, "later blocks run when the job has ended")
-
-static const struct param module_params[] = {
-    TARGET_FIELDS,
-    PARAM("function",    STR, FIELDS, function, "module.function", .flags = PARAM_REQUIRED | PARAM_FILLED),
-    PARAM("state_id",    STR, FIELDS, state_id, "the bare argument"),
-    { 0 },
-};
-static const struct param state_params[] = {
-    TARGET_FIELDS,
-    PARAM("sls",         STR, FIELDS, sls, "states to apply", .flags = PARAM_FILLED),
-    PARAM("highstate",   BOOL, FIELDS, highstate, "apply the states of the top file"),
-    { 0 },
-};
-/* clang-format on */
-
-static int finish_dispatch(const struct reader *r, const struct dispatch_fields *fields,
-                           const char *const keys[static 2], struct action *action)
-{
-    struct action_dispatch *dispatch = &action->dispatch;
-
-    action->kind = ACTION_DISPATCH;
-    *dispatch = (struct action_dispatch){
-        .target = fields->target,
-        .function = fields->function,
-        .args = value_or_null(fields->args),
-        .state_id = fields->state_id ? fields->state_id : "",
-        .timeout = timeout_of(fields->function, fields->timeout),
-        .max_targets = fields->max_targets,
-        .wait = fields->wait,
-    };
-    if (dispatch->wait && dispatch->timeout > ACTION_WAIT_MAX)
-        return value_diag(r->diags, value_point(r->body, "timeout"),
-                          "a job that is waited for may take 30 minutes at most");
-    if (read_type(r, keys[1], fields->target_type, &dispatch->type) < 0)
-        return -1;
-    return check_target(r, keys[0], dispatch);
-}
-
-static const char *const module_keys[] = { "target", "target_type" };
-
-static int read_module(const struct reader *r, struct action *action)
-{
-    struct dispatch_fields fields = { 0 };
-    int result;
-
-    if (read_fields(r, module_params, &fields) < 0)
-        return -1;
-    result = check_function(r, value_point(r->body, "function"), fields.function);
-    return finish_dispatch(r, &fields, module_keys, action) < 0 ? -1 : result;
-}
-
-/* --- dispatch.state ------------------------------------------------------------------ */
-
-/* `mods`, with the other arguments on top. */
-static const struct value *merge_mods(struct arena *arena, const char *sls,
-                                      const struct value *args)
-{
-    struct value *all = ARENA_NEW(arena, struct value);
-
-    *all = value_map(value_map_new(arena, 1));
-    value_map_set(arena, all->map, value_text("mods"), value_text(sls));
-    for (size_t i = 0; args && i < args->map->count; i++)
-        value_map_set(arena, all->map, args->map->pairs[i].key, args->map->pairs[i].value);
-    return all;
-}
-
-static int read_state(const struct reader *r, struct action *action)
-{
-    struct dispatch_fields fields = { 0 };
-
-    if (read_fields(r, state_params, &fields) < 0)
-        return -1;
-    if (fields.sls && fields.highstate)
-        return value_diag(r->diags, value_point(r->body, "highstate"),
-                          "'sls' and 'highstate' are mutually exclusive");
-    if (!fields.sls && !fields.highstate)
-        return value_diag(r->diags, r->where, "'sls' or 'highstate' is missing");
-    fields.function = fields.sls ? STATE_APPLY : STATE_HIGHSTATE;
-    if (fields.sls)
-        fields.args = merge_mods(r->arena, fields.sls, fields.args);
-    return finish_dispatch(r, &fields, module_keys, action);
-}
-
-/* --- local.<function> ------------------------------------------------------------------ */
-
-struct local_fields {
-    const char *tgt, *tgt_type;
-    struct param_strs arg;
-    const struct value *kwarg;
-    int64_t timeout;
-};
-
-#undef FIELDS
-#define FIELDS struct local_fields
-
-/* clang-format off */
-static const struct param local_params[] = {
-    PARAM("tgt",      STR,  FIELDS, tgt, "which peels", .flags = PARAM_REQUIRED | PARAM_FILLED),
-    PARAM("tgt_type", STR,  FIELDS, tgt_type, "how the target is meant"),
-    PARAM("arg",      STRS, FIELDS, arg, "the bare argument"),
-    PARAM("kwarg",    MAP,  FIELDS, kwarg, "arguments"),
-    PARAM("timeout",  DURATION, FIELDS, timeout, "of the job", PARAM_RANGE(1, INT64_MAX)),
-    { 0 },
-};
-/* clang-format on */
-
-static int read_local(const struct reader *r, struct action *action)
-{
-    static const char *const keys[] = { "tgt", "tgt_type" };
-    struct local_fields fields = { 0 };
-    struct dispatch_fields module;
-
-    if (read_fields(r, local_params, &fields) < 0)
-        return -1;
-    if (fields.arg.n > 1) {
-        value_diag(r->diags, value_point(r->body, "arg"), "more than one bare argument");
-        diag_hint(r->diags, "use 'kwarg' for arguments with names");
-        return -1;
-    }
-    module = (struct dispatch_fields){
-        .target = fields.tgt,
-        .target_type = fields.tgt_type,
-        .function = r->name + strlen(LOCAL_PREFIX),
-        .args = fields.kwarg,
-        .state_id = fields.arg.n > 0 ? fields.arg.p[0] : NULL,
-        .timeout = fields.timeout,
-    };
-    if (check_function(r, r->where, module.function) < 0)
-        return -1;
-    return finish_dispatch(r, &module, keys, action);
 }
 
 /* --- enroll, event.send, log -------------------------------------------------------------- */
@@ -289,13 +47,13 @@ const char *action_decision_name(enum action_decision decision)
     return decision_names[decision];
 }
 
-static int read_enroll(const struct reader *r, struct action *action)
+static int read_enroll(const struct action_reader *r, struct action *action)
 {
     const char *word = strchr(r->name, '.') + 1;
 
     action->kind = ACTION_ENROLL;
     action->enroll = (struct action_enroll){ 0 };
-    if (read_fields(r, enroll_params, &action->enroll) < 0)
+    if (action_read_fields(r, enroll_params, &action->enroll) < 0)
         return -1;
     if (!action->enroll.reason)
         action->enroll.reason = "";
@@ -319,19 +77,19 @@ static const struct param send_params[] = {
     { 0 },
 };
 
-static int read_send(const struct reader *r, struct action *action)
+static int read_send(const struct action_reader *r, struct action *action)
 {
     struct send_fields fields = { 0 };
 
     action->kind = ACTION_SEND;
-    if (read_fields(r, send_params, &fields) < 0)
+    if (action_read_fields(r, send_params, &fields) < 0)
         return -1;
     if (!event_tag_is_valid(str_from(fields.tag))) {
         value_diag(r->diags, value_point(r->body, "tag"), "'%s' is not a valid tag", fields.tag);
         diag_hint(r->diags, "segments of letters, digits, '_' and '-' with '/' between them");
         return -1;
     }
-    action->send = (struct action_send){ fields.tag, value_or_null(fields.data) };
+    action->send = (struct action_send){ fields.tag, action_value(fields.data) };
     return 0;
 }
 
@@ -347,12 +105,12 @@ static const struct param log_params[] = {
     { 0 },
 };
 
-static int read_log(const struct reader *r, struct action *action)
+static int read_log(const struct action_reader *r, struct action *action)
 {
     struct log_fields fields = { 0 };
 
     action->kind = ACTION_LOG;
-    if (read_fields(r, log_params, &fields) < 0)
+    if (action_read_fields(r, log_params, &fields) < 0)
         return -1;
     action->message = fields.message;
     return 0;
@@ -363,27 +121,28 @@ static int read_log(const struct reader *r, struct action *action)
 /* clang-format off */
 static const struct verb {
     const char *name;
-    int (*read)(const struct reader *reader, struct action *action);
+    int (*read)(const struct action_reader *reader, struct action *action);
     const struct param *params;
     size_t fields_size;
     const char *scalar; /* the field that a scalar stands for; NULL: none */
 } verbs[] = {
-    { "dispatch.module", read_module, module_params, sizeof(struct dispatch_fields), NULL },
-    { "dispatch.state",  read_state,  state_params,  sizeof(struct dispatch_fields), NULL },
+    { "dispatch.module", action_read_module, action_module_params, sizeof(struct action_dispatch_fields), NULL },
+    { "dispatch.state",  action_read_state,  action_state_params,  sizeof(struct action_dispatch_fields), NULL },
     { "enroll.approve",  read_enroll, enroll_params, sizeof(struct action_enroll), NULL },
     { "enroll.reject",   read_enroll, enroll_params, sizeof(struct action_enroll), NULL },
     { "enroll.revoke",   read_enroll, enroll_params, sizeof(struct action_enroll), NULL },
     { "event.send",      read_send,   send_params,   sizeof(struct send_fields), NULL },
+    { "orchestrate",     action_read_orchestrate, action_orchestrate_params, sizeof(struct action_orchestrate_fields), "sls" },
     { "log",             read_log,    log_params,    sizeof(struct log_fields), "message" },
-    { LOCAL_PREFIX,      read_local,  local_params,  sizeof(struct local_fields), NULL },
+    { ACTION_LOCAL,      action_read_local,  action_local_params,  sizeof(struct action_local_fields), NULL },
 };
 /* clang-format on */
 
 static const struct verb *find_verb(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-        if (verbs[i].read == read_local ? str_starts(name, STR(LOCAL_PREFIX))
-                                        : str_is(name, verbs[i].name))
+        if (verbs[i].read == action_read_local ? str_starts(name, STR(ACTION_LOCAL))
+                                               : str_is(name, verbs[i].name))
             return &verbs[i];
     return NULL;
 }
@@ -393,13 +152,9 @@ static int refuse_verb(struct diags *diags, const struct value *key)
     struct suggest near;
 
     value_diag(diags, key, "no action '%.*s'", STR_ARG(key->s));
-    if (str_is(key->s, "orchestrate")) {
-        diag_hint(diags, "operators run 'zester orchestrate'; a reaction has 'wait: true'");
-        return -1;
-    }
     suggest_init(&near, key->s);
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-        if (verbs[i].read != read_local)
+        if (verbs[i].read != action_read_local)
             suggest_offer(&near, str_from(verbs[i].name));
     if (suggest_best(&near).p)
         diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&near)));
@@ -503,7 +258,7 @@ int action_read(struct arena *arena, const struct value *id, const struct value 
         .name = arena_strndup(arena, block.pair->key.s.p, block.pair->key.s.n),
         .key = &block.pair->key,
     };
-    const struct reader reader = {
+    const struct action_reader reader = {
         .arena = arena,
         .name = ret_action->name,
         .body = &block.fields,
@@ -550,11 +305,11 @@ bool action_is_written(const struct action *action)
     struct words_cursor cursor = { 0 };
     struct str text = words_written(action->key, &cursor);
     const struct str name = str_from(action->name);
-    const bool is_local = str_starts(name, STR(LOCAL_PREFIX));
+    const bool is_local = str_starts(name, STR(ACTION_LOCAL));
 
     if (text.n > 0 && (text.p[0] == '\'' || text.p[0] == '"'))
         text = str_from_offset(text, 1);
-    return str_starts(text, is_local ? STR(LOCAL_PREFIX) : name);
+    return str_starts(text, is_local ? STR(ACTION_LOCAL) : name);
 }
 
 /* --- printing --------------------------------------------------------------------------- */
@@ -569,13 +324,8 @@ static void print_value(const struct value *v, const char *word, struct buf *out
     (void)json_print(out, v, 0, &err); /* what cannot be shown is left out */
 }
 
-static void print_dispatch(const struct action_dispatch *dispatch, struct buf *out)
+static void print_times(const struct action_dispatch *dispatch, struct buf *out)
 {
-    buf_printf(out, "%s", dispatch->function);
-    if (dispatch->state_id[0])
-        buf_printf(out, " %s", dispatch->state_id);
-    buf_printf(out, " on '%s'", dispatch->expr);
-    print_value(&dispatch->args, "with", out);
     buf_add_text(out, ", timeout ");
     number_print_duration(dispatch->timeout, out);
     if (dispatch->max_targets > 0)
@@ -584,13 +334,37 @@ static void print_dispatch(const struct action_dispatch *dispatch, struct buf *o
         buf_add_text(out, ", and wait");
 }
 
+static void print_dispatch(const struct action_dispatch *dispatch, struct buf *out)
+{
+    buf_printf(out, "dispatch %s", dispatch->function);
+    if (dispatch->state_id[0])
+        buf_printf(out, " %s", dispatch->state_id);
+    buf_printf(out, " on '%s'", dispatch->expr);
+    print_value(&dispatch->args, "with", out);
+    print_times(dispatch, out);
+}
+
+static void print_orchestrate(const struct action_dispatch *dispatch, struct buf *out)
+{
+    const struct value *pillar = value_get(&dispatch->args, "pillar");
+
+    buf_printf(out, "orchestrate %s", value_get_text(&dispatch->args, "mods"));
+    if (pillar)
+        print_value(pillar, "with", out);
+    if (value_get(&dispatch->args, "test"))
+        buf_add_text(out, " as a dry run");
+    print_times(dispatch, out);
+}
+
 void action_print(const struct action *action, struct buf *out)
 {
     buf_printf(out, "%s: ", action->block);
     switch (action->kind) {
     case ACTION_DISPATCH:
-        buf_add_text(out, "dispatch ");
-        print_dispatch(&action->dispatch, out);
+        if (action->dispatch.by_master)
+            print_orchestrate(&action->dispatch, out);
+        else
+            print_dispatch(&action->dispatch, out);
         break;
     case ACTION_ENROLL:
         buf_printf(out, "%s %s if the peel matches '%s'", action->name, action->enroll.id,

@@ -4,6 +4,7 @@
  *     dispatch.module          a function on peels                     ACTION_DISPATCH
  *     dispatch.state           state.apply or state.highstate          ACTION_DISPATCH
  *     local.<module.function>  the same in the words of Salt           ACTION_DISPATCH
+ *     orchestrate              a tree of states run by a master        ACTION_DISPATCH
  *     enroll.approve|reject|revoke                                     ACTION_ENROLL
  *     event.send               another event                           ACTION_SEND
  *     log                      a line in the master's log              ACTION_LOG
@@ -29,6 +30,10 @@ struct diags;
 /* The timeout of a job that is waited for. */
 #define ACTION_WAIT_MAX (INT64_C(1800) * 1000000000)
 
+/* The timeout of an orchestration, and its limit. */
+#define ACTION_ORCHESTRATE     (INT64_C(1800) * 1000000000)
+#define ACTION_ORCHESTRATE_MAX (INT64_C(86400) * 1000000000)
+
 enum action_kind { ACTION_DISPATCH, ACTION_ENROLL, ACTION_SEND, ACTION_LOG };
 enum action_decision { ACTION_APPROVE, ACTION_REJECT, ACTION_REVOKE };
 
@@ -42,6 +47,7 @@ struct action_dispatch {
     int64_t timeout;      /* nanoseconds */
     int64_t max_targets;  /* 0: no limit */
     bool wait;            /* later blocks run when the job has ended */
+    bool by_master;       /* an orchestration: no peel is asked */
 };
 
 struct action_enroll {

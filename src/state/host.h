@@ -66,6 +66,7 @@ struct state_host {
     int (*basket)(const struct state_host *host, const struct state_basket *question,
                   struct arena *arena, struct value *ret, struct err *err);
     struct state_fleet *fleet; /* state/fleet.h: jobs for other machines; NULL: there is no fleet */
+    bool steps_only;           /* with a fleet: any state that is not a job for it is a mistake */
     const char *run_id;        /* a KSUID for the next run; NULL, or anything else: a new one */
     const struct bound *bound; /* run/bound.h: what may change; NULL: anything */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */

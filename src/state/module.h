@@ -55,6 +55,7 @@ enum module_flag {
     MODULE_LOCAL = 128,  /* touches nothing but its path or its packages (compile/touch.h) */
     MODULE_EXACT = 256,  /* an unknown parameter is a mistake in Salt files, too: without it the
                           * state would mean something else */
+    MODULE_STEP = 2048,  /* a job for other machines: nothing is done on this one */
     MODULE_FILES_FIRST = 1024, /* at a revert, files are back before `revert` is called */
     MODULE_CLEANS = 512,       /* removes what it finds, but not what other states manage */
 };

@@ -138,17 +138,34 @@ static void hash_parts(const char *const *parts, size_t n, char text[static SHA2
     sha256_end_hex(&sha, text);
 }
 
+static void print_jid(const char *const *parts, size_t n, char jid[static EVENT_JID_SIZE])
+{
+    char hex[SHA256_HEX_SIZE];
+    const size_t prefix = sizeof(EVENT_JOB_PREFIX) - 1;
+
+    hash_parts(parts, n, hex);
+    memcpy(jid, EVENT_JOB_PREFIX, prefix);
+    memcpy(jid + prefix, hex, EVENT_JID_SIZE - 1 - prefix);
+    jid[EVENT_JID_SIZE - 1] = '\0';
+}
+
 void event_job_id(const char *origin, const char *event_id, const char *rule, const char *block,
                   char jid[static EVENT_JID_SIZE])
 {
     const char *parts[] = { origin, event_id, rule, block };
-    char hex[SHA256_HEX_SIZE];
-    const size_t prefix = sizeof(EVENT_JOB_PREFIX) - 1;
 
-    hash_parts(parts, ARRAY_LEN(parts), hex);
-    memcpy(jid, EVENT_JOB_PREFIX, prefix);
-    memcpy(jid + prefix, hex, EVENT_JID_SIZE - 1 - prefix);
-    jid[EVENT_JID_SIZE - 1] = '\0';
+    print_jid(parts, ARRAY_LEN(parts), jid);
+}
+
+void event_step_id(const char *jid, const char *state, size_t attempt,
+                   char step[static EVENT_JID_SIZE])
+{
+    AUTO_BUF struct buf number = BUF_INIT(BUF_NO_LIMIT);
+    const char *parts[] = { jid, state, NULL };
+
+    buf_printf(&number, "%zu", attempt);
+    parts[2] = buf_text(&number);
+    print_jid(parts, ARRAY_LEN(parts), step);
 }
 
 void event_derived_id(const char *event_id, const char *rule, const char *block,

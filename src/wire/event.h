@@ -76,6 +76,10 @@ int event_print_subject(struct buf *out, enum subject_kind kind, const char *pee
 /* The job of a block of a rule for an event: the same for every delivery. */
 void event_job_id(const char *origin, const char *event_id, const char *rule, const char *block,
                   char jid[static EVENT_JID_SIZE]);
+/* The job of a step of an orchestration, which is the job `jid` itself. A state that is tried again
+ * is another attempt; the first is 1. */
+void event_step_id(const char *jid, const char *state, size_t attempt,
+                   char step[static EVENT_JID_SIZE]);
 /* The event that a block of a rule sends for an event. */
 void event_derived_id(const char *event_id, const char *rule, const char *block,
                       char id[static SHA256_HEX_SIZE]);

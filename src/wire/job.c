@@ -1,5 +1,7 @@
 #include "wire/job.h"
 
+#include <string.h>
+
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/number.h"
@@ -25,6 +27,12 @@ const char *job_status_name(enum job_status status)
 bool job_status_is_final(enum job_status status)
 {
     return status >= JOB_COMPLETE;
+}
+
+bool job_is_orchestration(const struct job *job)
+{
+    return strcmp(job->function, JOB_ORCHESTRATE) == 0 && job->targets.n == 1 &&
+           strcmp(job->targets.p[0], JOB_TARGET_MASTER) == 0;
 }
 
 /* clang-format off */

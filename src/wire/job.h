@@ -49,6 +49,11 @@ struct job {
     struct value metadata; /* a map of texts; null: none */
 };
 extern const struct record_type job_type;
+/* Work of a master, not of peels: a tree of states whose steps are jobs. Its one target is
+ * JOB_TARGET_MASTER, which no peel can be called; whichever master owns the job does it. */
+#define JOB_ORCHESTRATE   "state.orchestrate"
+#define JOB_TARGET_MASTER "_master"
+bool job_is_orchestration(const struct job *job);
 /* In the metadata: the job whose dry run this one must match. */
 #define JOB_PLAN "plan"
 /* In the metadata: seconds for which it is kept for absent peels. */

@@ -20,10 +20,11 @@ bool peel_id_is_valid(struct str id)
     return true;
 }
 
+/* A name never begins with a dot, so '_' in front is not one: "_master". */
 static void swap_letters(struct str from, char a, char b, char *to)
 {
     for (size_t i = 0; i < from.n; i++)
-        to[i] = from.p[i] == a ? b : from.p[i];
+        to[i] = from.p[i] == a && i > 0 ? b : from.p[i];
     to[from.n] = '\0';
 }
 

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "wire/job.h"
 #include "wire/peel_id.h"
 
 /* clang-format off */
@@ -16,7 +17,7 @@ static const struct {
     [SUBJECT_RESOLVE]        = { "zester.target.resolve", "zester-target-resolvers" },
     [SUBJECT_JOB_DISPATCH]   = { "zester.job.{jid}.dispatch", NULL },
     [SUBJECT_JOB_ACK]        = { "zester.job.{jid}.ack.{peel}", NULL },
-    [SUBJECT_JOB_RETURN]     = { "zester.job.{jid}.return.{peel}", NULL },
+    [SUBJECT_JOB_RETURN]     = { "zester.job.{jid}.return.{target}", NULL },
     [SUBJECT_JOB_STATUS]     = { "zester.job.{jid}.status", NULL },
     [SUBJECT_JOB_CANCEL]     = { "zester.job.{jid}.cancel", NULL },
     [SUBJECT_JOB_SCHEDULE]   = { "zester.job.{jid}.schedule.{peel}", NULL },
@@ -60,6 +61,12 @@ static bool is_tag(struct str tag)
     return true;
 }
 
+/* Who returns the result of a job: a peel, or a master that has done the work itself. */
+static bool is_target(struct str name)
+{
+    return peel_id_is_valid(name) || str_is(name, JOB_TARGET_MASTER);
+}
+
 /* The names that a pattern may have. */
 static const struct {
     const char *braces;
@@ -69,6 +76,7 @@ static const struct {
     const char *what;
 } holes[] = {
     { "{peel}", offsetof(struct subject_names, peel), "*", peel_id_is_valid, "peel id" },
+    { "{target}", offsetof(struct subject_names, peel), "*", is_target, "target" },
     { "{jid}", offsetof(struct subject_names, jid), "*", is_word, "job id" },
     { "{tag>}", offsetof(struct subject_names, tag), ">", is_tag, "tag" },
 };

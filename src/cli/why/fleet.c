@@ -8,6 +8,7 @@
 #include "bus/store.h"
 #include "cli/event_why.h"
 #include "cli/fleet/job.h"
+#include "cli/orchestra.h"
 #include "data/json.h"
 #include "nats/error.h"
 #include "nats/stream.h"
@@ -62,6 +63,9 @@ static int visit_job(struct walk *walk, struct err *err)
                              describe_targets(arena, &job), job_status_name(job.status),
                              job.success_count, job.targets.n);
     if (!why_add(walk->chain, &link))
+        return 0;
+    walk->job = value_get_text(&job.metadata, ORCHESTRA_JOB);
+    if (walk->job) /* a step: the rule and the event are those of the whole run */
         return 0;
     rule = value_get_text(&job.metadata, "rule");
     walk->event = value_get_text(&job.metadata, "event_id");

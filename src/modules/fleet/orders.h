@@ -35,7 +35,7 @@ int orders_function_apply(struct state_run *run, const void *args, struct err *e
 /* clang-format off */
 #define ORDERS_FIELDS                                                                              \
     .args_size = sizeof(struct orders_args),                                                       \
-    .flags = MODULE_ALWAYS | MODULE_NO_UNDO | MODULE_EXACT
+    .flags = MODULE_ALWAYS | MODULE_NO_UNDO | MODULE_EXACT | MODULE_STEP
 #define ORDERS_STATE_FIELDS                                                                        \
     ORDERS_FIELDS, .example = "tgt: 'web-*'\nsls: app\nbatch: 20%\n",                              \
     .params = orders_state_params, .validate = orders_state_validate,               \

@@ -1,5 +1,6 @@
 #include "base/base64.h"
 #include "base/sha256.h"
+#include "bus/mirror.h"
 #include "data/msgpack.h"
 #include "nats/xkey.h"
 #include "peel/agent.h"

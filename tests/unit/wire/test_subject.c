@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "wire/event.h"
+#include "wire/job.h"
 #include "wire/peel_id.h"
 #include "test.h"
 
@@ -72,6 +73,43 @@ TEST(a_name_that_is_missing_or_would_change_the_subject_is_refused)
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
         CHECK_INT(subject_print(&out, SUBJECT_JOB_ACK, &wrong[i], &err), -1);
     CHECK_INT(out.n, 0);
+}
+
+TEST(a_master_returns_results_under_a_name_that_no_peel_can_have)
+{
+    const struct subject_names master = { STR(JOB_TARGET_MASTER), STR("j"), STR("t") };
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    char name[PEEL_ID_SIZE];
+    enum subject_kind kind;
+    struct subject_names back;
+    struct err err;
+
+    CHECK(!peel_id_is_valid(STR(JOB_TARGET_MASTER)));
+    CHECK_INT(subject_print(&out, SUBJECT_COMMAND, &master, &err), -1);
+    CHECK_INT(subject_print(&out, SUBJECT_EVENT_SEND, &master, &err), -1);
+    CHECK_INT(subject_print(&out, SUBJECT_JOB_RETURN, &master, &err), 0);
+    CHECK_STR(buf_text(&out), "zester.job.j.return._master");
+    CHECK(subject_parse(buf_view(&out), &kind, &back));
+    CHECK_INT(kind, SUBJECT_JOB_RETURN);
+    CHECK(subject_parse(STR("zester.event._master.send.x"), &kind, &back));
+    CHECK_INT(kind, SUBJECT_EVENT_MASTER);
+    peel_id_decode(STR(JOB_TARGET_MASTER), name);
+    CHECK_STR(name, "_master");
+}
+
+TEST(a_step_of_an_orchestration_has_the_id_of_its_run_its_state_and_its_attempt)
+{
+    char first[EVENT_JID_SIZE], again[EVENT_JID_SIZE], others[3][EVENT_JID_SIZE];
+
+    event_step_id("rxn-1", "fleet.state:web", 1, first);
+    event_step_id("rxn-1", "fleet.state:web", 1, again);
+    event_step_id("rxn-2", "fleet.state:web", 1, others[0]);
+    event_step_id("rxn-1", "fleet.state:db", 1, others[1]);
+    event_step_id("rxn-1", "fleet.state:web", 2, others[2]);
+    CHECK_STR(first, again);
+    CHECK(str_starts(str_from(first), STR(EVENT_JOB_PREFIX)));
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        CHECK(strcmp(first, others[i]) != 0);
 }
 
 /* --- events ------------------------------------------------------------------------ */

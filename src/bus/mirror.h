@@ -12,8 +12,8 @@
  *
  * Threads: the loop's; a worker touches the disk.
  */
-#ifndef PEEL_MIRROR_H
-#define PEEL_MIRROR_H
+#ifndef BUS_MIRROR_H
+#define BUS_MIRROR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,12 +31,19 @@ struct nats_js;
 #define MIRROR_RETRY     (INT64_C(1) * 1000000000)
 #define MIRROR_RETRY_MAX (INT64_C(30) * 1000000000)
 
+/* The folder is what masters publish. */
+struct mirror_sync {
+    const char *bucket;
+    bool changed; /* it was not before; nothing published is known, too: then it is unchanged */
+    size_t files;
+};
+
 struct mirror_options {
     struct loop *loop;
     const char *bucket, *folder;
-    /* The folder is what masters publish; `changed`: it was not before. Nothing published is
-     * known, too: then it is unchanged. */
-    void (*synced)(void *self, bool changed);
+    void (*synced)(void *self, const struct mirror_sync *sync);
+    /* It tries again; called once for each problem. */
+    void (*failed)(void *self, const char *bucket, const char *problem);
     /* The last fetch has ended; it may have failed. */
     void (*ended)(void *self);
     void *self;

@@ -1,4 +1,4 @@
-#include "peel/mirror.h"
+#include "bus/mirror.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/log.h"
 #include "bus/tree_fetch.h"
 #include "nats/conn.h"
 #include "sys/chance.h"
@@ -137,8 +136,7 @@ static void report_problem(struct mirror *mirror, const char *problem)
     const struct str part = str_slice(str_from(problem), 0, sizeof(mirror->problem) - 1);
 
     if (strcmp(mirror->problem, problem) != 0)
-        log_warning("files not synced, trying again bucket=%s error=%s", mirror->options.bucket,
-                    problem);
+        mirror->options.failed(mirror->options.self, mirror->options.bucket, problem);
     memcpy(mirror->problem, part.p, part.n);
     mirror->problem[part.n] = '\0';
     set_timer(mirror, mirror->retry);
@@ -157,9 +155,10 @@ static void on_fetched(void *self, const char *problem, const struct tree_files 
         mirror->retry = MIRROR_RETRY;
         mirror->problem[0] = '\0';
         mirror->has_synced = true;
-        if (files && !mirror->is_in_step)
-            log_info("files synced bucket=%s files=%zu", mirror->options.bucket, files->n);
-        mirror->options.synced(mirror->options.self, files && !mirror->is_in_step);
+        mirror->options.synced(mirror->options.self,
+                               &(struct mirror_sync){ .bucket = mirror->options.bucket,
+                                                      .changed = files && !mirror->is_in_step,
+                                                      .files = files ? files->n : 0 });
     }
     if (mirror->is_asked_again && !timer_is_set(&mirror->timer))
         begin_fetch(mirror);
@@ -228,7 +227,7 @@ void mirror_connect(struct mirror *mirror, const struct nats_js *js)
         js->conn,
         &(struct nats_sub_options){ .subject = subject, .message = on_news, .self = mirror }, &err);
     if (!mirror->news)
-        log_error("no news of files bucket=%s error=%s", mirror->options.bucket, err.text);
+        mirror->options.failed(mirror->options.self, mirror->options.bucket, err.text);
     begin_fetch(mirror);
 }
 

@@ -6,8 +6,8 @@
  *
  * Memory: the arena. Threads: any.
  */
-#ifndef PEEL_REPLY_H
-#define PEEL_REPLY_H
+#ifndef LOCAL_REPLY_H
+#define LOCAL_REPLY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "peel/reply.h"
+#include "local/reply.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

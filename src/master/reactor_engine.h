@@ -12,10 +12,10 @@
  *     reactor_test.c       the answer to `zester reactor test`
  *
  * No more messages are taken than there is room for, so none has to be refused. An event that waits
- * for a job leaves its room to others, and is held however many wait: to give it back would count as
- * a delivery, and bring nothing, since the server counts it among those that are out all the same.
- * Its limit of those (64 for all masters together) is the bound. While it is held, the server hears
- * every REACTOR_TICK_NS that it is in progress.
+ * for a job leaves its room to others, and is held however many wait: to give it back would count
+ * as a delivery, and bring nothing, since the server counts it among those that are out all the
+ * same. Its limit of those (64 for all masters together) is the bound. While it is held, the server
+ * hears every REACTOR_TICK_NS that it is in progress.
  *
  * Threads: the loop's, but for renderings.
  */

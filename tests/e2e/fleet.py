@@ -50,6 +50,13 @@ def yaml_of(keys):
     return json.dumps(keys, indent=1) + "\n"
 
 
+def read_marks(path):
+    """The words of a file that commands of a test append to."""
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_text().split()
+    return []
+
+
 class Daemon:
     """A process with a log file, and a port for health when it has one."""
 

@@ -15,7 +15,7 @@ import time
 import pytest
 
 from bus import Bus, event
-from fleet import SERVER, Fleet
+from fleet import SERVER, Fleet, read_marks
 from peels import start_peel
 from test_reactor import write_rules
 
@@ -75,9 +75,7 @@ class Sender:
         return self.fleet.folder / f"marks-{peel}"
 
     def read_marks(self, peel):
-        with contextlib.suppress(FileNotFoundError):
-            return self.path(peel).read_text().split()
-        return []
+        return read_marks(self.path(peel))
 
     def sent(self):
         return sum(map(len, self.ids.values()))

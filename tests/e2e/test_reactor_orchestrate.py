@@ -3,10 +3,9 @@ import json
 
 import pytest
 
-from fleet import SERVER, Fleet
+from fleet import SERVER, Fleet, read_marks
 from peels import start_peel
 from test_reactor import count_rules, send, wait_for_rules, write_rules
-from test_reactor_faults import read_marks
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 

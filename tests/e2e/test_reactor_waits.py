@@ -3,10 +3,10 @@ import json
 
 import pytest
 
-from fleet import SERVER, STOP_SECONDS, Fleet
+from fleet import SERVER, STOP_SECONDS, Fleet, read_marks
 from peels import start_peel
 from test_reactor import count_rules, reactor_of, send, wait_for_rules
-from test_reactor_faults import Sender, hurry, read_marks
+from test_reactor_faults import Sender, hurry
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 
@@ -124,7 +124,7 @@ def test_a_master_that_is_killed_while_it_waits_loses_nothing(fleet, marks, tmp_
     fleet.wait(lambda: waiting(fleet) == 1 and len(read_marks(tmp_path / "go.began")) == 2, "the job runs, and it waits")
     fleet.master.kill()
     restart(fleet)
-    fleet.wait(lambda: hurry(Sender(fleet, marks), seconds=2), "the event comes again soon")
+    fleet.wait(lambda: hurry(Sender(fleet, []), seconds=2), "the event comes again soon")
     fleet.wait(lambda: waiting(fleet) == 1, "it waits again", seconds=120)
     go.touch()
     fleet.wait(lambda: read_marks(marks) == [event], "the next block", seconds=120)
@@ -141,6 +141,6 @@ def test_a_master_that_dies_between_the_end_of_a_job_and_the_next_block_goes_on(
     fleet.wait(lambda: not fleet.master.is_running(), "it dies when the job has ended")
     assert read_marks(marks) == []
     restart(fleet)
-    fleet.wait(lambda: hurry(Sender(fleet, marks), seconds=2), "the event comes again soon")
+    fleet.wait(lambda: hurry(Sender(fleet, []), seconds=2), "the event comes again soon")
     fleet.wait(lambda: read_marks(marks) == [event], "the next block", seconds=120)
     assert len(read_marks(tmp_path / "go.began")) == 2

@@ -1,9 +1,8 @@
 #include "nats/ordered.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "nats/error.h"
@@ -18,7 +17,9 @@
 #define INACTIVE_NS  (INT64_C(30) * 1000000000)
 #define EXPIRES_NS   (INT64_C(20) * 1000000000)
 #define HEARTBEAT_NS (INT64_C(2) * 1000000000)
-#define PAUSE_NS     (INT64_C(200) * 1000000)
+/* Before it is made again: doubled with each time that nothing came of it. */
+#define PAUSE_NS      (INT64_C(200) * 1000000)
+#define PAUSE_DOUBLES 6
 
 struct nats_ordered {
     struct nats_grave grave;
@@ -33,6 +34,7 @@ struct nats_ordered {
     struct pending_create *making; /* the call that is under way */
     uint64_t last_seq;             /* of the stream */
     uint64_t next_number;          /* of the consumer */
+    unsigned failures;             /* since it last heard of the consumer */
     bool caught_up, stopped;
 };
 
@@ -91,12 +93,20 @@ static void on_pause_over(struct timer *timer)
     make_consumer(container_of(timer, struct nats_ordered, pause));
 }
 
-/* Make it again, soon. */
+static void pause_then_make(struct nats_ordered *ordered)
+{
+    const int64_t pause = PAUSE_NS << ordered->failures;
+
+    if (ordered->failures < PAUSE_DOUBLES)
+        ordered->failures++;
+    timer_set(timers_of(ordered), &ordered->pause, clock_after(clock_now(), pause), on_pause_over);
+}
+
+/* Make another, soon. */
 static void reset(struct nats_ordered *ordered)
 {
     drop_consumer(ordered);
-    timer_set(timers_of(ordered), &ordered->pause, clock_after(clock_now(), PAUSE_NS),
-              on_pause_over);
+    pause_then_make(ordered);
 }
 
 /* --- messages ----------------------------------------------------------------------- */
@@ -123,6 +133,7 @@ static void on_message(void *self, const struct nats_msg *msg)
         return;
     }
     ordered->next_number++;
+    ordered->failures = 0;
     ordered->last_seq = delivery.stream_seq;
     ordered->options.message(ordered->options.self, msg, &delivery);
     if (ordered->stopped || ordered->puller != puller)
@@ -136,7 +147,10 @@ static void on_message(void *self, const struct nats_msg *msg)
  * pending. When it has nothing to deliver, all was. */
 static void on_idle(void *self)
 {
-    tell_caught_up(self);
+    struct nats_ordered *ordered = self;
+
+    ordered->failures = 0;
+    tell_caught_up(ordered);
 }
 
 static void on_trouble(void *self, const struct nats_error *error)
@@ -191,9 +205,12 @@ static void on_made(void *self, const struct nats_error *error,
     if (!ordered)
         return;
     ordered->making = NULL;
+    if (error && error->fault == NATS_FAULT_TIMEOUT) {
+        pause_then_make(ordered); /* the server may have made it, or still will */
+        return;
+    }
     if (error) {
-        bool passing = error->fault == NATS_FAULT_TIMEOUT ||
-                       error->fault == NATS_FAULT_DISCONNECTED ||
+        bool passing = error->fault == NATS_FAULT_DISCONNECTED ||
                        error->fault == NATS_FAULT_NO_RESPONDERS ||
                        (error->fault == NATS_FAULT_NOT_FOUND && ordered->last_seq > 0);
 
@@ -209,6 +226,14 @@ static void on_made(void *self, const struct nats_error *error,
         tell_caught_up(ordered);
 }
 
+static void choose_name(struct nats_ordered *ordered)
+{
+    (void)snprintf(ordered->name, sizeof(ordered->name), "o%llx",
+                   (unsigned long long)chance_number());
+}
+
+/* One that was asked for without an answer is asked for again by its name, so that a server that is
+ * slow does not end up with one for each attempt. */
 static void make_consumer(struct nats_ordered *ordered)
 {
     struct nats_consumer_config config = {
@@ -224,14 +249,12 @@ static void make_consumer(struct nats_ordered *ordered)
         .replicas = 1,
         .memory = true,
     };
-    struct buf name = BUF_INIT(NAME_SIZE - 1);
     struct err err;
 
     if (ordered->stopped || nats_conn_state(ordered->js.conn) != NATS_CONN_CONNECTED)
         return; /* the connection says when it is time */
-    buf_printf(&name, "o%llx", (unsigned long long)chance_number());
-    memcpy(ordered->name, name.p, name.n + 1);
-    buf_done(&name);
+    if (!ordered->name[0])
+        choose_name(ordered);
     ordered->making = mem_alloc(sizeof(*ordered->making));
     ordered->making->ordered = ordered;
     if (nats_consumer_ensure(&ordered->js, ordered->stream, &config, on_made, ordered->making,

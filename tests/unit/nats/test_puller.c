@@ -3,6 +3,8 @@
 #include "base/arena.h"
 #include "js_scene.h"
 #include "nats/ack.h"
+#include "nats/ordered.h"
+#include "nats/subject.h"
 
 struct catcher {
     struct nats_conn *conn;
@@ -448,6 +450,58 @@ static const struct {
     { "_INBOX.x", false, 0 },
     { "", false, 0 },
 };
+
+/* --- consumers of one reader -------------------------------------------------------- */
+
+struct asked {
+    int count;
+    bool same;
+    char subject[NATS_SUBJECT_MAX];
+};
+
+static void on_asked(void *self, const struct nats_msg *msg)
+{
+    struct asked *asked = self;
+
+    if (asked->count++ == 0)
+        (void)snprintf(asked->subject, sizeof(asked->subject), "%.*s", (int)msg->subject.n,
+                       msg->subject.p);
+    asked->same = str_is(msg->subject, asked->subject);
+}
+
+static void ignore_message(void *self, const struct nats_msg *msg,
+                           const struct nats_delivery *delivery)
+{
+    (void)self;
+    (void)msg;
+    (void)delivery;
+}
+
+TEST(a_consumer_that_was_asked_for_without_an_answer_is_asked_for_again_by_its_name)
+{
+    struct js_scene world;
+    struct asked asked = { 0 };
+    struct nats_ordered *ordered;
+    struct nats_sub *server;
+
+    js_scene_begin(&world);
+    server = nats_sub_new(world.js.conn,
+                          &(struct nats_sub_options){ .subject = "silent.CONSUMER.CREATE.>",
+                                                      .message = on_asked,
+                                                      .self = &asked },
+                          &world.scene.err);
+    CHECK(server);
+    ordered = nats_ordered_new(
+        &(struct nats_js){ .conn = world.js.conn, .prefix = "silent", .timeout = 20 * CLOCK_MS },
+        &(struct nats_ordered_options){ .stream = "S", .message = ignore_message },
+        &world.scene.err);
+    CHECK(ordered);
+    SCENE_RUN(&world.scene, asked.count == 3);
+    CHECK(asked.same);
+    nats_ordered_free(ordered);
+    nats_sub_free(server);
+    js_scene_end(&world);
+}
 
 TEST(reply_subjects_tell_about_the_delivery)
 {

@@ -81,8 +81,9 @@ static void make_identities(char **words)
 
 /* --- peels -------------------------------------------------------------------------- */
 
-/* Jobs that run at once in a process of agents: more would only take turns on the cores. */
-#define CROWD_WORKERS 4
+/* Jobs that run at once in a process of agents: more would only take turns on the cores, and with
+ * the loop that has to acknowledge the jobs of the others. */
+#define CROWD_WORKERS 1
 
 struct crowd {
     struct session session;

@@ -328,7 +328,7 @@ void job_run_end(struct job_run *run)
     run->is_writing = true;
 }
 
-/* A real return took the place of a made-up one, or came behind the deadline: the status may be
+/* A real return took the place of a made-up one, or came after the deadline: the status may be
  * better now. */
 void job_run_correct(struct job_run *run)
 {

@@ -432,7 +432,7 @@ static void write_manifest(struct publisher *publisher)
         put_record(publisher, FILESET_MANIFEST, bytes);
 }
 
-/* Only readers that see a number behind the manifest know that it is whole. */
+/* Only readers that see a number after the manifest know that it is whole. */
 static void write_number(struct publisher *publisher)
 {
     if (!publisher->has_written &&

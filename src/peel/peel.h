@@ -30,7 +30,7 @@ struct peel_options {
     const char *host; /* the full host name, when no id is configured */
     bool hasty;       /* no pauses for the sake of others; for tests */
     /* Of one among many in a process: they share the workers for jobs, so that a job for all of
-     * them does not start a thread for each, and acknowledgements do not wait behind those; and
+     * them does not start a thread for each, and acknowledgements do not wait for those; and
      * memory is not given back after each piece of work. NULL: it is alone. */
     struct pool *workers;
     void (*stopped)(void *self); /* nothing runs now */

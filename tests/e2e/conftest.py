@@ -6,7 +6,7 @@ from kepler_home import Home
 
 @pytest.fixture
 def home():
-    """A folder with a daemon of its own; files that want another one say so themselves."""
+    """A folder with its own daemon; files that need another kind define their own."""
     home = Home()
     home.start_daemon()
     yield home

@@ -267,7 +267,7 @@ class Fleet:
         return peel
 
     def pin(self):
-        """What machines that enroll shall trust."""
+        """What machines that enroll should trust."""
         return self.run("zester", "ca", "fingerprint", "--dir", self.auth / "ca").stdout.strip()
 
     # --- waiting --------------------------------------------------------------------------

@@ -23,7 +23,7 @@ PATIENCE = 60  # seconds; only failures take that long
 
 
 def alive(pid):
-    """Is there such a process, and is it no zombie?"""
+    """Does the process exist, and is it not a zombie?"""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rsplit(")", 1)[1].split()[0] != "Z"
@@ -189,7 +189,7 @@ class Home:
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def on_terminal(self, *words, stdout=False, size=(50, 200), env=None):
-        """What a command writes to the terminal that is its standard error, and output if so wished; and its exit status."""
+        """What a command writes to the terminal that is its standard error, and output if asked for; and its exit status."""
         argv = [*self.argv(), "-f", self.path("kepler.yaml"), *words]
         return run_on_terminal(argv, stdout=stdout, size=size, cwd=self.folder, env={**self.environment(), "TERM": "xterm", **(env or {})}, seconds=PATIENCE * 2)
 

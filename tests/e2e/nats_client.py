@@ -12,7 +12,7 @@ import time
 from enroll_client import sign
 
 SECONDS = 60
-# Bytes of a seed before the key: two of prefix; behind it two of checksum.
+# Bytes of a seed before the key: two of prefix; after it two of checksum.
 SEED_HEAD, SEED_TAIL = 2, 2
 
 
@@ -46,7 +46,7 @@ class Client:
 
     @staticmethod
     def read_info(plain):
-        """The first line, one byte at a time: TLS begins right behind it."""
+        """The first line, one byte at a time: TLS begins right after it."""
         line = b""
         while not line.endswith(b"\r\n"):
             line += plain.recv(1)

@@ -12,7 +12,7 @@ import time
 
 
 def run_on_terminal(argv, stdout=False, size=(50, 200), seconds=120, seen=None, **more):
-    """What a command writes to the terminal that is its standard error, and output if so wished; and its exit status.
+    """What a command writes to the terminal that is its standard error, and output if asked for; and its exit status.
     `seen` is called with all of it whenever there is more."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))

@@ -274,7 +274,7 @@ def test_more_than_one_entry_at_the_top(machine):
     machine.settles(state(machine, archive))
 
 
-def test_the_network_wants_a_hash(machine):
+def test_a_source_on_the_network_requires_a_hash(machine):
     said = machine.mistakes(state(machine, "http://127.0.0.1:1/x.tar"))
     assert "requires 'source_hash'" in said and "skip_verify" in said
     assert "accepts '--strip-components=N' and" in machine.mistakes(state(machine, "/x", options="--evil"))
@@ -300,7 +300,7 @@ def test_nothing_is_written_through_a_link_of_an_earlier_archive(machine):
     assert list(outside.iterdir()) == []
 
 
-def test_an_encrypted_zip_wants_its_password_and_shows_it_nowhere(machine):
+def test_an_encrypted_zip_requires_its_password_and_shows_it_nowhere(machine):
     skip_without("zip")
     subprocess.run(["zip", "-qr", "-P", "sesame-open", machine.root / "app.zip", "app"], cwd=machine.root / "from",
                    check=True)
@@ -353,7 +353,7 @@ def test_clean_keeps_what_other_states_manage(machine):
 
 
 @pytest.mark.parametrize("kind", ["zipcrypt", "aes128", "aes256"])
-def test_encrypted_zips_of_every_kind_want_their_password(machine, kind):
+def test_encrypted_zips_of_every_kind_require_their_password(machine, kind):
     skip_without("bsdtar")
     archive = machine.root / "app.zip"
     subprocess.run(["bsdtar", "-cf", archive, "--format", "zip", "--options", f"zip:encryption={kind}", "--passphrase",
@@ -367,7 +367,7 @@ def test_encrypted_zips_of_every_kind_want_their_password(machine, kind):
 
 
 @pytest.mark.parametrize("text", [b"", b"not found\n", b"<html>gone</html>\n", b"name\nother name\n", b"#mtree\nfile mode=0644\n"])
-def test_what_is_no_archive_is_told_and_extracts_nothing(machine, text):
+def test_what_is_not_an_archive_is_reported_and_extracts_nothing(machine, text):
     archive = machine.root / "app.tar.gz"
     archive.write_bytes(text)
     failed = machine.apply(state(machine, archive))["archive.extracted:x"]

@@ -78,7 +78,7 @@ def test_a_deleted_source_leaves_the_library_and_breaks_nothing(project):
     assert make(cwd=project) == ""
 
 
-def test_a_deleted_header_is_no_obstacle(project):
+def test_a_deleted_header_does_not_stop_the_build(project):
     make("-j2", cwd=project)
     (project / "src/base/b.h").unlink()
     (project / "src/base/b.c").write_text("int b(void);\nint b(void)\n{\n    return 1;\n}\n")

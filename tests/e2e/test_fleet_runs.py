@@ -77,7 +77,7 @@ def test_a_terminal_shows_each_state_and_a_line_for_each_peel_while_a_pipe_is_qu
     assert [line.split()[0] for line in result.stderr.splitlines()] == ["Targeting", "Job"]
 
 
-def test_a_state_run_says_behind_what_it_waits_and_reads_do_not_wait(fleet, work, tmp_path):
+def test_a_state_run_says_what_it_waits_for_and_reads_do_not_wait(fleet, work, tmp_path):
     hold, begun = work / "hold", work / "begun"
     hold.touch()
     first = fleet.zester_json("web-01", "state.apply", "long", "--async")["jid"]

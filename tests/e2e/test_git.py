@@ -543,7 +543,7 @@ def test_the_references_of_a_bare_repository_come_back_alone(machine, repo):
     assert refs(copy) == before
 
 
-def test_a_bare_repository_is_no_working_copy(machine, repo):
+def test_a_bare_repository_is_not_a_working_copy(machine, repo):
     said = machine.mistakes(latest(machine, repo.path, bare="true", rev="main", submodules="true"))
     assert "'rev' and 'bare' are mutually exclusive" in said and "'submodules' and 'bare' are mutually exclusive" in said
     machine.settles(latest(machine, repo.path))

@@ -50,7 +50,7 @@ def test_every_page_of_help_has_a_usage_an_example_and_the_exit_statuses_and_fit
 
 
 @pytest.mark.parametrize("program", [ZESTER, KEPLER, DAEMON])
-def test_lost_help_is_an_error_and_a_reader_that_leaves_is_none(program):
+def test_help_that_cannot_be_written_is_an_error_unless_the_reader_has_left(program):
     with open("/dev/full", "w") as full:
         result = subprocess.run([program, "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert result.returncode == 1
@@ -95,7 +95,7 @@ def test_a_mistake_on_the_line_tells_what_was_meant_and_where_help_is(words, sai
         assert result.stderr.startswith("Error: ")
 
 
-def test_help_and_version_are_found_behind_other_options():
+def test_help_and_version_are_found_after_other_options():
     assert run(KEPLER, "-f", "web.yaml", "--help").stdout == run(KEPLER, "--help").stdout
     assert run(ZESTER, "--local", "--version").stdout == run(ZESTER, "--version").stdout
     assert run(ZESTER, "help", "--local").stdout == run(ZESTER, "--local", "--help").stdout

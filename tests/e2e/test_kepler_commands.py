@@ -94,7 +94,7 @@ def test_validate_tells_every_mistake_with_its_place():
         home.close()
 
 
-def test_validate_tells_what_is_no_lua_before_a_service_fails_for_it():
+def test_validate_reports_invalid_lua_before_a_service_fails_because_of_it():
     home = Home()
     home.write("""
         lua: 'function f(x) return "${{ not code }}$" end'
@@ -263,7 +263,7 @@ def test_a_start_of_an_unknown_service_does_not_load_the_file_that_lacks_it(home
     assert home.start("late").stdout == "Started 1 service\n"
 
 
-def test_an_empty_name_of_a_config_is_no_config():
+def test_an_empty_name_is_not_a_config():
     run = subprocess.run([KEPLER, "-f", "", "ps"], capture_output=True, text=True, timeout=PATIENCE)
     assert (run.returncode, run.stderr) == (1, "Error: option '-f' requires a file name\n")
 
@@ -506,7 +506,7 @@ def test_a_start_by_name_tells_what_did_not_come_up(home):
         "Error: service 'bad' failed: start 'no-such-program': No such file or directory"]
 
 
-def test_wait_stays_while_a_chain_waits_behind_a_one_shot_that_then_fails(home):
+def test_wait_stays_while_a_chain_waits_for_a_one_shot_that_then_fails(home):
     home.write("""
         services:
           migration: {run: "while [ ! -e go ]; do sleep 0.02; done; exit 3"}
@@ -644,7 +644,7 @@ def test_stop_ends_the_whole_tree(home):
     assert home.processes() == []
 
 
-def test_stop_takes_a_signal_and_refuses_what_is_none(home):
+def test_stop_takes_a_signal_and_refuses_an_unknown_one(home):
     home.write("""
         services:
           a: {run: "trap 'echo usr1 > got; exit 0' USR1; echo ready; while :; do sleep 0.05; done"}
@@ -657,7 +657,7 @@ def test_stop_takes_a_signal_and_refuses_what_is_none(home):
     assert home.read("got") == "usr1\n"
 
 
-def test_stopping_what_is_not_loaded_is_no_error(home):
+def test_stopping_what_is_not_loaded_is_not_an_error(home):
     home.write(TWO)
     assert home.run("stop").returncode == 0
     assert home.run("stop", "--clean").returncode == 0

@@ -179,7 +179,7 @@ def test_a_name_that_is_given_twice_counts_once(home):
     assert home.run("restart", "a", "a").stdout == "Restarted 1 service\n"
 
 
-def test_a_dependency_that_nobody_started_skips_unless_its_policy_wants_it_up(home):
+def test_a_dependency_that_nobody_started_skips_unless_its_policy_keeps_it_up(home):
     home.write("""
         services:
           once: {run: "exec sleep 1000"}
@@ -347,7 +347,7 @@ def test_stop_takes_signals_by_name_and_number(home, word, got):
 
 
 @pytest.mark.parametrize("word", ["NIX", "SIGNIX", "0", "-1", "999", ""])
-def test_what_is_no_signal_is_refused_and_stops_nothing(home, word):
+def test_an_unknown_signal_is_refused_and_stops_nothing(home, word):
     home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
     home.start("--wait")
     run = home.run("stop", f"--signal={word}", check=False)
@@ -708,7 +708,7 @@ def test_kepler_yml_is_taken_where_there_is_no_kepler_yaml(home):
     assert names() == "Level 0:\n  a\n"
 
 
-def test_what_is_no_pair_is_told_and_left_out(home):
+def test_what_is_not_a_pair_is_reported_and_left_out(home):
     home.write("services:\n  a: {run: 'echo $A-$B'}\n")
     run = home.start("-e", "A=1=2", "-e", "nix", "-e", "=x", "-D", "flag", "-D", "k=v")
     assert run.stderr == ("Warning: ignoring -e 'nix': not KEY=VALUE\nWarning: ignoring -e '=x': not KEY=VALUE\n"

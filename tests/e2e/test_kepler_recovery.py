@@ -27,7 +27,7 @@ AUTOSTART = """
 
 
 def starts(home):
-    """Who has told that it was started."""
+    """The services that wrote that they were started."""
     path = home.path("starts")
     return sorted(line.split()[0] for line in home.read("starts").splitlines()) if os.path.exists(path) else []
 

@@ -175,7 +175,7 @@ SHORT = {"file.directory": "20ms", "file.absent": "20ms"}
 
 
 def is_ready_for_signals(pid):
-    """Is SIGINT caught, or blocked for who reads it?"""
+    """Is SIGINT caught, or blocked because a descriptor receives it?"""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii") as file:
             facts = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)

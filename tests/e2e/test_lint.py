@@ -219,18 +219,18 @@ def test_what_changes_files_of_others_walks_their_paths_once(tree, folder, call,
         assert lint(tree, "--only", "text").returncode == 0
 
 
-def test_words_in_texts_and_comments_are_no_calls(tree):
+def test_words_in_texts_and_comments_are_not_calls(tree):
     text = '/* never strcpy(a, b) */\nstatic const char *help = "sprintf(x) // \\" gets(y)";\n'
     write(tree, "src/base/other.c", text)
     assert lint(tree, "--only", "text").returncode == 0
 
 
-def test_a_constant_table_is_no_buffer(tree):
+def test_a_constant_table_is_not_a_buffer(tree):
     write(tree, "src/base/other.c", "static const char forms[128] = { 0 };\n")
     assert lint(tree, "--only", "text").returncode == 0
 
 
-def test_fields_and_longer_names_are_no_banned_calls(tree):
+def test_fields_and_longer_names_are_not_banned_calls(tree):
     write(tree, "src/base/other.c", BODY.format("return v->open(a) + s.time(a) + my_strcpy(a);"))
     assert lint(tree, "--only", "text").returncode == 0
 

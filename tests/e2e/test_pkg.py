@@ -354,7 +354,7 @@ def test_a_package_that_cannot_be_had_fails_its_own_state_alone(machine):
     assert (machine.has("zt-conf"), machine.has("zt-base")) == ("1.0", "1.0")
 
 
-def test_states_that_may_not_run_or_want_other_options_are_left_to_themselves(machine):
+def test_states_that_may_not_run_or_need_other_options_run_on_their_own(machine):
     text = ("zt-conf:\n  pkg.installed: []\n"
             "zt-base:\n  pkg.installed:\n    - unless: 'true'\n"
             "zt-app:\n  pkg.installed:\n    - install_recommends: false\n    - onlyif: 'false'\n")

@@ -118,7 +118,7 @@ def test_one_name_that_is_nowhere_does_not_cost_the_others_their_common_run(mach
 
 
 @pytest.mark.parametrize("kind", ["latest", "removed", "purged"])
-def test_states_of_a_level_share_one_run_whatever_they_want(machine, kind):
+def test_states_of_a_level_share_one_run_whatever_they_ask_for(machine, kind):
     install(machine, "zt-app=1.0" if kind == "latest" else "zt-app", "zt-conf")
     if kind == "latest":
         machine.package("zt-conf", "2.0")
@@ -133,7 +133,7 @@ def test_states_of_a_level_share_one_run_whatever_they_want(machine, kind):
     assert machine.has("zt-app") == ("1.0" if kind == "latest" else "2.0") and machine.has("zt-conf") == "1.0"
 
 
-def test_a_state_that_wants_a_run_of_its_own_gets_one(machine):
+def test_a_state_that_asks_for_a_separate_run_gets_one(machine):
     text = states("installed", "zt-base", "zt-conf", more="    - aggregate: false\n")
     assert run(machine, text)[0] == 0 and runs_of_apt(machine) == 2
     status, results = run(machine, text.replace("installed", "removed").replace("false", "true"))
@@ -170,7 +170,7 @@ def test_an_index_that_is_young_enough_is_not_refreshed(machine):
     assert lists.stat().st_mtime > time.time() - 3600
 
 
-def test_the_architecture_of_the_machine_is_no_part_of_a_name(machine):
+def test_the_architecture_of_the_machine_is_not_part_of_a_name(machine):
     name = f"zt-conf:{machine.arch}"
     status, results = run(machine, states("installed", "'zt-conf:all'"))
     assert status == 0 and machine.has("zt-conf") == "1.0", results

@@ -120,7 +120,7 @@ def test_a_key_comes_from_the_tree_of_states(machine):
     assert machine.path("/etc/apt/keyrings/zester-zt.gpg").read_bytes() == b"\x99\x01\x02"
 
 
-def test_a_key_goes_where_the_line_says_as_bytes_where_the_name_wants_them(machine):
+def test_a_key_goes_where_the_line_says_as_bytes_where_the_name_needs_them(machine):
     line = f"deb [signed-by=/etc/apt/keyrings/mine.gpg] copy:{machine.repo} ./"
     armored = KEY.replace("mDMEZ\n", "aGVsbG8=\n=abcd\n")
     text = f"'{line}':\n  pkgrepo.managed:\n    - aptkey: false\n    - refresh: false\n    - key_text: {json.dumps(armored)}\n"

@@ -68,7 +68,7 @@ def test_a_password_is_stored_as_asked_for(machine, server, name, password, encr
     assert role(server, name)[0].split("|")[7].startswith(stored)
 
 
-def test_a_default_password_is_for_new_users_only_and_a_refreshed_one_is_no_change(machine, server):
+def test_a_default_password_is_for_new_users_only_and_a_refreshed_one_is_not_a_change(machine, server):
     machine.settles("it:\n  postgres_user.present: [{name: fresh}, {default_password: first}, LOGIN]\n")
     first = role(server, "fresh")
     machine.apply("it:\n  postgres_user.present: [{name: fresh}, {default_password: second}, LOGIN]\n")

@@ -92,7 +92,7 @@ def test_tags_that_are_not_those_of_the_subject_are_spoofs(fleet):
     assert reactions(fleet.master, "reactor.evil", "dispatched") == 0
 
 
-def test_payloads_that_are_deep_giant_or_no_event_are_dropped_and_memory_stays(fleet):
+def test_payloads_that_are_deep_giant_or_not_events_are_dropped_and_memory_stays(fleet):
     before, resident = dropped(fleet, "decode"), resident_kb(fleet.master)
     deep = b"\x82" + pack("tag") + pack("a") + pack("data") + b"\x81" + pack("x") + b"\x91" * DEPTH + b"\xc0"
     payloads = [b"", b"\xc1", b"\xdf\xff\xff\xff\xff", b"\xdd\xff\xff\xff\xff", deep, b"\x81" + pack("tag") + b"\xdb\xff\xff\xff\xff"]

@@ -114,7 +114,7 @@ def test_a_program_that_does_not_count_its_tests_is_a_failure(tree, name):
     assert (status, last) == (1, "0 passed, 1 failed"), out
 
 
-def test_a_bad_exit_status_behind_a_good_line_is_a_failure(tree):
+def test_a_bad_exit_status_after_a_good_line_is_a_failure(tree):
     tree.unit("base/test_a", 'echo "2 passed, 0 failed"; exit 23')
     assert tree.run("--only", "unit")[2] == "2 passed, 1 failed"
 

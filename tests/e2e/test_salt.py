@@ -66,7 +66,7 @@ def test_the_same_file_in_the_other_language_keeps_its_levels(machine):
     assert [state["level"] for state in record["results"]] == [0, 0, 1]
 
 
-def test_a_file_is_there_before_a_command_that_is_written_behind_it(machine):
+def test_a_file_is_there_before_a_command_that_is_written_after_it(machine):
     machine.sls("web", """
 conf: {file.managed: [{name: ROOT/conf, contents: x}]}
 read: {cmd.run: [{name: cat ROOT/conf > ROOT/copy}]}
@@ -516,7 +516,7 @@ y: {file.managed: [{name: ROOT/y, contents: y, whom: me}]}
 # --- order that is implied, habits ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("write", ["sls", "state"])
-def test_a_first_run_succeeds_where_a_folder_is_written_behind_what_is_in_it(machine, write):
+def test_a_first_run_succeeds_where_a_folder_is_written_after_what_is_in_it(machine, write):
     getattr(machine, write)("web", """
 conf: {file.managed: [{name: ROOT/app/conf, contents: x}]}
 app: {file.directory: [{name: ROOT/app}]}

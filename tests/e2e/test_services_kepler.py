@@ -66,7 +66,7 @@ def test_a_service_that_the_daemon_knows_needs_no_config(machine):
     assert result["error"] == "kepler has no service 'nope'"
 
 
-def test_a_name_in_two_configs_wants_the_config(machine):
+def test_a_name_in_two_configs_requires_the_config(machine):
     machine.home.start("web")
     write(machine.home, "other.yaml")
     machine.home.start("web", file="other.yaml")

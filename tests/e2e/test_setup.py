@@ -210,7 +210,7 @@ def test_other_machines_are_told_where_the_bus_is(home):
     assert "master.example.com" in names and "127.0.0.1" in names
 
 
-# A stand-in for systemctl, since no systemd runs where tests do: it keeps what it was asked, and starts what it shall.
+# A stand-in for systemctl, since no systemd runs where tests do: it keeps what it was asked, and starts what it is told to.
 SYSTEMCTL = """#!/bin/sh
 echo "$*" >> DIR/asked
 [ "$1 $2" = "enable --now" ] || exit 0

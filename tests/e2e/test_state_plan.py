@@ -71,7 +71,7 @@ def test_what_turns_out_during_the_run_fails_instead_of_going_beyond_the_plan(ma
     assert behind["skip_reason"] == "require_failed" and machine.read("same") == "spoilt\n"
 
 
-def test_what_is_no_plan_is_refused(machine):
+def test_what_is_not_a_plan_is_refused(machine):
     run = machine.folder / "run"
     run.write_text(machine.run("state.apply", "web", "--format", "json", status=0).stdout)
     assert "not a dry run" in machine.run("state.apply", "web", "--plan", str(run), status=1).stderr

@@ -279,7 +279,7 @@ def web(tmp_path, monkeypatch):
     server.server_close()
 
 
-def test_a_source_over_http_wants_a_hash_a_file_of_them_or_to_be_told_that_none_is_wanted(machine, web):
+def test_a_source_over_http_requires_a_hash_a_file_of_hashes_or_skip_verify(machine, web):
     folder, url = web
     (folder / "app.conf").write_text("port=80\n")
     digest = hashlib.sha1(b"port=80\n").hexdigest()
@@ -813,7 +813,7 @@ def test_nothing_that_was_said_on_the_command_line_is_ignored(machine):
     assert machine.read("motd") == "hello\n"
 
 
-def test_a_module_by_hand_wants_its_word(machine):
+def test_a_module_by_hand_requires_its_argument(machine):
     result = machine.run("cmd.run", status=1)
     assert "cmd.run requires an argument: the command" in result.stderr
     assert machine.run("cmd.run", "command=echo hi", status=0).stdout == "hi\n"
@@ -848,7 +848,7 @@ reload:
     assert real["results"][1]["cause"] == "file.managed:motd changed"
 
 
-def test_a_closed_pipe_is_no_mistake_of_ours_but_a_full_disk_is(machine):
+def test_a_closed_pipe_is_not_an_error_but_a_full_disk_is(machine):
     machine.state("many", "{% for i in range(3000) %}\na{{ i }}: {test.succeed_with_changes: []}\n{% endfor %}")
     words = machine.command("state.apply", "many")
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
@@ -866,7 +866,7 @@ def test_a_misspelt_option_before_a_command_gets_a_suggestion():
     assert result.returncode == 1 and "(did you mean '--local'?)" in result.stderr
 
 
-def test_a_mode_that_is_none_is_refused_with_its_place(machine):
+def test_an_invalid_mode_is_refused_with_its_place(machine):
     machine.state("web", MOTD.replace("'0640'", "999"))
     result = machine.run("state.apply", "web", status=1)
     assert "web.zy:6:13: 'mode' must be a file mode such as \"0644\", got 999" in result.stderr

@@ -129,7 +129,7 @@ def test_no_parameter_lets_a_line_end_through(machine, end):
         assert f"case.zy:{number}:" in said, line
 
 
-def test_a_key_belongs_to_the_user_with_the_modes_sshd_wants(machine):
+def test_a_key_belongs_to_the_user_with_the_modes_sshd_requires(machine):
     machine.sh("useradd -m -u 4300 ada")
     machine.settles(f"""
 key: {{ssh_auth.present: [{{name: {KEY}, enc: ed25519, user: ada, comment: ada@home, options: [no-pty]}}]}}
@@ -603,7 +603,7 @@ def test_the_root_is_not_removed_by_whatever_name(machine):
     machine.sh("umount /mnt/again")
 
 
-def test_a_slash_behind_a_link_does_not_lead_through_it(machine):
+def test_a_slash_after_a_link_does_not_lead_through_it(machine):
     machine.sh("mkdir /srv/folder; echo data > /srv/folder/file; ln -s folder /srv/link")
     machine.settles("/srv/link/: {file.absent: []}")
     assert machine.path("/srv/folder/file").read_text() == "data\n"
@@ -619,7 +619,7 @@ def test_a_state_that_failed_before_it_changed_anything_is_not_called_irrevertib
     assert "cmd.run cannot be reverted" in machine.revert()["cmd.run:c"]["text"]
 
 
-def test_contents_that_are_null_are_no_wish(machine):
+def test_null_contents_ask_for_nothing(machine):
     """What a template leaves empty must not empty the file."""
     machine.path("/srv/file").write_text("data\n")
     for key in ("contents", "content"):

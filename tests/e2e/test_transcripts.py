@@ -270,7 +270,7 @@ def test_openrc_tells_what_fails_and_what_it_cannot_do(machine):
 
 @pytest.fixture
 def systemd(machine):
-    """The recording wants a manager. No bus leads to any, so systemctl is used."""
+    """The recording needs a manager. No bus leads to any, so systemctl is used."""
     machine.env["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={machine.root}/no-bus"
     if not transcripts.RECORDING:
         machine.sh("! [ -d /run/systemd ] || mount -t tmpfs tmpfs /run/systemd")

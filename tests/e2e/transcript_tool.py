@@ -25,7 +25,7 @@ TOOLS = {
         "programs": ["pacman"], "version": ["pacman", "--version"], "looks": ["-Si", "-Rp"],
         "files": {"/var/lib/pacman/local/ALPM_DB_VERSION": "text", "/var/lib/pacman/local/*/desc": "empty"},
     },
-    # recorded from the manager of a user: that of a machine wants to be the first process of one
+    # recorded from the manager of a user: that of a machine has to be its first process
     "systemd": {
         "programs": ["systemctl"], "version": ["systemctl", "--version"], "looks": ["show", "is-enabled"], "files": {},
         "real": ["--user"],

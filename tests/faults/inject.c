@@ -261,7 +261,7 @@ static void read_path(pid_t thread, uint64_t address, char path[static PATH_MAX]
     path[PATH_MAX - 1] = '\0';
 }
 
-/* The path is the first argument, or the second behind the descriptor of a folder. */
+/* The path is the first argument, or the second after the descriptor of a folder. */
 static bool is_at_call(const struct call *call)
 {
     size_t n = strlen(call->name);

@@ -24,7 +24,7 @@ static struct str rest_of(struct str text)
 static unsigned flags;
 static const char *pattern_begin;
 
-/* A character as a number; bytes that are none lie behind Unicode. */
+/* A character as a number; bytes that are not one come after Unicode. */
 static uint32_t number_of(struct str c)
 {
     struct str copy = c;

@@ -41,7 +41,7 @@ TEST(blanks_between_letters_mean_nothing)
     CHECK_STR(buf_text(&bytes), "foobar");
 }
 
-TEST(texts_that_are_no_base64_are_refused)
+TEST(texts_that_are_not_base64_are_refused)
 {
     static const char *const texts[] = { "Z",     "Zm9vY", "Zh==", "Zm9=", "Zg=",
                                          "Zg===", "Z=g=",  "Zm-v", "=",    "Zm9v=" };

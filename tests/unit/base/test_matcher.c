@@ -31,7 +31,7 @@ TEST(a_matcher_searches_anywhere_unless_anchored)
     CHECK(finds("", 0, ""));
 }
 
-TEST(bytes_that_are_no_utf8_do_not_stop_a_search)
+TEST(bytes_that_are_not_utf8_do_not_stop_a_search)
 {
     CHECK(finds("web", 0, "\xff\xfeweb"));
     CHECK(finds("^.$", 0, "\xc3\xa4"));
@@ -56,7 +56,7 @@ TEST(groups_are_told_by_bytes)
     CHECK(!matcher_text(&match, text, 4).p);
 }
 
-TEST(a_pattern_that_is_none_tells_where)
+TEST(an_invalid_pattern_says_where)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct matcher *matcher;

@@ -56,7 +56,7 @@ static const struct {
     { "ff", { "\xff", 1 } },
 };
 
-TEST(bytes_that_are_no_character_count_one_each)
+TEST(bytes_that_are_not_a_character_count_one_each)
 {
     for (size_t i = 0; i < ARRAY_LEN(invalid); i++) {
         struct str rest = invalid[i].bytes;
@@ -69,7 +69,7 @@ TEST(bytes_that_are_no_character_count_one_each)
     }
 }
 
-TEST(what_is_no_character_is_written_as_the_replacement)
+TEST(what_is_not_a_character_is_written_as_the_replacement)
 {
     static const uint32_t bad[] = { 0xd800, 0xdfff, 0x110000, UINT32_MAX };
 

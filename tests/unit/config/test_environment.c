@@ -116,7 +116,7 @@ TEST(versions_are_compared_as_far_as_they_are_written)
     }
 }
 
-TEST(what_is_no_version_is_refused)
+TEST(what_is_not_a_version_is_refused)
 {
     static const char *const bad[] = { "", "1.2.3.4", "a", ">=", "1..2", "*.1", "1,", "-1" };
 

@@ -31,7 +31,7 @@ TEST(words_join_and_print_in_one_order)
     }
 }
 
-TEST(what_is_no_policy_says_why)
+TEST(what_is_not_a_policy_says_why)
 {
     static const struct {
         const char *text, *error;

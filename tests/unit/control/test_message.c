@@ -95,7 +95,7 @@ TEST(a_message_that_does_not_fit_leaves_the_buffer_as_it_was)
     CHECK(!out.full);
 }
 
-TEST(what_is_no_list_of_four_is_no_message)
+TEST(a_message_is_a_list_of_four)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     static const struct {

@@ -16,7 +16,7 @@
 #include "wait.h"
 
 /* Hides its words and its environment, as a process on its way into a program does, and shows them
- * again after a while. Numbers are fields of /proc/PID/stat behind the name, and those of prctl. */
+ * again after a while. Numbers are fields of /proc/PID/stat after the name, and those of prctl. */
 #define HIDES                                                                                      \
     "import ctypes, os, struct, sys, time\n"                                                       \
     "libc = ctypes.CDLL(None)\n"                                                                   \
@@ -133,7 +133,7 @@ TEST(a_process_that_was_born_at_another_time_is_a_stranger)
     process_done(&process);
 }
 
-TEST(a_list_of_another_life_of_the_machine_or_a_torn_one_is_no_list)
+TEST(a_list_of_another_life_of_the_machine_or_a_torn_one_is_not_a_list)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *path = path_join(&arena, test_folder(), "births");

@@ -72,7 +72,7 @@ TEST(what_was_active_counts_as_stopped_once_nobody_looks_after_it)
     }
 }
 
-TEST(a_file_that_is_no_record_is_refused)
+TEST(a_file_that_is_not_a_record_is_refused)
 {
     static const char *const texts[] = {
         "",

@@ -126,7 +126,7 @@ TEST(bytes_are_base64_and_times_are_rfc_3339)
     CHECK_STR(printed(&arena, value_time(-62167219200, 0), 0), "\"0000-01-01T00:00:00Z\"");
 }
 
-TEST(keys_that_are_no_text_become_their_text)
+TEST(keys_that_are_not_text_become_their_text)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *map = value_map_new(&arena, 0);

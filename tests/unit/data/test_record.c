@@ -356,7 +356,7 @@ TEST(messages_of_the_fleet_have_exactly_their_documented_bytes)
               "83a26964a0a3746167a0a27473c70cff00000000fffffff1886e0900");
 }
 
-TEST(a_message_of_the_fleet_may_be_nil_and_have_bytes_behind_it)
+TEST(a_message_of_the_fleet_may_be_nil_and_have_bytes_after_it)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct event got;

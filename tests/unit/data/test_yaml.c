@@ -260,7 +260,7 @@ static const struct {
       "looks like UTF-16" },
 };
 
-TEST(bytes_that_are_no_text_are_refused_at_their_place)
+TEST(bytes_that_are_not_text_are_refused_at_their_place)
 {
     for (size_t i = 0; i < ARRAY_LEN(byte_cases); i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;

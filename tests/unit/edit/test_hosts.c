@@ -49,7 +49,7 @@ TEST(a_name_joins_the_line_of_its_address_before_the_comment)
               "10.0.0.1 a\n10.0.0.2\tb\n");
 }
 
-TEST(capitals_make_no_other_name)
+TEST(names_are_compared_without_case)
 {
     CHECK_STR(run("10.0.0.2 Web\n", "web", "10.0.0.2", NULL, HOSTS_FAMILY, false),
               "10.0.0.2 Web\n");

@@ -456,7 +456,7 @@ TEST(enrolling_again_depends_on_the_record_and_the_key)
             submit(&desk, &request, &answer);
             CHECK_INT(answer.status, status);
             CHECK_INT(answer.change_count, status == 201 ? 3 : status == 200 ? 1 : 0);
-            if (status == 201) { /* takes the place of the old one, if nobody else has */
+            if (status == 201) { /* replaces the old one, if nobody else has */
                 CHECK_STR(text_of(&answer, "id"), "enr-" SECOND);
                 CHECK_INT(answer.changes[2].revision, 12);
             }

@@ -227,7 +227,7 @@ TEST(of_two_answers_to_one_challenge_one_is_admitted)
     office_end(&office);
 }
 
-TEST(two_machines_that_want_one_name_at_once_are_told_apart)
+TEST(two_machines_that_ask_for_one_name_at_once_are_told_apart)
 {
     struct office office;
     struct str mine, other;

@@ -129,7 +129,7 @@ TEST(events_of_a_stream_are_told_one_by_one_until_it_is_enough)
     }
 }
 
-TEST(a_stream_may_end_anywhere_and_a_refusal_is_no_stream)
+TEST(a_stream_may_end_anywhere_and_a_refusal_is_not_a_stream)
 {
     struct heard heard = { .wanted = 9 };
     struct response cut = RESPONSE_INIT("host", BODY_MAX),

@@ -79,7 +79,7 @@ TEST(a_token_allows_what_its_record_says_until_it_ends)
     CHECK(!token_allows(&record, &token, STR("web-01"), ENDS - 1));
 }
 
-TEST(a_pin_that_is_none_makes_no_token)
+TEST(an_invalid_pin_makes_no_token)
 {
     const unsigned char random[TOKEN_RANDOM_BYTES] = { 0 };
     struct token token;

@@ -175,7 +175,7 @@ TEST(when_a_job_is_stopped_every_target_without_a_result_is_named)
     end(&count);
 }
 
-TEST(a_job_that_is_taken_over_behind_its_deadline_answers_for_the_silent)
+TEST(a_job_that_is_taken_over_after_its_deadline_answers_for_the_silent)
 {
     struct count count = begin(&minute);
 

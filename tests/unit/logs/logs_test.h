@@ -50,7 +50,7 @@ static inline const char *read_rest(struct log_reader *reader)
     return buf_copy(&out, &arena).p;
 }
 
-/* The last `tail` lines that the filter wants. */
+/* The last `tail` lines that pass the filter. */
 static inline const char *read_lines(const char *folder, const struct log_filter *filter,
                                      uint64_t tail)
 {

@@ -78,7 +78,7 @@ TEST(a_block_beyond_the_limit_is_none)
 
     segment_block_encode(&block, SALT, body, head);
     CHECK(decode_block(head, SALT, &back));
-    block.first = 2; /* behind its own end */
+    block.first = 2; /* beyond its own end */
     segment_block_encode(&block, SALT, body, head);
     CHECK(!decode_block(head, SALT, &back));
     mem_free_auto(&body);
@@ -161,7 +161,7 @@ TEST(an_index_keeps_spans_that_follow_one_another)
     CHECK_INT(back.spans.n, 3);
     CHECK(memcmp(back.spans.p, index.spans.p, 3 * sizeof(*back.spans.p)) == 0);
     back.spans.n = 0;
-    segment_index_decode(&back, buf_view(&bytes), SALT, offset - 1); /* ends behind the file */
+    segment_index_decode(&back, buf_view(&bytes), SALT, offset - 1); /* ends beyond the file */
     CHECK_INT(back.spans.n, 2);
     back.spans.n = 0;
     segment_index_decode(&back, str_from_offset(buf_view(&bytes), SEGMENT_INDEX_ENTRY), SALT,

@@ -95,7 +95,7 @@ static void theirs(lua_State *L, struct str text, struct str pattern, struct buf
 }
 
 /* Lua finds mistakes of a pattern only when it gets there, so errors are compared one way: what is
- * no error to us must match alike. */
+ * not an error to us must match alike. */
 TEST(patterns_match_as_luas_own)
 {
     lua_State *L = luaL_newstate();

@@ -38,7 +38,7 @@ static void load(struct stage *stage, const struct module *module)
         CHECK_STR(buf_text(&mistakes), module->name);
 }
 
-/* Run, and compare "name outcome" with what is wanted, so that a failure tells the module. */
+/* Run, and compare "name outcome" with what is expected, so that a failure names the module. */
 static void run(struct stage *stage, const struct module *module, enum run_mode mode,
                 const char *want)
 {

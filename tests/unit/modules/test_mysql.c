@@ -106,7 +106,7 @@ TEST(objects_are_quoted_and_wildcards_escaped_on_request)
     CHECK_STR(object(&arena, "d.", true), "refused");
 }
 
-TEST(words_that_are_no_privileges_are_refused)
+TEST(words_that_are_not_privileges_are_refused)
 {
     static const char *const texts[] = { "",         "select,",   "select; drop",
                                          "select (", "select ()", "all 'x'" };

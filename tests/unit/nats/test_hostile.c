@@ -1,4 +1,4 @@
-/* A server that means no good, as a child that plays a script to each client. */
+/* A malicious server: a child that plays a script to each client. */
 #include <poll.h>
 #include <sys/resource.h>
 

@@ -47,7 +47,7 @@ TEST(the_next_time_follows_from_the_fields)
         CHECK_STR(next_of(cases[i].cron, cases[i].from), cases[i].next);
 }
 
-TEST(texts_that_are_no_time_are_refused)
+TEST(texts_that_are_not_a_schedule_are_refused)
 {
     static const char *const cases[] = {
         "",           "* * * *",   "* * * * * *", "60 * * * *",  "* 24 * * *",  "* * 0 * *",

@@ -317,7 +317,7 @@ TEST(a_job_is_acknowledged_and_returned_and_runs_once_for_its_epoch)
     agent_end(&agent);
 }
 
-TEST(reads_do_not_wait_behind_a_run_and_runs_wait_for_each_other)
+TEST(reads_do_not_wait_for_a_run_and_runs_wait_for_each_other)
 {
     struct agent agent;
     const char *gate, *wait;
@@ -332,7 +332,7 @@ TEST(reads_do_not_wait_behind_a_run_and_runs_wait_for_each_other)
     SCENE_RUN(&agent.scene, agent.acks == 1 && agent.progress >= 1);
     agent.progress = 0;
     agent_send_job(&agent, "NEXT", 2, "cmd.run", "ad-hoc", counter_args(&agent));
-    SCENE_RUN(&agent.scene, agent.acks == 2 && agent.progress == 1); /* it is told behind what */
+    SCENE_RUN(&agent.scene, agent.acks == 2 && agent.progress == 1); /* it says what it waits for */
     CHECK_STR(agent_ask(&agent, "test.ping", "ping", ""), "true");
     CHECK_HAS(agent_ask(&agent, "disk.usage", "", ""), "/");
     CHECK_INT(agent.returns, 0);

@@ -27,7 +27,7 @@ TEST(a_key_is_told_from_bytes_by_its_beginning)
     CHECK(armor_is(STR("\n" HEAD)) && !armor_is(STR("\x99\x01")) && !armor_is(STR("")));
 }
 
-TEST(what_is_no_key_is_refused_with_its_reason)
+TEST(what_is_not_a_key_is_refused_with_its_reason)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;

@@ -417,7 +417,7 @@ TEST(a_request_for_nothing_is_done_also_by_a_manager_that_cannot)
     }
 }
 
-TEST(zypper_has_done_it_also_when_it_wants_a_new_start_but_not_when_a_script_failed)
+TEST(zypper_has_done_it_also_when_it_asks_for_a_restart_but_not_when_a_script_failed)
 {
     static const struct {
         enum package_action action;

@@ -118,7 +118,7 @@ TEST(no_line_can_bring_a_second_one)
     CHECK_INT(out.n, 0);
 }
 
-TEST(what_is_no_source_is_refused_with_its_reason)
+TEST(what_is_not_a_source_is_refused_with_its_reason)
 {
     static const struct {
         const char *text, *error;
@@ -260,7 +260,7 @@ TEST(a_paragraph_for_more_than_the_source_is_left_alone)
                         "Components: main\n");
 }
 
-TEST(a_paragraph_goes_with_the_blanks_behind_it)
+TEST(a_paragraph_goes_with_the_blanks_after_it)
 {
     static const char text[] = "Types: deb\nURIs: http://x\nSuites: s\n\n" DEBIAN;
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

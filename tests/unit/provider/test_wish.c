@@ -67,7 +67,7 @@ TEST(only_one_plain_version_is_exact)
     CHECK(!wish_exact(&wish).p);
 }
 
-TEST(what_is_no_version_is_refused_with_its_reason)
+TEST(what_is_not_a_version_is_refused_with_its_reason)
 {
     static const struct {
         const char *text, *error;

@@ -152,7 +152,7 @@ TEST(an_unknown_run_is_an_error)
 
 #define RACE_ID "0ujtsYcgvSTl8PAuAdqWYSMnLOv"
 
-/* Two states of one level, `a` and `b`, in whatever order a test wants. */
+/* Two states of one level, `a` and `b`, in whatever order a test needs. */
 struct race {
     struct scene scene;
     struct undo *undo;

@@ -153,7 +153,7 @@ TEST(causes_are_told_in_words)
     scene_done(&scene);
 }
 
-TEST(an_unmet_guard_is_no_change_and_says_so)
+TEST(an_unmet_guard_is_not_a_change_and_says_so)
 {
     struct scene scene;
 

@@ -40,7 +40,7 @@ TEST(outputs_are_read_back_as_they_were_written)
     CHECK_INT(outputs.map->count, 0);
 }
 
-TEST(a_file_that_is_no_json_is_named)
+TEST(a_file_that_is_not_json_is_named)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *path = arena_printf(&arena, "%s/web", test_folder());

@@ -74,7 +74,7 @@ class Machine:
         """A program on this machine: what it printed."""
         argv = list(map(str, words))
         if self.process:
-            argv = ["nsenter", "-t", str(self.process.pid), *self.namespaces(), "--wd=/", *argv]
+            argv = ["nsenter", "-t", str(self.process.pid), *self.namespaces(), "--root", "--wd=/", *argv]
         result = subprocess.run(argv, text=True, capture_output=True, check=False, env=self.env)
         if check:
             assert result.returncode == 0, result.stdout + result.stderr

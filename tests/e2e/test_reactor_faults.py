@@ -64,6 +64,13 @@ def connect(fleet):
     return None
 
 
+def read_marks(path):
+    """The events that have marked this file, in the order in which they did."""
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_text().split()
+    return []
+
+
 class Sender:
     """Events that are stored, also when servers end meanwhile: what was not confirmed is sent again, with the same id."""
 

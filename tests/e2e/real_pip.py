@@ -16,5 +16,5 @@ def make_venv(folder):
     runner = pathlib.Path(found.stdout.strip()).with_name("__pip-runner__.py")
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", folder], check=True)
     pip = folder / "bin/pip"
-    pip.write_text(f'#!/bin/sh\nexec {folder}/bin/python {runner} "$@"\n')
+    pip.write_text(f'#!/bin/sh\nunset PIP_FIND_LINKS PIP_INDEX_URL\nexec {folder}/bin/python {runner} "$@"\n')
     pip.chmod(0o755)

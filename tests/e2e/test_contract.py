@@ -121,7 +121,7 @@ SYSTEM = {
                             "echo 'zt /mnt/zt tmpfs defaults 0 0' >> /etc/fstab", "grep ' /mnt/zt ' /proc/mounts || true"),
     "pip.installed": Case("[{name: ztpackage}, {version: 1.0}, {bin: WORK/venv}, {no_index: true}, {find_links: [WORK/wheels]}]",
                           "", "WORK/venv/bin/pip freeze", left="."),
-    "pip.removed": Case("[{name: ztpackage}, {bin: PIP/pip3}]", "printf 'dependency==1.0\\nztpackage==1.0\\n' > PIP/pip", "sort PIP/pip"),
+    "pip.removed": Case("[{name: ztpackage}, {bin: WORK/venv}]", "WORK/venv/bin/pip install -q ztpackage==1.0", "WORK/venv/bin/pip freeze", left="."),
     "pip.uptodate": Case("[{name: all}, {bin: PIP/pip3}]", "printf 'dependency==1.0\\nztpackage==1.0\\n' > PIP/pip; echo ztpackage==2.0 > PIP/newest", "sort PIP/pip"),
     "ssh_auth.absent": Case(f"[{{name: {KEY}}}, {{config: WORK/keys}}]", f"printf 'ssh-rsa AAAA one\\nssh-ed25519 {KEY} two\\n' > WORK/keys"),
     "ssh_known_hosts.absent": Case("[{name: old.example.org}, {config: WORK/known_hosts}]",
@@ -480,11 +480,12 @@ def machine_of(kind, folder, name=""):
         if name == "mount.swap":
             machine.places["DISK"] = str(stack.enter_context(disk_folder()))
             stack.callback(machine.sh, "swapoff DISK/swap 2>/dev/null || true")
-        elif name == "pip.installed":
+        elif name == "pip.uptodate":
+            machine.places["PIP"] = str(fake_pip.install(folder / "fake/pip3").parent)
+        elif name.startswith("pip."):
             make_wheel(machine.work / "wheels")
             real_pip.make_venv(machine.work / "venv")
-        elif name.startswith("pip."):
-            machine.places["PIP"] = str(fake_pip.install(folder / "fake/pip3").parent)
+            (machine.work / "venv/pip.conf").write_text(f"[global]\nno-index = true\nfind-links = {machine.work}/wheels\n")
         yield machine
 
 

@@ -1,0 +1,2 @@
+base:
+  '*': [users, openssh, nginx, sudoers]

@@ -22,5 +22,6 @@ const struct module module_ssh_auth_absent = {
     .example =
         "name: AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00\nuser: ada\n",
     .params = absent_params,
+    .validate = authkeys_validate,
     AUTHKEYS_STATE_FIELDS,
 };

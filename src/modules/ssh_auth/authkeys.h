@@ -38,6 +38,11 @@ struct authkeys_args {
     PARAM("enc", STR, type, in enc, "type of a key that is given as its base64 only", .default_text = "ssh-rsa"),    \
     PARAM("source", STR, type, in source, "a file with keys, instead of the name"),                                    \
     PARAM("source_hash", STR, type, in source_hash, "hash of the source: sha256=... (or sha512, sha1, md5), or a file of checksums")
+/* Of states that add keys. */
+#define AUTHKEYS_ADDED_PARAMS(type)                                                                                   \
+    PARAM("comment", STR, type, comment, "comment of a key that is added"),                                           \
+    PARAM("options", STRS, type, options, "options of a key that is added: no-pty, command=\"...\", from=\"...\""),   \
+    PARAM_IDLE("fingerprint_hash_type", "keys are compared whole")
 /* clang-format on */
 
 int authkeys_validate(const void *args, const struct value *where, struct diags *diags);
@@ -60,7 +65,6 @@ int authkeys_apply(struct state_run *run, const struct authkeys_args *args, bool
         return authkeys_apply(run, args, is_absent, err);                                          \
     }
 #define AUTHKEYS_STATE_FIELDS                                                                      \
-    .args_size = sizeof(struct authkeys_args), .validate = authkeys_validate,                      \
-    .check = state_check, .apply = state_apply
+    .args_size = sizeof(struct authkeys_args), .check = state_check, .apply = state_apply
 
 #endif

@@ -9,9 +9,7 @@ static const struct param manage_params[] = {
     PARAM("name", STR, ARGS, name, "any text", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("ssh_keys", STRS, ARGS, keys, "the public keys: their base64, or whole lines", .flags = PARAM_REQUIRED | PARAM_FILLED),
     AUTHKEYS_FILE_PARAMS(ARGS, ),
-    PARAM("comment", STR, ARGS, comment, "comment of the keys"),
-    PARAM("options", STRS, ARGS, options, "options of the keys: no-pty, from=\"...\""),
-    PARAM_IDLE("fingerprint_hash_type", "keys are compared whole"),
+    AUTHKEYS_ADDED_PARAMS(ARGS),
     { 0 },
 };
 /* clang-format on */
@@ -26,8 +24,6 @@ const struct module module_ssh_auth_manage = {
                "[AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00]\n"
                "enc: ssh-ed25519\nconfig: ROOT/authorized_keys\n",
     .params = manage_params,
-    .args_size = sizeof(struct authkeys_args),
     .validate = authkeys_validate_keys,
-    .check = state_check,
-    .apply = state_apply,
+    AUTHKEYS_STATE_FIELDS,
 };

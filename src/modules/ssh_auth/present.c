@@ -7,9 +7,7 @@
 /* clang-format off */
 static const struct param present_params[] = {
     AUTHKEYS_PARAMS(ARGS, ),
-    PARAM("comment", STR, ARGS, comment, "comment of the key"),
-    PARAM("options", STRS, ARGS, options, "options of the key: no-pty, command=\"...\", from=\"...\""),
-    PARAM_IDLE("fingerprint_hash_type", "keys are compared whole"),
+    AUTHKEYS_ADDED_PARAMS(ARGS),
     { 0 },
 };
 /* clang-format on */
@@ -22,5 +20,6 @@ const struct module module_ssh_auth_present = {
     .example = "name: AAAAC3NzaC1lZDI1NTE5AAAAIGfakefakefakefakefakefakefakefakefakefake00\nenc: "
                "ssh-ed25519\ncomment: ada@example.org\nconfig: ROOT/authorized_keys\n",
     .params = present_params,
+    .validate = authkeys_validate,
     AUTHKEYS_STATE_FIELDS,
 };

@@ -97,6 +97,7 @@ struct plan_state {
     bool deferred;                 /* contains outputs('...'): decoded when it starts */
 
     struct plan_targets requisites[REQUISITES];
+    struct plan_targets asked; /* of Salt files: what must run first, in the order of the lists */
     const struct dialect *dialect; /* of its file */
     uint32_t sequence;             /* number of its declaration, as written */
     uint32_t position;             /* among the states whose order is the written one */

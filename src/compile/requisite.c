@@ -355,11 +355,33 @@ static int check_exclusion(const struct plan_state *state, const struct plan_sta
     return -1;
 }
 
+/* What comes before a state, as Salt goes through it: kind by kind, each list as it is written. */
+static struct plan_targets collect_asked(struct arena *arena, const struct requisite_set *set)
+{
+    static const enum requisite kinds[] = {
+        REQUISITE_REQUIRE, REQUISITE_REQUIRE_ANY, REQUISITE_WATCH,     REQUISITE_WATCH_ANY,
+        REQUISITE_ONFAIL,  REQUISITE_ONFAIL_ALL,  REQUISITE_ONCHANGES, REQUISITE_ONCHANGES_ANY,
+    };
+    size_t n = 0;
+    uint32_t *all;
+
+    for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+        n += set->targets[kinds[k]].n;
+    all = ARENA_ARRAY(arena, uint32_t, n + 1);
+    n = 0;
+    for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+        VEC_EACH (&set->targets[kinds[k]], target)
+            all[n++] = *target;
+    return (struct plan_targets){ all, n };
+}
+
 int requisite_seal(struct requisites *requisites, struct plan_state *states, uint32_t count)
 {
     int result = 0;
 
     for (uint32_t i = 0; i < count; i++) {
+        if (states[i].dialect->written_order)
+            states[i].asked = collect_asked(requisites->arena, &requisites->sets[i]);
         for (size_t k = 0; k < REQUISITES; k++) {
             uint32_t *p = requisites->sets[i].targets[k].p;
 

@@ -99,16 +99,24 @@ static uint32_t *sort_written(struct writing *w, uint32_t *ret_count)
 
 /* --- the line ------------------------------------------------------------------------------ */
 
+/* Those that it names, in the order of its lists; then what else must come before it, as written.
+ * One may be both: the second time, it is in the line already. */
 static void push_requisites(struct writing *w, uint32_t state)
 {
+    const struct plan_targets *asked = &w->plan->states[state].asked;
     const struct dag_links before = dag_before(w->dag, state);
     const size_t start = w->stack.n;
+    size_t rest;
 
+    for (size_t i = 0; i < asked->n; i++)
+        if (!w->seen[asked->p[i]])
+            VEC_PUSH_IN(w->arena, &w->stack, asked->p[i]);
+    rest = w->stack.n;
     VEC_EACH (&before, link)
         if (!w->seen[link->node])
             VEC_PUSH_IN(w->arena, &w->stack, link->node);
-    if (w->stack.n - start > 1)
-        qsort_r(w->stack.p + start, w->stack.n - start, sizeof(*w->stack.p), compare_ranks, w);
+    if (w->stack.n - rest > 1)
+        qsort_r(w->stack.p + rest, w->stack.n - rest, sizeof(*w->stack.p), compare_ranks, w);
     for (size_t i = start, j = w->stack.n; i + 1 < j; i++) { /* the first on top */
         const uint32_t other = w->stack.p[--j];
 

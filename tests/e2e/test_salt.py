@@ -60,6 +60,12 @@ def test_states_run_as_they_are_written_and_requisites_are_moved_ahead(machine):
     assert machine.log() == names(record) == ["last", "mike", "zulu", "alpha"]
 
 
+def test_requisites_are_moved_ahead_in_the_order_of_their_lists(machine):
+    machine.sls("web", say("x", "require: [{cmd: c}, {cmd: b}]") + say("a") + say("b") + say("c") + say("y", "require: [{cmd: g}]") +
+                say("d", "require_in: [{cmd: y}]") + say("g") + say("z", "watch: [{cmd: k}]", "require: [{cmd: l}]") + say("k") + say("l"))
+    assert names(machine.record("state.apply", "web", status=0)) == machine.log() == list("cbxagdylkz")
+
+
 def test_the_same_file_in_the_other_language_keeps_its_levels(machine):
     machine.state("web", say("zulu", "require: [{cmd: mike}]") + say("alpha") + say("mike"))
     record = machine.record("state.apply", "web", status=0)

@@ -36,24 +36,24 @@ static void forget_full(struct rate *rate, int64_t now)
         lru_remove(&rate->sources, rate->sources.oldest);
 }
 
-int64_t rate_take(struct rate *rate, struct str text, int64_t now)
+int64_t rate_take(struct rate *rate, struct str source, int64_t now)
 {
-    struct rate_source *source;
+    struct rate_source *bucket;
     int64_t token, full_at, limit;
 
     if (rate->burst <= 0)
         return 0;
-    source = lru_find(&rate->sources, text);
-    if (!source) {
+    bucket = lru_find(&rate->sources, source);
+    if (!bucket) {
         forget_full(rate, now);
-        source = lru_get(&rate->sources, text);
+        bucket = lru_get(&rate->sources, source);
     }
     token = rate->per_minute > 0 ? MINUTE / rate->per_minute : NEVER / (rate->burst + 1);
-    full_at = (source->full_at > now ? source->full_at : now) + token;
+    full_at = (bucket->full_at > now ? bucket->full_at : now) + token;
     limit = now + token * rate->burst;
     if (full_at > limit)
         return rate->per_minute > 0 ? full_at - limit : INT64_MAX;
-    source->full_at = full_at;
+    bucket->full_at = full_at;
     return 0;
 }
 

@@ -29,7 +29,7 @@ enum perform_class {
     PERFORM_UNKNOWN, /* no such function */
 };
 
-enum perform_class perform_class(const char *function);
+enum perform_class perform_class(const char *name);
 
 struct perform_request {
     const char *function;
@@ -51,6 +51,6 @@ void perform(struct session *session, const struct perform_request *request,
              const struct run_sink *sink, struct perform_answer *ret_answer);
 
 /* The only place for the words of a function that does not exist. */
-const char *perform_unknown(struct arena *arena, const char *function);
+const char *perform_unknown(struct arena *arena, const char *name);
 
 #endif

@@ -34,9 +34,9 @@ int ruleset_has(struct state_run *run, const struct rule_args *args, bool *ret, 
  * nothing, is all. */
 int ruleset_change(struct state_run *run, const struct rule_args *args, const char *verb,
                    const char *position, bool rule, struct err *err);
-/* --new-chain and the like: `words` follow the chain, and end in NULL. */
+/* --new-chain and the like: `more` follow the chain, and end in NULL. */
 int ruleset_command(struct state_run *run, const struct rule_args *args, const char *verb,
-                    const char *const *words, struct err *err);
+                    const char *const *more, struct err *err);
 int ruleset_list(struct state_run *run, const struct rule_args *args, struct ruleset_chain *ret,
                  struct err *err);
 /* Every chain of the table, by name. */

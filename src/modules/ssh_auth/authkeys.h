@@ -45,9 +45,9 @@ struct authkeys_args {
     PARAM_IDLE("fingerprint_hash_type", "keys are compared whole")
 /* clang-format on */
 
-int authkeys_validate(const void *args, const struct value *where, struct diags *diags);
+int authkeys_validate(const void *raw, const struct value *where, struct diags *diags);
 /* The same for ssh_auth.manage. */
-int authkeys_validate_keys(const void *args, const struct value *where, struct diags *diags);
+int authkeys_validate_keys(const void *raw, const struct value *where, struct diags *diags);
 int authkeys_check(struct state_run *run, const struct authkeys_args *args, bool absent,
                    struct err *err);
 int authkeys_apply(struct state_run *run, const struct authkeys_args *args, bool absent,

@@ -442,11 +442,11 @@ void accounts_check_absent(struct state_run *run, const char *noun, const char *
 }
 
 int accounts_bring_back(struct state_run *run, const char *noun, const char *name,
-                        accounts_restore_fn *bring, struct err *err)
+                        accounts_restore_fn *restore, struct err *err)
 {
     bool changed = false;
 
-    if (state_noted(run, "account") && bring(run, name, &changed, err) < 0)
+    if (state_noted(run, "account") && restore(run, name, &changed, err) < 0)
         return -1;
     if (changed)
         state_say(run, "restored %s %s", noun, name);

@@ -54,3 +54,16 @@ int announce_event(struct master *master, const char *tag, const struct value *d
                                                      .id = str_from(id) },
                                on_stored, master, err);
 }
+
+void master_answer(struct master *master, struct str subject, const struct record_type *type,
+                   const void *record)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(1 << 20);
+    struct err err;
+
+    if (record_encode(&bytes, type, record, &err) < 0 ||
+        nats_publish(master->js.conn,
+                     &(struct nats_pub){ .subject = subject, .payload = buf_view(&bytes) },
+                     &err) < 0)
+        log_warning("answer to an operator: %s", err.text);
+}

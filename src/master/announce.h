@@ -23,4 +23,11 @@ struct value;
 int announce_event(struct master *master, const char *tag, const struct value *data, int32_t depth,
                    struct err *err);
 
+struct record_type;
+struct str;
+
+/* Answer a request of an operator; what fails is logged. */
+void master_answer(struct master *master, struct str subject, const struct record_type *type,
+                   const void *record);
+
 #endif

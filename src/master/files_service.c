@@ -10,11 +10,16 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "master/announce.h"
 #include "master/audit.h"
+#include "master/authority.h"
 #include "master/lease.h"
 #include "master/publisher.h"
 #include "master/services.h"
+#include "master/settings_box.h"
 #include "master/settings_tree.h"
+#include "master/settings_views.h"
+#include "master/standby.h"
 #include "master/vault.h"
 #include "nats/conn.h"
 #include "settings/sanitize.h"
@@ -25,7 +30,6 @@
 #include "sys/loop.h"
 #include "sys/path.h"
 #include "wire/fileset.h"
-#include "wire/question.h"
 #include "wire/subject.h"
 
 #define WORKERS  2
@@ -33,21 +37,43 @@
 #define HOST_MAX 256
 
 static const struct publisher_kind kinds[] = {
-    { "settings", STORE_SETTINGS_FILES, "", true, settings_tree_prepare, SANITIZE_TAG },
-    { "states", STORE_STATE_FILES, "", false, NULL, NULL },
-    { "reactor", STORE_REACTOR_FILES, "reactor/", false, NULL, NULL },
+    { .name = "settings",
+      .bucket = STORE_SETTINGS_FILES,
+      .prefix = "",
+      .is_bare = true,
+      .prepare = settings_tree_prepare,
+      .marker = SANITIZE_TAG },
+    { .name = "states", .bucket = STORE_STATE_FILES, .prefix = "", .is_mirrored = true },
+    { .name = "reactor", .bucket = STORE_REACTOR_FILES, .prefix = "reactor/", .is_mirrored = true },
+    /* the folder of settings again, for other masters */
+    { .name = "settings for masters",
+      .bucket = STORE_MASTER_SETTINGS,
+      .prefix = "",
+      .prepare = settings_box_seal,
+      .open = settings_box_open,
+      .marker = SANITIZE_TAG,
+      .is_mirrored = true },
 };
 #define KINDS    ARRAY_LEN(kinds)
 #define SETTINGS 0 /* its row */
 #define REACTOR  2
+#define SEALED   (KINDS - 1)
 
+struct one_update;
 struct shelf;
+
+static publisher_fn on_updated;
 
 /* One tree, and whoever watches it on disk. */
 struct branch {
     struct shelf *shelf;
     struct filewatch watch;
     struct publisher *publisher;
+    struct standby *standby; /* NULL: it is not mirrored */
+    uint64_t synced;  /* the number of the set that the folder has, or was published from it */
+    uint64_t syncing; /* that a sync begins with */
+    VEC(struct one_update *) waiting; /* until it may be published */
+    bool leads; /* the folder is what is to be published, as long as we hold the lease */
 };
 
 struct shelf {
@@ -57,8 +83,11 @@ struct shelf {
     struct filewatch_hub hub;
     struct branch branches[KINDS];
     struct vault *vault;
-    struct nats_sub *updates, *statuses, *views;
+    struct nats_sub *updates, *statuses;
+    struct settings_views views;
     struct timer again;
+    struct nats_nkey account;
+    bool has_seen_other; /* another master held the lease while this one was running */
     char host[HOST_MAX];
 };
 
@@ -80,12 +109,27 @@ static void *open_shelf(struct master *master, struct err *err)
 static const char *folder_of(const struct shelf *shelf, size_t kind)
 {
     const struct master_conf *conf = &shelf->master->conf;
-    const char *const folders[KINDS] = { conf->settings_dir, conf->states_dir, conf->reactor_dir };
+    const char *const folders[KINDS] = { conf->settings_dir, conf->states_dir, conf->reactor_dir,
+                                         conf->settings_dir };
 
     return folders[kind];
 }
 
 /* --- rounds ------------------------------------------------------------------------- */
+
+/* What was published from the folder. */
+static void note_round(struct branch *branch, const struct publisher_outcome *outcome)
+{
+    struct shelf *shelf = branch->shelf;
+
+    if (branch == &shelf->branches[SETTINGS] && shelf->vault)
+        vault_reload(shelf->vault);
+    if (!outcome->manifest.n)
+        return;
+    branch->synced = publisher_number(branch->publisher);
+    if (branch->standby)
+        standby_note(branch->standby, outcome->manifest);
+}
 
 /* The publisher has logged what came of it. */
 static void on_round(void *self, const struct publisher_outcome *outcome)
@@ -93,18 +137,94 @@ static void on_round(void *self, const struct publisher_outcome *outcome)
     struct branch *branch = self;
     struct shelf *shelf = branch->shelf;
 
-    if (branch == &shelf->branches[SETTINGS] && shelf->vault)
-        vault_reload(shelf->vault);
+    note_round(branch, outcome);
     if (branch == &shelf->branches[REACTOR] && outcome->files == 0 && !outcome->error[0])
         master_expect_no_rules(shelf->master);
 }
 
-static void publish_all(struct shelf *shelf)
+static bool is_mirroring(const struct branch *branch)
 {
-    if (!lease_is_held(&shelf->lease))
+    return branch->standby && branch->shelf->master->conf.files_mirror;
+}
+
+static bool is_behind(const struct branch *branch)
+{
+    const uint64_t number = publisher_number(branch->publisher);
+
+    return is_mirroring(branch) && !branch->leads && number && number != branch->synced;
+}
+
+/* May the folder be published? Not before it has what another master published. */
+static bool may_publish(struct branch *branch)
+{
+    struct shelf *shelf = branch->shelf;
+
+    if (branch == &shelf->branches[SETTINGS])
+        return may_publish(&shelf->branches[SEALED]);
+    if (!branch->leads && is_mirroring(branch))
+        branch->leads = publisher_is_caught_up(branch->publisher) && !is_behind(branch) &&
+                        !standby_is_busy(branch->standby);
+    return branch->leads || !is_mirroring(branch);
+}
+
+static void publish_branch(struct branch *branch)
+{
+    if (!lease_is_held(&branch->shelf->lease) || !may_publish(branch))
         return;
+    publisher_round(branch->publisher, false, on_round, branch);
+    while (branch->waiting.n)
+        publisher_round(branch->publisher, false, on_updated,
+                        branch->waiting.p[--branch->waiting.n]);
+}
+
+static void refuse_updates(struct branch *branch, const char *why)
+{
+    while (branch->waiting.n)
+        on_updated(branch->waiting.p[--branch->waiting.n],
+                   &(struct publisher_outcome){ .error = why });
+}
+
+/* Folders follow what is published, and are published by the holder of the lease. */
+static void advance_shelf(struct shelf *shelf)
+{
+    const bool holds = lease_is_held(&shelf->lease);
+
+    if (!holds && !shelf->has_seen_other)
+        return; /* it may be ours in a moment */
+    for (size_t i = 0; i < KINDS; i++) {
+        struct branch *branch = &shelf->branches[i];
+
+        if (is_behind(branch) && !standby_is_busy(branch->standby)) {
+            branch->syncing = publisher_number(branch->publisher);
+            standby_sync(branch->standby, holds && !shelf->has_seen_other);
+        }
+    }
     for (size_t i = 0; i < KINDS; i++)
-        publisher_round(shelf->branches[i].publisher, false, on_round, &shelf->branches[i]);
+        publish_branch(&shelf->branches[i]);
+}
+
+/* A sync that failed is tried again at the next interval, or attempt to get the lease. */
+static void on_synced(void *self, const char *error)
+{
+    struct branch *branch = self;
+
+    if (error) {
+        refuse_updates(branch, error);
+        if (branch == &branch->shelf->branches[SEALED])
+            refuse_updates(&branch->shelf->branches[SETTINGS], error);
+        return;
+    }
+    branch->synced = branch->syncing;
+    if (lease_is_held(&branch->shelf->lease))
+        advance_shelf(branch->shelf);
+}
+
+static void on_news(void *self)
+{
+    struct branch *branch = self;
+
+    if (is_mirroring(branch) && !branch->leads)
+        advance_shelf(branch->shelf);
 }
 
 static void on_again(struct timer *timer)
@@ -113,7 +233,7 @@ static void on_again(struct timer *timer)
     int64_t interval = shelf->master->conf.files_republish_interval;
 
     if (interval > 0) {
-        publish_all(shelf);
+        advance_shelf(shelf);
         timer_set(loop_timers(shelf->master->loop), &shelf->again,
                   clock_after(clock_now(), interval), on_again);
     }
@@ -124,8 +244,9 @@ static void on_changed(struct filewatch *watch, const char *path)
     struct branch *branch = container_of(watch, struct branch, watch);
 
     log_debug("%s has changed", path);
-    if (lease_is_held(&branch->shelf->lease))
-        publisher_round(branch->publisher, false, on_round, branch);
+    publish_branch(branch);
+    if (branch == &branch->shelf->branches[SETTINGS])
+        publish_branch(&branch->shelf->branches[SEALED]);
 }
 
 /* --- who leads ---------------------------------------------------------------------- */
@@ -151,12 +272,24 @@ static void on_got(struct lease *lease)
     struct shelf *shelf = container_of(lease, struct shelf, lease);
 
     write_status(shelf, true);
-    publish_all(shelf);
+    advance_shelf(shelf);
 }
 
 static void on_lost(struct lease *lease)
 {
-    write_status(container_of(lease, struct shelf, lease), false);
+    struct shelf *shelf = container_of(lease, struct shelf, lease);
+
+    write_status(shelf, false);
+    for (size_t i = 0; i < KINDS; i++)
+        shelf->branches[i].leads = false;
+}
+
+static void on_taken(struct lease *lease)
+{
+    struct shelf *shelf = container_of(lease, struct shelf, lease);
+
+    shelf->has_seen_other = true;
+    advance_shelf(shelf);
 }
 
 /* --- operators ---------------------------------------------------------------------- */
@@ -172,37 +305,32 @@ struct update {
     char subject[];
 };
 
-static void answer_with(struct shelf *shelf, struct str subject, const struct record_type *type,
-                        const void *record)
-{
-    AUTO_BUF struct buf bytes = BUF_INIT(1 << 20);
-    struct err err;
-
-    if (record_encode(&bytes, type, record, &err) < 0 ||
-        nats_publish(shelf->master->js.conn,
-                     &(struct nats_pub){ .subject = subject, .payload = buf_view(&bytes) },
-                     &err) < 0)
-        log_warning("answer to an operator: %s", err.text);
-}
-
 struct one_update {
     struct update *update;
+    struct branch *branch;
     const struct publisher_kind *kind;
 };
 
-static void on_updated(void *self, const struct publisher_outcome *outcome)
+static void add_outcome(struct one_update *one, const struct publisher_outcome *outcome)
 {
-    const struct one_update *one = self; /* in the arena of the update */
     struct update *update = one->update;
 
-    if (one->kind == &kinds[SETTINGS] && update->shelf->vault)
-        vault_reload(update->shelf->vault);
     VEC_PUSH_IN(&update->arena, &update->reply.sets.list,
                 (struct fileset_outcome){ .name = one->kind->name,
                                           .files = (int32_t)outcome->files,
                                           .changed = outcome->changed,
                                           .err = arena_strdup(&update->arena, outcome->error),
                                           .skipped = "" });
+}
+
+static void on_updated(void *self, const struct publisher_outcome *outcome)
+{
+    struct one_update *one = self; /* in the arena of the update */
+    struct update *update = one->update;
+
+    note_round(one->branch, outcome);
+    if (one->kind != &kinds[SEALED])
+        add_outcome(one, outcome);
     if (outcome->error[0] && !update->error[0])
         update->error = arena_printf(&update->arena, "%s: %s", one->kind->name, outcome->error);
     if (--update->waiting > 0)
@@ -210,8 +338,8 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
     audit_log(&(struct audit){ .action = "fileserver.update",
                                .by = update->operator,
                                .error = update->error });
-    answer_with(update->shelf, (struct str){ update->subject, update->reply_size },
-                &fileset_update_reply_type, &update->reply);
+    master_answer(update->shelf->master, (struct str){ update->subject, update->reply_size },
+                  &fileset_update_reply_type, &update->reply);
     arena_done(&update->arena);
     free(update);
 }
@@ -236,12 +364,18 @@ static void on_update(void *self, const struct nats_msg *msg)
     update->waiting = KINDS;
     update->operator = arena_strdup(&update->arena, question.operator ? question.operator : "");
     update->error = "";
+    for (size_t i = 0; i < KINDS; i++)
+        shelf->branches[i].leads |= question.force; /* this folder counts */
     for (size_t i = 0; i < KINDS; i++) {
         struct one_update *one = ARENA_NEW(&update->arena, struct one_update);
 
-        *one = (struct one_update){ update, &kinds[i] };
-        publisher_round(shelf->branches[i].publisher, question.force, on_updated, one);
+        *one = (struct one_update){ update, &shelf->branches[i], &kinds[i] };
+        if (may_publish(one->branch))
+            publisher_round(one->branch->publisher, question.force, on_updated, one);
+        else
+            VEC_PUSH(&one->branch->waiting, one);
     }
+    advance_shelf(shelf);
 }
 
 static void on_status(void *self, const struct nats_msg *msg)
@@ -254,54 +388,7 @@ static void on_status(void *self, const struct nats_msg *msg)
     };
 
     if (lease_is_held(&shelf->lease) && msg->reply.n)
-        answer_with(shelf, msg->reply, &fileset_status_reply_type, &reply);
-}
-
-/* A view of settings that somebody waits for. */
-struct view {
-    struct shelf *shelf;
-    struct arena arena; /* the view is in it */
-    struct str reply;
-    const char *operator, * peel;
-};
-
-static void on_viewed(void *self, const struct value *settings, const char *error)
-{
-    struct view *view = self;
-    struct arena arena = view->arena;
-    const struct question_shown shown = { .settings = settings ? *settings : value_null(),
-                                          .err = error };
-
-    if (view->shelf->views) /* else this master is shutting down */
-        answer_with(view->shelf, view->reply, &question_shown_type, &shown);
-    audit_log(&(struct audit){
-        .action = "settings.show", .by = view->operator, .peel = view->peel, .error = error });
-    arena_done(&arena);
-}
-
-static void on_view(void *self, const struct nats_msg *msg)
-{
-    struct shelf *shelf = self;
-    struct arena arena = ARENA_INIT;
-    struct question_settings question;
-    struct view *view;
-    struct err err;
-
-    if (!lease_is_held(&shelf->lease) || msg->reply.n == 0)
-        return;
-    if (record_decode(&arena, &question_settings_type, 1, arena_str(&arena, msg->payload),
-                      &question, &err) < 0) {
-        log_warning("a request to show settings cannot be read: %s", err.text);
-        arena_done(&arena);
-        return;
-    }
-    view = ARENA_NEW(&arena, struct view);
-    *view = (struct view){ .shelf = shelf,
-                           .reply = arena_str(&arena, msg->reply),
-                           .operator= question.by,
-                           .peel = question.peel };
-    view->arena = arena;
-    vault_show(shelf->vault, view->peel, on_viewed, view);
+        master_answer(shelf->master, msg->reply, &fileset_status_reply_type, &reply);
 }
 
 /* --- life --------------------------------------------------------------------------- */
@@ -328,31 +415,61 @@ static void close_shelf(struct shelf *shelf)
     timer_clear(loop_timers(shelf->master->loop), &shelf->again);
     nats_sub_free(shelf->updates);
     nats_sub_free(shelf->statuses);
-    nats_sub_free(shelf->views);
-    shelf->updates = shelf->statuses = shelf->views = NULL;
+    shelf->updates = shelf->statuses = NULL;
+    settings_views_stop(&shelf->views);
     vault_free(shelf->vault);
     shelf->vault = NULL;
     for (size_t i = 0; i < KINDS; i++) {
         filewatch_stop(&shelf->branches[i].watch);
         publisher_free(shelf->branches[i].publisher);
+        standby_free(shelf->branches[i].standby);
+        refuse_updates(&shelf->branches[i], "this master is shutting down");
+        vec_done(&shelf->branches[i].waiting);
         shelf->branches[i].publisher = NULL;
+        shelf->branches[i].standby = NULL;
     }
+}
+
+static void *secret_of(struct shelf *shelf, size_t kind)
+{
+    return kind == SEALED ? &shelf->account : NULL;
+}
+
+static int start_standby(struct shelf *shelf, size_t kind, struct err *err)
+{
+    struct branch *branch = &shelf->branches[kind];
+
+    branch->standby = standby_new(&(struct standby_options){ .loop = shelf->master->loop,
+                                                             .js = shelf->master->js,
+                                                             .kind = &kinds[kind],
+                                                             .folder = folder_of(shelf, kind),
+                                                             .secret = secret_of(shelf, kind),
+                                                             .synced = on_synced,
+                                                             .self = branch },
+                                  err);
+    return branch->standby ? 0 : -1;
 }
 
 static int start_branch(struct shelf *shelf, size_t kind, struct err *err)
 {
     struct branch *branch = &shelf->branches[kind];
 
-    branch->shelf = shelf;
+    *branch = (struct branch){ .shelf = shelf };
+    if (kinds[kind].is_mirrored && start_standby(shelf, kind, err) < 0)
+        return -1;
     branch->publisher = publisher_new(&(struct publisher_options){ .js = shelf->master->js,
                                                                    .kind = &kinds[kind],
                                                                    .folder = folder_of(shelf, kind),
+                                                                   .secret = secret_of(shelf, kind),
+                                                                   .news = on_news,
+                                                                   .self = branch,
                                                                    .chores = &shelf->chores,
                                                                    .lease = &shelf->lease },
                                       err);
     if (!branch->publisher)
         return -1;
-    watch_folder(shelf, kind);
+    if (kind != SEALED)
+        watch_folder(shelf, kind);
     return 0;
 }
 
@@ -370,9 +487,12 @@ static int start_listening(struct shelf *shelf, struct err *err)
     shelf->updates = listen_to(shelf, SUBJECT_FILES_UPDATE, on_update, err);
     if (shelf->updates)
         shelf->statuses = listen_to(shelf, SUBJECT_FILES_STATUS, on_status, err);
-    if (shelf->statuses)
-        shelf->views = listen_to(shelf, SUBJECT_SETTINGS_SHOW, on_view, err);
-    return shelf->views ? 0 : -1;
+    if (!shelf->statuses)
+        return -1;
+    shelf->views = (struct settings_views){ .master = shelf->master,
+                                            .lease = &shelf->lease,
+                                            .vault = shelf->vault };
+    return settings_views_start(&shelf->views, err);
 }
 
 static int start_shelf(void *self, struct err *err)
@@ -383,7 +503,11 @@ static int start_shelf(void *self, struct err *err)
                                    .key = LEASE,
                                    .holder = shelf->master->id,
                                    .got = on_got,
-                                   .lost = on_lost };
+                                   .lost = on_lost,
+                                   .taken = on_taken };
+    shelf->has_seen_other = false;
+    shelf->account =
+        ((const struct authority *)master_find(shelf->master, &authority_service))->account;
     for (size_t i = 0; i < KINDS; i++)
         if (start_branch(shelf, i, err) < 0) {
             close_shelf(shelf);
@@ -424,6 +548,7 @@ static void free_shelf(void *self)
 
     filewatch_hub_done(&shelf->hub);
     chores_close(&shelf->chores);
+    nats_nkey_done(&shelf->account);
     free(shelf);
 }
 

@@ -80,6 +80,8 @@ static void on_written(void *self, const struct nats_error *error, uint64_t revi
         hold(lease, revision, sent);
     else if (error->fault == NATS_FAULT_CONFLICT || clock_now() >= lease->good_until)
         lose(lease);
+    if (error && error->fault == NATS_FAULT_CONFLICT && lease->taken)
+        lease->taken(lease);
     arm(lease, lease_is_held(lease)
                    ? LEASE_RENEW_NS
                    : LEASE_RENEW_NS / 2 + (int64_t)(chance_number() % LEASE_RENEW_NS));

@@ -31,6 +31,7 @@ struct lease {
     struct nats_js js;
     const char *key, *holder; /* borrowed */
     lease_fn *got, *lost;     /* may be NULL */
+    lease_fn *taken;          /* another has it; at each attempt; may be NULL */
     struct timer timer;
     uint64_t revision;  /* of our entry; 0: not the holder */
     int64_t good_until; /* clock_now */

@@ -50,8 +50,9 @@ struct publisher {
     struct nats_objects objects;
     struct nats_kv_watch *watch;
     bool is_caught_up, is_wanted, is_gone;
-    struct map stored; /* struct stored by key */
-    uint64_t number;   /* of the last change */
+    struct map stored;   /* struct stored by key */
+    uint64_t number;     /* of the last change */
+    struct str manifest; /* of the round */
 
     /* the round */
     struct chore chore;
@@ -114,6 +115,12 @@ static uint64_t read_number(struct str text)
     return number;
 }
 
+static void tell_news(const struct publisher *publisher)
+{
+    if (publisher->options.news)
+        publisher->options.news(publisher->options.self);
+}
+
 static void on_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct publisher *publisher = self;
@@ -123,8 +130,11 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
         return;
     }
     note_stored(publisher, entry->key, entry->value, entry->revision);
-    if (str_eq(entry->key, STR(FILESET_REVISION)))
-        publisher->number = read_number(entry->value);
+    if (!str_eq(entry->key, STR(FILESET_REVISION)))
+        return;
+    publisher->number = read_number(entry->value);
+    if (publisher->is_caught_up)
+        tell_news(publisher);
 }
 
 static void on_caught_up(void *self)
@@ -134,6 +144,7 @@ static void on_caught_up(void *self)
     publisher->is_caught_up = true;
     if (publisher->is_wanted)
         begin_round(publisher);
+    tell_news(publisher);
 }
 
 static void on_watch_failed(void *self, const struct nats_error *error)
@@ -173,6 +184,7 @@ static void finish(struct publisher *publisher)
         .files = publisher->set.files.n,
         .changed = publisher->has_written,
         .error = publisher->has_failed ? publisher->err.text : "",
+        .manifest = publisher->has_failed ? STR("") : publisher->manifest,
     };
     struct waiter *waiters = publisher->waiters.p;
     size_t count = publisher->waiters.n;
@@ -424,12 +436,12 @@ static void put_record(struct publisher *publisher, const char *key, struct str 
 
 static void write_manifest(struct publisher *publisher)
 {
-    struct str bytes = print_manifest(publisher);
     char sum[SHA256_HEX_SIZE];
 
-    sha256_hex(bytes.p, bytes.n, sum);
+    publisher->manifest = print_manifest(publisher);
+    sha256_hex(publisher->manifest.p, publisher->manifest.n, sum);
     if (!has_key(publisher, FILESET_MANIFEST, sum) || publisher->has_written)
-        put_record(publisher, FILESET_MANIFEST, bytes);
+        put_record(publisher, FILESET_MANIFEST, publisher->manifest);
 }
 
 /* Only readers that see a number after the manifest know that it is whole. */
@@ -550,12 +562,14 @@ static void read_folder(struct chore *chore)
     struct publisher *publisher = container_of(chore, struct publisher, chore);
     const struct publisher_kind *kind = publisher->options.kind;
 
-    publisher->was_read = tree_set_read(&publisher->arena,
-                                        &(struct tree_set_options){ .folder = publisher->folder,
-                                                                    .prefix = kind->prefix,
-                                                                    .prepare = kind->prepare,
-                                                                    .marker = kind->marker },
-                                        &publisher->set, &publisher->err) == 0;
+    publisher->was_read =
+        tree_set_read(&publisher->arena,
+                      &(struct tree_set_options){ .folder = publisher->folder,
+                                                  .prefix = kind->prefix,
+                                                  .prepare = kind->prepare,
+                                                  .self = publisher->options.secret,
+                                                  .marker = kind->marker },
+                      &publisher->set, &publisher->err) == 0;
 }
 
 /* Keys that are gone are not kept for ever. */
@@ -584,6 +598,7 @@ static void begin_round(struct publisher *publisher)
         publisher->is_forced = publisher->is_forced || waiter->force;
     arena_clear(&publisher->arena);
     publisher->set = (struct tree_set){ 0 };
+    publisher->manifest = STR("");
     publisher->pending = 1;
     chore_begin(publisher->options.chores, &publisher->chore, read_folder, on_read);
 }
@@ -598,6 +613,16 @@ void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, 
     }
     VEC_PUSH(&publisher->waiters, waiter);
     begin_round(publisher);
+}
+
+uint64_t publisher_number(const struct publisher *publisher)
+{
+    return publisher->is_caught_up ? publisher->number : 0;
+}
+
+bool publisher_is_caught_up(const struct publisher *publisher)
+{
+    return publisher->is_caught_up;
 }
 
 /* --- life --------------------------------------------------------------------------- */

@@ -36,12 +36,18 @@ struct publisher_kind {
     bool is_bare;       /* the manifest is the list alone, and what is gone is removed first */
     tree_set_prepare_fn *prepare; /* see master/tree_set.h */
     const char *marker;
+    tree_set_prepare_fn *open; /* the way back, for masters that mirror it; NULL: as it is */
+    bool is_mirrored;          /* see master/standby.h */
 };
 
 struct publisher_options {
     struct nats_js js;
     const struct publisher_kind *kind;
-    const char *folder;        /* copied */
+    const char *folder; /* copied */
+    void *secret;       /* for `prepare` of the kind */
+    /* It is known what the bucket has; again when a new number was written. May be NULL. */
+    void (*news)(void *self);
+    void *self;
     struct chores *chores;     /* must outlive it */
     const struct lease *lease; /* the same */
 };
@@ -53,12 +59,17 @@ void publisher_free(struct publisher *publisher);
 struct publisher_outcome {
     size_t files;
     bool changed;
-    const char *error; /* "": none; also when some files were left out */
+    const char *error;   /* "": none; also when some files were left out */
+    struct str manifest; /* of what is published now; empty: the round failed */
 };
 typedef void publisher_fn(void *self, const struct publisher_outcome *outcome);
 
 /* Begin a round; `force` writes every file and a new number, whatever the bucket has. When one is
  * under way, `fn` is called after another one that begins after it. */
 void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, void *self);
+
+/* The number of the last change; 0: nothing was published, or it is not known yet. */
+uint64_t publisher_number(const struct publisher *publisher);
+bool publisher_is_caught_up(const struct publisher *publisher);
 
 #endif

@@ -215,8 +215,10 @@ class Fleet:
     def master_conf(self, name, **keys):
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
-        conf = {"nats_url": self.url, "auth_dir": str(self.auth), "health_addr": f"127.0.0.1:{free_port()}"}
+        conf = {"nats_url": self.url, "auth_dir": str(self.auth), "health_addr": f"127.0.0.1:{free_port()}",
+                "states_dir": f"{folder}/states", "settings_dir": f"{folder}/settings"}
         conf.update(keys)
+        conf["reactor"] = {"dir": f"{folder}/reactor", **conf.get("reactor", {})}
         conf["enroll"] = {"addr": f"127.0.0.1:{free_port()}", **conf.get("enroll", {})}
         return conf
 

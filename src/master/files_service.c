@@ -73,7 +73,7 @@ struct branch {
     uint64_t synced;  /* the number of the set that the folder has, or was published from it */
     uint64_t syncing; /* that a sync begins with */
     VEC(struct one_update *) waiting; /* until it may be published */
-    bool leads; /* the folder is what is to be published, as long as we hold the lease */
+    bool leads; /* the folder is what must be published, as long as we hold the lease */
 };
 
 struct shelf {

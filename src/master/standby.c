@@ -107,7 +107,7 @@ static int read_base(struct standby *standby, struct version *ret, struct err *e
     return 0;
 }
 
-/* --- what is to be done ---------------------------------------------------------------- */
+/* --- what must be done ---------------------------------------------------------------- */
 
 static void plan_published(struct standby *standby, struct tree_file *file,
                            const struct version *here, const struct version *base)

@@ -14,12 +14,14 @@
 #include "facts/facts.h"
 #include "nats/error.h"
 #include "nats/kv.h"
+#include "peel/netwatch.h"
 #include "peel/snapshot.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
 
 #define FAMILIES_MEASURED (FACTS_MEMORY | FACTS_DISK)
-#define FAMILIES_ONCE     (FACTS_ALL & ~(FAMILIES_MEASURED | FACTS_CUSTOM))
+#define FAMILIES_NAMED    (FACTS_HOST | FACTS_NETWORK) /* cheap, and may change: every time */
+#define FAMILIES_ONCE     (FACTS_ALL & ~(FAMILIES_MEASURED | FAMILIES_NAMED | FACTS_CUSTOM))
 #define WORKERS           1
 /* Of the facts as bytes: what a value of a bucket may have. */
 #define FACTS_MAX ((size_t)1 << 20)
@@ -45,6 +47,7 @@ struct dossier {
     uint64_t generation; /* of the connection: an answer of an old one means nothing */
     struct nats_js js;
     struct timer retry;
+    struct netwatch network;
 };
 
 /* --- collecting ------------------------------------------------------------------- */
@@ -81,16 +84,19 @@ static void add_custom(struct round *round, struct snapshot *result)
 static void collect(struct round *round)
 {
     const struct dossier_options *options = &round->dossier->options;
-    struct snapshot *result = snapshot_new();
+    struct snapshot *result = snapshot_new(), *named;
     struct value merged;
 
     if (!round->once)
         round->once = collect_family(options, FAMILIES_ONCE);
     if (!round->measured)
         round->measured = collect_family(options, FAMILIES_MEASURED);
+    named = collect_family(options, FAMILIES_NAMED);
     merged = value_merge(&result->arena, &round->once->value, &round->measured->value,
                          VALUE_MERGE_REPLACE);
+    merged = value_merge(&result->arena, &merged, &named->value, VALUE_MERGE_REPLACE);
     result->value = value_copy(&result->arena, &merged);
+    snapshot_drop(named);
     add_custom(round, result);
     if (options->curve_key)
         value_map_set(&result->arena, result->value.map, value_text(DOSSIER_CURVE_KEY),
@@ -271,6 +277,11 @@ void dossier_refresh(struct dossier *dossier)
     begin_round(dossier);
 }
 
+static void on_network(struct netwatch *netwatch)
+{
+    begin_round(container_of(netwatch, struct dossier, network));
+}
+
 /* --- life ------------------------------------------------------------------------- */
 
 struct dossier *dossier_new(const struct dossier_options *options, struct err *err)
@@ -280,11 +291,14 @@ struct dossier *dossier_new(const struct dossier_options *options, struct err *e
 
     dossier->options = *options;
     dossier->current = snapshot_new();
+    dossier->network = (struct netwatch)NETWATCH_INIT;
     if (chores_open_workers(&dossier->chores, options->loop, WORKERS, err) < 0) {
         dossier_free(dossier);
         return NULL;
     }
     dossier->measured_at = clock_now();
+    if (netwatch_start(&dossier->network, options->loop, on_network, err) < 0)
+        log_warning("changes of addresses are seen later error=%s", err->text);
     collect(&first);
     accept_round(dossier, &first);
     timer_set(loop_timers(options->loop), &dossier->look, clock_after(clock_now(), DOSSIER_LOOK),
@@ -297,6 +311,7 @@ void dossier_free(struct dossier *dossier)
     if (!dossier)
         return;
     dossier->is_asked_again = false;
+    netwatch_stop(&dossier->network);
     chores_close(&dossier->chores);
     timer_clear(loop_timers(dossier->options.loop), &dossier->look);
     timer_clear(loop_timers(dossier->options.loop), &dossier->retry);

@@ -2,8 +2,9 @@
  * dossier - the facts of this machine: collected, kept up to date, published when they change.
  *
  * What does not change while the machine runs is collected once; memory and disks every
- * DOSSIER_MEASURE; the file of the administrator is looked at every DOSSIER_LOOK and at once when
- * a fact was set. The bucket is written only when the facts are others than those that it has.
+ * DOSSIER_MEASURE; names, addresses and the file of the administrator every DOSSIER_LOOK, addresses
+ * also soon after they have changed (peel/netwatch.h), and all of these at once when a fact was
+ * set. The bucket is written only when the facts are others than those that it has.
  *
  *     dossier_new -> dossier_connect... -> dossier_free
  *

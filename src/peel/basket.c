@@ -1,11 +1,8 @@
 #include "peel/basket.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -23,9 +20,9 @@
 #include "nats/request.h"
 #include "peel/desk.h"
 #include "peel/snapshot.h"
-#include "sys/cancel.h"
 #include "sys/clock.h"
 #include "sys/errand.h"
+#include "sys/inquiry.h"
 #include "sys/loop.h"
 #include "wire/exec.h"
 #include "wire/question.h"
@@ -36,7 +33,6 @@
 #define VALUE_MAX ((size_t)64 << 10) /* bytes of what is shared under one name */
 #define TICK_NS   (5 * CLOCK_SECOND)
 /* How often a worker that waits looks whether it shall end. */
-#define SLICE_NS (CLOCK_SECOND / 10)
 
 struct entry_args {
     const char *fact, *function;
@@ -398,132 +394,49 @@ static void on_tick(struct timer *timer)
 
 /* --- asking --------------------------------------------------------------------------- */
 
-/* Held by the worker that waits and by the loop that asks. */
-struct inquiry {
-    struct errand errand;
-    struct basket *basket;
-    atomic_uint holders;
-    struct buf request;
-    pthread_mutex_t mutex;
-    pthread_cond_t answered;
-    bool is_done;
-    struct buf reply; /* under the mutex */
-    char error[ERR_TEXT_SIZE];
-};
-
-static void drop_inquiry(struct inquiry *inquiry)
-{
-    if (atomic_fetch_sub(&inquiry->holders, 1) > 1)
-        return;
-    (void)pthread_mutex_destroy(&inquiry->mutex);
-    (void)pthread_cond_destroy(&inquiry->answered);
-    buf_done(&inquiry->request);
-    buf_done(&inquiry->reply);
-    free(inquiry);
-}
-
-static void answer_inquiry(struct inquiry *inquiry, struct str reply, const char *error)
-{
-    (void)pthread_mutex_lock(&inquiry->mutex);
-    inquiry->is_done = true;
-    buf_add_str(&inquiry->reply, reply);
-    (void)snprintf(inquiry->error, sizeof(inquiry->error), "%s", error);
-    (void)pthread_cond_signal(&inquiry->answered);
-    (void)pthread_mutex_unlock(&inquiry->mutex);
-    drop_inquiry(inquiry);
-}
-
 static void on_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
-    answer_inquiry(self, error ? (struct str){ NULL, 0 } : msg->payload, error ? error->text : "");
+    inquiry_answer(self, error ? (struct str){ NULL, 0 } : msg->payload, error ? error->text : "");
 }
 
-static void on_inquiry(struct errand *errand)
+static void on_inquiry(struct inquiry *inquiry, void *self, struct str request)
 {
-    struct inquiry *inquiry = container_of(errand, struct inquiry, errand);
-    struct nats_conn *conn = inquiry->basket->js.conn;
+    const struct basket *basket = self;
     struct err err;
 
-    if (!conn)
+    if (!basket->js.conn)
         (void)err_set(&err, ERR_BUSY, "there is no connection to the bus");
     else if (nats_request(
-                 conn,
+                 basket->js.conn,
                  &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_RESOLVE)),
-                                     .payload = buf_view(&inquiry->request) },
+                                     .payload = request },
                  BASKET_ASK_NS, on_reply, inquiry, NULL, &err) == 0)
         return;
-    answer_inquiry(inquiry, (struct str){ NULL, 0 }, err.text);
-}
-
-static struct inquiry *new_inquiry(struct basket *basket, const struct basket_question *question,
-                                   struct err *err)
-{
-    const struct question_resolve ask = { .expr = question->target,
-                                          .type = question->type,
-                                          .basket = question->name,
-                                          .scope = question->scope };
-    struct inquiry *inquiry = mem_zalloc(sizeof(*inquiry));
-
-    inquiry->basket = basket;
-    inquiry->request = (struct buf)BUF_INIT(VALUE_MAX);
-    inquiry->reply = (struct buf)BUF_INIT(BUF_NO_LIMIT);
-    (void)pthread_mutex_init(&inquiry->mutex, NULL);
-    (void)pthread_cond_init(&inquiry->answered, NULL);
-    atomic_init(&inquiry->holders, 1);
-    if (record_encode(&inquiry->request, &question_resolve_type, &ask, err) == 0)
-        return inquiry;
-    drop_inquiry(inquiry);
-    return NULL;
-}
-
-/* Until it is answered, or too late. With the mutex. */
-static void wait_for_answer(struct inquiry *inquiry, const struct cancel *cancel)
-{
-    const int64_t end = clock_after(clock_now(), BASKET_ASK_NS + CLOCK_SECOND);
-
-    while (!inquiry->is_done && clock_now() < end && !(cancel && cancel_is_raised(cancel))) {
-        const int64_t until = clock_wall() + SLICE_NS;
-        const struct timespec at = { .tv_sec = until / CLOCK_SECOND,
-                                     .tv_nsec = until % CLOCK_SECOND };
-
-        (void)pthread_cond_timedwait(&inquiry->answered, &inquiry->mutex, &at);
-    }
-}
-
-static int read_answer(const struct inquiry *inquiry, struct arena *arena, struct value *ret,
-                       struct err *err)
-{
-    struct question_resolved answer;
-
-    if (!inquiry->is_done || inquiry->error[0])
-        return err_set(err, ERR_TIMEOUT, "no master answers: %s",
-                       inquiry->error[0] ? inquiry->error : "no answer in time");
-    if (record_decode(arena, &question_resolved_type, 1,
-                      arena_str(arena, buf_view(&inquiry->reply)), &answer, err) < 0)
-        return -1;
-    if (answer.err[0])
-        return err_set(err, ERR_INVALID, "%s", answer.err);
-    *ret = answer.basket.kind == VALUE_MAP ? value_copy(arena, &answer.basket)
-                                           : value_map(value_map_new(arena, 0));
-    return 0;
+    inquiry_answer(inquiry, (struct str){ NULL, 0 }, err.text);
 }
 
 int basket_ask(struct basket *basket, const struct basket_question *question, struct arena *arena,
                struct value *ret_values, struct err *err)
 {
-    struct inquiry *inquiry = new_inquiry(basket, question, err);
-    int result;
+    const struct question_resolve ask = { .expr = question->target,
+                                          .type = question->type,
+                                          .basket = question->name,
+                                          .scope = question->scope };
+    AUTO_BUF struct buf request = BUF_INIT(VALUE_MAX);
+    struct inquiry_question inquiry = { .fn = on_inquiry,
+                                        .self = basket,
+                                        .timeout = BASKET_ASK_NS + CLOCK_SECOND,
+                                        .cancel = question->cancel };
+    struct str reply;
 
-    if (!inquiry)
+    if (record_encode(&request, &question_resolve_type, &ask, err) < 0)
         return -1;
-    atomic_fetch_add(&inquiry->holders, 1);
-    errand_send(&basket->errands, &inquiry->errand, on_inquiry);
-    (void)pthread_mutex_lock(&inquiry->mutex);
-    wait_for_answer(inquiry, question->cancel);
-    result = read_answer(inquiry, arena, ret_values, err);
-    (void)pthread_mutex_unlock(&inquiry->mutex);
-    drop_inquiry(inquiry);
-    return result < 0 ? err_wrap(err, "basket '%s'", question->name) : 0;
+    inquiry.request = buf_view(&request);
+    if (inquiry_ask(&basket->errands, &inquiry, arena, &reply, err) < 0)
+        return err_wrap(err, "basket '%s': no master answers", question->name);
+    return question_shared(arena, reply, ret_values, err) < 0
+               ? err_wrap(err, "basket '%s'", question->name)
+               : 0;
 }
 
 /* --- life ----------------------------------------------------------------------------- */

@@ -117,38 +117,19 @@ static bool needs_settings(const struct job *job)
            str_starts(name, STR("pillar."));
 }
 
-/* Ids as people write them. */
-static struct value show_ids(struct arena *arena, const struct value *shared)
-{
-    struct value_map *map = value_map_new(arena, shared->map->count);
-
-    for (size_t i = 0; i < shared->map->count; i++) {
-        char name[PEEL_ID_SIZE];
-
-        peel_id_decode(shared->map->pairs[i].key.s, name);
-        value_map_set(arena, map, value_text(arena_strdup(arena, name)),
-                      shared->map->pairs[i].value);
-    }
-    return value_map(map);
-}
-
 static int ask_basket(const struct state_host *host, const struct state_basket *question,
                       struct arena *arena, struct value *ret, struct err *err)
 {
     const struct job *job = host->fire_user;
     const char *scope = value_get_text(&job->settings->value, "basket_scope");
-    struct value shared;
 
-    if (basket_ask(job->options->basket,
-                   &(struct basket_question){ .target = question->target,
-                                              .type = question->type,
-                                              .name = question->name,
-                                              .scope = scope ? scope : "",
-                                              .cancel = &job->cancel },
-                   arena, &shared, err) < 0)
-        return -1;
-    *ret = show_ids(arena, &shared);
-    return 0;
+    return basket_ask(job->options->basket,
+                      &(struct basket_question){ .target = question->target,
+                                                 .type = question->type,
+                                                 .name = question->name,
+                                                 .scope = scope ? scope : "",
+                                                 .cancel = &job->cancel },
+                      arena, ret, err);
 }
 
 static void do_deed(struct job *job, const struct run_sink *sink)

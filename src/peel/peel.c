@@ -223,6 +223,14 @@ static void on_fetched(void *self)
         catchup_check(&peel->catchup);
 }
 
+static int ask_basket(void *self, const struct basket_question *question, struct arena *arena,
+                      struct value *ret, struct err *err)
+{
+    const struct peel *peel = self;
+
+    return basket_ask(peel->basket, question, arena, ret, err);
+}
+
 /* Templates of settings see facts. */
 static void on_facts_replaced(void *self)
 {
@@ -340,6 +348,7 @@ static int open_files(struct peel *peel, struct err *err)
                                                         .folder = folder,
                                                         .key = &peel->identity.key,
                                                         .facts = hold_facts,
+                                                        .ask = ask_basket,
                                                         .changed = on_settings_changed,
                                                         .ended = on_fetched,
                                                         .self = peel },
@@ -556,11 +565,11 @@ void peel_free(struct peel *peel)
     event_door_free(peel->door);
     desk_free(peel->desk);
     lookout_free(peel->lookout);
-    basket_free(peel->basket);
     mirror_free(peel->states);
     mirror_free(peel->settings_files);
     dossier_free(peel->dossier);
-    pillar_free(peel->pillar);
+    pillar_free(peel->pillar); /* its worker may ask the basket */
+    basket_free(peel->basket);
     agenda_free(peel->agenda);
     heart_done(&peel->heart);
     clear_timers(peel);

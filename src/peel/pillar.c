@@ -17,9 +17,11 @@
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "nats/xkey.h"
+#include "peel/basket.h"
 #include "peel/snapshot.h"
 #include "settings/settings.h"
 #include "state/secrets.h"
+#include "sys/cancel.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
@@ -45,6 +47,7 @@ struct round {
     struct nats_xkey sender;
     struct secrets *opened;
     bool has_sender, lacks_secret;
+    bool has_asked; /* what other machines share */
     char *problem;
 };
 
@@ -57,8 +60,9 @@ struct pillar {
     struct buf secrets[SECRET_KEYS];
     uint64_t generation;
     struct snapshot *current; /* NULL: not known */
-    struct timer retry;
-    char *problem; /* that was logged */
+    struct timer retry, again;
+    struct cancel cancel; /* of what the worker asks */
+    char *problem;        /* that was logged */
     bool is_busy, is_asked_again, may_resolve;
 };
 
@@ -129,6 +133,22 @@ static void fail_round(struct round *round, const char *text)
     round->result = NULL;
 }
 
+static int ask_basket(void *user, const struct settings_shared *question, struct arena *arena,
+                      struct value *ret, struct err *err)
+{
+    struct round *round = user;
+    const struct pillar *pillar = round->pillar;
+
+    round->has_asked = true;
+    return pillar->options.ask(pillar->options.self,
+                               &(struct basket_question){ .target = question->target,
+                                                          .type = question->type,
+                                                          .name = question->name,
+                                                          .scope = question->scope,
+                                                          .cancel = &pillar->cancel },
+                               arena, ret, err);
+}
+
 static void resolve(struct round *round)
 {
     const struct pillar_options *options = &round->pillar->options;
@@ -140,6 +160,8 @@ static void resolve(struct round *round)
         .subject = { .id = str_from(options->peel_id), .facts = &round->facts->value },
         .open_secret = open_secret,
         .secret_user = round,
+        .basket = options->ask ? ask_basket : NULL,
+        .basket_user = round,
         .strict_templates = true,
     };
     const struct value *settings;
@@ -269,6 +291,12 @@ static void report_problem(struct pillar *pillar, char *problem, bool lacks_secr
     pillar->problem = problem;
 }
 
+/* What others share is not watched: it is asked for again. */
+static void on_again(struct timer *timer)
+{
+    begin_round(container_of(timer, struct pillar, again));
+}
+
 static void on_done(struct chore *chore)
 {
     struct round *round = container_of(chore, struct round, chore);
@@ -276,6 +304,9 @@ static void on_done(struct chore *chore)
     bool changed = false;
 
     pillar->is_busy = false;
+    if (round->has_asked && pillar->may_resolve)
+        timer_set(loop_timers(pillar->options.loop), &pillar->again,
+                  clock_after(clock_now(), round->result ? PILLAR_AGAIN : RETRY_NS), on_again);
     report_problem(pillar, round->problem, round->lacks_secret);
     if (round->result) {
         changed = !pillar->current || !value_equal(&pillar->current->value, &round->result->value);
@@ -429,6 +460,10 @@ struct pillar *pillar_new(const struct pillar_options *options, struct err *err)
     pillar->options = *options;
     for (size_t i = 0; i < SECRET_KEYS; i++)
         pillar->secrets[i].max = SNAPSHOT_MAX;
+    if (cancel_init(&pillar->cancel, err) < 0) {
+        free(pillar);
+        return NULL;
+    }
     if (chores_open_workers(&pillar->chores, options->loop, 1, err) < 0) {
         pillar_free(pillar);
         return NULL;
@@ -443,8 +478,11 @@ void pillar_free(struct pillar *pillar)
         return;
     pillar->is_asked_again = false;
     pillar->may_resolve = false;
+    cancel_raise(&pillar->cancel);
     chores_close(&pillar->chores);
+    cancel_done(&pillar->cancel);
     timer_clear(loop_timers(pillar->options.loop), &pillar->retry);
+    timer_clear(loop_timers(pillar->options.loop), &pillar->again);
     for (size_t i = 0; i < SECRET_KEYS; i++) {
         nats_sub_free(pillar->news[i]);
         buf_done(&pillar->secrets[i]);

@@ -2,7 +2,8 @@
  * pillar - the settings of this machine: files that masters publish, rendered here, with secrets
  * that only this machine can open.
  *
- * Resolved in a worker when the files, the facts or the secrets have changed. A result replaces the
+ * Resolved in a worker when the files, the facts or the secrets have changed, and every
+ * PILLAR_AGAIN when a template reads what other machines share. A result replaces the
  * last one only when it is whole: no mistakes, no secret that is missing. It is kept on disk, so
  * that a machine that starts without a bus has its settings.
  *
@@ -21,14 +22,18 @@
 
 #include <stdbool.h>
 
+struct arena;
+struct basket_question;
 struct err;
 struct loop;
 struct nats_js;
 struct nats_nkey;
 struct pillar;
 struct snapshot;
+struct value;
 
 #define PILLAR_SNAPSHOT "settings-snapshot.msgpack"
+#define PILLAR_AGAIN    (INT64_C(60) * 1000000000)
 #define PILLAR_UNKNOWN                                                                             \
     "settings are not known yet: none were received since this machine was set up"
 
@@ -37,8 +42,11 @@ struct pillar_options {
     const char *peel_id, *data_dir, *folder;
     const struct nats_nkey *key;
     struct snapshot *(*facts)(void *self); /* held */
-    void (*changed)(void *self);           /* there are new settings */
-    void (*ended)(void *self);             /* the last resolution has ended; it may have failed */
+    /* What other machines share, for templates; from the worker. NULL: nothing. */
+    int (*ask)(void *self, const struct basket_question *question, struct arena *arena,
+               struct value *ret, struct err *err);
+    void (*changed)(void *self); /* there are new settings */
+    void (*ended)(void *self);   /* the last resolution has ended; it may have failed */
     void *self;
 };
 

@@ -1,6 +1,7 @@
 #include "settings/ask.h"
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/suggest.h"
 #include "data/value.h"
 #include "jinja/argument.h"
@@ -67,8 +68,62 @@ static int call_pillar_items(struct render *render, const struct bound *bound, s
     return 0;
 }
 
+/* --- what others share ------------------------------------------------------------- */
+
+static int ask_shared(struct render *render, const struct bound *bound, struct str type,
+                      struct value *ret)
+{
+    const struct ask *ask = ask_of(bound);
+    const char *scope = value_get_text(ask->settings, "basket_scope");
+    struct str target, name;
+    struct err err;
+
+    if (argument_text(render, &bound->args[0], &target) < 0 ||
+        argument_text(render, &bound->args[1], &name) < 0)
+        return -1;
+    *ret = value_map(value_map_new(render->arena, 0));
+    if (ask->basket &&
+        ask->basket(ask->basket_user,
+                    &(struct settings_shared){ .target = arena_str(render->arena, target).p,
+                                               .type = arena_str(render->arena, type).p,
+                                               .name = arena_str(render->arena, name).p,
+                                               .scope = scope ? scope : "" },
+                    render->arena, ret, &err) < 0)
+        return render_fail(render, RENDER_TYPE, "%s", err.text);
+    return 0;
+}
+
+static int call_mine_get(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct str type = STR("");
+
+    if (!value_is_absent(&bound->args[2]) && argument_text(render, &bound->args[2], &type) < 0)
+        return -1;
+    return ask_shared(render, bound, type, ret);
+}
+
+static int call_basket(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct value shared;
+    struct value_list *list;
+
+    if (ask_shared(render, bound, STR(""), &shared) < 0)
+        return -1;
+    list = value_list_new(render->arena, shared.map->count);
+    for (size_t i = 0; i < shared.map->count; i++) {
+        struct value_map *item = value_map_new(render->arena, 2);
+
+        value_map_set(render->arena, item, value_text("peel_id"), shared.map->pairs[i].key);
+        value_map_set(render->arena, item, value_text("value"), shared.map->pairs[i].value);
+        value_list_push(render->arena, list, value_map(item));
+    }
+    *ret = value_list(list);
+    return 0;
+}
+
 /* clang-format off */
 static const struct function globals[] = {
+    { "basket",       "target, name",  call_basket,       "what machines of the fleet share under a name: a list of peel_id and value" },
     { "facts_get",    "key, default?", call_facts_get,    "a fact by path" },
     { "pillar_get",   "key, default?", call_settings_get, "a setting by path" },
     { "settings_get", "key, default?", call_settings_get, "a setting by path" },
@@ -80,6 +135,7 @@ static const struct function salt_functions[] = {
     { "grains.get",     "key, default?", call_salt_grains,  "a fact by path" },
     { "grains.item",    "key, default?", call_salt_grains,  "a fact by path" },
     { "grains.items",   "",              call_grains_items, "all facts" },
+    { "mine.get",       "tgt, fun, tgt_type?", call_mine_get, "what machines of the fleet share under a name, by machine" },
     { "pillar.get",     "key, default?", call_salt_pillar,  "a setting by path" },
     { "pillar.items",   "",              call_pillar_items, "all settings so far" },
     { "settings.get",   "key, default?", call_salt_pillar,  "a setting by path" },

@@ -1,7 +1,8 @@
 /*
  * ask - functions that templates of settings can call: facts_get('os.family'),
  * pillar_get('ports:http', 80), settings_get('ports.http'), and Salt's
- * salt['grains.get']('roles', []). Other functions are those of the host.
+ * salt['grains.get']('roles', []); what other machines share: basket('web*', 'roles'),
+ * salt['mine.get']('web*', 'roles'). Other functions are those of the host.
  *
  * Memory and threads: those of the environment.
  */
@@ -9,6 +10,7 @@
 #define SETTINGS_ASK_H
 
 #include "jinja/dotted.h"
+#include "settings/settings.h"
 
 struct arena;
 struct jinja;
@@ -20,6 +22,8 @@ struct ask {
     dotted_fn *salt;             /* every other function of `salt`; NULL: there is none */
     dotted_names_fn *salt_names; /* their names; NULL: none */
     void *salt_user;
+    settings_basket_fn *basket; /* NULL: nobody shares anything */
+    void *basket_user;
 };
 
 /* Add the functions. `ask` is borrowed, what is made for it is in the arena. */

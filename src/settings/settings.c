@@ -421,6 +421,8 @@ int settings_load(struct arena *arena, const struct settings_options *options,
     loader.ask.salt = options->salt;
     loader.ask.salt_names = options->salt_names;
     loader.ask.salt_user = options->salt_user;
+    loader.ask.basket = options->basket;
+    loader.ask.basket_user = options->basket_user;
     loader.ask.grains = options->grains ? options->grains : &loader.facts;
     loader.jinja = jinja_new(&jinja);
     ask_add(loader.jinja, arena, &loader.ask);

@@ -37,6 +37,14 @@
 #define SETTINGS_FILES_MAX    5000 /* rendered for one machine */
 #define SETTINGS_DEPTH_MAX    32   /* files that include one another */
 
+/* What machines of the fleet share: a map of their names to values. */
+struct settings_shared {
+    const char *target, *type, *name;
+    const char *scope; /* a second target, from the settings so far; "": none */
+};
+typedef int settings_basket_fn(void *user, const struct settings_shared *question,
+                               struct arena *arena, struct value *ret, struct err *err);
+
 struct settings_options {
     const char *folder;              /* may be missing: then there are no settings */
     const struct map *files;         /* see settings/folder.h; NULL: all are on disk */
@@ -47,6 +55,8 @@ struct settings_options {
     dotted_fn *salt;                 /* handles other salt['...'] calls; NULL: none */
     dotted_names_fn *salt_names;     /* their names */
     void *salt_user;
+    settings_basket_fn *basket; /* for basket() and mine.get; NULL: nobody shares anything */
+    void *basket_user;
     placeholder_fn *open_secret; /* NULL: placeholders stay as they are */
     void *secret_user;
     bool strict_templates; /* an undefined name is an error, not nothing */

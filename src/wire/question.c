@@ -1,5 +1,9 @@
 #include "wire/question.h"
 
+#include "base/arena.h"
+#include "base/err.h"
+#include "wire/peel_id.h"
+
 /* clang-format off */
 
 static const struct record_field resolve_fields[] = {
@@ -77,3 +81,31 @@ static const struct record_field tested_fields[] = {
 const struct record_type question_tested_type = RECORD_TYPE("test reply", struct question_tested, tested_fields, RECORD_LENIENT);
 
 /* clang-format on */
+
+/* Ids as people write them. */
+static struct value show_ids(struct arena *arena, const struct value *shared)
+{
+    struct value_map *map = value_map_new(arena, shared->map->count);
+
+    for (size_t i = 0; i < shared->map->count; i++) {
+        char name[PEEL_ID_SIZE];
+
+        peel_id_decode(shared->map->pairs[i].key.s, name);
+        value_map_set(arena, map, value_text(arena_strdup(arena, name)),
+                      shared->map->pairs[i].value);
+    }
+    return value_map(map);
+}
+
+int question_shared(struct arena *arena, struct str answer, struct value *ret, struct err *err)
+{
+    struct question_resolved resolved;
+
+    if (record_decode(arena, &question_resolved_type, 1, answer, &resolved, err) < 0)
+        return -1;
+    if (resolved.err[0])
+        return err_set(err, ERR_INVALID, "%s", resolved.err);
+    *ret = resolved.basket.kind == VALUE_MAP ? show_ids(arena, &resolved.basket)
+                                             : value_map(value_map_new(arena, 0));
+    return 0;
+}

@@ -30,6 +30,10 @@ struct question_resolved {
 };
 extern const struct record_type question_resolved_type;
 
+/* What peels share, from an answer: a map of ids as people write them to values. Fails with
+ * ERR_INVALID, also with the error of the answer. */
+int question_shared(struct arena *arena, struct str answer, struct value *ret, struct err *err);
+
 /* Which settings does a peel get? */
 struct question_settings {
     const char *peel;

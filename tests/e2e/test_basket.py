@@ -1,4 +1,6 @@
 """The basket: facts that peels share, read by other peels in templates and by operators."""
+import time
+
 import pytest
 
 from fleet import Fleet
@@ -17,6 +19,10 @@ STATES = """show:
         mine {{ salt['mine.get']('db*', 'network.ip_addrs') | tojson }} basket {{ basket('G@roles:web', 'roles') | tojson }}
         END
 """
+PEERS = """peers:
+  mine: {{ salt['mine.get']('db*', 'network.ip_addrs') | tojson }}
+  basket: {{ basket('G@roles:web', 'roles') | tojson }}
+"""
 PEELS = {"db.one": "{roles: [db], addresses: [10.0.0.1]}", "web-01": "{roles: [web, public], addresses: [10.0.0.2]}"}
 
 
@@ -27,7 +33,8 @@ def fleet(tmp_path_factory):
         fleet.settings, states = fleet.folder / "settings", fleet.folder / "tree"
         for folder in (fleet.settings, states):
             folder.mkdir()
-        (fleet.settings / "top.zy").write_text("base: {'*': [shared]}\n")
+        (fleet.settings / "top.zy").write_text("base: {'*': [shared, peers]}\n")
+        (fleet.settings / "peers.zy").write_text(PEERS)
         (fleet.settings / "shared.zy").write_text(SETTINGS)
         (states / "show.sls").write_text(STATES)
         fleet.master = fleet.start_ready_master(settings_dir=str(fleet.settings), states_dir=str(states),
@@ -65,6 +72,18 @@ def test_templates_of_a_peel_see_what_others_share(fleet):
     fleet.wait(lambda: (fleet.folder / "web-01/states/show.sls").exists(), "the states are there")
     text = fleet.zester("web-01", "state.apply", "show").stdout
     assert 'mine {db.one: [10.0.0.1]} basket [{peel_id: web-01, value: [web, public]}]' in text.replace('"', "")
+
+
+def peers(fleet):
+    """As settings have them after they were resolved anew: a changed fact is a reason to."""
+    fleet.zester("web-01", "facts.set", "looked", str(time.monotonic_ns()))
+    return fleet.zester("web-01", "settings.get", "peers").stdout.replace('"', "")
+
+
+def test_templates_of_settings_see_what_others_share(fleet):
+    fleet.wait(lambda: "db.one" in peers(fleet) and "10.0.0.1" in peers(fleet), "what others share is in the settings")
+    text = fleet.zester("web-01", "settings.items").stdout
+    assert "public" in text and "db.one" in text
 
 
 def test_a_scope_limits_what_templates_see(fleet):

@@ -19,6 +19,7 @@
 #include "sys/clock.h"
 #include "sys/crash_point.h"
 #include "sys/fs.h"
+#include "sys/lock.h"
 #include "sys/path.h"
 #include "sys/process.h"
 #include "sys/program.h"
@@ -29,6 +30,8 @@
 
 #define PROGRAM     "zester-fleet"
 #define FOLDER_MODE 0700
+/* That use one `orchestrate_dir`. */
+#define MASTERS_MAX 64
 #define FILE_MODE   0600
 /* What is kept of each of its streams. The return in it fits into a message of the bus. */
 #define OUTPUT_MAX ((size_t)64 << 20)
@@ -57,7 +60,9 @@ struct orchestration {
 struct orchestrator {
     struct master *master;
     struct arena arena;
-    const char *folder, *conf, *creds, *tree; /* files that the program is given */
+    struct lock lock;                /* of the folder */
+    const char *folder;              /* NULL: none was needed yet */
+    const char *conf, *creds, *tree; /* files that the program is given */
     int64_t limit;
     struct chores chores;
     struct mirror *mirror; /* NULL: nothing was orchestrated yet */
@@ -260,6 +265,33 @@ static void on_tree_ended(void *self)
     begin_waiting(self);
 }
 
+static int use_folder(struct orchestrator *home, const char *folder, struct err *err)
+{
+    if (fs_mkdirs(folder, FOLDER_MODE, err) < 0 ||
+        lock_take(&home->lock, path_join(&home->arena, folder, "lock"), LOCK_EXCLUSIVE, LOCK_TRY,
+                  NULL, err) < 0)
+        return -1;
+    home->folder = folder;
+    home->conf = path_join(&home->arena, folder, "bus.yaml");
+    home->tree = path_join(&home->arena, folder, "states");
+    return 0;
+}
+
+/* Masters of one machine may have the same `orchestrate_dir`: each uses the first folder in it that
+ * no other one uses. */
+static int choose_folder(struct orchestrator *home, struct err *err)
+{
+    const char *all = home->master->conf.orchestrate_dir;
+    int result = -1;
+
+    for (int i = 1; i <= MASTERS_MAX; i++) {
+        result = use_folder(home, arena_printf(&home->arena, "%s/%d", all, i), err);
+        if (result == 0 || err->code != ERR_BUSY)
+            break;
+    }
+    return result;
+}
+
 /* How the program reaches the bus, and an empty folder for the records of runs. */
 static int make_folder(struct orchestrator *home, struct err *err)
 {
@@ -272,7 +304,7 @@ static int make_folder(struct orchestrator *home, struct err *err)
     value_map_set(&home->arena, keys.map, value_text("auth_dir"), value_text(conf->auth_dir));
     if (conf->nats_ca)
         value_map_set(&home->arena, keys.map, value_text("nats_ca"), value_text(conf->nats_ca));
-    if (json_print(&text, &keys, 0, err) < 0 || fs_mkdirs(home->folder, FOLDER_MODE, err) < 0 ||
+    if (json_print(&text, &keys, 0, err) < 0 ||
         tree_remove(path_join(&home->arena, home->folder, "runs"), err) < 0)
         return -1;
     return fs_replace(home->conf, buf_view(&text), &options, err);
@@ -282,7 +314,7 @@ static int open_tree(struct orchestrator *home, struct err *err)
 {
     if (home->mirror)
         return 0;
-    if (make_folder(home, err) < 0)
+    if ((!home->folder && choose_folder(home, err) < 0) || make_folder(home, err) < 0)
         return -1;
     home->mirror =
         mirror_new(&(struct mirror_options){ .loop = home->master->loop,
@@ -369,9 +401,7 @@ static void *open_orchestrator(struct master *master, struct err *err)
     (void)err;
     home->master = master;
     home->limit = conf->reactor_orchestrations;
-    home->folder = arena_strdup(&home->arena, conf->orchestrate_dir);
-    home->conf = path_join(&home->arena, home->folder, "bus.yaml");
-    home->tree = path_join(&home->arena, home->folder, "states");
+    home->lock = (struct lock)LOCK_NONE;
     home->creds =
         path_join(&home->arena, conf->auth_dir, identity_file_name(IDENTITY_MASTER_CREDS));
     return home;
@@ -411,6 +441,7 @@ static void free_orchestrator(void *self)
     for (struct orchestration *one = home->first; one; one = one->next)
         chore_wait(&one->chore);
     chores_close(&home->chores);
+    lock_drop(&home->lock);
     arena_done(&home->arena);
     free(home);
 }

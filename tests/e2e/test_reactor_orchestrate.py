@@ -68,7 +68,7 @@ tell:
 def start_master(fleet, name, **more):
     reactor = {"dir": str(fleet.folder / "rules"), "orchestrations": LIMIT}
     return fleet.start_master(name, reactor=reactor, states_dir=str(fleet.folder / "tree"), files_republish_interval="1s",
-                              orchestrate_dir=str(fleet.folder / f"{name}-orchestrate"), **more)
+                              orchestrate_dir=str(fleet.folder / "orchestrate"), **more)
 
 
 @pytest.fixture(scope="module")

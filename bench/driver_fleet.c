@@ -174,6 +174,7 @@ struct client {
     struct arena arena; /* of a round */
     struct question_resolved resolved;
     struct nats_sub *returns, *status;
+    struct timer grace;
     char jid[KSUID_SIZE];
     uint64_t count, got, failed, bytes;
     int64_t began, resolved_at, dispatched_at, returned_at, ended_at;
@@ -234,18 +235,31 @@ static void on_return(void *self, const struct nats_msg *msg)
         &client->session.err);
     client->bytes += msg->payload.n;
     client->failed += !returned.success;
-    if (++client->got == client->count)
-        client->returned_at = clock_now();
+    if (++client->got < client->count)
+        return;
+    client->returned_at = clock_now();
+    if (client->ended_at)
+        session_stop(&client->session);
 }
 
-/* It is said once, by the master that watched it; its record is final then. */
+static void on_grace_over(struct timer *timer)
+{
+    session_stop(&container_of(timer, struct client, grace)->session);
+}
+
+/* It is said once, by the master that watched it; its record is final then. Returns come from their
+ * peels, and may be on their way still. */
 static void on_status(void *self, const struct nats_msg *msg)
 {
     struct client *client = self;
 
     (void)msg;
     client->ended_at = clock_now();
-    session_stop(&client->session);
+    if (client->got == client->count)
+        session_stop(&client->session);
+    else
+        timer_set(loop_timers(client->session.loop), &client->grace,
+                  clock_after(client->ended_at, FLEET_WORK_GRACE), on_grace_over);
 }
 
 static void resolve(struct client *client)
@@ -285,8 +299,9 @@ static void run_round(struct client *client)
     client->status =
         session_listen(&client->session, SUBJECT_JOB_STATUS, client->jid, on_status, client);
     dispatch(client);
-    if (client->ended_at == 0)
+    if (client->ended_at == 0 || client->got < client->count)
         session_run(&client->session);
+    timer_clear(loop_timers(client->session.loop), &client->grace);
     nats_sub_free(client->returns);
     nats_sub_free(client->status);
     if (client->got != client->count || client->failed > 0)

@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/ksuid.h"
 #include "bus/daemon_log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "bus/identity.h"
 #include "nats/creds.h"
@@ -174,6 +175,7 @@ struct client {
     struct arena arena; /* of a round */
     struct question_resolved resolved;
     struct nats_sub *returns, *status;
+    struct map answered; /* peels */
     struct timer grace;
     char jid[KSUID_SIZE];
     uint64_t count, got, failed, bytes;
@@ -233,6 +235,10 @@ static void on_return(void *self, const struct nats_msg *msg)
     session_check(
         record_decode(&arena, &exec_return_type, 0, msg->payload, &returned, &client->session.err),
         &client->session.err);
+    if (map_find(&client->answered, str_from(returned.peel_id)))
+        return; /* its peel had no answer of the stream in time, and sent it again */
+    (void)map_set(&client->answered, str_from(arena_strdup(&client->arena, returned.peel_id)),
+                  client);
     client->bytes += msg->payload.n;
     client->failed += !returned.success;
     if (++client->got < client->count)
@@ -287,6 +293,7 @@ static void dispatch(struct client *client)
 
 static void run_round(struct client *client)
 {
+    client->answered = (struct map)MAP_INIT_IN(&client->arena);
     client->got = client->failed = client->bytes = 0;
     client->ended_at = 0;
     ksuid_new(clock_wall() / CLOCK_SECOND, client->jid);

@@ -38,6 +38,8 @@ static void print_prefix(const struct cli *cli)
     (void)fputs(": ", stderr);
 }
 
+static void print_error(const struct cli *cli, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
+
 static void print_error(const struct cli *cli, const char *fmt, va_list args)
 {
     print_prefix(cli);

@@ -297,11 +297,14 @@ int store_ensure(const struct nats_js *js, const struct store_options *options, 
     *ensure = (struct ensure){
         .arena = arena, .js = *js, .is_auto = options->replicas == 0, .fn = fn, .self = self
     };
+    ensure->js.only_compare = options->only_compare;
     for (size_t i = 0; i < ITEMS; i++)
         ensure->items[i] = (struct item){
             .home = ensure,
             .number = i,
-            .replicas = ensure->is_auto ? start : options->replicas,
+            .replicas = options->only_compare ? 0
+                        : ensure->is_auto     ? start
+                                              : options->replicas,
         };
     begin_items(ensure, 0, CONSUMERS_AT);
     if (ensure->pending > 0)

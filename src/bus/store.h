@@ -15,6 +15,7 @@
 #ifndef BUS_STORE_H
 #define BUS_STORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,7 +65,8 @@ const char *store_bucket_name(enum store_bucket bucket);
 int64_t store_bucket_ttl(enum store_bucket bucket);
 
 struct store_options {
-    int64_t replicas; /* 0: as many as there are servers, three at most */
+    int64_t replicas;  /* 0: as many as there are servers, three at most */
+    bool only_compare; /* make and change nothing; any number of replicas is right */
 };
 
 struct store_result {

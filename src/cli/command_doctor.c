@@ -23,7 +23,6 @@
 #include "nats/info.h"
 #include "nats/kv.h"
 #include "nats/servers.h"
-#include "nats/stream.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
@@ -36,6 +35,7 @@
 #define SKEW_WARN       (INT64_C(5) * CLOCK_SECOND)
 #define SKEW_FAIL       (INT64_C(60) * CLOCK_SECOND)
 #define ANSWER_NS       (INT64_C(5) * CLOCK_SECOND)
+#define COMPARE_NS      (INT64_C(15) * CLOCK_SECOND)
 #define PROBE_KEY       "doctor"
 #define VERSION_LEAST   NATS_VERSION(2, 9, 0)
 
@@ -255,6 +255,34 @@ static void check_ca(struct doctor *doctor)
 
 /* --- over the connection ------------------------------------------------------------ */
 
+/* What to do about a login that failed, by words of the reason; the last fits all. */
+static const struct {
+    const char *words, *advice;
+} login_advice[] = {
+    { "certificate has expired", "set the clock of this machine if it is wrong; else issue a new "
+                                 "certificate for the server with 'zester ca issue'" },
+    { "not yet valid", "set the clock of this machine, or that of the machine that issued the "
+                       "certificate" },
+    { "mismatch", "connect by a name that the certificate has, or issue one for this name with "
+                  "'zester ca issue'" },
+    { "certificate:", "the server's certificate is of another authority: copy nats-ca.crt from "
+                      "<auth_dir> of a master, or name it with --nats-ca" },
+    { "the server says:", "the credentials are of another fleet, expired or revoked: copy "
+                          "admin.creds from <auth_dir> of a master" },
+    { "TLS", "the port is not that of a nats-server with TLS: see 'zester nats-auth init'" },
+    { "credentials", "name the file with --creds" },
+    { "", "see the checks above; the log of nats-server says why it refused" },
+};
+
+static const char *advise_login(const char *reason)
+{
+    size_t i = 0;
+
+    while (!strstr(reason, login_advice[i].words))
+        i++;
+    return login_advice[i].advice;
+}
+
 /* The error of the connection names the step of the login. */
 static bool check_login(struct doctor *doctor)
 {
@@ -264,8 +292,7 @@ static bool check_login(struct doctor *doctor)
     if (fleet_connect(doctor->arena, &doctor->target, &doctor->fleet, &err) < 0) {
         add_finding(doctor,
                     (struct finding){ "login", VERDICT_FAIL, arena_strdup(doctor->arena, err.text),
-                                      "see the checks above; the log of nats-server says why it "
-                                      "refused" });
+                                      advise_login(err.text) });
         return false;
     }
     add_ok(doctor, "login",
@@ -357,42 +384,40 @@ static void check_clock(struct doctor *doctor)
                     skew > SKEW_WARN ? "synchronise the clocks (chrony, ntpd)" : NULL });
 }
 
-static void on_info(void *self, const struct nats_error *error, const struct value *reply)
-{
-    (void)reply;
-    on_put(self, error, 0);
-}
+struct comparison {
+    struct doctor *doctor;
+    bool is_done;
+};
 
-static bool has_stream(struct doctor *doctor, const char *name, struct err *err)
+static void on_compared(void *self, const struct store_result *result)
 {
-    struct probe probe = { 0 };
+    struct comparison *comparison = self;
+    struct doctor *doctor = comparison->doctor;
 
-    return nats_js_call(&doctor->fleet->js, arena_printf(doctor->arena, "STREAM.INFO.%s", name),
-                        STR(""), on_info, &probe, err) == 0 &&
-           wait_probe(doctor, &probe, err) == 0;
+    comparison->is_done = true;
+    for (size_t i = 0; i < result->problem_count; i++)
+        add_finding(doctor,
+                    (struct finding){
+                        "streams", VERDICT_FAIL, arena_strdup(doctor->arena, result->problems[i]),
+                        "start a master, which makes what is missing and changes back what "
+                        "differs; its log names what it could not change" });
+    if (result->problem_count == 0)
+        add_ok(doctor, "streams", "streams, buckets and consumers are complete");
 }
 
 static void check_streams(struct doctor *doctor)
 {
-    static const char *const streams[] = { STORE_EVENTS, STORE_JOB_EVENTS, ("OBJ_" STORE_FILES) };
-    const size_t count = STORE_BUCKETS + ARRAY_LEN(streams);
-    size_t missing = 0;
+    struct comparison *comparison = ARENA_NEW(doctor->arena, struct comparison);
     struct err err;
 
-    for (size_t i = 0; i < count; i++) {
-        const char *name = i < STORE_BUCKETS ? arena_printf(doctor->arena, "KV_%s",
-                                                            store_bucket_name((enum store_bucket)i))
-                                             : streams[i - STORE_BUCKETS];
-
-        if (has_stream(doctor, name, &err))
-            continue;
-        missing++;
+    *comparison = (struct comparison){ .doctor = doctor };
+    if (store_ensure(&doctor->fleet->js, &(struct store_options){ .only_compare = true },
+                     on_compared, comparison, &err) < 0 ||
+        fleet_wait(doctor->fleet, &comparison->is_done, COMPARE_NS, &err) < 0)
         add_finding(doctor, (struct finding){ "streams", VERDICT_FAIL,
-                                              arena_printf(doctor->arena, "%s: %s", name, err.text),
-                                              "start a master, which makes what is missing" });
-    }
-    if (missing == 0)
-        add_ok(doctor, "streams", arena_printf(doctor->arena, "all %zu are there", count));
+                                              arena_strdup(doctor->arena, err.text),
+                                              "enable JetStream for the account: run 'zester "
+                                              "nats-auth init' for a configuration that does" });
 }
 
 /* --- who is there ------------------------------------------------------------------- */

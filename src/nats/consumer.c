@@ -211,6 +211,8 @@ static void on_found(void *self, const struct nats_error *error, const struct va
  * takes its leader, which may be away for a while when a server has ended. */
 static int send_ensure(struct op *op, bool durable, struct err *err)
 {
+    if (op->js.only_compare)
+        return send_info(op, on_answer, err);
     return durable ? send_info(op, on_found, err) : send_create(op, false, err);
 }
 

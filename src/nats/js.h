@@ -11,6 +11,7 @@
 #ifndef NATS_JS_H
 #define NATS_JS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -39,6 +40,8 @@ struct nats_js {
     struct nats_conn *conn;
     const char *prefix; /* NATS_JS_PREFIX; "$JS.<domain>.API" for another domain */
     int64_t timeout;
+    bool only_compare; /* nats_stream_ensure and all that ensures makes and changes nothing: what is
+                          missing or differs fails */
 };
 
 const char *nats_js_prefix(const struct nats_js *js);

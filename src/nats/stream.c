@@ -41,7 +41,7 @@ static const struct nats_field fields[] = {
     { .name = "max_age", .kind = NATS_FIELD_INT, .offset = AT(max_age) },
     { .name = "max_msgs_per_subject", .kind = NATS_FIELD_INT, .offset = AT(max_msgs_per_subject), .default_int = -1 },
     { .name = "max_msg_size", .kind = NATS_FIELD_INT, .offset = AT(max_msg_size), .default_int = -1 },
-    { .name = "num_replicas", .kind = NATS_FIELD_INT, .offset = AT(replicas), .default_int = 1 },
+    { .name = "num_replicas", .kind = NATS_FIELD_INT, .offset = AT(replicas), .any = true },
     { .name = "duplicate_window", .kind = NATS_FIELD_INT, .offset = AT(duplicate_window), .any = true },
     { .name = "allow_direct", .kind = NATS_FIELD_BOOL, .offset = AT(allow_direct) },
     { .name = "allow_rollup_hdrs", .kind = NATS_FIELD_BOOL, .offset = AT(allow_rollup) },
@@ -56,7 +56,7 @@ static const struct nats_field fields[] = {
 };
 /* clang-format on */
 
-enum plan { PLAN_CREATE, PLAN_UPDATE, PLAN_ENSURE, PLAN_INFO };
+enum plan { PLAN_CREATE, PLAN_UPDATE, PLAN_ENSURE, PLAN_COMPARE, PLAN_INFO };
 
 /* One operation, which may take several calls. */
 struct op {
@@ -190,6 +190,7 @@ static int begin_call(const struct nats_js *js, enum plan plan, const char *name
     static const char *const verbs[] = { [PLAN_CREATE] = "CREATE",
                                          [PLAN_UPDATE] = "UPDATE",
                                          [PLAN_ENSURE] = "INFO",
+                                         [PLAN_COMPARE] = "INFO",
                                          [PLAN_INFO] = "INFO" };
     struct op *op = new_op(js, plan, name, fn, self);
     bool change = plan == PLAN_CREATE || plan == PLAN_UPDATE;
@@ -214,7 +215,8 @@ int nats_stream_update(const struct nats_js *js, const struct nats_stream_config
 int nats_stream_ensure(const struct nats_js *js, const struct nats_stream_config *config,
                        nats_stream_fn *fn, void *self, struct err *err)
 {
-    return begin_call(js, PLAN_ENSURE, config->name, config, fn, self, err);
+    return begin_call(js, js->only_compare ? PLAN_COMPARE : PLAN_ENSURE, config->name, config, fn,
+                      self, err);
 }
 
 struct ensure_call {

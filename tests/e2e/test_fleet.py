@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from fleet import BUILD, SECONDS, SERVER, STOP_SECONDS, Fleet, yaml_of
+from nats_client import Client
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 
@@ -269,6 +270,38 @@ def test_a_doctor_finds_a_fleet_without_peels_well(fleet):
     assert {"config", "name", "port", "credentials", "certificate", "login", "server", "clock", "streams"} <= set(found)
     text = fleet.zester("doctor").stdout
     assert "no peel is connected" in text and "-> join machines" in text
+
+
+def advice_of(fleet, check, *words):
+    """Message and advice of the first finding that is not ok."""
+    found = fleet.zester_json("doctor", *words, status=1)
+    return next(f"{finding['message']} -> {finding['advice']}" for finding in found
+                if finding["check"] == check and finding["status"] != "ok")
+
+
+def change_streams(fleet, *requests):
+    with Client(fleet.port, fleet.auth / "master.creds", fleet.auth / "nats-ca.crt") as client:
+        client.subscribe("zester.answer")
+        for subject, body in requests:
+            client.publish(f"$JS.API.STREAM.{subject}", json.dumps(body).encode(), reply="zester.answer")
+            while "MSG zester.answer" not in client.read_line():
+                assert not client.is_closed
+
+
+def test_a_doctor_has_advice_for_each_kind_of_refusal_and_for_streams_that_were_changed(fleet):
+    fleet.start_server()
+    assert fleet.start_ready_master().stop(seconds=STOP_SECONDS) == 0
+    fleet.run("zester", "nats-auth", "init", "--dir", fleet.folder / "other", "--nats-conf", fleet.folder / "other.conf",
+              "--jetstream-store", fleet.folder / "other-js")
+    assert "another authority: copy nats-ca.crt" in advice_of(fleet, "login", "--nats-ca", fleet.folder / "other/nats-ca.crt")
+    assert "of another fleet, expired or revoked" in advice_of(fleet, "login", "--creds", fleet.folder / "other/admin.creds")
+    assert "connect by a name that the certificate has" in advice_of(fleet, "login", "--master", f"tls://127.1:{fleet.port}")
+    change_streams(fleet, ("UPDATE.job-events", {"name": "job-events", "subjects": ["zester.job.>"], "max_age": 3600 * 10**9}),
+                   ("DELETE.OBJ_files", {}))
+    told = "\n".join(f"{finding['message']} {finding['advice']}" for finding in fleet.zester_json("doctor", status=1)
+                     if finding["check"] == "streams")
+    assert "'max_age': asked for 604800000000000, the server has 3600000000000" in told
+    assert "stream 'OBJ_files': JetStream: stream not found" in told and "changes back what differs" in told
 
 
 def test_a_doctor_says_which_step_fails_and_what_to_do(fleet):

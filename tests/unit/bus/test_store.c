@@ -30,12 +30,18 @@ static void on_ready(void *self, const struct store_result *result)
         buf_printf(&ensured->text, "%s\n", result->problems[i]);
 }
 
+static void ensure_by(struct scene *scene, const struct nats_js *js,
+                      const struct store_options *options, struct ensured *ret)
+{
+    *ret = (struct ensured){ .text = BUF_INIT(1 << 16) };
+    CHECK_INT(store_ensure(js, options, on_ready, ret, &scene->err), 0);
+    SCENE_RUN(scene, ret->count == 1);
+}
+
 static void ensure(struct scene *scene, const struct nats_js *js, int64_t replicas,
                    struct ensured *ret)
 {
-    *ret = (struct ensured){ .text = BUF_INIT(1 << 16) };
-    CHECK_INT(store_ensure(js, &(struct store_options){ replicas }, on_ready, ret, &scene->err), 0);
-    SCENE_RUN(scene, ret->count == 1);
+    ensure_by(scene, js, &(struct store_options){ .replicas = replicas }, ret);
 }
 
 static void ensure_well(struct scene *scene, const struct nats_js *js)
@@ -261,6 +267,39 @@ TEST(what_is_there_as_it_should_be_is_left_alone)
     js_scene_end(&world);
 }
 
+TEST(a_comparison_tells_what_is_missing_or_differs_and_changes_nothing)
+{
+    struct js_scene world;
+    struct js_outcome outcome = { 0 };
+    struct ensured ensured;
+
+    js_scene_begin(&world);
+    ensure_well(&world.scene, &world.js);
+    ensure_by(&world.scene, &world.js, &(struct store_options){ .only_compare = true }, &ensured);
+    CHECK_STR(buf_text(&ensured.text), "");
+    buf_done(&ensured.text);
+    CHECK_INT(nats_stream_delete(&world.js, "job-events", js_on_done, &outcome, &world.scene.err),
+              0);
+    CHECK_INT(nats_kv_ensure(
+                  &world.js,
+                  &(struct nats_kv_config){ .bucket = "facts",
+                                            .description = "Peel fact data (system information)",
+                                            .history = 7 },
+                  js_on_done, &outcome, &world.scene.err),
+              0);
+    SCENE_RUN(&world.scene, outcome.count == 2);
+    for (int i = 0; i < 2; i++) {
+        ensure_by(&world.scene, &world.js, &(struct store_options){ .only_compare = true },
+                  &ensured);
+        CHECK_HAS(buf_text(&ensured.text), "stream 'job-events': JetStream: stream not found");
+        CHECK_HAS(buf_text(&ensured.text),
+                  "stream 'KV_facts': 'max_msgs_per_subject': asked for 5, the server has 7");
+        CHECK_HAS(buf_text(&ensured.text), "consumer 'late-returns' of stream 'job-events'");
+        buf_done(&ensured.text);
+    }
+    js_scene_end(&world);
+}
+
 TEST(more_replicas_than_servers_are_told_when_they_were_asked_for)
 {
     struct js_scene world;
@@ -272,7 +311,9 @@ TEST(more_replicas_than_servers_are_told_when_they_were_asked_for)
     CHECK(ensured.problem_count > STORE_BUCKETS);
     CHECK(strstr(buf_text(&ensured.text), "replicas"));
     buf_done(&ensured.text);
-    CHECK_INT(store_ensure(&world.js, &(struct store_options){ 6 }, on_ready, NULL, &err), -1);
+    CHECK_INT(
+        store_ensure(&world.js, &(struct store_options){ .replicas = 6 }, on_ready, NULL, &err),
+        -1);
     CHECK(strstr(err.text, "not 6"));
     js_scene_end(&world);
 }

@@ -1,13 +1,44 @@
 /*
  * conn - a connection to a NATS server, or to one after the other of a cluster.
  *
- *     struct nats_hub *hub = nats_hub_new(loop);
- *     struct nats_conn *conn = nats_conn_new(hub, &options, err);    begins to connect
- *     nats_listen(conn, &mine.listener);                             told of what happens to it
- *     sub = nats_sub_new(conn, &(struct nats_sub_options){ .subject = "a.>", ... }, err);
- *     nats_publish(conn, &(struct nats_pub){ .subject = STR("a.b"), .payload = text }, err);
- *     ... loop_run ...
- *     nats_conn_free(conn);
+ * This is the first page of the manual; each header is one more, with the calls in their order.
+ *
+ *     hub, conn                     connections of a loop; subscribing and publishing
+ *     request, header               questions with one answer; headers of messages
+ *     tls, creds, jwt, nkey, xkey   TLS and logins; claims, keys to sign and to seal with
+ *     js, stream, consumer          JetStream: what is kept, and how it is handed out
+ *     publisher                     messages that must be stored
+ *     puller, ordered, ack          messages that were stored, and what became of them
+ *     kv, object                    keys with values; files of any size
+ *     error, subject                what went wrong; names, and whether they match
+ *     servers, info, parser         addresses; what a server says of itself; the protocol
+ *
+ * A program, all of it but its main:
+ *
+ *     static void on_hi(void *self, const struct nats_msg *msg)
+ *     {
+ *         (void)printf("%.*s: %.*s\n", STR_ARG(msg->subject), STR_ARG(msg->payload));
+ *         loop_stop(self);
+ *     }
+ *
+ *     static int say_hello(struct loop *loop, struct nats_tls *tls, struct err *err)
+ *     {
+ *         const char *servers[] = { "tls://nats.example.com:4222" };
+ *         struct nats_hub *hub = nats_hub_new(loop);
+ *         struct nats_options options = { .servers = servers, .server_count = 1, .tls = tls };
+ *         struct nats_conn *conn = nats_conn_new(hub, &options, err);
+ *         struct nats_sub_options all = { .subject = "hello.>", .message = on_hi, .self = loop };
+ *         struct nats_pub hi = { .subject = STR("hello.world"), .payload = STR("hi") };
+ *         int result = -1;
+ *
+ *         if (conn && nats_sub_new(conn, &all, err) && nats_publish(conn, &hi, err) == 0) {
+ *             loop_run(loop);
+ *             result = 0;
+ *         }
+ *         nats_conn_free(conn);
+ *         nats_hub_free(hub);
+ *         return result;
+ *     }
  *
  * Everything works from the first call on. Subscriptions are made again after each reconnect.
  * Messages that are published while there is no connection wait for one, up to `parked_max` bytes;

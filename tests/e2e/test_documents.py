@@ -87,6 +87,29 @@ def test_the_module_that_contributors_are_shown_compiles_without_a_warning(tmp_p
     assert (result.returncode, result.stdout) == (0, "")
 
 
+# Headers of src/nats that only its own files include.
+INNER_HEADERS = {"core", "fields", "idmap", "kv_layout", "login", "object_layout", "resolve", "transport"}
+
+
+def read_comment(path):
+    """The first comment of a header, without what makes it one."""
+    return "".join(line[3:] or "\n" for line in path.read_text().split("*/")[0].splitlines(keepends=True)[1:])
+
+
+def test_the_manual_of_the_nats_client_names_every_header_and_its_program_compiles(tmp_path):
+    page = read_comment(TOP / "src/nats/conn.h")
+    listed, code = re.search(r"in their order\.\n\n(.*?)\n\n.*?main:\n\n((?:    [^\n]*\n|\n)*)", page, re.S).groups()
+    named = {name for line in listed.splitlines() for name in re.split(r"  +", line.strip())[0].split(", ")}
+    assert named == {path.stem for path in (TOP / "src/nats").glob("*.h")} - INNER_HEADERS
+    headers = "".join(f'#include "{name}.h"\n' for name in ("base/err", "nats/conn", "nats/hub", "sys/loop"))
+    (tmp_path / "hello.c").write_text(f"#include <stdio.h>\n{headers}{code}\nint hello(struct loop *, struct nats_tls *);\n"
+                                      "int hello(struct loop *loop, struct nats_tls *tls)\n"
+                                      "{\n    struct err err;\n\n    return say_hello(loop, tls, &err);\n}\n")
+    flags = "-std=gnu17 -D_GNU_SOURCE -Isrc -Wall -Wextra -Wconversion -Wshadow -Werror -fsyntax-only"
+    result = shell(f"gcc {flags} {tmp_path}/hello.c")
+    assert (result.returncode, result.stdout) == (0, "")
+
+
 def test_the_template_of_the_manual_gives_what_it_shows():
     block = next(text for _, text in blocks("docs/templates.md") if "$ echo" in text)
     for command, shown in commands(block):

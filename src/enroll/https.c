@@ -116,7 +116,7 @@ static int wait_fd(struct call *call, short events, struct err *err)
     if (cancel_is_raised(call->request->cancel))
         return err_set(err, ERR_CANCELED, "canceled");
     if (n == 0)
-        return err_set(err, ERR_TIMEOUT, "no answer from '%s' in time", call->host);
+        return err_set(err, ERR_TIMEOUT, "no answer from '%s:%s' in time", call->host, call->port);
     return 0;
 }
 
@@ -143,11 +143,11 @@ static int connect_to(struct call *call, const struct addrinfo *address, struct 
     if (connect(call->fd, address->ai_addr, address->ai_addrlen) == 0)
         return 0;
     if (errno != EINPROGRESS)
-        return err_sys(err, errno, "connect to '%s'", call->host);
+        return err_sys(err, errno, "connect to '%s:%s'", call->host, call->port);
     if (wait_fd(call, POLLOUT, err) < 0)
         return -1;
     (void)getsockopt(call->fd, SOL_SOCKET, SO_ERROR, &problem, &size);
-    return problem ? err_sys(err, problem, "connect to '%s'", call->host) : 0;
+    return problem ? err_sys(err, problem, "connect to '%s:%s'", call->host, call->port) : 0;
 }
 
 static int connect_any(struct call *call, struct err *err)

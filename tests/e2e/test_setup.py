@@ -117,7 +117,8 @@ def with_other_pin(token):
 def check_failed_joins(home, token):
     """What goes wrong is told at its cause, and the next attempt begins anew."""
     conf = home.folder / "peel/peel.yaml"
-    assert "Connection refused" in home.join(token, "--wait", "1s", port=free_port(), status=1).stderr
+    closed = free_port()
+    assert f"connect to '127.0.0.1:{closed}': Connection refused" in home.join(token, "--wait", "1s", port=closed, status=1).stderr
     assert not conf.exists()
     assert "does not match the pin" in home.join(with_other_pin(token), status=1).stderr
     assert not conf.exists()

@@ -50,6 +50,7 @@ static const struct param rows[] = {
     PARAM("orchestrate_dir", PATH, ARGS, orchestrate_dir, "the folder for orchestrations of reactions: a copy of the published states, and records of runs", .kind_text = "DIR", .default_text = "/var/lib/zester/orchestrations"),
     PARAM("files_watch",  BOOL, ARGS, files_watch, "publish trees as soon as a file in them changes", .default_text = "true"),
     PARAM("files_mirror", BOOL, ARGS, files_mirror, "a master that does not publish keeps its folders in step with what is published", .default_text = "true"),
+    PARAM("files_mirror_after", DURATION, ARGS, files_mirror_after, "how long another master must publish before its files replace those of this one", .default_text = "30s"),
     PARAM("files_republish_interval", DURATION, ARGS, files_republish_interval, "how often trees are compared with what is published; 0: never", .default_text = "30s"),
     PARAM("nodegroups", MAP, ARGS, nodegroups, "names for targets: `N@NAME` means what the expression means; groups may name others"),
     PARAM("publisher_status_file", STR, ARGS, publisher_status_file, "a file for scripts that names the publishing master; empty: none", .kind_text = "FILE", .default_text = "/run/zester/publisher-status"),

@@ -19,6 +19,7 @@ struct master_conf {
     const char *nats_url, *nats_ca, *auth_dir;
     const char *states_dir, *settings_dir, *reactor_dir, *orchestrate_dir;
     bool files_watch, files_mirror;
+    int64_t files_mirror_after;       /* nanoseconds */
     int64_t files_republish_interval; /* nanoseconds; 0: never */
     const char *publisher_status_file;
     int64_t jetstream_replicas;

@@ -87,7 +87,8 @@ struct shelf {
     struct settings_views views;
     struct timer again;
     struct nats_nkey account;
-    bool has_seen_other; /* another master held the lease while this one was running */
+    int64_t apart_since; /* clock_now since when another master has the lease; 0: it has not */
+    bool mirrors;        /* another has had it for long: the folders follow what it publishes */
     char host[HOST_MAX];
 };
 
@@ -189,14 +190,14 @@ static void advance_shelf(struct shelf *shelf)
 {
     const bool holds = lease_is_held(&shelf->lease);
 
-    if (!holds && !shelf->has_seen_other)
+    if (!holds && !shelf->mirrors)
         return; /* it may be ours in a moment */
     for (size_t i = 0; i < KINDS; i++) {
         struct branch *branch = &shelf->branches[i];
 
         if (is_behind(branch) && !standby_is_busy(branch->standby)) {
             branch->syncing = publisher_number(branch->publisher);
-            standby_sync(branch->standby, holds && !shelf->has_seen_other);
+            standby_sync(branch->standby, holds && !shelf->mirrors);
         }
     }
     for (size_t i = 0; i < KINDS; i++)
@@ -271,6 +272,7 @@ static void on_got(struct lease *lease)
 {
     struct shelf *shelf = container_of(lease, struct shelf, lease);
 
+    shelf->apart_since = 0;
     write_status(shelf, true);
     advance_shelf(shelf);
 }
@@ -287,8 +289,12 @@ static void on_lost(struct lease *lease)
 static void on_taken(struct lease *lease)
 {
     struct shelf *shelf = container_of(lease, struct shelf, lease);
+    const int64_t now = clock_now();
 
-    shelf->has_seen_other = true;
+    if (!shelf->apart_since)
+        shelf->apart_since = now;
+    if (now - shelf->apart_since >= shelf->master->conf.files_mirror_after)
+        shelf->mirrors = true;
     advance_shelf(shelf);
 }
 
@@ -505,7 +511,8 @@ static int start_shelf(void *self, struct err *err)
                                    .got = on_got,
                                    .lost = on_lost,
                                    .taken = on_taken };
-    shelf->has_seen_other = false;
+    shelf->apart_since = 0;
+    shelf->mirrors = false;
     shelf->account =
         ((const struct authority *)master_find(shelf->master, &authority_service))->account;
     for (size_t i = 0; i < KINDS; i++)

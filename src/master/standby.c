@@ -15,10 +15,12 @@
 #include "master/tree_set.h"
 #include "sys/chore.h"
 #include "sys/fs.h"
+#include "sys/lock.h"
 #include "sys/path.h"
 #include "wire/fileset.h"
 
 #define STAGING    ".zester-incoming"
+#define LOCK_FILE  ".zester-lock"
 #define BASE_MAX   ((size_t)64 << 20)
 #define SEALED_MAX (FILESET_INLINE_MAX * 2)
 
@@ -33,11 +35,13 @@ struct standby {
     struct standby_options options;
     struct arena arena;
     struct chores chores;
-    const char *base, *staging;
+    const char *base, *staging, *lock_file;
     struct tree_fetch *fetch;
     bool is_leading;
     char noted[SHA256_HEX_SIZE]; /* of the manifest that was noted last */
     char problem[ERR_TEXT_SIZE]; /* that was logged last */
+
+    struct lock lock; /* of the worker: held while this master publishes from the folder */
 
     /* of the worker, between choosing and finishing */
     struct arena plan;
@@ -117,7 +121,7 @@ static void plan_published(struct standby *standby, struct tree_file *file,
 
     if (is_same(mine, file->sha256))
         return;
-    if (is_same(last, file->sha256)) {
+    if (is_same(last, file->sha256) || (mine && standby->is_leading && !is_same(mine, last))) {
         standby->edits++;
         return;
     }
@@ -152,6 +156,15 @@ static void plan_all(struct standby *standby, const struct tree_files *files,
             plan_unpublished(standby, entry->key.p, entry->value, base);
 }
 
+/* Another master of this machine publishes from the folder: they share it. */
+static bool is_shared(const struct standby *standby)
+{
+    pid_t holder = 0;
+    struct err err;
+
+    return lock_holder(standby->lock_file, &holder, &err) == 0 && holder != 0;
+}
+
 static bool is_foreign(const struct standby *standby)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -169,12 +182,13 @@ static int choose_files(void *self, const struct tree_files *files, struct err *
     arena_clear(&standby->plan);
     standby->acts.p = NULL;
     standby->acts.n = standby->acts.cap = standby->edits = 0;
-    standby->is_foreign = is_foreign(standby);
+    lock_drop(&standby->lock);
+    standby->is_foreign = is_foreign(standby) || is_shared(standby);
     if (standby->is_foreign)
         return 0;
     if (read_here(standby, &here, err) < 0 || read_base(standby, &base, err) < 0)
         return -1;
-    if (standby->has_base || !standby->is_leading || map_count(&here.map) == 0)
+    if (standby->has_base || !standby->is_leading)
         plan_all(standby, files, &here, &base);
     return 0;
 }
@@ -275,7 +289,8 @@ static void report_sync(struct standby *standby, const char *error)
     if (error)
         return;
     if (standby->is_foreign)
-        log_info("%s is left as it is: it is a checkout of git, or cannot be written",
+        log_info("%s is left as it is: it is a checkout of git, or cannot be written, or another "
+                 "master publishes from it",
                  standby->options.folder);
     else if (standby->acts.n || standby->edits)
         log_info("%s is in step with what is published: changed=%zu edited_here=%zu",
@@ -318,7 +333,7 @@ bool standby_is_busy(const struct standby *standby)
 
 struct note {
     struct chore chore;
-    const struct standby *standby;
+    struct standby *standby;
     struct arena arena;
     struct str manifest;
 };
@@ -326,10 +341,15 @@ struct note {
 static void write_note(struct chore *chore)
 {
     const struct note *note = container_of(chore, struct note, chore);
+    struct standby *standby = note->standby;
     struct err err;
 
-    if (!is_foreign(note->standby) && write_base(note->standby, note->manifest, &err) < 0)
-        log_warning("%s: %s", note->standby->options.folder, err.text);
+    if (is_foreign(standby))
+        return;
+    if ((standby->lock.fd < 0 &&
+         lock_take(&standby->lock, standby->lock_file, LOCK_EXCLUSIVE, LOCK_TRY, NULL, &err) < 0) ||
+        write_base(standby, note->manifest, &err) < 0)
+        log_warning("%s: %s", standby->options.folder, err.text);
 }
 
 static void on_noted(struct chore *chore)
@@ -364,6 +384,8 @@ struct standby *standby_new(const struct standby_options *options, struct err *e
     standby->options = *options;
     standby->base = path_join(&standby->arena, options->folder, STANDBY_BASE);
     standby->staging = path_join(&standby->arena, options->folder, STAGING);
+    standby->lock_file = path_join(&standby->arena, options->folder, LOCK_FILE);
+    standby->lock = (struct lock)LOCK_NONE;
     if (chores_open_workers(&standby->chores, options->loop, 1, err) == 0)
         return standby;
     standby_free(standby);
@@ -376,6 +398,7 @@ void standby_free(struct standby *standby)
         return;
     tree_fetch_drop(standby->fetch);
     chores_close(&standby->chores);
+    lock_drop(&standby->lock);
     arena_done(&standby->plan);
     arena_done(&standby->arena);
     free(standby);

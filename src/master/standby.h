@@ -9,10 +9,12 @@
  * changed is taken over; what was changed here only is kept, and published when this master leads;
  * what both changed is taken over, and the version of this folder is kept aside. A folder that was
  * never in step becomes what is published, unless `is_leading` says that nobody else publishes:
- * then its files count, if it has any.
+ * then its files count.
+ *
+ * With `is_leading`, what both changed is kept, too: this master publishes now.
  *
  * A folder that is a checkout of git, or cannot be written, belongs to somebody else: it is left as
- * it is.
+ * it is. So is one that another master of this machine publishes from (it holds .zester-lock).
  *
  *     standby_new -> { standby_sync -> synced | standby_note }... -> standby_free
  *

@@ -41,8 +41,8 @@ def read_tree(folder):
     return {name: read_set(folder / name) for name in SETS}
 
 
-def start(fleet, name):
-    return fleet.start_master(name, publisher_status_file="", files_republish_interval="1s")
+def start(fleet, name, **more):
+    return fleet.start_master(name, publisher_status_file="", files_republish_interval="1s", files_mirror_after="0s", **more)
 
 
 def leads(master):
@@ -103,3 +103,15 @@ def test_secrets_reach_other_masters_sealed(fleet):
     assert (fleet.folder / "two/settings/db.zy").read_text() == TREES["one"]["settings"]["db.zy"]
     stored = b"".join(path.read_bytes() for path in (fleet.folder / "js").rglob("*") if path.is_file())
     assert b"_manifest" in stored and b"hunter2" not in stored
+
+
+def test_masters_that_share_a_folder_leave_it_to_the_one_that_publishes(fleet):
+    leader = next(master for master in fleet.masters.values() if leads(master))
+    folders = {f"{name}_dir": str(fleet.folder / leader.name / name) for name in ("states", "settings")}
+    third = start(fleet, "three", reactor={"dir": str(fleet.folder / leader.name / "reactor")}, **folders)
+    fleet.wait(lambda: third.has_logged("another master publishes from it"), "the third one has seen that")
+    for number in range(20):
+        (fleet.folder / leader.name / "states/web.zy").write_text(f"edit {number}\n")
+        publish(fleet)
+    assert read_tree(fleet.folder / leader.name)["states"]["web.zy"] == "edit 19\n"
+    assert not any(path.read_text().startswith("edit ") for path in (fleet.folder / leader.name / "states/.zester-kept").rglob("web.zy"))

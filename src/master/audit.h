@@ -12,6 +12,7 @@ struct audit {
     const char *action; /* "enroll.approve" */
     const char *by;     /* the operator, or "reactor:<ref>" */
     const char *id, *peel;
+    const char *function, *target; /* of a job */
     const char *reason;
     const char *error; /* why it was not done */
 };

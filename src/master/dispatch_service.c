@@ -66,6 +66,8 @@ struct dispatcher *master_dispatcher(const struct master *master)
 
 struct order {
     struct office *office;
+    struct arena arena;
+    struct audit audit; /* what it asks for */
     size_t reply_size;
     char reply[];
 };
@@ -87,14 +89,24 @@ static void on_dispatched(void *self, enum dispatch_outcome outcome, const char 
     struct order *order = self;
     bool accepted = outcome == DISPATCH_SENT || outcome == DISPATCH_DUPLICATE;
 
-    if (!accepted)
-        log_warning("a job was not dispatched: %s", text);
+    order->audit.error = accepted ? NULL : text;
+    audit_log(&order->audit);
     if (order->reply_size)
         send_reply(order->office, (struct str){ order->reply, order->reply_size },
                    &(struct job_reply){ .jid = accepted ? text : "",
                                         .error = accepted ? "" : text,
                                         .pending = outcome == DISPATCH_PENDING });
+    arena_done(&order->arena);
     free(order);
+}
+
+/* For the log, also when the job is gone. */
+static void note_job(struct order *order, const struct job *job)
+{
+    order->audit.by = arena_strdup(&order->arena, job->user);
+    order->audit.id = arena_strdup(&order->arena, job->jid);
+    order->audit.function = arena_strdup(&order->arena, job->function);
+    order->audit.target = arena_strdup(&order->arena, job->target_expr);
 }
 
 static void on_order(void *self, const struct nats_msg *msg)
@@ -106,6 +118,7 @@ static void on_order(void *self, const struct nats_msg *msg)
     struct err err;
 
     order->office = office;
+    order->audit.action = "job.dispatch";
     order->reply_size = msg->reply.n;
     if (msg->reply.n)
         memcpy(order->reply, msg->reply.p, msg->reply.n);
@@ -113,11 +126,11 @@ static void on_order(void *self, const struct nats_msg *msg)
         on_dispatched(order, DISPATCH_INVALID, err.text);
         return;
     }
+    note_job(order, &job);
     if (job_is_orchestration(&job)) { /* only reactions have masters do their work */
         on_dispatched(order, DISPATCH_INVALID, "operators run 'zester orchestrate'");
         return;
     }
-    log_info("job %s: %s by '%s' for %zu targets", job.jid, job.function, job.user, job.targets.n);
     dispatcher_send(office->dispatcher, &job, on_dispatched, order);
 }
 

@@ -151,6 +151,7 @@ def test_every_act_of_an_operator_is_audited_with_who_what_on_whom_and_its_resul
     fleet.zester("settings", "show", "nobody", status=1)
     by = re.escape(json.dumps(getpass.getuser()))
     for pattern in (rf'audit action=enroll\.approve result=ok by={by} id="enr-\w+" peel="web-01"',
+                    rf'audit action=job\.dispatch result=ok by={by} id="{jid}" function="cmd\.run" target="web-01"',
                     rf'audit action=job\.kill result=ok by={by} id="{jid}"',
                     rf"audit action=fileserver\.update result=\w+ by={by}",
                     rf'audit action=settings\.show result=refused by={by} peel="nobody" error="no facts of this peel are known"'):

@@ -9,14 +9,13 @@
 #include "bus/store.h"
 #include "cli/fleet/bucket.h"
 #include "cli/fleet/link.h"
-#include "data/msgpack.h"
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "sys/chance.h"
 #include "sys/clock.h"
+#include "wire/cluster_info.h"
 
-#define RECORD_MAX   4096
-#define CLUSTER_INFO "_cluster_info"
+#define RECORD_MAX 4096
 
 static struct nats_kv token_bucket(const struct fleet *fleet)
 {
@@ -119,18 +118,18 @@ int join_token_revoke(struct fleet *fleet, const char *id, int64_t timeout, stru
 /* What masters announce on the bus. */
 static int read_pin(struct fleet *fleet, const char **ret_pin, struct err *err)
 {
-    struct value document;
+    struct cluster_info info = { 0 };
     struct str value;
 
-    if (fleet_bucket_get(fleet, STORE_SECRETS, CLUSTER_INFO, &value, err) < 0) {
+    if (fleet_bucket_get(fleet, STORE_SECRETS, CLUSTER_INFO_KEY, &value, err) < 0) {
         if (err->code != ERR_NOT_FOUND)
             return -1;
         return err_set(err, ERR_NOT_FOUND, "no master has announced itself; start one first");
     }
-    if (msgpack_decode(fleet->arena, value, &document, err) < 0)
-        return err_wrap(err, "bootstrap document");
-    *ret_pin = value_get_text(&document, "fingerprint");
-    if (!*ret_pin || !(*ret_pin)[0])
+    if (record_decode(fleet->arena, &cluster_info_type, 1, value, &info, err) < 0)
+        return -1;
+    *ret_pin = info.fingerprint;
+    if (!info.fingerprint[0])
         return err_set(err, ERR_UNSUPPORTED,
                        "join tokens need a certificate authority of the fleet ('zester ca init')");
     return 0;

@@ -14,6 +14,7 @@
 #include "nats/kv.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
+#include "wire/cluster_info.h"
 
 #define DOCUMENT_MAX ((size_t)1 << 20)
 
@@ -84,23 +85,20 @@ static void reload_authority(void *self)
 
 struct value authority_document(const struct authority *authority, struct arena *arena)
 {
+    static const char *const none[1] = { NULL };
     const struct leaf *leaf = &authority->leaf;
     const struct param_strs *urls = &authority->master->conf.nats_advertise_urls;
-    struct value_map *map = value_map_new(arena, 5);
-    struct value_list *list = value_list_new(arena, urls->n);
     AUTO_BUF struct buf time = BUF_INIT(BUF_NO_LIMIT);
+    struct cluster_info info = {
+        .v = CLUSTER_INFO_VERSION,
+        .ca_bundle_pem = leaf->ca_bundle.p ? leaf->ca_bundle : STR(""),
+        .fingerprint = leaf->pin,
+        .nats_urls = { urls->n, urls->p ? urls->p : none }, /* an empty list is not null */
+    };
 
     time_print(&time, (struct value_time){ .seconds = leaf->ca_begins });
-    for (size_t i = 0; i < urls->n; i++)
-        value_list_push(arena, list, value_text(arena_strdup(arena, urls->p[i])));
-    value_map_set(arena, map, value_text("v"), value_int(AUTHORITY_DOCUMENT_VERSION));
-    value_map_set(arena, map, value_text("ca_bundle_pem"),
-                  value_str(arena_str(arena, leaf->ca_bundle)));
-    value_map_set(arena, map, value_text("fingerprint"),
-                  value_text(arena_strdup(arena, leaf->pin)));
-    value_map_set(arena, map, value_text("nats_urls"), value_list(list));
-    value_map_set(arena, map, value_text("issued_at"), value_str(buf_copy(&time, arena)));
-    return value_map(map);
+    info.issued_at = buf_copy(&time, arena).p;
+    return record_value(arena, &cluster_info_type, &info);
 }
 
 static struct nats_kv document_bucket(const struct authority *authority)
@@ -131,7 +129,7 @@ static void on_document(void *self, const struct nats_error *error,
     if (entry)
         log_warning("bootstrap document on the bus differs from ours and is replaced; masters "
                     "need the same certificate authority");
-    if (nats_kv_put(&kv, AUTHORITY_DOCUMENT_KEY, authority->document, on_put, authority, &err) < 0)
+    if (nats_kv_put(&kv, CLUSTER_INFO_KEY, authority->document, on_put, authority, &err) < 0)
         log_warning("bootstrap document cannot be published error=%s", err.text);
 }
 
@@ -146,7 +144,7 @@ static int publish_document(struct authority *authority, struct err *err)
     if (msgpack_encode(&bytes, &document, err) < 0)
         return -1;
     authority->document = buf_copy(&bytes, &authority->document_arena);
-    return nats_kv_get(&kv, AUTHORITY_DOCUMENT_KEY, on_document, authority, err);
+    return nats_kv_get(&kv, CLUSTER_INFO_KEY, on_document, authority, err);
 }
 
 /* --- the service -------------------------------------------------------------------- */

@@ -15,8 +15,6 @@
 #include "master/master.h"
 #include "nats/nkey.h"
 
-#define AUTHORITY_DOCUMENT_KEY     "_cluster_info"
-#define AUTHORITY_DOCUMENT_VERSION 1
 /* How often certificates are looked at. */
 #define AUTHORITY_CHECK_NS (INT64_C(3600) * 1000000000)
 

@@ -14,6 +14,7 @@
 #include "peel/conf.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "wire/cluster_info.h"
 
 #define CACHE_VERSION 1
 #define ANCHOR_MODE   0644
@@ -108,20 +109,18 @@ const char *bootstrap_cached_servers(struct arena *arena, const struct peel_conf
 
 /* --- the document ----------------------------------------------------------------- */
 
-static struct param_strs read_servers(struct arena *arena, const struct value *document)
+static struct param_strs read_servers(struct arena *arena, const struct cluster_info *info)
 {
-    const struct value *list = value_get(document, "nats_urls");
     VEC(const char *) found = VEC_INIT;
 
-    for (size_t i = 0; value_is(list, VALUE_LIST) && i < list->list->count; i++)
-        if (value_is(&list->list->items[i], VALUE_STR) &&
-            str_starts(list->list->items[i].s, STR("tls://")))
-            VEC_PUSH_IN(arena, &found, list->list->items[i].s.p);
+    for (size_t i = 0; i < info->nats_urls.n; i++)
+        if (str_starts(str_from(info->nats_urls.p[i]), STR("tls://")))
+            VEC_PUSH_IN(arena, &found, info->nats_urls.p[i]);
     return (struct param_strs){ found.n, found.p };
 }
 
 static int fetch_document(struct arena *arena, const struct https_server *server,
-                          const struct cancel *cancel, struct value *ret, struct err *err)
+                          const struct cancel *cancel, struct cluster_info *ret, struct err *err)
 {
     const struct https_request request = { .method = "GET",
                                            .path = BOOTSTRAP_PATH "/ca",
@@ -129,12 +128,14 @@ static int fetch_document(struct arena *arena, const struct https_server *server
                                            .timeout = BOOTSTRAP_TIMEOUT,
                                            .cancel = cancel };
     struct https_response response;
+    struct value document;
 
     if (https_call(arena, server, &request, &response, err) < 0)
         return -1;
     if (response.status != 200)
         return err_set(err, ERR_BUSY, "'%s' answered %d", server->url, response.status);
-    if (json_decode(arena, response.body, ret, err) < 0 || ret->kind != VALUE_MAP)
+    if (json_decode(arena, response.body, &document, err) < 0 || document.kind != VALUE_MAP ||
+        record_read(arena, &cluster_info_type, 1, &document, ret, err) < 0)
         return err_set(err, ERR_INVALID, "'%s': the answer is not a bootstrap document",
                        server->url);
     return 0;
@@ -181,11 +182,11 @@ static int ask_anchored(struct arena *arena, struct bootstrap *ret, const struct
 {
     const struct https_server server = { ret->url, HTTPS_TRUST_TEXT, ret->anchor_pem };
     char pin[CERTIFICATE_PIN_SIZE];
-    struct value document;
+    struct cluster_info info = { 0 };
 
-    if (fetch_document(arena, &server, cancel, &document, err) < 0)
+    if (fetch_document(arena, &server, cancel, &info, err) < 0)
         return -1;
-    ret->servers = read_servers(arena, &document);
+    ret->servers = read_servers(arena, &info);
     if (find_pinned(ret->anchor_pem, (struct param_strs){ 0 }, pin).p)
         ret->pin = arena_strdup(arena, pin);
     return 0;
@@ -197,13 +198,12 @@ static int ask_shown(struct arena *arena, struct param_strs pins, struct bootstr
 {
     const struct https_server server = { ret->url, HTTPS_TRUST_NOBODY, { NULL, 0 } };
     char pin[CERTIFICATE_PIN_SIZE];
-    struct value document;
-    struct str bundle, pem;
+    struct cluster_info info = { 0 };
+    struct str pem;
 
-    if (fetch_document(arena, &server, cancel, &document, err) < 0)
+    if (fetch_document(arena, &server, cancel, &info, err) < 0)
         return -1;
-    bundle = value_get_view(&document, "ca_bundle_pem");
-    pem = find_pinned(bundle, pins, pin);
+    pem = find_pinned(info.ca_bundle_pem, pins, pin);
     if (!pem.p)
         return err_set(err, ERR_UNSAFE,
                        pins.n > 0 ? "the certificate of '%s' does not match the pin"
@@ -217,19 +217,15 @@ static int ask_system(struct arena *arena, struct bootstrap *ret, const struct c
                       struct err *err)
 {
     const struct https_server server = { ret->url, HTTPS_TRUST_SYSTEM, { NULL, 0 } };
-    const char *fingerprint;
-    struct value document;
-    struct str bundle;
+    struct cluster_info info = { 0 };
 
-    if (fetch_document(arena, &server, cancel, &document, err) < 0)
+    if (fetch_document(arena, &server, cancel, &info, err) < 0)
         return -1;
-    fingerprint = value_get_text(&document, "fingerprint");
-    bundle = value_get_view(&document, "ca_bundle_pem");
     ret->is_system = true;
-    ret->servers = read_servers(arena, &document);
-    ret->pin = fingerprint && certificate_is_pin(fingerprint) ? fingerprint : "";
-    if (bundle.n > 0)
-        ret->anchor_pem = with_line_end(arena, bundle);
+    ret->servers = read_servers(arena, &info);
+    ret->pin = certificate_is_pin(info.fingerprint) ? info.fingerprint : "";
+    if (info.ca_bundle_pem.n > 0)
+        ret->anchor_pem = with_line_end(arena, info.ca_bundle_pem);
     return 0;
 }
 

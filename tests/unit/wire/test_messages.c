@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/hex.h"
 #include "data/value.h"
+#include "wire/cluster_info.h"
 #include "wire/enrollment.h"
 #include "wire/event.h"
 #include "wire/exec.h"
@@ -97,6 +98,7 @@ static const struct {
     { &outcome_block_type, "block action result message? made? what?" },
     { &liveness_master_type, "master_id active_jobs timestamp" },
     { &liveness_peel_type, "ts version? protocol? run?" },
+    { &cluster_info_type, "v ca_bundle_pem fingerprint nats_urls issued_at" },
     { &enrollment_request_type, "id operator reason? force?" },
     { &enrollment_reply_type, "record? err? warning?" },
     { &enrollment_type,

@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -270,6 +271,39 @@ def test_a_doctor_finds_a_fleet_without_peels_well(fleet):
     assert {"config", "name", "port", "credentials", "certificate", "login", "server", "clock", "streams"} <= set(found)
     text = fleet.zester("doctor").stdout
     assert "no peel is connected" in text and "-> join machines" in text
+
+
+WRONG_CLOCK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    int (*next)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int result = next(id, time);
+
+    if (id == CLOCK_REALTIME)
+        time->tv_sec += SECONDS_WRONG;
+    return result;
+}
+"""
+
+
+@pytest.mark.parametrize("seconds, status", [(30, "warn"), (-90, "fail")])
+def test_a_doctor_finds_a_clock_that_is_wrong(fleet, seconds, status):
+    (fleet.folder / "clock.c").write_text(WRONG_CLOCK)
+    subprocess.run(["cc", "-shared", "-fPIC", f"-DSECONDS_WRONG={seconds}", "-o", fleet.folder / "clock.so", fleet.folder / "clock.c"],
+                   check=True, timeout=SECONDS)
+    fleet.start_server()
+    fleet.start_ready_master()
+    wrong = {"LD_PRELOAD": str(fleet.folder / "clock.so"),
+             "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    found = fleet.zester_json("doctor", status=None, environment=wrong)
+    finding = next(finding for finding in found if finding["check"] == "clock")
+    assert finding["status"] == status and "synchronise the clocks" in finding["advice"], finding
+    shown = int(re.fullmatch(r"differs from the server's by less than (\d+) s", finding["message"]).group(1))
+    assert abs(seconds) - 20 <= shown <= abs(seconds) + 1  # what the question took is not counted
 
 
 def advice_of(fleet, check, *words):

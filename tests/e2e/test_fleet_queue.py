@@ -23,7 +23,7 @@ def fleet(tmp_path):
 def test_a_queued_job_runs_once_when_its_peel_is_back_also_after_a_restart_of_the_master_and_newer_work_replaces_it(fleet, tmp_path):
     runs = tmp_path / "runs"
     work = ("*", "cmd.run", f"echo x >> {runs}", "--queue", "1h")
-    result = fleet.zester(*work, status=3)
+    result = fleet.zester(*work, "--timeout", "2s", status=3)  # less than it takes to know that the peel is absent
     old = re.search(r"^Job (\w+) dispatched$", result.stderr, re.M).group(1)
     assert re.search(r"^lap.top:\n    queued until \S+Z: the peel is not connected\n", result.stdout)
     assert result.stderr.endswith("1 peel(s) queued\n")

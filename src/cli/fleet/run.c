@@ -13,12 +13,14 @@
 #include "cli/fleet/job.h"
 #include "cli/fleet/progress.h"
 #include "data/value.h"
+#include "jobs/tally.h"
 #include "sys/clock.h"
 #include "wire/job.h"
 #include "wire/peel_id.h"
 
 /* Extra time for a master to notice the deadline and report it. */
-#define GRACE_NS (2 * CLOCK_SECOND)
+#define GRACE_NS  (2 * CLOCK_SECOND)
+#define ABSENT_NS (TALLY_RESEND_NS + TALLY_GIVE_UP_NS)
 
 /* Returns the number of waves; 0: a mistake was reported. */
 static int64_t note_batch(struct cli *cli, const struct fleet_batch *batch, struct job *job)
@@ -91,6 +93,14 @@ static void tell_timeout(const struct fleet_answers *answers, const struct job *
                   fleet_answers_received(answers), answers->count, job->jid, job->jid);
 }
 
+/* For a job that may be queued at least until its masters have given up on absent peels. */
+static int64_t find_wait(const struct job *job, int64_t waves)
+{
+    const int64_t wait = waves * job->timeout;
+
+    return clock_after(GRACE_NS, job_queue_seconds(job) > 0 && wait < ABSENT_NS ? ABSENT_NS : wait);
+}
+
 int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
                   const struct fleet_run *how)
 {
@@ -118,8 +128,7 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     if (result == 0)
         result = announce_and_dispatch(cli, fleet, job, how, &err);
     if (result == 0)
-        result = fleet_collect(fleet, job->jid, clock_after(GRACE_NS, waves * job->timeout), false,
-                               &answers, &err);
+        result = fleet_collect(fleet, job->jid, find_wait(job, waves), false, &answers, &err);
     fleet_progress_end(&progress);
     if (result < 0)
         return cli_err(cli, &err);

@@ -12,6 +12,7 @@
 #include "modules/settings/datapath.h"
 #include "modules/file/wanted.h"
 #include "state/module.h"
+#include "sys/cancel.h"
 #include "sys/fs.h"
 #include "sys/site.h"
 
@@ -190,12 +191,14 @@ static int make_text(struct state_run *run, const struct serialize_args *want,
         return -1;
     if (!want->merge)
         return print_data(run, want, &data, ret, err);
-    if (parse_file(run, want, seen, &old, err) < 0)
+    if (parse_file(run, want, seen, &old, err) < 0 || cancel_check(err) < 0)
         return -1;
     *ret_seen = seen;
     if (old.kind == VALUE_NULL)
         return print_data(run, want, &data, ret, err);
     merged = value_merge(run->arena, &old, &data, VALUE_MERGE_REPLACE);
+    if (cancel_check(err) < 0)
+        return -1;
     return print_data(run, want, &merged, ret, err);
 }
 

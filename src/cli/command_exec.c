@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "cli/commands.h"
+#include "cli/fleet/direct.h"
 #include "cli/fleet/job.h"
 #include "cli/fleet/run.h"
 #include "data/yaml.h"
@@ -176,59 +177,20 @@ static int print_preview(struct cli *cli, const struct exec_args *args,
 
 /* --- direct ------------------------------------------------------------------------- */
 
-struct direct {
-    struct fleet_answers *answers;
-    const char *peel;
-};
-
-static void on_response(void *self, const struct nats_error *error, const struct nats_msg *msg)
-{
-    struct direct *direct = self;
-
-    if (error)
-        fleet_answers_set(direct->answers, direct->peel, NULL, error->text);
-    else
-        fleet_answers_set(direct->answers, direct->peel, &msg->payload, "");
-}
-
-static void ask_peel(struct cli *cli, struct fleet *fleet, const struct job *job,
-                     struct direct *direct, struct str request)
-{
-    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
-    struct err err;
-
-    (void)cli;
-    if (subject_print(&subject, SUBJECT_COMMAND,
-                      &(struct subject_names){ .peel = str_from(direct->peel) }, &err) < 0 ||
-        nats_request(fleet->js.conn,
-                     &(struct nats_pub){ .subject = buf_view(&subject), .payload = request },
-                     job->timeout, on_response, direct, NULL, &err) < 0)
-        fleet_answers_set(direct->answers, direct->peel, NULL, err.text);
-}
-
 static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
                       const struct job *job)
 {
     const struct fleet_answers_style style = { args->fleet.format, job->function, cli->color };
-    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    struct direct *each = ARENA_ARRAY(cli->arena, struct direct, job->targets.n);
-    const struct exec_request request = { .v = EXEC_PROTOCOL,
-                                          .jid = "",
-                                          .module = job->function,
-                                          .id = job->state_id,
-                                          .args = job->args };
+    const struct fleet_question question = { .function = job->function,
+                                             .id = job->state_id,
+                                             .args = job->args,
+                                             .peels = job->targets,
+                                             .timeout = job->timeout };
     struct fleet_answers answers;
     struct err err;
 
-    fleet_answers_init(&answers, cli->arena, &job->targets);
-    if (record_encode(&bytes, &exec_request_type, &request, &err) < 0)
+    if (fleet_ask_peels(fleet, &question, &answers, &err) < 0)
         return cli_err(cli, &err);
-    for (size_t i = 0; i < job->targets.n; i++) {
-        each[i] = (struct direct){ &answers, job->targets.p[i] };
-        ask_peel(cli, fleet, job, &each[i], buf_view(&bytes));
-    }
-    while (!answers.all_come) /* each request has its own timeout */
-        (void)fleet_wait(fleet, &answers.all_come, job->timeout, &err);
     return fleet_answers_print(cli, &answers, &style);
 }
 

@@ -208,6 +208,7 @@ static const struct function functions[] = {
     [VERB_SHOW_TOP]       = { local_show_top,       READ_WISH },
     [VERB_GRAPH]          = { local_graph,          READ_WISH },
     [VERB_CHECK]          = { local_check,          READ_WISH },
+    [VERB_LAST]           = { local_last,           READ_WORDS },
     [VERB_OWED]           = { local_owed,           READ_WORDS },
     [VERB_WAIVE]          = { local_waive,          READ_WORDS },
 };
@@ -351,6 +352,7 @@ const struct command command_local = {
         "  state.show_top            show what the top file assigns to this machine\n"
         "  state.graph REF           show the levels of a run; --format dot or svg draws them\n"
         "  state.check REF           only check for mistakes\n"
+        "  state.last                show the last run and its states\n"
         "  state.owed                list reactions that are still due\n"
         "  state.waive STATE         drop the reaction that a state owes\n"
         "  report                    write the last run as an HTML file (--out FILE)\n"

@@ -6,10 +6,15 @@
 #include "base/err.h"
 #include "cli/commands.h"
 #include "cli/fleet/job.h"
+#include "cli/fleet/own_runs.h"
 #include "cli/fleet/runs.h"
 #include "cli/report/file.h"
+#include "cli/report/machine.h"
 #include "cli/report/page.h"
 #include "sys/clock.h"
+
+/* For machines whose last run was not a job. */
+#define ASK_NS (INT64_C(10) * 1000000000)
 
 struct report_args {
     struct fleet_options fleet;
@@ -44,7 +49,7 @@ static struct report_state read_state(struct arena *arena, const struct exec_res
         .diff = result->diff,
     };
 
-    report_file_read_needs(arena, &result->needs, count, &state);
+    report_machine_read_needs(arena, &result->needs, count, &state);
     return state;
 }
 
@@ -61,6 +66,24 @@ static void add_states(struct arena *arena, struct report_machine *machine,
                             : "A later run was not a job: only its summary is known.";
 }
 
+/* Of a run that was not a job. */
+static void add_own_states(struct arena *arena, struct report_machine *machine, const char *id,
+                           const struct fleet_own_runs *own)
+{
+    const struct lastrun_states *states = map_find(&own->states, str_from(id));
+    const char *error = map_find(&own->errors, str_from(id));
+
+    if (states) {
+        machine->shown = machine->run;
+        machine->note = "";
+        machine->states.n = 0;
+        report_machine_add_stored(arena, states, machine);
+    } else if (error) {
+        machine->note =
+            arena_printf(arena, "%s It was asked for its last run: %s.", machine->note, error);
+    }
+}
+
 static struct report_machine describe_machine(struct arena *arena, const struct fleet_peel *peel)
 {
     return (struct report_machine){
@@ -74,12 +97,18 @@ static struct report_machine describe_machine(struct arena *arena, const struct 
     };
 }
 
+struct found_runs {
+    struct fleet_runs jobs;
+    struct fleet_own_runs own;
+};
+
 static int write_report(struct cli *cli, const struct report_args *want,
-                        const struct fleet_peels *peels, const struct fleet_runs *runs,
+                        const struct fleet_peels *peels, const struct found_runs *found,
                         const char *target)
 {
     struct report_machine *machines =
         ARENA_ARRAY(cli->arena, struct report_machine, peels->list.n + 1);
+    const struct fleet_runs *runs = &found->jobs;
     const int64_t now = clock_wall();
     struct report_page page = {
         .title = "zester report",
@@ -99,6 +128,7 @@ static int write_report(struct cli *cli, const struct report_args *want,
             add_states(cli->arena, &machines[i], &runs->list.p[next++]);
         else
             machines[i].note = "No job of the last seven days ran states here.";
+        add_own_states(cli->arena, &machines[i], peels->list.p[i]->id, &found->own);
     }
     return report_file_write(cli, want->out, &page, machines);
 }
@@ -119,8 +149,17 @@ static void keep_targets(struct fleet_peels *all, struct param_strs ids, struct 
     fleet_peels_sort(ret);
 }
 
-static int read_fleet(struct cli *cli, struct fleet *fleet, const char *target,
-                      struct fleet_peels *ret_peels, struct fleet_runs *ret_runs, struct err *err)
+static int read_runs(struct fleet *fleet, struct fleet_peels *peels, int64_t timeout,
+                     struct found_runs *ret_found, struct err *err)
+{
+    if (fleet_runs_read(fleet, peels, &ret_found->jobs, err) < 0)
+        return -1;
+    return fleet_own_runs_read(fleet, peels, &ret_found->jobs, timeout < ASK_NS ? timeout : ASK_NS,
+                               &ret_found->own, err);
+}
+
+static int read_peels(struct cli *cli, struct fleet *fleet, const char *target,
+                      struct fleet_peels *ret_peels, struct err *err)
 {
     struct fleet_peels all = FLEET_PEELS_INIT(cli->arena);
     struct param_strs ids;
@@ -132,7 +171,7 @@ static int read_fleet(struct cli *cli, struct fleet *fleet, const char *target,
         return -1;
     if (target)
         keep_targets(&all, ids, ret_peels);
-    return fleet_runs_read(fleet, ret_peels, ret_runs, err);
+    return 0;
 }
 
 static int run_report(struct cli *cli, const void *args, struct param_strs operands)
@@ -140,14 +179,16 @@ static int run_report(struct cli *cli, const void *args, struct param_strs opera
     const struct report_args *want = args;
     const char *target = operands.n > 0 ? operands.p[0] : NULL;
     struct fleet_peels peels;
-    struct fleet_runs runs;
+    struct found_runs found;
     struct fleet *fleet;
     struct err err;
     int result;
 
     if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
-    result = read_fleet(cli, fleet, target, &peels, &runs, &err);
+    result = read_peels(cli, fleet, target, &peels, &err);
+    if (result == 0)
+        result = read_runs(fleet, &peels, want->fleet.timeout, &found, &err);
     fleet_close(fleet);
     if (result < 0)
         return cli_err(cli, &err);
@@ -155,7 +196,7 @@ static int run_report(struct cli *cli, const void *args, struct param_strs opera
         (void)fputs("No peels matched the target expression.\n", stderr);
         return FLEET_NO_TARGET;
     }
-    return write_report(cli, want, &peels, &runs, target);
+    return write_report(cli, want, &peels, &found, target);
 }
 
 const struct command command_report = {

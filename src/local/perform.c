@@ -159,19 +159,23 @@ static void keep_last_run(struct deed *deed, struct param_strs refs)
         deed->answer->trouble = arena_printf(deed->arena, "last run not stored: %s", err.text);
 }
 
+/* Mistakes in the request are not a run. */
 static void compile_and_run(struct deed *deed, struct param_strs words, const char *only)
 {
     struct compile_wish wish = { .id = only };
     const struct plan *plan;
 
     if (wish_read(deed->session, deed->request->function, words, &deed->given, &wish,
-                  &deed->diags) < 0 ||
-        compile_wish(deed->arena, &deed->session->host, &wish, &plan, &deed->diags) < 0)
+                  &deed->diags) < 0) {
+        fail_diags(deed);
+        return;
+    }
+    if (compile_wish(deed->arena, &deed->session->host, &wish, &plan, &deed->diags) < 0)
         fail_diags(deed);
     else
         run_plan_now(deed, plan);
     if (!only && deed->session->host.data_dir)
-        keep_last_run(deed, words);
+        keep_last_run(deed, wish.refs);
 }
 
 static void state_apply(struct deed *deed)
@@ -311,6 +315,19 @@ static void state_check(struct deed *deed)
     show_text(deed, show_counts);
 }
 
+/* --- the last run ----------------------------------------------------------------- */
+
+static void state_last(struct deed *deed)
+{
+    struct value last;
+    struct err err;
+
+    if (lastrun_read_value(deed->arena, deed->session->host.data_dir, &last, &err) == 0)
+        succeed(deed, deed->request->function, last);
+    else
+        set_failure(deed, err.code == ERR_NOT_FOUND ? "no run of states is on record" : err.text);
+}
+
 /* --- owed work -------------------------------------------------------------------- */
 
 static void state_owed(struct deed *deed)
@@ -367,6 +384,7 @@ static verb_fn *const verbs[] = {
     [VERB_SHOW_TOP]       = state_show_top,
     [VERB_GRAPH]          = state_graph,
     [VERB_CHECK]          = state_check,
+    [VERB_LAST]           = state_last,
     [VERB_OWED]           = state_owed,
     [VERB_WAIVE]          = state_waive,
 };

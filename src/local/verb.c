@@ -22,6 +22,7 @@ const struct verb verb_table[] = {
     { "state.show_top",       VERB_SHOW_TOP,       PERFORM_SHOW },
     { "state.graph",          VERB_GRAPH,          PERFORM_SHOW },
     { "state.check",          VERB_CHECK,          PERFORM_SHOW },
+    { "state.last",           VERB_LAST,           PERFORM_READ },
     { "state.owed",           VERB_OWED,           PERFORM_READ },
     { "state.waive",          VERB_WAIVE,          PERFORM_ACT },
     { 0 },

@@ -29,6 +29,7 @@ enum verb_kind {
     VERB_SHOW_TOP,
     VERB_GRAPH,
     VERB_CHECK,
+    VERB_LAST,
     VERB_OWED,
     VERB_WAIVE,
 };

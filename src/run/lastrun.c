@@ -66,7 +66,7 @@ static const struct record_field states_fields[] = {
     RECORD("states", LIST, struct lastrun_states, list, 0, .inner = &state_type),
     { 0 },
 };
-static const struct record_type states_type = RECORD_TYPE("states of the last run", struct lastrun_states, states_fields, RECORD_LENIENT);
+const struct record_type lastrun_states_type = RECORD_TYPE("states of the last run", struct lastrun_states, states_fields, RECORD_LENIENT);
 /* clang-format on */
 
 /* --- summaries ---------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ static struct record_file summary_file(struct arena *arena, const char *data_dir
 static struct record_file states_file(struct arena *arena, const char *data_dir)
 {
     return (struct record_file){ .path = path_join(arena, data_dir, LASTRUN_STATES),
-                                 .type = &states_type,
+                                 .type = &lastrun_states_type,
                                  .version = LASTRUN_VERSION,
                                  .max = LASTRUN_STATES_MAX,
                                  .sync = FS_NO_SYNC };
@@ -328,4 +328,25 @@ int lastrun_read_states(struct arena *arena, const char *data_dir,
     const struct record_file file = states_file(arena, data_dir);
 
     return record_file_read(arena, &file, ret_states, err);
+}
+
+int lastrun_read_value(struct arena *arena, const char *data_dir, struct value *ret_value,
+                       struct err *err)
+{
+    struct value_map *map = value_map_new(arena, 3);
+    struct lastrun_states states;
+    struct lastrun run;
+    struct value stored;
+
+    if (lastrun_read(arena, data_dir, &run, err) < 0 ||
+        lastrun_read_states(arena, data_dir, &states, err) < 0)
+        return -1;
+    if (strcmp(states.id, run.id) != 0)
+        states = (struct lastrun_states){ .id = run.id };
+    stored = record_value(arena, &lastrun_states_type, &states);
+    value_map_set(arena, map, value_text("id"), value_text(run.id));
+    value_map_set(arena, map, value_text("run"), record_value(arena, &lastrun_type, &run));
+    value_map_set(arena, map, value_text("states"), *value_get(&stored, "states"));
+    *ret_value = value_map(map);
+    return 0;
 }

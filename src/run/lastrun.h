@@ -72,6 +72,7 @@ struct lastrun_states {
     const char *id;
     VEC(struct lastrun_state) list;
 };
+extern const struct record_type lastrun_states_type;
 
 /* How a run was requested. */
 struct lastrun_request {
@@ -92,5 +93,9 @@ int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_
                  struct err *err);
 int lastrun_read_states(struct arena *arena, const char *data_dir,
                         struct lastrun_states *ret_states, struct err *err);
+/* Both as one map, which lastrun_states_type can read: `id`, `run` and `states`. No states when the
+ * stored ones are of another run. */
+int lastrun_read_value(struct arena *arena, const char *data_dir, struct value *ret_value,
+                       struct err *err);
 
 #endif

@@ -170,6 +170,8 @@ def fleet(tmp_path_factory):
 @pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 def test_a_highstate_of_the_fleet_lets_the_service_start_also_while_the_agent_is_stopped(fleet, home):
     data = fleet.peel.folder / "data"
+    fleet.wait((fleet.peel.folder / "states/web.zy").exists, "the peel has the tree")
+    fleet.zester("web-01", "state.apply", "web")  # is not a highstate
     write_app(home, data, "highstate")
     home.start()
     wait_until(lambda: waits(home) == "has not run on this machine", "the agent was asked")

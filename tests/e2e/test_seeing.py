@@ -141,6 +141,22 @@ def test_the_report_has_the_last_run_of_every_machine_and_folds_failures(fleet):
     assert fleet.zester("report", "nobody", "--out", out, status=5).stderr == "No peels matched the target expression.\n"
 
 
+def test_the_report_has_the_states_of_a_run_that_was_not_a_job(fleet):
+    fleet.zester("*", "state.highstate")
+    fleet.zester("web-01", "state.apply", "site", "--direct")
+    out = fleet.folder / "own.html"
+
+    def has_own_run():
+        fleet.zester("report", "web-01", "--out", out)
+        return "state.apply site" in out.read_text()
+
+    fleet.wait(has_own_run, "the heartbeat has the run")
+    page = out.read_text()
+    assert f"file.managed:{fleet.work}/web-01" in page and "cmd.run:check" in page
+    assert listed(fleet)["web-01"]["last_run"]["refs"] == ["site"]
+    assert "only its summary is known" not in page and page.count('<svg class="graph"') == 1
+
+
 @pytest.fixture(scope="module")
 def evil(fleet):
     """A machine with good credentials, all of whose texts are hostile."""

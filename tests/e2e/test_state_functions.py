@@ -153,9 +153,20 @@ def test_guards_and_retries_are_part_of_what_is_shown(machine):
 
 
 @pytest.mark.parametrize("function", ["test.ping", "test.true", "network.get_hostname", "facts.keys", "pkg.list_pkgs",
-                                      "state.owed"])
+                                      "state.owed", "state.last"])
 def test_a_word_that_a_function_does_not_take_is_refused(machine, function):
     result = machine.run(function, "foo", status=1)
     assert f"{function} takes no arguments, got 'foo'" in result.stderr and result.stdout == ""
     assert ("zester doc pkg.list_pkgs" in result.stderr) == (function == "pkg.list_pkgs")
+    if function == "state.last":
+        machine.run("state.apply", "db", status=0)
     machine.run(function, status=0)
+
+
+def test_the_last_run_can_be_shown_with_its_states(machine):
+    assert "no run of states is on record" in machine.run("state.last", status=1).stderr
+    run_id = machine.run("state.apply", "web", status=0).stdout.split()[-1]
+    last = json.loads(machine.run("state.last", "--format", "json", status=0).stdout)[0]["results"][0]["details"]["result"]
+    assert last["id"] == last["run"]["id"] == run_id and last["run"]["refs"] == ["web"] and last["run"]["success"] is True
+    assert {state["name"]: state["outcome"] for state in last["states"]}["test.nop:base"] == "unchanged"
+    assert run_id in machine.run("state.last", status=0).stdout

@@ -239,10 +239,10 @@ static int print_yaml(struct cli *cli, const struct fleet_answers *answers)
 /* Functions that return text, which is shown as it is. */
 static bool is_plain(const char *function)
 {
-    static const char *const names[] = { "cmd.run",     "test.ping",
-                                         "sys.doc",     "sys.list_functions",
-                                         "state.graph", "state.check",
-                                         "state.owed",  "state.waive" };
+    static const char *const names[] = {
+        "cmd.run",     "test.ping",  "sys.doc",     "sys.list_functions", "state.graph",
+        "state.check", "state.owed", "state.waive", "state.last"
+    };
     static const char *const families[] = { "facts.", "settings.", "grains.", "pillar.",
                                             "state.show" };
 

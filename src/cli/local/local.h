@@ -108,6 +108,7 @@ int local_call_template_function(struct local *local);
 int local_apply_module(struct local *local, const struct module *module);
 int local_call_module(struct local *local, const struct module *module);
 int local_single(struct local *local);
+int local_last(struct local *local);
 int local_owed(struct local *local);
 int local_waive(struct local *local);
 int local_show(struct local *local);

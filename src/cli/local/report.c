@@ -1,4 +1,4 @@
-/* zester --local report: the last run on this machine as an HTML file. */
+/* local_report - the last run on this machine: as an HTML file, and as data (state.last). */
 #include "cli/local/local.h"
 
 #include <string.h>
@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "cli/command.h"
 #include "cli/report/file.h"
+#include "cli/report/machine.h"
 #include "cli/report/page.h"
 #include "run/lastrun.h"
 #include "sys/clock.h"
@@ -24,25 +25,6 @@ static const char *describe_drift(struct arena *arena, const struct lastrun *run
     if (count > 0)
         return arena_printf(arena, "%u %s", count, run->failed > 0 ? "failed" : "would change");
     return run->success ? "none" : "failed";
-}
-
-static void add_states(struct arena *arena, const struct lastrun_states *states,
-                       struct report_machine *machine)
-{
-    VEC_EACH (&states->list, stored) {
-        struct report_state state = {
-            .name = stored->name,
-            .level = stored->level,
-            .outcome = (enum state_outcome)stored->outcome,
-            .duration = stored->duration > 0 ? stored->duration : 0,
-            .error = stored->error,
-            .reason = stored->reason,
-            .diff = stored->diff,
-        };
-
-        report_file_read_needs(arena, &stored->needs, states->list.n, &state);
-        VEC_PUSH_IN(arena, &machine->states, state);
-    }
 }
 
 static int write_report(struct local *local, const struct lastrun *run,
@@ -68,11 +50,22 @@ static int write_report(struct local *local, const struct lastrun *run,
         .count = 1,
     };
 
-    add_states(arena, states, &machine);
+    report_machine_add_stored(arena, states, &machine);
     if (strcmp(states->id, run->id) != 0)
         machine.note = "The states are those of another run: the last one could not store its own.";
     return report_file_write(local->cli, local->args->out ? local->args->out : REPORT_FILE_NAME,
                              &page, &machine);
+}
+
+/* Runs that were never made have no report; anything else is an error. */
+static int refuse_missing(struct local *local, const struct err *err)
+{
+    if (err->code != ERR_NOT_FOUND)
+        return cli_err(local->cli, err);
+    return cli_error(local->cli,
+                     "no run of states is on record in '%s'; run 'zester --local state.apply' "
+                     "first",
+                     local->session.host.data_dir);
 }
 
 int local_report(struct local *local)
@@ -87,11 +80,18 @@ int local_report(struct local *local)
                          local->words.p[0]);
     if (lastrun_read(local->cli->arena, data_dir, &run, &err) < 0 ||
         lastrun_read_states(local->cli->arena, data_dir, &states, &err) < 0)
-        return err.code == ERR_NOT_FOUND
-                   ? cli_error(local->cli,
-                               "no run of states is on record in '%s'; run 'zester --local "
-                               "state.apply' first",
-                               data_dir)
-                   : cli_err(local->cli, &err);
+        return refuse_missing(local, &err);
     return write_report(local, &run, &states);
+}
+
+int local_last(struct local *local)
+{
+    struct value last;
+    struct err err;
+
+    if (local->words.n > 0)
+        return cli_usage(local->cli, "state.last takes no arguments, got '%s'", local->words.p[0]);
+    if (lastrun_read_value(local->cli->arena, local->session.host.data_dir, &last, &err) < 0)
+        return refuse_missing(local, &err);
+    return local_print_answer(local, &last);
 }

@@ -69,20 +69,3 @@ int report_file_write(struct cli *cli, const char *path, struct report_page *pag
                   page->count == 1 ? "" : "s", failed);
     return CLI_OK;
 }
-
-void report_file_read_needs(struct arena *arena, const struct value *needs, size_t count,
-                            struct report_state *state)
-{
-    uint32_t *places;
-
-    if (needs->kind != VALUE_LIST || needs->list->count == 0 || needs->list->count > count)
-        return;
-    places = ARENA_ARRAY(arena, uint32_t, needs->list->count);
-    for (size_t i = 0; i < needs->list->count; i++) {
-        const struct value *place = &needs->list->items[i];
-
-        if (place->kind == VALUE_INT && place->i >= 0 && (uint64_t)place->i < count)
-            places[state->need_count++] = (uint32_t)place->i;
-    }
-    state->needs = places;
-}

@@ -6,12 +6,9 @@
 
 #include <stddef.h>
 
-struct arena;
 struct cli;
 struct report_machine;
 struct report_page;
-struct report_state;
-struct value;
 
 #define REPORT_FILE_NAME "zester-report.html"
 
@@ -21,10 +18,5 @@ struct value;
  * Returns the exit status. */
 int report_file_write(struct cli *cli, const char *path, struct report_page *page,
                       struct report_machine *machines);
-
-/* Places of other states as they were stored or sent, into the state; what is not a place of one of
- * `count` states is ignored. */
-void report_file_read_needs(struct arena *arena, const struct value *needs, size_t count,
-                            struct report_state *state);
 
 #endif

@@ -1,0 +1,62 @@
+#include "cli/fleet/direct.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "nats/conn.h"
+#include "nats/error.h"
+#include "nats/request.h"
+#include "wire/exec.h"
+#include "wire/subject.h"
+
+struct direct {
+    struct fleet_answers *answers;
+    const char *peel;
+};
+
+static void on_response(void *self, const struct nats_error *error, const struct nats_msg *msg)
+{
+    struct direct *direct = self;
+
+    if (error)
+        fleet_answers_set(direct->answers, direct->peel, NULL, error->text);
+    else
+        fleet_answers_set(direct->answers, direct->peel, &msg->payload, "");
+}
+
+static void ask_peel(struct fleet *fleet, struct direct *direct, struct str request,
+                     int64_t timeout)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+    struct err err;
+
+    if (subject_print(&subject, SUBJECT_COMMAND,
+                      &(struct subject_names){ .peel = str_from(direct->peel) }, &err) < 0 ||
+        nats_request(fleet->js.conn,
+                     &(struct nats_pub){ .subject = buf_view(&subject), .payload = request },
+                     timeout, on_response, direct, NULL, &err) < 0)
+        fleet_answers_set(direct->answers, direct->peel, NULL, err.text);
+}
+
+int fleet_ask_peels(struct fleet *fleet, const struct fleet_question *question,
+                    struct fleet_answers *ret_answers, struct err *err)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct direct *each = ARENA_ARRAY(fleet->arena, struct direct, question->peels.n);
+    const struct exec_request request = { .v = EXEC_PROTOCOL,
+                                          .jid = "",
+                                          .module = question->function,
+                                          .id = question->id,
+                                          .args = question->args };
+
+    fleet_answers_init(ret_answers, fleet->arena, &question->peels);
+    if (record_encode(&bytes, &exec_request_type, &request, err) < 0)
+        return -1;
+    for (size_t i = 0; i < question->peels.n; i++) {
+        each[i] = (struct direct){ ret_answers, question->peels.p[i] };
+        ask_peel(fleet, &each[i], buf_view(&bytes), question->timeout);
+    }
+    while (!ret_answers->all_come) /* each request has its own timeout */
+        (void)fleet_wait(fleet, &ret_answers->all_come, question->timeout, err);
+    return 0;
+}

@@ -1,0 +1,30 @@
+/*
+ * fleet_direct - a function that is asked of peels directly: no job, no record, no master.
+ *
+ * Memory: the arena of the fleet. Threads: one.
+ */
+#ifndef CLI_FLEET_DIRECT_H
+#define CLI_FLEET_DIRECT_H
+
+#include <stdint.h>
+
+#include "cli/fleet/answers.h"
+#include "data/params.h"
+#include "data/value.h"
+
+struct err;
+struct fleet;
+
+struct fleet_question {
+    const char *function;
+    const char *id;    /* the positional argument; "": none */
+    struct value args; /* a map; null: none */
+    struct param_strs peels;
+    int64_t timeout; /* for each of them, in nanoseconds */
+};
+
+/* Ask them all at once, and wait until each has answered or its time is over. */
+int fleet_ask_peels(struct fleet *fleet, const struct fleet_question *question,
+                    struct fleet_answers *ret_answers, struct err *err);
+
+#endif

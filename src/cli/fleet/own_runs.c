@@ -1,0 +1,93 @@
+#include "cli/fleet/own_runs.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "cli/fleet/direct.h"
+#include "data/value.h"
+#include "data/yaml.h"
+#include "sys/clock.h"
+
+#define ANOTHER_RUN "another run has ended there in the meantime"
+
+static bool is_missing(const struct fleet_peel *peel, const struct fleet_runs_item *run)
+{
+    if (!peel->has_run || !peel->run.id[0] || !fleet_peel_is_online(peel, clock_wall()))
+        return false;
+    return !run || (strcmp(run->summary.id, peel->run.id) != 0 && !peel->run.test);
+}
+
+static struct param_strs list_missing(const struct fleet_peels *peels,
+                                      const struct fleet_runs *runs)
+{
+    const char **ids = ARENA_ARRAY(peels->arena, const char *, peels->list.n + 1);
+    struct param_strs missing = { .p = ids };
+    size_t next = 0;
+
+    VEC_EACH (&peels->list, peel) {
+        const struct fleet_runs_item *run = NULL;
+
+        if (next < runs->list.n && runs->list.p[next].peel == *peel)
+            run = &runs->list.p[next++];
+        if (is_missing(*peel, run))
+            ids[missing.n++] = (*peel)->id;
+    }
+    return missing;
+}
+
+/* The result of state.last is data, printed as YAML. */
+static int read_answer(struct arena *arena, const struct fleet_answer *answer,
+                       struct lastrun_states *ret_states, struct err *err)
+{
+    const struct exec_result *result =
+        answer->response.results.list.n > 0 ? &answer->response.results.list.p[0] : NULL;
+    const char *text = result ? value_get_text(&result->details, "result") : NULL;
+    struct diags diags = DIAGS_INIT(arena);
+    struct value said;
+
+    if (!answer->success || !text)
+        return err_set(err, ERR_INVALID, "%s",
+                       answer->error[0] ? answer->error : "the answer has no result");
+    if (yaml_parse(arena, "state.last", str_from(text), NULL, &said, &diags) < 0)
+        return diags_to_err(&diags, err);
+    return record_read(arena, &lastrun_states_type, 1, &said, ret_states, err);
+}
+
+static void take_answer(const struct fleet_peels *peels, const struct fleet_answer *answer,
+                        struct fleet_own_runs *own)
+{
+    const struct fleet_peel *peel = map_find(&peels->by_id, str_from(answer->peel));
+    struct lastrun_states *states = ARENA_NEW(peels->arena, struct lastrun_states);
+    struct err err;
+
+    if (read_answer(peels->arena, answer, states, &err) < 0)
+        (void)map_set(&own->errors, str_from(peel->id), arena_strdup(peels->arena, err.text));
+    else if (strcmp(states->id, peel->run.id) != 0)
+        (void)map_set(&own->errors, str_from(peel->id), ANOTHER_RUN);
+    else
+        (void)map_set(&own->states, str_from(peel->id), states);
+}
+
+int fleet_own_runs_read(struct fleet *fleet, const struct fleet_peels *peels,
+                        const struct fleet_runs *runs, int64_t timeout,
+                        struct fleet_own_runs *ret_own, struct err *err)
+{
+    const struct fleet_question question = { .function = "state.last",
+                                             .id = "",
+                                             .args = value_null(),
+                                             .peels = list_missing(peels, runs),
+                                             .timeout = timeout };
+    struct fleet_answers answers;
+
+    *ret_own = (struct fleet_own_runs){ .states = MAP_INIT_IN(peels->arena),
+                                        .errors = MAP_INIT_IN(peels->arena) };
+    if (question.peels.n == 0)
+        return 0;
+    if (fleet_ask_peels(fleet, &question, &answers, err) < 0)
+        return -1;
+    for (size_t i = 0; i < answers.count; i++)
+        take_answer(peels, &answers.list[i], ret_own);
+    return 0;
+}

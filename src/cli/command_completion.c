@@ -70,12 +70,12 @@ static void add_names_of(struct buf *out, const struct command *table)
         buf_printf(out, " %s", c->name);
 }
 
-/* Asked when it is needed: the program knows. Options before the command say where. */
+/* Asked when it is needed: the program knows. Options of all commands say where. */
 static void add_lookup(struct buf *out, const char *words)
 {
     if (words)
         buf_printf(out,
-                   " $(\"${COMP_WORDS[0]}\" \"${before[@]}\" %s 2>/dev/null </dev/null | "
+                   " $(\"${COMP_WORDS[0]}\" \"${where[@]}\" %s 2>/dev/null </dev/null | "
                    "awk 'NR > 1 && !/:$/ { print $1 }')",
                    words);
 }
@@ -113,8 +113,7 @@ static void add_groups(struct buf *out, const struct program *program)
             before = "|";
         }
     if (before[0] == '|')
-        buf_add_text(
-            out, ") ((i + 1 < COMP_CWORD)) && command=\"$command ${COMP_WORDS[i+1]}\" ;; esac\n");
+        buf_add_text(out, ") ((${#said[@]} > 1)) && command=\"$command ${said[1]}\" ;; esac\n");
 }
 
 static void add_commands(struct buf *out, const struct program *program, const char *between)
@@ -132,8 +131,7 @@ static void add_fallback(struct buf *out, const struct program *program)
 {
     if (!program->fallback)
         return;
-    buf_add_text(out, "            before=()\n"
-                      "            case $COMP_CWORD in 1) operands+=\"");
+    buf_add_text(out, "            case ${#said[@]} in 0) operands+=\"");
     add_lookup(out, program->fallback->lookup);
     buf_add_text(out, "\" ;; *) operands=\"");
     if (program->other && program->other->words)
@@ -141,27 +139,76 @@ static void add_fallback(struct buf *out, const struct program *program)
     buf_add_text(out, "\" options=\"");
     add_options(out, program->fallback->options);
     buf_add_text(out, "\" ;; esac\n");
+    add_values(out, program->fallback->options);
 }
 
-/* One function. The command is the first word that names one; before it, complete commands,
- * after it, its options and operands. Files are offered for every word that does not begin with
- * a dash. */
+static bool is_in(const struct param *table, const char *name)
+{
+    for (const struct param *p = table; p && p->name; p++)
+        if (strcmp(p->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Does it say where the program looks? Not how it prints. */
+static bool is_where(const struct program *program, const struct param *option)
+{
+    return !option->choices && is_in(program->globals, option->name);
+}
+
+/* The options with a value as a pattern, then what is done with them. */
+static void add_valued(struct buf *out, const struct program *program, const struct param *options,
+                       bool where)
+{
+    const char *before = "            ";
+
+    for (const struct param *p = options; p && p->name; p++) {
+        if (p->kind == PARAM_BOOL || is_where(program, p) != where)
+            continue;
+        buf_add_text(out, before);
+        add_names(out, p);
+        before = "|";
+    }
+    if (before[0] == '|')
+        buf_printf(out, ") at=$i; ((i++)); [[ ${COMP_WORDS[i]} != = ]] || ((i++)); %s ;;\n",
+                   where ? "((i < COMP_CWORD)) && where+=(\"${COMP_WORDS[at]}\" "
+                           "\"${COMP_WORDS[i]}\")"
+                         : "");
+}
+
+/* Sort the words before the cursor: operands, and options of all commands, which say where. Beyond
+ * the cursor after that: the word is the value of an option. */
+static void add_reading(struct buf *out, const struct program *program)
+{
+    buf_add_text(out, "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+                      "        case ${COMP_WORDS[i]} in\n");
+    if (program->other)
+        buf_printf(out, "            %s) command=%s ;;\n", program->other_word,
+                   program->other_word);
+    add_valued(out, program, program->globals, true);
+    add_valued(out, program, program->fallback ? program->fallback->options : program->globals,
+               false);
+    buf_add_text(out, "            -*) ;;\n"
+                      "            *) said+=(\"${COMP_WORDS[i]}\") ;;\n"
+                      "        esac\n"
+                      "    done\n"
+                      "    [[ $command ]] || case ${said[0]} in ");
+    add_commands(out, program, "|");
+    buf_add_text(out, ") command=${said[0]} ;; esac\n");
+}
+
+/* One function. The command is the first operand; before it, complete commands, after it, its
+ * options and operands. Files are offered for every word that does not begin with a dash. */
 static void print_bash(const struct program *program, struct buf *out)
 {
     buf_printf(out,
                "# bash completion of %s; load with: source <(%s completion bash)\n"
                "_%s() {\n"
                "    local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]}\n"
-               "    local i command= options= operands= before=()\n"
-               "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-               "        case ${COMP_WORDS[i]} in\n"
-               "            ",
+               "    local i at command= options= operands= said=() where=()\n"
+               "    [[ $last != = ]] || last=${COMP_WORDS[COMP_CWORD-2]}\n",
                program->name, program->name, program->name);
-    add_commands(out, program, "|");
-    buf_add_text(out, ") command=${COMP_WORDS[i]}; break ;;\n"
-                      "        esac\n"
-                      "    done\n"
-                      "    before=(\"${COMP_WORDS[@]:1:i-1}\")\n");
+    add_reading(out, program);
     add_groups(out, program);
     buf_add_text(out, "    case $command in\n"
                       "        '')\n"
@@ -180,6 +227,7 @@ static void print_bash(const struct program *program, struct buf *out)
         add_case(out, NULL, program->other);
     buf_printf(out,
                "    esac\n"
+               "    ((i > COMP_CWORD)) && [[ $options ]] && operands=\n"
                "    case $word in\n"
                "        -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
                "        *) COMPREPLY=($(compgen -f -W \"$operands\" -- \"$word\")) ;;\n"

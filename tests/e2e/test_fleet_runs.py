@@ -151,3 +151,8 @@ def test_the_shell_completes_targets_and_ids_of_jobs_from_what_is_there(fleet):
     assert completes(program, "web", home=home) == ["web-01"]
     assert jid in fleet.wait(lambda: completes(program, "job", "show", jid[:6], home=home), "the job is offered")
     assert completes(program, "job", "list", "--st", home=home) == ["--status"]
+    conf = ["--config", str(fleet.write_cli_conf())]  # options on the line say where to look
+    assert completes(program, *conf, "web", home="/nonexistent") == ["web-01"]
+    assert completes(program, conf[0], "=", conf[1], "web", home="/nonexistent") == ["web-01"]
+    assert jid in completes(program, "job", "show", *conf, jid[:6], home="/nonexistent")
+    assert completes(program, "web", home="/nonexistent") == []

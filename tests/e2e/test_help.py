@@ -125,6 +125,12 @@ def completes(program, *words, home=None):
     ([ZESTER, "--lo"], ["--local"]),
     ([ZESTER, "web*", "test.pi"], ["test.ping"]),
     ([ZESTER, "--states-dir", "x", "--local", "state.ap"], ["state.apply"]),
+    ([ZESTER, "--batch", "5", "web*", "test.pi"], ["test.ping"]),
+    ([ZESTER, "web*", "--format", "j"], ["json"]),
+    ([ZESTER, "web*", "--format", "=", "j"], ["json"]),
+    ([ZESTER, "--config", "re"], []),
+    ([ZESTER, "web*", "report", "lo"], ["locale.get_locale", "locale.present", "locale.system", "log.critical", "log.debug", "log.error",
+                                        "log.exception", "log.info", "log.warning"]),
     ([ZESTER, "doc", "file.mana"], ["file.managed"]),
     ([ZESTER, "completion", "z"], ["zsh"]),
 ])

@@ -14,6 +14,8 @@
 #define ALIGNMENT _Alignof(max_align_t)
 #define BLOCK_MIN ((size_t)4 << 10)
 #define BLOCK_MAX ((size_t)1 << 20)
+/* A text up to this size is formatted once, a longer one twice: to learn its length first. */
+#define SHORT_TEXT_SIZE 256
 
 struct arena_block {
     struct arena_block *older;
@@ -107,17 +109,21 @@ struct str arena_str(struct arena *arena, struct str text)
 
 char *arena_vprintf(struct arena *arena, const char *fmt, va_list args)
 {
+    char first[SHORT_TEXT_SIZE];
     va_list again;
     char *text;
     int size;
 
     va_copy(again, args);
-    size = vsnprintf(NULL, 0, fmt, args);
+    size = vsnprintf(first, sizeof(first), fmt, args);
     if (size < 0)
         size = 0; /* a broken multibyte conversion gives an empty text, not a crash */
     text = arena_alloc(arena, (size_t)size + 1);
-    text[0] = '\0';
-    (void)vsnprintf(text, (size_t)size + 1, fmt, again);
+    if ((size_t)size < sizeof(first))
+        memcpy(text, first, (size_t)size);
+    else
+        (void)vsnprintf(text, (size_t)size + 1, fmt, again);
+    text[size] = '\0';
     va_end(again);
     return text;
 }

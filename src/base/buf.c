@@ -8,6 +8,8 @@
 #include "base/arena.h"
 
 #define FIRST_CAPACITY 64
+/* A text up to this size is formatted once, a longer one twice: to learn its length first. */
+#define SHORT_TEXT_SIZE 256
 
 char *buf_reserve(struct buf *buf, size_t n)
 {
@@ -73,17 +75,20 @@ void buf_fill(struct buf *buf, char c, size_t n)
 
 void buf_vprintf(struct buf *buf, const char *fmt, va_list args)
 {
+    char text[SHORT_TEXT_SIZE];
     va_list again;
     char *room;
     int size;
 
     va_copy(again, args);
-    size = vsnprintf(NULL, 0, fmt, args);
+    size = vsnprintf(text, sizeof(text), fmt, args);
     room = size > 0 ? buf_reserve(buf, (size_t)size) : NULL;
-    if (room) {
+    if (room && (size_t)size < sizeof(text))
+        memcpy(room, text, (size_t)size + 1);
+    else if (room)
         (void)vsnprintf(room, (size_t)size + 1, fmt, again);
+    if (room)
         buf->n += (size_t)size;
-    }
     va_end(again);
 }
 

@@ -10,6 +10,8 @@ enum {
     ERA_DAYS = 146097,    /* of the 400 years after which the calendar repeats */
     EPOCH_SHIFT = 719468, /* days from 0000-03-01 to 1970-01-01 */
     NANO_DIGITS = 9,
+    YEAR_DIGITS = 4,
+    YEAR_MAX = 9999,
 };
 
 struct date {
@@ -35,40 +37,54 @@ static struct date date_of(int64_t days)
     };
 }
 
-static void print_fraction(struct buf *out, uint32_t nanoseconds)
+/* The last digits of a number, with zeros in front. */
+static void put_digits(char *text, size_t digits, uint32_t number)
 {
-    int digits = NANO_DIGITS;
-
-    for (; nanoseconds % 10 == 0; nanoseconds /= 10)
-        digits--;
-    buf_printf(out, ".%0*" PRIu32, digits, nanoseconds);
+    for (; digits > 0; number /= 10)
+        text[--digits] = (char)('0' + number % 10);
 }
 
-/* After `before`; 0 to 99. */
-static void print_two(struct buf *out, char before, int number)
+static void print_fraction(struct buf *out, uint32_t nanoseconds)
 {
-    const char text[] = { before, (char)('0' + number / 10), (char)('0' + number % 10) };
+    char text[1 + NANO_DIGITS] = ".";
+    size_t size = sizeof(text);
 
-    buf_add(out, text, sizeof(text));
+    put_digits(text + 1, NANO_DIGITS, nanoseconds);
+    while (text[size - 1] == '0')
+        size--;
+    buf_add(out, text, size);
+}
+
+static void print_year(struct buf *out, int64_t year)
+{
+    char text[YEAR_DIGITS];
+
+    if (year < 0 || year > YEAR_MAX) {
+        buf_printf(out, "%04" PRId64, year);
+        return;
+    }
+    put_digits(text, YEAR_DIGITS, (uint32_t)year);
+    buf_add(out, text, YEAR_DIGITS);
 }
 
 void time_print(struct buf *out, struct value_time time)
 {
     int64_t days = time.seconds / DAY_SECONDS;
     int second = (int)(time.seconds % DAY_SECONDS);
+    char rest[] = "-MM-DDThh:mm:ss";
 
     if (second < 0) {
         second += DAY_SECONDS;
         days--;
     }
 
-    struct date date = date_of(days);
-    buf_printf(out, "%04" PRId64, date.year);
-    print_two(out, '-', date.month);
-    print_two(out, '-', date.day);
-    print_two(out, 'T', second / 3600);
-    print_two(out, ':', second / 60 % 60);
-    print_two(out, ':', second % 60);
+    const struct date date = date_of(days);
+    const int parts[] = { date.month, date.day, second / 3600, second / 60 % 60, second % 60 };
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        put_digits(rest + 1 + 3 * i, 2, (uint32_t)parts[i]);
+    print_year(out, date.year);
+    buf_add(out, rest, sizeof(rest) - 1);
     if (time.nanoseconds > 0)
         print_fraction(out, time.nanoseconds);
     buf_add_char(out, 'Z');

@@ -31,6 +31,7 @@ struct metrics {
     struct arena arena;
     struct family *families;
     size_t count;
+    struct buf key; /* of the series that is looked for */
 };
 
 static size_t count_buckets(const struct metric *row)
@@ -42,9 +43,14 @@ static size_t count_buckets(const struct metric *row)
     return n;
 }
 
-static struct str make_key(struct arena *arena, const char *first, const char *second)
+/* Valid until the next one. */
+static struct str make_key(struct metrics *metrics, const char *first, const char *second)
 {
-    return str_from(arena_printf(arena, "%s\x1f%s", first ? first : "", second ? second : ""));
+    buf_clear(&metrics->key);
+    buf_add_text(&metrics->key, first ? first : "");
+    buf_add_char(&metrics->key, '\x1f');
+    buf_add_text(&metrics->key, second ? second : "");
+    return buf_view(&metrics->key);
 }
 
 static struct series *add_series(struct metrics *metrics, struct family *family, const char *first,
@@ -56,16 +62,15 @@ static struct series *add_series(struct metrics *metrics, struct family *family,
     series->values[1] = second ? arena_strdup(&metrics->arena, second) : NULL;
     if (family->bucket_count > 0)
         series->counts = ARENA_ARRAY(&metrics->arena, uint64_t, family->bucket_count);
-    (void)map_set(&family->series, make_key(&metrics->arena, first, second), series);
+    (void)map_set(&family->series, arena_str(&metrics->arena, make_key(metrics, first, second)),
+                  series);
     return series;
 }
 
-static struct series *find_series(const struct family *family, const char *first,
-                                  const char *second)
+static struct series *find_series(struct metrics *metrics, const struct family *family,
+                                  const char *first, const char *second)
 {
-    AUTO_ARENA struct arena scratch = ARENA_INIT;
-
-    return map_find(&family->series, make_key(&scratch, first, second));
+    return map_find(&family->series, make_key(metrics, first, second));
 }
 
 /* The series of these values; when there are too many, that of all others. */
@@ -73,7 +78,7 @@ static struct series *take_series(struct metrics *metrics, size_t row, const cha
                                   const char *second)
 {
     struct family *family = &metrics->families[row];
-    struct series *series = find_series(family, first, second);
+    struct series *series = find_series(metrics, family, first, second);
 
     if (series)
         return series;
@@ -81,7 +86,7 @@ static struct series *take_series(struct metrics *metrics, size_t row, const cha
         return add_series(metrics, family, first, second);
     first = first ? OTHER : NULL;
     second = second ? OTHER : NULL;
-    series = find_series(family, first, second);
+    series = find_series(metrics, family, first, second);
     return series ? series : add_series(metrics, family, first, second);
 }
 
@@ -90,6 +95,7 @@ struct metrics *metrics_new(const struct metric *rows, size_t count)
     struct metrics *metrics = mem_zalloc(sizeof(*metrics));
 
     metrics->arena = (struct arena)ARENA_INIT;
+    metrics->key = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     metrics->count = count;
     metrics->families = ARENA_ARRAY(&metrics->arena, struct family, count);
     for (size_t i = 0; i < count; i++) {
@@ -106,8 +112,10 @@ struct metrics *metrics_new(const struct metric *rows, size_t count)
 
 void metrics_free(struct metrics *metrics)
 {
-    if (metrics)
-        arena_done(&metrics->arena);
+    if (!metrics)
+        return;
+    buf_done(&metrics->key);
+    arena_done(&metrics->arena);
     free(metrics);
 }
 
@@ -138,11 +146,10 @@ void metrics_observe(struct metrics *metrics, size_t row, double value, const ch
         }
 }
 
-double metrics_value(const struct metrics *metrics, size_t row, const char *first,
-                     const char *second)
+double metrics_value(struct metrics *metrics, size_t row, const char *first, const char *second)
 {
     const struct family *family = &metrics->families[row];
-    const struct series *series = find_series(family, first, second);
+    const struct series *series = find_series(metrics, family, first, second);
 
     if (!series)
         return 0;

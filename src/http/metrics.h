@@ -49,7 +49,7 @@ void metrics_observe(struct metrics *metrics, size_t row, double value, const ch
                      const char *second);
 /* The value of a counter or gauge, the number of observations of a histogram; 0 when there is
  * none. */
-double metrics_value(const struct metrics *metrics, size_t row, const char *first,
+double metrics_value(struct metrics *metrics, size_t row, const char *first,
                      const char *second);
 
 /* The text format of Prometheus, version 0.0.4. */

@@ -91,6 +91,17 @@ TEST(a_cleared_arena_starts_again_and_stays_small)
     CHECK_STR(arena_strdup(&arena, "again"), "again");
 }
 
+TEST(printed_texts_of_every_length_are_whole)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    char text[600] = "";
+
+    for (size_t n = 0; n + 1 < sizeof(text); n++) {
+        CHECK_STR(arena_printf(&arena, "%s", text), text);
+        text[n] = (char)('a' + n % 26);
+    }
+}
+
 TEST(copies_of_text_end_in_nul)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -61,6 +61,25 @@ TEST(what_does_not_fit_is_dropped_whole_and_remembered)
     CHECK(buf.full);
 }
 
+TEST(printed_texts_of_every_length_are_whole)
+{
+    char text[600] = "";
+
+    for (size_t n = 0; n + 1 < sizeof(text); n++) {
+        AUTO_BUF struct buf buf = BUF_INIT(2 + n), tight = BUF_INIT(1 + n);
+
+        buf_add_text(&buf, "<");
+        buf_printf(&buf, "%s>", text);
+        CHECK_INT(buf.n, n + 2);
+        CHECK(!buf.full && strncmp(buf.p + 1, text, n) == 0 && strcmp(buf.p + 1 + n, ">") == 0);
+        buf_add_text(&tight, "<");
+        buf_printf(&tight, "%s>", text);
+        CHECK_STR(buf_text(&tight), "<");
+        CHECK(tight.full);
+        text[n] = (char)('a' + n % 26);
+    }
+}
+
 TEST(reserved_room_is_written_by_the_caller)
 {
     AUTO_BUF struct buf buf = BUF_INIT(1000);

@@ -124,6 +124,9 @@ TEST(bytes_are_base64_and_times_are_rfc_3339)
     CHECK_STR(printed(&arena, value_time(253402300799, 1), 0),
               "\"9999-12-31T23:59:59.000000001Z\"");
     CHECK_STR(printed(&arena, value_time(-62167219200, 0), 0), "\"0000-01-01T00:00:00Z\"");
+    CHECK_STR(printed(&arena, value_time(253402300800, 0), 0), "\"10000-01-01T00:00:00Z\"");
+    CHECK_STR(printed(&arena, value_time(-62167219201, 100000000), 0),
+              "\"-001-12-31T23:59:59.1Z\"");
 }
 
 TEST(keys_that_are_not_text_become_their_text)

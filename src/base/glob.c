@@ -252,14 +252,30 @@ static bool match_deep(const struct glob *glob, struct str text)
 
 /* --- public --------------------------------------------------------------------------- */
 
+/* Cut what both begin with, as far as the pattern means itself. False: they differ there. Most
+ * patterns that do not match are told apart by this. */
+static bool cut_common(struct str *pattern, struct str *text)
+{
+    size_t n = 0;
+
+    while (n < pattern->n && (unsigned char)pattern->p[n] < 0x80 && !strchr("*?[", pattern->p[n])) {
+        if (n == text->n || pattern->p[n] != text->p[n])
+            return false;
+        n++;
+    }
+    *pattern = str_from_offset(*pattern, n);
+    *text = str_from_offset(*text, n);
+    return true;
+}
+
 bool glob_match_with(struct str pattern, struct str text, unsigned flags)
 {
-    const struct glob glob = {
-        .pattern = pattern,
-        .last_close = pattern.n > 0 ? memrchr(pattern.p, ']', pattern.n) : NULL,
-        .flags = flags,
-    };
+    struct glob glob = { .flags = flags };
 
+    if (flags == 0 && !cut_common(&pattern, &text))
+        return false;
+    glob.pattern = pattern;
+    glob.last_close = pattern.n > 0 ? memrchr(pattern.p, ']', pattern.n) : NULL;
     if ((flags & GLOB_PATH) && str_find(pattern, STR("**"), 0) != STR_NONE)
         return match_deep(&glob, text);
     return match_stars(&glob, text);

@@ -43,6 +43,18 @@ static char *swap(struct arena *arena, struct str text, char a, char b)
     return copy;
 }
 
+/* origin/tag */
+static char *join(struct arena *arena, const char *origin, const char *tag)
+{
+    const size_t first = strlen(origin), second = strlen(tag);
+    char *key = arena_alloc(arena, first + 1 + second + 1);
+
+    memcpy(key, origin, first);
+    key[first] = '/';
+    memcpy(key + first + 1, tag, second + 1);
+    return key;
+}
+
 bool event_parse_subject(struct arena *arena, struct str subject, struct event_source *ret_source)
 {
     struct subject_names names;
@@ -71,7 +83,7 @@ bool event_parse_subject(struct arena *arena, struct str subject, struct event_s
         break;
     default: return false;
     }
-    source.key = arena_printf(arena, "%s/%s", source.origin, source.tag);
+    source.key = join(arena, source.origin, source.tag);
     *ret_source = source;
     return true;
 }

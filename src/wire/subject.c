@@ -162,10 +162,25 @@ int subject_print_pattern(struct buf *out, enum subject_kind kind,
 
 /* --- parsing --------------------------------------------------------------------- */
 
+/* What comes before the first hole is compared at once: it tells most rows apart. */
+static bool fits_start(struct str *subject, struct str *pattern)
+{
+    const char *brace = memchr(pattern->p, '{', pattern->n);
+    const size_t n = brace ? (size_t)(brace - pattern->p) : pattern->n;
+
+    if (subject->n < n || memcmp(subject->p, pattern->p, n) != 0)
+        return false;
+    *subject = str_from_offset(*subject, n);
+    *pattern = str_from_offset(*pattern, n);
+    return true;
+}
+
 static bool fits_row(struct str subject, const char *pattern, struct subject_names *names)
 {
     struct str rest = str_from(pattern);
 
+    if (!fits_start(&subject, &rest))
+        return false;
     while (rest.p) {
         struct str wanted = str_cut(&rest, '.');
         size_t hole = find_hole(wanted);

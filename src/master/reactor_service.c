@@ -318,6 +318,7 @@ static void begin_pulling(struct timer *timer)
         .stream = STORE_EVENTS,
         .consumer = STORE_REACTOR,
         .batch = held < REACTOR_HELD_MAX ? held : REACTOR_HELD_MAX,
+        .is_busy = true,
         .message = on_message,
         .trouble = on_trouble,
         .failed = on_pull_failed,

@@ -2,7 +2,8 @@
  * One request is under way at a time. The next leaves when all messages of the last have come: a
  * server that hands out messages while it works through the acknowledgements of those before needs
  * a fifth more time for each than one that does one after the other, and a request leaves early
- * enough while half of the batch is still being worked on.
+ * enough while half of the batch is still being worked on. With `is_busy` there may be two: then
+ * the server fetches the next messages while the user works on the last, which saves more.
  *
  * A message comes under its own subject and does not say which request it answers; a status comes
  * to the inbox of the request, whose last token is its number. One of a request that is no longer
@@ -24,6 +25,13 @@
 #include "sys/loop.h"
 
 #define DIGITS_MAX 18
+#define ASKS_MAX   2
+
+/* A request. The server serves the older one first. */
+struct ask {
+    uint64_t number;
+    size_t left; /* messages of it that are still to come */
+};
 
 struct nats_puller {
     struct nats_grave grave;
@@ -37,12 +45,29 @@ struct nats_puller {
     char *names;   /* "consumer 'c' of stream 's'" */
     char *inbox;   /* with the dot */
     size_t inbox_size;
-    uint64_t number; /* of the request */
-    size_t asked;    /* messages of it that are still to come; 0: no request is under way */
-    size_t held;     /* messages that the user is not done with */
-    bool heard;      /* something came since the watchdog looked */
-    bool stopped;    /* for good */
+    uint64_t number;           /* of the newest request */
+    struct ask asks[ASKS_MAX]; /* those under way, the oldest first */
+    size_t ask_count;
+    size_t held;  /* messages that the user is not done with */
+    bool heard;   /* something came since the watchdog looked */
+    bool stopped; /* for good */
 };
+
+static size_t count_asked(const struct nats_puller *puller)
+{
+    size_t asked = 0;
+
+    for (size_t i = 0; i < puller->ask_count; i++)
+        asked += puller->asks[i].left;
+    return asked;
+}
+
+static void forget_ask(struct nats_puller *puller, size_t at)
+{
+    puller->ask_count--;
+    for (size_t i = at; i < puller->ask_count; i++)
+        puller->asks[i] = puller->asks[i + 1];
+}
 
 /* --- asking ------------------------------------------------------------------------- */
 
@@ -92,7 +117,7 @@ static void send_ask(struct nats_puller *puller, size_t count)
         pause_asking(puller); /* too much waits to be sent: soon again */
         return;
     }
-    puller->asked = count;
+    puller->asks[puller->ask_count++] = (struct ask){ puller->number, count };
     if (!timer_is_set(&puller->watchdog))
         arm_watchdog(puller);
 }
@@ -100,10 +125,13 @@ static void send_ask(struct nats_puller *puller, size_t count)
 /* For what is free, when that is half of the batch. */
 static void refill(struct nats_puller *puller)
 {
-    if (puller->stopped || puller->asked > 0 || puller->held > puller->options.batch / 2 ||
-        timer_is_set(&puller->pause) || nats_conn_state(puller->js.conn) != NATS_CONN_CONNECTED)
+    const size_t taken = puller->held + count_asked(puller);
+
+    if (puller->stopped || puller->ask_count == (puller->options.is_busy ? ASKS_MAX : 1) ||
+        taken > puller->options.batch / 2 || timer_is_set(&puller->pause) ||
+        nats_conn_state(puller->js.conn) != NATS_CONN_CONNECTED)
         return;
-    send_ask(puller, puller->options.batch - puller->held);
+    send_ask(puller, puller->options.batch - taken);
 }
 
 static void on_pause_over(struct timer *timer)
@@ -147,19 +175,19 @@ static void on_watchdog(struct timer *timer)
 {
     struct nats_puller *puller = container_of(timer, struct nats_puller, watchdog);
 
-    if (puller->asked == 0)
+    if (puller->ask_count == 0)
         return; /* set again by the next request */
     if (puller->heard) {
         arm_watchdog(puller);
         return;
     }
-    puller->asked = 0;
+    puller->ask_count = 0;
     tell_fault(puller->options.trouble, puller, NATS_FAULT_TIMEOUT, 0,
                STR("no heartbeat: it is gone, or permission to pull from it is missing"));
     refill(puller);
 }
 
-/* The request whose inbox it is; 0: none. */
+/* The number of the request whose inbox it is; 0: none. */
 static uint64_t read_number(const struct nats_puller *puller, struct str subject)
 {
     uint64_t number = 0;
@@ -172,6 +200,17 @@ static uint64_t read_number(const struct nats_puller *puller, struct str subject
         number = number * 10 + (uint64_t)(subject.p[i] - '0');
     }
     return number;
+}
+
+/* The place of the request whose inbox it is; ask_count: it is no longer waited for. */
+static size_t find_ask(const struct nats_puller *puller, struct str subject)
+{
+    const uint64_t number = read_number(puller, subject);
+    size_t i = 0;
+
+    while (i < puller->ask_count && puller->asks[i].number != number)
+        i++;
+    return i;
 }
 
 /* What a status means for its request. 409 means many things; only the text says which. */
@@ -200,6 +239,7 @@ static const struct {
 static void take_status(struct nats_puller *puller, const struct nats_msg *msg, int status,
                         struct str text)
 {
+    const size_t ask = find_ask(puller, msg->subject);
     size_t i = 0;
 
     while (verdicts[i].status != 0 && (verdicts[i].status != status ||
@@ -210,9 +250,9 @@ static void take_status(struct nats_puller *puller, const struct nats_msg *msg, 
             puller->options.idle(puller->options.self);
         return;
     }
-    if (read_number(puller, msg->subject) != puller->number)
+    if (ask == puller->ask_count)
         return;
-    puller->asked = 0;
+    forget_ask(puller, ask);
     if (verdicts[i].verdict == IS_FATAL) {
         fail_puller(puller, verdicts[i].fault, status, text);
         return;
@@ -241,7 +281,8 @@ static void on_message(void *self, const struct nats_msg *msg)
     }
     if (msg->reply.n == 0)
         return; /* nobody could ack it: not from a consumer */
-    puller->asked -= puller->asked > 0;
+    if (puller->ask_count > 0 && --puller->asks[0].left == 0)
+        forget_ask(puller, 0);
     puller->held++;
     puller->options.message(puller->options.self, msg);
     refill(puller);
@@ -264,7 +305,7 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
 
     switch (event->kind) {
     case NATS_EVENT_CONNECTED: refill(puller); break;
-    case NATS_EVENT_DISCONNECTED: puller->asked = 0; break;
+    case NATS_EVENT_DISCONNECTED: puller->ask_count = 0; break;
     case NATS_EVENT_DENIED:
         if (!str_is(event->subject, puller->subject))
             break;

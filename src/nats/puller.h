@@ -6,7 +6,8 @@
  * `batch` is how many messages the user can hold. Each that was handed over counts until the user
  * says that it is done with it, whatever it told the server (nats/ack.h); no more than the rest is
  * asked for. The next request leaves when all messages of the last have come and half of the batch
- * is free, so the server delivers while the user works on the rest.
+ * is free, so the server delivers while the user works on the rest. For a user that works long on
+ * each message (`is_busy`), it leaves as soon as half of the batch is neither held nor to come.
  *
  * Requests expire and are made again. The server proves with heartbeats that it has the request;
  * when they stay out (the consumer is gone, there is no right to it, the server lost it), `trouble`
@@ -20,6 +21,7 @@
 #ifndef NATS_PULLER_H
 #define NATS_PULLER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +41,7 @@ struct nats_puller;
 struct nats_puller_options {
     const char *stream, *consumer; /* copied; required */
     size_t batch;
+    bool is_busy;               /* work on a message takes as long as its delivery, or longer */
     int64_t max_bytes;          /* of one request's messages; 0: no limit */
     int64_t expires, heartbeat; /* the heartbeat is at most half of the other */
     nats_msg_fn *message;

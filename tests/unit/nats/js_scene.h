@@ -39,7 +39,7 @@ struct js_outcome {
     int count;
     bool failed;
     struct nats_error error;
-    int64_t messages, pending, ack_pending;
+    int64_t messages, pending, ack_pending, waiting;
     uint64_t seq;
     bool duplicate;
     char payload[256];
@@ -81,6 +81,7 @@ static inline void js_on_consumer(void *self, const struct nats_error *error,
     if (info) {
         outcome->pending = info->pending;
         outcome->ack_pending = info->ack_pending;
+        outcome->waiting = info->waiting;
     }
 }
 

@@ -192,6 +192,88 @@ TEST(a_user_that_works_on_half_of_the_batch_is_given_more)
     js_scene_end(&world);
 }
 
+static void on_busy(void *self, const struct nats_msg *msg)
+{
+    struct catcher *catcher = self;
+    struct err err;
+
+    CHECK_INT(nats_ack(catcher->conn, msg->reply, &err), 0);
+    catcher->count++;
+    nats_puller_done(catcher->puller, 1);
+}
+
+static void start_busy(struct js_scene *world, struct catcher *catcher)
+{
+    catcher->conn = world->conn.conn;
+    catcher->puller = nats_puller_new(&world->js,
+                                      &(struct nats_puller_options){ .stream = "S",
+                                                                     .consumer = "c",
+                                                                     .batch = 8,
+                                                                     .is_busy = true,
+                                                                     .expires = CLOCK_SECOND,
+                                                                     .heartbeat = 200 * CLOCK_MS,
+                                                                     .message = on_busy,
+                                                                     .trouble = on_trouble,
+                                                                     .self = catcher },
+                                      &world->scene.err);
+    CHECK(catcher->puller != NULL);
+}
+
+static int count_waiting(struct js_scene *world)
+{
+    struct js_outcome outcome;
+
+    JS_WAIT(world, &outcome,
+            nats_consumer_info(&world->js, "S", "c", js_on_consumer, &outcome, &world->scene.err));
+    return (int)outcome.waiting;
+}
+
+TEST(a_busy_user_has_a_second_request_before_the_first_is_served)
+{
+    struct catcher catcher = { 0 };
+    struct js_scene world;
+
+    begin(&world, &durable);
+    start_busy(&world, &catcher);
+    store(&world, 0, 3);
+    SCENE_RUN(&world.scene, catcher.count == 3);
+    CHECK_INT(count_waiting(&world), 1); /* five are still to come: more than half */
+    store(&world, 3, 4);
+    SCENE_RUN(&world.scene, catcher.count == 4);
+    CHECK_INT(count_waiting(&world), 2);
+    nats_puller_free(catcher.puller);
+    js_scene_end(&world);
+}
+
+static void pass_time(struct js_scene *world, int64_t ns)
+{
+    const int64_t until = clock_now() + ns;
+
+    SCENE_RUN(&world->scene, clock_now() > until);
+}
+
+/* The first request expires with four messages to come, half a second before the second: were they
+ * still counted, less and less would be asked for. */
+TEST(requests_of_a_busy_user_expire_one_by_one_without_trouble)
+{
+    struct catcher catcher = { 0 };
+    struct js_scene world;
+
+    begin(&world, &durable);
+    start_busy(&world, &catcher);
+    for (int i = 0; i < 12; i += 4) {
+        pass_time(&world, 500 * CLOCK_MS);
+        store(&world, i, i + 4);
+        SCENE_RUN(&world.scene, catcher.count == i + 4);
+        pass_time(&world, 700 * CLOCK_MS);
+    }
+    store(&world, 12, 200);
+    SCENE_RUN(&world.scene, catcher.count == 200);
+    CHECK_INT(catcher.troubles, 0);
+    nats_puller_free(catcher.puller);
+    js_scene_end(&world);
+}
+
 TEST(an_idle_consumer_is_asked_again_and_again_without_trouble)
 {
     struct catcher catcher = { 0 };

@@ -66,8 +66,8 @@ struct reactor_engine {
     struct reactor_bench *benches; /* REACTOR_BENCHES_EACH for each worker */
     size_t bench_count;
     struct reaction_env *quick;         /* of renderings that need no worker */
-    int64_t quick_until;                /* when the one under way has to end, in processor time */
-    int64_t quick_early;                /* not before, in that of the clock */
+    int64_t quick_early;                /* when the one under way should have ended */
+    int64_t quick_until;                /* in processor time, when it has to; 0: it is early */
     VEC(const struct rule_file *) slow; /* files that have taken longer, of the rules as they are */
     struct reactor_mission *first, *last;    /* all of them */
     struct reactor_mission *queued, **queue; /* those that wait for a bench */

@@ -90,11 +90,22 @@ struct flight *flight_new(struct pipeline *pipeline, const struct pipeline_deliv
     return flight;
 }
 
+/* The pipeline gets an arena back, unless it has one. */
+static void give_back(struct pipeline *pipeline, struct arena *arena)
+{
+    if (pipeline->scratch.blocks) {
+        arena_done(arena);
+        return;
+    }
+    arena_clear(arena);
+    pipeline->scratch = *arena;
+}
+
 static void free_flight(struct flight *flight)
 {
     flight->pipeline->flights--;
     rule_set_drop(flight->rules);
-    arena_done(&flight->arena);
+    give_back(flight->pipeline, &flight->arena);
     free(flight);
 }
 

@@ -252,8 +252,8 @@ static bool match_deep(const struct glob *glob, struct str text)
 
 /* --- public --------------------------------------------------------------------------- */
 
-/* Cut what both begin with, as far as the pattern means itself. False: they differ there. Most
- * patterns that do not match are told apart by this. */
+/* Cut what both begin with, as far as the pattern means itself. False: they differ there, as
+ * most patterns that do not match do. */
 static bool cut_common(struct str *pattern, struct str *text)
 {
     size_t n = 0;

@@ -49,8 +49,7 @@ void metrics_observe(struct metrics *metrics, size_t row, double value, const ch
                      const char *second);
 /* The value of a counter or gauge, the number of observations of a histogram; 0 when there is
  * none. */
-double metrics_value(struct metrics *metrics, size_t row, const char *first,
-                     const char *second);
+double metrics_value(struct metrics *metrics, size_t row, const char *first, const char *second);
 
 /* The text format of Prometheus, version 0.0.4. */
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"

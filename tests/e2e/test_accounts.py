@@ -116,7 +116,7 @@ def test_a_missing_group_fails_with_its_name(machine):
     assert machine.sh("getent passwd eve", check=False).returncode != 0
 
 
-def test_a_dry_run_tells_of_groups_that_are_not_there(machine):
+def test_a_dry_run_mentions_groups_that_are_not_there(machine):
     machine.sh("useradd -M bob")
     text = "{}: {{user.present: [{{gid: nowhere}}, {{groups: [daemon, nothing]}}]}}"
     missing = '"{}" does not exist; an earlier state must create it (apply fails otherwise)'
@@ -173,7 +173,7 @@ def test_many_accounts_of_one_level_do_not_fight(machine):
     assert all(results[f"user.present:{name}"]["changed"] for name in names)
 
 
-def test_mistakes_are_told_before_anything_runs(machine):
+def test_mistakes_are_reported_before_anything_runs(machine):
     said = machine.mistakes("""
 a:
   user.present:

@@ -313,7 +313,7 @@ def test_an_encrypted_zip_requires_its_password_and_shows_it_nowhere(machine):
     assert (machine.root / "to/app/README").read_text() == "read me\n"
 
 
-def test_the_kind_is_told_and_weak_and_published_hashes_are_checked(machine):
+def test_the_kind_is_shown_and_weak_and_published_hashes_are_checked(machine):
     archive = pack(machine, "tar.gz")
     md5 = hashlib.md5(archive.read_bytes()).hexdigest()
     (machine.states / "SUMS").write_text(f"{'0' * 32}  other.tar.gz\n{md5}  {archive.name}\n")

@@ -316,7 +316,7 @@ def test_a_service_manager_is_one_file(grown):
     assert "auto|systemd|openrc|kepler|sysv|runner" in run(grown / "build/release/zester", "doc", "service.running").stdout
 
 
-def test_a_file_that_exports_no_manager_is_told(grown):
+def test_a_file_that_exports_no_manager_is_reported(grown):
     wrong = grown / "src/provider/package/wrong.c"
     wrong.write_text("int wrong;\n")
     result = run("make", "--no-print-directory", cwd=grown)

@@ -193,7 +193,7 @@ def read_stream(joining, enrollment, ready):
         connection.close()
 
 
-def test_a_stream_tells_the_decision_at_once(fleet, master):
+def test_a_stream_reports_the_decision_at_once(fleet, master):
     joining, enrollment = enroll(fleet, master)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         events = pool.submit(read_stream, joining, enrollment, lambda: fleet.zester("enroll", "approve", enrollment)).result(SECONDS)

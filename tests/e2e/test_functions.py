@@ -156,7 +156,7 @@ def manual(machine, *words):
     return machine.run(PROGRAM, "doc", *words)
 
 
-def test_the_manual_tells_parameters_defaults_and_an_example(machine):
+def test_the_manual_has_parameters_defaults_and_an_example(machine):
     text = manual(machine, "pkg.installed")
     lines = {line.split()[0]: line for line in text.split("parameters:")[1].splitlines() if line}
     assert "the ID" in lines["name"] and "false" in lines["skip_verify"] and "- nginx: '>=1.18'" in text

@@ -12,7 +12,7 @@ def fleet(tmp_path_factory):
         yield made
 
 
-def test_a_daemon_that_does_not_run_is_told_with_its_address(fleet):
+def test_a_daemon_that_does_not_run_is_reported_with_its_address(fleet):
     port = free_port()
     said = fleet.run("zester-master", "health", "--health-addr", f"127.0.0.1:{port}", status=1)
     assert f"zester-master is not running: '127.0.0.1:{port}': " in said.stderr and said.stdout == ""

@@ -60,7 +60,7 @@ def test_help_that_cannot_be_written_is_an_error_unless_the_reader_has_left(prog
 
 
 @pytest.mark.parametrize("program", [ZESTER, KEPLER, DAEMON])
-def test_the_version_is_told_in_both_spellings(program):
+def test_the_version_is_shown_in_both_spellings(program):
     for word in ("--version", "-V"):
         assert re.fullmatch(rf"{os.path.basename(program)} \d+\.\d+\.\d+\n", run(program, word).stdout)
 
@@ -85,7 +85,7 @@ def test_the_version_is_told_in_both_spellings(program):
     ([KEPLER, "doc", "hooks", "--format", "markdown"], "takes no CHAPTER"),
     ([DAEMON, "web"], "unknown argument 'web'"),
 ])
-def test_a_mistake_on_the_line_tells_what_was_meant_and_where_help_is(words, said):
+def test_a_mistake_on_the_line_says_what_was_meant_and_where_help_is(words, said):
     result = run(*words)
     assert result.returncode == (1 if words[0] == ZESTER else 2), result.stderr
     assert said in result.stderr and result.stdout == ""
@@ -138,7 +138,7 @@ def test_the_shell_completes_commands_options_and_their_values(words, offered):
     assert completes(*words) == offered
 
 
-def test_a_daemon_that_is_asked_to_tells_every_request_and_an_unknown_level_is_told(home):
+def test_a_daemon_that_is_asked_to_reports_every_request_and_an_unknown_level_is_reported(home):
     assert "request name=" not in home.log()
     home.stop_daemon()
     home.env["KEPLER_LOG"] = "debug"
@@ -152,7 +152,7 @@ def test_a_daemon_that_is_asked_to_tells_every_request_and_an_unknown_level_is_t
 
 
 @pytest.mark.parametrize("color", ["auto", "true"])
-def test_a_daemon_that_cannot_start_in_the_background_tells_why(tmp_path, color):
+def test_a_daemon_that_cannot_start_in_the_background_says_why(tmp_path, color):
     env = dict(os.environ, KEPLER_DAEMON_PATH=str(tmp_path / ("x" * 120)), KEPLER_COLOR=color)
     result = run(KEPLER, "daemon", "start", "-d", env=env)
     assert result.returncode == 1 and "\033" not in result.stderr

@@ -105,7 +105,7 @@ def test_a_file_that_is_gone_can_be_restarted_and_stopped_but_not_loaded(home, g
 
 
 @pytest.mark.parametrize("words", [["recreate"], ["run", "-d"], ["run", "-d", "--start-clean"]], ids=" ".join)
-def test_loading_a_broken_file_leaves_what_runs_alone_and_tells_all_mistakes(home, words):
+def test_loading_a_broken_file_leaves_what_runs_alone_and_reports_all_mistakes(home, words):
     before = start_old(home)
     edit(home, BROKEN)
     run = home.run(*words, check=False)

@@ -80,7 +80,7 @@ def test_validate_warns_of_what_this_machine_does_not_have(home):
     assert home.run("validate").stderr == ""
 
 
-def test_validate_tells_every_mistake_with_its_place():
+def test_validate_reports_every_mistake_with_its_place():
     home = Home()
     home.write("services:\n  a: {run: x, comand: y}\n  b: {run: x, depends_on: [nix]}\n")
     try:
@@ -215,7 +215,7 @@ def test_a_daemon_that_could_not_be_started_again_is_not_stopped():
     (["daemon", "strat"], "did you mean 'start'?"),
     (["ps", "--jsn"], "did you mean '--json'?"),
 ])
-def test_wrong_usage_is_told_and_returns_two(words, text):
+def test_wrong_usage_is_reported_and_returns_two(words, text):
     run = subprocess.run([KEPLER, *words], capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 2
     assert text in run.stderr
@@ -478,7 +478,7 @@ def test_a_service_that_was_skipped_is_told_where_it_was_asked_for_and_does_not_
     assert home.status("none") == "failed"
 
 
-def test_without_a_terminal_wait_tells_at_the_end_what_was_skipped(home):
+def test_without_a_terminal_wait_reports_at_the_end_what_was_skipped(home):
     home.write("""
         services:
           web: {run: "exec sleep 1000", if: "${{ service.debug }}$"}
@@ -491,7 +491,7 @@ def test_without_a_terminal_wait_tells_at_the_end_what_was_skipped(home):
     assert home.start("--wait", "-q").stderr == ""
 
 
-def test_a_start_by_name_tells_what_did_not_come_up(home):
+def test_a_start_by_name_says_what_did_not_come_up(home):
     home.write("""
         services:
           db: {run: "exec sleep 1000"}
@@ -837,7 +837,7 @@ def test_inspect_shows_sections(home):
     assert home.run("inspect", "nix", check=False).returncode == 1
 
 
-def test_why_tells_the_way_and_what_is_waited_for(home):
+def test_why_shows_the_way_and_what_is_waited_for(home):
     home.write("""
         services:
           db: {run: "exec sleep 1000", healthcheck: {run: "false", interval: 50ms, retries: 100000}}

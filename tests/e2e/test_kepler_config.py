@@ -499,7 +499,7 @@ def restarts(home, service):
     return len([text for _, text in home.lines(service) if text == "up"])
 
 
-def test_a_folder_that_cannot_be_watched_is_told_in_the_log_of_the_service(home):
+def test_a_folder_that_cannot_be_watched_is_reported_in_the_log_of_the_service(home):
     gone = home.folder + "-gone"  # below the folder of the service it might still come
     home.write(f"services: {{a: {{run: exec sleep 1000, restart: {{policy: always, watch: ['{gone}/*.c']}}}}}}")
     home.start("--wait")
@@ -683,7 +683,7 @@ def test_one_start_shares_global_and_each_start_is_resolved_anew(home):
 
 # --- the file -------------------------------------------------------------------------------------
 
-def test_every_mistake_is_told_at_once_with_its_place(home):
+def test_every_mistake_is_reported_at_once_with_its_place(home):
     home.write("""\
         service: {}
         services:

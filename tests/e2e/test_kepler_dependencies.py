@@ -367,7 +367,7 @@ def test_a_spawn_failure_satisfies_service_failed_whatever_the_policy(home):
     ("service_completed_successfully", "on-success", "it will restart on success"),
     ("service_stopped", "on-failure|on-success", "it will always restart"),
 ])
-def test_what_a_policy_makes_impossible_is_told_with_the_policy_and_the_condition(home, condition, policy, words):
+def test_what_a_policy_makes_impossible_is_reported_with_the_policy_and_the_condition(home, condition, policy, words):
     home.write(f"""
         services:
           redis: {{run: "exec sleep 1000", restart: "{policy}"}}

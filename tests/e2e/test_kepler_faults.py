@@ -122,7 +122,7 @@ def test_a_config_may_have_a_thousand_services(home):
 
 
 @pytest.mark.parametrize("containment", CONTAINMENTS)
-def test_the_soft_limit_of_open_files_is_raised_and_a_hard_one_that_is_too_low_is_told(containment):
+def test_the_soft_limit_of_open_files_is_raised_and_a_hard_one_that_is_too_low_is_reported(containment):
     home = Home(cgroups=containment == "cgroups")
     home.start_daemon("prlimit", "--nofile=64:300")
     try:

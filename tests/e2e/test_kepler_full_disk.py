@@ -100,7 +100,7 @@ def lost(home):
     return json.loads(home.run("inspect", "-s").stdout).get("logs", {"lines_lost": 0, "error": None})
 
 
-def test_services_and_commands_go_on_and_losses_are_told(home):
+def test_services_and_commands_go_on_and_losses_are_reported(home):
     home.write(CONFIG)
     home.start("--wait")
     steady = home.services()["steady"]["pid"]

@@ -393,7 +393,7 @@ def test_a_start_by_name_that_is_stopped_on_its_way_says_so(home):
     assert start.communicate(timeout=PATIENCE) == ("Started 0 services\n", "Error: service 'a' was stopped while it was starting\n")
 
 
-def test_a_named_stop_leaves_the_others_and_unknown_names_are_told(home):
+def test_a_named_stop_leaves_the_others_and_unknown_names_are_reported(home):
     home.write("services:\n  a: {run: 'exec sleep 1000'}\n  b: {run: 'exec sleep 1000', depends_on: [a]}\n")
     home.start("--wait")
     home.run("stop", "a")
@@ -717,7 +717,7 @@ def test_what_is_not_a_pair_is_reported_and_left_out(home):
     assert json.loads(home.run("inspect", "--flags").stdout)["flags"] == {"k": "v"}
 
 
-def test_verbose_tells_of_hooks_and_the_file_and_quiet_only_of_errors(home):
+def test_verbose_mentions_hooks_and_the_file_and_quiet_only_errors(home):
     path = home.write("services:\n  a: {run: 'exit 0', hooks: {pre_start: {run: 'true'}}}\n")
     run = home.run("start", "-v")
     assert f"Config: {path}\n" in run.stderr

@@ -168,7 +168,7 @@ def test_a_file_that_no_program_needs_is_refused(tree):
     assert "src/data/dead.c:1: no program is linked with this" in refused(tree, "--only", "links")
 
 
-def test_objects_that_are_missing_or_old_are_told(tree):
+def test_objects_that_are_missing_or_old_are_reported(tree):
     assert "run make first" in refused(tree, "--only", "links")
     build(tree)
     newer = (tree / "build/release/src/base/thing.o").stat().st_mtime + 1

@@ -220,7 +220,7 @@ guard: {cmd.run: [{name: 'true', onlyif: 'test "$ZESTER_WORD" = "hello there"', 
 
 
 
-def test_a_host_that_does_not_answer_is_told_and_a_wrong_fingerprint_is_a_mistake(machine):
+def test_a_host_that_does_not_answer_is_reported_and_a_wrong_fingerprint_is_a_mistake(machine):
     skip_without("ssh-keyscan")
     text = "127.0.0.1: {ssh_known_hosts.present: [{port: 1}, {timeout: 1}, {fingerprint: '%s'}]}"
     failed = machine.apply(text % ("SHA256:" + "A" * 43))["ssh_known_hosts.present:127.0.0.1"]

@@ -60,7 +60,7 @@ def test_a_package_is_installed_once_and_reverted_with_what_came_along(machine):
     assert (machine.status("zt-app"), machine.status("zt-base")) == ("", "")
 
 
-def test_a_dry_run_tells_and_does_nothing(machine):
+def test_a_dry_run_reports_and_does_nothing(machine):
     before = machine.path("/var/lib/dpkg/status").read_bytes()
     status, results = run(machine, INSTALLED, "--test")
     assert status == 0 and only(results)["diff"] == "zt-app needs to be installed"

@@ -43,7 +43,7 @@ def exhaust(fleet, *texts):
     return [name for name, _ in made]
 
 
-def test_what_the_server_gave_up_is_recorded_counted_and_told(fleet):
+def test_what_the_server_gave_up_is_recorded_counted_and_reported(fleet):
     for name in fleet.events:
         fleet.wait(lambda name=name: fleet.zester("event", "why", name, status=None).returncode == 0, "it is on record")
         why = fleet.zester_json("event", "why", name)

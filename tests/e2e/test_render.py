@@ -99,7 +99,7 @@ def test_a_missing_file_and_a_wrong_option_are_errors(tmp_path):
     assert run.returncode == 1 and "did you mean '--search'?" in run.stderr
 
 
-def test_bad_json_in_the_context_is_told_with_its_place(tmp_path):
+def test_bad_json_in_the_context_is_reported_with_its_place(tmp_path):
     (tmp_path / "c.json").write_text('{"a": 1,\n "b": }')
     run = render("-", "--context", str(tmp_path / "c.json"), stdin="x")
     assert run.returncode == 1

@@ -62,7 +62,7 @@ def test_a_revoked_machine_is_cut_off_and_stays_out_after_a_restart_of_the_serve
     assert not is_let_in(fleet.port, machine, jwt) and is_let_in(fleet.port, other, other_jwt)
 
 
-def test_a_master_that_starts_tells_the_servers_again(fleet):
+def test_a_master_that_starts_sends_the_servers_again(fleet):
     fleet.start_server()
     master = fleet.start_ready_master()
     machine, enrollment, jwt = join(fleet, master)
@@ -93,7 +93,7 @@ def test_a_master_without_what_revocation_needs_does_not_start(fleet, name):
     assert name in master.log()
 
 
-def test_every_server_of_a_cluster_confirms_and_one_that_is_down_is_reported_and_told_later(fleet):
+def test_every_server_of_a_cluster_confirms_and_one_that_is_down_is_reported_later(fleet):
     fleet.start_cluster()
     master = fleet.start_ready_master(revocation_sync_interval="2s")
     machine, enrollment, jwt = join(fleet, master)

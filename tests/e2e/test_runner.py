@@ -119,7 +119,7 @@ def test_a_bad_exit_status_after_a_good_line_is_a_failure(tree):
     assert tree.run("--only", "unit")[2] == "2 passed, 1 failed"
 
 
-def test_a_job_that_hangs_is_ended_with_all_that_it_started_and_tells_where_they_stood(tree):
+def test_a_job_that_hangs_is_ended_with_all_that_it_started_and_says_where_they_stood(tree):
     tree.unit("base/test_a", "echo begun; setsid sleep 271828 & exec sleep 314159")
     for seconds in (2, 8, 32):  # a busy machine may need longer to start them
         status, out, last = tree.run("--only", "unit", "--seconds", str(seconds))
@@ -133,7 +133,7 @@ def test_a_job_that_hangs_is_ended_with_all_that_it_started_and_tells_where_they
     assert len(re.findall(r"^  thread \d+ sleep \| ", out, re.M)) == 2
 
 
-def test_what_a_job_leaves_behind_is_ended_and_told(tree):
+def test_what_a_job_leaves_behind_is_ended_and_reported(tree):
     tree.unit("base/test_a", "setsid sh -c 'touch up; exec sleep 161803' & until [ -e up ]; do sleep 0.01; done; "
               "echo '1 passed, 0 failed'")
     status, out, last = tree.run("--only", "unit")
@@ -172,7 +172,7 @@ TEST(this_ends)
 """
 
 
-def test_a_unit_test_that_is_stuck_tells_where_each_thread_stands(tmp_path):
+def test_a_unit_test_that_is_stuck_says_where_each_thread_stands(tmp_path):
     build = TOP / os.environ.get("ZESTER_BUILD", "build/asan")
     compiler = "clang" if build.name.endswith("-clang") else "gcc"
     (tmp_path / "hang.c").write_text(HANG)

@@ -258,7 +258,7 @@ def test_a_script_waits_for_a_change(machine):
     assert machine.log() == ["ran"]
 
 
-def test_check_pillar_tells_all_that_is_missing_or_of_another_kind(machine):
+def test_check_pillar_reports_all_that_is_missing_or_of_another_kind(machine):
     machine.pillar(web="port: 80\nname: x\nusers: [a]\ntls: {up: true}\n")
     machine.sls("web", "fine:\n  test.check_pillar:\n    - present: [port, 'tls:up']\n    - integer: port\n    - string: name\n"
                        "    - listing: users\n    - dictionary: tls\n    - boolean: 'tls:up'\n"

@@ -158,7 +158,7 @@ def test_a_mistake_in_a_template_quotes_no_secret(fleet):
     fleet.zester("fileserver", "update")
 
 
-def test_a_file_that_cannot_be_sanitised_is_not_published_and_is_told(fleet):
+def test_a_file_that_cannot_be_sanitised_is_not_published_and_is_reported(fleet):
     (fleet.settings / "bad.zy").write_text("bad: !encrypted x-{{ y }}-leak\n")
     answer = fleet.zester("fileserver", "update", status=1)
     assert "bad.zy: line 1: a template tag in a value that is encrypted" in answer.stdout

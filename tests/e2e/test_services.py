@@ -142,7 +142,7 @@ def test_what_a_failing_script_says_is_in_the_error(machine):
     assert "no port left" in result["error"]
 
 
-def test_a_text_of_its_command_line_tells_whether_a_service_runs_whose_script_does_not_know(machine):
+def test_a_text_of_its_command_line_says_whether_a_service_runs_whose_script_does_not_know(machine):
     program = f"sleep 60{os.getpid()}"  # processes of other tests are seen here too
     write_script(machine, program + " </dev/null >/dev/null 2>&1 & echo $! > $pid")
     script = machine.path("/etc/init.d/toy")

@@ -125,7 +125,7 @@ def test_what_kepler_cannot_do_is_said(machine):
     assert "'config' is only for services of kepler" in machine.mistakes(state(machine, "running", "provider: sysv"))
 
 
-def test_a_config_that_is_wrong_is_told_by_the_daemon(machine):
+def test_a_config_that_is_wrong_is_reported_by_the_daemon(machine):
     machine.config = machine.home.write("services:\n  web: {comand: [x]}\n", "bad.yaml")
     error = machine.apply(state(machine, "running"))["service.running:web"]["error"]
     assert "the config is not valid" in error and "comand" in error

@@ -135,7 +135,7 @@ def test_a_service_is_masked_and_unmasked(bus):
     bus.settles(service("unmasked", "runtime: true"))
 
 
-def test_a_unit_that_nobody_knows_is_told_and_one_that_is_new_is_found(bus):
+def test_a_unit_that_nobody_knows_is_reported_and_one_that_is_new_is_found(bus):
     assert call(bus, "service.available", "late") is False
     assert call(bus, "service.status", "late") == "stopped"
     assert error_of(bus, "service.start", "late") == "systemd has no service 'late'"
@@ -149,7 +149,7 @@ def test_a_unit_that_nobody_knows_is_told_and_one_that_is_new_is_found(bus):
 @pytest.mark.parametrize("name, result", [("broken", "'failed': the service ended with 'exit-code'"),
                                           ("needy", "'dependency': a dependency failed"),
                                           ("slow", "'failed': the service ended with 'timeout'")])
-def test_the_error_of_a_job_tells_unit_and_result(bus, name, result):
+def test_the_error_of_a_job_reports_unit_and_result(bus, name, result):
     expected = f"systemd: the job to start {name}.service ended with result {result}; {see(name)}"
     assert error_of(bus, "service.start", name) == expected
     assert one(bus.apply(service("running", name=name)))["error"] == expected

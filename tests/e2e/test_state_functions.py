@@ -45,7 +45,7 @@ def test_one_id_runs_with_what_it_needs_and_nothing_else(machine):
     assert "requires an ID" in machine.run("state.sls_id", status=1).stderr
 
 
-def test_a_mistake_elsewhere_is_told_although_one_id_is_asked_for(machine):
+def test_a_mistake_elsewhere_is_reported_although_one_id_is_asked_for(machine):
     machine.state("web", WEB + "wrong: {test.nop: [{require: [gone]}]}\n")
     assert "unknown state" in machine.run("state.sls_id", "conf", "web", status=1).stderr
 
@@ -111,7 +111,7 @@ def test_what_commands_print_is_shown(machine):
     assert "[999 more bytes; --format json shows them]" in shown
 
 
-def test_states_that_run_at_once_and_change_one_file_are_told(machine):
+def test_states_that_run_at_once_and_change_one_file_are_reported(machine):
     """Salt keeps the order of the file there; here nothing would."""
     both = ("a: {file.managed: [{name: ROOT/f}, {contents: x}]}\n"
             "b: {file.append: [{name: ROOT//f}, {text: y}%s]}\n")

@@ -349,7 +349,7 @@ c: {test.nop: [{require: [b]}]}
     assert set(record["summary"]) == {"states", "changed", "failed", "skipped", "duration", "canceled", "run_id"}
 
 
-def test_every_mistake_is_told_before_anything_runs(machine):
+def test_every_mistake_is_reported_before_anything_runs(machine):
     machine.state("web", """
 ok:
   cmd.run: [{name: touch ROOT/ran}]
@@ -579,7 +579,7 @@ strict: {cmd.run: [{name: 'true', onchanges: [{test: good}, {test: bad}]}]}
     assert results["cmd.run:strict"]["skip_reason"] == "require_failed"
 
 
-def test_a_link_that_leads_nowhere_is_told_by_a_dry_run(machine):
+def test_a_link_that_leads_nowhere_is_reported_by_a_dry_run(machine):
     machine.state("web", """
 file: {file.managed: [{name: ROOT/link, contents: x}]}
 line: {file.append: [{name: ROOT/link, text: x, require_any: [{file: file}, {file: tree}]}]}
@@ -884,7 +884,7 @@ COMP_WORDS=(zester ren); COMP_CWORD=1; _zester; echo "${COMPREPLY[@]}"
     assert answers == ["file.managed", "--test", "render"]
 
 
-def test_loose_parameters_are_told_and_do_no_harm(machine):
+def test_loose_parameters_are_reported_and_do_no_harm(machine):
     machine.state("web", MOTD + "    - colour: blue\n")
     assert "no parameter 'colour'" in machine.run("state.apply", "web", status=1).stderr
     loose = machine.run("state.apply", "web", "--loose-params", status=0)
@@ -909,7 +909,7 @@ reload:
     assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 0
 
 
-def test_a_damaged_debt_is_told_and_can_be_waived_by_its_file(machine):
+def test_a_damaged_debt_is_reported_and_can_be_waived_by_its_file(machine):
     machine.state("web", MOTD + """
 reload:
   cmd.run: [{name: 'false'}, {onchanges: [{file: motd}]}]

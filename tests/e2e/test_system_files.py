@@ -50,7 +50,7 @@ def test_a_file_that_a_container_mounts_is_edited_in_place(machine):
     assert "write '/etc/hosts', which is mounted: Read-only file system" in failed["error"]
 
 
-def test_times_that_no_cron_knows_are_told_before_anything_runs(machine):
+def test_times_that_no_cron_knows_are_reported_before_anything_runs(machine):
     said = machine.mistakes("""
 a: {cron.present: [{name: x, minute: 60}]}
 b: {cron.present: [{name: x, hour: 24}]}
@@ -529,7 +529,7 @@ def test_what_was_mounted_comes_back_when_its_replacement_fails(machine):
     assert "first /mnt/data tmpfs" in machine.run("cat", "/proc/mounts")
 
 
-def test_a_missing_mount_point_is_told(machine):
+def test_a_missing_mount_point_is_reported(machine):
     result = machine.apply("/mnt/no: {mount.mounted: [{device: tmpfs, fstype: tmpfs, persist: false}]}")
     assert "mkmnt: true to create it" in result["mount.mounted:/mnt/no"]["error"]
 

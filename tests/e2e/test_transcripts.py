@@ -111,7 +111,7 @@ def test_rpm_takes_all_packages_of_a_level_in_one_run_and_looks_once(machine, to
 
 
 @RPM
-def test_rpm_tells_what_cannot_be_had_and_installs_the_rest(machine, tool):
+def test_rpm_says_what_cannot_be_had_and_installs_the_rest(machine, tool):
     with_repository(machine)
     results = machine.apply("zt-nowhere:\n  pkg.installed: []\nzt-base:\n  pkg.installed: []\n")
     assert "zt-nowhere" in results["pkg.installed:zt-nowhere"]["error"], tool
@@ -198,7 +198,7 @@ def test_pacman_takes_all_packages_of_a_level_in_one_run_and_looks_without_a_pro
     assert versions(machine) == {}
 
 
-def test_pacman_tells_what_cannot_be_had_or_done(machine):
+def test_pacman_says_what_cannot_be_had_or_done(machine):
     with_pacman_repository(machine)
     results = machine.apply("zt-nowhere:\n  pkg.installed: []\nzt-base:\n  pkg.installed: []\n")
     assert "zt-nowhere" in results["pkg.installed:zt-nowhere"]["error"]
@@ -257,7 +257,7 @@ def test_openrc_restarts_and_reloads_what_is_watched(machine):
     machine.apply(service("dead"))
 
 
-def test_openrc_tells_what_fails_and_what_it_cannot_do(machine):
+def test_openrc_says_what_fails_and_what_it_cannot_do(machine):
     boot_openrc(machine)
     result = one(machine.apply(service("running", name="broken")))
     assert "no port left" in result["error"], result
@@ -326,7 +326,7 @@ def test_systemd_learns_of_a_unit_that_is_new(systemd):
     systemd.settles(service("dead", name="late", provider="systemd"))
 
 
-def test_systemd_tells_what_fails(systemd):
+def test_systemd_says_what_fails(systemd):
     result = one(systemd.apply(service("running", name="broken", provider="systemd")))
     assert "broken" in result["error"], result
     result = one(systemd.apply(service("running", name="nope", provider="systemd")))

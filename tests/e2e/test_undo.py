@@ -52,7 +52,7 @@ def damage(path, chance):
         file.write(data)
 
 
-def test_a_damaged_journal_is_told_and_never_a_success_unless_everything_came_back(applied):
+def test_a_damaged_journal_is_reported_and_never_a_success_unless_everything_came_back(applied):
     chance = random.Random(1)
     told = 0
     for number in range(ROUNDS):

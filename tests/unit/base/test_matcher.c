@@ -37,7 +37,7 @@ TEST(bytes_that_are_not_utf8_do_not_stop_a_search)
     CHECK(finds("^.$", 0, "\xc3\xa4"));
 }
 
-TEST(groups_are_told_by_bytes)
+TEST(groups_are_distinguished_by_bytes)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct matcher *matcher;

@@ -36,7 +36,7 @@ TEST(a_text_from_nothing_is_all_new)
     CHECK_STR(diff(&out, "a\n", ""), "--- f\n+++ f\n@@ -1 +0,0 @@\n-a\n");
 }
 
-TEST(a_missing_last_line_end_is_told)
+TEST(a_missing_last_line_end_is_reported)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 

@@ -96,7 +96,7 @@ TEST(characters_are_counted_and_found)
     CHECK_INT(utf8_length_at((struct str){ NULL, 0 }), 0);
 }
 
-TEST(ascii_is_told_at_every_offset)
+TEST(ascii_is_recognized_at_every_offset)
 {
     char text[32];
 

@@ -205,7 +205,7 @@ TEST(what_differs_is_changed_back)
     js_scene_end(&world);
 }
 
-TEST(what_cannot_be_changed_is_told_with_both_values)
+TEST(what_cannot_be_changed_is_reported_with_both_values)
 {
     static const char *const subjects[] = { "zester.event.>" };
     struct js_scene world;
@@ -267,7 +267,7 @@ TEST(what_is_there_as_it_should_be_is_left_alone)
     js_scene_end(&world);
 }
 
-TEST(a_comparison_tells_what_is_missing_or_differs_and_changes_nothing)
+TEST(a_comparison_says_what_is_missing_or_differs_and_changes_nothing)
 {
     struct js_scene world;
     struct js_outcome outcome = { 0 };
@@ -300,7 +300,7 @@ TEST(a_comparison_tells_what_is_missing_or_differs_and_changes_nothing)
     js_scene_end(&world);
 }
 
-TEST(more_replicas_than_servers_are_told_when_they_were_asked_for)
+TEST(more_replicas_than_servers_are_reported_when_they_were_asked_for)
 {
     struct js_scene world;
     struct ensured ensured;
@@ -364,7 +364,7 @@ TEST(a_cluster_of_three_keeps_three_copies_also_while_a_server_is_down)
     cluster_stop(&cluster);
 }
 
-TEST(a_connection_that_ends_meanwhile_is_told_once)
+TEST(a_connection_that_ends_meanwhile_is_reported_once)
 {
     struct js_scene world;
     struct ensured ensured = { .text = BUF_INIT(1 << 16) };

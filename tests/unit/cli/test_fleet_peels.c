@@ -57,7 +57,7 @@ static const struct {
       "failed: top.zy:1:1: wrong" },
 };
 
-TEST(the_heartbeat_tells_what_the_last_run_came_to)
+TEST(the_heartbeat_says_what_the_last_run_came_to)
 {
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -159,7 +159,7 @@ static struct value response(struct arena *arena, bool test, const char *error)
     return record_value(arena, &exec_response_type, &all);
 }
 
-TEST(a_return_tells_the_same_as_a_heartbeat)
+TEST(a_return_reports_the_same_as_a_heartbeat)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct fleet_runs_item run;

@@ -171,7 +171,7 @@ TEST(the_top_file_assigns_states)
     test_golden("state/top.txt", run_top_golden);
 }
 
-TEST(mistakes_are_told_in_full)
+TEST(mistakes_are_reported_in_full)
 {
     test_golden("state/mistakes.txt", run_golden);
 }

@@ -207,7 +207,7 @@ TEST(reasons_have_the_documented_words)
               "dependency `redis` failed to start, won't restart (policy: No)");
 }
 
-TEST(unreachable_is_told_only_once_the_dependency_runs)
+TEST(unreachable_is_reported_only_once_the_dependency_runs)
 {
     static const enum status before[] = { STATUS_WAITING, STATUS_STARTING, STATUS_RESTARTING,
                                           STATUS_STOPPING };

@@ -113,7 +113,7 @@ TEST(files_load_as_the_cases_say)
     test_golden("kepler/config.txt", run_case);
 }
 
-TEST(mistakes_are_told_all_at_once_with_their_places)
+TEST(mistakes_are_reported_all_at_once_with_their_places)
 {
     test_golden("kepler/config_errors.txt", run_case);
 }

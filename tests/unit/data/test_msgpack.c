@@ -152,7 +152,7 @@ TEST(the_smallest_form_is_written)
     }
 }
 
-TEST(what_is_wrong_is_told_with_its_offset)
+TEST(what_is_wrong_is_reported_with_its_offset)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 

@@ -59,7 +59,7 @@ TEST(options_stand_anywhere_and_the_rest_are_operands)
     CHECK_STR(operands.p[2], "--dir");
 }
 
-TEST(every_mistake_of_a_line_is_told_at_once)
+TEST(every_mistake_of_a_line_is_reported_at_once)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf errors = BUF_INIT(4096);
@@ -86,7 +86,7 @@ TEST(a_word_is_found_without_reading_the_rest)
     CHECK(!options_has(4, words, "--local"));
 }
 
-TEST(a_value_that_cannot_be_read_is_told_by_the_name_of_its_option)
+TEST(a_value_that_cannot_be_read_is_reported_by_the_name_of_its_option)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf errors = BUF_INIT(4096);

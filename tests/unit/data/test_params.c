@@ -494,7 +494,7 @@ TEST(every_kind_accepts_what_it_should)
     test_golden("params/accept.txt", run_golden);
 }
 
-TEST(every_mistake_is_told_in_words_that_help)
+TEST(every_mistake_is_reported_in_words_that_help)
 {
     test_golden("params/refuse.txt", run_golden);
 }

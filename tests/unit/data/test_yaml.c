@@ -114,12 +114,12 @@ TEST(documents_become_trees)
     test_golden("yaml/trees.txt", run_tree);
 }
 
-TEST(mistakes_are_told_with_their_line_and_a_way_out)
+TEST(mistakes_are_reported_with_their_line_and_a_way_out)
 {
     test_golden("yaml/errors.txt", run_tree);
 }
 
-TEST(a_key_that_is_too_long_is_told_wherever_it_stands)
+TEST(a_key_that_is_too_long_is_reported_wherever_it_stands)
 {
     static const struct {
         const char *before, *after, *place;
@@ -306,7 +306,7 @@ TEST(the_replacement_character_itself_is_text)
 }
 
 /* The first line was looked for without end when the text had windows line ends. */
-TEST(mistakes_in_texts_with_windows_line_ends_are_told)
+TEST(mistakes_in_texts_with_windows_line_ends_are_reported)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);

@@ -164,7 +164,7 @@ static void enroll(struct desk *desk)
 
 /* --- nonce --------------------------------------------------------------------------- */
 
-TEST(a_nonce_is_stored_for_five_minutes_and_told_in_base64)
+TEST(a_nonce_is_stored_for_five_minutes_and_sent_in_base64)
 {
     struct desk desk;
     struct admission_answer answer;
@@ -645,7 +645,7 @@ TEST(revoking_again_changes_nothing_and_a_peel_that_was_seen_is_active)
 
 /* --- status and credentials ------------------------------------------------------------ */
 
-TEST(a_status_is_told_for_known_records)
+TEST(a_status_is_reported_for_known_records)
 {
     struct desk desk;
     struct admission_answer answer;

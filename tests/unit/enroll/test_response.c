@@ -113,7 +113,7 @@ static const char events[] = HEAD "Transfer-Encoding: chunked\r\n\r\n"
                                   "16\r\nevent: end\ndata: now\n\n\r\n"
                                   "e\r\nevent: later\n\n\r\n";
 
-TEST(events_of_a_stream_are_told_one_by_one_until_it_is_enough)
+TEST(events_of_a_stream_are_reported_one_by_one_until_it_is_enough)
 {
     for (size_t step = 1; step < 400; step += 133) {
         struct heard heard = { .wanted = 2 };

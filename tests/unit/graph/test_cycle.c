@@ -24,7 +24,7 @@ static const struct {
     { "sharing a node is one mistake", "ab ba ac ca", "ab" },
 };
 
-TEST(cycles_are_told_with_their_members_in_order)
+TEST(cycles_are_reported_with_their_members_in_order)
 {
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -42,7 +42,7 @@ TEST(cycles_are_told_with_their_members_in_order)
     }
 }
 
-TEST(no_more_cycles_are_told_than_asked_for)
+TEST(no_more_cycles_are_reported_than_asked_for)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct dag *dag = letters_dag(&arena, 6, "ab ba cd dc ef fe");

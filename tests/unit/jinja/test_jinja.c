@@ -147,7 +147,7 @@ TEST(undefined_values_fail_or_pass_as_asked)
     test_golden("jinja/undefined.txt", run_golden);
 }
 
-TEST(mistakes_are_told_with_place_and_hint)
+TEST(mistakes_are_reported_with_place_and_hint)
 {
     test_golden("jinja/mistakes.txt", run_golden);
 }

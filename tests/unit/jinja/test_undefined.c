@@ -133,7 +133,7 @@ TEST(a_near_key_is_suggested)
     arena_done(&scene.arena);
 }
 
-TEST(a_reason_of_its_own_is_told)
+TEST(a_reason_of_its_own_is_shown)
 {
     struct scene scene;
     struct value v;

@@ -247,7 +247,7 @@ static const char *without_places(const char *text)
     return buf_copy(&out, &arena).p;
 }
 
-TEST(a_flipped_bit_costs_one_block_at_most_and_is_told_in_its_place)
+TEST(a_flipped_bit_costs_one_block_at_most_and_is_reported_in_its_place)
 {
     const char *folder = three_blocks();
     const char *path = part_path(folder, 1, SEGMENT_PART_LOG);
@@ -268,7 +268,7 @@ TEST(a_flipped_bit_costs_one_block_at_most_and_is_told_in_its_place)
     }
 }
 
-TEST(damage_is_told_with_its_file_and_offset_to_those_whose_lines_it_may_have_been)
+TEST(damage_is_reported_with_its_file_and_offset_to_those_whose_lines_it_may_have_been)
 {
     static const char *const web[] = { "web" }, *const other[] = { "other" };
     const struct log_filter wanted = { .services = web, .service_count = 1 };

@@ -103,7 +103,7 @@ static void on_data(void *self)
     ++*(int *)self;
 }
 
-TEST(followers_in_the_process_are_told_of_each_write)
+TEST(followers_in_the_process_are_notified_of_each_write)
 {
     struct log_store *store = open_store(log_folder(), NULL);
     int told = 0;
@@ -436,7 +436,7 @@ static void say(struct log_store *store, const char *service)
     log_source_free(source);
 }
 
-TEST(losses_of_more_services_than_a_block_can_tell_of_are_told_by_the_next_ones)
+TEST(losses_of_more_services_than_a_block_can_tell_of_are_reported_by_the_next_ones)
 {
     enum { SERVICES = 4000, ROUNDS = 20 };
     const char *folder = log_folder();

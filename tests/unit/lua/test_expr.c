@@ -126,7 +126,7 @@ TEST(the_library_does_what_the_cases_say)
     test_golden("lua/library.txt", run_case);
 }
 
-TEST(mistakes_are_told_with_place_and_suggestion)
+TEST(mistakes_are_reported_with_place_and_suggestion)
 {
     test_golden("lua/errors.txt", run_case);
 }

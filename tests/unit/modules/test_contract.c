@@ -104,7 +104,7 @@ TEST(every_example_differs_is_applied_is_clean_and_is_reverted)
     CHECK(n >= 25);
 }
 
-TEST(a_dry_run_tells_what_a_watched_change_does_to_what_is_clean)
+TEST(a_dry_run_says_what_a_watched_change_does_to_what_is_clean)
 {
     for (size_t i = 0; i < module_count; i++) {
         const struct module *module = module_table[i];

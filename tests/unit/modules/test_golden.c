@@ -103,7 +103,7 @@ TEST(commands_run)
     test_golden("modules/commands.txt", run_case);
 }
 
-TEST(mistakes_are_told_before_anything_runs)
+TEST(mistakes_are_reported_before_anything_runs)
 {
     test_golden("modules/mistakes.txt", run_case);
 }

@@ -33,7 +33,7 @@ TEST(servers_of_a_cluster_are_found_and_used_when_one_dies)
     cluster_stop(&cluster);
 }
 
-TEST(a_server_that_goes_lame_is_told_and_left_for_another)
+TEST(a_server_that_goes_lame_is_reported_and_left_for_another)
 {
     struct cluster cluster;
     struct watched conn;

@@ -138,7 +138,7 @@ TEST(a_connection_gives_up_after_as_many_attempts_as_it_may)
     scene_end(&scene);
 }
 
-TEST(a_name_that_nobody_knows_is_told)
+TEST(a_name_that_nobody_knows_is_reported)
 {
     const char *url = "nats://no-such-host.invalid:4222";
     struct watched conn;

@@ -210,7 +210,7 @@ TEST(keys_and_history_list_what_is_there)
     js_scene_end(&world);
 }
 
-TEST(a_watch_tells_what_is_there_and_then_each_change_through_a_crash)
+TEST(a_watch_says_what_is_there_and_then_each_change_through_a_crash)
 {
     struct lines lines = { 0 }, fresh = { 0 };
     struct nats_kv_watch *watch, *new_only;

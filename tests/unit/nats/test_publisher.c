@@ -162,7 +162,7 @@ static void pour(void *self)
     }
 }
 
-TEST(the_queue_is_bounded_and_tells_when_there_is_room)
+TEST(the_queue_is_bounded_and_says_when_there_is_room)
 {
     struct flood flood = { .limit = 5000 };
     struct js_scene world;

@@ -291,7 +291,7 @@ TEST(an_idle_consumer_is_asked_again_and_again_without_trouble)
     js_scene_end(&world);
 }
 
-TEST(a_consumer_that_is_missing_is_told_and_used_once_it_is_there)
+TEST(a_consumer_that_is_missing_is_reported_and_used_once_it_is_there)
 {
     struct catcher catcher = { 0 };
     struct js_scene world;
@@ -453,7 +453,7 @@ static void on_poison(void *self, const struct nats_msg *msg)
     poisoned->deliveries = poison.deliveries;
 }
 
-TEST(a_message_that_nobody_can_handle_is_told)
+TEST(a_message_that_nobody_can_handle_is_reported)
 {
     struct catcher catcher = { .no_ack = true };
     struct poisoned poisoned = { 0 };
@@ -488,7 +488,7 @@ TEST(what_is_not_a_word_about_a_message_that_was_given_up_is_refused)
         CHECK(!nats_poison_parse(&arena, str_from(texts[i]), &poison));
 }
 
-TEST(a_consumer_is_made_as_asked_or_the_difference_is_told)
+TEST(a_consumer_is_made_as_asked_or_the_difference_is_reported)
 {
     struct nats_consumer_config config = { .name = "c",
                                            .durable = true,

@@ -171,7 +171,7 @@ static void on_account(void *self, const struct nats_error *error,
     outcome->messages = account ? account->streams : -1;
 }
 
-TEST(the_account_tells_what_is_in_use)
+TEST(the_account_shows_what_is_in_use)
 {
     struct js_outcome outcome;
     struct js_scene world;

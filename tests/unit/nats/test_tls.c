@@ -146,7 +146,7 @@ TEST(a_certificate_that_is_not_right_is_refused_with_the_reason)
     }
 }
 
-TEST(a_client_certificate_lets_in_and_its_absence_is_told)
+TEST(a_client_certificate_lets_in_and_its_absence_is_reported)
 {
     char ca[PKI_PATH_SIZE], cert[PKI_PATH_SIZE], key[PKI_PATH_SIZE];
     struct fortress fortress;

@@ -117,7 +117,7 @@ static int run(struct scene *scene, struct package_request request, const char *
 /* --- finding
  * -------------------------------------------------------------------------------------- */
 
-TEST(a_missing_manager_is_told_with_what_was_looked_for)
+TEST(a_missing_manager_is_reported_with_what_was_looked_for)
 {
     struct scene scene;
     struct err err = { .text = "" };
@@ -206,7 +206,7 @@ TEST(dnf_lists_what_is_installed_with_one_process)
     end(&scene);
 }
 
-TEST(dnf_tells_what_it_offers_from_its_cache)
+TEST(dnf_says_what_it_offers_from_its_cache)
 {
     struct scene scene;
 
@@ -300,7 +300,7 @@ TEST(options_become_the_words_of_each_manager)
 /* --- zypper, apk, pacman: stand-ins
  * ------------------------------------------------------------------ */
 
-TEST(zypper_tells_what_it_offers)
+TEST(zypper_says_what_it_offers)
 {
     struct scene scene;
 
@@ -320,7 +320,7 @@ TEST(zypper_tells_what_it_offers)
     end(&scene);
 }
 
-TEST(apk_tells_what_it_has_and_offers_and_cannot_hold)
+TEST(apk_says_what_it_has_and_offers_and_cannot_hold)
 {
     const struct package_db *db;
     struct scene scene;
@@ -345,7 +345,7 @@ TEST(apk_tells_what_it_has_and_offers_and_cannot_hold)
     end(&scene);
 }
 
-TEST(pacman_tells_what_it_has_and_offers_and_cannot_choose_versions)
+TEST(pacman_says_what_it_has_and_offers_and_cannot_choose_versions)
 {
     const struct package_db *db;
     struct scene scene;
@@ -381,7 +381,7 @@ TEST(pacman_tells_what_it_has_and_offers_and_cannot_choose_versions)
 /* --- in general
  * ------------------------------------------------------------------------------------- */
 
-TEST(a_failure_tells_what_the_manager_said)
+TEST(a_failure_has_what_the_manager_said)
 {
     struct scene scene;
     struct err err = { .text = "" };

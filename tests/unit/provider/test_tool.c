@@ -60,7 +60,7 @@ TEST(an_error_names_what_the_tool_was_told_to_do)
     }
 }
 
-TEST(a_tool_that_is_not_there_is_told_with_its_package)
+TEST(a_tool_that_is_not_there_is_reported_with_its_package)
 {
     struct err err;
 

@@ -214,7 +214,7 @@ TEST(a_draft_of_a_killed_run_is_not_a_debt_and_goes_with_the_next_run)
     CHECK_INT(list_debts(&arena, folder).drafts.n, 0);
 }
 
-TEST(a_damaged_debt_is_told_stays_due_and_does_not_stop_others)
+TEST(a_damaged_debt_is_reported_stays_due_and_does_not_stop_others)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();

@@ -554,7 +554,7 @@ static struct str damage(struct damaged_scene *d, struct str bytes, unsigned *se
 
 /* 200 journals and copies with a flipped bit or a lost end: what is not restored is told, what can
  * be read is restored, and the same run is reverted once its files are back from a backup. */
-TEST(what_a_damaged_journal_cannot_restore_is_told_and_not_forgotten)
+TEST(what_a_damaged_journal_cannot_restore_is_reported_and_not_forgotten)
 {
     struct damaged_scene d;
     unsigned seed = 1;
@@ -580,7 +580,7 @@ TEST(what_a_damaged_journal_cannot_restore_is_told_and_not_forgotten)
     scene_done(&d.scene);
 }
 
-TEST(a_damaged_journal_is_told_with_its_run_and_offset_and_force_drops_it)
+TEST(a_damaged_journal_is_reported_with_its_run_and_offset_and_force_drops_it)
 {
     struct damaged_scene d;
     const char *name, *error;
@@ -608,7 +608,7 @@ TEST(a_damaged_journal_is_told_with_its_run_and_offset_and_force_drops_it)
     scene_done(&d.scene);
 }
 
-TEST(a_run_whose_reference_is_lost_is_told_in_every_revert_by_reference)
+TEST(a_run_whose_reference_is_lost_is_reported_in_every_revert_by_reference)
 {
     struct damaged_scene d;
     struct str seal;

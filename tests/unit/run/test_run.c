@@ -125,7 +125,7 @@ TEST(requisites_guards_and_failhard_decide_as_documented)
     }
 }
 
-TEST(causes_are_told_in_words)
+TEST(causes_are_given_in_words)
 {
     struct scene scene;
 

@@ -81,7 +81,7 @@ static void done(struct seen *seen, struct filewatch_hub *hub)
     clock_restore();
 }
 
-TEST(changes_are_told_once_for_a_burst)
+TEST(changes_are_announced_once_for_a_burst)
 {
     static const char *const patterns[] = { "**/*.conf", "!**/skip/*" };
     struct filewatch_hub hub;

@@ -59,7 +59,7 @@ static void done(struct chore *chore)
         loop_stop(job->scene->loop);
 }
 
-TEST(work_is_done_by_workers_and_told_in_the_loop)
+TEST(work_is_done_by_workers_and_announced_in_the_loop)
 {
     struct job jobs[COUNT];
     struct scene scene;
@@ -100,7 +100,7 @@ TEST(a_chore_that_waits_does_not_hold_up_the_others)
     scene_end(&scene);
 }
 
-TEST(who_waits_for_a_chore_sees_its_work_and_it_is_told_nevertheless)
+TEST(who_waits_for_a_chore_sees_its_work_and_it_is_announced_nevertheless)
 {
     struct scene scene;
     struct job job;

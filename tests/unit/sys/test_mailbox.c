@@ -27,7 +27,7 @@ static bool is_readable(void)
     return poll(&fd, 1, 0) > 0;
 }
 
-TEST(mail_comes_in_order_and_the_file_tells_when)
+TEST(mail_comes_in_order_and_the_file_says_when)
 {
     struct letter letters[3] = { { .number = 1 }, { .number = 2 }, { .number = 3 } };
     struct mail *mail;

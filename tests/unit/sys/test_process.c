@@ -71,7 +71,7 @@ TEST(both_streams_and_the_status_are_captured)
     CHECK(result.duration > 0);
 }
 
-TEST(a_signal_that_killed_is_told_by_name)
+TEST(a_signal_that_killed_is_reported_by_name)
 {
     AUTO_BUF struct buf text = BUF_INIT(100);
     struct process_result result = shell("kill -TERM $$");

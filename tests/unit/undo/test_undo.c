@@ -99,7 +99,7 @@ TEST(outcomes_are_stored_as_words)
 }
 
 /* The second record of the journal, as if a later program had written it. */
-TEST(a_record_of_a_newer_version_is_told_and_the_others_are_read)
+TEST(a_record_of_a_newer_version_is_reported_and_the_others_are_read)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -164,7 +164,7 @@ TEST(a_run_that_was_killed_may_have_a_torn_tail)
 }
 
 /* Bit by bit: one record is lost, wherever the bit is, and what the others say is read. */
-TEST(a_flipped_bit_costs_one_record_and_is_told)
+TEST(a_flipped_bit_costs_one_record_and_is_reported)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
@@ -315,7 +315,7 @@ TEST(a_journal_of_the_older_version_is_read)
     CHECK(!entry->unchanged);
 }
 
-TEST(damage_in_a_journal_of_the_older_version_is_told)
+TEST(damage_in_a_journal_of_the_older_version_is_reported)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct str bytes = old_bytes(&arena);

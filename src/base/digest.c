@@ -13,8 +13,8 @@
 
 /* What is left to hash. */
 struct input {
-    struct str rest;
-    digest_check_fn *check;
+    digest_read_fn *read;
+    void *self;
 };
 
 typedef int digest_fn(const struct digest *digest, struct input *input, unsigned char *out,
@@ -26,20 +26,11 @@ struct digest {
     digest_fn *make;
 };
 
-/* Takes the next piece; false at the end, and when the check fails, which sets `*result`. */
+/* Takes the next piece; false at the end, and when it cannot be read, which sets `*result`. */
 static bool next_piece(struct input *input, struct str *ret_piece, int *result, struct err *err)
 {
-    const size_t n = input->rest.n < DIGEST_PIECE ? input->rest.n : DIGEST_PIECE;
-
-    if (n == 0)
-        return false;
-    if (input->check && input->check(err) < 0) {
-        *result = -1;
-        return false;
-    }
-    *ret_piece = str_slice(input->rest, 0, n);
-    input->rest = str_from_offset(input->rest, n);
-    return true;
+    *result = input->read(input->self, ret_piece, err);
+    return *result == 0 && ret_piece->n > 0;
 }
 
 /* --- libsodium ------------------------------------------------------------------------- */
@@ -108,7 +99,7 @@ static int make_other(const struct digest *digest, struct input *input, unsigned
         good = openssl.add(context, piece.p, piece.n) == 1;
     good = good && openssl.end(context, out, &size) == 1 && size == digest->size;
     openssl.drop(context);
-    if (!good)
+    if (result == 0 && !good)
         return err_set(err, ERR_UNSUPPORTED, "%s is not available in OpenSSL", digest->name);
     return result;
 }
@@ -147,11 +138,34 @@ int digest_compare(const struct digest *a, const struct digest *b)
     return (a > b) - (a < b);
 }
 
+struct in_memory {
+    struct str rest;
+    digest_check_fn *check;
+};
+
+static int read_memory(void *self, struct str *ret_piece, struct err *err)
+{
+    struct in_memory *memory = self;
+    const size_t n = memory->rest.n < DIGEST_PIECE ? memory->rest.n : DIGEST_PIECE;
+
+    *ret_piece = str_slice(memory->rest, 0, n);
+    memory->rest = str_from_offset(memory->rest, n);
+    return n > 0 && memory->check ? memory->check(err) : 0;
+}
+
 int digest_hex(const struct digest *digest, struct str bytes, digest_check_fn *check,
                char text[static DIGEST_HEX_MAX], struct err *err)
 {
+    struct in_memory memory = { bytes, check };
+
+    return digest_hex_read(digest, read_memory, &memory, text, err);
+}
+
+int digest_hex_read(const struct digest *digest, digest_read_fn *read, void *self,
+                    char text[static DIGEST_HEX_MAX], struct err *err)
+{
     unsigned char out[DIGEST_MAX];
-    struct input input = { bytes, check };
+    struct input input = { read, self };
 
     if (digest->make(digest, &input, out, err) < 0)
         return -1;

@@ -35,9 +35,15 @@ typedef int digest_check_fn(struct err *err);
 /* Bytes between two calls of it. */
 #define DIGEST_PIECE ((size_t)16 << 20)
 
+/* The next piece of what is hashed, borrowed until the next call; an empty one at the end. */
+typedef int digest_read_fn(void *self, struct str *ret_piece, struct err *err);
+
 /* As lower-case text. Fails when libcrypto is missing or refuses, as it does md5 in FIPS mode, and
  * when `check` does; it may be NULL. */
 int digest_hex(const struct digest *digest, struct str bytes, digest_check_fn *check,
                char text[static DIGEST_HEX_MAX], struct err *err);
+/* The same for what `read` returns, piece by piece. */
+int digest_hex_read(const struct digest *digest, digest_read_fn *read, void *self,
+                    char text[static DIGEST_HEX_MAX], struct err *err);
 
 #endif

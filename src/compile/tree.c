@@ -20,6 +20,7 @@ struct tree_cache {
     pthread_mutex_t lock;
     struct arena arena;
     struct map files; /* struct str *, in the arena */
+    size_t bytes;     /* of all of them */
 };
 
 struct tree {
@@ -110,9 +111,20 @@ static struct str cache_keep(struct tree_cache *cache, const char *path, struct 
         kept = ARENA_NEW(&cache->arena, struct str);
         *kept = arena_str(&cache->arena, text);
         (void)map_set(&cache->files, arena_str(&cache->arena, str_from(path)), kept);
+        cache->bytes += text.n;
     }
     (void)pthread_mutex_unlock(&cache->lock);
     return *kept;
+}
+
+static bool cache_has_room(struct tree_cache *cache, size_t n)
+{
+    bool room;
+
+    (void)pthread_mutex_lock(&cache->lock);
+    room = n <= TREE_CACHED_MAX && cache->bytes + n <= TREE_CACHE_SIZE;
+    (void)pthread_mutex_unlock(&cache->lock);
+    return room;
 }
 
 void tree_add(struct tree *tree, const char *path, struct str text)
@@ -242,6 +254,12 @@ int tree_find(const struct tree *tree, struct arena *arena, struct str ref, cons
 int tree_read(const struct tree *tree, struct arena *arena, const char *source, struct str *ret,
               struct err *err)
 {
+    return tree_read_small(tree, arena, source, TREE_FILE_MAX, ret, err);
+}
+
+int tree_read_small(const struct tree *tree, struct arena *arena, const char *source, size_t max,
+                    struct str *ret, struct err *err)
+{
     const char *path, *real;
     struct str text;
 
@@ -254,9 +272,10 @@ int tree_read(const struct tree *tree, struct arena *arena, const char *source, 
         return -1;
     if (!real)
         return 0;
-    if (fs_read(arena, real, TREE_FILE_MAX, &text, err) < 0)
+    if (fs_read(arena, real, max, &text, err) < 0)
         return -1;
-    *ret = text.p && text.n <= TREE_CACHED_MAX ? cache_keep(tree->cache, path, text) : text;
+    *ret =
+        text.p && cache_has_room(tree->cache, text.n) ? cache_keep(tree->cache, path, text) : text;
     return 0;
 }
 

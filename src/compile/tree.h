@@ -34,6 +34,7 @@ struct tree;
 /* A larger file is an error; one larger than the second limit is not cached. */
 #define TREE_FILE_MAX   ((size_t)64 << 20)
 #define TREE_CACHED_MAX ((size_t)1 << 20)
+#define TREE_CACHE_SIZE ((size_t)64 << 20) /* of all cached files */
 /* Files below one folder, and depth of folders. */
 #define TREE_LIST_MAX  100000
 #define TREE_DEPTH_MAX 64
@@ -58,6 +59,9 @@ int tree_find(const struct tree *tree, struct arena *arena, struct str ref, cons
 /* The content of a file, by path or source; a NULL view when it does not exist. */
 int tree_read(const struct tree *tree, struct arena *arena, const char *source, struct str *ret,
               struct err *err);
+/* The same, and fails with ERR_LIMIT above `max` bytes. */
+int tree_read_small(const struct tree *tree, struct arena *arena, const char *source, size_t max,
+                    struct str *ret, struct err *err);
 
 /* The absolute path of a file or folder of the tree; NULL when it does not exist or the tree is
  * in memory. */

@@ -5,7 +5,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "run/source.h"
+#include "run/source_hash.h"
 #include "state/host.h"
+#include "sys/draft.h"
+#include "sys/fd.h"
+#include "sys/fetch.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
@@ -24,18 +28,21 @@ static const char *path_of(struct arena *arena, const struct state_host *host, s
     return path_join(arena, folder_of(arena, host), arena_str(arena, hash).p);
 }
 
-void fetched_find(struct arena *arena, const struct state_host *host, struct str hash,
-                  struct str *ret_bytes)
+const char *fetched_find(struct arena *arena, const struct state_host *host,
+                         const struct source_hash *hash)
 {
-    const char *path = path_of(arena, host, hash);
+    const char *path = path_of(arena, host, hash->digits);
     const int64_t now = clock_wall();
-    struct err ignored;
+    AUTO_FD int fd = -1;
+    struct fs_info info;
+    struct err ignored; /* it is fetched again */
 
-    *ret_bytes = (struct str){ NULL, 0 };
-    if (fs_read(arena, path, SOURCE_SIZE_MAX, ret_bytes, &ignored) < 0)
-        *ret_bytes = (struct str){ NULL, 0 };
-    else if (ret_bytes->p && !host->test)
+    if (fs_open(path, &fd, &info, &ignored) < 0 || info.kind != FS_FILE ||
+        source_hash_check_fd(hash, path, fd, &ignored) < 0)
+        return NULL;
+    if (!host->test)
         (void)fs_utimens(path, now, now, &ignored); /* it was used */
+    return path;
 }
 
 static int newest_first(const void *a, const void *b)
@@ -68,21 +75,40 @@ static void prune(struct arena *arena, const struct state_host *host)
         qsort(all.p, all.n, sizeof(*all.p), newest_first);
     VEC_EACH (&all, kept) {
         bytes += kept->info.size;
-        if (kept->info.mtime < oldest || bytes > FETCHED_BYTES_MAX)
+        if (kept->info.mtime < oldest || (bytes > FETCHED_BYTES_MAX && kept != all.p))
             (void)fs_unlink(kept->path, &ignored);
     }
 }
 
-int fetched_keep(struct arena *arena, const struct state_host *host, struct str hash,
-                 struct str bytes, struct err *err)
+static int fetch_draft(struct draft *draft, const struct state_host *host, const char *url,
+                       const struct source_hash *hash, struct err *err)
+{
+    const struct fetch_options options = { .size_max = SOURCE_FETCH_MAX,
+                                           .timeout = SOURCE_TIMEOUT,
+                                           .cancel = host->cancel };
+
+    if (fetch_file(draft->fd, url, &options, err) < 0 ||
+        source_hash_check_fd(hash, url, draft->fd, err) < 0)
+        return -1;
+    return draft_commit(draft, err);
+}
+
+int fetched_make(struct arena *arena, const struct state_host *host, const char *url,
+                 const struct source_hash *hash, const char **ret_path, struct err *err)
 {
     const struct fs_replace_options private = { .attr = { 0600, FS_KEEP, FS_KEEP } };
+    const char *path = path_of(arena, host, hash->digits);
+    struct draft draft;
+    int rc;
 
-    if (host->test)
-        return 0;
     if (fs_mkdirs(folder_of(arena, host), 0700, err) < 0 ||
-        fs_replace(path_of(arena, host, hash), bytes, &private, err) < 0)
+        draft_open(&draft, path, &private, err) < 0)
+        return -1;
+    rc = fetch_draft(&draft, host, url, hash, err);
+    draft_done(&draft);
+    if (rc < 0)
         return -1;
     prune(arena, host);
+    *ret_path = path;
     return 0;
 }

@@ -19,6 +19,12 @@ static int read_source(struct state_run *run, const char *source, const struct s
     return source_read(run->arena, run->host, source, trust, ret, err);
 }
 
+static int get_source(struct state_run *run, const char *source, const struct source_trust *trust,
+                      struct source_content *ret, struct err *err)
+{
+    return source_get(run->arena, run->host, source, trust, ret, err);
+}
+
 static int list_sources(struct state_run *run, const char *source, struct value_list **ret,
                         struct err *err)
 {
@@ -27,10 +33,7 @@ static int list_sources(struct state_run *run, const char *source, struct value_
 
 static int find_source(struct state_run *run, const char *source, const char **ret, struct err *err)
 {
-    *ret = source[0] == '/' ? source : NULL;
-    if (*ret || !run->host->tree || !tree_is_source(source))
-        return 0;
-    return tree_locate(run->host->tree, run->arena, source, ret, err);
+    return source_locate(run->arena, run->host, source, ret, err);
 }
 
 static int render_text(struct state_run *run, const char *name, struct str text,
@@ -70,6 +73,7 @@ static int keep_note(struct state_run *run, const char *key, const struct value 
 
 const struct state_services run_services = {
     .source = read_source,
+    .source_content = get_source,
     .source_path = find_source,
     .source_list = list_sources,
     .render = render_text,

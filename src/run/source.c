@@ -2,6 +2,8 @@
 
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -11,9 +13,11 @@
 #include "compile/tree.h"
 #include "run/fetched.h"
 #include "run/source_hash.h"
+#include "sys/fd.h"
 #include "sys/fetch.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/site.h"
 
 #define FILE_SCHEME "file://"
 
@@ -35,32 +39,56 @@ static int fetch_source(struct arena *arena, const struct state_host *host, cons
 }
 
 /* What was fetched once is kept under its hash. A damaged copy is fetched again. */
+static int find_remote(struct arena *arena, const struct state_host *host, const char *source,
+                       const struct source_hash *hash, struct source_content *ret, struct err *err)
+{
+    *ret = (struct source_content){ .file = fetched_find(arena, host, hash) };
+    if (ret->file)
+        return 0;
+    if (!host->test)
+        return fetched_make(arena, host, source, hash, &ret->file, err);
+    if (fetch_source(arena, host, source, &ret->text, err) < 0)
+        return -1;
+    return source_hash_check(hash, source, ret->text, err);
+}
+
 static int read_remote(struct arena *arena, const struct state_host *host, const char *source,
                        const struct source_hash *hash, struct str *ret, struct err *err)
 {
-    fetched_find(arena, host, hash->digits, ret);
-    if (ret->p && source_hash_check(hash, source, *ret, err) == 0)
-        return 0;
-    if (fetch_source(arena, host, source, ret, err) < 0 ||
-        source_hash_check(hash, source, *ret, err) < 0)
+    struct source_content content;
+
+    if (find_remote(arena, host, source, hash, &content, err) < 0)
         return -1;
-    return fetched_keep(arena, host, hash->digits, *ret, err);
+    if (content.file && fs_read(arena, content.file, SOURCE_SIZE_MAX, &content.text, err) < 0)
+        return -1;
+    if (!content.text.p)
+        return err_set(err, ERR_BUSY, "'%s' was removed by another process", content.file);
+    *ret = content.text;
+    return 0;
+}
+
+/* Without the scheme of a file of this machine. */
+static const char *skip_scheme(const char *source)
+{
+    const size_t n = strlen(FILE_SCHEME);
+
+    return strncmp(source, FILE_SCHEME, n) == 0 ? source + n : source;
 }
 
 static int read_any(struct arena *arena, const struct state_host *host, const char *source,
-                    struct str *ret, struct err *err)
+                    size_t max, struct str *ret, struct err *err)
 {
-    if (strncmp(source, FILE_SCHEME, strlen(FILE_SCHEME)) == 0)
-        source += strlen(FILE_SCHEME);
+    source = skip_scheme(source);
     if (source[0] == '/')
-        return fs_read(arena, source, SOURCE_SIZE_MAX, ret, err);
+        return fs_read(arena, source, max, ret, err);
     if (!tree_is_source(source))
         return err_set(err, ERR_INVALID,
                        "source '%s': must be a path, salt://, zester://, http:// or https://",
                        source);
     if (!host->tree)
         return err_set(err, ERR_INVALID, "source '%s': no state tree", source);
-    return tree_read(host->tree, arena, source, ret, err);
+    return tree_read_small(host->tree, arena, source, max < TREE_FILE_MAX ? max : TREE_FILE_MAX,
+                           ret, err);
 }
 
 /* A file of checksums comes as it is: who names it trusts it. */
@@ -70,8 +98,9 @@ static int read_checksums(struct arena *arena, const struct state_host *host, co
 {
     struct str checksums;
 
-    if (is_remote(trust->hash) ? fetch_source(arena, host, trust->hash, &checksums, err) < 0
-                               : read_any(arena, host, trust->hash, &checksums, err) < 0)
+    if (is_remote(trust->hash)
+            ? fetch_source(arena, host, trust->hash, &checksums, err) < 0
+            : read_any(arena, host, trust->hash, SOURCE_SIZE_MAX, &checksums, err) < 0)
         return -1;
     if (!checksums.p)
         return err_set(err, ERR_NOT_FOUND, "it does not exist");
@@ -94,11 +123,27 @@ static int find_hash(struct arena *arena, const struct state_host *host, const c
     return 0;
 }
 
+/* What is on this machine; ERR_LIMIT above `max` bytes. */
+static int read_local(struct arena *arena, const struct state_host *host, const char *source,
+                      const struct source_hash *want, size_t max, struct str *ret_bytes,
+                      struct err *err)
+{
+    struct str bytes;
+
+    if (read_any(arena, host, source, max, &bytes, err) < 0)
+        return -1;
+    if (!bytes.p)
+        return err_set(err, ERR_NOT_FOUND, "source '%s' does not exist", source);
+    if (want->kind && source_hash_check(want, source, bytes, err) < 0)
+        return -1;
+    *ret_bytes = bytes;
+    return 0;
+}
+
 int source_read(struct arena *arena, const struct state_host *host, const char *source,
                 const struct source_trust *trust, struct str *ret_bytes, struct err *err)
 {
     struct source_hash want;
-    struct str bytes;
 
     if (find_hash(arena, host, source, trust, &want, err) < 0)
         return -1;
@@ -112,13 +157,104 @@ int source_read(struct arena *arena, const struct state_host *host, const char *
                        "source_hash: sha256=<digits> (curl -fsSL '%s' | sha256sum)",
                        source, source);
     }
-    if (read_any(arena, host, source, &bytes, err) < 0)
+    return read_local(arena, host, source, &want, SOURCE_SIZE_MAX, ret_bytes, err);
+}
+
+/* --- large ones --------------------------------------------------------------------- */
+
+int source_locate(struct arena *arena, const struct state_host *host, const char *source,
+                  const char **ret_path, struct err *err)
+{
+    source = skip_scheme(source);
+    *ret_path = source[0] == '/' ? source : NULL;
+    if (*ret_path || !host->tree || !tree_is_source(source))
+        return 0;
+    return tree_locate(host->tree, arena, source, ret_path, err);
+}
+
+/* Will it still be what was hashed when it is read again? */
+static bool is_guarded(const char *path, const struct fs_info *info)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+    struct err ignored; /* then it is not trusted */
+
+    return (info->uid == 0 || info->uid == geteuid()) && (info->mode & (S_IWGRP | S_IWOTH)) == 0 &&
+           site_walk(&site, path, SITE_FOLLOW, &ignored) == 0 && site_is_guarded(&site);
+}
+
+/* It is too large for the memory. */
+static int open_large(struct arena *arena, const struct state_host *host, const char *source,
+                      const struct source_hash *want, struct source_content *ret, struct err *err)
+{
+    AUTO_FD int fd = -1;
+    struct fs_info info;
+
+    if (source_locate(arena, host, source, &ret->file, err) < 0 ||
+        fs_open(ret->file, &fd, &info, err) < 0)
         return -1;
-    if (!bytes.p)
-        return err_set(err, ERR_NOT_FOUND, "source '%s' does not exist", source);
-    if (want.kind && source_hash_check(&want, source, bytes, err) < 0)
+    if (info.kind != FS_FILE)
+        return err_set(err, ERR_BUSY, "source '%s' was replaced by another process", source);
+    ret->size = info.size;
+    if (!want->kind)
+        return 0;
+    if (is_guarded(ret->file, &info))
+        return source_hash_check_fd(want, source, fd, err);
+    ret->file = NULL;
+    return read_local(arena, host, source, want, SOURCE_SIZE_MAX, &ret->text, err);
+}
+
+static int get_local(struct arena *arena, const struct state_host *host, const char *source,
+                     const struct source_hash *want, struct source_content *ret, struct err *err)
+{
+    if (read_local(arena, host, source, want, SOURCE_HELD_MAX, &ret->text, err) == 0) {
+        ret->size = ret->text.n;
+        return 0;
+    }
+    return err->code == ERR_LIMIT ? open_large(arena, host, source, want, ret, err) : -1;
+}
+
+/* A small one is more useful in memory. */
+static int hold_small(struct arena *arena, struct source_content *content, struct err *err)
+{
+    struct fs_info info;
+
+    if (fs_stat(content->file, &info, err) < 0)
         return -1;
-    *ret_bytes = bytes;
+    content->size = info.size;
+    if (info.size > SOURCE_HELD_MAX)
+        return 0;
+    if (fs_read(arena, content->file, SOURCE_SIZE_MAX, &content->text, err) < 0)
+        return -1;
+    if (!content->text.p)
+        return err_set(err, ERR_BUSY, "'%s' was removed by another process", content->file);
+    content->file = NULL;
+    return 0;
+}
+
+static int get_remote(struct arena *arena, const struct state_host *host, const char *source,
+                      const struct source_hash *want, struct source_content *ret, struct err *err)
+{
+    if (find_remote(arena, host, source, want, ret, err) < 0)
+        return -1;
+    ret->size = ret->text.n;
+    return ret->file ? hold_small(arena, ret, err) : 0;
+}
+
+int source_get(struct arena *arena, const struct state_host *host, const char *source,
+               const struct source_trust *trust, struct source_content *ret, struct err *err)
+{
+    struct source_hash want;
+
+    *ret = (struct source_content){ 0 };
+    if (find_hash(arena, host, source, trust, &want, err) < 0)
+        return -1;
+    if (!is_remote(source))
+        return get_local(arena, host, source, &want, ret, err);
+    if (want.kind)
+        return get_remote(arena, host, source, &want, ret, err);
+    if (source_read(arena, host, source, trust, &ret->text, err) < 0)
+        return -1;
+    ret->size = ret->text.n;
     return 0;
 }
 
@@ -177,8 +313,7 @@ int source_list(struct arena *arena, const struct state_host *host, const char *
     struct listing listing = { arena, value_list_new(arena, 0), source };
     struct fs_info info;
 
-    if (strncmp(source, FILE_SCHEME, strlen(FILE_SCHEME)) == 0)
-        listing.root += strlen(FILE_SCHEME);
+    listing.root = skip_scheme(source);
     if (listing.root[0] == '/') {
         if (fs_stat(listing.root, &info, err) < 0)
             return -1;

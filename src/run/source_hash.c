@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "sys/path.h"
 #include "sys/cancel.h"
+#include "sys/fs.h"
 
 static bool is_hex(struct str text)
 {
@@ -104,6 +105,15 @@ int source_hash_find(struct str checksums, const char *name, struct source_hash 
                    count);
 }
 
+static int compare_digits(const struct source_hash *hash, const char *source, const char *now,
+                          struct err *err)
+{
+    if (strncasecmp(now, hash->digits.p, hash->digits.n) == 0)
+        return 0;
+    return err_set(err, ERR_INVALID, "'%s' has %s %s, expected %.*s", source,
+                   digest_name(hash->kind), now, STR_ARG(hash->digits));
+}
+
 int source_hash_check(const struct source_hash *hash, const char *source, struct str bytes,
                       struct err *err)
 {
@@ -111,8 +121,15 @@ int source_hash_check(const struct source_hash *hash, const char *source, struct
 
     if (digest_hex(hash->kind, bytes, cancel_check, now, err) < 0)
         return err_wrap(err, "'%s'", source);
-    if (strncasecmp(now, hash->digits.p, hash->digits.n) == 0)
-        return 0;
-    return err_set(err, ERR_INVALID, "'%s' has %s %s, expected %.*s", source,
-                   digest_name(hash->kind), now, STR_ARG(hash->digits));
+    return compare_digits(hash, source, now, err);
+}
+
+int source_hash_check_fd(const struct source_hash *hash, const char *source, int fd,
+                         struct err *err)
+{
+    char now[DIGEST_HEX_MAX];
+
+    if (fs_hash_fd(fd, source, hash->kind, now, err) < 0)
+        return -1;
+    return compare_digits(hash, source, now, err);
 }

@@ -34,5 +34,8 @@ int source_hash_find(struct str checksums, const char *name, struct source_hash 
                      struct err *err);
 int source_hash_check(const struct source_hash *hash, const char *source, struct str bytes,
                       struct err *err);
+/* The same for an open file, read piece by piece from its beginning. */
+int source_hash_check_fd(const struct source_hash *hash, const char *source, int fd,
+                         struct err *err);
 
 #endif

@@ -37,6 +37,7 @@
 
 struct change;
 struct diags;
+struct digest;
 struct err;
 struct managed;
 struct process_spec;
@@ -184,6 +185,21 @@ struct source_trust {
 };
 int state_source_trusted(struct state_run *run, const char *source,
                          const struct source_trust *trust, struct str *ret, struct err *err);
+/* What a source holds. More than this is not read into memory: it stays in its file. */
+#define SOURCE_HELD_MAX ((size_t)1 << 20)
+struct source_content {
+    struct str text;  /* a NULL view: in `file` */
+    const char *file; /* a file of this machine that nobody else can change; NULL: in `text` */
+    uint64_t size;
+};
+/* The same as state_source_trusted for sources of any size: for callers that read piece by piece.
+ */
+int state_source_content(struct state_run *run, const char *source,
+                         const struct source_trust *trust, struct source_content *ret,
+                         struct err *err);
+/* The hash of such content, piece by piece (base/digest.h). */
+int state_source_digest(const struct source_content *content, const struct digest *digest,
+                        char *ret_hex, struct err *err);
 /* Where a source is on this machine; NULL when that is not known before it is read. */
 int state_source_path(struct state_run *run, const char *source, const char **ret, struct err *err);
 /* The files below a folder of the tree or of the machine, as sorted relative paths. */

@@ -10,6 +10,7 @@
 #include "base/str.h"
 
 struct err;
+struct source_content;
 struct source_trust;
 struct state_run;
 struct value;
@@ -18,6 +19,9 @@ struct value_list;
 struct state_services {
     int (*source)(struct state_run *run, const char *source, const struct source_trust *trust,
                   struct str *ret, struct err *err);
+    int (*source_content)(struct state_run *run, const char *source,
+                          const struct source_trust *trust, struct source_content *ret,
+                          struct err *err);
     int (*source_path)(struct state_run *run, const char *source, const char **ret,
                        struct err *err);
     int (*source_list)(struct state_run *run, const char *source, struct value_list **ret,

@@ -3,11 +3,15 @@
 
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/err.h"
 #include "base/textdiff.h"
 #include "state/host.h"
 #include "state/secrets.h"
 #include "state/services.h"
+#include "sys/cancel.h"
+#include "sys/fd.h"
+#include "sys/fs.h"
 #include "sys/process.h"
 
 /* Larger contents are only summarised. */
@@ -211,6 +215,28 @@ int state_source_trusted(struct state_run *run, const char *source,
                          const struct source_trust *trust, struct str *ret, struct err *err)
 {
     return run->host->services->source(run, source, trust, ret, err);
+}
+
+int state_source_content(struct state_run *run, const char *source,
+                         const struct source_trust *trust, struct source_content *ret,
+                         struct err *err)
+{
+    return run->host->services->source_content(run, source, trust, ret, err);
+}
+
+int state_source_digest(const struct source_content *content, const struct digest *digest,
+                        char *ret_hex, struct err *err)
+{
+    AUTO_FD int fd = -1;
+    struct fs_info info;
+
+    if (!content->file)
+        return digest_hex(digest, content->text, cancel_check, ret_hex, err);
+    if (fs_open(content->file, &fd, &info, err) < 0)
+        return -1;
+    if (fd < 0)
+        return err_set(err, ERR_NOT_FOUND, "%s does not exist", content->file);
+    return fs_hash_fd(fd, content->file, digest, ret_hex, err);
 }
 
 int state_source_path(struct state_run *run, const char *source, const char **ret, struct err *err)

@@ -13,6 +13,7 @@
 #include "base/library.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
 #include "sys/pool.h"
 
 #define LIBRARY "libcurl.so.4"
@@ -43,16 +44,36 @@ static const struct library_symbol symbols[] = {
 static struct library library = { LIBRARY, symbols, ARRAY_LEN(symbols), prepare, 0 };
 
 struct transfer {
-    struct buf bytes;
-    const struct cancel *cancel;
+    const struct fetch_options *options;
+    struct buf bytes; /* unless it goes to a file */
+    int fd;           /* that file; -1 */
+    uint64_t size;
+    int errnum; /* the file could not be written */
 };
+
+static bool write_bytes(struct transfer *transfer, const char *bytes, size_t n)
+{
+    struct err err;
+
+    if (transfer->fd < 0) {
+        buf_add(&transfer->bytes, bytes, n);
+        return true;
+    }
+    if (fd_write(transfer->fd, bytes, n, &err) == 0)
+        return true;
+    transfer->errnum = err.errnum;
+    return false;
+}
 
 static size_t on_bytes(char *bytes, size_t size, size_t count, void *self)
 {
     struct transfer *transfer = self;
+    const size_t n = size * count;
 
-    buf_add(&transfer->bytes, bytes, size * count);
-    return transfer->bytes.full ? 0 : size * count;
+    transfer->size += n;
+    if (transfer->size > transfer->options->size_max || !write_bytes(transfer, bytes, n))
+        return 0;
+    return n;
 }
 
 static int on_progress(void *self, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
@@ -63,12 +84,13 @@ static int on_progress(void *self, curl_off_t a, curl_off_t b, curl_off_t c, cur
     (void)b;
     (void)c;
     (void)d;
-    return cancel_is_raised(transfer->cancel);
+    return cancel_is_raised(transfer->options->cancel);
 }
 
-static void set_options(CURL *easy, const char *url, const struct fetch_options *options,
-                        struct transfer *transfer)
+static void set_options(CURL *easy, const char *url, struct transfer *transfer)
 {
+    const struct fetch_options *options = transfer->options;
+
     (void)api.easy_setopt(easy, CURLOPT_URL, url);
     (void)api.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)api.easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
@@ -92,11 +114,13 @@ static int explain(CURL *easy, CURLcode code, const char *url, const struct tran
 {
     long status = 0;
 
-    if (cancel_is_raised(transfer->cancel))
+    if (cancel_is_raised(transfer->options->cancel))
         return err_set(err, ERR_CANCELED, "fetch '%s': canceled", url);
-    if (transfer->bytes.full || code == CURLE_FILESIZE_EXCEEDED)
-        return err_set(err, ERR_LIMIT, "fetch '%s': more than the limit of %zu bytes", url,
-                       transfer->bytes.max);
+    if (transfer->errnum != 0)
+        return err_sys(err, transfer->errnum, "fetch '%s': write", url);
+    if (transfer->size > transfer->options->size_max || code == CURLE_FILESIZE_EXCEEDED)
+        return err_set(err, ERR_LIMIT, "fetch '%s': more than the limit of %llu bytes", url,
+                       (unsigned long long)transfer->options->size_max);
     (void)api.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     if (code == CURLE_HTTP_RETURNED_ERROR)
         return err_set(err, status == 404 || status == 410 ? ERR_NOT_FOUND : ERR_INVALID,
@@ -105,30 +129,37 @@ static int explain(CURL *easy, CURLcode code, const char *url, const struct tran
                    "fetch '%s': %s", url, api.easy_strerror(code));
 }
 
-static int transfer_all(CURL *easy, const char *url, struct transfer *transfer, struct err *err)
+static int transfer_all(const char *url, struct transfer *transfer, struct err *err)
 {
+    CURL *easy = library_get(&library) ? api.easy_init() : NULL;
     CURLcode code;
+    int rc;
 
+    if (!easy)
+        return err_set(err, ERR_UNSUPPORTED, "fetch '%s': %s cannot be loaded (install libcurl4)",
+                       url, LIBRARY);
+    set_options(easy, url, transfer);
     pool_block_begin();
     code = api.easy_perform(easy);
     pool_block_end();
-    return code == CURLE_OK ? 0 : explain(easy, code, url, transfer, err);
+    rc = code == CURLE_OK ? 0 : explain(easy, code, url, transfer, err);
+    api.easy_cleanup(easy);
+    return rc;
+}
+
+int fetch_file(int fd, const char *url, const struct fetch_options *options, struct err *err)
+{
+    struct transfer transfer = { .options = options, .bytes = BUF_INIT(0), .fd = fd };
+
+    return transfer_all(url, &transfer, err);
 }
 
 int fetch(struct arena *arena, const char *url, const struct fetch_options *options,
           struct str *ret_bytes, struct err *err)
 {
-    struct transfer transfer = { .bytes = BUF_INIT(options->size_max), .cancel = options->cancel };
-    CURL *easy;
-    int rc;
+    struct transfer transfer = { .options = options, .bytes = BUF_INIT(BUF_NO_LIMIT), .fd = -1 };
+    const int rc = transfer_all(url, &transfer, err);
 
-    easy = library_get(&library) ? api.easy_init() : NULL;
-    if (!easy)
-        return err_set(err, ERR_UNSUPPORTED, "fetch '%s': %s cannot be loaded (install libcurl4)",
-                       url, LIBRARY);
-    set_options(easy, url, options, &transfer);
-    rc = transfer_all(easy, url, &transfer, err);
-    api.easy_cleanup(easy);
     if (rc == 0)
         *ret_bytes = buf_copy(&transfer.bytes, arena);
     buf_done(&transfer.bytes);

@@ -5,7 +5,7 @@
  * fast. Redirects are followed, a few of them, and never to
  * another scheme than these two. A status other than 2xx is an error.
  *
- * Memory: the arena. Threads: any; a pool worker is marked as blocked meanwhile.
+ * Memory: the arena, or none. Threads: any; a pool worker is marked as blocked meanwhile.
  */
 #ifndef SYS_FETCH_H
 #define SYS_FETCH_H
@@ -23,8 +23,8 @@ struct err;
 #define FETCH_CONNECT_TIMEOUT (30 * INT64_C(1000000000))
 
 struct fetch_options {
-    size_t size_max; /* more is ERR_LIMIT */
-    int64_t timeout; /* nanoseconds for all of it */
+    uint64_t size_max; /* more is ERR_LIMIT */
+    int64_t timeout;   /* nanoseconds for all of it */
     const struct cancel *cancel;
 };
 
@@ -32,5 +32,7 @@ struct fetch_options {
  * ERR_TIMEOUT, with ERR_NOT_FOUND for status 404 or 410. */
 int fetch(struct arena *arena, const char *url, const struct fetch_options *options,
           struct str *ret_bytes, struct err *err);
+/* The same, written to an open file as it comes. What was written before a failure stays. */
+int fetch_file(int fd, const char *url, const struct fetch_options *options, struct err *err);
 
 #endif

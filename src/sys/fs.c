@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/digest.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "sys/clock.h"
 #include "sys/cancel.h"
 #include "sys/fd.h"
@@ -22,6 +24,7 @@
 /* Bytes read between two checks for cancellation. */
 #define READ_PIECE ((size_t)64 << 20)
 #define FIRST_ROOM 4096
+#define HASH_PIECE ((size_t)64 << 10)
 /* Of names for files in the making. */
 #define TEMP_PREFIX ".zester-"
 #define TEMP_DIGITS 16
@@ -142,19 +145,70 @@ static int read_all(struct arena *arena, int fd, const char *path, size_t max, s
     return 0;
 }
 
+/* -1 when it is not there. */
+static int open_file(const char *path, int *ret_fd, struct err *err)
+{
+    /* a fifo without a writer must not block, nor a terminal become ours */
+    *ret_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return *ret_fd >= 0 || is_absence(errno) ? 0 : err_sys(err, errno, "read '%s'", path);
+}
+
 int fs_read(struct arena *arena, const char *path, size_t max, struct str *ret_text,
             struct err *err)
 {
-    /* a fifo without a writer must not block, nor a terminal become ours */
-    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    AUTO_FD int fd = -1;
 
-    if (fd < 0 && is_absence(errno)) {
+    if (open_file(path, &fd, err) < 0)
+        return -1;
+    if (fd < 0) {
         *ret_text = (struct str){ NULL, 0 };
         return 0;
     }
-    if (fd < 0)
-        return err_sys(err, errno, "read '%s'", path);
     return read_all(arena, fd, path, max, ret_text, err);
+}
+
+int fs_open(const char *path, int *ret_fd, struct fs_info *ret_info, struct err *err)
+{
+    AUTO_FD int fd = -1;
+    struct stat st;
+
+    if (open_file(path, &fd, err) < 0)
+        return -1;
+    *ret_info = (struct fs_info){ .kind = FS_NONE };
+    if (fd >= 0 && fstat(fd, &st) < 0)
+        return err_sys(err, errno, "stat '%s'", path);
+    if (fd >= 0)
+        fs_info_from(&st, ret_info);
+    *ret_fd = fd_take(&fd);
+    return 0;
+}
+
+struct hashing {
+    int fd;
+    const char *name;
+    char *piece;
+};
+
+static int read_piece(void *self, struct str *ret_piece, struct err *err)
+{
+    const struct hashing *hashing = self;
+    size_t n;
+
+    if (cancel_check(err) < 0 || fd_read(hashing->fd, hashing->piece, HASH_PIECE, &n, err) < 0)
+        return err_wrap(err, "read '%s'", hashing->name);
+    *ret_piece = (struct str){ hashing->piece, n };
+    return 0;
+}
+
+int fs_hash_fd(int fd, const char *name, const struct digest *digest, char *ret_hex,
+               struct err *err)
+{
+    AUTO_FREE char *piece = mem_alloc(HASH_PIECE);
+    struct hashing hashing = { fd, name, piece };
+
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return err_sys(err, errno, "read '%s' from the beginning", name);
+    return digest_hex_read(digest, read_piece, &hashing, ret_hex, err);
 }
 
 int fs_read_fd(struct arena *arena, int fd, const char *name, size_t max, struct str *ret_text,

@@ -22,6 +22,7 @@
 #include "base/vec.h"
 
 struct arena;
+struct digest;
 struct err;
 
 enum fs_kind {
@@ -93,6 +94,11 @@ int fs_read(struct arena *arena, const char *path, size_t max, struct str *ret_t
             struct err *err);
 /* All that comes from an open descriptor, which stays open; `name` is for messages. */
 int fs_read_fd(struct arena *arena, int fd, const char *name, size_t max, struct str *ret_text,
+               struct err *err);
+/* A file for reading; -1 when it is not there. `ret_info` is of what was opened. */
+int fs_open(const char *path, int *ret_fd, struct fs_info *ret_info, struct err *err);
+/* The hash of an open file from its beginning, piece by piece; can be canceled (cancel_heed). */
+int fs_hash_fd(int fd, const char *name, const struct digest *digest, char *ret_hex,
                struct err *err);
 /* Where a symbolic link points; NULL when there is none, or when it is not a link. */
 int fs_readlink(struct arena *arena, const char *path, const char **ret_target, struct err *err);

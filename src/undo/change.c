@@ -133,13 +133,21 @@ static int rewrite_site(struct state_run *run, struct site *site, const struct f
     return fill_draft(site, content, &options, err);
 }
 
-int change_rewrite_at(struct state_run *run, struct site *site, const struct fs_info *seen,
-                      struct str content, const struct change_attr *attr, struct err *err)
+/* Where a walk of this state has led to, before it is written. */
+static int look_again(struct state_run *run, struct site *site, struct err *err)
 {
     if (allow(run, site->path, err) < 0 || site_look(site, err) < 0)
         return -1;
     if (site->info.kind == FS_LINK) /* the walk would have followed it */
         return err_set(err, ERR_BUSY, "'%s' was replaced by another process", site->path);
+    return 0;
+}
+
+int change_rewrite_at(struct state_run *run, struct site *site, const struct fs_info *seen,
+                      struct str content, const struct change_attr *attr, struct err *err)
+{
+    if (look_again(run, site, err) < 0)
+        return -1;
     return rewrite_site(run, site, seen, content, attr, err);
 }
 
@@ -174,6 +182,26 @@ static int commit_copy(struct state_run *run, struct draft *draft, int from, str
     stalled = stall_begin();
     rc = draft_commit(draft, err);
     stall_end(stalled);
+    return rc;
+}
+
+int change_refill_at(struct state_run *run, struct site *site, const struct fs_info *seen, int from,
+                     const struct change_attr *attr, struct err *err)
+{
+    struct fs_replace_options options;
+    struct draft draft;
+    int rc;
+
+    if (look_again(run, site, err) < 0)
+        return -1;
+    if (lseek(from, 0, SEEK_SET) < 0)
+        return err_sys(err, errno, "read what is copied to '%s'", site->path);
+    options = options_for(run, site, attr);
+    options.seen = seen;
+    if (draft_open_at(&draft, site, &options, err) < 0)
+        return -1;
+    rc = commit_copy(run, &draft, from, site, err);
+    draft_done(&draft);
     return rc;
 }
 

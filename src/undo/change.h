@@ -63,6 +63,9 @@ int change_rewrite(struct state_run *run, const char *path, const struct fs_info
 /* The same in the folder that a walk of this state has led to. Its last part is looked at again. */
 int change_rewrite_at(struct state_run *run, struct site *site, const struct fs_info *seen,
                       struct str content, const struct change_attr *attr, struct err *err);
+/* The same with the content of an open file from its beginning, whatever its size. */
+int change_refill_at(struct state_run *run, struct site *site, const struct fs_info *seen, int from,
+                     const struct change_attr *attr, struct err *err);
 /* The same with the content of another file, copied without reading it into memory. A new one has
  * the permissions of that file. */
 int change_copy(struct state_run *run, const char *from, const char *path,

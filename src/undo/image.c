@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "data/record.h"
+#include "sys/cancel.h"
 #include "sys/fd.h"
 #include "sys/draft.h"
 #include "sys/path.h"
@@ -51,7 +52,7 @@ int image_mark_fd(struct arena *arena, int fd, const char **ret_mark, struct err
         return err_sys(err, errno, "read from the beginning");
     sha256_init(&sha);
     do {
-        if (fd_read(fd, chunk, CHUNK, &n, err) < 0)
+        if (cancel_check(err) < 0 || fd_read(fd, chunk, CHUNK, &n, err) < 0)
             return -1;
         sha256_add(&sha, chunk, n);
     } while (n > 0);

@@ -149,22 +149,22 @@ static int find_options(struct state_run *run, const struct extracted_args *want
 }
 
 /* How the archive is identified: by the declared hash, else its own hash, else its source. */
-static int find_mark(struct state_run *run, const struct extracted_args *want, const char **ret,
-                     struct str *ret_bytes, struct err *err)
+static int find_mark(struct state_run *run, const struct extracted_args *want,
+                     struct unpacked_wish *wish, struct err *err)
 {
+    const struct source_trust trust = { 0 };
     char hex[DIGEST_HEX_MAX];
 
-    *ret_bytes = (struct str){ NULL, 0 };
-    *ret = want->trust.hash;
-    if (*ret || is_remote(want->source)) {
-        *ret = *ret ? *ret : want->source;
+    wish->mark = want->trust.hash;
+    if (wish->mark || is_remote(want->source)) {
+        wish->mark = wish->mark ? wish->mark : want->source;
         return 0;
     }
-    if (state_source(run, want->source, NULL, ret_bytes, err) < 0)
+    if (state_source_content(run, want->source, &trust, &wish->archive, err) < 0 ||
+        state_source_digest(&wish->archive, digest_find(STR("sha256")), hex, err) < 0)
         return -1;
-    if (digest_hex(digest_find(STR("sha256")), *ret_bytes, cancel_check, hex, err) < 0)
-        return -1;
-    *ret = arena_printf(run->arena, "sha256=%s", hex);
+    wish->at_hand = true;
+    wish->mark = arena_printf(run->arena, "sha256=%s", hex);
     return 0;
 }
 
@@ -189,21 +189,22 @@ static int find_wish(struct state_run *run, const struct extracted_args *want,
     };
     if (find_options(run, want, &ret->options, err) < 0)
         return -1;
-    return find_mark(run, want, &ret->mark, &ret->bytes, err);
+    return find_mark(run, want, ret, err);
 }
 
-static int get_bytes(struct state_run *run, const struct extracted_args *want,
-                     struct unpacked_wish *wish, struct err *err)
+static int get_archive(struct state_run *run, const struct extracted_args *want,
+                       struct unpacked_wish *wish, struct err *err)
 {
-    return wish->bytes.p ? 0
-                         : state_source_trusted(run, want->source, &want->trust, &wish->bytes, err);
+    return wish->at_hand
+               ? 0
+               : state_source_content(run, want->source, &want->trust, &wish->archive, err);
 }
 
 /* Nothing remembers it, but others may have extracted it: compare with the archive itself. */
 static int check_unknown(struct state_run *run, const struct extracted_args *want,
                          struct unpacked_wish *wish, struct err *err)
 {
-    if (get_bytes(run, want, wish, err) < 0)
+    if (get_archive(run, want, wish, err) < 0)
         return -1;
     return unpacked_compare(run, wish, err);
 }
@@ -285,7 +286,7 @@ static int extracted_apply(struct state_run *run, const void *args, struct err *
         return 0;
     }
     if ((!needs_archive(want) && find_wish(run, want, &wish, err) < 0) ||
-        get_bytes(run, want, &wish, err) < 0)
+        get_archive(run, want, &wish, err) < 0)
         return -1;
     if (done) {
         state_unchanged(run);

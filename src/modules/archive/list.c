@@ -29,10 +29,10 @@ static int list_call(struct state_run *run, const void *args, struct value *ret,
         .cancel = run->host->cancel,
     };
     struct unpack_entries entries;
-    struct str bytes;
+    struct source_content archive;
 
-    if (state_source_trusted(run, want->source, &want->trust, &bytes, err) < 0 ||
-        unpack_list(run->arena, bytes, &options, &entries, err) < 0)
+    if (state_source_content(run, want->source, &want->trust, &archive, err) < 0 ||
+        unpack_list(run->arena, &archive, &options, &entries, err) < 0)
         return -1;
     *ret = value_list(value_list_new(run->arena, entries.list.n));
     VEC_EACH (&entries.list, entry)

@@ -13,11 +13,14 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/library.h"
+#include "state/module.h"
 #include "sys/cancel.h"
+#include "sys/fd.h"
 #include "sys/path.h"
 #include "sys/pool.h"
 
-#define LIBRARY "libarchive.so.13"
+#define LIBRARY    "libarchive.so.13"
+#define READ_BLOCK ((size_t)64 << 10)
 /* Bytes written between two checks for a cancel. */
 #define PIECE_MAX ((size_t)8 << 20)
 
@@ -27,6 +30,7 @@ static struct {
     int (*read_format)(struct archive *a, int format);
     int (*read_passphrase)(struct archive *a, const char *text);
     int (*read_open)(struct archive *a, const void *bytes, size_t n);
+    int (*read_open_fd)(struct archive *a, int fd, size_t block);
     int (*read_next)(struct archive *a, struct archive_entry **entry);
     int (*read_block)(struct archive *a, const void **bytes, size_t *n, la_int64_t *offset);
     int (*read_free)(struct archive *a);
@@ -60,6 +64,7 @@ static const struct library_symbol symbols[] = {
     { "archive_read_support_format_by_code", &api.read_format },
     { "archive_read_add_passphrase", &api.read_passphrase },
     { "archive_read_open_memory", &api.read_open },
+    { "archive_read_open_fd", &api.read_open_fd },
     { "archive_read_next_header", &api.read_next },
     { "archive_read_data_block", &api.read_block },
     { "archive_read_free", &api.read_free },
@@ -98,6 +103,7 @@ struct unpacking {
     struct arena *arena;
     const struct unpack_options *options;
     struct archive *reader, *writer; /* writer NULL: list only */
+    int fd;                          /* of a large archive; -1: in memory */
     uint64_t bytes;
 };
 
@@ -153,7 +159,22 @@ static int refuse_encrypted(const struct unpacking *u, struct err *err)
     return 0;
 }
 
-static int open_reader(struct unpacking *u, struct str archive, struct err *err)
+static int open_archive(struct unpacking *u, const struct source_content *archive, struct err *err)
+{
+    struct fs_info info;
+    int rc;
+
+    if (archive->file && fs_open(archive->file, &u->fd, &info, err) < 0)
+        return -1;
+    if (archive->file && (u->fd < 0 || info.kind != FS_FILE))
+        return err_set(err, ERR_BUSY, "archive '%s' was replaced by another process",
+                       u->options->name);
+    rc = archive->file ? api.read_open_fd(u->reader, u->fd, READ_BLOCK)
+                       : api.read_open(u->reader, archive->text.p, archive->text.n);
+    return rc == ARCHIVE_OK ? 0 : set_error(u, u->reader, err);
+}
+
+static int open_reader(struct unpacking *u, const struct source_content *archive, struct err *err)
 {
     const enum unpack_format wish = u->options->format;
 
@@ -164,9 +185,7 @@ static int open_reader(struct unpacking *u, struct str archive, struct err *err)
             (void)api.read_format(u->reader, known[i].format);
     if (u->options->password)
         (void)api.read_passphrase(u->reader, u->options->password);
-    return api.read_open(u->reader, archive.p, archive.n) == ARCHIVE_OK
-               ? 0
-               : set_error(u, u->reader, err);
+    return open_archive(u, archive, err);
 }
 
 /* Without its leading components; NULL when nothing is left. */
@@ -304,8 +323,8 @@ static bool is_fine(const struct unpacking *u, int rc)
     return rc == ARCHIVE_OK || (why && strstr(why, WARNS_OF_NAME));
 }
 
-static int read_all(struct unpacking *u, struct str archive, struct unpack_entries *ret,
-                    struct err *err)
+static int read_all(struct unpacking *u, const struct source_content *archive,
+                    struct unpack_entries *ret, struct err *err)
 {
     struct archive_entry *entry;
 
@@ -330,11 +349,11 @@ static int read_all(struct unpacking *u, struct str archive, struct unpack_entri
     }
 }
 
-static int process_archive(struct arena *arena, struct str archive,
+static int process_archive(struct arena *arena, const struct source_content *archive,
                            const struct unpack_options *options, bool write,
                            struct unpack_entries *ret, struct err *err)
 {
-    struct unpacking u = { .arena = arena, .options = options };
+    struct unpacking u = { .arena = arena, .options = options, .fd = -1 };
     const bool own = options->uid != FS_KEEP || options->gid != FS_KEEP;
     int result;
 
@@ -354,18 +373,19 @@ static int process_archive(struct arena *arena, struct str archive,
     if (u.writer)
         (void)api.write_free(u.writer);
     (void)api.read_free(u.reader);
+    fd_close(&u.fd);
     pool_block_end();
     return result;
 }
 
-int unpack_list(struct arena *arena, struct str archive, const struct unpack_options *options,
-                struct unpack_entries *ret, struct err *err)
+int unpack_list(struct arena *arena, const struct source_content *archive,
+                const struct unpack_options *options, struct unpack_entries *ret, struct err *err)
 {
     return process_archive(arena, archive, options, false, ret, err);
 }
 
-int unpack(struct arena *arena, struct str archive, const struct unpack_options *options,
-           struct unpack_entries *ret, struct err *err)
+int unpack(struct arena *arena, const struct source_content *archive,
+           const struct unpack_options *options, struct unpack_entries *ret, struct err *err)
 {
     return process_archive(arena, archive, options, true, ret, err);
 }

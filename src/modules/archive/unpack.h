@@ -22,6 +22,7 @@
 struct arena;
 struct cancel;
 struct err;
+struct source_content;
 
 /* Limits on an archive. */
 #define UNPACK_ENTRIES_MAX ((size_t)2000000)
@@ -51,10 +52,10 @@ struct unpack_entries {
 };
 
 /* List the entries of the archive. */
-int unpack_list(struct arena *arena, struct str archive, const struct unpack_options *options,
-                struct unpack_entries *ret, struct err *err);
+int unpack_list(struct arena *arena, const struct source_content *archive,
+                const struct unpack_options *options, struct unpack_entries *ret, struct err *err);
 /* Extract everything into an existing folder. On failure, what was written stays. */
-int unpack(struct arena *arena, struct str archive, const struct unpack_options *options,
-           struct unpack_entries *ret, struct err *err);
+int unpack(struct arena *arena, const struct source_content *archive,
+           const struct unpack_options *options, struct unpack_entries *ret, struct err *err);
 
 #endif

@@ -72,7 +72,7 @@ int unpacked_compare(struct state_run *run, const struct unpacked_wish *wish, st
     struct unpack_entries entries;
     struct fs_info info;
 
-    if (unpack_list(run->arena, wish->bytes, &wish->options, &entries, err) < 0)
+    if (unpack_list(run->arena, &wish->archive, &wish->options, &entries, err) < 0)
         return -1;
     VEC_EACH (&entries.list, entry) {
         const char *path = path_join(run->arena, wish->folder, entry->path);
@@ -170,7 +170,7 @@ int unpacked_remember(struct state_run *run, const struct unpacked_wish *wish, s
 {
     struct unpack_entries entries;
 
-    if (unpack_list(run->arena, wish->bytes, &wish->options, &entries, err) < 0)
+    if (unpack_list(run->arena, &wish->archive, &wish->options, &entries, err) < 0)
         return -1;
     return write_list(run, wish, wish->mark, &entries, err);
 }
@@ -442,7 +442,7 @@ static int extract_archive(struct state_run *run, const struct unpacked_wish *wi
 
     options.folder = stage->path;
     options.cancel = run->host->cancel;
-    if (unpack(run->arena, wish->bytes, &options, ret, err) < 0 ||
+    if (unpack(run->arena, &wish->archive, &options, ret, err) < 0 ||
         check_top(run, wish, ret, err) < 0 || write_list(run, wish, UNFINISHED, ret, err) < 0 ||
         publish_stage(run, wish, stage, ret, err) < 0)
         return -1;

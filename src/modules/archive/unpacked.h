@@ -16,6 +16,7 @@
 
 #include "base/str.h"
 #include "modules/archive/unpack.h"
+#include "state/module.h"
 
 struct err;
 struct state_run;
@@ -23,7 +24,8 @@ struct state_run;
 struct unpacked_wish {
     const char *folder, *source;
     const char *mark; /* what the archive is known by */
-    struct str bytes; /* of the archive; a NULL view: not at hand */
+    bool at_hand;     /* the archive itself is in `archive` */
+    struct source_content archive;
     struct unpack_options options;
     bool clean, cleans_tops, makedirs, one_top;
     bool follows_hash; /* another mark is another archive, also when all of its paths are there */

@@ -6,7 +6,6 @@
 #include "modules/file/cache.h"
 #include "state/module.h"
 #include "sys/fs.h"
-#include "sys/cancel.h"
 
 #define ARGS struct cp_args
 
@@ -151,25 +150,26 @@ static int call_get_url(struct state_run *run, const void *args, struct value *r
 {
     const struct cp_args *want = args;
     const bool as_text = want->dest && want->dest->kind == VALUE_NULL;
-    struct str content;
+    struct source_content content = { 0 };
 
     if (want->dest && !as_text && (want->dest->kind != VALUE_STR || want->dest->s.n > 0))
         return err_set(err, ERR_INVALID,
                        "'dest' must be '' or none: this function only caches; "
                        "use file.managed");
-    if (state_source_trusted(run, want->path, &want->trust, &content, err) < 0) {
+    if (as_text ? state_source_trusted(run, want->path, &want->trust, &content.text, err) < 0
+                : state_source_content(run, want->path, &want->trust, &content, err) < 0) {
         *ret = value_bool(false);
         return err->code == ERR_NOT_FOUND ? 0 : -1;
     }
     if (as_text) {
-        *ret = value_str(content);
+        *ret = value_str(content.text);
         return 0;
     }
     if (find_local(run, want->path, ret, err) < 0)
         return -1;
     if (str_starts(str_from(want->path), STR("http")) || ret->s.n == 0) {
         *ret = value_text(cache_path(run, want->path));
-        return cache_keep(run, want->path, content, err);
+        return cache_keep(run, want->path, &content, err);
     }
     return 0;
 }
@@ -178,11 +178,13 @@ static int call_hash_file(struct state_run *run, const void *args, struct value 
                           struct err *err)
 {
     struct value_map *map = value_map_new(run->arena, 2);
+    const struct source_trust trust = { 0 };
+    struct source_content content;
     char hex[DIGEST_HEX_MAX];
-    struct str text;
 
-    if (state_source(run, ((const struct cp_args *)args)->path, NULL, &text, err) < 0 ||
-        digest_hex(digest_find(STR("sha256")), text, cancel_check, hex, err) < 0)
+    if (state_source_content(run, ((const struct cp_args *)args)->path, &trust, &content, err) <
+            0 ||
+        state_source_digest(&content, digest_find(STR("sha256")), hex, err) < 0)
         return -1;
     value_map_set(run->arena, map, value_text("hsum"), value_text(arena_strdup(run->arena, hex)));
     value_map_set(run->arena, map, value_text("hash_type"), value_text("sha256"));

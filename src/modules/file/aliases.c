@@ -291,14 +291,13 @@ static int call_contains(struct state_run *run, const void *args, struct value *
 static int hash_file(struct state_run *run, const char *path, struct str form, struct value *ret,
                      struct err *err)
 {
+    const struct source_content content = { .file = path };
     const struct digest *digest = digest_find(form);
     char hex[DIGEST_HEX_MAX];
-    struct str text;
 
     if (!digest)
         return err_set(err, ERR_INVALID, "unknown hash '%.*s'", STR_ARG(form));
-    if (read_text(run, path, &text, err) < 0 ||
-        digest_hex(digest, text, cancel_check, hex, err) < 0)
+    if (state_source_digest(&content, digest, hex, err) < 0)
         return -1;
     *ret = value_text(arena_strdup(run->arena, hex));
     return 0;

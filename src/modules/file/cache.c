@@ -6,9 +6,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/sha256.h"
+#include "modules/file/wanted.h"
 #include "state/host.h"
 #include "state/module.h"
 #include "sys/draft.h"
+#include "sys/fd.h"
 #include "sys/path.h"
 #include "sys/site.h"
 
@@ -32,7 +34,19 @@ static int make_folder(struct state_run *run, const char *path, struct err *err)
     return err->errnum == EEXIST ? 0 : -1; /* another thread was faster */
 }
 
-int cache_keep(struct state_run *run, const char *source, struct str content, struct err *err)
+static int fill_draft(struct draft *draft, const struct source_content *content, struct err *err)
+{
+    AUTO_FD int fd = -1;
+
+    if (!content->file)
+        return draft_add(draft, content->text, err);
+    if (wanted_open(content, &fd, err) < 0)
+        return -1;
+    return draft_copy(draft, fd, err);
+}
+
+int cache_keep(struct state_run *run, const char *source, const struct source_content *content,
+               struct err *err)
 {
     const struct fs_replace_options private = { .attr = { 0600, FS_KEEP, FS_KEEP } };
     const char *path = cache_path(run, source);
@@ -45,7 +59,7 @@ int cache_keep(struct state_run *run, const char *source, struct str content, st
     if (make_folder(run, path, err) < 0 || site_walk(&site, path, SITE_OWN, err) < 0 ||
         draft_open_at(&draft, &site, &private, err) < 0)
         return -1;
-    rc = draft_add(&draft, content, err);
+    rc = fill_draft(&draft, content, err);
     if (rc == 0)
         rc = draft_commit(&draft, err);
     draft_done(&draft);

@@ -9,15 +9,15 @@
 #ifndef MODULES_FILE_CACHE_H
 #define MODULES_FILE_CACHE_H
 
-#include "base/str.h"
-
 struct err;
+struct source_content;
 struct state_run;
 
 /* Where the copy of a source is, or would be. */
 const char *cache_path(struct state_run *run, const char *source);
 /* Keep this copy of a source, on disk when it returns; a dry run keeps nothing. Nothing reverts
  * that: it is for functions, and states use undo/change.h. */
-int cache_keep(struct state_run *run, const char *source, struct str content, struct err *err);
+int cache_keep(struct state_run *run, const char *source, const struct source_content *content,
+               struct err *err);
 
 #endif

@@ -1,13 +1,13 @@
 /* file.cached - keeps a copy of a source on this machine. */
 #include "base/err.h"
 #include "modules/file/cache.h"
+#include "modules/file/wanted.h"
 #include "state/module.h"
 #include "state/validate.h"
 #include "sys/fs.h"
 #include "undo/change.h"
 
-#define ARGS     struct cached_args
-#define COPY_MAX ((size_t)1 << 30)
+#define ARGS struct cached_args
 
 struct cached_args {
     const char *name, *source_hash, *source_hash_name;
@@ -37,39 +37,52 @@ static int cached_validate(const void *args, const struct value *where, struct d
                          diags);
 }
 
+struct copy {
+    struct source_content content;
+    struct wanted wanted;
+    struct fs_info now;
+    bool differs;
+};
+
 /* What is kept, and what should be. Without a hash, what came from the network stays as it is. */
-static int compare_copy(struct state_run *run, const struct cached_args *want, struct str *ret_now,
-                        struct str *ret_wanted, struct err *err)
+static int compare_copy(struct state_run *run, const struct cached_args *want, struct copy *ret,
+                        struct err *err)
 {
     const struct source_trust trust = { want->source_hash, want->source_hash_name,
                                         want->skip_verify };
     const bool remote = str_starts(str_from(want->name), STR("http"));
+    const char *path = cache_path(run, want->name);
 
-    if (fs_read(run->arena, cache_path(run, want->name), COPY_MAX, ret_now, err) < 0)
+    ret->differs = false;
+    if (fs_stat(path, &ret->now, err) < 0)
         return -1;
-    *ret_wanted = *ret_now;
-    if (ret_now->p && remote && !want->source_hash)
+    if (ret->now.kind == FS_FILE && remote && !want->source_hash)
         return 0;
-    return state_source_trusted(run, want->name, &trust, ret_wanted, err);
-}
-
-static bool is_kept(struct str now, struct str wanted)
-{
-    return now.p && str_eq(now, wanted);
+    if (state_source_content(run, want->name, &trust, &ret->content, err) < 0)
+        return -1;
+    ret->wanted = (struct wanted){
+        .path = path,
+        .has_content = true,
+        .content = ret->content.text,
+        .large = ret->content.file ? &ret->content : NULL,
+        .attrs = { .want = { 0600, CHANGE_KEEP_ID, CHANGE_KEEP_ID } },
+    };
+    return wanted_writes(&ret->wanted, &ret->differs, err);
 }
 
 static int cached_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct cached_args *want = args;
-    struct str now, wanted;
+    struct copy copy;
 
-    if (compare_copy(run, want, &now, &wanted, err) < 0)
+    if (compare_copy(run, want, &copy, err) < 0)
         return -1;
-    if (is_kept(now, wanted)) {
+    if (!copy.differs) {
         state_say(run, "%s is cached at %s", want->name, cache_path(run, want->name));
         return 0;
     }
-    state_differs(run, now.p ? "%s has changed" : "%s is not cached", want->name);
+    state_differs(run, copy.now.kind == FS_FILE ? "%s has changed" : "%s is not cached",
+                  want->name);
     state_made(run, "cached %s at %s", want->name, cache_path(run, want->name));
     return 0;
 }
@@ -77,20 +90,20 @@ static int cached_check(struct state_run *run, const void *args, struct err *err
 static int cached_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct cached_args *want = args;
-    const struct change_attr private = { 0600, CHANGE_KEEP_ID, CHANGE_KEEP_ID };
     const char *path = cache_path(run, want->name);
-    struct str now, wanted;
+    enum wanted_done done;
+    struct copy copy;
 
-    if (compare_copy(run, want, &now, &wanted, err) < 0)
+    if (compare_copy(run, want, &copy, err) < 0)
         return -1;
     state_detail(run, "path", "%s", path);
-    if (is_kept(now, wanted)) {
+    if (!copy.differs) {
         state_unchanged(run);
         return 0;
     }
     if (change_make_parents(run, path, err) < 0)
         return -1;
-    return change_write(run, path, wanted, &private, err);
+    return wanted_apply(run, &copy.wanted, &done, err);
 }
 
 const struct module module_file_cached = {

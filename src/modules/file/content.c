@@ -235,6 +235,21 @@ static int find_contents(struct state_run *run, const struct content_args *args,
     return join_lines(run, args, found, ret, err);
 }
 
+static int read_one(struct state_run *run, const struct content_args *args, const char *source,
+                    const struct source_trust *trust, struct content *ret, struct err *err)
+{
+    struct source_content content;
+
+    if (!args->streams || content_is_template(args->template))
+        return state_source_trusted(run, source, trust, &ret->text, err);
+    if (state_source_content(run, source, trust, &content, err) < 0)
+        return -1;
+    ret->text = content.text;
+    if (content.file)
+        ret->large = content;
+    return 0;
+}
+
 /* The first source that exists. */
 static int read_sources(struct state_run *run, const struct content_args *args, struct content *ret,
                         struct err *err)
@@ -251,7 +266,7 @@ static int read_sources(struct state_run *run, const struct content_args *args, 
         if (!read_source(item, &ret->source, &hash))
             return err_set(err, ERR_INVALID, "source is %s", value_describe(item));
         trust.hash = hash ? hash : args->trust.hash;
-        result = state_source_trusted(run, ret->source, &trust, &ret->text, err);
+        result = read_one(run, args, ret->source, &trust, ret, err);
         if (result == 0 || err->code != ERR_NOT_FOUND)
             return result;
     }

@@ -35,12 +35,16 @@ struct content_args {
     const struct value *template; /* a truth, or "jinja" */
     const struct value *context, *defaults;
     const struct value *extra; /* a map: variables that defaults and context may hide; or NULL */
+    bool streams;              /* the caller copies a large source that is not a template */
 };
 
 struct content {
     bool given;         /* content was given, else it is not managed */
     struct str text;    /* never a NULL view */
     const char *source; /* the source that was used; NULL: none */
+    /* Of a caller that streams, when the source is large: the content is in its file, and `text` is
+     * empty. Otherwise `file` is NULL. */
+    struct source_content large;
 };
 
 /* Report mistakes before anything runs. */

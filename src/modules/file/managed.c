@@ -102,7 +102,7 @@ static int managed_validate(const void *args, const struct value *where, struct 
 static int check_content(const struct managed_args *want, const struct content *content,
                          struct err *err)
 {
-    if (!want->allow_empty && content->given && content->text.n == 0)
+    if (!want->allow_empty && content->given && content->text.n == 0 && !content->large.file)
         return err_set(err, ERR_INVALID, "the content of %s is empty and allow_empty is false",
                        want->name);
     if (want->encoding && !utf8_is_valid(content->text))
@@ -180,12 +180,27 @@ static int is_alike(struct state_run *run, const struct managed_args *want, stru
     return 0;
 }
 
-/* The wanted file, with its content loaded. `folders` must outlive it. */
+/* Only what is not looked into can be copied piece by piece. */
+static bool streams_content(const struct managed_args *want)
+{
+    const struct likeness *rules = &want->likeness;
+
+    return !want->encoding && !rules->ordering && !rules->whitespace && !rules->comment;
+}
+
+/* The wanted file, with its content loaded unless it is large. */
+struct resolved {
+    struct content content;
+    struct attrs folders;
+    struct wanted wanted;
+};
+
 static int resolve_file(struct state_run *run, const struct managed_args *want,
-                        struct attrs *folders, struct wanted *ret, struct err *err)
+                        struct resolved *ret, struct err *err)
 {
     struct content_args args = want->content;
-    struct content content;
+    const struct content *content = &ret->content;
+    struct wanted *wanted = &ret->wanted;
     struct value variables;
     bool alike;
 
@@ -195,12 +210,14 @@ static int resolve_file(struct state_run *run, const struct managed_args *want,
         args.extra = &variables;
     }
     args.no_newline = !want->newline;
-    if (content_get(run, &args, &content, err) < 0 || check_content(want, &content, err) < 0)
+    args.streams = streams_content(want);
+    if (content_get(run, &args, &ret->content, err) < 0 || check_content(want, content, err) < 0)
         return -1;
-    *ret = (struct wanted){
+    *wanted = (struct wanted){
         .path = want->name,
-        .has_content = content.given,
-        .content = content.text,
+        .has_content = content->given,
+        .content = content->text,
+        .large = content->large.file ? &content->large : NULL,
         .makedirs = want->makedirs,
         .keep_content = !want->replace,
         .keep_absence = !want->create,
@@ -208,24 +225,23 @@ static int resolve_file(struct state_run *run, const struct managed_args *want,
         .hide = !want->show_changes,
         .backup = want->backup,
     };
-    if (read_attrs(run, want, &content, &ret->attrs, err) < 0 ||
-        is_alike(run, want, content.text, &alike, err) < 0)
+    if (read_attrs(run, want, content, &wanted->attrs, err) < 0 ||
+        is_alike(run, want, content->text, &alike, err) < 0)
         return -1;
-    ret->keep_content |= alike;
+    wanted->keep_content |= alike;
     if (!want->dir_mode)
         return 0;
-    ret->folders = &folders->want;
-    return attrs_read(run, want->dir_mode, want->user, want->group, folders, err);
+    wanted->folders = &ret->folders.want;
+    return attrs_read(run, want->dir_mode, want->user, want->group, &ret->folders, err);
 }
 
 static int managed_check(struct state_run *run, const void *args, struct err *err)
 {
-    struct wanted wanted;
-    struct attrs folders;
+    struct resolved resolved;
 
-    if (resolve_file(run, args, &folders, &wanted, err) < 0)
+    if (resolve_file(run, args, &resolved, err) < 0)
         return -1;
-    return wanted_check(run, &wanted, err);
+    return wanted_check(run, &resolved.wanted, err);
 }
 
 static int run_check(struct state_run *run, const struct managed_args *want,
@@ -262,6 +278,7 @@ static int run_check_cmd(struct state_run *run, const struct managed_args *want,
         .uid = (uid_t)-1,
         .gid = (gid_t)-1,
     };
+    const struct source_content held = { .text = wanted->content, .size = wanted->content.n };
     struct scratch scratch;
     bool writes;
     int result;
@@ -272,7 +289,7 @@ static int run_check_cmd(struct state_run *run, const struct managed_args *want,
         return -1;
     if (!writes)
         return 0;
-    if (scratch_make(run, &options, wanted->content, &scratch, err) < 0)
+    if (scratch_copy(run, &options, wanted->large ? wanted->large : &held, &scratch, err) < 0)
         return -1;
     result = run_check(run, want, &scratch, err);
     scratch_done(&scratch);
@@ -281,14 +298,14 @@ static int run_check_cmd(struct state_run *run, const struct managed_args *want,
 
 static int managed_apply(struct state_run *run, const void *args, struct err *err)
 {
+    struct resolved resolved;
+    const struct wanted *wanted = &resolved.wanted;
     enum wanted_done done;
-    struct wanted wanted;
-    struct attrs folders;
 
-    if (resolve_file(run, args, &folders, &wanted, err) < 0 ||
-        run_check_cmd(run, args, &wanted, err) < 0 || wanted_apply(run, &wanted, &done, err) < 0)
+    if (resolve_file(run, args, &resolved, err) < 0 || run_check_cmd(run, args, wanted, err) < 0 ||
+        wanted_apply(run, wanted, &done, err) < 0)
         return -1;
-    return wanted_report(run, &wanted, done, err);
+    return wanted_report(run, wanted, done, err);
 }
 
 const struct module module_file_managed = {
@@ -297,7 +314,9 @@ const struct module module_file_managed = {
     .details = "Without content and source, only mode and owner are managed, and a missing file is "
                "created empty; the content of an existing file stays. Files are replaced "
                "atomically: readers see the old or the new content. `content` is written as it is; "
-               "`contents` ends with a newline, as in Salt.",
+               "`contents` ends with a newline, as in Salt. A source may have any size, and one "
+               "of more than 1 MiB is copied without a diff; a template, and what is compared by "
+               "`encoding` or `ignore_...`, may have 64 MiB.",
     .example = "name: ROOT/motd\ncontents: |\n  welcome\nmode: \"0640\"\n",
     .params = managed_params,
     .flags = MODULE_WHOLE | MODULE_LOCAL,

@@ -250,22 +250,44 @@ static int survey_init(struct survey *survey, struct state_run *run,
 /* --- one item ----------------------------------------------------------------------------------
  */
 
-static int want_file(const struct survey *survey, const struct item *item, struct wanted *ret,
+/* A file with its content, which lives as long as `arena`: one file at a time is in memory. */
+struct sought {
+    struct arena arena;
+    struct content content;
+    struct wanted wanted;
+};
+
+static void sought_done(struct sought *sought)
+{
+    arena_done(&sought->arena);
+}
+
+#define AUTO_SOUGHT __attribute__((cleanup(sought_done)))
+#define SOUGHT_INIT                                                                                \
+    {                                                                                              \
+        .arena = ARENA_INIT                                                                        \
+    }
+
+static int want_file(const struct survey *survey, const struct item *item, struct sought *ret,
                      struct err *err)
 {
     const struct recurse_args *want = survey->want;
-    const char *source = path_join(survey->run->arena, survey->source, item->relative);
-    struct str text;
+    const char *source = path_join(&ret->arena, survey->source, item->relative);
+    const struct value name = value_text(source);
+    struct content_args args = want->content;
+    struct state_run reader = *survey->run;
 
-    if (state_source(survey->run, source, NULL, &text, err) < 0)
+    reader.arena = &ret->arena;
+    args.source = &name;
+    args.path = item->path;
+    args.streams = true;
+    if (content_get(&reader, &args, &ret->content, err) < 0)
         return -1;
-    if (content_is_template(want->content.template) &&
-        content_render(survey->run, &want->content, source, text, &text, err) < 0)
-        return -1;
-    *ret = (struct wanted){
+    ret->wanted = (struct wanted){
         .path = item->path,
         .has_content = true,
-        .content = text.p ? text : STR(""),
+        .content = ret->content.text,
+        .large = ret->content.large.file ? &ret->content.large : NULL,
         .attrs = survey->files,
         .replace_link = true,
         .keep_content = !want->replace,
@@ -274,7 +296,7 @@ static int want_file(const struct survey *survey, const struct item *item, struc
     };
     if (!survey->files.keep_mode)
         return 0;
-    return content_source_mode(survey->run, source, &ret->attrs.want.mode, err);
+    return content_source_mode(survey->run, source, &ret->wanted.attrs.want.mode, err);
 }
 
 static int link_differs(const struct survey *survey, const struct item *item, bool *ret,
@@ -301,7 +323,7 @@ static int folder_differs(const struct survey *survey, const char *path, bool *r
 static int item_differs(const struct survey *survey, const struct item *item, bool *ret,
                         struct err *err)
 {
-    struct wanted wanted;
+    AUTO_SOUGHT struct sought sought = SOUGHT_INIT;
     struct fs_info info;
 
     if (item->kind == ITEM_LINK)
@@ -313,9 +335,9 @@ static int item_differs(const struct survey *survey, const struct item *item, bo
     *ret = info.kind != FS_FILE;
     if (*ret)
         return 0;
-    if (want_file(survey, item, &wanted, err) < 0 || wanted_writes(&wanted, ret, err) < 0)
+    if (want_file(survey, item, &sought, err) < 0 || wanted_writes(&sought.wanted, ret, err) < 0)
         return -1;
-    *ret = *ret || attrs_differ(&wanted.attrs, &info);
+    *ret = *ret || attrs_differ(&sought.wanted.attrs, &info);
     return 0;
 }
 
@@ -323,21 +345,21 @@ static int item_differs(const struct survey *survey, const struct item *item, bo
 
 static int say_item(const struct survey *survey, const struct item *item, struct err *err)
 {
-    struct wanted wanted;
+    AUTO_SOUGHT struct sought sought = SOUGHT_INIT;
     struct fs_info info;
 
     if (item->kind != ITEM_FILE) {
         state_say(survey->run, "%s %s", item->kind == ITEM_LINK ? "link" : "folder", item->path);
         return 0;
     }
-    if (fs_lstat(item->path, &info, err) < 0 || want_file(survey, item, &wanted, err) < 0)
+    if (fs_lstat(item->path, &info, err) < 0 || want_file(survey, item, &sought, err) < 0)
         return -1;
     if (info.kind != FS_FILE && info.kind != FS_NONE) {
         state_say(survey->run, "%s is a %s, not a file", item->path, fs_kind_name(info.kind));
         return 0;
     }
-    wanted.own_folder = true;
-    return wanted_check(survey->run, &wanted, err);
+    sought.wanted.own_folder = true;
+    return wanted_check(survey->run, &sought.wanted, err);
 }
 
 /* Is something else at the path of the folder? */
@@ -471,12 +493,12 @@ static int apply_link(const struct survey *survey, const struct item *item, stru
 static int apply_file(const struct survey *survey, const struct item *item, struct tally *tally,
                       struct err *err)
 {
+    AUTO_SOUGHT struct sought sought = SOUGHT_INIT;
     enum wanted_done done;
-    struct wanted wanted;
 
     if (clear_way(survey, item->path, FS_FILE, err) < 0 ||
-        want_file(survey, item, &wanted, err) < 0 ||
-        wanted_apply(survey->run, &wanted, &done, err) < 0)
+        want_file(survey, item, &sought, err) < 0 ||
+        wanted_apply(survey->run, &sought.wanted, &done, err) < 0)
         return -1;
     tally->files += done != WANTED_NOTHING;
     return 0;

@@ -7,17 +7,40 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "state/module.h"
+#include "sys/cancel.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/site.h"
 
 #define DEFAULT_FOLDER "/tmp"
+#define COPY_PIECE     ((size_t)64 << 10)
 
-static int fill_file(int fd, const struct scratch_options *options, struct str content,
-                     struct err *err)
+static int copy_file(int fd, const char *path, struct err *err)
 {
-    if (fd_write(fd, content.p, content.n, err) < 0)
+    AUTO_FREE char *piece = mem_alloc(COPY_PIECE);
+    AUTO_FD int from = -1;
+    struct fs_info info;
+    size_t n;
+
+    if (fs_open(path, &from, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_FILE)
+        return err_set(err, ERR_BUSY, "source '%s' was replaced by another process", path);
+    do {
+        if (cancel_check(err) < 0 || fd_read(from, piece, COPY_PIECE, &n, err) < 0 ||
+            fd_write(fd, piece, n, err) < 0)
+            return -1;
+    } while (n > 0);
+    return 0;
+}
+
+static int fill_file(int fd, const struct scratch_options *options,
+                     const struct source_content *content, struct err *err)
+{
+    if (content->file ? copy_file(fd, content->file, err) < 0
+                      : fd_write(fd, content->text.p, content->text.n, err) < 0)
         return -1;
     if ((options->uid != (uid_t)-1 || options->gid != (gid_t)-1) &&
         fchown(fd, options->uid, options->gid) < 0)
@@ -40,6 +63,14 @@ static char *make_path(struct state_run *run, const struct scratch_options *opti
 
 int scratch_make(struct state_run *run, const struct scratch_options *options, struct str content,
                  struct scratch *ret, struct err *err)
+{
+    const struct source_content held = { .text = content, .size = content.n };
+
+    return scratch_copy(run, options, &held, ret, err);
+}
+
+int scratch_copy(struct state_run *run, const struct scratch_options *options,
+                 const struct source_content *content, struct scratch *ret, struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
     char *path = make_path(run, options);

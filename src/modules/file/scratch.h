@@ -13,6 +13,7 @@
 #include "base/str.h"
 
 struct err;
+struct source_content;
 struct state_run;
 
 struct scratch {
@@ -29,6 +30,9 @@ struct scratch_options {
 
 int scratch_make(struct state_run *run, const struct scratch_options *options, struct str content,
                  struct scratch *ret, struct err *err);
+/* The same with the content of a source of any size. */
+int scratch_copy(struct state_run *run, const struct scratch_options *options,
+                 const struct source_content *content, struct scratch *ret, struct err *err);
 void scratch_done(struct scratch *scratch);
 /* The same by path, for callers that have nothing else; and for files that a program left
  * beside it. */

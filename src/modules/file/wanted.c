@@ -9,6 +9,7 @@
 #include "modules/file/parent.h"
 #include "undo/change.h"
 #include "state/module.h"
+#include "sys/cancel.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/site.h"
@@ -50,15 +51,59 @@ static int compare_file(int fd, const char *path, struct str content, bool *ret_
     return 0;
 }
 
+int wanted_open(const struct source_content *large, int *ret_fd, struct err *err)
+{
+    AUTO_FD int fd = -1;
+    struct fs_info info;
+
+    if (fs_open(large->file, &fd, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_FILE)
+        return err_set(err, ERR_BUSY, "source '%s' was replaced by another process", large->file);
+    *ret_fd = fd_take(&fd);
+    return 0;
+}
+
+/* Two open files with as many bytes. */
+static int compare_files(int fd, const char *path, int source, bool *ret_same, struct err *err)
+{
+    char piece[PIECE_SIZE], other[PIECE_SIZE];
+    size_t n, m;
+
+    do {
+        if (cancel_check(err) < 0 || fd_read(fd, piece, sizeof(piece), &n, err) < 0 ||
+            fd_read(source, other, sizeof(other), &m, err) < 0)
+            return err_wrap(err, "compare '%s'", path);
+        *ret_same = n == m && memcmp(piece, other, n) == 0;
+    } while (*ret_same && n > 0);
+    return 0;
+}
+
+static int compare_large(const struct wanted *wanted, struct found *found, struct err *err)
+{
+    AUTO_FD int source = -1;
+
+    if (wanted_open(wanted->large, &source, err) < 0)
+        return -1;
+    return compare_files(found->fd, wanted->path, source, &found->same, err);
+}
+
+static uint64_t size_of(const struct wanted *wanted)
+{
+    return wanted->large ? wanted->large->size : wanted->content.n;
+}
+
 static int compare_content(const struct wanted *wanted, struct found *found, struct err *err)
 {
     found->same = true;
     if (!wanted->has_content || wanted->keep_content)
         return 0;
-    found->same = found->site.info.size == wanted->content.n;
-    if (!found->same || wanted->content.n == 0)
+    found->same = found->site.info.size == size_of(wanted);
+    if (!found->same || size_of(wanted) == 0)
         return 0;
-    return compare_file(found->fd, wanted->path, wanted->content, &found->same, err);
+    return wanted->large
+               ? compare_large(wanted, found, err)
+               : compare_file(found->fd, wanted->path, wanted->content, &found->same, err);
 }
 
 /* Most files are unchanged, which one stat shows. Everything else goes through the walk that a
@@ -98,11 +143,29 @@ static int find_file(const struct wanted *wanted, struct found *ret, struct err 
 
 /* --- reporting ---------------------------------------------------------------------- */
 
+/* Too large to be shown: sizes only. */
+static void show_sizes(struct state_run *run, const struct wanted *wanted,
+                       const struct found *found)
+{
+    const unsigned long long now = size_of(wanted), old = found->site.info.size;
+
+    if (found->fd < 0) {
+        state_differs(run, "new file %s, %llu bytes", wanted->path, now);
+        return;
+    }
+    state_differs(run, "large content of %s changes: %llu -> %llu bytes", wanted->path, old, now);
+    state_made(run, "large content of %s changed: %llu -> %llu bytes", wanted->path, old, now);
+}
+
 static int show_content(struct state_run *run, const struct wanted *wanted,
                         const struct found *found, struct err *err)
 {
     struct str old = { NULL, 0 };
 
+    if (wanted->large && !wanted->hide) {
+        show_sizes(run, wanted, found);
+        return 0;
+    }
     if (wanted->hide || (found->exists && found->site.info.size > WANTED_SHOWN_MAX))
         return 0;
     if (!found->exists && wanted->content.n == 0)
@@ -168,19 +231,32 @@ static int make_parent(struct state_run *run, const struct wanted *wanted, struc
                : parent_make_file(run, wanted->path, wanted->makedirs, wanted->folders, err);
 }
 
+static int write_content(struct state_run *run, const struct wanted *wanted, struct site *site,
+                         struct err *err)
+{
+    const struct str content = wanted->has_content ? wanted->content : STR("");
+    AUTO_FD int source = -1;
+
+    if (!wanted->large)
+        return change_rewrite_at(run, site, wanted->seen, content, &wanted->attrs.want, err);
+    if (wanted_open(wanted->large, &source, err) < 0)
+        return -1;
+    return change_refill_at(run, site, wanted->seen, source, &wanted->attrs.want, err);
+}
+
 static int write_new(struct state_run *run, const struct wanted *wanted, struct found *found,
                      struct err *err)
 {
-    const struct str content = wanted->has_content ? wanted->content : STR("");
-    const struct change_attr *attr = &wanted->attrs.want;
+    AUTO_SITE struct site site = SITE_INIT;
 
     if (found->site.folder < 0)
-        return make_parent(run, wanted, err) < 0
+        return make_parent(run, wanted, err) < 0 ||
+                       site_walk(&site, wanted->path, SITE_FOLLOW, err) < 0
                    ? -1
-                   : change_rewrite(run, wanted->path, wanted->seen, content, attr, err);
+                   : write_content(run, wanted, &site, err);
     if (found->is_link && change_remove(run, wanted->path, err) < 0)
         return -1;
-    return change_rewrite_at(run, &found->site, wanted->seen, content, attr, err);
+    return write_content(run, wanted, &found->site, err);
 }
 
 int wanted_writes(const struct wanted *wanted, bool *ret_writes, struct err *err)
@@ -214,8 +290,7 @@ int wanted_apply(struct state_run *run, const struct wanted *wanted, enum wanted
         *ret_done = WANTED_REPLACED;
         if (backup_make(run, wanted->path, wanted->backup, err) < 0)
             return -1;
-        return change_rewrite_at(run, &found.site, wanted->seen, wanted->content,
-                                 &wanted->attrs.want, err);
+        return write_content(run, wanted, &found.site, err);
     }
     if (attrs_differ(&wanted->attrs, &found.site.info))
         *ret_done = WANTED_ATTRIBUTES;
@@ -236,11 +311,11 @@ int wanted_report(struct state_run *run, const struct wanted *wanted, enum wante
     if (done == WANTED_ATTRIBUTES)
         state_say(run, "set mode and owner of %s (mode %o)", wanted->path, (unsigned)info.mode);
     else
-        state_say(run, "wrote %zu bytes to %s (mode %o)", wanted->content.n, wanted->path,
-                  (unsigned)info.mode);
+        state_say(run, "wrote %llu bytes to %s (mode %o)", (unsigned long long)size_of(wanted),
+                  wanted->path, (unsigned)info.mode);
     state_detail(run, "path", "%s", wanted->path);
     if (done != WANTED_ATTRIBUTES)
-        state_detail(run, "bytes", "%zu", wanted->content.n);
+        state_detail(run, "bytes", "%llu", (unsigned long long)size_of(wanted));
     state_detail(run, "mode", "%04o", (unsigned)info.mode);
     return 0;
 }

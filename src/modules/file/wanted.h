@@ -21,10 +21,12 @@ struct value;
 /* A larger file is compared, but not shown as a diff. */
 #define WANTED_SHOWN_MAX ((size_t)64 << 20)
 
+struct source_content;
 struct wanted {
     const char *path;
     bool has_content; /* otherwise only attributes are managed, and a new file is empty */
     struct str content;
+    const struct source_content *large; /* the content is in this file instead; NULL */
     struct attrs attrs;
     bool makedirs;
     bool own_folder;                   /* the caller creates the parent folder: do not check it */
@@ -54,5 +56,7 @@ int wanted_apply(struct state_run *run, const struct wanted *wanted, enum wanted
 /* Report what was done, as a message and details. */
 int wanted_report(struct state_run *run, const struct wanted *wanted, enum wanted_done done,
                   struct err *err);
+/* Open the file of a large content. */
+int wanted_open(const struct source_content *large, int *ret_fd, struct err *err);
 
 #endif

@@ -91,18 +91,26 @@ static const struct param random_hash_params[] = {
 };
 /* clang-format on */
 
-static int hash_text(struct state_run *run, struct str text, const char *form, struct value *ret,
-                     struct err *err)
+static int hash_content(struct state_run *run, const struct source_content *content,
+                        const char *form, struct value *ret, struct err *err)
 {
     const struct digest *digest = digest_find(str_from(form));
     char hex[DIGEST_HEX_MAX];
 
     if (!digest)
         return err_set(err, ERR_INVALID, "unknown hash '%s'", form);
-    if (digest_hex(digest, text, cancel_check, hex, err) < 0)
+    if (state_source_digest(content, digest, hex, err) < 0)
         return -1;
     *ret = value_text(arena_strdup(run->arena, hex));
     return 0;
+}
+
+static int hash_text(struct state_run *run, struct str text, const char *form, struct value *ret,
+                     struct err *err)
+{
+    const struct source_content content = { .text = text };
+
+    return hash_content(run, &content, form, ret, err);
 }
 
 static int call_digest(struct state_run *run, const void *args, struct value *ret, struct err *err)
@@ -131,14 +139,11 @@ static int call_digest_file(struct state_run *run, const void *args, struct valu
                             struct err *err)
 {
     const struct hash_args *want = args;
-    const char *path = arena_strndup(run->arena, want->text.p, want->text.n);
-    struct str text;
+    const struct source_content content = {
+        .file = arena_strndup(run->arena, want->text.p, want->text.n),
+    };
 
-    if (fs_read(run->arena, path, TEXT_MAX, &text, err) < 0)
-        return -1;
-    if (!text.p)
-        return err_set(err, ERR_NOT_FOUND, "%s does not exist", path);
-    return hash_text(run, text, want->form, ret, err);
+    return hash_content(run, &content, want->form, ret, err);
 }
 
 static int call_encode(struct state_run *run, const void *args, struct value *ret, struct err *err)

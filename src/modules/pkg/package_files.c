@@ -109,12 +109,13 @@ int package_files_fetch(struct packages *packages, const struct packages_want *w
         .uid = (uid_t)-1,
         .gid = (gid_t)-1,
     };
+    const struct source_trust trust = { 0 };
+    struct source_content content;
     struct scratch scratch;
     const char *version;
-    struct str bytes;
 
-    if (state_source(packages->run, want->source, NULL, &bytes, err) < 0 ||
-        scratch_make(packages->run, &options, bytes, &scratch, err) < 0)
+    if (state_source_content(packages->run, want->source, &trust, &content, err) < 0 ||
+        scratch_copy(packages->run, &options, &content, &scratch, err) < 0)
         return err_wrap(err, "package file of '%s'", want->name);
     *ret_target = (struct package_target){ .name = want->name, .file = scratch.path };
     if (read_version(packages, want, scratch.path, &version, err) < 0) {

@@ -68,8 +68,7 @@ BY_PATH = set(
     "lchown fchownat truncate utime utimes utimensat futimesat lutimes".split())
 # The same through fs.h and its like, which follow whatever the path says: for our own data, which no module has.
 IN_OWN_DATA = set(
-    "fs_replace fs_keep fs_write fs_copy fs_symlink fs_mkdirs fs_rename fs_unlink fs_chmod fs_chown fs_utimens tree_remove "
-    "draft_open".split())
+    "fs_replace fs_keep fs_write fs_copy fs_mkdirs fs_rename fs_unlink fs_utimens tree_remove draft_open".split())
 # Calls that there must be, and why.
 AT_PATHS = {
     ("src/undo/undo.c", "open"): "the journal, in our own data",

@@ -300,13 +300,6 @@ bool fs_is_temp_name(const char *name)
            strspn(name + prefix, "0123456789abcdef") == TEMP_DIGITS;
 }
 
-int fs_symlink(const char *target, const char *path, struct err *err)
-{
-    AUTO_SITE struct site site = SITE_INIT;
-
-    return site_walk(&site, path, SITE_OWN, err) < 0 ? -1 : site_symlink(&site, target, err);
-}
-
 /* A folder that another process makes at the same moment will do. */
 static int make_one(const char *path, mode_t mode, struct err *err)
 {
@@ -363,24 +356,6 @@ int fs_unlink(const char *path, struct err *err)
     AUTO_SITE struct site site = SITE_INIT;
 
     return site_walk(&site, path, SITE_OWN, err) < 0 ? -1 : site_unlink(&site, err);
-}
-
-int fs_chmod(const char *path, mode_t mode, struct err *err)
-{
-    const struct fs_attr attr = { mode, FS_KEEP, FS_KEEP };
-    AUTO_SITE struct site site = SITE_INIT;
-
-    if (site_walk(&site, path, SITE_OWN | SITE_FOLLOW, err) < 0)
-        return -1;
-    return site_set(&site, &attr, err);
-}
-
-int fs_chown(const char *path, uid_t uid, gid_t gid, struct err *err)
-{
-    const struct fs_attr attr = { FS_KEEP, uid, gid };
-    AUTO_SITE struct site site = SITE_INIT;
-
-    return site_walk(&site, path, SITE_OWN, err) < 0 ? -1 : site_set(&site, &attr, err);
 }
 
 int fs_utimens(const char *path, int64_t atime, int64_t mtime, struct err *err)

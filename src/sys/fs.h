@@ -127,17 +127,12 @@ int fs_write(const char *path, struct str content, mode_t mode, struct err *err)
 int fs_copy(const char *from, const char *path, const struct fs_replace_options *options,
             struct err *err);
 
-/* A symbolic link in one step; replaces a link or a file, never a folder. */
-int fs_symlink(const char *target, const char *path, struct err *err);
 /* A folder with all folders above it, those with mode 0755. One that is there keeps its mode. */
 int fs_mkdirs(const char *path, mode_t mode, struct err *err);
 int fs_rename(const char *from, const char *to, struct err *err);
 /* Remove a file or link, or an empty folder; not there is fine. For trees: sys/tree.h. */
 int fs_unlink(const char *path, struct err *err);
 
-/* Mode follows links (a link has none); owner is that of the link itself; FS_KEEP leaves it. */
-int fs_chmod(const char *path, mode_t mode, struct err *err);
-int fs_chown(const char *path, uid_t uid, gid_t gid, struct err *err);
 /* Access and modification time, wall nanoseconds, of a link itself. */
 int fs_utimens(const char *path, int64_t atime, int64_t mtime, struct err *err);
 

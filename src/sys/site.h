@@ -114,7 +114,7 @@ int site_mkdir(struct site *site, const struct fs_attr *attr, struct err *err);
 int site_mknod(struct site *site, const struct fs_info *like, struct err *err);
 /* Another name of the file that was found at `of`. EEXIST when there is something. */
 int site_link(struct site *site, const struct site *of, struct err *err);
-/* As fs_symlink: in one step, in place of a link or file. */
+/* A symbolic link in one step; replaces a link or a file, never a folder. */
 int site_symlink(struct site *site, const char *target, struct err *err);
 int site_rename(const struct site *from, const struct site *to, struct err *err);
 /* A file or link, or an empty folder; not there is fine. */

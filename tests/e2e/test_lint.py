@@ -205,7 +205,7 @@ def test_what_does_not_belong_into_a_source_is_refused(tree, name):
     ("modules/file", "lchown(a, 0, 0)", "'lchown' resolves a path of its own"),
     ("run", "rename(a, a)", "'rename' resolves a path of its own"),
     ("undo", "chmod(a, 0)", "'chmod' resolves a path of its own"),
-    ("modules/file", "fs_chown(a, 0, 0, 0)", "'fs_chown' is for our own data"),
+    ("modules/file", "fs_rename(a, a, 0)", "'fs_rename' is for our own data"),
     ("undo", "fs_unlink(a, 0)", None),
     ("sys", "lchown(a, 0, 0)", None),
     ("modules/file", "site_open(a, 0, 0)", None),

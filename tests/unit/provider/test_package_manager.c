@@ -34,7 +34,7 @@ static void write_file(struct scene *scene, const char *path, const char *text, 
     CHECK_INT(fs_mkdirs(arena_strndup(&scene->arena, whole, (size_t)(slash - whole)), 0755, &err),
               0);
     CHECK_INT(fs_replace(whole, str_from(text), NULL, &err), 0);
-    CHECK_INT(fs_chmod(whole, mode, &err), 0);
+    CHECK_INT(chmod(whole, mode), 0);
     CHECK_STR(err.text, "");
 }
 

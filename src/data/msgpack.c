@@ -21,26 +21,63 @@ static int on_bytes(void *data, const char *bytes, size_t n)
     return 0;
 }
 
-static int encode_value(msgpack_packer *packer, struct buf *out, const struct value *v,
-                        unsigned depth, struct err *err);
-
-static int encode_list(msgpack_packer *packer, struct buf *out, const struct value_list *list,
-                       unsigned depth, struct err *err)
+static msgpack_packer packer_for(struct buf *out)
 {
-    (void)msgpack_pack_array(packer, list->count);
+    msgpack_packer packer;
+
+    msgpack_packer_init(&packer, out, on_bytes);
+    return packer;
+}
+
+/* May a list or a map of `count` parts stand here? */
+static int check_head(size_t count, unsigned depth, struct err *err)
+{
+    if (depth >= MSGPACK_DEPTH_MAX)
+        return err_set(err, ERR_LIMIT, "encode: nested deeper than the limit of %d",
+                       MSGPACK_DEPTH_MAX);
+    if (count > UINT32_MAX)
+        return err_set(err, ERR_LIMIT, "encode: a part does not fit 32 bits");
+    return 0;
+}
+
+int msgpack_begin_list(struct buf *out, size_t count, unsigned depth, struct err *err)
+{
+    msgpack_packer packer = packer_for(out);
+
+    if (check_head(count, depth, err) < 0)
+        return -1;
+    (void)msgpack_pack_array(&packer, count);
+    return 0;
+}
+
+int msgpack_begin_map(struct buf *out, size_t count, unsigned depth, struct err *err)
+{
+    msgpack_packer packer = packer_for(out);
+
+    if (check_head(count, depth, err) < 0)
+        return -1;
+    (void)msgpack_pack_map(&packer, count);
+    return 0;
+}
+
+static int encode_list(struct buf *out, const struct value_list *list, unsigned depth,
+                       struct err *err)
+{
+    if (msgpack_begin_list(out, list->count, depth, err) < 0)
+        return -1;
     for (size_t i = 0; i < list->count && !out->full; i++)
-        if (encode_value(packer, out, &list->items[i], depth + 1, err) < 0)
+        if (msgpack_encode_at(out, &list->items[i], depth + 1, err) < 0)
             return -1;
     return 0;
 }
 
-static int encode_map(msgpack_packer *packer, struct buf *out, const struct value_map *map,
-                      unsigned depth, struct err *err)
+static int encode_map(struct buf *out, const struct value_map *map, unsigned depth, struct err *err)
 {
-    (void)msgpack_pack_map(packer, map->count);
+    if (msgpack_begin_map(out, map->count, depth, err) < 0)
+        return -1;
     for (size_t i = 0; i < map->count && !out->full; i++)
-        if (encode_value(packer, out, &map->pairs[i].key, depth + 1, err) < 0 ||
-            encode_value(packer, out, &map->pairs[i].value, depth + 1, err) < 0)
+        if (msgpack_encode_at(out, &map->pairs[i].key, depth + 1, err) < 0 ||
+            msgpack_encode_at(out, &map->pairs[i].value, depth + 1, err) < 0)
             return -1;
     return 0;
 }
@@ -88,39 +125,32 @@ static void encode_scalar(msgpack_packer *packer, const struct value *v)
     }
 }
 
-static int encode_value(msgpack_packer *packer, struct buf *out, const struct value *v,
-                        unsigned depth, struct err *err)
+int msgpack_encode_at(struct buf *out, const struct value *v, unsigned depth, struct err *err)
 {
-    size_t count = v->kind == VALUE_LIST  ? v->list->count
-                   : v->kind == VALUE_MAP ? v->map->count
-                                          : 0;
+    msgpack_packer packer = packer_for(out);
 
-    if ((v->kind == VALUE_LIST || v->kind == VALUE_MAP) && depth >= MSGPACK_DEPTH_MAX)
-        return err_set(err, ERR_LIMIT, "encode: nested deeper than the limit of %d",
-                       MSGPACK_DEPTH_MAX);
-    if (((v->kind == VALUE_STR || v->kind == VALUE_BYTES) && v->s.n > UINT32_MAX) ||
-        count > UINT32_MAX)
+    if ((v->kind == VALUE_STR || v->kind == VALUE_BYTES) && v->s.n > UINT32_MAX)
         return err_set(err, ERR_LIMIT, "encode: a part does not fit 32 bits");
     if (v->kind == VALUE_OBJECT)
         return err_set(err, ERR_UNSUPPORTED, "encode: an object has no MessagePack form");
     if (v->kind == VALUE_LIST)
-        return encode_list(packer, out, v->list, depth, err);
+        return encode_list(out, v->list, depth, err);
     if (v->kind == VALUE_MAP)
-        return encode_map(packer, out, v->map, depth, err);
-    encode_scalar(packer, v);
+        return encode_map(out, v->map, depth, err);
+    encode_scalar(&packer, v);
+    return 0;
+}
+
+int msgpack_end(const struct buf *out, struct err *err)
+{
+    if (out->full)
+        return err_set(err, ERR_LIMIT, "encode: longer than the limit of %zu bytes", out->max);
     return 0;
 }
 
 int msgpack_encode(struct buf *out, const struct value *v, struct err *err)
 {
-    msgpack_packer packer;
-
-    msgpack_packer_init(&packer, out, on_bytes);
-    if (encode_value(&packer, out, v, 0, err) < 0)
-        return -1;
-    if (out->full)
-        return err_set(err, ERR_LIMIT, "encode: longer than the limit of %zu bytes", out->max);
-    return 0;
+    return msgpack_encode_at(out, v, 0, err) < 0 ? -1 : msgpack_end(out, err);
 }
 
 /* --- decoding ------------------------------------------------------------- */

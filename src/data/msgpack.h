@@ -30,6 +30,14 @@ struct value;
  * is full; `out` then holds a part. */
 int msgpack_encode(struct buf *out, const struct value *v, struct err *err);
 
+/* The same in parts, for those who have no tree: the head of a list or of a map with so many items
+ * or pairs, then each of them. The outermost has the depth 0, its parts 1. What does not fit is
+ * dropped, and msgpack_end says so. */
+int msgpack_begin_list(struct buf *out, size_t count, unsigned depth, struct err *err);
+int msgpack_begin_map(struct buf *out, size_t count, unsigned depth, struct err *err);
+int msgpack_encode_at(struct buf *out, const struct value *v, unsigned depth, struct err *err);
+int msgpack_end(const struct buf *out, struct err *err);
+
 /* Read exactly one value from all of `bytes`. Fails with ERR_INVALID or ERR_LIMIT. */
 int msgpack_decode(struct arena *arena, struct str bytes, struct value *ret, struct err *err);
 /* Read one value from the front and ignore what follows. */

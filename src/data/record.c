@@ -4,48 +4,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
-#include "data/frame.h"
 #include "data/msgpack.h"
-
-/* Which fields of one table were present. */
-#define FIELDS_MAX 64
-
-/* The layout of every VEC(). */
-struct items {
-    char *p;
-    size_t n, cap;
-};
-
-static struct items get_items(const void *field)
-{
-    struct items items;
-
-    memcpy(&items, field, sizeof(items));
-    return items;
-}
-
-static int64_t get_number(const struct record_field *f, const void *field)
-{
-    union {
-        int8_t i8;
-        int16_t i16;
-        int32_t i32;
-        int64_t i64;
-        uint8_t u8;
-        uint16_t u16;
-        uint32_t u32;
-    } n;
-
-    memcpy(&n, field, f->size);
-    switch (f->size) {
-    case 1: return f->is_signed ? (int64_t)n.i8 : (int64_t)n.u8;
-    case 2: return f->is_signed ? (int64_t)n.i16 : (int64_t)n.u16;
-    case 4: return f->is_signed ? (int64_t)n.i32 : (int64_t)n.u32;
-    default: return n.i64;
-    }
-}
 
 static void set_number(const struct record_field *f, void *field, int64_t number)
 {
@@ -59,171 +19,6 @@ static void set_number(const struct record_field *f, void *field, int64_t number
     case 4: memcpy(field, &i32, 4); break;
     default: memcpy(field, &number, 8);
     }
-}
-
-static bool is_given(const struct record_field *f, const void *record)
-{
-    return !f->given || *(const bool *)((const char *)record + f->given - 1);
-}
-
-/* --- struct to value -------------------------------------------------------------- */
-
-static bool is_default_text(const struct record_field *f, const char *text)
-{
-    return !text || (f->fallback_text && strcmp(text, f->fallback_text) == 0);
-}
-
-static bool is_default(const struct record_field *f, const void *field)
-{
-    const struct value *any = field;
-    const struct value_time *time = field;
-
-    switch (f->kind) {
-    case RECORD_BOOL: return *(const bool *)field == (f->fallback != 0);
-    case RECORD_INT: return get_number(f, field) == f->fallback;
-    case RECORD_WORD: return *(const int *)field == f->fallback;
-    case RECORD_DOUBLE: return *(const double *)field == 0;
-    case RECORD_TEXT: return is_default_text(f, *(const char *const *)field);
-    case RECORD_STRING:
-    case RECORD_BYTES: return !((const struct str *)field)->p;
-    case RECORD_TIME: return time->seconds == f->fallback && time->nanoseconds == 0;
-    case RECORD_TEXTS: return ((const struct param_strs *)field)->n == 0;
-    case RECORD_ANY: return any->kind == VALUE_NULL;
-    case RECORD_MAP:
-    case RECORD_REST:
-        /* An empty map is not nil. */
-        return any->kind != VALUE_MAP || (any->map->count == 0 && !(f->flags & RECORD_NIL));
-    case RECORD_LIST:
-    case RECORD_NAMED: return get_items(field).n == 0;
-    case RECORD_STRUCT: return false;
-    }
-    return false;
-}
-
-static struct value texts_value(struct arena *arena, const struct param_strs *texts)
-{
-    struct value_list *list;
-
-    if (!texts->p)
-        return value_null();
-    list = value_list_new(arena, texts->n);
-    for (size_t i = 0; i < texts->n; i++)
-        value_list_push(arena, list, value_text(texts->p[i]));
-    return value_list(list);
-}
-
-static struct value list_value(struct arena *arena, const struct record_field *f,
-                               struct items items)
-{
-    struct value_list *list;
-
-    if (!items.p)
-        return value_null();
-    list = value_list_new(arena, items.n);
-    for (size_t i = 0; i < items.n; i++)
-        value_list_push(arena, list, record_value(arena, f->inner, items.p + i * f->inner->size));
-    return value_list(list);
-}
-
-static void add_fields(struct arena *arena, struct value_map *map, const struct record_field *f,
-                       const char *record);
-
-/* A duplicate name is kept once. */
-static struct value named_value(struct arena *arena, const struct record_field *f,
-                                struct items items)
-{
-    struct value_map *map = value_map_new(arena, items.n);
-
-    for (size_t i = 0; i < items.n; i++) {
-        const char *record = items.p + i * f->inner->size;
-        const char *name = *(const char *const *)(const void *)(record + f->inner->fields->offset);
-        struct value_map *inner = value_map_new(arena, 8);
-
-        add_fields(arena, inner, f->inner->fields + 1, record);
-        value_map_set(arena, map, value_text(name), value_map(inner));
-    }
-    return value_map(map);
-}
-
-static struct value int_value(const struct record_field *f, const void *field)
-{
-    const int64_t n = get_number(f, field);
-    struct value v = value_int(f->unit ? n / f->unit : n);
-
-    if (f->flags & RECORD_WIDE)
-        v.flags |= f->is_signed ? VALUE_WIDE : VALUE_UNSIGNED;
-    return v;
-}
-
-static struct value text_value(const struct record_field *f, const char *text)
-{
-    if (!text)
-        text = f->fallback_text;
-    return text ? value_text(text) : value_null();
-}
-
-static struct value field_value(struct arena *arena, const struct record_field *f,
-                                const void *field)
-{
-    const struct value_time *time = field;
-    const struct str *bytes = field;
-    const int *word = field;
-
-    switch (f->kind) {
-    case RECORD_BOOL: return value_bool(*(const bool *)field);
-    case RECORD_INT: return int_value(f, field);
-    case RECORD_DOUBLE: return value_double(*(const double *)field);
-    case RECORD_TEXT: return text_value(f, *(const char *const *)field);
-    case RECORD_STRING: return bytes->p ? value_str(*bytes) : value_null();
-    case RECORD_BYTES: return bytes->p ? value_bytes(*bytes) : value_null();
-    case RECORD_TIME: return value_time(time->seconds, time->nanoseconds);
-    case RECORD_WORD:
-        assert(*word >= 0 && (size_t)*word < f->word_count);
-        return value_text(f->words[*word]);
-    case RECORD_TEXTS: return texts_value(arena, field);
-    case RECORD_ANY:
-    case RECORD_MAP: return *(const struct value *)field;
-    case RECORD_STRUCT: return record_value(arena, f->inner, field);
-    case RECORD_LIST: return list_value(arena, f, get_items(field));
-    case RECORD_NAMED: return named_value(arena, f, get_items(field));
-    case RECORD_REST: break;
-    }
-    return value_null();
-}
-
-static void add_rest(struct arena *arena, struct value_map *map, const struct value *rest)
-{
-    for (size_t i = 0; rest->kind == VALUE_MAP && i < rest->map->count; i++)
-        value_map_set(arena, map, rest->map->pairs[i].key, rest->map->pairs[i].value);
-}
-
-static void add_fields(struct arena *arena, struct value_map *map, const struct record_field *f,
-                       const char *record)
-{
-    for (; f->name; f++) {
-        const void *field = record + f->offset;
-        const bool silent = !is_given(f, record) || (!f->given && is_default(f, field));
-
-        if (f->kind == RECORD_REST)
-            add_rest(arena, map, field);
-        else if (silent && (f->flags & RECORD_OMIT))
-            continue;
-        else
-            value_map_append(arena, map, value_text(f->name),
-                             silent && (f->flags & RECORD_NIL || f->given)
-                                 ? value_null()
-                                 : field_value(arena, f, field));
-    }
-}
-
-struct value record_value(struct arena *arena, const struct record_type *type, const void *record)
-{
-    struct value_map *map = value_map_new(arena, 8);
-
-    if (type->rules & RECORD_TAGGED)
-        value_map_append(arena, map, value_text(RECORD_TAG), value_text(type->name));
-    add_fields(arena, map, type->fields, record);
-    return value_map(map);
 }
 
 /* --- value to struct -------------------------------------------------------------- */
@@ -309,15 +104,17 @@ static int read_texts(struct arena *arena, const struct record_field *f, const s
     return 0;
 }
 
-static struct items make_items(struct arena *arena, const struct record_type *type, size_t count)
+static struct record_items make_items(struct arena *arena, const struct record_type *type,
+                                      size_t count)
 {
-    return (struct items){ arena_zalloc(arena, mem_product(count + 1, type->size)), count, count };
+    return (struct record_items){ arena_zalloc(arena, mem_product(count + 1, type->size)), count,
+                                  count };
 }
 
 static int read_list(struct arena *arena, const struct record_field *f, unsigned version,
                      const struct value *v, void *field, struct err *err)
 {
-    struct items items;
+    struct record_items items;
 
     if (v->kind != VALUE_LIST)
         return refuse_kind(f, v, err);
@@ -338,7 +135,7 @@ static int read_named(struct arena *arena, const struct record_field *f, unsigne
                       const struct value *v, void *field, struct err *err)
 {
     const struct record_type *inner = f->inner;
-    struct items items;
+    struct record_items items;
 
     if (v->kind != VALUE_MAP)
         return refuse_kind(f, v, err);
@@ -434,7 +231,7 @@ static const struct record_field *find_field(const struct record_field *fields, 
     return NULL;
 }
 
-static const struct record_field *find_rest(const struct record_field *fields)
+const struct record_field *record_find_rest(const struct record_field *fields)
 {
     for (; fields->name; fields++)
         if (fields->kind == RECORD_REST)
@@ -477,7 +274,7 @@ static int read_fields(struct arena *arena, const struct record_type *type,
                        const struct record_field *fields, unsigned version, const struct value *v,
                        char *ret, struct err *err)
 {
-    const struct record_field *rest = find_rest(fields);
+    const struct record_field *rest = record_find_rest(fields);
     uint64_t seen = 0;
     size_t number = 0;
 
@@ -500,7 +297,7 @@ static int read_fields(struct arena *arena, const struct record_type *type,
             continue;
         if (read_field(arena, f, version, &pair->value, ret + f->offset, err) < 0)
             return -1;
-        assert(number <= FIELDS_MAX);
+        assert(number <= RECORD_FIELDS_MAX);
         seen |= UINT64_C(1) << (number - 1);
         if (f->given)
             *(bool *)(ret + f->given - 1) = true;
@@ -523,15 +320,6 @@ int record_read(struct arena *arena, const struct record_type *type, unsigned ve
 
 /* --- bytes ------------------------------------------------------------------------ */
 
-int record_encode(struct buf *out, const struct record_type *type, const void *record,
-                  struct err *err)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct value v = record_value(&arena, type, record);
-
-    return msgpack_encode(out, &v, err);
-}
-
 int record_decode(struct arena *arena, const struct record_type *type, unsigned version,
                   struct str bytes, void *ret, struct err *err)
 {
@@ -540,18 +328,6 @@ int record_decode(struct arena *arena, const struct record_type *type, unsigned 
                                             : msgpack_decode(arena, bytes, &v, err);
 
     return rc < 0 ? -1 : record_read(arena, type, version, &v, ret, err);
-}
-
-int record_append(struct buf *out, const struct record_type *type, const void *record,
-                  uint16_t version, uint64_t salt, struct err *err)
-{
-    const size_t start = frame_begin(out);
-
-    if (record_encode(out, type, record, err) < 0 && !out->full) {
-        buf_cut(out, start);
-        return -1;
-    }
-    return frame_end(out, start, version, salt, err);
 }
 
 bool record_find_type(const struct value *v, const struct record_type *const *types, size_t count,
@@ -592,8 +368,9 @@ static int check_field(const struct record_type *type, const struct record_field
 int record_check(const struct record_type *type, struct err *err)
 {
     for (const struct record_field *f = type->fields; f->name; f++) {
-        if (f - type->fields >= FIELDS_MAX)
-            return err_set(err, ERR_LIMIT, "'%s' has more than %d fields", type->name, FIELDS_MAX);
+        if (f - type->fields >= RECORD_FIELDS_MAX)
+            return err_set(err, ERR_LIMIT, "'%s' has more than %d fields", type->name,
+                           RECORD_FIELDS_MAX);
         if (check_field(type, f, err) < 0)
             return err_wrap(err, "%s", type->name);
     }

@@ -77,6 +77,14 @@ enum record_rule {
 };
 
 #define RECORD_TAG "record"
+/* Lines of a table. */
+#define RECORD_FIELDS_MAX 64
+
+/* The layout of every VEC(). */
+struct record_items {
+    char *p;
+    size_t n, cap;
+};
 
 /* The C type of the field of each kind. */
 #define RECORD_FITS_BOOL(type)   __builtin_types_compatible_p(type, bool)
@@ -168,6 +176,9 @@ struct record_type {
 /* Is the table itself sound: names unique, words and inner types there and sound, fields within
  * the struct? For the test of those who write tables. */
 int record_check(const struct record_type *type, struct err *err);
+
+/* The line of kind REST; NULL: there is none. */
+const struct record_field *record_find_rest(const struct record_field *fields);
 
 /* The struct as a map. Borrows its texts. */
 struct value record_value(struct arena *arena, const struct record_type *type, const void *record);

@@ -20,7 +20,7 @@ int record_file_write(const struct record_file *file, const void *record, struct
                                  : fs_replace(file->path, buf_view(&bytes), &how, err);
 }
 
-int record_file_read(struct arena *arena, const struct record_file *file, void *ret,
+int record_file_open(struct arena *arena, const struct record_file *file, struct frame *ret,
                      struct err *err)
 {
     struct frame_scan scan = { 0 };
@@ -35,7 +35,24 @@ int record_file_read(struct arena *arena, const struct record_file *file, void *
     if (frame.version > file->version)
         return err_set(err, ERR_UNSUPPORTED, "'%s': written by a newer version of zester",
                        file->path);
-    if (record_decode(arena, file->type, file->version, frame.payload, ret, err) < 0)
+    *ret = frame;
+    return 0;
+}
+
+int record_file_decode(struct arena *arena, const struct record_file *file,
+                       const struct frame *frame, void *ret, struct err *err)
+{
+    if (record_decode(arena, file->type, file->version, frame->payload, ret, err) < 0)
         return err_wrap(err, "'%s'", file->path);
     return 0;
+}
+
+int record_file_read(struct arena *arena, const struct record_file *file, void *ret,
+                     struct err *err)
+{
+    struct frame frame;
+
+    return record_file_open(arena, file, &frame, err) < 0
+               ? -1
+               : record_file_decode(arena, file, &frame, ret, err);
 }

@@ -13,6 +13,7 @@
 
 struct arena;
 struct err;
+struct frame;
 struct record_type;
 
 struct record_file {
@@ -29,5 +30,10 @@ int record_file_write(const struct record_file *file, const void *record, struct
 /* Fails with ERR_NOT_FOUND when there is no file. */
 int record_file_read(struct arena *arena, const struct record_file *file, void *ret,
                      struct err *err);
+/* The same in two steps: an intact file, and the record in it. */
+int record_file_open(struct arena *arena, const struct record_file *file, struct frame *ret,
+                     struct err *err);
+int record_file_decode(struct arena *arena, const struct record_file *file,
+                       const struct frame *frame, void *ret, struct err *err);
 
 #endif

@@ -3,8 +3,12 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/checksum.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "data/frame.h"
+#include "data/msgpack.h"
 #include "data/time_text.h"
 #include "standing/record_file.h"
 #include "sys/clock.h"
@@ -15,6 +19,8 @@
 #define STANDING_LOCK    "standing.lock"
 /* Others hold the lock while they write one file. */
 #define LOCK_NS (30 * CLOCK_SECOND)
+
+#define SUCCEEDED "succeeded"
 
 /* clang-format off */
 #define ARGS struct standing_mark
@@ -29,8 +35,9 @@ static const struct record_field mark_fields[] = {
 static const struct record_type mark_type = RECORD_TYPE("mark of a state", struct standing_mark, mark_fields, 0);
 
 static const struct record_field standing_fields[] = {
-    RECORD("states", LIST, struct standing, states.list, 0, .inner = &mark_type),
-    RECORD("runs",   LIST, struct standing, runs.list, 0, .inner = &mark_type),
+    RECORD("states",  LIST,  struct standing, states.list, 0, .inner = &mark_type),
+    RECORD("runs",    LIST,  struct standing, runs.list, 0, .inner = &mark_type),
+    RECORD(SUCCEEDED, BYTES, struct standing, succeeded, RECORD_OMIT), /* the last: see is_known */
     { 0 },
 };
 static const struct record_type standing_type = RECORD_TYPE("standing", struct standing, standing_fields, 0);
@@ -47,19 +54,55 @@ static struct record_file file_of(struct arena *arena, const char *data_dir)
 
 /* --- keeping ------------------------------------------------------------------------ */
 
-static void merge_mark(struct standing_mark *kept, const struct standing_mark *ended)
+static bool are_successes(const struct standing_marks *marks, bool *ret_changed)
+{
+    VEC_EACH (&marks->list, mark) {
+        if (!mark->success || mark->error[0])
+            return false;
+        *ret_changed = *ret_changed || mark->changed.seconds > 0;
+    }
+    return true;
+}
+
+static uint64_t sum_names(const struct standing_marks *marks, uint64_t sum)
+{
+    VEC_EACH (&marks->list, mark)
+        sum = checksum(mark->name, strlen(mark->name) + 1, sum);
+    return checksum("", 0, sum);
+}
+
+/* Does the record say already that all of these names succeeded? It is intact, and keys are in the
+ * order of the table: its last bytes tell, without reading the rest. */
+static bool is_known(struct str payload, struct str sum)
+{
+    const struct value key = value_text(SUCCEEDED), bytes = value_bytes(sum);
+    AUTO_BUF struct buf tail = BUF_INIT(BUF_NO_LIMIT);
+    struct err ignored;
+
+    return msgpack_encode(&tail, &key, &ignored) == 0 &&
+           msgpack_encode(&tail, &bytes, &ignored) == 0 && str_ends(payload, buf_view(&tail));
+}
+
+/* Returns whether something is different now. */
+static bool merge_mark(struct standing_mark *kept, const struct standing_mark *ended)
 {
     const struct value_time changed = ended->changed.seconds > 0 ? ended->changed : kept->changed;
+    const bool same = kept->success == ended->success && strcmp(kept->error, ended->error) == 0 &&
+                      kept->changed.seconds == changed.seconds &&
+                      kept->changed.nanoseconds == changed.nanoseconds;
 
     *kept = *ended;
     kept->changed = changed;
+    return !same;
 }
 
-/* Marks keep their places; when there are too many, the oldest go. */
-static void merge_marks(struct arena *arena, struct standing_marks *kept,
+/* Marks keep their places; when there are too many, the oldest go. Returns whether something is
+ * different now. */
+static bool merge_marks(struct arena *arena, struct standing_marks *kept,
                         const struct standing_marks *ended)
 {
     struct map places = MAP_INIT_IN(arena);
+    bool different = false;
     size_t extra;
 
     VEC_EACH (&kept->list, mark)
@@ -68,34 +111,57 @@ static void merge_marks(struct arena *arena, struct standing_marks *kept,
         const uintptr_t place = (uintptr_t)map_find(&places, str_from(mark->name));
 
         if (place > 0) {
-            merge_mark(&kept->list.p[place - 1], mark);
+            different |= merge_mark(&kept->list.p[place - 1], mark);
             continue;
         }
         VEC_PUSH_IN(arena, &kept->list, *mark);
         (void)map_set(&places, str_from(mark->name), (void *)(uintptr_t)kept->list.n);
+        different = true;
     }
     extra = kept->list.n > STANDING_MARKS ? kept->list.n - STANDING_MARKS : 0;
     kept->list.p += extra;
     kept->list.n -= extra;
+    return different;
+}
+
+/* With the lock held. */
+static int merge_file(struct arena *arena, const struct record_file *file,
+                      const struct standing *ended, struct err *err)
+{
+    const uint64_t sum = sum_names(&ended->runs, sum_names(&ended->states, 0));
+    const struct str names = { (const char *)&sum, sizeof(sum) };
+    bool changed = false, there, different;
+    const bool succeeded =
+        are_successes(&ended->states, &changed) && are_successes(&ended->runs, &changed);
+    struct standing kept = { 0 };
+    struct frame frame;
+    struct err ignored;
+
+    there = record_file_open(arena, file, &frame, &ignored) == 0;
+    if (there && succeeded && !changed && is_known(frame.payload, names))
+        return 0;
+    there = there && record_file_decode(arena, file, &frame, &kept, &ignored) == 0;
+    if (!there)
+        kept = (struct standing){ 0 }; /* there is none, or it is damaged: begin anew */
+    different = merge_marks(arena, &kept.states, &ended->states);
+    different |= merge_marks(arena, &kept.runs, &ended->runs);
+    if (there && !different)
+        return 0;
+    kept.succeeded = succeeded ? names : (struct str){ 0 };
+    return record_file_write(file, &kept, err);
 }
 
 int standing_keep(const char *data_dir, const struct standing *ended, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct record_file file = file_of(&arena, data_dir);
-    struct standing kept = { 0 };
     struct lock lock = LOCK_NONE;
-    struct err ignored;
     int result;
 
     if (lock_take(&lock, path_join(&arena, data_dir, STANDING_LOCK), LOCK_EXCLUSIVE, LOCK_NS, NULL,
                   err) < 0)
         return -1;
-    if (record_file_read(&arena, &file, &kept, &ignored) < 0)
-        kept = (struct standing){ 0 }; /* there is none, or it is damaged: begin anew */
-    merge_marks(&arena, &kept.states, &ended->states);
-    merge_marks(&arena, &kept.runs, &ended->runs);
-    result = record_file_write(&file, &kept, err);
+    result = merge_file(&arena, &file, ended, err);
     lock_drop(&lock);
     return result;
 }

@@ -3,7 +3,7 @@
  *
  * A run replaces the marks of its own states and of its reference ("highstate", "web.nginx"); marks
  * of others stay, up to STANDING_MARKS of each kind. One file in the data folder, replaced whole,
- * and only when something in it is different. Dry runs leave it alone.
+ * and only when a mark in it is different. Dry runs leave it alone.
  *
  *     standing_keep after a run -> standing_read -> standing_find
  *
@@ -42,6 +42,7 @@ struct standing_marks {
 
 struct standing {
     struct standing_marks states, runs;
+    struct str succeeded; /* a checksum of names that all have success; a NULL view: none */
 };
 
 /* What one who waits for a state knows of it. */

@@ -356,6 +356,85 @@ TEST(messages_of_the_fleet_have_exactly_their_documented_bytes)
               "83a26964a0a3746167a0a27473c70cff00000000fffffff1886e0900");
 }
 
+/* The table of things without its last line, REST: such records are written without a tree. */
+static struct record_type make_strict_type(struct record_field fields[static RECORD_FIELDS_MAX])
+{
+    size_t n = 0;
+
+    for (; thing_fields[n].kind != RECORD_REST; n++)
+        fields[n] = thing_fields[n];
+    fields[n] = (struct record_field){ 0 };
+    return (struct record_type)RECORD_TYPE("strict", struct thing, fields, RECORD_TAGGED);
+}
+
+static void check_bytes_of(const struct record_type *type, const struct thing *thing)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf direct = BUF_INIT(ROOM), by_tree = BUF_INIT(ROOM);
+    const struct value tree = record_value(&arena, type, thing);
+    struct err err;
+
+    CHECK_INT(record_encode(&direct, type, thing, &err), 0);
+    CHECK_INT(msgpack_encode(&by_tree, &tree, &err), 0);
+    CHECK(str_eq(buf_view(&direct), buf_view(&by_tree)));
+}
+
+TEST(the_bytes_of_a_struct_are_those_of_its_values)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct record_field fields[RECORD_FIELDS_MAX];
+    const struct record_type type = make_strict_type(fields);
+    const char *words[] = { "one", "zwei \xc3\xa4", "\xff" };
+    struct thing thing = { .name = "n", .main = { "m", 7 } };
+
+    check_bytes_of(&type, &thing);
+    thing.note = "a note";
+    thing.has_code = true;
+    thing.count = 9;
+    thing.wait = 5000000000;
+    thing.weight = 0.5;
+    thing.blob = STR("\0\1");
+    thing.at = (struct value_time){ 5, 6 };
+    thing.colour = GREEN;
+    thing.words = (struct param_strs){ ARRAY_LEN(words), words };
+    thing.extra = value_list(value_list_new(&arena, 1));
+    for (int i = 0; i < 40; i++) {
+        VEC_PUSH_IN(&arena, &thing.parts, ((struct part){ "p", (uint16_t)(i * 1000) }));
+        VEC_PUSH_IN(&arena, &thing.by_name,
+                    ((struct part){ arena_printf(&arena, "%d", i % 20), 3 }));
+    }
+    check_bytes_of(&type, &thing);
+    check_bytes_of(&thing_type, &thing);
+}
+
+static struct value nest_lists(struct arena *arena, struct value innermost, int lists)
+{
+    for (int i = 0; i < lists; i++) {
+        struct value_list *list = value_list_new(arena, 1);
+
+        value_list_push(arena, list, innermost);
+        innermost = value_list(list);
+    }
+    return innermost;
+}
+
+TEST(a_value_that_is_nested_too_deeply_with_its_record_is_refused)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(ROOM);
+    struct record_field fields[RECORD_FIELDS_MAX];
+    const struct record_type type = make_strict_type(fields);
+    struct thing thing = { .name = "n", .main = { "m", 7 } }, got;
+    struct err err;
+
+    thing.extra = nest_lists(&arena, value_int(1), MSGPACK_DEPTH_MAX - 1);
+    CHECK_INT(record_encode(&out, &type, &thing, &err), 0);
+    CHECK_INT(record_decode(&arena, &type, 2, buf_view(&out), &got, &err), 0);
+    thing.extra = nest_lists(&arena, thing.extra, 1);
+    CHECK_INT(record_encode(&out, &type, &thing, &err), -1);
+    CHECK_INT(err.code, ERR_LIMIT);
+}
+
 TEST(a_message_of_the_fleet_may_be_nil_and_have_bytes_after_it)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -106,6 +106,66 @@ TEST(a_run_that_changes_nothing_leaves_the_file_alone)
     arena_done(&scene.arena);
 }
 
+TEST(a_run_that_succeeds_again_finds_out_without_reading_the_marks)
+{
+    struct scene scene = { .arena = ARENA_INIT, .folder = test_folder() };
+    const char *path = path_join(&scene.arena, scene.folder, STANDING_FILE);
+    struct stat before, after;
+
+    keep(&scene, false, "cmd.run:a", true, 7);
+    keep(&scene, false, "cmd.run:b", true, 8); /* its names are the last to be written */
+    CHECK_INT(stat(path, &before), 0);
+    keep(&scene, false, "cmd.run:a", true, 0);
+    keep(&scene, false, "cmd.run:b", true, 0);
+    CHECK_INT(stat(path, &after), 0);
+    CHECK_INT(before.st_ino, after.st_ino);
+    CHECK_INT(find(&scene, "b").changed.seconds, 8);
+    keep(&scene, false, "cmd.run:b", true, 9);
+    CHECK_INT(find(&scene, "b").changed.seconds, 9);
+    arena_done(&scene.arena);
+}
+
+TEST(a_failure_of_the_same_states_is_never_taken_for_their_success)
+{
+    struct scene scene = { .arena = ARENA_INIT, .folder = test_folder() };
+
+    for (int round = 0; round < 2; round++) {
+        keep(&scene, false, "cmd.run:a", true, 0);
+        CHECK(find(&scene, "a").success);
+        keep(&scene, false, "cmd.run:a", false, 0);
+        CHECK(!find(&scene, "a").success);
+    }
+    keep(&scene, false, "cmd.run:b", true, 0);
+    keep(&scene, false, "cmd.run:a", true, 0);
+    CHECK(find(&scene, "a").success && find(&scene, "b").success);
+    arena_done(&scene.arena);
+}
+
+/* One flipped bit: the names at its end still fit. */
+static void flip_bit(struct scene *scene, const char *path)
+{
+    struct str bytes;
+    struct err err;
+    char *copy;
+
+    CHECK_INT(fs_read(&scene->arena, path, STANDING_MAX, &bytes, &err), 0);
+    copy = arena_strndup(&scene->arena, bytes.p, bytes.n);
+    copy[bytes.n / 2] ^= 1;
+    CHECK_INT(fs_replace(path, (struct str){ copy, bytes.n }, NULL, &err), 0);
+}
+
+TEST(a_record_with_a_flipped_bit_is_written_anew_by_the_same_run)
+{
+    struct scene scene = { .arena = ARENA_INIT, .folder = test_folder() };
+    const char *path = path_join(&scene.arena, scene.folder, STANDING_FILE);
+
+    keep(&scene, false, "cmd.run:a", true, 0);
+    flip_bit(&scene, path);
+    keep(&scene, false, "cmd.run:a", true, 0);
+    CHECK(find(&scene, "a").success);
+    arena_done(&scene.arena);
+}
+
 TEST(a_damaged_record_is_reported_and_the_next_run_begins_anew)
 {
     struct scene scene = { .arena = ARENA_INIT, .folder = test_folder() };

@@ -119,7 +119,7 @@ static int get_path(struct render *render, const struct bound *bound, const stru
 
 static int call_facts_get(struct render *render, const struct bound *bound, struct value *ret)
 {
-    return get_path(render, bound, context_of(bound)->host->facts, ".:", value_null(), ret);
+    return get_path(render, bound, host_facts(context_of(bound)->host), ".:", value_null(), ret);
 }
 
 /* What others share, as a list of {peel_id, value}. */
@@ -169,8 +169,8 @@ static int call_grains_get(struct render *render, const struct bound *bound, str
         pick_separators(render, bound, 2, ":.", &separators) < 0)
         return -1;
     return get_path(render, bound,
-                    host->grains && follow_path(host->grains, path, separators) ? host->grains
-                                                                                : host->facts,
+                    follow_path(host_grains(host), path, separators) ? host_grains(host)
+                                                                     : host_facts(host),
                     separators, value_text(""), ret);
 }
 
@@ -236,7 +236,7 @@ static int call_settings_get(struct render *render, const struct bound *bound, s
 static int call_facts_items(struct render *render, const struct bound *bound, struct value *ret)
 {
     (void)render;
-    *ret = *context_of(bound)->host->facts;
+    *ret = *host_facts(context_of(bound)->host);
     return 0;
 }
 
@@ -245,7 +245,7 @@ static int call_grains_items(struct render *render, const struct bound *bound, s
     const struct state_host *host = context_of(bound)->host;
 
     (void)render;
-    *ret = host->grains ? *host->grains : *host->facts;
+    *ret = *host_grains(host);
     return 0;
 }
 
@@ -268,9 +268,7 @@ static int call_config_get(struct render *render, const struct bound *bound, str
     const struct value opts = builtin_opts(render->arena, host);
     const struct value *places[CONFIG_PLACES] = {
         value_is_true(&bound->args[4]) ? NULL : &opts,
-        value_is_true(&bound->args[7]) ? NULL
-        : host->grains                 ? host->grains
-                                       : host->facts,
+        value_is_true(&bound->args[7]) ? NULL : host_grains(host),
         value_is_true(&bound->args[5]) ? NULL : host->settings,
     };
     const char *separators;
@@ -318,12 +316,13 @@ static int want_map(struct render *render, const struct bound *bound, const stru
 /* The grain of a lookup: Salt's form first, where `os` is text. */
 static const struct value *find_grain(const struct state_host *host, struct str path)
 {
-    const struct value *found = host->grains ? follow_path(host->grains, path, ":.") : NULL;
+    const struct value *found = follow_path(host_grains(host), path, ":.");
 
     if (!found)
-        found = follow_path(host->facts, path, ":.");
-    return found || !str_is(path, "os_family") ? found
-                                               : follow_path(host->facts, STR("os.family"), ".");
+        found = follow_path(host_facts(host), path, ":.");
+    return found || !str_is(path, "os_family")
+               ? found
+               : follow_path(host_facts(host), STR("os.family"), ".");
 }
 
 /* grains.filter_by(lookup, grain='os_family', merge=none, default='default', base=none) */

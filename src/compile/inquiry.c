@@ -16,9 +16,7 @@ static const struct state_host *host_of(const struct bound *bound)
 
 static const struct value *grains_of(const struct bound *bound)
 {
-    const struct state_host *host = host_of(bound);
-
-    return host->grains ? host->grains : host->facts;
+    return host_grains(host_of(bound));
 }
 
 static struct value copy_keys(struct render *render, const struct value_map *map)

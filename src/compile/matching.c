@@ -46,7 +46,7 @@ static int match_machine(struct render *render, const struct bound *bound,
     const struct state_host *host = ((const struct builtin_context *)bound->user)->host;
     struct target_subject subject = {
         .id = str_from(host->peel_id ? host->peel_id : ""),
-        .facts = host->facts,
+        .facts = host_facts(host),
         .settings = host->settings,
     };
     struct diags diags = DIAGS_INIT(render->arena);

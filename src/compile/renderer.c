@@ -83,8 +83,8 @@ static struct value_map *new_context(struct arena *arena, const struct state_hos
 {
     struct value_map *map = value_map_new(arena, 16);
 
-    set_variable(arena, map, "facts", *host->facts);
-    set_variable(arena, map, "grains", host->grains ? *host->grains : *host->facts);
+    set_variable(arena, map, "facts", *host_facts(host));
+    set_variable(arena, map, "grains", *host_grains(host));
     set_variable(arena, map, "settings", *host->settings);
     set_variable(arena, map, "pillar", *host->settings);
     set_variable(arena, map, "opts", builtin_opts(arena, host));

@@ -45,7 +45,7 @@ static int read_top(struct load *load, struct top_refs *ret)
     const struct state_host *host = load->host;
     const struct target_subject subject = {
         .id = str_from(host->peel_id ? host->peel_id : ""),
-        .facts = host->facts,
+        .facts = host_facts(host),
         .settings = host->settings,
     };
     struct top_refs refs = { VEC_INIT };

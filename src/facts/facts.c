@@ -10,9 +10,11 @@ static const struct {
     enum facts_family family;
     void (*collect)(struct scan *scan);
 } families[] = {
-    { FACTS_OS, facts_os },     { FACTS_HOST, facts_host },     { FACTS_HARDWARE, facts_hardware },
-    { FACTS_CPU, facts_cpu },   { FACTS_MEMORY, facts_memory }, { FACTS_NETWORK, facts_network },
-    { FACTS_DISK, facts_disk }, { FACTS_SALT, facts_salt },
+    { FACTS_ID, facts_id },           { FACTS_OS, facts_os },
+    { FACTS_HOST, facts_host },       { FACTS_HARDWARE, facts_hardware },
+    { FACTS_CPU, facts_cpu },         { FACTS_MEMORY, facts_memory },
+    { FACTS_NETWORK, facts_network }, { FACTS_DISK, facts_disk },
+    { FACTS_SALT, facts_salt },
 };
 
 int facts_collect(struct arena *arena, const struct facts_options *options,

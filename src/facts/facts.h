@@ -45,6 +45,7 @@ enum facts_family {
     FACTS_CUSTOM = 128,
     FACTS_SALT = 256, /* what Salt says of itself */
     FACTS_ALL = 511,
+    FACTS_ID = 512, /* the id alone, which FACTS_HOST has too */
 };
 
 /* All zero: everything, of this machine. */

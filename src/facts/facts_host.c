@@ -62,6 +62,12 @@ static struct str full_name(struct scan *scan, struct str host)
     return full.p ? full : host;
 }
 
+void facts_id(struct scan *scan)
+{
+    scan_add_text(scan, scan->facts, "id",
+                  scan->id ? str_from(scan->id) : full_name(scan, host_name(scan)));
+}
+
 static void add_names(struct scan *scan)
 {
     struct str node = host_name(scan), full = full_name(scan, node);

@@ -60,6 +60,7 @@ struct value_list *scan_add_list(const struct scan *scan, struct value_map *map,
 void scan_push_text(const struct scan *scan, struct value_list *list, struct str text);
 
 /* The families; each adds to scan->facts. */
+void facts_id(struct scan *scan);
 void facts_os(struct scan *scan);
 void facts_host(struct scan *scan);
 void facts_hardware(struct scan *scan);

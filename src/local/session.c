@@ -108,6 +108,14 @@ static bool is_folder(const char *path)
     return fs_stat(path, &info, &ignored) == 0 && info.kind == FS_FOLDER;
 }
 
+static bool is_missing(const char *path)
+{
+    struct fs_info info;
+    struct err ignored;
+
+    return fs_stat(path, &info, &ignored) == 0 && info.kind == FS_NONE;
+}
+
 /* The requested one; else ours; else Salt's, when only that exists. */
 static const char *find_folder(const char *given, const char *ours, const char *salts)
 {
@@ -163,47 +171,86 @@ static int reload_facts(struct state_host *host, struct err *err)
     return 0;
 }
 
-static int learn_facts(struct session *session, const struct session_options *options,
-                       struct diags *diags)
+/* The file of the administrator has been read before; what is wrong with it since then is left out
+ * with the rest of it. */
+static void collect_facts(struct session *session)
 {
-    const struct facts_options about = { .id = options->id, .file = options->facts_file };
-    const struct value *id;
+    struct diags ignored = DIAGS_INIT(&session->facts_arena);
+    struct facts_options about = { .id = session->id, .file = session->host.facts_file };
+    const struct value *facts;
 
-    session->host.facts = options->facts;
-    if (!options->facts && facts_collect(&session->arena, &about, &session->host.facts, diags) < 0)
+    if (facts_collect(&session->facts_arena, &about, &facts, &ignored) < 0) {
+        about.families = FACTS_ALL & ~(unsigned)FACTS_CUSTOM;
+        if (facts_collect(&session->facts_arena, &about, &facts, &ignored) < 0)
+            facts = session->early;
+    }
+    session->learned = (struct host_facts){ facts, facts_grains(&session->facts_arena, facts) };
+}
+
+static const struct host_facts *learn_facts(void *user)
+{
+    struct session *session = user;
+
+    pthread_mutex_lock(&session->lock);
+    if (!session->learned.facts)
+        collect_facts(session);
+    pthread_mutex_unlock(&session->lock);
+    return &session->learned;
+}
+
+/* Facts that were handed in; else the id alone, and whether the others can be collected. */
+static int init_facts(struct session *session, const struct session_options *options,
+                      struct diags *diags)
+{
+    const struct facts_options about = { .id = options->id,
+                                         .file = options->facts_file,
+                                         .families = FACTS_ID | FACTS_CUSTOM };
+    const struct value *facts = options->facts, *id;
+
+    session->host.facts = facts;
+    session->host.learn_facts = learn_facts;
+    session->host.facts_user = session;
+    if (facts)
+        session->host.grains = facts_grains(&session->arena, facts);
+    else if (facts_collect(&session->arena, &about, &facts, diags) < 0)
         return -1;
-    session->host.grains = facts_grains(&session->arena, session->host.facts);
-    id = value_get(session->host.facts, "id");
+    session->early = facts;
+    id = value_get(facts, "id");
     session->host.peel_id = value_is(id, VALUE_STR) ? id->s.p : "local";
     return 0;
 }
 
+static int load_settings(struct session *session, const struct session_options *options,
+                         struct diags *diags)
+{
+    struct builtin_context salt = { .host = &session->host };
+    const struct settings_options where = {
+        .folder = find_folder(options->settings_dir, SETTINGS_DIR, SALT_SETTINGS_DIR),
+        .strict_templates = !options->lenient,
+        .grains = host_grains(&session->host),
+        .subject = { .id = str_from(session->host.peel_id), .facts = host_facts(&session->host) },
+        .builtins = host_filters_builtins(&session->arena),
+        .salt = salt_dispatch,
+        .salt_names = salt_names,
+        .salt_user = &salt,
+    };
+
+    if (settings_load(&session->arena, &where, &session->host.settings, diags) == 0)
+        return 0;
+    open_paths(diags, where.folder);
+    return -1;
+}
+
+/* Those that were handed in, else those of the folder, which need not exist. */
 static int learn_settings(struct session *session, const struct session_options *options,
                           struct diags *diags)
 {
-    struct settings_options where = {
-        .folder = find_folder(options->settings_dir, SETTINGS_DIR, SALT_SETTINGS_DIR),
-        .strict_templates = !options->lenient,
-    };
-    struct builtin_context salt = { .host = &session->host };
-    const struct value nothing = value_map(value_map_new(&session->arena, 0));
-
-    where.grains = session->host.grains;
-    where.subject = (struct target_subject){
-        .id = str_from(session->host.peel_id),
-        .facts = session->host.facts,
-    };
-    session->host.settings = &nothing; /* until they are known */
-    where.builtins = host_filters_builtins(&session->arena);
-    where.salt = salt_dispatch;
-    where.salt_names = salt_names;
-    where.salt_user = &salt;
-    if (options->settings) {
-        session->host.settings = options->settings;
-    } else if (settings_load(&session->arena, &where, &session->host.settings, diags) < 0) {
-        open_paths(diags, where.folder);
+    session->nothing = value_map(value_map_new(&session->arena, 0));
+    session->host.settings = options->settings ? options->settings : &session->nothing;
+    if (!options->settings &&
+        (options->settings_dir || !is_missing(SETTINGS_DIR) || !is_missing(SALT_SETTINGS_DIR)) &&
+        load_settings(session, options, diags) < 0)
         return -1;
-    }
     session_hide_secrets(session, session->host.settings);
     return 0;
 }
@@ -211,7 +258,10 @@ static int learn_settings(struct session *session, const struct session_options 
 int session_init(struct session *session, const struct session_options *options,
                  enum session_need need, struct diags *diags)
 {
-    *session = (struct session){ .arena = ARENA_INIT, .id = options->id };
+    *session = (struct session){ .arena = ARENA_INIT,
+                                 .id = options->id,
+                                 .lock = PTHREAD_MUTEX_INITIALIZER,
+                                 .facts_arena = ARENA_INIT };
     session->host = (struct state_host){
         .services = &run_services,
         .data_dir = options->data_dir,
@@ -243,7 +293,7 @@ int session_init(struct session *session, const struct session_options *options,
     if (open_tree(session, options, need, diags) < 0)
         return -1;
     session->host.tree = session->tree; /* before the settings, which may ask for its files */
-    return learn_facts(session, options, diags) < 0 ? -1 : learn_settings(session, options, diags);
+    return init_facts(session, options, diags) < 0 ? -1 : learn_settings(session, options, diags);
 }
 
 void session_done(struct session *session)
@@ -252,5 +302,6 @@ void session_done(struct session *session)
     secrets_free(session->host.secrets);
     variables_free(session->host.variables);
     accumulators_free(session->host.accumulators);
+    arena_done(&session->facts_arena);
     arena_done(&session->arena);
 }

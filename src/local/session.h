@@ -10,6 +10,8 @@
 #ifndef LOCAL_SESSION_H
 #define LOCAL_SESSION_H
 
+#include <pthread.h>
+
 #include "base/arena.h"
 #include "data/params.h"
 #include "data/value.h"
@@ -45,7 +47,13 @@ struct session {
     struct state_host host;
     struct tree *tree; /* NULL: no states folder is needed */
     const char *id;    /* that was asked for; NULL: the host name */
-    bool salt_tree;    /* the folder is Salt's, used because ours is missing */
+    /* Facts that nobody gave are collected when they are first asked for, under this lock. */
+    pthread_mutex_t lock;
+    struct arena facts_arena;
+    struct host_facts learned;
+    const struct value *early; /* at least the id */
+    struct value nothing;      /* the settings, until they are known */
+    bool salt_tree;            /* the folder is Salt's, used because ours is missing */
 };
 
 /* What a function needs from the machine. */

@@ -223,6 +223,8 @@ static int apply(struct step *step, struct err *err)
                        step->state->module->name);
     if (begin_step(step, err) < 0)
         return -1;
+    if (!(step->state->module->flags & MODULE_IDLE))
+        (void)host_facts(run->host); /* learned at the latest now, before anything changes */
     before = cancel_heed(run->host->cancel);
     found = tell_as_done(step->attempt);
     rc = step->state->module->apply(run, step->args, err);

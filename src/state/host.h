@@ -36,14 +36,21 @@ struct state_basket {
     const char *name;
 };
 
+struct host_facts {
+    const struct value *facts, *grains;
+};
+
 struct state_host {
     const char *peel_id;                   /* this machine */
     const struct tree *tree;               /* compile/tree.h: files of states and templates */
     const struct state_services *services; /* state/services.h: what modules may ask for */
     const char *data_dir;                  /* undo journal, owed work, caches */
-    const struct value *facts;             /* maps, never NULL */
-    const struct value *grains;            /* facts in Salt's form; NULL: the facts */
-    const struct value *settings;
+    /* Ask with host_facts and host_grains. Maps; `facts` is NULL: `learn_facts` has them, and
+     * `grains`, facts in Salt's form, is NULL: the facts. */
+    const struct value *facts, *grains;
+    const struct host_facts *(*learn_facts)(void *user); /* from any thread */
+    void *facts_user;
+    const struct value *settings;      /* never NULL */
     struct secrets *secrets;           /* state/secrets.h: texts that are never shown */
     struct variables *variables;       /* state/variables.h; NULL: nobody sets variables */
     struct accumulators *accumulators; /* state/accumulators.h; NULL: nobody collects */
@@ -72,5 +79,10 @@ struct state_host {
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
     int64_t lock_wait; /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
 };
+
+/* Never NULL. A run asks before its first change, so facts are those of the machine before it. */
+const struct value *host_facts(const struct state_host *host);
+/* The same in Salt's form. */
+const struct value *host_grains(const struct state_host *host);
 
 #endif

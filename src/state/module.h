@@ -58,6 +58,7 @@ enum module_flag {
                           * state would mean something else */
     MODULE_STEP = 2048,  /* a job for other machines: nothing is done on this one */
     MODULE_FILES_FIRST = 1024, /* at a revert, files are back before `revert` is called */
+    MODULE_IDLE = 4096,        /* changes nothing, whatever its parameters are */
     MODULE_CLEANS = 512,       /* removes what it finds, but not what other states manage */
 };
 

@@ -258,12 +258,12 @@ int state_render(struct state_run *run, const char *name, struct str text,
 
 const struct value *state_grains(const struct state_run *run)
 {
-    return run->host->grains ? run->host->grains : run->host->facts;
+    return host_grains(run->host);
 }
 
 const struct value *state_facts(const struct state_run *run)
 {
-    return run->host->facts;
+    return host_facts(run->host);
 }
 
 const struct value *state_settings(const struct state_run *run)

@@ -68,7 +68,7 @@ const struct module module_test_sleep = {
     .example = "length: 1ms\n",
     .params = sleep_params,
     .args_size = sizeof(struct sleep_args),
-    .flags = MODULE_ALWAYS,
+    .flags = MODULE_ALWAYS | MODULE_IDLE,
     .check = sleep_check,
     .apply = sleep_apply,
 };

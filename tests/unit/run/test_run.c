@@ -542,6 +542,48 @@ TEST(a_secret_parameter_hides_contents_and_itself_but_nothing_else)
     scene_done(&scene);
 }
 
+/* Facts that are learned when they are asked for. */
+struct learner {
+    struct scene scene;
+    struct host_facts facts;
+    int times;
+    bool too_late; /* something had changed already */
+};
+
+static const struct host_facts *learn(void *user)
+{
+    struct learner *learner = user;
+    struct fs_info info;
+    struct err err;
+
+    learner->times++;
+    if (learner->times == 1 && fs_stat(scene_path(&learner->scene, "made"), &info, &err) == 0 &&
+        info.kind != FS_NONE)
+        learner->too_late = true;
+    learner->facts.facts = &learner->scene.facts;
+    return &learner->facts;
+}
+
+TEST(facts_are_not_needed_without_a_change_and_learned_before_the_first)
+{
+    static const char *const states = "a: {file.managed: [{path: ROOT/made}, {content: x}]}\n";
+    struct learner learner = { 0 };
+    struct scene *scene = &learner.scene;
+
+    scene_init(scene);
+    scene->host.facts = NULL;
+    scene->host.learn_facts = learn;
+    scene->host.facts_user = &learner;
+    scene_apply(scene, states);
+    CHECK_STR(scene_outcome(scene, "file.managed:a"), "changed");
+    CHECK(learner.times > 0 && !learner.too_late);
+    learner.times = 0;
+    scene_apply(scene, states);
+    CHECK_STR(scene_outcome(scene, "file.managed:a"), "ok");
+    CHECK_INT(learner.times, 0);
+    scene_done(scene);
+}
+
 TEST(a_thousand_states_without_a_change_need_few_workers_and_little_time)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);

@@ -197,7 +197,7 @@ bench: all $(DRIVERS) ## side-by-side benchmarks, as ratios of one run; BENCH=na
 	@if pkg-config --exists libuv; then $(SUBMAKE) $(B)/bench/driver_uv; fi
 	@$(PY) bench/run --build $(B) $(BENCH)
 
-docs: all ## write again what is generated in docs: packages, modules, kepler-file, fleet-keys
+docs: all ## write again what is generated in docs: packages, modules, kepler-file, fleet-keys, reactor-conformance
 	@$(PY) tools/gen-docs --build $(B)
 man: all ## the manual pages in build/release/man, from packaging/man and the command tables
 	@$(PY) tools/gen-docs --build $(B) --man $(VERSION)

@@ -5,13 +5,14 @@ Every `function()` and `struct x` in docs/ARCHITECTURE.md is defined in src/, ev
 and `tools/...` path exists, and so does every file that a Markdown link points to. Every point of docs/salt.md in
 which a Salt user meets a difference names its tests in a comment, `<!-- test_x tests/golden/y.txt -->`, and they exist.
 Every row of docs/*-conformance.md has a promise and the tests that hold it, as `file::test`, and they exist; or it says
-`not built: ` or `not shown: ` and why. Wherever else a document names a test as `tests/file::test`, it exists too. docs/README.md,
+`not built: ` or `not shown: ` and why. Those that are written from a list of promises (tools/promises.py) are what the list says. Wherever else a document names a test as `tests/file::test`, it exists too. docs/README.md,
 the index, names every document beside it.
 """
 import glob
 import os
 import re
 
+import promises
 from csource import Problem, main
 
 TOURS = "docs/ARCHITECTURE.md"
@@ -29,8 +30,6 @@ TESTS = re.compile(r"<!--\s*((?:test_\w+|tests/[\w./]+)(?:\s+(?:test_\w+|tests/[
 PROMISES = "*-conformance.md"
 PROMISE = re.compile(r"\| .+? \| ((?:`[^`]+`(?:, )?)+|not (?:built|shown): .+) \|$")
 TEST = re.compile(r"`([^`]+?)::([^`]+)`")
-# How a test of each kind of file is written down.
-TEST_FORMS = {".c": "TEST({})\n", ".py": "def {}(", ".txt": "## {}\n"}
 RULE = re.compile(r"\|[-|: ]+\|$")
 
 
@@ -98,11 +97,6 @@ def find_promises(text):
             if line.startswith("|") and not RULE.match(line) and not RULE.match([*lines, ""][number])]
 
 
-def has_test(tree, path, name):
-    form = TEST_FORMS.get(os.path.splitext(path)[1])
-    return form and os.path.exists(tree.path(path)) and form.format(name) in tree.read(path)
-
-
 def check_promises(tree, path, problems):
     for number, line in find_promises(tree.read(path)):
         match = PROMISE.match(line)
@@ -110,14 +104,29 @@ def check_promises(tree, path, problems):
             problems.append(Problem(path, number, "this promise names no test; write | promise | `file::test` |"))
             continue
         for file, name in TEST.findall(match.group(1)):
-            if not has_test(tree, file, name):
+            if not promises.has_test(tree.path(file), name):
                 problems.append(Problem(path, number, f"there is no test '{name}' in '{file}'; name the one that holds this promise"))
+
+
+def check_lists(tree, problems):
+    """What is written from a list of promises is what the list says now."""
+    for path in glob.glob(tree.path(promises.FOLDER, "*.txt")):
+        name = os.path.splitext(os.path.basename(path))[0]
+        try:
+            promises.check(path, tree.root)
+        except promises.Mistake as mistake:
+            problems.append(Problem(os.path.relpath(path, tree.root), 1, str(mistake)))
+            continue
+        document = tree.path("docs", f"{name}-conformance.md")
+        rows = [row for _, section in promises.read(path) for row in promises.rows_of(section)]
+        if not os.path.exists(document) or [line for _, line in find_promises(tree.read(document))] != rows:
+            problems.append(Problem(f"docs/{name}-conformance.md", 1, f"not what {promises.FOLDER}/{name}.txt says; run: make docs"))
 
 
 def check_named_tests(tree, path, problems):
     for number, line in enumerate(tree.read(path).split("\n"), 1):
         for file, name in TEST.findall(line):
-            if file.startswith("tests/") and not has_test(tree, file, name):
+            if file.startswith("tests/") and not promises.has_test(tree.path(file), name):
                 problems.append(Problem(path, number, f"there is no test '{name}' in '{file}'; name the one that shows this"))
 
 
@@ -131,6 +140,7 @@ def check_index(tree, problems):
 
 def check(tree):
     problems = []
+    check_lists(tree, problems)
     for path in glob.glob(tree.path("docs", PROMISES)):
         check_promises(tree, os.path.relpath(path, tree.root), problems)
     if os.path.exists(tree.path(DIFFERENCES)):

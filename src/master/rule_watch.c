@@ -54,7 +54,7 @@ static void load_rules(struct timer *timer)
     watch->options.failed(watch->options.self, err.text);
 }
 
-static int64_t choose_pause(void)
+int64_t rule_watch_pause(void)
 {
     return RULE_WATCH_DEBOUNCE_NS +
            (int64_t)arc4random_uniform((uint32_t)(RULE_WATCH_JITTER_NS / CLOCK_MS)) * CLOCK_MS;
@@ -70,7 +70,7 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
     if (!str_is(entry->key, FILESET_REVISION))
         return;
     if (watch->is_complete)
-        load_after(watch, watch->has_set ? choose_pause() : 0);
+        load_after(watch, watch->has_set ? rule_watch_pause() : 0);
     watch->has_set = true;
 }
 

@@ -24,6 +24,7 @@ struct rule_watch;
  */
 #define RULE_WATCH_DEBOUNCE_NS (INT64_C(2) * 1000000000)
 #define RULE_WATCH_JITTER_NS   (INT64_C(5) * 1000000000)
+int64_t rule_watch_pause(void);
 /* In a fleet without rules: another master that publishes them for the first time may need a
  * moment, and events must not be taken without them meanwhile. */
 #define RULE_WATCH_FIRST_NS (INT64_C(3) * 1000000000)

@@ -9,6 +9,7 @@ import pytest
 
 from bus import Bus
 from fleet import BUILD, SECONDS, SERVER, Fleet
+from peels import fetch_credentials
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 def fleet(tmp_path_factory):
     with Fleet(tmp_path_factory.mktemp("events")) as fleet:
         fleet.start_server()
-        fleet.start_ready_master(reactor={"enabled": False})
+        fleet.master = fleet.start_ready_master(reactor={"enabled": False})
         yield fleet
 
 
@@ -81,6 +82,29 @@ def test_credentials_that_others_can_read_are_used_with_a_warning(fleet):
     shared.chmod(0o644)
     sent = fleet.zester("event", "send", "a/b", "--creds", shared)
     assert "others can read the credentials" in sent.stderr and str(shared) in sent.stderr
+
+
+@pytest.fixture(scope="module")
+def foreign(fleet):
+    """Credentials of somebody who may not do what operators may: of a peel."""
+    fetch_credentials(fleet, fleet.master, "web-99", fleet.folder / "foreign")
+    return fleet.folder / "foreign/web-99.creds"
+
+
+@pytest.mark.parametrize("words, right", [
+    (["event", "send", "a/b"], "publish to 'zester.event._admin.send.a.b'"),
+    (["event", "watch"], "subscribe to 'zester.event.>'"),
+    (["reactor", "test", "_admin/a"], "publish to 'zester.reactor.test'"),
+])
+def test_credentials_without_the_grants_of_events_fail_and_say_so(fleet, foreign, words, right):
+    result = fleet.zester(*words, "--creds", foreign, status=1)
+    assert f"no right to {right}" in result.stderr and result.stdout == ""
+
+
+def test_values_of_an_event_are_texts(fleet):
+    with Watch(fleet, "--format", "json") as watch:
+        fleet.zester("event", "send", "texts", "number=1", "flag=true", "empty=", "pair=a=b")
+        assert json.loads(watch.line())["data"] == {"number": "1", "flag": "true", "empty": "", "pair": "a=b"}
 
 
 def test_without_a_server_nothing_is_sent(tmp_path):

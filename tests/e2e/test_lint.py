@@ -424,6 +424,20 @@ def test_a_promise_without_a_test_is_refused(tree):
     assert "docs/fleet-conformance.md:9: there is no test 'test_five'" in out and out.count("docs/fleet-conformance.md:") == 3
 
 
+def test_a_list_of_promises_has_a_test_for_each_and_its_document_says_the_same(tree):
+    write(tree, "tests/unit/test_one.c", "TEST(one_is)\n{\n}\n")
+    listed = ["## Ones", "one is one", "    tests/unit/test_one.c::one_is", ""]
+    write(tree, "tests/promises/ones.txt", "\n".join(listed))
+    write(tree, "docs/ones-conformance.md", "| promise | test |\n|---|---|\n| one is one | `tests/unit/test_one.c::one_is` |\n")
+    assert lint(tree, "--only", "docs").returncode == 0
+    write(tree, "tests/promises/ones.txt", "\n".join([*listed, "two is two", "    tests/unit/test_one.c::one_is", ""]))
+    assert "docs/ones-conformance.md:1: not what tests/promises/ones.txt says" in refused(tree, "--only", "docs")
+    write(tree, "tests/promises/ones.txt", "\n".join([*listed, "two is two", ""]))
+    assert "'two is two' (Ones) names no test" in refused(tree, "--only", "docs")
+    write(tree, "tests/promises/ones.txt", "\n".join([*listed, "two is two", "    tests/unit/test_one.c::two_is", ""]))
+    assert "there is no test 'two_is' in 'tests/unit/test_one.c'" in refused(tree, "--only", "docs")
+
+
 def test_a_document_that_the_index_does_not_name_is_refused(tree):
     write(tree, "docs/README.md", "[one](one.md)\n")
     write(tree, "docs/one.md", "One.\n")

@@ -16,6 +16,7 @@ RULES = {
     "top.zy": """reactor:
   - '_admin/deploy': [reactor.deploy]
   - '_admin/say': [reactor.say]
+  - '_admin/many': [reactor.many]
 """,
     "deploy.zy": """deploy:
   dispatch.module:
@@ -36,6 +37,13 @@ tell:
 {% endif %}
 """,
     "say.zy": "line:\n  log: 'heard {{ data.what }}'\n",
+    "many.zy": """one:
+  dispatch.module: { target: web-01, function: cmd.run, args: { name: "echo one >> {{ data.file }}" }, max_targets: 1, wait: true }
+both:
+  dispatch.module: { target: 'web-*', function: cmd.run, args: { name: "echo both >> {{ data.file }}" }, max_targets: 1, wait: true }
+states:
+  dispatch.state: { target: 'web-*', sls: none, max_targets: 1 }
+""",
 }
 
 
@@ -104,6 +112,13 @@ def test_many_events_wait_hold_up_nobody_and_none_is_given_back(fleet, marks, tm
     assert sorted(read_marks(marks)) == sorted(ids)
     fleet.wait(lambda: blocks(fleet, ids[-1]), "the outcome is on record")
     assert [deliveries(fleet, event) for event in (ids[0], ids[-1])] == [1, 1]
+
+
+def test_more_targets_than_a_rule_allows_abort_its_job(fleet, marks):
+    event = send(fleet, "many", f"file={marks}")
+    fleet.wait(lambda: blocks(fleet, event), "the outcome is on record")
+    assert blocks(fleet, event) == [("one", "dispatched"), ("both", "aborted"), ("states", "aborted")]
+    assert read_marks(marks) == ["one"]
 
 
 def test_a_master_that_stops_hands_over_what_waits(fleet, marks, tmp_path):

@@ -139,6 +139,9 @@ static const struct {
     { "KV_enroll-challenges", NULL, BUCKET_KEYS,
       "max_msgs_per_subject=1 max_age=300000000000 duplicate_window=120000000000 "
       "storage=\"memory\" discard=\"new\" deny_delete=true allow_direct=true num_replicas=1" },
+    { "KV_reactor-files", NULL, BUCKET_KEYS,
+      "max_msgs_per_subject=3 max_age=0 duplicate_window=120000000000 storage=\"file\" "
+      "discard=\"new\" deny_delete=true allow_direct=true num_replicas=1" },
     { "KV_leases", NULL, BUCKET_KEYS,
       "max_msgs_per_subject=1 max_age=15000000000 duplicate_window=15000000000 storage=\"file\" "
       "discard=\"new\" deny_delete=true allow_direct=true num_replicas=1" },

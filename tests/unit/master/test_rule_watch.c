@@ -100,6 +100,21 @@ TEST(a_new_revision_is_loaded_after_the_pause)
     post_end(&post);
 }
 
+/* Of so many, some are near both ends, and they are spread: masters do not load all at once. */
+TEST(the_pause_before_a_load_is_two_to_seven_seconds)
+{
+    int seconds[7] = { 0 };
+
+    for (int i = 0; i < 10000; i++) {
+        const int64_t pause = rule_watch_pause();
+
+        CHECK(pause >= 2 * CLOCK_SECOND && pause < 7 * CLOCK_SECOND);
+        seconds[pause / CLOCK_SECOND]++;
+    }
+    for (size_t i = 2; i < ARRAY_LEN(seconds); i++)
+        CHECK(seconds[i] > 1000);
+}
+
 TEST(a_fleet_without_rules_waits_for_the_first_revision)
 {
     struct post post;

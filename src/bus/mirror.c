@@ -33,7 +33,6 @@ struct mirror {
     int64_t retry;
     char problem[ERR_TEXT_SIZE]; /* that was logged */
     bool is_asked_again, has_synced;
-    bool is_in_step; /* the folder is what was found to be published; for the worker, too */
 };
 
 /* --- what the worker does --------------------------------------------------------- */
@@ -62,9 +61,9 @@ static size_t count_files(const char *folder)
 }
 
 /* Fetch what is not here already, and nothing when that is all. */
-static int choose_files(void *self, const struct tree_files *files, struct err *err)
+static int choose_files(void *self, struct tree_files *files, struct err *err)
 {
-    struct mirror *mirror = self;
+    const struct mirror *mirror = self;
     size_t here = 0;
 
     (void)err;
@@ -76,7 +75,7 @@ static int choose_files(void *self, const struct tree_files *files, struct err *
                                               file->sha256);
         here += !file->is_needed;
     }
-    mirror->is_in_step = here == files->n && count_files(mirror->options.folder) == here;
+    files->is_here = here == files->n && count_files(mirror->options.folder) == here;
     return 0;
 }
 
@@ -94,11 +93,31 @@ static int reuse_file(const struct mirror *mirror, const struct tree_file *file,
     return link(from, to) == 0 ? 0 : fs_copy(from, to, &options, err);
 }
 
+/* Where the old folder is between the two steps of a swap. */
+static const char *aside_of(struct arena *arena, const struct mirror *mirror)
+{
+    return arena_printf(arena, "%s.old", mirror->options.folder);
+}
+
+/* A machine that stopped between the two steps has the folder aside. */
+static int restore_folder(const struct mirror *mirror, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *aside = aside_of(&arena, mirror);
+    struct fs_info folder, old;
+
+    if (fs_lstat(mirror->options.folder, &folder, err) < 0 || fs_lstat(aside, &old, err) < 0)
+        return -1;
+    if (folder.kind != FS_NONE || old.kind != FS_FOLDER)
+        return 0;
+    return fs_rename(aside, mirror->options.folder, err);
+}
+
 /* In one step where the system can, else in two that are close together. */
 static int swap_folders(const struct mirror *mirror, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *aside = arena_printf(&arena, "%s.old", mirror->options.folder);
+    const char *aside = aside_of(&arena, mirror);
     struct fs_info info;
 
     if (fs_stat(mirror->options.folder, &info, err) < 0)
@@ -114,16 +133,28 @@ static int swap_folders(const struct mirror *mirror, struct err *err)
     return tree_remove(aside, err);
 }
 
+/* One call for the whole file system: a tree may have many thousands of small files. Then the
+ * folders change places, and that is on disk, too. */
+static int publish_staging(const struct mirror *mirror, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    if (fs_mkdirs(mirror->staging, FOLDER_MODE, err) < 0 ||
+        fs_sync_system(mirror->staging, err) < 0 || swap_folders(mirror, err) < 0)
+        return -1;
+    return fs_sync_folder(path_dirname(&arena, mirror->options.folder), err);
+}
+
 static int move_in(void *self, const struct tree_files *files, struct err *err)
 {
     const struct mirror *mirror = self;
 
-    if (mirror->is_in_step)
+    if (files->is_here)
         return 0;
     for (size_t i = 0; i < files->n; i++)
         if (!files->p[i].is_needed && reuse_file(mirror, &files->p[i], err) < 0)
             return -1;
-    return fs_mkdirs(mirror->staging, FOLDER_MODE, err) < 0 ? -1 : swap_folders(mirror, err);
+    return publish_staging(mirror, err);
 }
 
 /* --- fetching --------------------------------------------------------------------- */
@@ -157,7 +188,7 @@ static void on_fetched(void *self, const char *problem, const struct tree_files 
         mirror->has_synced = true;
         mirror->options.synced(mirror->options.self,
                                &(struct mirror_sync){ .bucket = mirror->options.bucket,
-                                                      .changed = files && !mirror->is_in_step,
+                                                      .changed = files && !files->is_here,
                                                       .files = files ? files->n : 0 });
     }
     if (mirror->is_asked_again && !timer_is_set(&mirror->timer))
@@ -171,7 +202,6 @@ static void begin_fetch(struct mirror *mirror)
     mirror->is_asked_again = mirror->fetch != NULL;
     if (mirror->fetch || !mirror->js.conn)
         return;
-    mirror->is_in_step = false;
     mirror->fetch = tree_fetch_begin(&(struct tree_fetch_options){ .js = mirror->js,
                                                                    .bucket = mirror->options.bucket,
                                                                    .staging = mirror->staging,
@@ -258,7 +288,8 @@ struct mirror *mirror_new(const struct mirror_options *options, struct err *err)
     mirror->options = *options;
     mirror->retry = MIRROR_RETRY;
     mirror->staging = arena_printf(&mirror->arena, "%s.staging", options->folder);
-    if (chores_open_workers(&mirror->chores, options->loop, 1, err) < 0) {
+    if (restore_folder(mirror, err) < 0 ||
+        chores_open_workers(&mirror->chores, options->loop, 1, err) < 0) {
         mirror_free(mirror);
         return NULL;
     }

@@ -4,9 +4,9 @@
  *     <bucket>/_revision    news: something has changed
  *
  * After news, and at each connection, files that are not here with the right hash are fetched into
- * a folder beside (bus/tree_fetch.h), and when all are there the folders change places in one step.
- * So a run sees the old tree or the new one. A set that is not whole is fetched anew later; nothing
- * is ever taken over in parts.
+ * a folder beside (bus/tree_fetch.h), and when all are there and on disk the folders change places
+ * in one step. So a run sees the old tree or the new one, also after a power failure. A set that is
+ * not whole is fetched anew later; nothing is ever taken over in parts.
  *
  *     mirror_new -> mirror_connect... -> mirror_free
  *

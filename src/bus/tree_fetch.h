@@ -41,14 +41,16 @@ struct tree_files {
     struct tree_file *p; /* by key */
     size_t n;
     struct str manifest; /* as it was read */
+    bool is_here;        /* set by `choose`: all of them are where they belong, and nothing else */
 };
 
 struct tree_fetch_options {
     struct nats_js js;
     const char *bucket, *staging; /* must outlive it */
     struct chores *chores;        /* the same */
-    /* Set is_needed of each file that must be fetched. */
-    int (*choose)(void *self, const struct tree_files *files, struct err *err);
+    /* Set is_needed of each file that must be fetched. A fetch that was dropped may still choose
+     * while the next one begins: what is chosen belongs into `files`. */
+    int (*choose)(void *self, struct tree_files *files, struct err *err);
     /* All of those are below `staging`. Called also when none was needed. */
     int (*finish)(void *self, const struct tree_files *files, struct err *err);
     /* `error` is NULL when all went well; `files` then too, when nothing was ever published. */

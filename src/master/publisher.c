@@ -18,6 +18,7 @@
 #include "data/record.h"
 #include "master/lease.h"
 #include "master/tree_set.h"
+#include "master/tree_sums.h"
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "nats/object.h"
@@ -59,6 +60,7 @@ struct publisher {
     enum step step;
     struct arena arena;
     struct tree_set set;
+    struct tree_sums sums; /* of the worker while it reads */
     struct err err;
     bool has_failed, has_written, was_read, is_forced;
     bool is_begun; /* the step, when it is a single write */
@@ -182,6 +184,7 @@ static void finish(struct publisher *publisher)
 {
     struct publisher_outcome outcome = {
         .files = publisher->set.files.n,
+        .read = publisher->set.read,
         .changed = publisher->has_written,
         .error = publisher->has_failed ? publisher->err.text : "",
         .manifest = publisher->has_failed ? STR("") : publisher->manifest,
@@ -310,13 +313,13 @@ static void begin_write(struct publisher *publisher, const struct tree_set_file 
     int result;
 
     *write = (struct write){ publisher, file, -1 };
-    if (file->bytes.p)
+    if (!file->is_large)
         result = nats_kv_put(&publisher->kv, file->key, file->bytes, on_written, write, &err);
     else
         result = nats_object_info(&publisher->objects, file->sha256, on_object_info, write, &err);
     if (result == 0) {
         publisher->pending++;
-        publisher->has_written = publisher->has_written || file->bytes.p;
+        publisher->has_written = publisher->has_written || !file->is_large;
         return;
     }
     fail_round(publisher, err.text);
@@ -329,7 +332,7 @@ static void write_files(struct publisher *publisher)
            !publisher->has_failed) {
         const struct tree_set_file *file = &publisher->set.files.p[publisher->next++];
 
-        if (!file->bytes.p || publisher->is_forced || !has_key(publisher, file->key, file->sha256))
+        if (file->is_large || publisher->is_forced || !has_key(publisher, file->key, file->sha256))
             begin_write(publisher, file);
     }
 }
@@ -348,7 +351,7 @@ static void find_removed(struct publisher *publisher)
     struct map wanted = MAP_INIT_IN(&publisher->arena);
 
     VEC_EACH (&publisher->set.files, file)
-        if (file->bytes.p)
+        if (!file->is_large)
             (void)map_set(&wanted, str_from(file->key), publisher);
     publisher->removed.n = 0;
     MAP_EACH (&publisher->stored, entry) {
@@ -390,7 +393,7 @@ static struct str print_manifest(struct publisher *publisher)
                     (struct fileset_file){ .key = file->key,
                                            .sha256 = file->sha256,
                                            .path = file->path,
-                                           .size = file->bytes.p ? 0 : (int64_t)file->size });
+                                           .size = file->is_large ? (int64_t)file->size : 0 });
     v = record_value(&publisher->arena, &fileset_manifest_type, &manifest);
     if (publisher->options.kind->is_bare)
         v = *value_get(&v, "files");
@@ -532,6 +535,18 @@ static bool is_populated(const struct publisher *publisher)
     return false;
 }
 
+/* Must a file be written that was not read, because it has not changed? The bucket has lost it. */
+static bool lacks_bytes(const struct publisher *publisher)
+{
+    VEC_EACH (&publisher->set.files, file)
+        if (!file->is_large && !file->bytes.p &&
+            (publisher->is_forced || !has_key(publisher, file->key, file->sha256)))
+            return true;
+    return false;
+}
+
+static void begin_reading(struct publisher *publisher);
+
 static void on_read(struct chore *chore)
 {
     struct publisher *publisher = container_of(chore, struct publisher, chore);
@@ -540,6 +555,11 @@ static void on_read(struct chore *chore)
     if (publisher->is_gone) {
         if (publisher->pending == 0)
             publisher_free(publisher);
+        return;
+    }
+    if (publisher->was_read && lacks_bytes(publisher)) {
+        tree_sums_forget(&publisher->sums);
+        begin_reading(publisher);
         return;
     }
     publisher->step = STEP_WRITING;
@@ -568,8 +588,20 @@ static void read_folder(struct chore *chore)
                                                   .prefix = kind->prefix,
                                                   .prepare = kind->prepare,
                                                   .self = publisher->options.secret,
-                                                  .marker = kind->marker },
+                                                  .marker = kind->marker,
+                                                  .sums = &publisher->sums },
                       &publisher->set, &publisher->err) == 0;
+    if (publisher->was_read)
+        log_debug("read %s: %zu files, %zu of them because they changed", kind->name,
+                  publisher->set.files.n, publisher->set.read);
+}
+
+static void begin_reading(struct publisher *publisher)
+{
+    arena_clear(&publisher->arena);
+    publisher->set = (struct tree_set){ 0 };
+    publisher->pending = 1;
+    chore_begin(publisher->options.chores, &publisher->chore, read_folder, on_read);
 }
 
 /* Keys that are gone are not kept for ever. */
@@ -596,11 +628,8 @@ static void begin_round(struct publisher *publisher)
     publisher->has_failed = publisher->has_written = publisher->is_forced = false;
     VEC_EACH (&publisher->waiters, waiter)
         publisher->is_forced = publisher->is_forced || waiter->force;
-    arena_clear(&publisher->arena);
-    publisher->set = (struct tree_set){ 0 };
     publisher->manifest = STR("");
-    publisher->pending = 1;
-    chore_begin(publisher->options.chores, &publisher->chore, read_folder, on_read);
+    begin_reading(publisher);
 }
 
 void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, void *self)
@@ -632,6 +661,7 @@ struct publisher *publisher_new(const struct publisher_options *options, struct 
     struct publisher *publisher = mem_zalloc(sizeof(*publisher));
 
     publisher->options = *options;
+    publisher->sums = (struct tree_sums)TREE_SUMS_INIT;
     publisher->folder = mem_strdup(options->folder);
     publisher->kv =
         (struct nats_kv){ .js = options->js, .bucket = store_bucket_name(options->kind->bucket) };
@@ -677,6 +707,7 @@ void publisher_free(struct publisher *publisher)
     vec_done(&publisher->waiters);
     vec_done(&publisher->later);
     arena_done(&publisher->arena);
+    tree_sums_done(&publisher->sums);
     free(publisher->folder);
     free(publisher);
 }

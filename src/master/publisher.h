@@ -57,7 +57,7 @@ struct publisher *publisher_new(const struct publisher_options *options, struct 
 void publisher_free(struct publisher *publisher);
 
 struct publisher_outcome {
-    size_t files;
+    size_t files, read; /* of the tree, and those of them that changed and were read */
     bool changed;
     const char *error;   /* "": none; also when some files were left out */
     struct str manifest; /* of what is published now; empty: the round failed */

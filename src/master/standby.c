@@ -13,6 +13,7 @@
 #include "bus/tree_fetch.h"
 #include "master/publisher.h"
 #include "master/tree_set.h"
+#include "master/tree_sums.h"
 #include "sys/chore.h"
 #include "sys/fs.h"
 #include "sys/lock.h"
@@ -48,6 +49,7 @@ struct standby {
     VEC(struct act) acts;
     size_t edits; /* files that were changed here only */
     bool has_base, is_foreign;
+    struct tree_sums sums;
 };
 
 /* --- three versions ------------------------------------------------------------------ */
@@ -89,7 +91,8 @@ static int read_here(struct standby *standby, struct version *ret, struct err *e
                                                   .prefix = kind->prefix,
                                                   .prepare = kind->prepare,
                                                   .self = standby->options.secret,
-                                                  .marker = kind->marker },
+                                                  .marker = kind->marker,
+                                                  .sums = &standby->sums },
                       &set, err) < 0)
         return -1;
     VEC_EACH (&set.files, file)
@@ -174,7 +177,7 @@ static bool is_foreign(const struct standby *standby)
            (access(folder, F_OK) == 0 && access(folder, W_OK) < 0);
 }
 
-static int choose_files(void *self, const struct tree_files *files, struct err *err)
+static int choose_files(void *self, struct tree_files *files, struct err *err)
 {
     struct standby *standby = self;
     struct version here = { MAP_INIT_IN(&standby->plan) }, base = { MAP_INIT_IN(&standby->plan) };
@@ -386,6 +389,7 @@ struct standby *standby_new(const struct standby_options *options, struct err *e
     standby->staging = path_join(&standby->arena, options->folder, STAGING);
     standby->lock_file = path_join(&standby->arena, options->folder, LOCK_FILE);
     standby->lock = (struct lock)LOCK_NONE;
+    standby->sums = (struct tree_sums)TREE_SUMS_INIT;
     if (chores_open_workers(&standby->chores, options->loop, 1, err) == 0)
         return standby;
     standby_free(standby);
@@ -399,6 +403,7 @@ void standby_free(struct standby *standby)
     tree_fetch_drop(standby->fetch);
     chores_close(&standby->chores);
     lock_drop(&standby->lock);
+    tree_sums_done(&standby->sums);
     arena_done(&standby->plan);
     arena_done(&standby->arena);
     free(standby);

@@ -10,7 +10,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/hex.h"
+#include "master/tree_sums.h"
 #include "nats/kv.h"
+#include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/tree.h"
@@ -104,17 +106,67 @@ static int sum_large(int fd, const char *marker, struct tree_set_file *file, boo
     return 0;
 }
 
+/* A file while it is read. */
+struct reading {
+    int64_t began;              /* wall time */
+    struct fs_info info, after; /* what it was before and after */
+    bool is_marked;
+};
+
+static int read_open_file(struct walk *walk, int fd, const char *name, struct tree_set_file *file,
+                          struct reading *reading, struct err *err)
+{
+    file->is_large = reading->info.size > FILESET_INLINE_MAX;
+    return file->is_large ? sum_large(fd, walk->options->marker, file, &reading->is_marked, err)
+                          : read_small(walk, fd, name, file, err);
+}
+
 static int read_file(struct walk *walk, const struct tree_entry *entry, struct tree_set_file *file,
-                     bool *ret_marked, struct err *err)
+                     struct reading *reading, struct err *err)
 {
     AUTO_FD int fd = openat(entry->folder, entry->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat now;
+    struct stat before, after;
 
-    if (fd < 0 || fstat(fd, &now) < 0)
+    reading->began = clock_wall();
+    if (fd < 0 || fstat(fd, &before) < 0)
         return err_sys(err, errno, "cannot open");
-    if ((size_t)now.st_size <= FILESET_INLINE_MAX)
-        return read_small(walk, fd, entry->name, file, err);
-    return sum_large(fd, walk->options->marker, file, ret_marked, err);
+    fs_info_from(&before, &reading->info);
+    walk->set->read++;
+    if (read_open_file(walk, fd, entry->name, file, reading, err) < 0)
+        return -1;
+    if (fstat(fd, &after) < 0)
+        return err_sys(err, errno, "cannot stat");
+    fs_info_from(&after, &reading->after);
+    return 0;
+}
+
+/* --- what is known ------------------------------------------------------------------ */
+
+static bool find_sum(const struct walk *walk, const struct tree_entry *entry,
+                     struct tree_set_file *file)
+{
+    struct tree_sum sum;
+
+    if (!walk->options->sums ||
+        !tree_sums_find(walk->options->sums, entry->path, &entry->info, &sum))
+        return false;
+    memcpy(file->sha256, sum.sha256, sizeof(file->sha256));
+    file->size = sum.size;
+    file->is_large = sum.is_large;
+    return true;
+}
+
+/* Not what was changed while it was read. */
+static void keep_sum(const struct walk *walk, const struct tree_set_file *file,
+                     const struct reading *reading)
+{
+    struct tree_sum sum = { .size = file->size, .is_large = file->is_large };
+
+    if (!walk->options->sums || reading->info.mtime != reading->after.mtime ||
+        reading->info.ctime != reading->after.ctime || reading->info.size != reading->after.size)
+        return;
+    memcpy(sum.sha256, file->sha256, sizeof(sum.sha256));
+    tree_sums_keep(walk->options->sums, file->file, &reading->info, reading->began, &sum);
 }
 
 /* What is published instead of what was read. */
@@ -139,7 +191,7 @@ static int add_file(struct walk *walk, const struct tree_entry *entry, const cha
                     struct err *err)
 {
     struct tree_set_file file = { 0 };
-    bool marked = false;
+    struct reading reading = { 0 };
     struct err why;
 
     file.key = tree_set_key(walk->arena, walk->options->prefix, arena_strdup(walk->arena, below),
@@ -147,13 +199,17 @@ static int add_file(struct walk *walk, const struct tree_entry *entry, const cha
     file.file = arena_strdup(walk->arena, entry->path);
     if (walk->set->files.n >= TREE_SET_FILES_MAX)
         return err_set(err, ERR_LIMIT, "more than %d files", TREE_SET_FILES_MAX);
-    if (read_file(walk, entry, &file, &marked, err) < 0)
-        return err_wrap(err, "%s", entry->path);
-    if (prepare_file(walk, below, marked, &file, &why) < 0)
-        VEC_PUSH_IN(walk->arena, &walk->set->refused,
-                    arena_printf(walk->arena, "%s: %s", entry->path, why.text));
-    else
-        VEC_PUSH_IN(walk->arena, &walk->set->files, file);
+    if (!find_sum(walk, entry, &file)) {
+        if (read_file(walk, entry, &file, &reading, err) < 0)
+            return err_wrap(err, "%s", entry->path);
+        if (prepare_file(walk, below, reading.is_marked, &file, &why) < 0) {
+            VEC_PUSH_IN(walk->arena, &walk->set->refused,
+                        arena_printf(walk->arena, "%s: %s", entry->path, why.text));
+            return 0;
+        }
+        keep_sum(walk, &file, &reading);
+    }
+    VEC_PUSH_IN(walk->arena, &walk->set->files, file);
     return 0;
 }
 
@@ -183,8 +239,12 @@ int tree_set_read(struct arena *arena, const struct tree_set_options *options,
     *ret_set = (struct tree_set){ 0 };
     if (access(options->folder, F_OK) < 0)
         return errno == ENOENT ? 0 : err_sys(err, errno, "%s", options->folder);
+    if (options->sums)
+        tree_sums_begin(options->sums);
     if (tree_walk(options->folder, visit_entry, &walk, err) < 0)
         return -1;
+    if (options->sums)
+        tree_sums_end(options->sums);
     if (ret_set->files.n > 1)
         qsort(ret_set->files.p, ret_set->files.n, sizeof(ret_set->files.p[0]), compare_files);
     return 0;

@@ -4,6 +4,7 @@
  * Hidden files and __pycache__ are left out, links are followed only inside the folder (they are
  * left out here), and what changes meanwhile is read again in the next round: a sum is always that
  * of the bytes beside it. A path that cannot be a key of a bucket gets one that is made from it.
+ * With sums of an earlier reading, what has not changed since is not read.
  *
  *     tree_set_read -> tree_set_manifest
  *
@@ -12,6 +13,7 @@
 #ifndef MASTER_TREE_SET_H
 #define MASTER_TREE_SET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/sha256.h"
@@ -20,6 +22,7 @@
 
 struct arena;
 struct err;
+struct tree_sums;
 
 #define TREE_SET_FILES_MAX 50000
 #define TREE_SET_BYTES_MAX ((size_t)256 << 20) /* of files that are values */
@@ -28,14 +31,16 @@ struct tree_set_file {
     const char *key;
     const char *path; /* "": the key is the path */
     char sha256[SHA256_HEX_SIZE];
-    struct str bytes; /* a NULL view: it is large, `size` says how much */
-    size_t size;
+    struct str bytes; /* a NULL view: it is large, or was not read */
+    size_t size;      /* of what is published */
+    bool is_large;    /* it is an object, not a value */
     const char *file; /* where it is */
 };
 
 struct tree_set {
     VEC(struct tree_set_file) files; /* by key */
     VEC(const char *) refused;       /* why a file is left out */
+    size_t read;                     /* files that were read; the others have not changed */
 };
 
 /* What is published for a file that is not large, in the arena. Fails with the reason why it is
@@ -49,6 +54,9 @@ struct tree_set_options {
     tree_set_prepare_fn *prepare; /* NULL: files are published as they are */
     void *self;
     const char *marker; /* a large file with this text in it is left out; NULL: none is */
+    /* Of earlier readings with the same options; NULL: read everything. What `prepare` makes of the
+     * same bytes must be the same then. */
+    struct tree_sums *sums;
 };
 
 /* A folder that is not there is an empty set. Fails when it cannot be read as a whole. */

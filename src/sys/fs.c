@@ -375,3 +375,11 @@ int fs_sync_folder(const char *path, struct err *err)
         return err_sys(err, errno, "sync the folder '%s'", path);
     return 0;
 }
+int fs_sync_system(const char *folder, struct err *err)
+{
+    AUTO_FD int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 || syncfs(fd) < 0)
+        return err_sys(err, errno, "sync the file system of '%s'", folder);
+    return 0;
+}

@@ -138,6 +138,9 @@ int fs_utimens(const char *path, int64_t atime, int64_t mtime, struct err *err);
 
 /* Make what happened to the names in a folder durable. */
 int fs_sync_folder(const char *path, struct err *err);
+/* All that was written to the file system of a folder is on disk: one call for any number of files.
+ * Reports writes that failed later, too. */
+int fs_sync_system(const char *folder, struct err *err);
 
 /* A name that nobody else uses for a file in the making. */
 #define FS_TEMP_NAME_SIZE 32

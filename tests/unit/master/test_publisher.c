@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -36,7 +38,21 @@ struct shop {
     char sum[SHA256_HEX_SIZE], stored[SHA256_HEX_SIZE];
     int ready, rounds;
     bool failed;
+    size_t read;
 };
+
+/* The wall clock of this process is ahead by so many seconds: files that were just written are old
+ * then. */
+static _Atomic time_t ahead;
+
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+    const int rc = (int)syscall(SYS_clock_gettime, clock, ret);
+
+    if (clock == CLOCK_REALTIME)
+        ret->tv_sec += ahead;
+    return rc;
+}
 
 static void on_ready(void *self, const struct store_result *result)
 {
@@ -126,6 +142,7 @@ static void on_round(void *self, const struct publisher_outcome *outcome)
 
     shop->rounds++;
     shop->failed = outcome->error[0] != '\0';
+    shop->read = outcome->read;
 }
 
 static void publish(struct shop *shop)
@@ -215,5 +232,114 @@ TEST(files_come_before_the_manifest_and_the_manifest_before_the_revision)
     second = read_order(&shop);
     CHECK(second.last_file > first.revision);
     CHECK(second.last_file < second.manifest && second.manifest < second.revision);
+    shop_end(&shop);
+}
+
+/* --- what is read ----------------------------------------------------------------------- */
+
+/* The text of a key of the bucket of rules; NULL: it is not there. */
+struct lookup {
+    struct arena *arena;
+    const char *text;
+    int count;
+};
+
+static void on_key(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct lookup *lookup = self;
+
+    lookup->text = error ? NULL : arena_str(lookup->arena, entry->value).p;
+    lookup->count++;
+}
+
+static const char *read_key(struct shop *shop, const char *key)
+{
+    const struct nats_kv kv = { .js = shop->world.js, .bucket = "reactor-files" };
+    struct lookup lookup = { .arena = &shop->arena };
+
+    CHECK_INT(nats_kv_get(&kv, key, on_key, &lookup, &shop->world.scene.err), 0);
+    SCENE_RUN(&shop->world.scene, lookup.count == 1);
+    return lookup.text;
+}
+
+static void write_rules(struct shop *shop, int count)
+{
+    for (int i = 0; i < count; i++)
+        write_rule(shop, arena_printf(&shop->arena, "%d.zy", i), "x: {log: a}\n");
+}
+
+TEST(only_files_that_changed_are_read_again)
+{
+    struct shop shop;
+
+    ahead = 60;
+    shop_begin(&shop, &rules);
+    write_rules(&shop, 20);
+    write_file(&shop, shop.file, 'a');
+    publish(&shop);
+    CHECK_INT(shop.read, 21);
+    publish(&shop);
+    CHECK_INT(shop.read, 0);
+    write_rule(&shop, "7.zy", "x: {log: b}\n"); /* as long as before */
+    publish(&shop);
+    CHECK_INT(shop.read, 1);
+    CHECK_STR(read_key(&shop, "reactor/7.zy"), "x: {log: b}\n");
+    CHECK_INT(unlink(arena_printf(&shop.arena, "%s/8.zy", shop.folder)), 0);
+    publish(&shop);
+    CHECK_INT(shop.read, 0);
+    CHECK(!read_key(&shop, "reactor/8.zy"));
+    shop_end(&shop);
+}
+
+/* It may be changed again without a difference in its times. */
+TEST(a_file_that_was_changed_just_now_is_read_again)
+{
+    struct shop shop;
+
+    shop_begin(&shop, &rules);
+    ahead = 60;
+    write_rules(&shop, 3);
+    publish(&shop);
+    ahead = 0;
+    write_rule(&shop, "1.zy", "x: {log: b}\n");
+    publish(&shop);
+    CHECK_INT(shop.read, 1);
+    publish(&shop);
+    CHECK_INT(shop.read, 1);
+    ahead = 60;
+    publish(&shop);
+    CHECK_INT(shop.read, 1);
+    publish(&shop);
+    CHECK_INT(shop.read, 0);
+    shop_end(&shop);
+}
+
+static void on_deleted(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)revision;
+    CHECK(!error);
+    ((struct shop *)self)->ready++;
+}
+
+TEST(a_file_that_the_bucket_has_lost_is_published_again_though_it_did_not_change)
+{
+    const char *text = NULL;
+    struct shop shop;
+
+    ahead = 60;
+    shop_begin(&shop, &rules);
+    write_rules(&shop, 3);
+    publish(&shop);
+
+    const struct nats_kv kv = { .js = shop.world.js, .bucket = "reactor-files" };
+    shop.ready = 0;
+    CHECK_INT(nats_kv_purge(&kv, "reactor/1.zy", 0, on_deleted, &shop, &shop.world.scene.err), 0);
+    SCENE_RUN(&shop.world.scene, shop.ready == 1);
+    /* the publisher hears of it when its watch does */
+    for (int i = 0; i < 1000 && !text; i++) {
+        publish(&shop);
+        text = read_key(&shop, "reactor/1.zy");
+    }
+    CHECK_STR(text, "x: {log: a}\n");
     shop_end(&shop);
 }

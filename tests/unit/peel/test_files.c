@@ -1,3 +1,8 @@
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/base64.h"
 #include "base/sha256.h"
 #include "bus/mirror.h"
@@ -98,6 +103,91 @@ TEST(files_of_states_come_change_and_go_as_masters_publish_them)
     CHECK(has_text(&agent, "a/b/c.txt", "deep"));
     (void)agent_ask(&agent, "state.apply", "web", "state=web");
     CHECK_STR(value_get_text(&agent.response.results.list.p[0].details, "stdout"), "two");
+    agent_end(&agent);
+}
+
+/* --- on disk ------------------------------------------------------------------------ */
+
+/* What a sync of a file system found: a tree that is whole beside, and not yet in its place. */
+static struct {
+    const char *text;               /* of web.zy; NULL: syncs are not watched */
+    _Atomic int early, late, fails; /* early: before the new tree is in its place */
+    _Atomic bool is_broken;
+} disk;
+
+static bool has_line(const char *path, const char *text)
+{
+    char line[64] = "";
+    FILE *file = fopen(path, "re");
+
+    if (file)
+        (void)fgets(line, sizeof(line), file);
+    if (file)
+        (void)fclose(file);
+    return strcmp(line, text) == 0;
+}
+
+int syncfs(int fd)
+{
+    char link[64], staged[512], path[600];
+    ssize_t n;
+
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = readlink(link, staged, sizeof(staged) - 1);
+    staged[n > 0 ? n : 0] = '\0';
+    if (!disk.text || !strstr(staged, "states") || !strstr(staged, ".staging"))
+        return 0;
+    if (disk.is_broken) {
+        disk.fails++;
+        errno = EIO;
+        return -1;
+    }
+    (void)snprintf(path, sizeof(path), "%s/web.zy", staged);
+    const bool is_whole = has_line(path, disk.text);
+    *strstr(staged, ".staging") = '\0';
+    (void)snprintf(path, sizeof(path), "%s/web.zy", staged);
+    disk.early += is_whole && !has_line(path, disk.text);
+    disk.late += !is_whole || has_line(path, disk.text);
+    return 0;
+}
+
+TEST(a_tree_is_on_disk_before_it_takes_the_place_of_the_old_one)
+{
+    static const struct file first[] = { { "web.zy", "one: {}\n" } };
+    static const struct file second[] = { { "web.zy", "two: {}\n" } };
+    struct agent agent;
+
+    disk.text = "one: {}\n";
+    agent_begin(&agent, "web-01");
+    publish(&agent, STORE_STATE_FILES, first, ARRAY_LEN(first));
+    agent_start(&agent);
+    SCENE_RUN(&agent.scene, has_text(&agent, "web.zy", "one: {}\n"));
+    CHECK_INT(disk.early, 1);
+    disk.text = "two: {}\n";
+    disk.is_broken = true;
+    publish(&agent, STORE_STATE_FILES, second, ARRAY_LEN(second));
+    SCENE_RUN(&agent.scene, disk.fails > 0);
+    CHECK(has_text(&agent, "web.zy", "one: {}\n"));
+    disk.is_broken = false;
+    SCENE_RUN(&agent.scene, has_text(&agent, "web.zy", "two: {}\n"));
+    CHECK_INT(disk.early, 2);
+    CHECK_INT(disk.late, 0);
+    agent_end(&agent);
+}
+
+TEST(a_tree_that_was_left_aside_by_a_machine_that_stopped_is_found_again)
+{
+    const char *aside;
+    struct agent agent;
+
+    agent_begin(&agent, "web-01");
+    aside = arena_printf(&agent.arena, "%s.old", agent.conf.states_cache);
+    CHECK_INT(fs_mkdirs(aside, 0755, &agent.scene.err), 0);
+    CHECK_INT(fs_write(arena_printf(&agent.arena, "%s/web.zy", aside), STR("old: {}\n"), 0644,
+                       &agent.scene.err),
+              0);
+    agent_start(&agent);
+    CHECK(has_text(&agent, "web.zy", "old: {}\n"));
     agent_end(&agent);
 }
 

@@ -17,6 +17,7 @@
 #include "state/outcome.h"
 #include "compile/plan.h"
 #include "compile/tree.h"
+#include "compile/unsupported.h"
 #include "run/bound.h"
 #include "run/lastrun.h"
 #include "run/revert.h"
@@ -240,9 +241,15 @@ static int unknown_function(struct local *local)
 {
     const struct verb *of_states =
         verb_find(arena_printf(&local->session.arena, "state.%s", local->function));
+    const char *reason = unsupported_reason(str_from(local->function));
     struct suggest near;
     struct str best;
 
+    if (reason) {
+        (void)diag_add(&local->diags, (struct place){ 0 }, "'%s' is not supported: %s",
+                       local->function, reason);
+        return local_refuse(local);
+    }
     suggest_init(&near, str_from(local->function));
     verb_offer(&near);
     suggest_offer(&near, STR(REPORT));

@@ -11,6 +11,7 @@
 #include "state/module.h"
 #include "compile/output.h"
 #include "compile/requisite.h"
+#include "compile/unsupported.h"
 
 /* Numbers and times as text are shorter. */
 #define SCALAR_TEXT_MAX 1000
@@ -242,33 +243,9 @@ static const char *full_name(struct arena *arena, const char *module, const char
     return name;
 }
 
-/* States of Salt that cannot work here. */
-static const struct {
-    const char *name, *reason;
-} unsupported[] = {
-    { "cmd.call", "it runs Python" },
-    { "cmd.wait_call", "it runs Python" },
-    { "file.shortcut", "Windows only" },
-    { "npm.cache_cleaned", "a cache without one of its packages breaks the next installation; run "
-                           "'npm cache clean --force'" },
-    { "pkg.group_installed", "name the packages of the group in pkg.installed" },
-    { "pkg.patch_downloaded", "packages are downloaded when they are installed" },
-    { "pkg.patch_installed", "name the packages of the advisory in pkg.latest" },
-    { "pkgrepo.migrated", "declare the repositories in pkgrepo.managed" },
-};
-
-/* NULL: not one of them. */
-static const char *find_reason(struct str name)
-{
-    for (size_t i = 0; i < ARRAY_LEN(unsupported); i++)
-        if (str_is(name, unsupported[i].name))
-            return unsupported[i].reason;
-    return NULL;
-}
-
 static const char *explain_unknown(struct arena *arena, const char *name)
 {
-    const char *reason = find_reason(str_from(name));
+    const char *reason = unsupported_reason(str_from(name));
 
     return reason ? arena_printf(arena, "\"%s\" is not supported: %s", name, reason)
                   : arena_printf(arena, "unknown module \"%s\"", name);
@@ -303,9 +280,9 @@ const struct module *decl_module(struct str name, const struct value *where, str
         (void)value_diag(diags, where, "state: \"%s\" is a function, not a state", module->name);
         return NULL;
     }
-    if (find_reason(name)) {
+    if (unsupported_reason(name)) {
         (void)value_diag(diags, where, "state: \"%.*s\" is not supported: %s", STR_ARG(name),
-                         find_reason(name));
+                         unsupported_reason(name));
         return NULL;
     }
     (void)value_diag(diags, where, "state: unknown module \"%.*s\"", STR_ARG(name));

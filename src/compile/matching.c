@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "compile/builtin.h"
 #include "compile/filter_by.h"
+#include "compile/merging.h"
 #include "jinja/argument.h"
 #include "jinja/container.h"
 #include "jinja/render.h"
@@ -130,30 +131,54 @@ static int call_search_by(struct render *render, const struct bound *bound, stru
     return 0;
 }
 
-/* ifelse(matcher, value, ..., default, **named) */
+static struct value get_named(const struct value_map *named, const char *name)
+{
+    const struct value key = value_text(name);
+    const struct value *found = value_map_find(named, &key);
+
+    return found ? *found : value_null();
+}
+
+/* The value of the first matcher that matches; else the last one. */
+static int pick_value(struct render *render, const struct bound *bound,
+                      const struct value_list *args, enum target_type type, const struct value *id,
+                      struct value *ret)
+{
+    *ret = args->items[args->count - 1];
+    for (size_t i = 0; i + 1 < args->count; i += 2) {
+        bool matches;
+
+        if (match_machine(render, bound, &args->items[i], type, id, &matches) < 0)
+            return -1;
+        if (!matches)
+            continue;
+        *ret = args->items[i + 1];
+        return 0;
+    }
+    return 0;
+}
+
+/* ifelse(matcher, value, ..., default, tgt_type='compound', minion_id=none, merge=none,
+ * merge_lists=false) */
 static int call_ifelse(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct value_list *args = container_list(render, &bound->args[0]);
     const struct value_map *named = container_map(render, &bound->args[1]);
-    const struct value key = value_text("minion_id"), none = value_null();
-    const struct value *id = value_map_find(named, &key);
+    const struct value id = get_named(named, "minion_id"), word = get_named(named, "tgt_type"),
+                       merge = get_named(named, "merge"), lists = get_named(named, "merge_lists");
+    enum target_type type = TARGET_COMPOUND;
 
     if (args->count % 2 == 0)
         return render_fail(render, RENDER_TYPE,
-                           "ifelse() expects pairs of a matcher and a value, then a default");
-    for (size_t i = 0; i + 1 < args->count; i += 2) {
-        bool matches;
-
-        if (match_machine(render, bound, &args->items[i], TARGET_COMPOUND, id ? id : &none,
-                          &matches) < 0)
-            return -1;
-        if (matches) {
-            *ret = args->items[i + 1];
-            return 0;
-        }
-    }
-    *ret = args->items[args->count - 1];
-    return 0;
+                           "%s() expects pairs of a matcher and a value, then a default",
+                           bound->name);
+    if ((word.kind != VALUE_NULL && find_type(render, bound, &word, &type) < 0) ||
+        pick_value(render, bound, args, type, &id, ret) < 0)
+        return -1;
+    if (merge.kind != VALUE_MAP || ret->kind != VALUE_MAP)
+        return 0;
+    return merging_make(render, ret, &merge, value_is_true(&lists) ? MERGING_JOIN : MERGING_REPLACE,
+                        ret);
 }
 
 /* clang-format off */
@@ -162,6 +187,7 @@ const struct function matching_functions[] = {
       "the keys of a map of which an expression matches this machine" },
     { "match.filter_by", "lookup, tgt_type='compound', minion_id=none, merge=none, merge_lists=false, default='default', base=none",
       call_match_filter_by, "the entry of the first expression that matches this machine" },
+    { "match.ifelse", "*args, **named", call_ifelse, "the value of the first matcher that matches this machine; else the last one" },
     { 0 },
 };
 

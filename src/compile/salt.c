@@ -15,6 +15,7 @@
 #include "compile/renderer.h"
 #include "compile/reshape.h"
 #include "compile/slsutil.h"
+#include "compile/unsupported.h"
 #include "data/json.h"
 #include "state/call.h"
 #include "state/host.h"
@@ -130,8 +131,12 @@ int salt_dispatch(struct render *render, void *user, struct str name, const stru
     if (module && module->call)
         return call_module(render, context, module, call, ret);
 
-    const struct str near = suggest_salt(name);
-    if (module)
+    const char *reason = unsupported_reason(name);
+    const struct str near = reason ? (struct str){ NULL, 0 } : suggest_salt(name);
+    if (reason)
+        (void)render_fail(render, RENDER_NOT_FOUND, "'%.*s' is not supported: %s", STR_ARG(name),
+                          reason);
+    else if (module)
         (void)render_fail(render, RENDER_NOT_FOUND, "'%.*s' is a state, not a function",
                           STR_ARG(name));
     else

@@ -10,6 +10,7 @@
 #include "compile/compile.h"
 #include "compile/decl.h"
 #include "compile/plan.h"
+#include "compile/unsupported.h"
 #include "data/record.h"
 #include "local/session.h"
 #include "local/show.h"
@@ -463,9 +464,12 @@ static void call_module(struct deed *deed, const struct module *module)
 
 const char *perform_unknown(struct arena *arena, const char *name)
 {
+    const char *reason = unsupported_reason(str_from(name));
     struct suggest near;
     struct str best;
 
+    if (reason)
+        return arena_printf(arena, "'%s' is not supported: %s", name, reason);
     suggest_init(&near, str_from(name));
     verb_offer(&near);
     for (size_t i = 0; i < module_count; i++)

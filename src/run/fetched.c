@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "run/source.h"
-#include "run/source_hash.h"
+#include "state/source_hash.h"
 #include "state/host.h"
 #include "sys/draft.h"
 #include "sys/fd.h"

@@ -12,7 +12,7 @@
 #include "state/module.h"
 #include "compile/tree.h"
 #include "run/fetched.h"
-#include "run/source_hash.h"
+#include "state/source_hash.h"
 #include "sys/fd.h"
 #include "sys/fetch.h"
 #include "sys/fs.h"

@@ -5,7 +5,7 @@
  *     x/y, salt://x/y, zester://   a file of the state tree
  *     http://, https://            fetched; requires a hash, and is cached under it
  *
- * A hash (run/source_hash.h) is checked wherever the bytes come from.
+ * A hash (state/source_hash.h) is checked wherever the bytes come from.
  *
  * Memory: the arena, or the tree. Threads: any.
  */

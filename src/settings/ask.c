@@ -9,6 +9,7 @@
 #include "jinja/function.h"
 #include "jinja/jinja.h"
 #include "jinja/render.h"
+#include "settings/folder.h"
 
 static const struct ask *ask_of(const struct bound *bound)
 {
@@ -65,6 +66,19 @@ static int call_pillar_items(struct render *render, const struct bound *bound, s
 {
     (void)render;
     *ret = *ask_of(bound)->settings;
+    return 0;
+}
+
+static int call_file_exists(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct str path, text;
+    struct err err;
+
+    if (argument_text(render, &bound->args[0], &path) < 0)
+        return -1;
+    if (folder_read(render->arena, ask_of(bound)->folder, path, &text, &err) < 0)
+        return render_fail(render, RENDER_HOST, "%s(): %s", bound->name, err.text);
+    *ret = value_bool(text.p);
     return 0;
 }
 
@@ -136,6 +150,7 @@ static const struct function salt_functions[] = {
     { "grains.item",    "key, default?", call_salt_grains,  "a fact by path" },
     { "grains.items",   "",              call_grains_items, "all facts" },
     { "mine.get",       "tgt, fun, tgt_type?", call_mine_get, "what machines of the fleet share under a name, by machine" },
+    { "pillar.file_exists", "path, saltenv=none", call_file_exists, "whether there is a file of settings" },
     { "pillar.get",     "key, default?", call_salt_pillar,  "a setting by path" },
     { "pillar.items",   "",              call_pillar_items, "all settings so far" },
     { "settings.get",   "key, default?", call_salt_pillar,  "a setting by path" },

@@ -13,6 +13,7 @@
 #include "settings/settings.h"
 
 struct arena;
+struct folder;
 struct jinja;
 struct value;
 
@@ -24,6 +25,7 @@ struct ask {
     void *salt_user;
     settings_basket_fn *basket; /* NULL: nobody shares anything */
     void *basket_user;
+    const struct folder *folder; /* the files of settings, for pillar.file_exists */
 };
 
 /* Add the functions. `ask` is borrowed, what is made for it is in the arena. */

@@ -421,6 +421,7 @@ int settings_load(struct arena *arena, const struct settings_options *options,
     loader.ask.salt = options->salt;
     loader.ask.salt_names = options->salt_names;
     loader.ask.salt_user = options->salt_user;
+    loader.ask.folder = &loader.folder;
     loader.ask.basket = options->basket;
     loader.ask.basket_user = options->basket_user;
     loader.ask.grains = options->grains ? options->grains : &loader.facts;

@@ -180,7 +180,7 @@ int state_source(struct state_run *run, const char *source, const char *hash, st
                  struct err *err);
 /* Why the bytes of a source can be trusted. All zero: because they are on this machine. */
 struct source_trust {
-    const char *hash; /* what they hash to, or a file of checksums (run/source_hash.h); NULL */
+    const char *hash; /* what they hash to, or a file of checksums (state/source_hash.h); NULL */
     const char *name; /* the name to look for in such a file; NULL: the one of the source */
     bool skip_verify; /* the state accepts them unverified */
 };

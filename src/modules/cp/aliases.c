@@ -6,6 +6,7 @@
 #include "modules/file/cache.h"
 #include "state/module.h"
 #include "sys/fs.h"
+#include "sys/path.h"
 
 #define ARGS struct cp_args
 
@@ -21,6 +22,19 @@ struct cp_args {
 static const struct param path_params[] = {
     PARAM("path", STR, ARGS, path, "salt://...", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base"),
+    { 0 },
+};
+static const struct param cache_params[] = {
+    PARAM("path", STR, ARGS, path, "a path, salt://, http:// or https://", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "url"),
+    PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base"),
+    PARAM("source_hash", STR, ARGS, trust.hash, "hash of the source: sha256=..., or a file of checksums"),
+    PARAM_REFUSED("verify_ssl", "certificates are always verified", .default_text = "true"),
+    PARAM_IDLE("use_etag", "what comes from the network is checked by its hash"),
+    PARAM("skip_verify", BOOL, ARGS, trust.skip_verify, "accept a source from the network without a hash"),
+    { 0 },
+};
+static const struct param environment_params[] = {
+    PARAM("saltenv", STR, ARGS, saltenv, "ignored: there is one tree", .default_text = "base", .flags = PARAM_PRIMARY),
     { 0 },
 };
 static const struct param list_params[] = {
@@ -122,6 +136,7 @@ static int call_cache_dir(struct state_run *run, const void *args, struct value 
                           struct err *err)
 {
     const struct cp_args *want = args;
+    const char *slash = str_ends(str_from(want->path), STR("/")) ? "" : "/";
     struct value_list *names;
 
     if (state_source_list(run, want->path, &names, err) < 0)
@@ -137,11 +152,85 @@ static int call_cache_dir(struct state_run *run, const void *args, struct value 
             return -1;
         if (!included || excluded)
             continue;
-        if (find_local(run, arena_printf(run->arena, "%s/%.*s", want->path, STR_ARG(name)), &path,
-                       err) < 0)
+        if (find_local(run, arena_printf(run->arena, "%s%s%.*s", want->path, slash, STR_ARG(name)),
+                       &path, err) < 0)
             return -1;
         value_list_push(run->arena, ret->list, path);
     }
+    return 0;
+}
+
+/* Keep a copy of a source; `missing` is the answer for one that is not there. */
+static int keep_source(struct state_run *run, const struct cp_args *want, struct value missing,
+                       struct value *ret, struct err *err)
+{
+    struct source_content content = { 0 };
+
+    if (state_source_content(run, want->path, &want->trust, &content, err) < 0) {
+        *ret = missing;
+        return err->code == ERR_NOT_FOUND ? 0 : -1;
+    }
+    *ret = value_text(cache_path(run, want->path));
+    return cache_keep(run, want->path, &content, err);
+}
+
+static int call_cache_source(struct state_run *run, const void *args, struct value *ret,
+                             struct err *err)
+{
+    const struct cp_args *want = args;
+
+    return str_starts(str_from(want->path), STR("http"))
+               ? keep_source(run, want, value_bool(false), ret, err)
+               : find_local(run, want->path, ret, err);
+}
+
+/* Where the copy is, or would be. */
+static int call_cache_dest(struct state_run *run, const void *args, struct value *ret,
+                           struct err *err)
+{
+    const struct cp_args *want = args;
+
+    if (find_local(run, want->path, ret, err) < 0)
+        return -1;
+    if (ret->s.n == 0)
+        *ret = value_text(cache_path(run, want->path));
+    return 0;
+}
+
+static int call_cache_local_file(struct state_run *run, const void *args, struct value *ret,
+                                 struct err *err)
+{
+    const struct cp_args *want = args;
+
+    if (want->path[0] != '/')
+        return err_set(err, ERR_INVALID, "'%s' is not an absolute path", want->path);
+    return keep_source(run, want, value_text(""), ret, err);
+}
+
+/* All files of the tree, as cp.cache_file gives them. */
+static int call_cache_master(struct state_run *run, const void *args, struct value *ret,
+                             struct err *err)
+{
+    struct cp_args all = *(const struct cp_args *)args;
+
+    all.path = "salt://";
+    return call_cache_dir(run, &all, ret, err);
+}
+
+/* What file.cached, cp.get_url and cp.cache_file have kept, and the tree where it is on this
+ * machine. */
+static int call_list_minion(struct state_run *run, const void *args, struct value *ret,
+                            struct err *err)
+{
+    const char *folder = path_dirname(run->arena, cache_path(run, ""));
+    struct fs_names names = { .list = VEC_INIT };
+    struct fs_info info;
+
+    if (call_cache_master(run, args, ret, err) < 0 || fs_stat(folder, &info, err) < 0 ||
+        (info.kind == FS_FOLDER && fs_list(run->arena, folder, &names, err) < 0))
+        return -1;
+    VEC_EACH (&names.list, name)
+        value_list_push(run->arena, ret->list, value_text(path_join(run->arena, folder, *name)));
     return 0;
 }
 
@@ -265,6 +354,42 @@ static int call_list_dirs(struct state_run *run, const void *args, struct value 
     return 0;
 }
 
+static int add_symlinks(struct state_run *run, const char *root, const struct value_list *names,
+                        struct value_map *links, struct err *err)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        const struct str name = names->items[i].s;
+        const char *target;
+
+        if (fs_readlink(run->arena, path_join(run->arena, root, arena_str(run->arena, name).p),
+                        &target, err) < 0)
+            return -1;
+        if (target)
+            value_map_set(run->arena, links, value_str(name), value_text(target));
+    }
+    return 0;
+}
+
+/* Files and folders that are links: a map of them to what they lead to. */
+static int call_list_symlinks(struct state_run *run, const void *args, struct value *ret,
+                              struct err *err)
+{
+    struct value_map *links = value_map_new(run->arena, 4);
+    struct value files, folders;
+    const char *root;
+
+    *ret = value_map(links);
+    if (state_source_path(run, "salt://", &root, err) < 0)
+        return -1;
+    if (!root)
+        return 0;
+    if (call_list_master(run, args, &files, err) < 0 ||
+        call_list_dirs(run, args, &folders, err) < 0 ||
+        add_symlinks(run, root, files.list, links, err) < 0)
+        return -1;
+    return add_symlinks(run, root, folders.list, links, err);
+}
+
 static int call_stat_file(struct state_run *run, const void *args, struct value *ret,
                           struct err *err)
 {
@@ -294,9 +419,12 @@ static int call_envs(struct state_run *run, const void *args, struct value *ret,
 #define ROW(table, function) .params = table, .args_size = sizeof(ARGS), .call = function
 
 const struct module aliases_cp[] = {
+    { .name = "cp.cache_dest", .summary = "where the copy of a source is, or would be", ROW(cache_params, call_cache_dest) },
     { .name = "cp.cache_dir", .summary = "the local paths of the files of a folder of the state tree", ROW(dir_params, call_cache_dir) },
-    { .name = "cp.cache_file", .summary = "the local path of a file of the state tree", ROW(path_params, call_cache_file) },
+    { .name = "cp.cache_file", .summary = "the local path of a file of the state tree, or of a copy of a source", ROW(cache_params, call_cache_source) },
     { .name = "cp.cache_files", .summary = "the local paths of files of the state tree", ROW(files_params, call_cache_files) },
+    { .name = "cp.cache_local_file", .summary = "the path of a cached copy of a file of this machine", ROW(path_params, call_cache_local_file) },
+    { .name = "cp.cache_master", .summary = "the local paths of all files of the state tree", ROW(environment_params, call_cache_master) },
     { .name = "cp.envs", .summary = "the names of the state trees", ROW(params_none, call_envs) },
     { .name = "cp.get_file_str", .summary = "the contents of a file of the state tree, or false", ROW(path_params, call_get_file_str) },
     { .name = "cp.get_url", .summary = "the content of a source, or the path of a cached copy", ROW(url_params, call_get_url) },
@@ -304,6 +432,8 @@ const struct module aliases_cp[] = {
     { .name = "cp.is_cached", .summary = "the local path of a file of the state tree", ROW(path_params, call_cache_file) },
     { .name = "cp.list_master", .summary = "the files of the state tree", ROW(list_params, call_list_master) },
     { .name = "cp.list_master_dirs", .summary = "the folders of the state tree", ROW(list_params, call_list_dirs) },
+    { .name = "cp.list_master_symlinks", .summary = "the links of the state tree, and where they lead", ROW(list_params, call_list_symlinks) },
+    { .name = "cp.list_minion", .summary = "the local paths of all files of the state tree, and of cached copies", ROW(environment_params, call_list_minion) },
     { .name = "cp.list_states", .summary = "the names of all state files", ROW(list_params, call_list_states) },
     { .name = "cp.stat_file", .summary = "the permissions of a file of the state tree", ROW(path_params, call_stat_file) },
     { 0 },

@@ -1,14 +1,18 @@
 /* Small functions about paths and accounts, under their Salt names. */
 #include <errno.h>
 #include <glob.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/digest.h"
 #include "base/err.h"
+#include "base/glob.h"
 #include "base/matcher.h"
+#include "modules/file/backups.h"
 #include "state/module.h"
 #include "sys/account.h"
 #include "sys/fs.h"
@@ -17,9 +21,11 @@
 
 #define ARGS     struct path_args
 #define TEXT_MAX ((size_t)64 << 20)
+/* Limit on a label of SELinux. */
+#define LABEL_MAX 4096
 
 struct path_args {
-    const char *path, *other;
+    const char *path, *other, *limit, *letters;
     struct param_strs parts;
     int64_t flags;
     bool follow, multiline;
@@ -43,6 +49,18 @@ static const struct param search_params[] = {
 static const struct param contains_params[] = {
     PATH_ROW,
     PARAM("text", STR, ARGS, other, "the text to search for", .flags = PARAM_REQUIRED),
+    { 0 },
+};
+static const struct param glob_params[] = {
+    PATH_ROW,
+    PARAM("glob_expr", STR, ARGS, other, "a glob that matches all of the content", .flags = PARAM_REQUIRED),
+    { 0 },
+};
+static const struct param sed_params[] = {
+    PATH_ROW,
+    PARAM("text", STR, ARGS, other, "a regular expression that a part of a line matches", .flags = PARAM_REQUIRED),
+    PARAM("limit", STR, ARGS, limit, "only lines that match this", .default_text = ""),
+    PARAM("flags", STR, ARGS, letters, "I: in upper and lower case", .default_text = "g"),
     { 0 },
 };
 static const struct param hash_params[] = {
@@ -288,6 +306,52 @@ static int call_contains(struct state_run *run, const void *args, struct value *
     return 0;
 }
 
+/* The glob is for all of the file, as in Salt. */
+static int call_contains_glob(struct state_run *run, const void *args, struct value *ret,
+                              struct err *err)
+{
+    const struct path_args *want = args;
+    struct str text;
+
+    if (fs_read(run->arena, want->path, TEXT_MAX, &text, err) < 0)
+        return -1;
+    *ret = value_bool(text.p && glob_match(str_from(want->other), text));
+    return 0;
+}
+
+static int find_in_lines(struct str text, const struct matcher *limit, const struct matcher *wanted,
+                         bool *ret, struct err *err)
+{
+    *ret = false;
+    while (text.n > 0 && !*ret) {
+        const struct str line = str_cut(&text, '\n');
+        bool counts;
+
+        if (matcher_find(limit, line, 0, NULL, &counts, err) < 0 ||
+            (counts && matcher_find(wanted, line, 0, NULL, ret, err) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+static int call_sed_contains(struct state_run *run, const void *args, struct value *ret,
+                             struct err *err)
+{
+    const struct path_args *want = args;
+    const unsigned flags = strpbrk(want->letters, "iI") ? MATCHER_IGNORE_CASE : 0;
+    const struct matcher *limit, *wanted;
+    struct str text;
+    bool found;
+
+    if (fs_read(run->arena, want->path, TEXT_MAX, &text, err) < 0 ||
+        matcher_new(run->arena, str_from(want->limit), 0, &limit, NULL, err) < 0 ||
+        matcher_new(run->arena, str_from(want->other), flags, &wanted, NULL, err) < 0 ||
+        find_in_lines(text, limit, wanted, &found, err) < 0)
+        return -1;
+    *ret = value_bool(found);
+    return 0;
+}
+
 static int hash_file(struct state_run *run, const char *path, struct str form, struct value *ret,
                      struct err *err)
 {
@@ -474,6 +538,26 @@ static int call_get_devmm(struct state_run *run, const void *args, struct value 
     return 0;
 }
 
+/* As in Salt: the label, or that there is none. */
+static int call_get_selinux_context(struct state_run *run, const void *args, struct value *ret,
+                                    struct err *err)
+{
+    const struct path_args *want = args;
+    char label[LABEL_MAX + 1];
+    const ssize_t n = lgetxattr(want->path, "security.selinux", label, LABEL_MAX);
+
+    if (n < 0 && errno != ENODATA && errno != ENOTSUP)
+        return err_sys(err, errno, "%s", want->path);
+    if (n < 0) {
+        *ret = value_text(arena_printf(
+            run->arena, "No selinux context information is available for %s", want->path));
+        return 0;
+    }
+    label[n] = '\0';
+    *ret = value_text(arena_strdup(run->arena, label));
+    return 0;
+}
+
 static int call_pardir(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     (void)run;
@@ -490,12 +574,14 @@ const struct module aliases_file[] = {
     { .name = "file.access", .summary = "whether a path can be accessed", ROW(access_params, call_access) },
     { .name = "file.check_hash", .summary = "whether a file has the given hash", ROW(check_params, call_check_hash) },
     { .name = "file.contains", .summary = "whether a file contains a text", ROW(contains_params, call_contains) },
+    { .name = "file.contains_glob", .summary = "whether a glob matches the content of a file", ROW(glob_params, call_contains_glob) },
     { .name = "file.contains_regex", .summary = "whether a line of a file matches", ROW(search_params, call_search) },
     { .name = "file.get_devmm", .summary = "the major and minor number of a device", ROW(path_params, call_get_devmm) },
     { .name = "file.get_gid", .summary = "the group ID of a path", ROW(path_params, call_get_gid) },
     { .name = "file.get_group", .summary = "the group of a path", ROW(path_params, call_get_group) },
     { .name = "file.get_hash", .summary = "the hash of a file", ROW(hash_params, call_get_hash) },
     { .name = "file.get_mode", .summary = "the permissions of a path", ROW(path_params, call_get_mode) },
+    { .name = "file.get_selinux_context", .summary = "the SELinux context of a path", ROW(path_params, call_get_selinux_context) },
     { .name = "file.get_sum", .summary = "the hash of a file", ROW(hash_params, call_get_hash) },
     { .name = "file.get_uid", .summary = "the user ID of the owner of a path", ROW(path_params, call_get_uid) },
     { .name = "file.get_user", .summary = "the owner of a path", ROW(path_params, call_get_user) },
@@ -507,6 +593,7 @@ const struct module aliases_file[] = {
     { .name = "file.is_hardlink", .summary = "whether a file has several names", ROW(path_params, call_is_hardlink) },
     { .name = "file.is_link", .summary = "whether a path is a link", ROW(path_params, call_is_link) },
     { .name = "file.join", .summary = "the parts of a path, joined", ROW(join_params, call_join) },
+    { .name = "file.list_backup", .summary = "what a file was before earlier runs changed it", .params = backups_params, .args_size = sizeof(struct backups_args), .call = backups_of_file },
     { .name = "file.lstat", .summary = "numbers about a path, as lstat() gives them", ROW(path_params, call_lstat) },
     { .name = "file.normpath", .summary = "a path without '.', '..' and double slashes", ROW(path_params, call_normpath) },
     { .name = "file.pardir", .summary = "the name of the folder above: '..'", ROW(params_none, call_pardir) },
@@ -514,6 +601,7 @@ const struct module aliases_file[] = {
     { .name = "file.readdir", .summary = "list a folder", ROW(path_params, call_readdir) },
     { .name = "file.readlink", .summary = "the target of a link", ROW(path_params, call_readlink) },
     { .name = "file.search", .summary = "whether a file matches a pattern", ROW(search_params, call_search) },
+    { .name = "file.sed_contains", .summary = "whether a line of a file matches", ROW(sed_params, call_sed_contains) },
     { .name = "file.statvfs", .summary = "numbers about a file system, as statvfs() gives them", ROW(path_params, call_statvfs) },
     { .name = "file.uid_to_user", .summary = "the name of a user", ROW(name_params, call_uid_to_user) },
     { .name = "file.user_to_uid", .summary = "the ID of a user, or an empty string", ROW(name_params, call_user_to_uid) },

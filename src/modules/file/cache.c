@@ -22,14 +22,14 @@ const char *cache_path(struct state_run *run, const char *source)
     return arena_printf(run->arena, "%s/cached/%s", run->host->data_dir, hex);
 }
 
-static int make_folder(struct state_run *run, const char *path, struct err *err)
+static int make_folder(const char *folder, mode_t mode, struct err *err)
 {
-    const struct fs_attr private = { 0700, FS_KEEP, FS_KEEP };
+    const struct fs_attr attr = { mode, FS_KEEP, FS_KEEP };
     AUTO_SITE struct site site = SITE_INIT;
 
-    if (site_walk(&site, path_dirname(run->arena, path), SITE_OWN | SITE_FOLLOW, err) < 0)
+    if (site_walk(&site, folder, SITE_OWN | SITE_FOLLOW, err) < 0)
         return -1;
-    if (site.info.kind != FS_NONE || site_mkdir(&site, &private, err) == 0)
+    if (site.info.kind != FS_NONE || site_mkdir(&site, &attr, err) == 0)
         return 0;
     return err->errnum == EEXIST ? 0 : -1; /* another thread was faster */
 }
@@ -56,7 +56,9 @@ int cache_keep(struct state_run *run, const char *source, const struct source_co
 
     if (run->host->test)
         return 0;
-    if (make_folder(run, path, err) < 0 || site_walk(&site, path, SITE_OWN, err) < 0 ||
+    if (make_folder(run->host->data_dir, 0755, err) < 0 ||
+        make_folder(path_dirname(run->arena, path), 0700, err) < 0 ||
+        site_walk(&site, path, SITE_OWN, err) < 0 ||
         draft_open_at(&draft, &site, &private, err) < 0)
         return -1;
     rc = fill_draft(&draft, content, err);

@@ -86,6 +86,11 @@ static bool has_contents(const struct content_args *args)
     return args->contents && args->contents->kind != VALUE_NULL;
 }
 
+static bool has_source(const struct content_args *args)
+{
+    return args->source && args->source->kind != VALUE_NULL;
+}
+
 static int check_exclusive(const struct content_args *args, const struct value *where,
                            struct diags *diags)
 {
@@ -95,7 +100,7 @@ static int check_exclusive(const struct content_args *args, const struct value *
     } wishes[] = {
         { "content", args->has_content },    { "contents", has_contents(args) },
         { "contents_pillar", args->pillar }, { "contents_grains", args->grains },
-        { "source", args->source != NULL },
+        { "source", has_source(args) },
     };
     const char *first = NULL;
 
@@ -144,8 +149,6 @@ static int check_source(const struct value *source, struct diags *diags)
 {
     const char *text, *hash;
 
-    if (!source)
-        return 0;
     if (source->kind != VALUE_LIST)
         return read_source(source, &text, &hash)
                    ? 0
@@ -167,7 +170,7 @@ int content_validate(const struct content_args *args, const struct value *where,
     int result = check_exclusive(args, where, diags);
     bool wanted;
 
-    if (check_source(args->source, diags) < 0)
+    if (has_source(args) && check_source(args->source, diags) < 0)
         result = -1;
     if (args->delimiter && strlen(args->delimiter) != 1)
         result =
@@ -261,11 +264,10 @@ static int read_sources(struct state_run *run, const struct content_args *args, 
 
     for (size_t i = 0; i < count; i++) {
         const struct value *item = is_list ? &args->source->list->items[i] : args->source;
-        const char *hash;
 
-        if (!read_source(item, &ret->source, &hash))
+        if (!read_source(item, &ret->source, &ret->hash))
             return err_set(err, ERR_INVALID, "source is %s", value_describe(item));
-        trust.hash = hash ? hash : args->trust.hash;
+        trust.hash = ret->hash ? ret->hash : args->trust.hash;
         result = read_one(run, args, ret->source, &trust, ret, err);
         if (result == 0 || err->code != ERR_NOT_FOUND)
             return result;
@@ -278,7 +280,7 @@ static int read_sources(struct state_run *run, const struct content_args *args, 
 static int get_raw(struct state_run *run, const struct content_args *args, struct content *ret,
                    struct err *err)
 {
-    if (args->source)
+    if (has_source(args))
         return read_sources(run, args, ret, err);
     if (args->pillar || args->grains)
         return find_contents(run, args, &ret->text, err);

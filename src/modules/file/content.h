@@ -42,6 +42,7 @@ struct content {
     bool given;         /* content was given, else it is not managed */
     struct str text;    /* never a NULL view */
     const char *source; /* the source that was used; NULL: none */
+    const char *hash;   /* what a list of sources says of it; NULL: nothing */
     /* Of a caller that streams, when the source is large: the content is in its file, and `text` is
      * empty. Otherwise `file` is NULL. */
     struct source_content large;

@@ -45,6 +45,10 @@ static const struct param file_params[] = {
     PARAM("checksum", STR, ARGS, form, "md5, sha1, sha256, sha512...", .default_text = "md5"),
     { 0 },
 };
+static const struct param name_params[] = {
+    PARAM("fname", TEXT, ARGS, text, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    { 0 },
+};
 static const struct param string_params[] = {
     PARAM("length", INT, ARGS, length, "how many characters", .default_text = "20", .flags = PARAM_PRIMARY, PARAM_RANGE(1, LENGTH_MAX)),
     { 0 },
@@ -135,6 +139,15 @@ static int call_sha512(struct state_run *run, const void *args, struct value *re
     return hash_text(run, ((const struct hash_args *)args)->text, "sha512", ret, err);
 }
 
+static int read_file(struct state_run *run, struct str name, struct str *ret, struct err *err)
+{
+    const char *path = arena_str(run->arena, name).p;
+
+    if (fs_read(run->arena, path, TEXT_MAX, ret, err) < 0)
+        return -1;
+    return ret->p ? 0 : err_set(err, ERR_NOT_FOUND, "%s does not exist", path);
+}
+
 static int call_digest_file(struct state_run *run, const void *args, struct value *ret,
                             struct err *err)
 {
@@ -157,13 +170,10 @@ static int call_encode(struct state_run *run, const void *args, struct value *re
 }
 
 /* In lines, each with its end. */
-static int call_encode_lines(struct state_run *run, const void *args, struct value *ret,
-                             struct err *err)
+static struct value encode_lines(struct state_run *run, struct str rest)
 {
-    struct str rest = ((const struct hash_args *)args)->text;
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
 
-    (void)err;
     while (rest.n > 0) {
         const size_t n = rest.n < LINE_BYTES ? rest.n : LINE_BYTES;
 
@@ -171,7 +181,25 @@ static int call_encode_lines(struct state_run *run, const void *args, struct val
         buf_add_text(&out, "\n");
         rest = str_from_offset(rest, n);
     }
-    *ret = value_str(buf_copy(&out, run->arena));
+    return value_str(buf_copy(&out, run->arena));
+}
+
+static int call_encode_lines(struct state_run *run, const void *args, struct value *ret,
+                             struct err *err)
+{
+    (void)err;
+    *ret = encode_lines(run, ((const struct hash_args *)args)->text);
+    return 0;
+}
+
+static int call_encode_file(struct state_run *run, const void *args, struct value *ret,
+                            struct err *err)
+{
+    struct str text;
+
+    if (read_file(run, ((const struct hash_args *)args)->text, &text, err) < 0)
+        return -1;
+    *ret = encode_lines(run, text);
     return 0;
 }
 
@@ -362,6 +390,7 @@ const struct module aliases_hashutil[] = {
     { .name = "hashutil.base64_b64decode", .summary = "decode base64", ROW(text_params, call_decode) },
     { .name = "hashutil.base64_b64encode", .summary = "encode a text as base64", ROW(text_params, call_encode) },
     { .name = "hashutil.base64_decodestring", .summary = "decode base64", ROW(text_params, call_decode) },
+    { .name = "hashutil.base64_encodefile", .summary = "encode a file as lines of base64", ROW(name_params, call_encode_file) },
     { .name = "hashutil.base64_encodestring", .summary = "encode a text as lines of base64", ROW(text_params, call_encode_lines) },
     { .name = "hashutil.digest", .summary = "the hash of a text", ROW(digest_params, call_digest) },
     { .name = "hashutil.digest_file", .summary = "the hash of a file", ROW(file_params, call_digest_file) },

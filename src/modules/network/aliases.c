@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "modules/network/links.h"
+#include "modules/network/neighbours.h"
 #include "state/module.h"
 #include "sys/fs.h"
 #include "sys/hostnames.h"
@@ -580,6 +581,18 @@ static int call_get_fqdn(struct state_run *run, const void *args, struct value *
     return 0;
 }
 
+static int call_fqdns(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    const struct value *names = value_get(state_grains(run), "fqdns");
+
+    (void)args;
+    (void)err;
+    *ret = value_map(value_map_new(run->arena, 1));
+    value_map_set(run->arena, ret->map, value_text("fqdns"),
+                  names ? *names : value_list(value_list_new(run->arena, 0)));
+    return 0;
+}
+
 static int call_host_to_ips(struct state_run *run, const void *args, struct value *ret,
                             struct err *err)
 {
@@ -608,6 +621,7 @@ const struct module aliases_network[] = {
     { .name = "network.calc_net", .summary = "the network of an address", ROW(net_params, call_calc_net) },
     { .name = "network.convert_cidr", .summary = "network, netmask and broadcast address of a network", ROW(text_params, call_convert_cidr) },
     { .name = "network.default_route", .summary = "the default routes", ROW(route_params, call_default_route) },
+    { .name = "network.fqdns", .summary = "the full names of the addresses of the machine", ROW(params_none, call_fqdns) },
     { .name = "network.get_fqdn", .summary = "the full host name", ROW(params_none, call_get_fqdn) },
     { .name = "network.host_to_ips", .summary = "the addresses of a host", ROW(text_params, call_host_to_ips) },
     { .name = "network.hw_addr", .summary = "the hardware address of an interface", ROW(text_params, call_hw_addr) },
@@ -618,10 +632,14 @@ const struct module aliases_network[] = {
     { .name = "network.interface_ip", .summary = "the first IPv4 address of an interface", ROW(text_params, call_interface_ip) },
     { .name = "network.ip_addrs6", .summary = "the IPv6 addresses of the machine", ROW(addrs_params, call_ipaddrs6) },
     { .name = "network.ip_in_subnet", .summary = "whether an address is in a network", ROW(inside_params, call_in_subnet) },
+    { .name = "network.ip_neighs", .summary = "the hardware addresses of IPv4 neighbours", ROW(params_none, neighbours_call) },
+    { .name = "network.ip_neighs6", .summary = "the hardware addresses of IPv6 neighbours", ROW(params_none, neighbours_call6) },
     { .name = "network.ip_networks", .summary = "the IPv4 networks of the machine", ROW(addrs_params, call_subnets) },
     { .name = "network.ip_networks6", .summary = "the IPv6 networks of the machine", ROW(addrs_params, call_subnets6) },
     { .name = "network.ipaddrs", .summary = "the IPv4 addresses of the machine", ROW(addrs_params, call_ipaddrs) },
     { .name = "network.ipaddrs6", .summary = "the IPv6 addresses of the machine", ROW(addrs_params, call_ipaddrs6) },
+    { .name = "network.ipneighs", .summary = "the hardware addresses of IPv4 neighbours", ROW(params_none, neighbours_call) },
+    { .name = "network.ipneighs6", .summary = "the hardware addresses of IPv6 neighbours", ROW(params_none, neighbours_call6) },
     { .name = "network.iphexval", .summary = "an address as hexadecimal digits", ROW(text_params, call_iphexval) },
     { .name = "network.is_loopback", .summary = "whether an address is a loopback address", ROW(text_params, call_is_loopback) },
     { .name = "network.is_private", .summary = "whether an address is private", ROW(text_params, call_is_private) },

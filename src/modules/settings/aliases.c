@@ -4,6 +4,7 @@
 
 /* clang-format off */
 const struct module aliases_settings[] = {
+    { .name = "pillar.data",  .summary = "all settings", .params = params_none, .call = datapath_call_settings },
     { .name = "pillar.get",   .summary = "a setting by its path", .params = datapath_params, .args_size = sizeof(struct datapath_args), .call = datapath_call_setting },
     { .name = "pillar.items", .summary = "all settings", .params = params_none, .call = datapath_call_settings },
     { .name = "pillar.keys",  .summary = "the names of all top-level settings", .params = params_none, .call = datapath_call_setting_keys },

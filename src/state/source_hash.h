@@ -10,8 +10,8 @@
  *
  * Memory: borrowed from the text. Threads: any.
  */
-#ifndef RUN_SOURCE_HASH_H
-#define RUN_SOURCE_HASH_H
+#ifndef STATE_SOURCE_HASH_H
+#define STATE_SOURCE_HASH_H
 
 #include <stdbool.h>
 
@@ -32,6 +32,11 @@ bool source_hash_parse(struct str text, struct source_hash *ret);
  * strongest algorithm wins. Fails with ERR_NOT_FOUND. */
 int source_hash_find(struct str checksums, const char *name, struct source_hash *ret,
                      struct err *err);
+/* The next line of a file of checksums that has a hash, and the name in it, which may be empty.
+ * False at the end. */
+bool source_hash_next(struct str *checksums, struct str *ret_name, struct source_hash *ret);
+/* Are the last parts of two paths the same? */
+bool source_hash_names(struct str a, struct str b);
 int source_hash_check(const struct source_hash *hash, const char *source, struct str bytes,
                       struct err *err);
 /* The same for an open file, read piece by piece from its beginning. */

@@ -1,4 +1,4 @@
-#include "run/source_hash.h"
+#include "state/source_hash.h"
 
 #include <string.h>
 #include <strings.h>
@@ -78,23 +78,32 @@ static struct str last_part(struct str path)
     return path;
 }
 
+bool source_hash_next(struct str *checksums, struct str *ret_name, struct source_hash *ret)
+{
+    while (checksums->p && checksums->n > 0)
+        if (read_line(str_trim(str_cut(checksums, '\n')), ret_name, ret))
+            return true;
+    return false;
+}
+
+bool source_hash_names(struct str a, struct str b)
+{
+    return str_eq(last_part(a), last_part(b));
+}
+
 int source_hash_find(struct str checksums, const char *name, struct source_hash *ret,
                      struct err *err)
 {
     const struct str wanted = last_part(str_from(name));
-    struct source_hash best = { 0 }, alone = { 0 };
+    struct source_hash hash, best = { 0 }, alone = { 0 };
     size_t count = 0;
+    struct str of;
 
-    while (checksums.p && checksums.n > 0) {
-        struct str of;
-        struct source_hash hash;
-
-        if (!read_line(str_trim(str_cut(&checksums, '\n')), &of, &hash))
-            continue;
+    while (source_hash_next(&checksums, &of, &hash)) {
         count++;
         if (of.n == 0)
             alone = hash;
-        else if (str_eq(last_part(of), wanted) &&
+        else if (source_hash_names(of, wanted) &&
                  (!best.kind || digest_compare(hash.kind, best.kind) > 0))
             best = hash;
     }

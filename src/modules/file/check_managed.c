@@ -1,0 +1,57 @@
+/* file.check_managed - whether a file has the given content, owner and mode. */
+#include "base/buf.h"
+#include "modules/file/prospect.h"
+#include "state/module.h"
+
+#define ARGS struct prospect_args
+
+/* clang-format off */
+static const struct param check_managed_params[] = {
+    PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("source", ANY, ARGS, content.source, "source of the content"),
+    PARAM("source_hash", STR, ARGS, content.trust.hash, "hash of the source"),
+    PARAM("source_hash_name", STR, ARGS, content.trust.name, "name in a file of checksums"),
+    PROSPECT_OWNER(ARGS),
+    PARAM("template", ANY, ARGS, content.template, "render the content: 'jinja'"),
+    PARAM("context", MAP, ARGS, content.context, "variables for the template"),
+    PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
+    PROSPECT_ENVIRONMENT(ARGS),
+    PARAM("contents", TEXT, ARGS, content.content, "the content itself", PARAM_GIVEN(ARGS, content.has_content)),
+    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "accept a download without a hash"),
+    PROSPECT_SELINUX,
+    PARAM("follow_symlinks", BOOL, ARGS, follow, "compare what a link points to"),
+    { 0 },
+};
+/* clang-format on */
+
+/* As in Salt: a list of true or null, and the reason. */
+static int check_managed_call(struct state_run *run, const void *args, struct value *ret,
+                              struct err *err)
+{
+    const struct prospect_args *want = args;
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct value changes;
+
+    if (prospect_find(run, want, &changes, err) < 0)
+        return -1;
+    if (changes.map->count == 0)
+        buf_printf(&text, "The file %s is in the correct state", want->name);
+    else
+        buf_add_text(&text, "The following values are set to be changed:\n");
+    for (size_t i = 0; i < changes.map->count; i++)
+        buf_printf(&text, "%.*s: %.*s\n", STR_ARG(changes.map->pairs[i].key.s),
+                   STR_ARG(changes.map->pairs[i].value.s));
+    *ret = value_list(value_list_new(run->arena, 2));
+    value_list_push(run->arena, ret->list,
+                    changes.map->count == 0 ? value_bool(true) : value_null());
+    value_list_push(run->arena, ret->list, value_str(buf_copy(&text, run->arena)));
+    return 0;
+}
+
+const struct module module_file_check_managed = {
+    .name = "file.check_managed",
+    .summary = "whether a file has the given content, owner and mode, and what would change",
+    .params = check_managed_params,
+    .args_size = sizeof(ARGS),
+    .call = check_managed_call,
+};

@@ -199,6 +199,7 @@ static void beat(struct timer *timer)
     struct liveness_master sign = {
         .master_id = office->master->id,
         .timestamp = { wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) },
+        .version = ZESTER_VERSION,
     };
     struct err err;
 

@@ -6,6 +6,7 @@ static const struct record_field master_fields[] = {
     RECORD("master_id",   TEXT,  struct liveness_master, master_id, 0, .fallback_text = ""),
     RECORD("active_jobs", TEXTS, struct liveness_master, active_jobs, RECORD_NIL),
     RECORD("timestamp",   TIME,  struct liveness_master, timestamp, 0),
+    RECORD("version",     TEXT,  struct liveness_master, version, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

@@ -15,6 +15,7 @@ struct liveness_master {
     const char *master_id;
     struct param_strs active_jobs;
     struct value_time timestamp;
+    const char *version;
 };
 extern const struct record_type liveness_master_type;
 

@@ -2,7 +2,6 @@
 import contextlib
 import json
 import os
-import re
 import signal
 import socket
 import ssl
@@ -12,7 +11,6 @@ import threading
 import pytest
 
 from fleet import BUILD, SECONDS, SERVER, STOP_SECONDS, Fleet, yaml_of
-from nats_client import Client
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 
@@ -248,107 +246,3 @@ def test_another_master_publishes_when_the_first_one_ends(fleet):
     assert second.metric("zester_master_publisher_leader") == 0
     assert first.stop(seconds=STOP_SECONDS) == 0
     fleet.wait(lambda: second.metric("zester_master_publisher_leader") == 1, "the lease moves")
-
-
-# --- the doctor ---------------------------------------------------------------------------
-
-
-def diagnose(fleet, status=0):
-    """Check -> its statuses, each once."""
-    findings = fleet.zester_json("doctor", status=status)
-    assert all(set(finding) <= {"check", "status", "message", "advice"} for finding in findings)
-    assert all("advice" in finding for finding in findings if finding["status"] != "ok")
-    return {finding["check"]: finding["status"] for finding in findings}
-
-
-def test_a_doctor_finds_a_fleet_without_peels_well(fleet):
-    fleet.start_server()
-    fleet.start_ready_master()
-    fleet.wait(lambda: diagnose(fleet, status=None).get("masters") == "ok", "the master is seen")
-    found = diagnose(fleet)
-    assert found.pop("peels") == "warn"
-    assert set(found.values()) == {"ok"}
-    assert {"config", "name", "port", "credentials", "certificate", "login", "server", "clock", "streams"} <= set(found)
-    text = fleet.zester("doctor").stdout
-    assert "no peel is connected" in text and "-> join machines" in text
-
-
-WRONG_CLOCK = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <time.h>
-
-int clock_gettime(clockid_t id, struct timespec *time)
-{
-    int (*next)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
-    int result = next(id, time);
-
-    if (id == CLOCK_REALTIME)
-        time->tv_sec += SECONDS_WRONG;
-    return result;
-}
-"""
-
-
-@pytest.mark.parametrize("seconds, status", [(30, "warn"), (-90, "fail")])
-def test_a_doctor_finds_a_clock_that_is_wrong(fleet, seconds, status):
-    (fleet.folder / "clock.c").write_text(WRONG_CLOCK)
-    subprocess.run(["cc", "-shared", "-fPIC", f"-DSECONDS_WRONG={seconds}", "-o", fleet.folder / "clock.so", fleet.folder / "clock.c"],
-                   check=True, timeout=SECONDS)
-    fleet.start_server()
-    fleet.start_ready_master()
-    wrong = {"LD_PRELOAD": str(fleet.folder / "clock.so"),
-             "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
-    found = fleet.zester_json("doctor", status=None, environment=wrong)
-    finding = next(finding for finding in found if finding["check"] == "clock")
-    assert finding["status"] == status and "synchronise the clocks" in finding["advice"], finding
-    shown = int(re.fullmatch(r"differs from the server's by less than (\d+) s", finding["message"]).group(1))
-    assert abs(seconds) - 20 <= shown <= abs(seconds) + 1  # what the question took is not counted
-
-
-def advice_of(fleet, check, *words):
-    """Message and advice of the first finding that is not ok."""
-    found = fleet.zester_json("doctor", *words, status=1)
-    return next(f"{finding['message']} -> {finding['advice']}" for finding in found
-                if finding["check"] == check and finding["status"] != "ok")
-
-
-def change_streams(fleet, *requests):
-    with Client(fleet.port, fleet.auth / "master.creds", fleet.auth / "nats-ca.crt") as client:
-        client.subscribe("zester.answer")
-        for subject, body in requests:
-            client.publish(f"$JS.API.STREAM.{subject}", json.dumps(body).encode(), reply="zester.answer")
-            while "MSG zester.answer" not in client.read_line():
-                assert not client.is_closed
-
-
-def test_a_doctor_has_advice_for_each_kind_of_refusal_and_for_streams_that_were_changed(fleet):
-    fleet.start_server()
-    assert fleet.start_ready_master().stop(seconds=STOP_SECONDS) == 0
-    fleet.run("zester", "nats-auth", "init", "--dir", fleet.folder / "other", "--nats-conf", fleet.folder / "other.conf",
-              "--jetstream-store", fleet.folder / "other-js")
-    assert "another authority: copy nats-ca.crt" in advice_of(fleet, "login", "--nats-ca", fleet.folder / "other/nats-ca.crt")
-    assert "of another fleet, expired or revoked" in advice_of(fleet, "login", "--creds", fleet.folder / "other/admin.creds")
-    assert "connect by a name that the certificate has" in advice_of(fleet, "login", "--master", f"tls://127.1:{fleet.port}")
-    change_streams(fleet, ("UPDATE.job-events", {"name": "job-events", "subjects": ["zester.job.>"], "max_age": 3600 * 10**9}),
-                   ("DELETE.OBJ_files", {}))
-    told = "\n".join(f"{finding['message']} {finding['advice']}" for finding in fleet.zester_json("doctor", status=1)
-                     if finding["check"] == "streams")
-    assert "'max_age': asked for 604800000000000, the server has 3600000000000" in told
-    assert "stream 'OBJ_files': JetStream: stream not found" in told and "changes back what differs" in told
-
-
-def test_a_doctor_says_which_step_fails_and_what_to_do(fleet):
-    fleet.make_keys()
-    found = diagnose(fleet, status=1)
-    assert (found["credentials"], found["port"], found["login"]) == ("ok", "fail", "fail")
-    assert "start nats-server" in fleet.zester("doctor", status=1).stdout
-    fleet.start_server()
-    found = diagnose(fleet, status=1)
-    assert (found["login"], found["streams"], found["masters"]) == ("ok", "fail", "fail")
-    (fleet.auth / "admin.creds").chmod(0o644)
-    assert diagnose(fleet, status=1)["credentials"] == "warn"
-    (fleet.auth / "admin.creds").unlink()
-    assert diagnose(fleet, status=1)["credentials"] == "fail"
-    fleet.write_cli_conf().write_text("master: [\n")
-    assert "config" in fleet.run("zester", "doctor", "--config", fleet.folder / "cli.yaml", status=1).stdout

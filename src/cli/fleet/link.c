@@ -18,6 +18,7 @@
 #include "data/json.h"
 #include "data/value.h"
 #include "data/yaml.h"
+#include "enroll/https.h"
 #include "data/yaml_dump.h"
 #include "nats/error.h"
 #include "nats/hub.h"
@@ -27,8 +28,9 @@
 #include "sys/loop.h"
 #include "sys/path.h"
 
-#define CONNECTION_NAME  "zester"
-#define DEFAULT_AUTH_DIR "/var/lib/zester/auth"
+#define CONNECTION_NAME     "zester"
+#define DEFAULT_AUTH_DIR    "/var/lib/zester/auth"
+#define DEFAULT_ENROLL_ADDR ":" HTTPS_PORT
 /* Attempts without success, for each server. */
 #define ATTEMPTS 2
 
@@ -83,10 +85,15 @@ static void read_daemon(struct arena *arena, const struct value *conf, struct fl
 {
     const char *auth_dir = value_get_text(conf, "auth_dir");
     const char *urls = value_get_text(conf, "nats_url");
+    const struct value *enroll = value_get(conf, "enroll");
 
     target->auth_dir = auth_dir ? auth_dir : DEFAULT_AUTH_DIR;
     target->urls = urls ? urls : LINK_URL_DEFAULT;
     target->ca = value_get_text(conf, "nats_ca");
+    target->enroll_addr =
+        enroll && enroll->kind == VALUE_MAP ? value_get_text(enroll, "addr") : NULL;
+    if (!target->enroll_addr)
+        target->enroll_addr = DEFAULT_ENROLL_ADDR;
     target->creds = path_join(arena, target->auth_dir, identity_file_name(IDENTITY_ADMIN_CREDS));
 }
 

@@ -72,7 +72,8 @@ extern const struct param fleet_globals[];
 struct fleet_target {
     const char *file; /* the configuration; NULL: none */
     const char *urls, *creds, *auth_dir;
-    const char *ca; /* NULL: see bus/link.h */
+    const char *ca;          /* NULL: see bus/link.h */
+    const char *enroll_addr; /* where this machine's master enrolls; NULL: there is none */
 };
 int fleet_find(struct arena *arena, const struct fleet_options *options,
                struct fleet_target *ret_target, struct err *err);

@@ -381,7 +381,7 @@ bool tally_has_returned(const struct tally *tally, struct str peel)
 {
     const struct target *target = map_find(&tally->by_id, peel);
 
-    return target && has_returned(target);
+    return target && target->state == TARGET_RETURNED;
 }
 
 bool tally_is_queued(const struct tally *tally, struct str peel)

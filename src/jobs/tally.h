@@ -101,7 +101,7 @@ enum job_status tally_correct_status(enum job_status status, struct tally_counts
 bool tally_is_queued(const struct tally *tally, struct str peel);
 /* Has it given no sign of having the request? */
 bool tally_is_silent(const struct tally *tally, struct str peel);
-/* Has a result, made up or not? */
+/* Has it given a result itself? */
 bool tally_has_returned(const struct tally *tally, struct str peel);
 
 #endif

@@ -38,7 +38,7 @@ static void on_bus_event(struct nats_listener *listener, const struct nats_event
     MAP_EACH (&dispatcher->runs, entry) {
         struct job_run *run = entry->value;
 
-        if (run->step == JOB_RUN_WATCHING)
+        if (run->step == JOB_RUN_WATCHING || job_run_is_replaying(run))
             job_run_replay(run);
     }
 }
@@ -62,6 +62,7 @@ void dispatcher_free(struct dispatcher *dispatcher)
     if (!dispatcher)
         return;
     nats_unlisten(dispatcher->options.js.conn, &dispatcher->listener);
+    dispatcher->replays.is_held = true;
     for (struct map_entry *entry; (entry = map_next(&dispatcher->runs, NULL));)
         job_run_drop(entry->value);
     nats_publisher_free(dispatcher->returns);

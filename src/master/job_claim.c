@@ -9,7 +9,6 @@
 #include "nats/consumer.h"
 #include "nats/error.h"
 #include "nats/kv.h"
-#include "nats/ordered.h"
 #include "sys/clock.h"
 #include "sys/crash_point.h"
 #include "wire/exec.h"
@@ -246,62 +245,6 @@ void job_run_claim(struct job_run *run)
 }
 
 /* --- taking over -------------------------------------------------------------------- */
-
-static void on_replayed(void *self)
-{
-    struct job_run *run = self;
-
-    nats_ordered_free(run->replay);
-    run->replay = NULL;
-    job_run_go_on(run);
-}
-
-static void on_replay_failed(void *self, const struct nats_error *error)
-{
-    struct job_run *run = self;
-
-    log_warning("job %s: reading what was answered before: %s", run->job.jid, error->text);
-    on_replayed(run);
-}
-
-static void on_replay_message(void *self, const struct nats_msg *msg,
-                              const struct nats_delivery *delivery)
-{
-    struct job_run *run = self;
-    enum subject_kind kind;
-    struct subject_names names;
-
-    (void)delivery;
-    if (!subject_parse(msg->subject, &kind, &names))
-        return;
-    if (kind == SUBJECT_JOB_ACK)
-        job_run_note_ack(run, msg);
-    else if (kind == SUBJECT_JOB_RETURN)
-        job_run_note_return(run, msg->subject, msg->payload);
-}
-
-/* Acks and returns from the stream: what was missed, and what was not stored yet. The subscriptions
- * stand already, so there is no gap. */
-void job_run_replay(struct job_run *run)
-{
-    const struct nats_ordered_options options = {
-        .stream = STORE_JOB_EVENTS,
-        .filter_subject = arena_printf(&run->arena, "zester.job.%s.>", run->job.jid),
-        .deliver = NATS_DELIVER_ALL,
-        .message = on_replay_message,
-        .caught_up = on_replayed,
-        .failed = on_replay_failed,
-        .self = run,
-    };
-    struct err err;
-
-    nats_ordered_free(run->replay);
-    run->replay = nats_ordered_new(&run->home->options.js, &options, &err);
-    if (!run->replay) {
-        log_warning("job %s: %s", run->job.jid, err.text);
-        job_run_go_on(run);
-    }
-}
 
 static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {

@@ -9,7 +9,6 @@
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/kv.h"
-#include "nats/ordered.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
 #include "wire/subject.h"
@@ -44,19 +43,19 @@ struct job_run *job_run_new(struct dispatcher *home, const struct job *job)
     return run;
 }
 
-static struct timers *timers_of(const struct job_run *run)
+struct timers *job_run_timers(const struct job_run *run)
 {
     return loop_timers(nats_conn_loop(run->home->options.js.conn));
 }
 
 void job_run_arm(struct job_run *run, int64_t deadline, timer_fn *fn)
 {
-    timer_set(timers_of(run), &run->timer, deadline, fn);
+    timer_set(job_run_timers(run), &run->timer, deadline, fn);
 }
 
 void job_run_disarm(struct job_run *run)
 {
-    timer_clear(timers_of(run), &run->timer);
+    timer_clear(job_run_timers(run), &run->timer);
 }
 
 static void free_run(struct job_run *run)
@@ -88,12 +87,11 @@ void job_run_drop(struct job_run *run)
     if (run->step == JOB_RUN_GONE)
         return;
     run->step = JOB_RUN_GONE;
-    timer_clear(timers_of(run), &run->timer);
+    timer_clear(job_run_timers(run), &run->timer);
     nats_sub_free(run->acks);
     nats_sub_free(run->returns);
-    nats_ordered_free(run->replay);
+    job_run_end_replay(run);
     run->acks = run->returns = NULL;
-    run->replay = NULL;
     (void)map_remove(&run->home->runs, str_from(run->job.jid));
     job_run_end_own(run);
     job_run_answer(run, DISPATCH_FAILED, "this master is shutting down");

@@ -21,12 +21,20 @@
 struct nats_ordered;
 struct nats_sub;
 
+/* Jobs to read from the stream. */
+struct job_replays {
+    struct job_run *first, *last; /* wait for their turn */
+    size_t readers;               /* are being read */
+    bool is_held;                 /* none is begun: one is just now, or this master ends */
+};
+
 struct dispatcher {
     struct dispatcher_options options;
     struct nats_publisher *publisher; /* of events */
     struct nats_publisher *returns;   /* to their bucket */
     struct nats_listener listener;
     struct map runs; /* struct job_run by jid */
+    struct job_replays replays;
     struct dispatcher_counts counts;
 };
 
@@ -39,6 +47,15 @@ enum job_run_step {
     JOB_RUN_ENDING,
     JOB_RUN_LINGERING, /* ended; late returns are still corrected */
     JOB_RUN_GONE,      /* freed when nothing is under way */
+};
+
+struct job_replay {
+    enum { JOB_REPLAY_NONE, JOB_REPLAY_WAITS, JOB_REPLAY_READS } state;
+    struct job_run *next, *previous; /* that wait */
+    size_t at;                       /* what is read next */
+    bool is_due_again;               /* something may have been missed since it began */
+    struct timer retry;
+    struct nats_ordered *consumer; /* NULL: the last messages are read one by one */
 };
 
 struct job_run {
@@ -57,7 +74,7 @@ struct job_run {
     struct map newer; /* by peel: the id of a job that replaces this one there, while it waits */
     struct tally_orders orders;
     struct nats_sub *acks, *returns;
-    struct nats_ordered *replay;
+    struct job_replay replay;
     struct buf request;
     struct timer timer;
     size_t pending; /* calls that will call back */
@@ -71,6 +88,7 @@ struct job_run {
 
 /* --- job_run.c: life, records and the end --------------------------------------------- */
 
+struct timers *job_run_timers(const struct job_run *run);
 struct job_run *job_run_new(struct dispatcher *home, const struct job *job);
 /* Let go of it at once, as it is. */
 void job_run_drop(struct job_run *run);
@@ -102,8 +120,6 @@ void job_run_correct(struct job_run *run);
 void job_run_claim(struct job_run *run);
 /* From an entry of the record that was read. */
 void job_run_take(struct job_run *run, uint64_t revision);
-/* Read what the stream has of the job; job_run_go_on is called when that is done. */
-void job_run_replay(struct job_run *run);
 
 /* --- job_watch.c ------------------------------------------------------------------------ */
 
@@ -123,5 +139,13 @@ void job_run_note_ack(void *self, const struct nats_msg *msg);
 void job_run_note_return(struct job_run *run, struct str subject, struct str payload);
 /* A number of the metadata. */
 size_t job_run_number(const struct job *job, const char *key, size_t fallback);
+
+/* --- job_replay.c ------------------------------------------------------------------------ */
+
+/* Note acks and returns from the stream, when it is its turn, then job_run_go_on. */
+void job_run_replay(struct job_run *run);
+bool job_run_is_replaying(const struct job_run *run);
+/* No longer; job_run_go_on is not called. */
+void job_run_end_replay(struct job_run *run);
 
 #endif

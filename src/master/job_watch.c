@@ -251,7 +251,7 @@ static void advance(struct job_run *run)
     const int64_t now = clock_now();
 
     if (!run->is_caught_up && tally_gives_up(run->tally, now)) {
-        if (!run->replay)
+        if (!job_run_is_replaying(run))
             job_run_replay(run);
         return;
     }

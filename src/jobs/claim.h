@@ -34,16 +34,20 @@ bool claim_is_same(const struct job *a, const struct job *b);
 enum claim_verdict claim_judge(const struct job *wanted, const struct job *stored,
                                const char *master_id, bool owner_lives);
 
-/* The record when `master_id` takes it over. `revision` is that of the entry `job` was read from:
- * the first running one is the epoch that peels know. False: it was taken over too often, and the
- * record says that it failed. */
+/* The record when `master_id` takes it over. `revision` is that of the entry `job` was read from.
+ * False: it was taken over too often, and the record says that it failed. */
 bool claim_take(struct arena *arena, const struct job *job, uint64_t revision,
                 const char *master_id, struct value_time now, struct job *ret_job);
 /* Both are kept for absent peels, and `newer` does the same kind of work: where both wait, the
  * older one is no longer needed. */
 bool claim_replaces(const struct job *newer, const struct job *older);
 
-/* The epoch that the requests of a running job carry. */
+/* The epoch that all requests of a job carry: the revision at which its record was created.
+ *
+ * Of several masters that create a record, exactly one succeeds. Of several that expect the same
+ * later revision at the same moment, a cluster may let all of them succeed: nats-server compares
+ * before it replicates. So two masters may both send a job, but never with two epochs, and a peel
+ * runs it once. */
 uint64_t claim_epoch(const struct job *job, uint64_t revision);
 
 #endif

@@ -4,7 +4,7 @@
  *     dispatcher_new -> { dispatcher_send, dispatcher_recover }... -> dispatcher_free
  *
  * A job is claimed by creating its record, set running by CAS, and only then sent to its targets;
- * the revision of the running record is the epoch that peels compare. Before the record there is an
+ * the revision of the claim is the epoch that peels compare. Before the record there is an
  * entry active.<jid>, so that other masters find a job whose owner ends at any moment. Returns are
  * stored as they come; at the end the record has the status and the counts, and a return that comes
  * later corrects them.

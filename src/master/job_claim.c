@@ -29,6 +29,7 @@ static void fail_claim(struct job_run *run, enum dispatch_outcome outcome, const
 
 static void write_claim(struct job_run *run);
 static void mark_running(struct job_run *run);
+static void read_newer(struct job_run *run);
 
 static void on_retry_claim(struct timer *timer)
 {
@@ -61,7 +62,7 @@ static void on_marked(void *self, const struct nats_error *error, uint64_t revis
     if (!job_run_came_back(run))
         return;
     if (!error) {
-        run->revision = run->epoch = revision;
+        run->revision = revision;
         crash_point("job-running");
         job_run_publish(run, SUBJECT_JOB_DISPATCH, JOB_EVENT_DISPATCHED,
                         record_value(&run->arena, &job_type, &run->job));
@@ -85,7 +86,7 @@ static void mark_running(struct job_run *run)
 
     run->step = JOB_RUN_MARKING;
     run->job.status = JOB_RUNNING;
-    run->job.epoch = run->revision;
+    run->job.epoch = run->job.sent_epoch = run->epoch;
     run->job.updated = job_run_time();
     if (nats_kv_update(&kv, run->job.jid, job_run_encode(&arena, &job_type, &run->job),
                        run->revision, on_marked, run, &err) < 0)
@@ -102,6 +103,7 @@ static void judge_stored(struct job_run *run, const struct job *stored, uint64_t
     switch (claim_judge(&run->job, stored, options->master_id, lives)) {
     case CLAIM_RESUME:
         run->revision = revision;
+        run->epoch = claim_epoch(stored, revision);
         mark_running(run);
         return;
     case CLAIM_TAKE:
@@ -133,10 +135,11 @@ static void on_stored_read(void *self, const struct nats_error *error,
     else if (stored.status == JOB_RUNNING && run->tries > 0 &&
              strcmp(stored.owner, run->home->options.master_id) == 0 &&
              claim_is_same(&run->job, &stored)) {
-        /* our own try, whose answer was lost: nothing was sent yet */
-        run->revision = run->epoch = entry->revision;
+        /* our own try, whose answer was lost; or of this master before it was started again */
+        run->revision = entry->revision;
+        run->epoch = claim_epoch(&stored, entry->revision);
         job_run_copy(&run->arena, &stored, &run->job);
-        job_run_watch(run);
+        read_newer(run);
     } else
         judge_stored(run, &stored, entry->revision);
 }
@@ -159,7 +162,7 @@ static void on_claimed(void *self, const struct nats_error *error, uint64_t revi
     if (!job_run_came_back(run))
         return;
     if (!error) {
-        run->revision = revision;
+        run->revision = run->epoch = revision;
         crash_point("job-claimed");
         mark_running(run);
     } else if (error->fault == NATS_FAULT_CONFLICT) {
@@ -202,6 +205,7 @@ static void write_claim(struct job_run *run)
     struct err err;
 
     claimed.status = JOB_CLAIMED;
+    claimed.epoch = claimed.sent_epoch = 0; /* an earlier try may have set it running */
     write_active(run);
     if (nats_kv_create(&kv, run->job.jid, job_run_encode(&arena, &job_type, &claimed), on_claimed,
                        run, &err) < 0)

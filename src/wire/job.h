@@ -39,7 +39,7 @@ struct job {
     struct value_time created, updated;
     const char *user, *owner;
     uint64_t epoch;      /* the revision of the claim */
-    uint64_t sent_epoch; /* of a running job that was taken over: what its requests carry */
+    uint64_t sent_epoch; /* what its requests carry; 0: the revision of the record */
     struct value_time deadline;
     int32_t reclaim_count;
     struct param_strs offline_at_dispatch;

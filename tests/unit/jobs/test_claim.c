@@ -83,14 +83,17 @@ TEST(a_job_that_was_sent_keeps_its_epoch_through_every_takeover)
     CHECK_INT(claim_epoch(&third, 29), 17);
 }
 
-TEST(a_claim_that_was_not_sent_has_no_epoch_yet)
+/* Two masters may both believe that a claim is theirs now: what they send must be the same. */
+TEST(a_claim_that_was_not_sent_has_the_epoch_of_its_first_record_whoever_takes_it_over)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct job job = make_job(JOB_CLAIMED, "a"), taken;
+    struct job job = make_job(JOB_CLAIMED, "a"), second, third;
 
-    CHECK(claim_take(&arena, &job, 17, "b", (struct value_time){ 1, 0 }, &taken));
-    CHECK_INT(taken.status, JOB_CLAIMED);
-    CHECK_INT(taken.sent_epoch, 0);
+    CHECK(claim_take(&arena, &job, 17, "b", (struct value_time){ 1, 0 }, &second));
+    CHECK_INT(second.status, JOB_CLAIMED);
+    CHECK_INT(claim_epoch(&second, 20), 17);
+    CHECK(claim_take(&arena, &second, 20, "c", (struct value_time){ 2, 0 }, &third));
+    CHECK_INT(claim_epoch(&third, 29), 17);
 }
 
 TEST(a_job_that_is_taken_over_too_often_fails_with_a_reason)

@@ -1,4 +1,6 @@
 /* Jobs of masters that have ended, and what the stream has of them. */
+#include <signal.h>
+
 #include "master/yard.h"
 #include "nats/kv.h"
 #include "test.h"
@@ -32,17 +34,19 @@ TEST(a_job_of_a_master_that_ended_after_the_claim_is_sent_by_another)
 {
     struct yard yard;
     struct job job = make_job("J1");
+    uint64_t revision;
 
     yard_begin(&yard);
     start_peels(&yard);
     job.owner = "master-dead";
     job.status = JOB_CLAIMED;
-    (void)store_job(&yard, &job);
+    revision = store_job(&yard, &job);
     dispatcher_recover(yard.dispatcher, "J1");
     await_end(&yard, "J1");
     CHECK_INT(yard.job.status, JOB_COMPLETE);
     CHECK_INT(yard.job.reclaim_count, 1);
     CHECK_INT(yard.requests, 2);
+    CHECK_INT(yard.epoch, revision);
     yard_end(&yard);
 }
 
@@ -94,6 +98,36 @@ TEST(a_running_job_that_is_taken_over_keeps_its_returns_and_repeats_its_epoch_to
     CHECK_INT(yard.requests, 3);
     CHECK_INT(yard.epoch, epoch);
     dispatcher_free(second);
+    yard_end(&yard);
+}
+
+/* Its answer was lost, or it was this master before it was started again: it may have been sent. */
+TEST(a_master_that_finds_a_job_running_as_its_own_sends_no_other_epoch)
+{
+    struct yard yard;
+    struct job job = make_job("J1"), stored = job;
+    int64_t begun;
+
+    yard_begin(&yard);
+    dispatcher_free(yard.dispatcher);
+    yard.world.js.timeout = CLOCK_SECOND / 5;
+    yard.dispatcher = start_master(&yard, "master-1");
+    yard.world.js.timeout = 0;
+    start_peels(&yard);
+    stored.owner = "master-1";
+    stored.status = JOB_RUNNING;
+    stored.sent_epoch = 5;
+    (void)store_job(&yard, &stored);
+    (void)kill(yard.world.server.pid, SIGSTOP);
+    begun = clock_now();
+    dispatcher_send(yard.dispatcher, &job, on_dispatched, &yard);
+    SCENE_RUN(&yard.world.scene, clock_now() - begun > CLOCK_SECOND / 2); /* the first try failed */
+    (void)kill(yard.world.server.pid, SIGCONT);
+    SCENE_RUN(&yard.world.scene, yard.count == 1);
+    CHECK_INT(yard.outcome, DISPATCH_SENT);
+    await_end(&yard, "J1");
+    CHECK_INT(yard.job.status, JOB_COMPLETE);
+    CHECK_INT(yard.epoch, 5);
     yard_end(&yard);
 }
 

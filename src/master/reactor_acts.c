@@ -74,6 +74,7 @@ static void send_job(struct reactor_engine *engine, struct flight *flight,
     dispatcher_send(master_dispatcher(engine->master), &job, on_dispatched, flight);
 }
 
+/* All facts were read before the first event was taken (begin_pulling). */
 void reactor_dispatch(void *user, struct flight *flight, const struct flight_job *job)
 {
     struct reactor_engine *engine = user;
@@ -84,8 +85,6 @@ void reactor_dispatch(void *user, struct flight *flight, const struct flight_job
 
     if (engine->is_stopping || !roster || !master_dispatcher(engine->master)) {
         answer_later(flight, "this master is stopping");
-    } else if (!roster_is_seeded(roster)) {
-        answer_later(flight, "this master has not read all facts yet");
     } else if (job->dispatch->by_master) {
         static const char *const master[] = { JOB_TARGET_MASTER };
 

@@ -95,7 +95,7 @@ bool claim_take(struct arena *arena, const struct job *job, uint64_t revision,
 
     taken.owner = master_id;
     taken.updated = now;
-    taken.reclaim_count++;
+    taken.reclaim_count += strcmp(job->owner, master_id) != 0;
     taken.sent_epoch = claim_epoch(job, revision);
     if (taken.reclaim_count >
         (job_queue_seconds(job) > 0 ? CLAIM_RECLAIMS_QUEUED_MAX : CLAIM_RECLAIMS_MAX))

@@ -35,7 +35,8 @@ enum claim_verdict claim_judge(const struct job *wanted, const struct job *store
                                const char *master_id, bool owner_lives);
 
 /* The record when `master_id` takes it over. `revision` is that of the entry `job` was read from.
- * False: it was taken over too often, and the record says that it failed. */
+ * What is its own already, because the answer to an earlier try was lost, does not count. False: it
+ * was taken over too often, and the record says that it failed. */
 bool claim_take(struct arena *arena, const struct job *job, uint64_t revision,
                 const char *master_id, struct value_time now, struct job *ret_job);
 /* Both are kept for absent peels, and `newer` does the same kind of work: where both wait, the

@@ -1,6 +1,5 @@
 #include "master/dispatcher.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +62,7 @@ void dispatcher_free(struct dispatcher *dispatcher)
         return;
     nats_unlisten(dispatcher->options.js.conn, &dispatcher->listener);
     dispatcher->replays.is_held = true;
+    job_rescues_drop(&dispatcher->rescues);
     for (struct map_entry *entry; (entry = map_next(&dispatcher->runs, NULL));)
         job_run_drop(entry->value);
     nats_publisher_free(dispatcher->returns);
@@ -73,7 +73,7 @@ void dispatcher_free(struct dispatcher *dispatcher)
 
 /* --- is it sound? ------------------------------------------------------------------- */
 
-static bool is_jid(const char *jid)
+bool dispatcher_is_jid(const char *jid)
 {
     size_t n = strlen(jid);
 
@@ -94,7 +94,7 @@ static bool is_function(const char *name)
 
 int dispatcher_check(const struct job *job, struct err *err)
 {
-    if (!is_jid(job->jid))
+    if (!dispatcher_is_jid(job->jid))
         return err_set(err, ERR_INVALID, "'%.64s' is not a valid job id", job->jid);
     if (!is_function(job->function))
         return err_set(err, ERR_INVALID, "'%.128s' is not the name of a function (family.name)",
@@ -138,69 +138,6 @@ void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, dispa
     run->fn = fn;
     run->self = self;
     job_run_claim(run);
-}
-
-/* --- recovery ----------------------------------------------------------------------- */
-
-struct rescue {
-    struct dispatcher *dispatcher;
-    char jid[DISPATCHER_JID_MAX + 1];
-};
-
-static void on_purged(void *self, const struct nats_error *error, uint64_t revision)
-{
-    (void)self;
-    (void)error; /* the next scan tries again */
-    (void)revision;
-}
-
-static void purge_active(struct dispatcher *dispatcher, const char *jid)
-{
-    const struct nats_kv kv = { .js = dispatcher->options.js,
-                                .bucket = store_bucket_name(STORE_JOBS) };
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct err err;
-
-    (void)nats_kv_purge(&kv, arena_printf(&arena, "active.%s", jid), 0, on_purged, NULL, &err);
-}
-
-static void on_orphan(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
-{
-    struct rescue *rescue = self;
-    struct dispatcher *dispatcher = rescue->dispatcher;
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *me = dispatcher->options.master_id;
-    struct job job;
-    struct err err;
-
-    if (error && error->fault != NATS_FAULT_NOT_FOUND) {
-        log_debug("job %s: %s", rescue->jid, error->text);
-    } else if (error || (record_decode(&arena, &job_type, 1, entry->value, &job, &err) == 0 &&
-                         job_status_is_final(job.status))) {
-        purge_active(dispatcher, rescue->jid);
-    } else if (!map_has(&dispatcher->runs, str_from(rescue->jid)) &&
-               (strcmp(job.owner, me) == 0 ||
-                !roster_master_lives(dispatcher->options.roster, str_from(job.owner)))) {
-        job_run_take(job_run_new(dispatcher, &job), entry->revision);
-    }
-    free(rescue);
-}
-
-void dispatcher_recover(struct dispatcher *dispatcher, const char *jid)
-{
-    const struct nats_kv kv = { .js = dispatcher->options.js,
-                                .bucket = store_bucket_name(STORE_JOBS),
-                                .indirect = true };
-    struct rescue *rescue;
-    struct err err;
-
-    if (!is_jid(jid) || map_has(&dispatcher->runs, str_from(jid)))
-        return;
-    rescue = mem_zalloc(sizeof(*rescue));
-    rescue->dispatcher = dispatcher;
-    (void)snprintf(rescue->jid, sizeof(rescue->jid), "%s", jid);
-    if (nats_kv_get(&kv, jid, on_orphan, rescue, &err) < 0)
-        free(rescue);
 }
 
 bool dispatcher_cancel(struct dispatcher *dispatcher, struct str jid)

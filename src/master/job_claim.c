@@ -135,7 +135,7 @@ static void on_stored_read(void *self, const struct nats_error *error,
     else if (stored.status == JOB_RUNNING && run->tries > 0 &&
              strcmp(stored.owner, run->home->options.master_id) == 0 &&
              claim_is_same(&run->job, &stored)) {
-        /* our own try, whose answer was lost; or of this master before it was started again */
+        /* our own write, whose answer was lost; also of a takeover, so it may have been sent */
         run->revision = entry->revision;
         run->epoch = claim_epoch(&stored, entry->revision);
         job_run_copy(&run->arena, &stored, &run->job);

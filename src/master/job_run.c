@@ -91,6 +91,7 @@ void job_run_drop(struct job_run *run)
     nats_sub_free(run->acks);
     nats_sub_free(run->returns);
     job_run_end_replay(run);
+    job_run_rescued(run);
     run->acks = run->returns = NULL;
     (void)map_remove(&run->home->runs, str_from(run->job.jid));
     job_run_end_own(run);
@@ -246,6 +247,7 @@ static void note_end(struct job_run *run, uint64_t revision)
     run->revision = revision;
     run->tries = 0;
     run->step = JOB_RUN_LINGERING;
+    job_run_rescued(run);
     if (first)
         announce_end(run);
     job_run_arm(run, clock_after(clock_now(), LINGER_NS), on_lingered);

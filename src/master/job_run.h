@@ -18,6 +18,7 @@
 #include "sys/timers.h"
 #include "wire/subject.h"
 
+struct job_rescue;
 struct nats_ordered;
 struct nats_sub;
 
@@ -28,6 +29,13 @@ struct job_replays {
     bool is_held;                 /* none is begun: one is just now, or this master ends */
 };
 
+/* Jobs of other masters, that are gone. */
+struct job_rescues {
+    struct map known;                /* struct job_rescue by jid: waits, or is read */
+    struct job_rescue *first, *last; /* wait for their turn */
+    size_t busy;                     /* are being read or taken over */
+};
+
 struct dispatcher {
     struct dispatcher_options options;
     struct nats_publisher *publisher; /* of events */
@@ -35,6 +43,7 @@ struct dispatcher {
     struct nats_listener listener;
     struct map runs; /* struct job_run by jid */
     struct job_replays replays;
+    struct job_rescues rescues;
     struct dispatcher_counts counts;
 };
 
@@ -83,6 +92,7 @@ struct job_run {
     bool corrected;    /* a late return changed the counts */
     bool is_writing;   /* the end */
     bool is_caught_up; /* the stream was read up to now */
+    bool is_rescue;    /* it is being taken over, and has neither ended nor waits for answers */
     bool has_dropped;  /* a message of somebody who has no say in it */
 };
 
@@ -139,6 +149,15 @@ void job_run_note_ack(void *self, const struct nats_msg *msg);
 void job_run_note_return(struct job_run *run, struct str subject, struct str payload);
 /* A number of the metadata. */
 size_t job_run_number(const struct job *job, const char *key, size_t fallback);
+
+/* --- job_rescue.c ------------------------------------------------------------------------ */
+
+/* If it was one: it has ended, or waits for answers. */
+void job_run_rescued(struct job_run *run);
+/* Let go of those that wait. */
+void job_rescues_drop(struct job_rescues *rescues);
+/* Of a job that comes from outside. */
+bool dispatcher_is_jid(const char *jid);
 
 /* --- job_replay.c ------------------------------------------------------------------------ */
 

@@ -448,6 +448,8 @@ void job_run_watch(struct job_run *run)
     if (run->fn && run->home->options.on_sent) /* else it was taken over */
         run->home->options.on_sent(run->home->options.self, &run->job);
     job_run_answer(run, DISPATCH_SENT, run->job.jid);
+    if (run->step == JOB_RUN_WATCHING)
+        job_run_rescued(run);
 }
 
 void job_run_go_on(struct job_run *run)

@@ -96,6 +96,16 @@ TEST(a_claim_that_was_not_sent_has_the_epoch_of_its_first_record_whoever_takes_i
     CHECK_INT(claim_epoch(&third, 29), 17);
 }
 
+TEST(what_is_its_own_already_does_not_count_as_taken_over)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job job = make_job(JOB_RUNNING, "a"), taken;
+
+    job.reclaim_count = CLAIM_RECLAIMS_MAX;
+    CHECK(claim_take(&arena, &job, 17, "a", (struct value_time){ 1, 0 }, &taken));
+    CHECK_INT(taken.reclaim_count, CLAIM_RECLAIMS_MAX);
+}
+
 TEST(a_job_that_is_taken_over_too_often_fails_with_a_reason)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -5,8 +5,9 @@
 #include "nats/kv.h"
 #include "test.h"
 
-/* Of job_replay.c: jobs that are read at once. */
+/* Of job_replay.c and job_rescue.c: jobs that are read, and taken over, at once. */
 #define READERS_MAX 4
+#define RESCUES_MAX 32
 
 static void on_created(void *self, const struct nats_error *error, uint64_t revision)
 {
@@ -101,8 +102,8 @@ TEST(a_running_job_that_is_taken_over_keeps_its_returns_and_repeats_its_epoch_to
     yard_end(&yard);
 }
 
-/* Its answer was lost, or it was this master before it was started again: it may have been sent. */
-TEST(a_master_that_finds_a_job_running_as_its_own_sends_no_other_epoch)
+/* The answer to its takeover was lost: the job may have been sent. */
+TEST(a_master_that_has_taken_a_job_over_without_knowing_sends_no_other_epoch)
 {
     struct yard yard;
     struct job job = make_job("J1"), stored = job;
@@ -203,6 +204,11 @@ TEST(a_target_that_has_acknowledged_is_not_sent_the_job_again_by_who_takes_it_ov
     yard_end(&yard);
 }
 
+static const char *name_job(struct yard *yard, size_t number)
+{
+    return arena_printf(&yard->arena, "J%zu", number);
+}
+
 /* Consumers of the stream, by the advisories of the server. */
 struct consumers {
     int made, now, most;
@@ -244,22 +250,23 @@ static void count_consumers(struct yard *yard, struct consumers *consumers)
         err));
 }
 
-/* A master that ends leaves all of its jobs at once. */
-static void take_over(struct yard *yard, size_t count, size_t targets)
+/* A master that ends leaves all of its jobs at once: J0 and so on. */
+static void leave_jobs(struct yard *yard, size_t count, size_t targets)
 {
-    const char *jids[20];
-
-    CHECK(count <= ARRAY_LEN(jids));
     for (size_t i = 0; i < count; i++) {
-        struct job job = make_left(arena_printf(&yard->arena, "J%zu", i), targets);
+        struct job job = make_left(name_job(yard, i), targets);
 
-        jids[i] = job.jid;
         (void)store_job(yard, &job);
     }
+}
+
+static void take_over(struct yard *yard, size_t count, size_t targets)
+{
+    leave_jobs(yard, count, targets);
     for (size_t i = 0; i < count; i++)
-        dispatcher_recover(yard->dispatcher, jids[i]);
+        dispatcher_recover(yard->dispatcher, name_job(yard, i));
     for (size_t i = 0; i < count; i++) {
-        await_end(yard, jids[i]);
+        await_end(yard, name_job(yard, i));
         CHECK_INT(yard->job.status, JOB_COMPLETE);
         CHECK_INT(yard->job.return_count, targets);
     }
@@ -289,5 +296,48 @@ TEST(however_many_jobs_are_taken_over_there_are_few_consumers_at_once)
     take_over(&yard, 20, ARRAY_LEN(many));
     CHECK_INT(consumers.made, 20);
     CHECK(consumers.most <= READERS_MAX);
+    yard_end(&yard);
+}
+
+/* Jobs that were taken over and have not ended: the most so far. */
+static size_t count_taken(const struct yard *yard, size_t *most)
+{
+    const struct dispatcher_counts *counts = dispatcher_counts(yard->dispatcher);
+
+    if (counts->reclaims - counts->ended[JOB_COMPLETE] > *most)
+        *most = counts->reclaims - counts->ended[JOB_COMPLETE];
+    return counts->ended[JOB_COMPLETE];
+}
+
+/* A master that ends in the middle has taken over those alone. */
+TEST(jobs_that_were_left_are_taken_over_some_at_a_time)
+{
+    const size_t count = 3 * RESCUES_MAX;
+    struct yard yard;
+    size_t most = 0;
+
+    yard_begin(&yard);
+    leave_jobs(&yard, count, 1);
+    for (size_t i = 0; i < count; i++)
+        say_return(&yard, name_job(&yard, i), many[0], true);
+    for (size_t i = 0; i < count; i++)
+        dispatcher_recover(yard.dispatcher, name_job(&yard, i));
+    SCENE_RUN(&yard.world.scene, count_taken(&yard, &most) == count);
+    CHECK(most > 0 && most <= RESCUES_MAX);
+    yard_end(&yard);
+}
+
+TEST(jobs_that_wait_to_be_taken_over_are_let_go_with_their_master)
+{
+    struct yard yard;
+
+    yard_begin(&yard);
+    leave_jobs(&yard, 2 * RESCUES_MAX, 1);
+    for (size_t i = 0; i < 2 * RESCUES_MAX; i++)
+        dispatcher_recover(yard.dispatcher, name_job(&yard, i));
+    dispatcher_free(yard.dispatcher);
+    yard.dispatcher = NULL;
+    read_job(&yard, "J63");
+    CHECK_INT(yard.job.reclaim_count, 0);
     yard_end(&yard);
 }

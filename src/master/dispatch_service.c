@@ -131,7 +131,7 @@ static void on_order(void *self, const struct nats_msg *msg)
         on_dispatched(order, DISPATCH_INVALID, "operators run 'zester orchestrate'");
         return;
     }
-    dispatcher_send(office->dispatcher, &job, on_dispatched, order);
+    dispatcher_send(office->dispatcher, &job, false, on_dispatched, order);
 }
 
 static void on_cancel(void *self, const struct nats_msg *msg)

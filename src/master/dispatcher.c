@@ -116,8 +116,8 @@ int dispatcher_check(const struct job *job, struct err *err)
 
 /* --- jobs --------------------------------------------------------------------------- */
 
-void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, dispatcher_fn *fn,
-                     void *self)
+void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, bool is_again,
+                     dispatcher_fn *fn, void *self)
 {
     struct job_run *run;
     struct err err;
@@ -137,7 +137,7 @@ void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, dispa
     run = job_run_new(dispatcher, job);
     run->fn = fn;
     run->self = self;
-    job_run_claim(run);
+    job_run_claim(run, is_again);
 }
 
 bool dispatcher_cancel(struct dispatcher *dispatcher, struct str jid)

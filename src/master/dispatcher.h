@@ -88,9 +88,10 @@ enum dispatch_outcome {
 };
 typedef void dispatcher_fn(void *self, enum dispatch_outcome outcome, const char *text);
 
-/* Claim a job and send it. */
-void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, dispatcher_fn *fn,
-                     void *self);
+/* Claim a job and send it. `is_again`: there may be a record of it, which is read first, since a
+ * claim that is refused costs the cluster more. */
+void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, bool is_again,
+                     dispatcher_fn *fn, void *self);
 /* Take over a job whose owner is gone, if it is still that owner's. */
 void dispatcher_recover(struct dispatcher *dispatcher, const char *jid);
 /* Stop a job. False: it is not one of ours, or has ended. */

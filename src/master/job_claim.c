@@ -29,6 +29,7 @@ static void fail_claim(struct job_run *run, enum dispatch_outcome outcome, const
 
 static void write_claim(struct job_run *run);
 static void mark_running(struct job_run *run);
+static void read_stored(struct job_run *run);
 static void read_newer(struct job_run *run);
 
 static void on_retry_claim(struct timer *timer)
@@ -36,7 +37,7 @@ static void on_retry_claim(struct timer *timer)
     struct job_run *run = container_of(timer, struct job_run, timer);
 
     if (run->step == JOB_RUN_CLAIMING)
-        write_claim(run);
+        read_stored(run);
     else if (run->step == JOB_RUN_MARKING)
         mark_running(run);
     else
@@ -128,7 +129,9 @@ static void on_stored_read(void *self, const struct nats_error *error,
 
     if (!job_run_came_back(run))
         return;
-    if (error)
+    if (error && error->fault == NATS_FAULT_NOT_FOUND && !run->has_conflict)
+        write_claim(run);
+    else if (error)
         retry(run, error->text);
     else if (record_decode(&arena, &job_type, 1, entry->value, &stored, &err) < 0)
         fail_claim(run, DISPATCH_CONFLICT, "the record of the job cannot be read");
@@ -166,6 +169,7 @@ static void on_claimed(void *self, const struct nats_error *error, uint64_t revi
         crash_point("job-claimed");
         mark_running(run);
     } else if (error->fault == NATS_FAULT_CONFLICT) {
+        run->has_conflict = true;
         read_stored(run);
     } else {
         retry(run, error->text);
@@ -224,7 +228,7 @@ static void note_offline(struct job_run *run)
     run->job.offline_at_dispatch = (struct param_strs){ offline.n, offline.p };
 }
 
-void job_run_claim(struct job_run *run)
+void job_run_claim(struct job_run *run, bool is_again)
 {
     int64_t wall = clock_wall(), waves = 1;
     size_t batch = job_run_number(&run->job, DISPATCHER_BATCH, 0);
@@ -244,6 +248,8 @@ void job_run_claim(struct job_run *run)
     job_run_make_tally(run);
     if (job_run_subscribe(run, &err) < 0)
         fail_claim(run, DISPATCH_FAILED, err.text);
+    else if (is_again)
+        read_stored(run);
     else
         write_claim(run);
 }

@@ -92,6 +92,7 @@ struct job_run {
     bool corrected;    /* a late return changed the counts */
     bool is_writing;   /* the end */
     bool is_caught_up; /* the stream was read up to now */
+    bool has_conflict; /* there was a record when it was claimed */
     bool is_rescue;    /* it is being taken over, and has neither ended nor waits for answers */
     bool has_dropped;  /* a message of somebody who has no say in it */
 };
@@ -127,7 +128,8 @@ void job_run_correct(struct job_run *run);
 
 /* --- job_claim.c ------------------------------------------------------------------------ */
 
-void job_run_claim(struct job_run *run);
+/* `is_again`: there may be a record. */
+void job_run_claim(struct job_run *run, bool is_again);
 /* From an entry of the record that was read. */
 void job_run_take(struct job_run *run, uint64_t revision);
 

@@ -71,7 +71,8 @@ static void send_job(struct reactor_engine *engine, struct flight *flight,
     };
 
     log_info("job %s: %s by '%s' for %zu targets", job.jid, job.function, job.user, peels->n);
-    dispatcher_send(master_dispatcher(engine->master), &job, on_dispatched, flight);
+    dispatcher_send(master_dispatcher(engine->master), &job, wanted->is_again, on_dispatched,
+                    flight);
 }
 
 /* All facts were read before the first event was taken (begin_pulling). */

@@ -236,6 +236,7 @@ static void begin_dispatch(struct flight *flight, struct outcome_block *block)
         .user = arena_printf(&flight->arena, FLIGHT_USER_PREFIX "%s", ref),
         .metadata = job_metadata(flight),
         .dispatch = &current_action(flight)->dispatch,
+        .is_again = flight->delivery > 1,
     };
     block->made = job->jid;
     flight->job = job;

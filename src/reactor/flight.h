@@ -42,6 +42,7 @@ struct flight_job {
     const char *user;      /* "reactor:<rule>" */
     struct value metadata; /* a map of texts */
     const struct action_dispatch *dispatch;
+    bool is_again; /* of an event that was delivered before: it may have been sent */
 };
 
 /* An event to publish, with its id as the id of the message. */

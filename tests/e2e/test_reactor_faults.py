@@ -272,7 +272,7 @@ def test_every_event_acts_once_wherever_masters_and_servers_are_killed(fleet):
     fleet.wait(lambda: sender.acted() == sender.sent() or operator.look(), "every event has acted", seconds=END_SECONDS)
     for name in names:
         assert sorted(sender.read_marks(name)) == sorted(sender.ids[name])
-    fleet.wait(lambda: count_records(sender) is not None, "the bucket answers")
-    assert count_records(sender) == sender.sent()
+    # a server that was just elected may still read its log
+    fleet.wait(lambda: count_records(sender) == sender.sent(), lambda: f"{count_records(sender)} records, {sender.sent()} events")
     assert set(STEPS) <= set(killer.reached)
     print("events:", sender.sent(), "killed:", dict(killer.reached), "sent again:", operator.retried)

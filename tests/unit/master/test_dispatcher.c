@@ -54,6 +54,40 @@ TEST(the_same_job_twice_is_sent_once_and_other_work_under_its_id_is_refused)
     yard_end(&yard);
 }
 
+static void on_write(void *self, const struct nats_msg *msg)
+{
+    (void)msg;
+    ++*(int *)self;
+}
+
+TEST(a_job_that_may_have_been_sent_is_read_before_anything_is_written)
+{
+    struct yard yard;
+    struct job job = make_job("J1");
+    struct dispatcher *other;
+    int writes = 0;
+
+    yard_begin(&yard);
+    start_peels(&yard);
+    other = start_master(&yard, "master-2");
+    yard.is_again = true;
+    dispatch(&yard, yard.dispatcher, &job);
+    CHECK_INT(yard.outcome, DISPATCH_SENT);
+    await_end(&yard, "J1");
+    while (has_active(&yard, "J1"))
+        ;
+    CHECK(nats_sub_new(
+        yard.world.conn.conn,
+        &(struct nats_sub_options){ .subject = "$KV.jobs.>", .message = on_write, .self = &writes },
+        &yard.world.scene.err));
+    dispatch(&yard, other, &job);
+    CHECK_INT(yard.outcome, DISPATCH_DUPLICATE);
+    CHECK_INT(yard.requests, 2);
+    CHECK_INT(writes, 0);
+    dispatcher_free(other);
+    yard_end(&yard);
+}
+
 TEST(a_failure_of_a_peel_is_on_record)
 {
     struct yard yard;

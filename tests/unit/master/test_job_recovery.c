@@ -121,7 +121,7 @@ TEST(a_master_that_has_taken_a_job_over_without_knowing_sends_no_other_epoch)
     (void)store_job(&yard, &stored);
     (void)kill(yard.world.server.pid, SIGSTOP);
     begun = clock_now();
-    dispatcher_send(yard.dispatcher, &job, on_dispatched, &yard);
+    dispatcher_send(yard.dispatcher, &job, false, on_dispatched, &yard);
     SCENE_RUN(&yard.world.scene, clock_now() - begun > CLOCK_SECOND / 2); /* the first try failed */
     (void)kill(yard.world.server.pid, SIGCONT);
     SCENE_RUN(&yard.world.scene, yard.count == 1);

@@ -24,6 +24,7 @@ struct yard {
     struct roster *roster;
     struct dispatcher *dispatcher;
     int ready, count;
+    bool is_again; /* jobs may have been sent before */
     enum dispatch_outcome outcome;
     const char *text;
     /* what peels got and how they answer */
@@ -245,7 +246,7 @@ static inline void on_dispatched(void *self, enum dispatch_outcome outcome, cons
 static inline void dispatch(struct yard *yard, struct dispatcher *dispatcher, const struct job *job)
 {
     yard->count = 0;
-    dispatcher_send(dispatcher, job, on_dispatched, yard);
+    dispatcher_send(dispatcher, job, yard->is_again, on_dispatched, yard);
     SCENE_RUN(&yard->world.scene, yard->count == 1);
 }
 

@@ -57,6 +57,14 @@ IN_CHILD static int enter_group(const struct child *child)
     return 0;
 }
 
+/* A parent that has ended already can send nothing. */
+IN_CHILD static void follow_parent(const struct child *child, int signo)
+{
+    (void)syscall(SYS_prctl, PR_SET_PDEATHSIG, signo, 0, 0, 0);
+    if (syscall(SYS_getppid) != child->parent)
+        (void)syscall(SYS_exit_group, 127);
+}
+
 /* Until it is in the list it dies with us; from then on a later process finds it. */
 IN_CHILD static int note_birth(const struct child *child)
 {
@@ -64,11 +72,12 @@ IN_CHILD static int note_birth(const struct child *child)
     struct timespec now = { 0, 0 };
     int written;
 
-    if (child->spec->births <= 0)
+    if (child->spec->births <= 0) {
+        if (child->spec->parent_death > 0)
+            follow_parent(child, child->spec->parent_death);
         return 0;
-    (void)syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (syscall(SYS_getppid) != child->parent)
-        (void)syscall(SYS_exit_group, 127);
+    }
+    follow_parent(child, SIGKILL);
     (void)syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
     birth.pid = (int64_t)syscall(SYS_getpid);
     birth.time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -77,7 +86,7 @@ IN_CHILD static int note_birth(const struct child *child)
         errno = written < 0 ? errno : ENOSPC;
         return -1;
     }
-    return (int)syscall(SYS_prctl, PR_SET_PDEATHSIG, 0, 0, 0, 0);
+    return (int)syscall(SYS_prctl, PR_SET_PDEATHSIG, child->spec->parent_death, 0, 0, 0);
 }
 
 /* exec resets handlers; ignored signals would stay ignored. */

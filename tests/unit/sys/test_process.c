@@ -286,6 +286,35 @@ TEST(a_session_group_and_a_signal_to_it)
     process_done(&process);
 }
 
+static void start_and_end(int out)
+{
+    const char *const argv[] = { "/bin/sleep", "100", NULL };
+    const struct process_spec spec = { .argv = argv,
+                                       .out = { .kind = PROCESS_FD, .fd = out },
+                                       .parent_death = SIGTERM };
+    struct process process;
+    struct err err;
+
+    _exit(process_start(&spec, &process, &err) < 0);
+}
+
+TEST(a_child_may_end_with_its_parent)
+{
+    int ends[2], status;
+    pid_t parent;
+    char byte;
+
+    CHECK_INT(pipe2(ends, O_CLOEXEC), 0);
+    parent = fork();
+    if (parent == 0)
+        start_and_end(ends[1]);
+    CHECK_INT(close(ends[1]), 0);
+    CHECK_INT(waitpid(parent, &status, 0), parent);
+    CHECK_INT(status, 0);
+    CHECK_INT(read(ends[0], &byte, 1), 0); /* nobody holds the pipe: the child is dead, too */
+    CHECK_INT(close(ends[0]), 0);
+}
+
 TEST(waiting_ends_at_its_deadline)
 {
     const char *const argv[] = { "/bin/sleep", "100", NULL };

@@ -207,7 +207,7 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	@$(INSTALL_FILES) --bin "$(PREFIX)/bin" install "$(DESTDIR)$(PREFIX)" $(PROGRAMS)
 uninstall: ## remove what install put there
 	@$(INSTALL_FILES) uninstall "$(DESTDIR)$(PREFIX)"
-deb: all ## Debian packages in build/: zester, zester-master, zester-peel, kepler
+deb: all ## Debian packages in build/: zester, zester-master, zester-peel, zester-watchdog, kepler
 	@$(PY) tools/make-deb --version $(VERSION) --build $(B) --output build $(PROGRAMS)
 
 clean: ## remove everything that was built

@@ -50,7 +50,7 @@ BANNED_IN_SRC = {
 }
 
 # Folders that only turn bytes and values into bytes and values, and what they may not call.
-PURE = {"base", "data", "jinja", "methods", "jmespath", "filters", "lua", "graph", "edit", "target", "wire", "reactor"}
+PURE = {"base", "data", "jinja", "methods", "jmespath", "filters", "lua", "graph", "edit", "target", "wire", "update", "reactor"}
 EFFECTS = {
     "files": "open openat creat fopen freopen unlink rename mkdir rmdir opendir stat lstat fstatat readlink chdir getcwd",
     "the clock": "time clock_gettime gettimeofday nanosleep sleep usleep clock localtime localtime_r",
@@ -77,7 +77,7 @@ AT_PATHS = {
 }
 
 LOGGING = re.compile(r"\blog_(?:error|warning|info|debug)\s*\(")
-MAY_LOG = {"peel", "reactor", "master", "daemon", "cli", "programs"}
+MAY_LOG = {"peel", "reactor", "master", "watchdog", "daemon", "cli", "programs"}
 
 LATER = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")

@@ -21,11 +21,11 @@ static const struct {
     enum subject_kind kind;
     unsigned publish, subscribe; /* roles */
 } subjects[] = {
-    { SUBJECT_COMMAND, A, P },       { SUBJECT_DISPATCH, A, 0 },   { SUBJECT_RESOLVE, P | A, 0 },
-    { SUBJECT_JOB_ACK, P, 0 },       { SUBJECT_JOB_RETURN, P, 0 }, { SUBJECT_JOB_SCHEDULE, P, 0 },
-    { SUBJECT_JOB_PROGRESS, P, 0 },  { SUBJECT_JOB_CANCEL, 0, P }, { SUBJECT_EVENT_SEND, P, 0 },
-    { SUBJECT_EVENT_BEACON, P, 0 },  { SUBJECT_FACT, P, 0 },       { SUBJECT_REACTOR_TEST, A, 0 },
-    { SUBJECT_REACTOR_RETRY, A, 0 },
+    { SUBJECT_COMMAND, A, P },       { SUBJECT_DISPATCH, A, 0 },    { SUBJECT_RESOLVE, P | A, 0 },
+    { SUBJECT_JOB_ACK, P, 0 },       { SUBJECT_JOB_RETURN, P, 0 },  { SUBJECT_JOB_SCHEDULE, P, 0 },
+    { SUBJECT_JOB_PROGRESS, P, 0 },  { SUBJECT_JOB_CANCEL, 0, P },  { SUBJECT_EVENT_SEND, P, 0 },
+    { SUBJECT_EVENT_BEACON, P, 0 },  { SUBJECT_FACT, P, 0 },        { SUBJECT_REACTOR_TEST, A, 0 },
+    { SUBJECT_REACTOR_RETRY, A, 0 }, { SUBJECT_UPDATE_PEEL, 0, P },
 };
 
 /* Everything else. {peel} is the id of the peel. */
@@ -37,6 +37,7 @@ static const struct {
     { "$KV.facts.{peel}", P, 0 },
     { "$KV.peel-heartbeat.{peel}", P, 0 },
     { "$KV.basket.{peel}.>", P, 0 },
+    { "$KV.update-status.peel.{peel}", P, 0 },
     /* its own secrets and what all peels share, one key at a time */
     { "$JS.API.DIRECT.GET.KV_secrets.$KV.secrets.{peel}", P, 0 },
     { "$JS.API.DIRECT.GET.KV_secrets.$KV.secrets._master_curve_pub", P, 0 },
@@ -46,6 +47,9 @@ static const struct {
     /* files that are too large for a value, in chunks, one after the other */
     { "$JS.API.DIRECT.GET.OBJ_files", P, 0 },
     { "$JS.API.DIRECT.GET.OBJ_files.$O.files.>", P, 0 },
+    /* new versions of the agent, for its watchdog */
+    { "$JS.API.DIRECT.GET.OBJ_update-binaries", P, 0 },
+    { "$JS.API.DIRECT.GET.OBJ_update-binaries.$O.update-binaries.>", P, 0 },
     /* news of them */
     { "$KV.secrets.{peel}", 0, P },
     { "$KV.secrets._master_curve_pub", 0, P },

@@ -75,12 +75,16 @@ static const struct nats_kv_config buckets[] = {
     [STORE_REACTOR_FILES]     = { "reactor-files", "Reactor rule files (master-only; no peel JWT grants)", .history = 3 },
     [STORE_MASTER_SETTINGS]   = { "master-settings", "Sealed settings tree for standby masters", .history = 1 },
     [STORE_EVENT_OUTCOMES]    = { "event-outcomes", "What became of events", .history = 1, .ttl = WEEK },
+    [STORE_UPDATE_MANIFESTS]  = { "update-manifests", "Published versions of the daemons", .history = 5 },
+    [STORE_UPDATE_STATUS]     = { "update-status", "What watchdogs say of their daemons", .history = 1, .ttl = MINUTE },
+    [STORE_UPDATE_ROLLOUTS]   = { "update-rollouts", "Rollouts of versions", .history = 10 },
 };
 /* clang-format on */
 _Static_assert(ARRAY_LEN(buckets) == STORE_BUCKETS, "every bucket has a row");
 
 static const struct nats_objects_config objects[] = {
     { STORE_FILES, "Files too large for one value, in chunks", .ttl = 0 },
+    { STORE_BINARIES, "Binaries of published versions", .ttl = 0 },
 };
 
 static const struct {

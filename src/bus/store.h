@@ -38,13 +38,17 @@ enum store_bucket {
     STORE_REACTOR_FILES,
     STORE_MASTER_SETTINGS,
     STORE_EVENT_OUTCOMES,
+    STORE_UPDATE_MANIFESTS,
+    STORE_UPDATE_STATUS,
+    STORE_UPDATE_ROLLOUTS,
 };
-#define STORE_BUCKETS (STORE_EVENT_OUTCOMES + 1)
+#define STORE_BUCKETS (STORE_UPDATE_ROLLOUTS + 1)
 
-#define STORE_EVENTS     "events"     /* stream of events */
-#define STORE_JOB_EVENTS "job-events" /* stream of what happens to jobs */
-#define STORE_FILES      "files"      /* bucket of objects: files too large for a value */
-#define STORE_REACTOR    "reactor"    /* consumer of events, shared by all masters */
+#define STORE_EVENTS     "events"          /* stream of events */
+#define STORE_JOB_EVENTS "job-events"      /* stream of what happens to jobs */
+#define STORE_FILES      "files"           /* bucket of objects: files too large for a value */
+#define STORE_BINARIES   "update-binaries" /* bucket of objects: versions of the daemons */
+#define STORE_REACTOR    "reactor"         /* consumer of events, shared by all masters */
 #define STORE_EXHAUSTED                                                                            \
     "event-exhausted" /* stream, and consumer: events that the server gave up                      \
                        */

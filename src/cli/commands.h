@@ -53,6 +53,7 @@ extern const struct command command_setup;
 extern const struct command command_top;
 /* Join tokens of machines: `zester-master token`. */
 extern const struct command command_token;
+extern const struct command command_update;
 /* Causes of jobs, events, states and services. */
 extern const struct command command_why;
 /* Renders a template, for debugging a state tree. */

@@ -60,6 +60,9 @@ struct facts_options {
 int facts_collect(struct arena *arena, const struct facts_options *options,
                   const struct value **ret_facts, struct diags *diags);
 
+/* What Go calls the architecture of this machine: "amd64"; "unknown" for one that is not known. */
+const char *facts_go_arch(void);
+
 /* The same facts with `os` as text, for Salt's templates. Shares the rest. */
 const struct value *facts_grains(struct arena *arena, const struct value *facts);
 

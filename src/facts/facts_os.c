@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/number.h"
+#include "facts/facts.h"
 #include "facts/scan.h"
 
 #define OS_RELEASE_MAX ((size_t)16 << 10)
@@ -64,6 +65,17 @@ static const struct {
     { "loongarch64", "loong64", "loong64" },
 };
 /* clang-format on */
+
+const char *facts_go_arch(void)
+{
+    struct utsname names;
+
+    (void)uname(&names); /* fails for a bad pointer only */
+    for (size_t i = 0; i < ARRAY_LEN(architectures); i++)
+        if (strcmp(names.machine, architectures[i].machine) == 0)
+            return architectures[i].go;
+    return "unknown";
+}
 
 static const struct distribution *find_distribution(struct str id)
 {

@@ -33,6 +33,8 @@ static const struct param rows[] = {
     PARAM("ca.enroll_cert_validity", DURATION, ARGS, ca_enroll_cert_validity, "validity of the endpoint's certificate", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "2160h"),
     PARAM("ca.enroll_sans",         STRS,   ARGS, ca_enroll_sans, "additional names and addresses in that certificate", .kind_text = "NAME"),
     PARAM("revocation_sync_interval", DURATION, ARGS, revocation_sync_interval, "how often the list of revoked keys is sent to servers again; negative: never", .default_text = "5m"),
+    PARAM("rollout_stale_after",     DURATION, ARGS, rollout_stale_after, "a rollout whose master has not touched its record for this long is taken over; 0: 60s; 20s at least", PARAM_RANGE(0, INT64_MAX / 4), .default_text = "0s"),
+    PARAM("rollout_resume_interval", DURATION, ARGS, rollout_resume_interval, "how often rollouts without a master are looked for; 0: 60s", PARAM_RANGE(0, INT64_MAX / 4), .default_text = "0s"),
     PARAM("nats_advertise_urls",    STRS,   ARGS, nats_advertise_urls, "servers of the bus announced to enrolling peels; none: peels must have nats_url", .kind_text = "URL"),
     PARAM("reactor.enabled",           BOOL,     ARGS, reactor_enabled, "react to events by the rules of the fleet", .aliases = "reactor", .default_text = "true"),
     PARAM("reactor.workers",           INT,      ARGS, reactor_workers, "reactions rendered at the same time", PARAM_RANGE(1, 64), .default_text = "4"),

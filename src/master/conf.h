@@ -35,6 +35,7 @@ struct master_conf {
     int64_t ca_enroll_cert_validity; /* nanoseconds */
     struct param_strs ca_enroll_sans;
     struct param_strs nats_advertise_urls;
+    int64_t rollout_stale_after, rollout_resume_interval; /* nanoseconds; 0: the default */
     int64_t revocation_sync_interval; /* nanoseconds; 0: the default; negative: never */
 
     bool reactor_enabled, reactor_chaining;

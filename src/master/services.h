@@ -14,6 +14,7 @@ extern const struct master_service master_dispatch_service; /* jobs */
 extern const struct master_service master_reactor_service;  /* reactions to events */
 extern const struct master_service master_late_service;     /* returns after the end of a job */
 extern const struct master_service master_files_service;    /* trees of files */
+extern const struct master_service master_rollout_service;  /* new versions of the daemons */
 
 /* What services give to each other; NULL before their start. */
 struct roster *master_roster(const struct master *master);

@@ -36,6 +36,7 @@ int main(int argc, char **argv)
         command_reactor,
         command_report,
         command_top,
+        command_update,
         command_settings,
         command_why,
         command_basket,

@@ -9,10 +9,19 @@
 #include "master/services.h"
 
 static const struct master_service *const services[] = {
-    &master_roster_service, &master_orchestrator_service, &master_dispatch_service,
-    &master_late_service,   &master_files_service,        &authority_service,
-    &census_service,        &revocation_service,          &enroll_admin_service,
-    &enroll_server_service, &master_reactor_service,      NULL,
+    &master_roster_service,
+    &master_orchestrator_service,
+    &master_dispatch_service,
+    &master_late_service,
+    &master_files_service,
+    &authority_service,
+    &census_service,
+    &revocation_service,
+    &enroll_admin_service,
+    &enroll_server_service,
+    &master_reactor_service,
+    &master_rollout_service,
+    NULL,
 };
 
 int main(int argc, char **argv)

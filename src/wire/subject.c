@@ -35,6 +35,10 @@ static const struct {
     [SUBJECT_FILES_UPDATE]   = { "zester.admin.fileserver.update", NULL },
     [SUBJECT_FILES_STATUS]   = { "zester.admin.fileserver.status", NULL },
     [SUBJECT_SETTINGS_SHOW]  = { "zester.admin.settings.show", NULL },
+    [SUBJECT_UPDATE_PEEL]    = { "zester.update.cmd.{peel}", NULL },
+    [SUBJECT_UPDATE_MASTER]  = { "zester.update.master.{peel}", NULL },
+    [SUBJECT_UPDATE_START]   = { "zester.update.rollout.start", "zester.masters" },
+    [SUBJECT_UPDATE_ABORT]   = { "zester.update.rollout.abort", "zester.masters" },
 };
 /* clang-format on */
 

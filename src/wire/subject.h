@@ -48,8 +48,12 @@ enum subject_kind {
     SUBJECT_FILES_UPDATE,  /* publish trees now; the lease holder answers */
     SUBJECT_FILES_STATUS,  /* who publishes */
     SUBJECT_SETTINGS_SHOW, /* what a peel gets */
+    SUBJECT_UPDATE_PEEL,   /* command to the watchdog of a peel */
+    SUBJECT_UPDATE_MASTER, /* command to the watchdog of a master: no peel may hear it */
+    SUBJECT_UPDATE_START,  /* begin a rollout, answered by a master */
+    SUBJECT_UPDATE_ABORT,  /* end it */
 };
-#define SUBJECT_KINDS (SUBJECT_SETTINGS_SHOW + 1)
+#define SUBJECT_KINDS (SUBJECT_UPDATE_ABORT + 1)
 
 /* What the names of a pattern stand for; a view of length 0: not said. */
 struct subject_names {

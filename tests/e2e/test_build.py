@@ -146,7 +146,7 @@ def test_every_header_can_be_included_first():
 
 
 # These talk TLS.
-FLEET = ("zester-fleet", "zester-master", "zester-peel")
+FLEET = ("zester-fleet", "zester-master", "zester-peel", "zester-watchdog")
 
 
 @pytest.mark.parametrize("name", ["libcrypto", "libcurl", "libarchive", "libsystemd"])

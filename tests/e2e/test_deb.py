@@ -12,7 +12,7 @@ from chroot import Chroot, shared_packages
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 RELEASE = TOP / "build/release"
-NAMES = ["zester", "zester-master", "zester-peel", "kepler"]
+NAMES = ["zester", "zester-master", "zester-peel", "zester-watchdog", "kepler"]
 # The master can do little more than talk; the others change their machine.
 EXPOSURE_MAX = {"zester-master.service": 3.0}
 SECONDS = 60

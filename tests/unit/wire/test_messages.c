@@ -15,6 +15,7 @@
 #include "wire/liveness.h"
 #include "wire/outcome.h"
 #include "wire/question.h"
+#include "wire/update.h"
 #include "test.h"
 
 #define BYTES_MAX 4096
@@ -118,6 +119,24 @@ static const struct {
     { &question_test_type, "key data?" },
     { &question_tested_type, "matched err?" },
     { &question_match_type, "rule actions? errors?" },
+    { &update_manifest_type, "version component goos goarch sha256 size object_key published "
+                             "publisher min_protocol? promoted? expires_at? key? signature?" },
+    { &update_command_type,
+      "command version component sha256 object_key goos? goarch? size? soak? key? signature?" },
+    { &update_response_type,
+      "status version hash error state uptime running_version soak_passed failed_version?" },
+    { &update_node_type, "id component version state goos goarch updated_at child_pid child_uptime "
+                         "degraded? protocol? veto?" },
+    { &update_plan_type, "version component target batch_size batch_percent soak_time batch_pause "
+                         "max_failed dry_run rollout_id?" },
+    { &update_rollout_type,
+      "id config state batches node_results current_batch started_at finished_at? failed_count "
+      "error? driver_id? driver_heartbeat? pause_until? operator?" },
+    { &update_result_type, "node id status error? note? updated" },
+    { &update_start_type, "config operator?" },
+    { &update_started_type, "id? batches nodes error? state?" },
+    { &update_abort_type, "rollout_id operator?" },
+    { &update_aborted_type, "error?" },
 };
 
 TEST(the_keys_of_every_message_are_the_documented_ones_in_their_order)

@@ -1,0 +1,29 @@
+/*
+ * update_args - the options of 'zester update', and what its commands share.
+ */
+#ifndef CLI_UPDATE_ARGS_H
+#define CLI_UPDATE_ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/command.h"
+#include "cli/fleet/link.h"
+#include "wire/update.h"
+
+struct update_args {
+    struct fleet_options fleet;
+    enum update_component component;
+    const char *key, *arch, *batch, *id;
+    int64_t ttl, soak, pause, max_failed, min_protocol;
+    bool dry_run, wait;
+};
+
+/* Commands that are in src/cli/update/rollouts.c. */
+int update_run_rollout(struct cli *cli, const void *args, struct param_strs operands);
+int update_run_rollouts(struct cli *cli, const void *args, struct param_strs operands);
+int update_run_status(struct cli *cli, const void *args, struct param_strs operands);
+int update_run_abort(struct cli *cli, const void *args, struct param_strs operands);
+int update_run_rollback(struct cli *cli, const void *args, struct param_strs operands);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * slots - the binaries of a watched daemon in one folder, and the record of them.
+ *
+ *     <folder>/zester-peel            what runs; there is one at every moment
+ *     <folder>/zester-peel.prev       what ran before
+ *     <folder>/zester-peel.staging    what comes
+ *     <folder>/zester-peel.slots      the record, framed and checksummed
+ *
+ * Each change is one rename in the folder, and is on disk when the call returns.
+ *
+ * Memory: the arena of slots_init. Threads: one.
+ */
+#ifndef WATCHDOG_SLOTS_H
+#define WATCHDOG_SLOTS_H
+
+#include "base/sha256.h"
+#include "update/keeper.h"
+
+struct arena;
+struct err;
+
+struct slots {
+    const char *folder;
+    const char *paths[KEEPER_PLACES];
+    const char *record;
+};
+
+void slots_init(struct slots *slots, struct arena *arena, const char *folder, const char *name);
+
+/* A copy of this program becomes current when there is neither a current nor a previous one. */
+int slots_seed(const struct slots *slots, const char *program, struct err *err);
+
+/* The hash of a slot; "" when there is nothing in it, or something that cannot be run. */
+void slots_hash(const struct slots *slots, enum keeper_place place,
+                char ret_hash[static SHA256_HEX_SIZE]);
+
+/* Fails with ERR_NOT_FOUND when there is none, and with the reason when it is damaged. */
+int slots_read(const struct slots *slots, struct keeper_record *ret, struct err *err);
+int slots_save(const struct slots *slots, const struct keeper_record *record, struct err *err);
+
+/* Staging must have this hash. */
+int slots_swap_in(const struct slots *slots, const char *sha256, struct err *err);
+int slots_swap_back(const struct slots *slots, struct err *err);
+void slots_discard(const struct slots *slots);
+
+#endif

@@ -1,0 +1,162 @@
+#include "watchdog/slots.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "sys/fs.h"
+#include "sys/path.h"
+#include "test.h"
+
+static void make_slots(struct arena *arena, struct slots *ret)
+{
+    slots_init(ret, arena, path_join(arena, test_folder(), "slots"), "daemon");
+}
+
+static void put(const char *path, const char *content, mode_t mode)
+{
+    struct err err;
+
+    CHECK_INT(fs_replace(path, str_from(content), NULL, &err), 0);
+    CHECK_INT(fs_chmod(path, mode, &err), 0);
+}
+
+static const char *content_of(struct arena *arena, const char *path)
+{
+    struct str text;
+    struct err err;
+
+    CHECK_INT(fs_read(arena, path, 1024, &text, &err), 0);
+    return text.p ? text.p : "";
+}
+
+static const char *hash_of(struct arena *arena, const struct slots *slots, enum keeper_place place)
+{
+    char hash[SHA256_HEX_SIZE];
+
+    slots_hash(slots, place, hash);
+    return arena_strdup(arena, hash);
+}
+
+TEST(the_first_slot_is_a_copy_of_the_installed_program_and_never_replaced)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *program = path_join(&arena, test_folder(), "program");
+    struct slots slots;
+    struct err err;
+
+    make_slots(&arena, &slots);
+    put(program, "one", 0755);
+    CHECK_INT(slots_seed(&slots, program, &err), 0);
+    CHECK_STR(content_of(&arena, slots.paths[KEEPER_CURRENT]), "one");
+    put(program, "two", 0755);
+    CHECK_INT(slots_seed(&slots, program, &err), 0);
+    CHECK_STR(content_of(&arena, slots.paths[KEEPER_CURRENT]), "one");
+}
+
+TEST(a_swap_keeps_the_old_version_and_a_way_back_restores_it)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *program = path_join(&arena, test_folder(), "program");
+    struct slots slots;
+    struct err err;
+
+    make_slots(&arena, &slots);
+    put(program, "old", 0755);
+    CHECK_INT(slots_seed(&slots, program, &err), 0);
+    put(slots.paths[KEEPER_STAGING], "new", 0755);
+    CHECK_INT(slots_swap_in(&slots, hash_of(&arena, &slots, KEEPER_STAGING), &err), 0);
+    CHECK_STR(content_of(&arena, slots.paths[KEEPER_CURRENT]), "new");
+    CHECK_STR(content_of(&arena, slots.paths[KEEPER_PREV]), "old");
+    CHECK_STR(hash_of(&arena, &slots, KEEPER_STAGING), "");
+    CHECK_INT(slots_swap_back(&slots, &err), 0);
+    CHECK_STR(content_of(&arena, slots.paths[KEEPER_CURRENT]), "old");
+    CHECK_STR(hash_of(&arena, &slots, KEEPER_PREV), "");
+}
+
+TEST(what_was_changed_after_it_was_verified_is_not_swapped_in)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *program = path_join(&arena, test_folder(), "program");
+    const char *hash;
+    struct slots slots;
+    struct err err;
+
+    make_slots(&arena, &slots);
+    put(program, "old", 0755);
+    CHECK_INT(slots_seed(&slots, program, &err), 0);
+    put(slots.paths[KEEPER_STAGING], "new", 0755);
+    hash = hash_of(&arena, &slots, KEEPER_STAGING);
+    put(slots.paths[KEEPER_STAGING], "bad", 0755);
+    CHECK_INT(slots_swap_in(&slots, hash, &err), -1);
+    CHECK_INT(err.code, ERR_UNSAFE);
+    CHECK_STR(content_of(&arena, slots.paths[KEEPER_CURRENT]), "old");
+}
+
+TEST(a_file_that_cannot_be_run_counts_as_an_empty_slot)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct slots slots;
+    struct err err;
+
+    make_slots(&arena, &slots);
+    CHECK_INT(fs_mkdirs(slots.folder, 0755, &err), 0);
+    put(slots.paths[KEEPER_CURRENT], "text", 0644);
+    CHECK_STR(hash_of(&arena, &slots, KEEPER_CURRENT), "");
+}
+
+static const struct keeper_record full_record = {
+    .state = UPDATE_SOAKING,
+    .slots = { { "2.0", "bb" }, { "1.0", "aa" }, { "", "" } },
+    .soak = 5,
+    .soak_starts = 2,
+    .note = "why",
+    .failed = "1.9",
+};
+
+TEST(the_record_is_read_as_it_was_written)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct keeper_record back;
+    struct slots slots;
+    struct err err;
+
+    make_slots(&arena, &slots);
+    CHECK_INT(fs_mkdirs(slots.folder, 0755, &err), 0);
+    CHECK_INT(slots_read(&slots, &back, &err), -1);
+    CHECK_INT(err.code, ERR_NOT_FOUND);
+    CHECK_INT(slots_save(&slots, &full_record, &err), 0);
+    CHECK_INT(slots_read(&slots, &back, &err), 0);
+    CHECK_INT(back.state, UPDATE_SOAKING);
+    CHECK_STR(back.slots[KEEPER_CURRENT].version, "2.0");
+    CHECK_STR(back.slots[KEEPER_PREV].sha256, "aa");
+    CHECK_INT(back.soak, 5);
+    CHECK_INT(back.soak_starts, 2);
+    CHECK_STR(back.note, "why");
+    CHECK_STR(back.failed, "1.9");
+}
+
+TEST(a_damaged_record_is_an_error_whichever_byte_it_is)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct keeper_record back;
+    struct slots slots;
+    struct str whole;
+    struct err err;
+
+    make_slots(&arena, &slots);
+    CHECK_INT(fs_mkdirs(slots.folder, 0755, &err), 0);
+    CHECK_INT(slots_save(&slots, &full_record, &err), 0);
+    CHECK_INT(fs_read(&arena, slots.record, 65536, &whole, &err), 0);
+    for (size_t i = 0; i < whole.n; i++) {
+        char *bytes = arena_strndup(&arena, whole.p, whole.n);
+
+        memcpy(bytes, whole.p, whole.n);
+        bytes[i] ^= 1;
+        CHECK_INT(fs_replace(slots.record, (struct str){ bytes, whole.n }, NULL, &err), 0);
+        CHECK_INT(slots_read(&slots, &back, &err), -1);
+        CHECK_INT(fs_replace(slots.record, (struct str){ whole.p, i }, NULL, &err), 0);
+        CHECK_INT(slots_read(&slots, &back, &err), -1);
+    }
+}

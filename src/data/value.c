@@ -113,6 +113,16 @@ struct value_map *value_map_new_like(struct arena *arena, const struct value_map
     return map;
 }
 
+/* Most keys are texts, and most comparisons fail at the length or the first byte. */
+static inline bool is_key(const struct value *known, const struct value *key)
+{
+    if (known->kind != VALUE_STR || key->kind != VALUE_STR)
+        return value_equal(known, key);
+    return known->s.n == key->s.n &&
+           (known->s.n == 0 ||
+            (known->s.p[0] == key->s.p[0] && memcmp(known->s.p, key->s.p, key->s.n) == 0));
+}
+
 /* The slot that points to `key`, or the free one where it belongs. */
 static uint32_t *find_slot(const struct value_map *map, const struct value *key)
 {
@@ -121,7 +131,7 @@ static uint32_t *find_slot(const struct value_map *map, const struct value *key)
     for (size_t i = value_hash(key) & mask;; i = (i + 1) & mask) {
         uint32_t *slot = &map->slots[i];
 
-        if (*slot == 0 || value_equal(&map->pairs[*slot - 1].key, key))
+        if (*slot == 0 || is_key(&map->pairs[*slot - 1].key, key))
             return slot;
     }
 }
@@ -152,7 +162,7 @@ const struct value_pair *value_map_find_pair(const struct value_map *map, const 
 
     if (!map->slots) {
         for (size_t i = 0; i < map->count; i++)
-            if (value_equal(&map->pairs[i].key, key))
+            if (is_key(&map->pairs[i].key, key))
                 return &map->pairs[i];
         return NULL;
     }
@@ -432,6 +442,8 @@ static bool equal(const struct value *a, const struct value *b, unsigned depth)
 {
     int order;
 
+    if (a->kind == VALUE_STR && b->kind == VALUE_STR)
+        return str_eq(a->s, b->s);
     if (is_number(a) && is_number(b))
         return compare_numbers(a, b, &order) == 0 && order == 0;
     if (a->kind != b->kind || depth > DEPTH_MAX)

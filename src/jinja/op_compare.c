@@ -77,6 +77,10 @@ static bool equal_objects(struct object *a, struct object *b)
 static int equal(struct render *render, const struct value *a, const struct value *b,
                  unsigned depth, bool *ret)
 {
+    if (a->kind == VALUE_STR && b->kind == VALUE_STR) {
+        *ret = str_eq(a->s, b->s);
+        return 0;
+    }
     if (a->kind == VALUE_OBJECT && undefined_check(render, a) < 0)
         return -1;
     if (b->kind == VALUE_OBJECT && undefined_check(render, b) < 0)

@@ -38,6 +38,11 @@ struct event_args {
 #define ARGS struct event_args
 
 static const struct param event_options[] = { FLEET_OPTIONS(ARGS, fleet), { 0 } };
+static const struct param watch_options[] = {
+    FLEET_OPTIONS_TIMED(ARGS, fleet, "how long to watch; default: until Ctrl-C",
+                        .default_text = NULL),
+    { 0 },
+};
 
 static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
 {
@@ -243,7 +248,7 @@ static void on_subscribed(void *self, const struct nats_error *error)
 {
     if (error)
         on_refused(self, error);
-    else
+    else if (!((struct watching *)self)->has_failed)
         (void)fputs("Watching events; press Ctrl-C to stop\n", stderr);
 }
 
@@ -321,12 +326,15 @@ static const struct command event_commands[] = {
         .name = "watch",
         .operands = "[PATTERN]",
         .summary = "print events as they happen",
-        .details = "PATTERN matches the key <origin>/<tag>, as in rules: '*' matches '/' too.\n"
-                   "Runs until Ctrl-C, or until --timeout if given.\n",
+        .details =
+            "PATTERN matches the key <origin>/<tag>, as in rules: '*' matches '/' too.\n"
+            "A line has the time, the key, the depth of a chain of reactions, and the data as\n"
+            "JSON. Events are shown as they are published; zester event why ID shows what a\n"
+            "master did about one (--format json has the ids).\n",
         .examples = "  zester event watch\n"
                     "  zester event watch '_master/enroll/pending/*'\n"
                     "  zester event watch '*/beacon/*/service' --format json\n",
-        .options = event_options,
+        .options = watch_options,
         .args_size = sizeof(struct event_args),
         .most = 1,
         .run = run_watch,
@@ -351,7 +359,7 @@ static const struct command event_commands[] = {
 const struct command command_event = {
     .name = "event",
     .operands = "",
-    .summary = "send and watch events",
+    .summary = "send, watch and explain events",
     .examples = "  zester event send maintenance/start reason='kernel patching'\n"
                 "  zester event watch\n",
     .commands = event_commands,

@@ -97,7 +97,7 @@ struct test_args {
 static const struct param test_options[] = {
     PARAM("data",       STRS, ARGS, data, "a value of the event's data; may be repeated", .kind_text = "KEY=VALUE"),
     PARAM("event-json", STR,  ARGS, event_json, "the event's data, as a JSON object", .kind_text = "JSON"),
-    FLEET_OPTIONS(ARGS, fleet),
+    FLEET_OPTIONS_TIMED(ARGS, fleet, "how long to wait for a master", .default_text = "5s"),
     { 0 },
 };
 /* clang-format on */

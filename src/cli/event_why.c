@@ -106,14 +106,33 @@ static void print_block(const struct why *why, const struct outcome_block *block
     printf("\n");
 }
 
+static bool has_acted(const struct outcome *outcome)
+{
+    VEC_EACH (&outcome->rules.list, rule)
+        VEC_EACH (&rule->blocks.list, block)
+            if (block->result == OUTCOME_DISPATCHED || block->result == OUTCOME_DUPLICATE)
+                return true;
+    return false;
+}
+
+/* In a sentence: rules that matched may have done nothing. */
+static const char *say_outcome(const struct outcome *outcome)
+{
+    if (outcome->outcome == OUTCOME_UNMATCHED)
+        return "unmatched: no rule matches its key";
+    if (outcome->outcome == OUTCOME_FIRED && !has_acted(outcome))
+        return "matched, but nothing was done";
+    return outcome_kind_name(outcome->outcome);
+}
+
 static void print_text(const struct why *why)
 {
     AUTO_BUF struct buf ts = BUF_INIT(BUF_NO_LIMIT);
     const struct outcome *outcome = &why->outcome;
 
     time_print(&ts, outcome->ts);
-    printf("%s: %s%s%s\n", outcome->id, outcome_kind_name(outcome->outcome),
-           outcome->reason[0] ? ", " : "", outcome->reason);
+    printf("%s: %s%s%s\n", outcome->id, say_outcome(outcome), outcome->reason[0] ? ", " : "",
+           outcome->reason);
     printf("  key:       %s\n  decided:   %s by %s\n", outcome->key, buf_text(&ts),
            outcome->master);
     if (outcome->deliveries > 1)

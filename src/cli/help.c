@@ -21,6 +21,11 @@ static void add_statuses(struct buf *out, const char *statuses)
         buf_printf(out, "\nexit status: %s\n", statuses);
 }
 
+static bool has_options(const struct command *command)
+{
+    return command->options && command->options[0].name;
+}
+
 static void add_usage(struct buf *out, const struct cli *cli, const struct command *command)
 {
     const struct program *program = cli->program;
@@ -30,7 +35,7 @@ static void add_usage(struct buf *out, const struct cli *cli, const struct comma
 
     buf_printf(out, "usage: %s%s%s%s%s%s%s%s\n", program->name, cli->group ? " " : "",
                cli->group ? cli->group->name : "", name[0] ? " " : "", name,
-               command->options ? " [OPTIONS]" : "", command->operands[0] ? " " : "",
+               has_options(command) ? " [OPTIONS]" : "", command->operands[0] ? " " : "",
                command->operands);
 }
 
@@ -54,7 +59,7 @@ int help_print_command(const struct cli *cli, const struct command *command)
         buf_printf(&out, "\n%s", command->details);
     if (command->commands)
         add_commands(&out, command->commands);
-    if (command->options) {
+    if (has_options(command)) {
         buf_add_text(&out, "\noptions:\n");
         options_print(command->options, &out);
     }

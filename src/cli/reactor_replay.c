@@ -47,7 +47,7 @@ struct session {
     struct reaction_env *env;
     struct map facts; /* by peel: struct value, null when there are none */
     struct value_list *rows;
-    int64_t fire, differ, unmatched, dropped;
+    int64_t fire, differ, idle, unmatched, dropped;
 };
 
 /* --- events --------------------------------------------------------------------------- */
@@ -257,6 +257,7 @@ static void add_row(struct session *session, const struct stored_event *stored,
 
     session->fire += replay->fires;
     session->differ += replay->differs;
+    session->idle += replay->now.n > 0 && !replay->fires;
     session->unmatched += replay->now.n == 0;
     if (!replay->differs && (session->options->changed || replay->now.n == 0))
         return;
@@ -349,9 +350,11 @@ static void print_text(const struct session *session)
         if (differs)
             print_rules("then:", value_get(row, "then"));
     }
-    printf("%zu events: %" PRId64 " would fire, %" PRId64 " differently than they did; %" PRId64
-           " match no rule, %" PRId64 " dropped\n",
-           session->events.n, session->fire, session->differ, session->unmatched, session->dropped);
+    printf("%zu events: %" PRId64 " would fire, %" PRId64
+           " match a rule that would do nothing, %" PRId64 " match no rule, %" PRId64
+           " dropped; %" PRId64 " would be handled differently\n",
+           session->events.n, session->fire, session->idle, session->unmatched, session->dropped,
+           session->differ);
 }
 
 static struct value describe_all(const struct session *session)
@@ -361,8 +364,8 @@ static struct value describe_all(const struct session *session)
         int64_t count;
     } counts[] = {
         { "total", (int64_t)session->events.n }, { "fire", session->fire },
-        { "differ", session->differ },           { "unmatched", session->unmatched },
-        { "dropped", session->dropped },
+        { "differ", session->differ },           { "idle", session->idle },
+        { "unmatched", session->unmatched },     { "dropped", session->dropped },
     };
     struct value_map *all = value_map_new(session->arena, 2);
     struct value_map *summary = value_map_new(session->arena, ARRAY_LEN(counts));

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "data/json.h"
 #include "local/wish.h"
 #include "nats/error.h"
 #include "nats/publisher.h"
@@ -75,6 +76,21 @@ static int publish(struct job *job, struct nats_publisher *publisher, struct sen
     return nats_publisher_send(publisher, &store, on_stored, sending, err);
 }
 
+/* What would be sent: the key that rules match, and the data. */
+static const char *describe_wish(struct job *job, const struct own_event *own)
+{
+    AUTO_BUF struct buf data = BUF_INIT(job->reply_max);
+    struct err err;
+
+    if (!own->key)
+        return "nothing would be sent";
+    if (own->event.data.kind == VALUE_MAP && own->event.data.map->count > 0 &&
+        json_print(&data, &own->event.data, JSON_STYLE_COMPACT, &err) < 0)
+        buf_clear(&data);
+    return arena_printf(&job->arena, "would send the event %s%s%s", own->key, data.n > 0 ? " " : "",
+                        buf_text(&data));
+}
+
 void event_send(struct job *job, struct nats_publisher *publisher, void (*fn)(struct job *job))
 {
     struct value given = job->request.args.kind == VALUE_MAP
@@ -98,7 +114,7 @@ void event_send(struct job *job, struct nats_publisher *publisher, void (*fn)(st
              publish(job, publisher, sending, &err) == 0)
         return;
     job->answer.test = test;
-    job_say(job, "would send an event", err.text[0] ? err.text : NULL);
+    job_say(job, describe_wish(job, &sending->own), err.text[0] ? err.text : NULL);
     fn(job);
     free(sending);
 }

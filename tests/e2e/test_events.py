@@ -101,6 +101,14 @@ def test_credentials_without_the_grants_of_events_fail_and_say_so(fleet, foreign
     assert f"no right to {right}" in result.stderr and result.stdout == ""
 
 
+def test_help_has_the_time_that_each_command_takes_and_no_empty_list_of_options(fleet):
+    assert "--timeout TIME            how long to wait for a master (5s)\n" in fleet.run("zester", "reactor", "test", "--help").stdout
+    assert "--timeout TIME            how long to watch; default: until Ctrl-C\n" in fleet.run("zester", "event", "watch", "--help").stdout
+    assert "--timeout TIME            how long to wait for answers (60s)\n" in fleet.run("zester", "event", "why", "--help").stdout
+    check = fleet.run("zester", "reactor", "check", "--help").stdout
+    assert check.startswith("usage: zester reactor check DIR\n") and "options:" not in check
+
+
 def test_values_of_an_event_are_texts(fleet):
     with Watch(fleet, "--format", "json") as watch:
         fleet.zester("event", "send", "texts", "number=1", "flag=true", "empty=", "pair=a=b")

@@ -106,13 +106,15 @@ def test_a_reaction_may_send_an_event_that_fires_another_rule(fleet):
 
 def test_results_that_are_not_success_are_counted(fleet):
     master = start(fleet)
-    for tag in ("wrong", "nobody", "slow/a", "slow/b"):
-        send(fleet, tag)
+    events = [send(fleet, tag) for tag in ("wrong", "nobody", "slow/a", "slow/b")]
     fleet.wait(lambda: reactions(master, "reactor.wrong", "validate_error") == 1, "a mistake in a block")
     fleet.wait(lambda: reactions(master, "reactor.nobody", "no_targets") == 1, "no target")
     fleet.wait(lambda: reactions(master, "reactor.say", "throttled") == 1, "the throttle")
     assert reactions(master, "reactor.say", "dispatched") == 1
     assert not master.has_logged("log: one") and "no action 'lgo'" in master.log()
+    for event, words in zip(events, ("matched, but nothing was done", "matched, but nothing was done", "fired", "matched, but nothing was done")):
+        fleet.wait(lambda event=event: fleet.zester("event", "why", event, status=None).returncode == 0, "it is on record")
+        assert fleet.zester("event", "why", event).stdout.startswith(f"{event}: {words}\n")
 
 
 def test_a_test_says_what_the_rules_of_the_moment_would_do(fleet):
@@ -220,7 +222,7 @@ def test_what_became_of_an_event_is_recorded(fleet):
     fleet.wait(lambda: master.metric("zester_reactor_events_unmatched_total") == 1, "it is taken")
     why = fleet.zester_json("event", "why", event)
     assert (why["id"], why["outcome"], why["key"], why["rules"]) == (event, "unmatched", "_admin/some/event", [])
-    assert fleet.zester("event", "why", event).stdout.startswith(f"{event}: unmatched\n  key:       _admin/some/event\n")
+    assert fleet.zester("event", "why", event).stdout.startswith(f"{event}: unmatched: no rule matches its key\n  key:       _admin/some/event\n")
     for unknown in ("nothing", "not an id", "x" * 300):
         assert "nothing is recorded about event" in fleet.zester("event", "why", unknown, status=1).stderr
 

@@ -56,12 +56,14 @@ struct fleet_options {
 };
 
 /* clang-format off */
-#define FLEET_OPTIONS(type, field)                                                                                                   \
+#define FLEET_OPTIONS(type, field) FLEET_OPTIONS_TIMED(type, field, "how long to wait for answers", .default_text = "60s")
+/* For a command whose time means something else, or has another default. */
+#define FLEET_OPTIONS_TIMED(type, field, text, ...)                                                                                  \
     PARAM("config", STR, type, field.config, "the configuration (" FLEET_CONFIG ", else ~/" FLEET_CONFIG_HOME ")", .kind_text = "FILE"), \
     PARAM("master", STRS, type, field.masters, "servers of the bus, tls:// only; may be repeated", .kind_text = "URL"),           \
     PARAM("creds", STR, type, field.creds, "the operator's credentials", .kind_text = "FILE"),                                       \
     PARAM("nats-ca", STR, type, field.nats_ca, "the CA certificate of the bus", .kind_text = "FILE"),                                    \
-    PARAM("timeout", DURATION, type, field.timeout, "how long to wait for answers", PARAM_GIVEN(type, field.has_timeout), .default_text = "60s", PARAM_RANGE(1, INT64_MAX)), \
+    PARAM("timeout", DURATION, type, field.timeout, text, PARAM_GIVEN(type, field.has_timeout), PARAM_RANGE(1, INT64_MAX), __VA_ARGS__), \
     PARAM("format", CHOICE, type, field.format, "output format", .choices = "text|json|yaml", .default_text = "text")
 /* clang-format on */
 

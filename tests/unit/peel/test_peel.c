@@ -201,7 +201,9 @@ TEST(an_event_is_in_the_stream_when_it_is_answered)
     SCENE_RUN(&agent.scene, strstr(buf_text(&seen), "send.a.b a/b depth=0 -;"));
     CHECK_STR(agent_ask(&agent, "event.send", "", ""), "event.send requires a tag");
     CHECK(agent_ask(&agent, "event.send", "a b", "") && !agent.response.success);
-    CHECK_STR(agent_ask(&agent, "event.send", "c", "test=True"), "would send an event");
+    CHECK_STR(agent_ask(&agent, "event.send", "c", "test=True"), "would send the event web-01/c");
+    CHECK_STR(agent_ask(&agent, "event.send", "c.d", "a=b;test=True"),
+              "would send the event web-01/c/d {\"a\":\"b\"}");
     agent_send_job(&agent, "J1", 1, "event.send", "d/e", "");
     SCENE_RUN(&agent.scene, agent.returns == 1);
     CHECK(agent.returned.success);

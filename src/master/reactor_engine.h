@@ -124,8 +124,8 @@ void reactor_leave_room(struct reactor_mission *mission);
 /* --- reactor_outcomes.c --- */
 /* An event that passed by: dropped (a reason) or unmatched (GATE_PASS). Under a flood, some are
  * left out. */
-void reactor_note_event(struct reactor_engine *engine, const struct gate_event *event,
-                        enum gate_drop drop);
+void reactor_note_event(struct reactor_engine *engine, const struct pipeline_delivery *delivery,
+                        const struct pipeline_verdict *verdict);
 /* An event whose rules have ended. Under a flood, some that only logged a line are left out. */
 void reactor_note_end(struct reactor_engine *engine, const struct outcome *outcome);
 /* Keep it; `fn` is called when it is kept, or cannot be; may be NULL. */

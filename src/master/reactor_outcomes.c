@@ -53,17 +53,20 @@ void reactor_keep_outcome(struct reactor_engine *engine, const struct outcome *o
     on_kept(keeping, NULL, 0);
 }
 
-void reactor_note_event(struct reactor_engine *engine, const struct gate_event *event,
-                        enum gate_drop drop)
+void reactor_note_event(struct reactor_engine *engine, const struct pipeline_delivery *delivery,
+                        const struct pipeline_verdict *verdict)
 {
+    const struct gate_event *event = verdict->event;
     const struct outcome outcome = {
         .id = event->event.id,
-        .outcome = drop == GATE_PASS ? OUTCOME_UNMATCHED : OUTCOME_DROPPED,
-        .reason = gate_drop_name(drop),
+        .outcome = verdict->drop == GATE_PASS ? OUTCOME_UNMATCHED : OUTCOME_DROPPED,
+        .reason = gate_drop_name(verdict->drop),
         .key = event->source.key ? event->source.key : "",
         .depth = event->event.depth,
         .provenance = event->event.origin ? event->event.origin : "",
-        .parent = "",
+        .parent = delivery->parent ? delivery->parent : "",
+        .deliveries = (int32_t)delivery->number,
+        .seq = delivery->seq,
     };
 
     if (!event->event.id || event->event.id[0] == '\0' || gate_is_lifecycle(&event->source))

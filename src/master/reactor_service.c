@@ -237,14 +237,14 @@ static void note_drop(struct reactor_engine *engine, const struct pipeline_verdi
 }
 
 /* What needs no flight is done with. */
-static void pass_by(struct reactor_engine *engine, const struct pipeline_verdict *verdict,
-                    struct str reply)
+static void pass_by(struct reactor_engine *engine, const struct pipeline_delivery *delivery,
+                    const struct pipeline_verdict *verdict, struct str reply)
 {
     if (verdict->drop != GATE_PASS)
         note_drop(engine, verdict);
     else
         metrics_add(engine->master->metrics, MASTER_REACTOR_UNMATCHED, 1, NULL, NULL);
-    reactor_note_event(engine, verdict->event, verdict->drop);
+    reactor_note_event(engine, delivery, verdict);
     acknowledge(engine, reply);
     count_done(engine);
 }
@@ -277,7 +277,7 @@ static void on_message(void *self, const struct nats_msg *msg)
         metrics_add(engine->master->metrics, MASTER_REACTOR_EVENTS, 1,
                     event_origin_name(verdict.event->source.type), NULL);
     if (!verdict.flight) {
-        pass_by(engine, &verdict, msg->reply);
+        pass_by(engine, &delivery, &verdict, msg->reply);
         return;
     }
     mission = add_mission(engine, verdict.flight, msg->reply);

@@ -23,11 +23,13 @@ RULES = {
   - '_admin/hold': [reactor.say, reactor.hold]
   - '_admin/run': [reactor.run]
   - '_admin/say': [reactor.say]
+  - '_admin/chain': [reactor.chain]
 """,
     "say.zy": "line:\n  log: 'heard {{ event.id }}'\n",
     "hold.zy": """job:
   dispatch.module: { target: web-01, function: cmd.run, args: { name: "while [ ! -e {{ data.file }} ]; do sleep 0.1; done" }, timeout: 10m, wait: true }
 """,
+    "chain.zy": "next:\n  event.send: { tag: nobody/matches }\n",
     "run.zy": "job:\n  dispatch.module: { target: web-01, function: test.ping }\n",
 }
 
@@ -103,6 +105,21 @@ def test_a_new_revision_of_the_rules_is_loaded_after_two_seconds_and_not_before(
     with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
         stored = json.loads(bus.request("$JS.API.STREAM.MSG.GET.KV_reactor-files", json.dumps({"last_by_subj": REVISION}).encode()))
     assert 2 <= seconds(loaded) - seconds(stored["message"]["time"]) < 2 + 5 + SECONDS
+
+
+def is_on_record(fleet, event):
+    return fleet.zester("event", "why", event, status=None).returncode == 0
+
+
+def test_an_event_that_no_rule_matches_has_its_cause_on_record(fleet):
+    cause = send(fleet, "chain")
+    fleet.wait(lambda: is_on_record(fleet, cause), "the cause is on record")
+    event = fleet.zester_json("event", "why", cause)["rules"][0]["blocks"][0]["made"]
+    fleet.wait(lambda: is_on_record(fleet, event), "so is what it caused")
+    why = fleet.zester_json("event", "why", event)
+    assert (why["outcome"], why["key"], why["deliveries"]) == ("unmatched", "_master/reaction/nobody/matches", 1)
+    assert why["caused_by"] == [{"id": cause, "key": "_admin/chain", "outcome": "fired"}]
+    assert "reaction reactor.chain" in fleet.zester("why", event).stdout
 
 
 def test_a_failure_that_may_pass_is_given_back_for_ten_seconds(fleet):

@@ -35,10 +35,13 @@ static int64_t print_time(void *user)
     return clock_now();
 }
 
-static void print_lints(const struct diags *lints)
+/* As compilers do: "file:line: warning: text". */
+static void print_lints(struct arena *arena, struct diags *lints)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
+    VEC_EACH (&lints->list, lint)
+        lint->text = arena_printf(arena, "warning: %s", lint->text);
     diags_print(lints, &out);
     (void)fputs(buf_text(&out), stderr);
 }
@@ -59,7 +62,7 @@ static int check_files(struct cli *cli, const char *folder, const struct rule_fi
     reaction_env_free(env);
     if (status < 0)
         (void)cli_diags(cli, &diags);
-    print_lints(&lints);
+    print_lints(cli->arena, &lints);
     if (status < 0)
         return cli_error(cli, "%s: %zu mistake%s", folder, diags_count(&diags),
                          plural_of(diags_count(&diags)));

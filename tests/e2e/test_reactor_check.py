@@ -69,8 +69,8 @@ def test_warnings_are_shown_and_are_not_mistakes(tmp_path):
     }
     result = check(tmp_path, enroll, 0)
     assert result.stdout == ".: 1 rule, 1 reaction file, 2 warnings\n"
-    assert "./enroll.zy:2: reactor.enroll: require_peel '*' accepts every peel" in result.stderr
-    assert "'*' matches events that are not from _master" in result.stderr
+    assert "./enroll.zy:2: warning: reactor.enroll: require_peel '*' accepts every peel" in result.stderr
+    assert "warning: reactor.enroll: '*' matches events that are not from _master" in result.stderr
 
 
 def test_a_folder_without_rules_is_a_mistake(tmp_path):

@@ -211,7 +211,8 @@ static int init_facts(struct session *session, const struct session_options *opt
     session->host.learn_facts = learn_facts;
     session->host.facts_user = session;
     if (facts)
-        session->host.grains = facts_grains(&session->arena, facts);
+        session->host.grains =
+            options->grains ? options->grains : facts_grains(&session->arena, facts);
     else if (facts_collect(&session->arena, &about, &facts, diags) < 0)
         return -1;
     session->early = facts;

@@ -29,6 +29,7 @@ struct session_options {
     const char *states_dir, *settings_dir, *data_dir, *id;
     const char *facts_file;               /* of the administrator; NULL: FACTS_FILE */
     const struct value *facts, *settings; /* NULL: collected, and read from the folder */
+    const struct value *grains;           /* of these facts; NULL: made from them */
     struct cancel *cancel;                /* ends list services; may be NULL */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
     /* see state/host.h; NULL: there is no fleet */

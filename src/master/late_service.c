@@ -33,6 +33,8 @@
 
 #define BATCH        256
 #define TRY_AGAIN_NS (3 * CLOCK_SECOND)
+/* How long returns of jobs under way wait; the server hands out a batch of them meanwhile. */
+#define HOLD_NS (CLOCK_SECOND / 2)
 /* More returns of the same job may follow. */
 #define GATHER_NS (CLOCK_SECOND / 5)
 /* Jobs that ended well, the latest: their returns need no second look. */
@@ -45,6 +47,11 @@ struct post {
     struct map inquiries;   /* struct inquiry by jid */
     char settled[SETTLED_MAX][DISPATCHER_JID_MAX + 1];
     size_t next_settled;
+    /* Returns of jobs under way wait a moment: their runs mostly have them, and everybody is busy
+     * with the rest. */
+    struct letter *held;
+    struct timer hold;
+    int64_t free_until; /* nothing is held before that */
 };
 
 /* One return that came late. */
@@ -54,7 +61,8 @@ struct letter {
     struct str reply, payload;
     const char *jid, *peel, *key; /* of the stored return */
     struct exec_return late;
-    struct letter *next; /* of the same correction */
+    struct str subject;
+    struct letter *next; /* of the same correction, or held */
     bool is_counted;
 };
 
@@ -450,6 +458,7 @@ static bool read_letter(struct letter *letter, const struct nats_msg *msg)
     letter->peel = arena_str(&letter->arena, names.peel).p;
     letter->key = arena_printf(&letter->arena, "%s.%s", letter->jid, letter->peel);
     letter->payload = arena_str(&letter->arena, msg->payload);
+    letter->subject = arena_str(&letter->arena, msg->subject);
     return record_decode(&letter->arena, &exec_return_type, 1, letter->payload, &letter->late,
                          &err) == 0 &&
            strcmp(letter->late.peel_id, letter->peel) == 0 &&
@@ -464,22 +473,64 @@ static bool is_first_delivery(struct str reply)
     return nats_delivery_parse(reply, &delivery) && delivery.deliveries == 1;
 }
 
-static void on_message(void *self, const struct nats_msg *msg)
+static void sort_letter(struct letter *letter)
 {
-    struct post *post = self;
-    struct letter *letter = mem_zalloc(sizeof(*letter));
+    struct post *post = letter->post;
 
-    letter->post = post;
-    letter->reply = arena_str(&letter->arena, msg->reply);
-    if (!read_letter(letter, msg) ||
-        dispatcher_hand_return(master_dispatcher(post->master), str_from(letter->jid), msg->subject,
-                               msg->payload) ||
+    if (dispatcher_hand_return(master_dispatcher(post->master), str_from(letter->jid),
+                               letter->subject, letter->payload) ||
         is_settled(post, letter->jid))
         end_letter(letter, false);
-    else if (is_first_delivery(msg->reply))
+    else if (is_first_delivery(letter->reply))
         end_letter(letter, true);
     else
         ask_for_job(letter);
+}
+
+/* Half of the time nothing is held, so that it never piles up. */
+static void release_held(struct post *post)
+{
+    struct letter *next, *letter = post->held;
+
+    post->held = NULL;
+    post->free_until = clock_after(clock_now(), HOLD_NS);
+    for (; letter; letter = next) {
+        next = letter->next;
+        letter->next = NULL;
+        sort_letter(letter);
+    }
+}
+
+static void on_hold_over(struct timer *timer)
+{
+    release_held(container_of(timer, struct post, hold));
+}
+
+static bool hold_letter(struct letter *letter)
+{
+    struct post *post = letter->post;
+
+    if (clock_now() < post->free_until ||
+        !dispatcher_has(master_dispatcher(post->master), str_from(letter->jid)))
+        return false;
+    letter->next = post->held;
+    post->held = letter;
+    if (!timer_is_set(&post->hold))
+        timer_set(loop_timers(post->master->loop), &post->hold, clock_after(clock_now(), HOLD_NS),
+                  on_hold_over);
+    return true;
+}
+
+static void on_message(void *self, const struct nats_msg *msg)
+{
+    struct letter *letter = mem_zalloc(sizeof(*letter));
+
+    letter->post = self;
+    letter->reply = arena_str(&letter->arena, msg->reply);
+    if (!read_letter(letter, msg))
+        end_letter(letter, false);
+    else if (!hold_letter(letter))
+        sort_letter(letter);
 }
 
 /* --- life --------------------------------------------------------------------------- */
@@ -513,6 +564,13 @@ static void stop_post(void *self)
 
     nats_puller_free(post->puller);
     post->puller = NULL;
+    timer_clear(loop_timers(post->master->loop), &post->hold);
+    while (post->held) { /* they come again */
+        struct letter *letter = post->held;
+
+        post->held = letter->next;
+        end_letter(letter, true);
+    }
     MAP_EACH (&post->corrections, entry) {
         struct correction *correction = entry->value;
 

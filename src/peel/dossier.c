@@ -103,6 +103,7 @@ static void collect(struct round *round)
                       value_text(arena_strdup(&result->arena, options->curve_key)));
     value_map_set(&result->arena, result->value.map, value_text("id"),
                   value_text(arena_strdup(&result->arena, options->peel_id)));
+    result->grains = facts_grains(&result->arena, &result->value);
     round->result = result;
 }
 

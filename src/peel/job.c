@@ -147,6 +147,7 @@ static void do_deed(struct job *job, const struct run_sink *sink)
         .id = job->options->peel_id,
         .facts_file = job->options->facts_file,
         .facts = &job->facts->value,
+        .grains = job->facts->grains,
         .cancel = &job->cancel,
         .loose = job->options->loose_params,
         .fire = fire,

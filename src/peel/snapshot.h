@@ -18,7 +18,8 @@
 struct snapshot {
     atomic_uint holders;
     struct arena arena;
-    struct value value; /* a map */
+    struct value value;         /* a map */
+    const struct value *grains; /* of facts: in Salt's form, so that not every job makes them */
 };
 
 /* Held once; an empty map. */

@@ -1,8 +1,9 @@
 /*
  * Blocks form a list, newest first; each is twice the size of the one before,
- * up to BLOCK_MAX. Under the address sanitizer the unused part of a block and a
- * gap after each object are poisoned, so that an overrun is caught here as it
- * would be on the heap.
+ * up to BLOCK_MAX. Where large pages are wanted, one of them follows on the
+ * block of LARGE_AFTER, and then another. Under the address sanitizer the unused part of a block
+ * and a gap after each object are poisoned, so that an overrun is caught here as it would be on the
+ * heap.
  */
 #include "base/arena.h"
 
@@ -10,16 +11,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#define ALIGNMENT _Alignof(max_align_t)
-#define BLOCK_MIN ((size_t)4 << 10)
-#define BLOCK_MAX ((size_t)1 << 20)
+#define ALIGNMENT   _Alignof(max_align_t)
+#define BLOCK_MIN   ((size_t)4 << 10)
+#define BLOCK_MAX   ((size_t)1 << 20)
+#define LARGE_AFTER ((size_t)512 << 10)
+#define LARGE_PAGE  ((size_t)2 << 20)
 /* A text up to this size is formatted once, a longer one twice: to learn its length first. */
 #define SHORT_TEXT_SIZE 256
 
 struct arena_block {
     struct arena_block *older;
     size_t size;
+    bool is_page; /* a large one, not of the heap */
     _Alignas(max_align_t) char bytes[];
 };
 
@@ -50,22 +55,54 @@ static size_t round_up(size_t size)
     return (size + gap + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
 }
 
-static void add_block(struct arena *arena, size_t least)
+/* NULL: there is none. The sanitizer follows pointers through blocks of the heap only. */
+static struct arena_block *map_page(void)
+{
+    char *p, *page;
+
+    if (__asan_poison_memory_region)
+        return NULL;
+    p = mmap(NULL, 2 * LARGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    page = p + (LARGE_PAGE - (uintptr_t)p % LARGE_PAGE) % LARGE_PAGE;
+    if (page > p)
+        (void)munmap(p, (size_t)(page - p));
+    (void)munmap(page + LARGE_PAGE, LARGE_PAGE - (size_t)(page - p));
+    (void)madvise(page, LARGE_PAGE, MADV_HUGEPAGE); /* refused: it consists of small ones */
+    return (struct arena_block *)(void *)page;
+}
+
+static struct arena_block *new_block(const struct arena *arena, size_t least)
 {
     size_t size = arena->blocks ? arena->blocks->size * 2 : BLOCK_MIN;
-    struct arena_block *block;
+    const bool fits = arena->large && size > LARGE_AFTER && least <= LARGE_PAGE / 2;
+    struct arena_block *block = fits ? map_page() : NULL;
 
+    if (block) {
+        block->is_page = true;
+        block->size = LARGE_PAGE - sizeof(*block);
+        return block;
+    }
     if (size > BLOCK_MAX)
         size = BLOCK_MAX;
     if (size < least)
         size = least;
     block = mem_alloc(sizeof(*block) + size);
-    block->older = arena->blocks;
+    block->is_page = false;
     block->size = size;
+    return block;
+}
+
+static void add_block(struct arena *arena, size_t least)
+{
+    struct arena_block *block = new_block(arena, least);
+
+    block->older = arena->blocks;
     arena->blocks = block;
     arena->next = block->bytes;
-    arena->end = block->bytes + size;
-    poison(block->bytes, size);
+    arena->end = block->bytes + block->size;
+    poison(block->bytes, block->size);
 }
 
 void *arena_alloc(struct arena *arena, size_t size)
@@ -166,7 +203,10 @@ static void free_blocks(struct arena_block *block)
         struct arena_block *older = block->older;
 
         unpoison(block->bytes, block->size);
-        free(block);
+        if (block->is_page)
+            (void)munmap(block, LARGE_PAGE);
+        else
+            free(block);
         block = older;
     }
 }

@@ -166,6 +166,7 @@ static void build_states(struct compiling *c)
 {
     VEC_RESERVE_IN(c->arena, &c->states, c->load.decls.list.n);
     VEC_RESERVE_IN(c->arena, &c->origins, c->load.decls.list.n);
+    VEC_RESERVE_IN(c->arena, &c->lookup.states, c->load.decls.list.n);
     VEC_EACH (&c->load.decls.list, decl) {
         struct names names;
 
@@ -283,7 +284,7 @@ static void resolve_requisites(struct compiling *c)
         .arena = c->arena,
         .lookup = &c->lookup,
         .states = c->states.p,
-        .sets = ARENA_ARRAY(c->arena, struct requisite_set, count),
+        .sets = ARENA_ARRAY(c->arena, struct requisite_set *, count),
         .diags = c->diags,
     };
     for (uint32_t i = 0; i < count; i++) {

@@ -37,6 +37,12 @@ void decl_set_init(struct decl_set *set, struct arena *arena, struct diags *late
     };
 }
 
+void decl_set_expect(struct decl_set *set, size_t more)
+{
+    map_reserve(&set->names, set->names.live + more);
+    map_reserve(&set->ids, set->ids.live + more);
+}
+
 /* A number as written in its document, even as a key: 1.10 is not 1.1. */
 static struct str written_number(const struct value *v)
 {

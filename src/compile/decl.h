@@ -55,6 +55,8 @@ struct decl_set {
 };
 
 void decl_set_init(struct decl_set *set, struct arena *arena, struct diags *late);
+/* About as many declarations follow. */
+void decl_set_expect(struct decl_set *set, size_t more);
 
 /* The declaring file: a unique pointer, and its reference. */
 struct decl_file {

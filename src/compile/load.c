@@ -243,6 +243,7 @@ static int read_document(struct load *load, const struct load_file *file, const 
     if (doc->kind != VALUE_MAP)
         return value_diag(load->diags, doc, "compiler: parse %s: expected a map of states, got %s",
                           file->path, value_describe(doc));
+    decl_set_expect(&load->decls, doc->map->count);
     /* The file first, then its includes, so that mistakes are in reading order. */
     for (size_t i = 0; i < doc->map->count; i++) {
         const struct value_pair *pair = &doc->map->pairs[i];

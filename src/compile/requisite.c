@@ -161,6 +161,16 @@ int requisite_find(struct arena *arena, const struct lookup *lookup, const struc
 
 /* --- reading ------------------------------------------------------------------------- */
 
+static void add_target(struct requisites *requisites, uint32_t state, enum requisite kind,
+                       uint32_t target)
+{
+    struct requisite_set **set = &requisites->sets[state];
+
+    if (!*set)
+        *set = ARENA_NEW(requisites->arena, struct requisite_set);
+    VEC_PUSH_IN(requisites->arena, &(*set)->targets[kind], target);
+}
+
 int requisite_add(struct requisites *requisites, uint32_t state, enum requisite kind,
                   uint32_t target)
 {
@@ -171,10 +181,10 @@ int requisite_add(struct requisites *requisites, uint32_t state, enum requisite 
                         "more than %d requisites in one run", REQUISITES_MAX);
     if (requisites->count > REQUISITES_MAX)
         return -1;
-    VEC_PUSH_IN(requisites->arena, &requisites->sets[state].targets[kind], target);
+    add_target(requisites, state, kind, target);
     /* The target of a prereq runs later, and not at all if the prereq fails. */
     if (requisite_rule(kind)->later)
-        VEC_PUSH_IN(requisites->arena, &requisites->sets[target].targets[REQUISITE_REQUIRE], state);
+        add_target(requisites, target, REQUISITE_REQUIRE, state);
     return 0;
 }
 
@@ -380,14 +390,16 @@ int requisite_seal(struct requisites *requisites, struct plan_state *states, uin
     int result = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        if (states[i].dialect->written_order)
-            states[i].asked = collect_asked(requisites->arena, &requisites->sets[i]);
-        for (size_t k = 0; k < REQUISITES; k++) {
-            uint32_t *p = requisites->sets[i].targets[k].p;
+        const struct requisite_set *set = requisites->sets[i];
 
+        if (!set)
+            continue;
+        if (states[i].dialect->written_order)
+            states[i].asked = collect_asked(requisites->arena, set);
+        for (size_t k = 0; k < REQUISITES; k++)
             states[i].requisites[k] =
-                (struct plan_targets){ p, sort_unique(p, requisites->sets[i].targets[k].n) };
-        }
+                (struct plan_targets){ set->targets[k].p,
+                                       sort_unique(set->targets[k].p, set->targets[k].n) };
         for (enum requisite k = 0; k < REQUISITES; k++)
             if (states[i].requisites[k].n > 0 && requisite_rule(k)->failure)
                 result |= check_exclusion(&states[i], states, k, requisites->diags);

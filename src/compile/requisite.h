@@ -53,8 +53,8 @@ struct requisites {
     struct arena *arena;
     const struct lookup *lookup;
     const struct plan_state *states;
-    struct requisite_set *sets; /* one for each state */
-    size_t count;               /* of all targets so far */
+    struct requisite_set **sets; /* of each state; NULL: it has none yet */
+    size_t count;                /* of all targets so far */
     struct diags *diags;
 };
 

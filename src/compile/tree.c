@@ -15,12 +15,16 @@
 #include "sys/fs.h"
 #include "sys/path.h"
 
+/* Texts up to this size are copied together. */
+#define COPIED_MAX ((size_t)4 << 10)
+
 /* Files that were read or added by tree_add: path to text. */
 struct tree_cache {
     pthread_mutex_t lock;
     struct arena arena;
-    struct map files; /* struct str *, in the arena */
-    size_t bytes;     /* of all of them */
+    VEC(struct arena) large; /* one for each text that is too large to copy */
+    struct map files;        /* struct str *, in the arena */
+    size_t bytes;            /* of all of them */
 };
 
 struct tree {
@@ -75,6 +79,9 @@ void tree_free(struct tree *tree)
         return;
     map_done(&tree->cache->files);
     arena_done(&tree->cache->arena);
+    VEC_EACH (&tree->cache->large, arena)
+        arena_done(arena);
+    vec_done(&tree->cache->large);
     (void)pthread_mutex_destroy(&tree->cache->lock);
     free(tree->cache);
     free(tree->root);
@@ -100,8 +107,10 @@ static bool cache_find(const struct tree *tree, const char *path, struct str *re
     return text;
 }
 
-/* Keep a copy; the first one wins when two threads read the same file. */
-static struct str cache_keep(struct tree_cache *cache, const char *path, struct str text)
+/* Keep a copy, or the text itself with the arena that it fills, which is empty then. The first one
+ * wins when two threads read the same file. */
+static struct str cache_keep(struct tree_cache *cache, const char *path, struct str text,
+                             struct arena *owner)
 {
     struct str *kept;
 
@@ -109,7 +118,11 @@ static struct str cache_keep(struct tree_cache *cache, const char *path, struct 
     kept = map_find(&cache->files, str_from(path));
     if (!kept) {
         kept = ARENA_NEW(&cache->arena, struct str);
-        *kept = arena_str(&cache->arena, text);
+        *kept = owner ? text : arena_str(&cache->arena, text);
+        if (owner) {
+            VEC_PUSH(&cache->large, *owner);
+            *owner = (struct arena)ARENA_INIT;
+        }
         (void)map_set(&cache->files, arena_str(&cache->arena, str_from(path)), kept);
         cache->bytes += text.n;
     }
@@ -130,7 +143,7 @@ static bool cache_has_room(struct tree_cache *cache, size_t n)
 void tree_add(struct tree *tree, const char *path, struct str text)
 {
     assert(!tree->root);
-    (void)cache_keep(tree->cache, path, text);
+    (void)cache_keep(tree->cache, path, text, NULL);
 }
 
 /* --- paths -------------------------------------------------------------------- */
@@ -260,6 +273,8 @@ int tree_read(const struct tree *tree, struct arena *arena, const char *source, 
 int tree_read_small(const struct tree *tree, struct arena *arena, const char *source, size_t max,
                     struct str *ret, struct err *err)
 {
+    AUTO_ARENA struct arena own = ARENA_INIT;
+    const size_t cached = max < TREE_CACHED_MAX ? max : TREE_CACHED_MAX;
     const char *path, *real;
     struct str text;
 
@@ -272,10 +287,12 @@ int tree_read_small(const struct tree *tree, struct arena *arena, const char *so
         return -1;
     if (!real)
         return 0;
-    if (fs_read(arena, real, max, &text, err) < 0)
-        return -1;
-    *ret =
-        text.p && cache_has_room(tree->cache, text.n) ? cache_keep(tree->cache, path, text) : text;
+    if (fs_read(&own, real, cached, &text, err) < 0)
+        return err->code == ERR_LIMIT && cached < max ? fs_read(arena, real, max, ret, err) : -1;
+    if (text.p && cache_has_room(tree->cache, text.n))
+        *ret = cache_keep(tree->cache, path, text, text.n > COPIED_MAX ? &own : NULL);
+    else if (text.p)
+        *ret = arena_str(arena, text);
     return 0;
 }
 

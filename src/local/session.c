@@ -259,7 +259,7 @@ static int learn_settings(struct session *session, const struct session_options 
 int session_init(struct session *session, const struct session_options *options,
                  enum session_need need, struct diags *diags)
 {
-    *session = (struct session){ .arena = ARENA_INIT,
+    *session = (struct session){ .arena = ARENA_INIT_LARGE,
                                  .id = options->id,
                                  .lock = PTHREAD_MUTEX_INITIALIZER,
                                  .facts_arena = ARENA_INIT };

@@ -203,6 +203,8 @@ static int write_states(struct arena *arena, const char *data_dir, const char *i
     const struct record_file file = states_file(arena, data_dir);
     struct lastrun_states states = { .id = id };
 
+    if (result)
+        VEC_RESERVE_IN(arena, &states.list, result->states.n);
     for (size_t i = 0; result && i < result->states.n; i++)
         VEC_PUSH_IN(arena, &states.list, describe_state(arena, &result->states.p[i], secrets));
     if (record_file_write(&file, &states, err) == 0)
@@ -219,6 +221,7 @@ static int write_states(struct arena *arena, const char *data_dir, const char *i
 static void mark_states(struct arena *arena, const struct run_result *result,
                         struct value_time time, struct secrets *secrets, struct standing_marks *ret)
 {
+    VEC_RESERVE_IN(arena, &ret->list, result->states.n);
     for (size_t i = 0; i < result->states.n; i++) {
         const struct state_result *state = &result->states.p[i];
         const bool broken = state_result_is_broken(state);

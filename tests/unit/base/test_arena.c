@@ -91,6 +91,37 @@ TEST(a_cleared_arena_starts_again_and_stays_small)
     CHECK_STR(arena_strdup(&arena, "again"), "again");
 }
 
+/* Written whole and read again: blocks of every kind are as large as they say. */
+static void fill_arena(struct arena *arena)
+{
+    static const size_t sizes[] = { 1, 40, 5000, 300000, 3000000, 17 };
+    unsigned char *objects[600];
+
+    for (size_t i = 0; i < ARRAY_LEN(objects); i++) {
+        const size_t size = i % 100 == 99 ? sizes[4] : sizes[i % 4] + sizes[5];
+
+        objects[i] = arena_alloc(arena, size);
+        CHECK((uintptr_t)objects[i] % _Alignof(max_align_t) == 0);
+        memset(objects[i], (int)(i % 251), size);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(objects); i++)
+        CHECK(objects[i][0] == i % 251);
+}
+
+TEST(an_arena_with_large_pages_works_like_any_other)
+{
+    struct arena arena = ARENA_INIT_LARGE;
+
+    fill_arena(&arena);
+    arena_clear(&arena);
+    CHECK_INT(arena.used, 0);
+    fill_arena(&arena);
+    arena_done(&arena);
+    CHECK(arena.blocks == NULL);
+    CHECK_STR(arena_strdup(&arena, "again"), "again");
+    arena_done(&arena);
+}
+
 TEST(printed_texts_of_every_length_are_whole)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -143,6 +143,38 @@ TEST(one_tree_shows_one_version_of_a_file)
     tree_free(tree);
 }
 
+TEST(texts_of_every_size_are_read_whole_and_outlive_who_asked_for_them)
+{
+    static const size_t sizes[] = {
+        0, 1, 4096, 4097, 300000, TREE_CACHED_MAX, TREE_CACHED_MAX + 1
+    };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *root = test_folder();
+    struct tree *tree;
+    struct err err;
+
+    tree = tree_new(root, &err);
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        const char *name = arena_printf(&arena, "%zu", sizes[i]);
+        char *text = arena_alloc(&arena, sizes[i] + 1);
+        struct str got[2];
+
+        memset(text, 'x', sizes[i]);
+        text[sizes[i]] = '\0';
+        put(root, name, text);
+        for (size_t k = 0; k < ARRAY_LEN(got); k++) {
+            struct arena asker = ARENA_INIT;
+
+            CHECK_INT(tree_read(tree, k == 0 ? &asker : &arena, name, &got[k], &err), 0);
+            CHECK(got[k].p && str_eq(got[k], (struct str){ text, sizes[i] }));
+            arena_done(&asker);
+        }
+        if (sizes[i] <= TREE_CACHED_MAX)
+            CHECK(got[0].p == got[1].p && str_eq(got[0], (struct str){ text, sizes[i] }));
+    }
+    tree_free(tree);
+}
+
 TEST(folders_are_listed_with_all_that_is_below)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -58,6 +58,7 @@ struct reader {
     bool braces; /* an expression without quotes was found */
     struct yaml_cursor cursor;
     yaml_parser_t parser;
+    yaml_char_t *own_buffer; /* of the parser, while it works in the text */
     yaml_event_t event;
     struct yaml_last last;
 };
@@ -513,6 +514,29 @@ static void init_source(struct reader *r, const char *file)
     r->source->salt = r->options.dialect == YAML_DIALECT_SALT;
 }
 
+/* The parser's reader decodes its input byte by byte into a buffer, where the scanner works. This
+ * text is UTF-8 without anything that the reader would refuse (yaml_text_check), and ends in NUL:
+ * it is that buffer, and the reader is at its end. Nothing but the reader writes to it. */
+static void lend_text(struct reader *r)
+{
+    yaml_char_t *text = (yaml_char_t *)(uintptr_t)r->text.p;
+
+    yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&r->parser, text, 0);
+    r->parser.eof = 1;
+    r->own_buffer = r->parser.buffer.start;
+    r->parser.buffer.start = r->parser.buffer.pointer = text;
+    r->parser.buffer.last = text + r->text.n + 1;
+    r->parser.unread = r->text.n + 1; /* characters, at most */
+}
+
+static void end_parser(struct reader *r)
+{
+    if (r->own_buffer)
+        r->parser.buffer.start = r->own_buffer;
+    yaml_parser_delete(&r->parser);
+}
+
 /* Check the text and hand it to the parser. */
 static int start_parser(struct reader *r, const char *file, struct str text)
 {
@@ -526,8 +550,7 @@ static int start_parser(struct reader *r, const char *file, struct str text)
         return -1;
     r->text = r->options.lasting ? text : arena_str(r->arena, text);
     init_source(r, file);
-    yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&r->parser, (const unsigned char *)r->text.p, r->text.n);
+    lend_text(r);
     return next_event(r);
 }
 
@@ -614,7 +637,7 @@ static int parse(struct arena *arena, const char *file, struct str text,
         *ret = v;
     vec_done(&r.items);
     yaml_event_delete(&r.event);
-    yaml_parser_delete(&r.parser);
+    end_parser(&r);
     return diags_count(diags) == r.diags_before ? 0 : -1;
 }
 

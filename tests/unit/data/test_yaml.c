@@ -1,5 +1,8 @@
 #include "data/yaml.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "base/base64.h"
 #include "base/diag.h"
 #include "base/number.h"
@@ -450,4 +453,50 @@ TEST(an_anchor_does_not_reach_into_the_next_document)
 
     CHECK_INT(yaml_parse_all(&arena, NULL, STR("a: &x 1\n---\nb: *x\n"), NULL, &v, &diags), -1);
     CHECK_HAS(diags.list.p[0].text, "no anchor '&x'");
+}
+
+/* The text with its NUL, right before a page that must not be read. */
+static char *put_before_guard(const char *text, size_t n)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *copy = p + page - n - 1;
+
+    CHECK(p != MAP_FAILED && n < page);
+    CHECK_INT(mprotect(p + page, page, PROT_NONE), 0);
+    memcpy(copy, text, n);
+    CHECK_INT(mprotect(p, page, PROT_READ), 0);
+    return copy;
+}
+
+static const char *describe_parse(struct arena *arena, struct str text, bool lasting)
+{
+    const struct yaml_options options = { .lasting = lasting };
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct diags diags = DIAGS_INIT(arena);
+    struct value v;
+
+    if (yaml_parse(arena, "case", text, &options, &v, &diags) < 0)
+        diags_print(&diags, &out);
+    else
+        show(&out, &v);
+    return buf_copy(&out, arena).p;
+}
+
+TEST(a_text_is_read_where_it_is_and_never_beyond_its_end)
+{
+    static const char text[] = "%YAML 1.1\n---\na: &x [1, 'it''s', \"t\\u00e4\\n\"]\n"
+                               "? b c\n: !!str 5 # note\nd: |2-\n    text\n\n   more\n"
+                               "e: >+\n  folded \xc3\xa4\n\nf: {<<: {g: *x}, h: ~}\n"
+                               "- \xe2\x82\xac\n--- \n...\n";
+
+    for (size_t n = 0; n < sizeof(text); n++) {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        char *copy = put_before_guard(text, n);
+        const char *expected = describe_parse(&arena, (struct str){ text, n }, false);
+
+        CHECK_STR(describe_parse(&arena, (struct str){ copy, n }, true), expected);
+        CHECK_INT(munmap(copy + n + 1 - page, 2 * page), 0);
+    }
 }

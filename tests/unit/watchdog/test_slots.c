@@ -11,7 +11,10 @@
 
 static void make_slots(struct arena *arena, struct slots *ret)
 {
+    struct err err;
+
     slots_init(ret, arena, path_join(arena, test_folder(), "slots"), "daemon");
+    CHECK_INT(fs_mkdirs(ret->folder, 0755, &err), 0);
 }
 
 static void put(const char *path, const char *content, mode_t mode)
@@ -19,7 +22,7 @@ static void put(const char *path, const char *content, mode_t mode)
     struct err err;
 
     CHECK_INT(fs_replace(path, str_from(content), NULL, &err), 0);
-    CHECK_INT(fs_chmod(path, mode, &err), 0);
+    CHECK_INT(chmod(path, mode), 0);
 }
 
 static const char *content_of(struct arena *arena, const char *path)
@@ -98,10 +101,8 @@ TEST(a_file_that_cannot_be_run_counts_as_an_empty_slot)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct slots slots;
-    struct err err;
 
     make_slots(&arena, &slots);
-    CHECK_INT(fs_mkdirs(slots.folder, 0755, &err), 0);
     put(slots.paths[KEEPER_CURRENT], "text", 0644);
     CHECK_STR(hash_of(&arena, &slots, KEEPER_CURRENT), "");
 }
@@ -123,7 +124,6 @@ TEST(the_record_is_read_as_it_was_written)
     struct err err;
 
     make_slots(&arena, &slots);
-    CHECK_INT(fs_mkdirs(slots.folder, 0755, &err), 0);
     CHECK_INT(slots_read(&slots, &back, &err), -1);
     CHECK_INT(err.code, ERR_NOT_FOUND);
     CHECK_INT(slots_save(&slots, &full_record, &err), 0);
@@ -146,7 +146,6 @@ TEST(a_damaged_record_is_an_error_whichever_byte_it_is)
     struct err err;
 
     make_slots(&arena, &slots);
-    CHECK_INT(fs_mkdirs(slots.folder, 0755, &err), 0);
     CHECK_INT(slots_save(&slots, &full_record, &err), 0);
     CHECK_INT(fs_read(&arena, slots.record, 65536, &whole, &err), 0);
     for (size_t i = 0; i < whole.n; i++) {

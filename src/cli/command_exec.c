@@ -15,6 +15,7 @@
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/request.h"
+#include "sys/chance.h"
 #include "sys/clock.h"
 #include "wire/peel_id.h"
 #include "wire/subject.h"
@@ -23,7 +24,7 @@ struct exec_args {
     struct fleet_options fleet;
     bool direct, test, async, preview;
     struct fleet_batch batch;
-    int64_t queue;
+    int64_t queue, subset;
 };
 
 #define ARGS struct exec_args
@@ -33,6 +34,7 @@ static const struct param exec_options[] = {
     PARAM("test", BOOL, ARGS, test, "dry run: report what would change, change nothing"),
     PARAM("async", BOOL, ARGS, async, "print the id of the job and do not wait"),
     PARAM("preview", BOOL, ARGS, preview, "only show which peels match"),
+    PARAM("subset", INT, ARGS, subset, "run on this many of them, picked at random", PARAM_RANGE(1, 1000000), .kind_text = "N"),
     FLEET_BATCH_OPTIONS(ARGS, batch),
     PARAM("queue", DURATION, ARGS, queue, "keep the job this long for peels that are absent", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
     PARAM("direct", BOOL, ARGS, direct, "query the peels directly: no job, no record, no master"),
@@ -175,6 +177,18 @@ static int print_preview(struct cli *cli, const struct exec_args *args,
     return args->fleet.format == FLEET_TEXT ? CLI_OK : fleet_print(cli, args->fleet.format, &all);
 }
 
+/* So many of them, each as likely as any other, in their order. */
+static struct param_strs pick_subset(struct arena *arena, struct param_strs peels, size_t count)
+{
+    const char **picked = ARENA_ARRAY(arena, const char *, count);
+    size_t n = 0;
+
+    for (size_t i = 0; i < peels.n && n < count; i++)
+        if (chance_number() % (peels.n - i) < count - n)
+            picked[n++] = peels.p[i];
+    return (struct param_strs){ n, picked };
+}
+
 /* --- direct ------------------------------------------------------------------------- */
 
 static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
@@ -210,6 +224,8 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
         (void)fprintf(stderr, "No peels matched the target expression.\n");
         return FLEET_NO_TARGET;
     }
+    if (args->subset > 0 && (size_t)args->subset < job->targets.n)
+        job->targets = pick_subset(cli->arena, job->targets, (size_t)args->subset);
     if (args->preview)
         return print_preview(cli, args, &job->targets);
     if (args->queue > 0)
@@ -262,6 +278,7 @@ const struct command command_exec = {
                 "  zester 'web*' cmd.run 'uptime'\n"
                 "  zester 'G@os.family:debian and not db*' state.apply nginx --test\n"
                 "  zester '*' state.highstate --batch 20% --max-failures 2\n"
+                "  zester 'web*' state.apply nginx --subset 2\n"
                 "  zester 'laptop*' state.apply vpn --queue 8h\n",
     .statuses =
         "0 success; 1 wrong usage, or no connection; 2 a peel failed; 3 a peel did not respond;\n"

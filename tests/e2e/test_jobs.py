@@ -63,6 +63,21 @@ def test_a_target_means_whom_it_says(fleet, target, names):
     assert not names or json.loads(result.stdout) == names
 
 
+def test_a_subset_is_picked_at_random_from_those_who_are_meant(fleet):
+    seen = set()
+
+    def pick():
+        name, = json.loads(fleet.zester("*", "test.ping", "--subset", "1", "--preview", "--format", "json").stdout)
+        seen.add(name)
+        return len(seen) == 2
+    fleet.wait(pick, "each of the two has been picked")
+    assert seen == {"db.example", "web-01"}
+    assert json.loads(fleet.zester("*", "test.ping", "--subset", "9", "--preview", "--format", "json").stdout) == ["db.example", "web-01"]
+    answer, = fleet.zester_json("*", "test.ping", "--subset", "1")
+    assert answer["peel_id"] in seen and answer["success"]
+    assert "subset" in fleet.zester("*", "test.ping", "--subset", "0", status=1).stderr
+
+
 def test_the_list_of_peels_says_who_is_connected(fleet):
     rows = fleet.zester_json("peel", "list")
     assert [(row["peel_id"], row["online"]) for row in rows] == [("db.example", True), ("web-01", True)]

@@ -3,7 +3,8 @@
  *
  * A master that ends may leave a thousand. Each takeover counts (CLAIM_RECLAIMS_MAX), so a job is
  * taken over only when it is its turn: a master that ends in the middle has used up one takeover
- * of some jobs, not of all.
+ * of some jobs, not of all. Whose turn it is, is up to chance: else the next master would begin
+ * with the same ones.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +17,13 @@
 #include "master/roster.h"
 #include "nats/error.h"
 #include "nats/kv.h"
+#include "sys/chance.h"
 
 /* Jobs that are being taken over at once. */
-#define RESCUES_MAX 32
+#define RESCUES_MAX 8
 
 struct job_rescue {
     struct dispatcher *home; /* NULL: it has ended meanwhile */
-    struct job_rescue *next; /* that waits */
     bool is_reading;
     char jid[DISPATCHER_JID_MAX + 1];
 };
@@ -106,13 +107,12 @@ static void on_orphan(void *self, const struct nats_error *error, const struct n
     free(rescue);
 }
 
-static struct job_rescue *pop_waiting(struct job_rescues *rescues)
+static struct job_rescue *draw_waiting(struct job_rescues *rescues)
 {
-    struct job_rescue *rescue = rescues->first;
+    struct job_rescue **drawn = &rescues->waiting.p[chance_number() % rescues->waiting.n];
+    struct job_rescue *rescue = *drawn;
 
-    rescues->first = rescue->next;
-    if (!rescues->first)
-        rescues->last = NULL;
+    *drawn = rescues->waiting.p[--rescues->waiting.n];
     return rescue;
 }
 
@@ -123,8 +123,8 @@ static void begin_rescues(struct dispatcher *home)
                                 .bucket = store_bucket_name(STORE_JOBS),
                                 .indirect = true };
 
-    while (rescues->first && rescues->busy < RESCUES_MAX) {
-        struct job_rescue *rescue = pop_waiting(rescues);
+    while (rescues->waiting.n > 0 && rescues->busy < RESCUES_MAX) {
+        struct job_rescue *rescue = draw_waiting(rescues);
         struct err err;
 
         if (nats_kv_get(&kv, rescue->jid, on_orphan, rescue, &err) == 0) {
@@ -150,8 +150,7 @@ void dispatcher_recover(struct dispatcher *dispatcher, const char *jid)
     rescue->home = dispatcher;
     (void)snprintf(rescue->jid, sizeof(rescue->jid), "%s", jid);
     (void)map_set(&rescues->known, str_from(rescue->jid), rescue);
-    *(rescues->last ? &rescues->last->next : &rescues->first) = rescue;
-    rescues->last = rescue;
+    VEC_PUSH(&rescues->waiting, rescue);
     begin_rescues(dispatcher);
 }
 
@@ -166,5 +165,5 @@ void job_rescues_drop(struct job_rescues *rescues)
             free(rescue);
     }
     map_done(&rescues->known);
-    rescues->first = rescues->last = NULL;
+    vec_done(&rescues->waiting);
 }

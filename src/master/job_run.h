@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "bus/store.h"
 #include "jobs/tally.h"
 #include "master/dispatcher.h"
@@ -31,9 +32,9 @@ struct job_replays {
 
 /* Jobs of other masters, that are gone. */
 struct job_rescues {
-    struct map known;                /* struct job_rescue by jid: waits, or is read */
-    struct job_rescue *first, *last; /* wait for their turn */
-    size_t busy;                     /* are being read or taken over */
+    struct map known; /* struct job_rescue by jid: waits, or is read */
+    VEC(struct job_rescue *) waiting;
+    size_t busy; /* are being read or taken over */
 };
 
 struct dispatcher {

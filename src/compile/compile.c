@@ -217,9 +217,12 @@ static void index_states(struct compiling *c)
 
 /* --- requisites -------------------------------------------------------------------------- */
 
-static void read_requisites(struct compiling *c, uint32_t number)
+/* Those that a state has, or those that it adds to others. Returns how many of the other kind there
+ * are. */
+static size_t read_requisites(struct compiling *c, uint32_t number, bool inverse)
 {
     const struct value_map *args = c->origins.p[number].args;
+    size_t others = 0;
 
     for (size_t i = 0; i < args->count; i++) {
         const struct requisite_form *form = requisite_form_find(args->pairs[i].key.s);
@@ -227,6 +230,10 @@ static void read_requisites(struct compiling *c, uint32_t number)
 
         if (!form || form->use)
             continue;
+        if (form->inverse != inverse) {
+            others++;
+            continue;
+        }
         lookup_index(&c->lookup);
         c->requisites.diags = diags_for(c, &c->states.p[number], &own);
         if (form->inverse) /* it would change other states */
@@ -238,6 +245,7 @@ static void read_requisites(struct compiling *c, uint32_t number)
             (void)requisite_read(&c->requisites, number, form, &args->pairs[i].value);
         (void)defer_mistakes(c, &c->states.p[number], &own);
     }
+    return others;
 }
 
 /* The states that produce and consume an output, for output_each. */
@@ -279,6 +287,7 @@ static void wait_for_output(void *user, struct output *output)
 static void resolve_requisites(struct compiling *c)
 {
     const uint32_t count = (uint32_t)c->states.n;
+    size_t inverse = 0;
 
     c->requisites = (struct requisites){
         .arena = c->arena,
@@ -290,10 +299,13 @@ static void resolve_requisites(struct compiling *c)
     for (uint32_t i = 0; i < count; i++) {
         struct output_user user = { c, i };
 
-        read_requisites(c, i);
+        inverse += read_requisites(c, i, false);
         if (c->states.p[i].deferred)
             output_each(c->outputs, &c->states.p[i].body, wait_for_output, &user);
     }
+    /* The lists of a state begin with its own words; Salt's order depends on it. */
+    for (uint32_t i = 0; i < count && inverse > 0; i++)
+        (void)read_requisites(c, i, true);
     c->requisites.diags = c->diags;
     (void)requisite_seal(&c->requisites, c->states.p, count);
 }

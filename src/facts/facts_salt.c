@@ -1,5 +1,6 @@
 /* What Salt says of itself and of the system it runs in, for formulas that compare it. */
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/sha256.h"
@@ -79,10 +80,14 @@ static void add_locale(struct scan *scan)
     struct str rest = str_from(lang && lang[0] ? lang : "C");
     const struct str language = str_cut(&rest, '.');
     struct value_map *map = scan_add_map(scan, scan->facts, "locale_info");
+    const time_t now = time(NULL);
+    struct tm parts;
 
     scan_add_text(scan, map, "defaultlanguage", language);
     scan_add_text(scan, map, "defaultencoding", rest.p ? rest : STR("unknown"));
     scan_add_text(scan, map, "detectedencoding", rest.p ? rest : STR("ascii"));
+    if (localtime_r(&now, &parts) && parts.tm_zone)
+        scan_add_text(scan, map, "timezone", str_from(parts.tm_zone));
 }
 
 /* A number that stays with the id. */

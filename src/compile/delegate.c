@@ -242,7 +242,8 @@ int delegate_read(struct arena *arena, const struct decl *decl, const struct mod
     const struct module *found;
     struct str name;
 
-    if (strcmp((*module)->name, DELEGATE_WAITING) == 0)
+    if (strcmp((*module)->name, DELEGATE_WAITING) == 0 ||
+        strcmp((*module)->name, DELEGATE_WATCHING) == 0)
         return read_calls(arena, decl, args, diags);
     if (strcmp((*module)->name, DELEGATE_MODULE) != 0)
         return 0;

@@ -23,8 +23,9 @@ struct value_map;
 
 /* The module whose states delegate. */
 #define DELEGATE_MODULE "module.run"
-/* The one whose states call functions, in both languages, when a watched state changed. */
-#define DELEGATE_WAITING "module.wait"
+/* Those whose states call functions, in both languages, when a watched state changed. */
+#define DELEGATE_WAITING  "module.wait"
+#define DELEGATE_WATCHING "module.watch"
 
 /* The module that really runs, and its arguments; both are unchanged for modules other than
  * module.run. Returns -1 when it added to `diags`. */

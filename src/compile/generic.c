@@ -355,7 +355,7 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
     state->parallel = got.parallel == PARAM_IS_TRUE;
     state->no_implied = got.implied_order == PARAM_IS_FALSE;
     state->handles = got.onfail_stop == PARAM_IS_FALSE;
-    state->reload_facts = got.reload_grains;
+    state->reload_facts = got.reload_grains || state->module->flags & MODULE_FACTS;
     state->creates = got.creates;
     state->failhard = got.failhard;
     state->dry = got.test == PARAM_IS_TRUE;

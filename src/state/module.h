@@ -59,6 +59,7 @@ enum module_flag {
     MODULE_STEP = 2048,  /* a job for other machines: nothing is done on this one */
     MODULE_FILES_FIRST = 1024, /* at a revert, files are back before `revert` is called */
     MODULE_IDLE = 4096,        /* changes nothing, whatever its parameters are */
+    MODULE_FACTS = 4096,       /* changes facts: they are collected again once it has run */
     MODULE_CLEANS = 512,       /* removes what it finds, but not what other states manage */
 };
 

@@ -63,7 +63,14 @@ GEMS = ("mkdir -p /var/lib/gems; mount -t tmpfs tmpfs /var/lib/gems; mount -t tm
 OWN_GEMS = GEMS + "printf -- '---\\n:sources:\\n- file://WORK/source/\\n' > /root/.gemrc; "
 LOOK_GEMS = "HOME=/root gem list --local zt; HOME=/root gem sources"
 
+FACTS = "mkdir -p /etc/zester; printf 'roles: [db]\\nsite: {dc: north}\\n' > /etc/zester/facts; "
+
 SYSTEM = {
+    "grains.absent": Case("[{name: roles}, {force: true}]", FACTS),
+    "grains.append": Case("[{name: roles}, {value: web}]", FACTS),
+    "grains.list_absent": Case("[{name: roles}, {value: [db, web]}]", FACTS),
+    "grains.list_present": Case("[{name: roles}, {value: [db, web]}]", FACTS),
+    "grains.present": Case("[{name: 'site:dc'}, {value: south}]"),
     "alternatives.auto": Case(f"[{{name: editor}}, {ALTERNATIVES}]", BOTH_EDITORS +
                               "update-alternatives --quiet --altdir WORK/links --admindir WORK/known --set editor WORK/vi",
                               needs=("update-alternatives",)),
@@ -239,6 +246,9 @@ SAYING = {
     "disk.status": ("[{name: /}, {maximum: 100%}]", "ok", "ok"),
     "file.exists": ("[{name: /etc/passwd}]", "ok", "ok"),
     "file.missing": ("[{name: /etc/nologin-zt}]", "ok", "ok"),
+    "cmd.watch": ("[{command: 'touch WORK/made'}]", "ok", "ok"),
+    "grains.exists": ("[{name: os}]", "ok", "ok"),
+    "module.watch": ("[{name: test.echo}, {text: hello}]", "ok", "ok"),
     "module.wait": ("[{name: test.echo}, {text: hello}]", "ok", "ok"),
     "fleet.function": ("[{name: test.ping}, {tgt: web-01}]", "changed", "failed"),  # there is no fleet here: test_orchestrate.py has one
     "fleet.state": ("[{tgt: web-01}, {sls: app}]", "failed", "failed"),

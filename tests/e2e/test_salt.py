@@ -66,6 +66,15 @@ def test_requisites_are_moved_ahead_in_the_order_of_their_lists(machine):
     assert names(machine.record("state.apply", "web", status=0)) == machine.log() == list("cbxagdylkz")
 
 
+def test_a_state_needs_what_it_names_before_what_others_add_to_it(machine):
+    """The includer's first, then those of its includes; compared with Salt 3007."""
+    machine.sls("below", say("deepest", "require_in: [{cmd: target}]"))
+    machine.sls("included", "include: [below]\n" + say("target", "require: [{cmd: own}]") + say("own") + say("inner", "require_in: [{cmd: target}]"))
+    machine.sls("web", "include: [included]\n" + say("outer", "require_in: [{cmd: target}]"))
+    machine.run("state.apply", "web", status=0)
+    assert machine.log() == ["deepest", "own", "outer", "inner", "target"]
+
+
 def test_the_same_file_in_the_other_language_keeps_its_levels(machine):
     machine.state("web", say("zulu", "require: [{cmd: mike}]") + say("alpha") + say("mike"))
     record = machine.record("state.apply", "web", status=0)
@@ -558,10 +567,10 @@ def test_grains_that_formulas_compare(machine):
     machine.sls("web", """
 x: {file.managed: [{name: ROOT/x, contents: "{{ grains.saltversioninfo[0] >= 3000 }} {{ grains.pythonversion[0] }}
     {{ grains.saltversion is string }} {{ grains.server_id > 0 }} {{ grains.locale_info.defaultlanguage is string }}
-    {{ grains.fqdn_ip4 is sequence }}"}]}
+    {{ grains.fqdn_ip4 is sequence }} {{ grains.locale_info.timezone }}"}]}
 """)
-    machine.run("state.apply", "web", status=0)
-    assert machine.read("x").split() == ["True", "3", "True", "True", "True", "True"]
+    machine.run("state.apply", "web", status=0, env={**os.environ, "TZ": "XYZ-3"})
+    assert machine.read("x").split() == ["True", "3", "True", "True", "True", "True", "XYZ"]
 
 
 def test_options_and_words_of_salt_call_are_understood(machine):

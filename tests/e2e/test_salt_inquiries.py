@@ -23,7 +23,7 @@ DOCUMENTED = {
         pardir patch path_exists_glob prepend psed read readdir readlink remove remove_backup rename replace restore_backup
         restorecon rmdir search sed sed_contains seek_read seek_write set_mode set_selinux_context source_list stats statvfs
         symlink touch truncate uid_to_user uncomment user_to_uid write""".split(),
-    "grains": """ equals fetch filter_by get has_value item items ls setval """.split(),
+    "grains": """append delkey delval equals fetch filter_by get has_value item items ls remove set setval setvals""".split(),
     "hashutil": """base64_b64decode base64_b64encode base64_decodefile base64_decodestring base64_encodefile base64_encodestring digest
         digest_file github_signature hmac_compute hmac_signature md5_digest sha256_digest sha512_digest""".split(),
     "match": """compound data filter_by glob grain grain_pcre ifelse ipcidr list pcre pillar pillar_pcre search_by""".split(),

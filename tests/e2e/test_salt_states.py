@@ -232,6 +232,13 @@ def test_contents_are_found_by_a_path_with_another_delimiter(machine):
     assert (machine.root / "x").read_text() == "hello\n"
 
 
+def test_a_block_leaves_a_backup_when_it_is_asked_for(machine):
+    (machine.root / "x").write_text("a\n")
+    machine.sls("web", "ROOT/x: {file.blockreplace: [{content: b, append_if_not_found: true, backup: .bak}]}\n")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("x.bak") == "a\n" and machine.read("x").startswith("a\n#-- start managed zone --\nb\n")
+
+
 def test_a_block_can_come_from_several_sources(machine):
     machine.file("a", "one")
     machine.file("b", "{{ 1 + 1 }}\n")
@@ -475,3 +482,12 @@ def test_keys_of_an_account_are_those_that_are_given_and_no_others(machine):
     assert f"{one} old" in machine.read("keys") and three not in machine.read("keys")
     machine.sls("web", "x: {ssh_auth.manage: [{config: ROOT/keys}, {ssh_keys: ['not a key']}]}")
     assert "'ssh_keys' is not a public key" in machine.run("state.apply", "web", status=2).stderr
+
+
+def test_watch_is_another_name_of_wait(machine):
+    machine.sls("web", "f: {file.managed: [{name: ROOT/f, contents: x}]}\n"
+                       "touch ROOT/ran: {cmd.watch: [{watch: [{file: f}]}]}\n"
+                       "call: {module.watch: [{name: test.echo, text: hello, watch: [{file: f}]}]}\n")
+    assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 3 and (machine.root / "ran").exists()
+    (machine.root / "ran").unlink()
+    assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 0 and not (machine.root / "ran").exists()

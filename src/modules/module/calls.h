@@ -26,5 +26,7 @@ int calls_validate(const void *args, const struct value *where, struct diags *di
 /* Say what would be called. */
 void calls_say(struct state_run *run, const void *args);
 int calls_run(struct state_run *run, const void *args, struct err *err);
+/* Check of a state that runs for a watch only. */
+int calls_check_watched(struct state_run *run, const void *args, struct err *err);
 
 #endif

@@ -2,15 +2,6 @@
 #include "modules/module/calls.h"
 #include "state/module.h"
 
-/* Only a watch makes it run, and then apply is forced without a check. */
-static int wait_check(struct state_run *run, const void *args, struct err *err)
-{
-    (void)err;
-    if (run->forced)
-        calls_say(run, args);
-    return 0;
-}
-
 const struct module module_module_wait = {
     .name = "module.wait",
     .summary = "call a function when a watched state changed, and only then",
@@ -20,6 +11,6 @@ const struct module module_module_wait = {
     .args_size = sizeof(struct calls_args),
     .flags = MODULE_NO_UNDO,
     .validate = calls_validate,
-    .check = wait_check,
+    .check = calls_check_watched,
     .apply = calls_run,
 };

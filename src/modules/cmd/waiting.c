@@ -1,0 +1,49 @@
+#include "modules/cmd/waiting.h"
+
+#include "base/err.h"
+#include "modules/cmd/stateful.h"
+#include "state/module.h"
+#include "sys/process.h"
+
+#define ARGS struct waiting_args
+
+/* clang-format off */
+const struct param waiting_params[] = {
+    PARAM("command", STR, ARGS, command, "the command, run through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
+    COMMAND_PARAMS(ARGS, how),
+    PARAM("stateful", BOOL, ARGS, stateful, "the last line of output reports whether anything changed: changed=yes comment='...'"),
+    { 0 },
+};
+/* clang-format on */
+
+int waiting_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    const struct waiting_args *want = args;
+
+    (void)where;
+    return command_validate(&want->how, diags);
+}
+
+/* It runs only for a watch, and then apply is forced without a check. */
+int waiting_check(struct state_run *run, const void *args, struct err *err)
+{
+    const struct waiting_args *want = args;
+
+    (void)err;
+    if (run->forced)
+        state_differs(run, "command \"%s\" will run", want->command);
+    return 0;
+}
+
+int waiting_apply(struct state_run *run, const void *args, struct err *err)
+{
+    const struct waiting_args *want = args;
+    const struct command command = { .text = want->command };
+    struct process_result result;
+
+    if (command_run(run, &want->how, &command, &result, err) < 0 ||
+        command_judge(run, &want->how, &command, &result, err) < 0)
+        return -1;
+    state_say(run, "executed \"%s\" (exit %d)", want->command, result.status.code);
+    return want->stateful ? stateful_read(run, result.out, err) : 0;
+}

@@ -85,6 +85,7 @@ struct nats_conn {
     struct nats_requests *requests;
     char id[NATS_ID_SIZE];
     uint64_t next_inbox;
+    size_t backlogs; /* publishers that have more to send than their window takes */
 };
 
 /* conn.c: the connection is unusable; attempts follow. */

@@ -3,6 +3,10 @@
  * sent on this connection; those before it are under way, or wait in `again`: they were refused for
  * now, or the message before them on their subject was not stored yet. A reconnect puts `unsent`
  * back to the beginning.
+ *
+ * Once the window is full, nothing is sent until half of it is free: a server that gets many
+ * messages at a time needs less time for each than one that gets a few after each of its answers.
+ * Pullers of the connection hold back meanwhile (`backlogs` of nats/core.h).
  */
 #include "nats/publisher.h"
 
@@ -15,6 +19,7 @@
 #include "base/map.h"
 #include "data/json.h"
 #include "data/value.h"
+#include "nats/core.h"
 #include "nats/error.h"
 #include "nats/header.h"
 #include "nats/hub.h"
@@ -51,6 +56,8 @@ struct nats_publisher {
     struct timer pause, expiry;
     size_t count, bytes, under_way;
     bool full, closed;
+    bool holds; /* the window was full, and is not half free yet */
+    bool has_backlog;
 };
 
 static void pump(struct nats_publisher *publisher);
@@ -190,8 +197,22 @@ static void finish(struct entry *entry, const struct nats_error *error,
     fn(self, error, ack);
 }
 
+static void set_backlog(struct nats_publisher *publisher, bool has)
+{
+    if (publisher->has_backlog == has)
+        return;
+    publisher->has_backlog = has;
+    publisher->js.conn->backlogs += has ? 1 : (size_t)-1;
+}
+
+static void note_backlog(struct nats_publisher *publisher)
+{
+    set_backlog(publisher, publisher->holds && !publisher->closed && publisher->unsent);
+}
+
 static void tell_ready(struct nats_publisher *publisher)
 {
+    note_backlog(publisher);
     if (!publisher->full || publisher->count > publisher->options.queue_max / 2 ||
         publisher->bytes > publisher->options.bytes_max / 2)
         return;
@@ -284,12 +305,12 @@ static bool send_entry(struct entry *entry)
 
 static bool can_send(const struct nats_publisher *publisher)
 {
-    return publisher->under_way < publisher->options.window && !publisher->closed &&
-           nats_conn_state(publisher->js.conn) == NATS_CONN_CONNECTED &&
+    return publisher->under_way < publisher->options.window && !publisher->holds &&
+           !publisher->closed && nats_conn_state(publisher->js.conn) == NATS_CONN_CONNECTED &&
            !timer_is_set(&publisher->pause);
 }
 
-static void pump(struct nats_publisher *publisher)
+static void send_waiting(struct nats_publisher *publisher)
 {
     while (publisher->again && can_send(publisher)) {
         struct entry *entry = publisher->again;
@@ -311,6 +332,16 @@ static void pump(struct nats_publisher *publisher)
             return;
         }
     }
+}
+
+static void pump(struct nats_publisher *publisher)
+{
+    if (publisher->under_way <= publisher->options.window / 2)
+        publisher->holds = false;
+    send_waiting(publisher);
+    if (publisher->under_way == publisher->options.window)
+        publisher->holds = true;
+    note_backlog(publisher);
 }
 
 /* --- giving up ---------------------------------------------------------------------- */
@@ -378,6 +409,7 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
     case NATS_EVENT_CLOSED:
         publisher->closed = true;
         clear_timers(publisher);
+        note_backlog(publisher);
         fail_all(publisher, event->error);
         break;
     default: break;
@@ -421,6 +453,7 @@ void nats_publisher_free(struct nats_publisher *publisher)
     if (!publisher->closed) {
         publisher->closed = true;
         clear_timers(publisher);
+        note_backlog(publisher);
         nats_unlisten(publisher->js.conn, &publisher->listener);
         nats_error_set(&error, NATS_FAULT_CANCELED, 0, "the publisher is closed");
         fail_all(publisher, &error);

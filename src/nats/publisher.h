@@ -4,10 +4,10 @@
  *     nats_publisher_new -> { nats_publisher_send | ready... } -> nats_publisher_free
  *
  * Each message is kept until the server has acknowledged that it is stored; up to `window` of them
- * are under way at once. When the connection breaks they are sent again, in their order, with the
- * next one; the same when the stream does not answer for a while. A message with an id is stored
- * once even then, as long as the stream's duplicate window lasts: its ack says so. One without
- * an id may be stored twice.
+ * are under way at once, and when that many are, more leave once half of them are stored. When the
+ * connection breaks they are sent again, in their order, with the next one; the same when the
+ * stream does not answer for a while. A message with an id is stored once even then, as long as the
+ * stream's duplicate window lasts: its ack says so. One without an id may be stored twice.
  *
  * Messages of one connection are stored in the order in which they were sent, also across
  * reconnects. Where the stream has several replicas and its leader changes, one may be overtaken by

@@ -9,6 +9,9 @@
  * is free, so the server delivers while the user works on the rest. For a user that works long on
  * each message (`is_busy`), it leaves as soon as half of the batch is neither held nor to come.
  *
+ * While a publisher of the same connection has more to send than its window takes, the next request
+ * waits for NATS_PULLER_SHARE_NS for each message that came by the last, unless the user is busy.
+ *
  * Requests expire and are made again. The server proves with heartbeats that it has the request;
  * when they stay out (the consumer is gone, there is no right to it, the server lost it), `trouble`
  * is called and the request made again. What the user can fix by making the consumer again goes
@@ -36,6 +39,7 @@ struct nats_puller;
 #define NATS_PULLER_EXPIRES_NS   (INT64_C(30) * 1000000000)
 #define NATS_PULLER_HEARTBEAT_NS (INT64_C(5) * 1000000000)
 #define NATS_PULLER_PAUSE_NS     (INT64_C(200) * 1000000)
+#define NATS_PULLER_SHARE_NS     (INT64_C(50) * 1000)
 
 /* Zero is the default of each. */
 struct nats_puller_options {

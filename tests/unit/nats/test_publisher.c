@@ -1,6 +1,8 @@
 #include "nats/publisher.h"
 
 #include "js_scene.h"
+#include "nats/core.h"
+#include "nats/subject.h"
 
 TEST(a_message_is_stored_once_under_one_id)
 {
@@ -179,6 +181,103 @@ TEST(the_queue_is_bounded_and_says_when_there_is_room)
     CHECK(flood.ready > 10);
     CHECK_INT(nats_publisher_count(flood.publisher), 0);
     nats_publisher_free(flood.publisher);
+    js_scene_end(&world);
+}
+
+/* Stands for a stream: keeps what is to be stored, and says when it is. */
+struct storage {
+    struct nats_conn *conn;
+    char replies[32][NATS_SUBJECT_MAX];
+    size_t count;
+};
+
+static void on_store(void *self, const struct nats_msg *msg)
+{
+    struct storage *storage = self;
+
+    CHECK(storage->count < ARRAY_LEN(storage->replies));
+    (void)snprintf(storage->replies[storage->count++], NATS_SUBJECT_MAX, "%.*s",
+                   STR_ARG(msg->reply));
+}
+
+static void confirm(struct storage *storage, size_t from, size_t to)
+{
+    struct err err;
+
+    for (size_t i = from; i < to; i++)
+        CHECK_INT(
+            nats_publish(storage->conn,
+                         &(struct nats_pub){ .subject = str_from(storage->replies[i]),
+                                             .payload = STR("{\"stream\":\"S\", \"seq\":1}") },
+                         &err),
+            0);
+}
+
+static void on_flushed(void *self, const struct nats_error *error)
+{
+    CHECK(!error);
+    *(bool *)self = true;
+}
+
+/* What was answered has come, and what was sent for that, too. */
+static void settle(struct js_scene *world)
+{
+    for (int i = 0; i < 2; i++) {
+        bool is_flushed = false;
+
+        CHECK_INT(nats_flush(world->conn.conn, on_flushed, &is_flushed, &world->scene.err), 0);
+        SCENE_RUN(&world->scene, is_flushed);
+    }
+}
+
+TEST(a_window_that_was_full_is_filled_again_when_half_of_it_is_stored)
+{
+    struct flood flood = { .limit = 20 };
+    struct js_scene world;
+    struct storage storage = { 0 };
+
+    js_scene_begin(&world);
+    storage.conn = world.conn.conn;
+    CHECK(nats_sub_new(
+        storage.conn,
+        &(struct nats_sub_options){ .subject = "s.>", .message = on_store, .self = &storage },
+        &world.scene.err));
+    flood.publisher =
+        nats_publisher_new(&world.js, &(struct nats_publisher_options){ .window = 8 });
+    pour(&flood);
+    settle(&world);
+    CHECK_INT(storage.count, 8);
+    CHECK_INT(storage.conn->backlogs, 1);
+    confirm(&storage, 0, 3);
+    settle(&world);
+    CHECK_INT(storage.count, 8);
+    confirm(&storage, 3, 4);
+    settle(&world);
+    CHECK_INT(storage.count, 12);
+    CHECK_INT(storage.conn->backlogs, 1);
+    confirm(&storage, 4, 12);
+    settle(&world);
+    CHECK_INT(storage.count, 20);
+    CHECK_INT(storage.conn->backlogs, 0); /* all that is left is under way */
+    confirm(&storage, 12, 20);
+    SCENE_RUN(&world.scene, flood.acked == 20);
+    nats_publisher_free(flood.publisher);
+    js_scene_end(&world);
+}
+
+TEST(a_publisher_that_ends_leaves_no_backlog)
+{
+    struct flood flood = { .limit = 20 };
+    struct js_scene world;
+
+    js_scene_begin(&world);
+    flood.publisher =
+        nats_publisher_new(&world.js, &(struct nats_publisher_options){ .window = 8 });
+    pour(&flood);
+    CHECK_INT(world.conn.conn->backlogs, 1);
+    nats_publisher_free(flood.publisher);
+    CHECK_INT(world.conn.conn->backlogs, 0);
+    CHECK_INT(flood.failed, 20);
     js_scene_end(&world);
 }
 

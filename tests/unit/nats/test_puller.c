@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "js_scene.h"
 #include "nats/ack.h"
+#include "nats/core.h"
 #include "nats/ordered.h"
 #include "nats/subject.h"
 
@@ -189,6 +190,28 @@ TEST(a_user_that_works_on_half_of_the_batch_is_given_more)
     CHECK(catcher.puller != NULL);
     SCENE_RUN(&world.scene, catcher.count == 12);
     nats_puller_free(catcher.puller);
+    js_scene_end(&world);
+}
+
+/* The connection says that a publisher has more to send, and never that it is done. */
+TEST(publishers_of_the_connection_go_first_and_every_message_comes_nevertheless)
+{
+    enum { BATCH = 1000, MESSAGES = 4 * BATCH };
+    struct catcher catcher = { 0 };
+    struct js_scene world;
+    int64_t begun;
+
+    begin(&world, &durable);
+    store(&world, 0, MESSAGES);
+    CHECK_INT(world.conn.conn->backlogs, 0);
+    world.conn.conn->backlogs = 1;
+    begun = clock_now();
+    start_pulling(&world, &catcher, BATCH);
+    SCENE_RUN(&world.scene, catcher.count == MESSAGES);
+    CHECK(clock_now() - begun >= (MESSAGES - BATCH) * NATS_PULLER_SHARE_NS);
+    CHECK_INT(catcher.troubles, 0);
+    world.conn.conn->backlogs = 0;
+    stop_pulling(&catcher);
     js_scene_end(&world);
 }
 

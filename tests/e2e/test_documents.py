@@ -110,6 +110,12 @@ def test_the_manual_of_the_nats_client_names_every_header_and_its_program_compil
     assert (result.returncode, result.stdout) == (0, "")
 
 
+def test_the_nats_client_names_nothing_of_those_who_use_it():
+    for path in (TOP / "src/nats").iterdir():
+        found = re.search(r"\b(zester|peel|kepler|masters?|minions?|salt)\b", path.read_text(), re.I)
+        assert not found, f"{path.name}: {found.group()}"
+
+
 def test_the_template_of_the_manual_gives_what_it_shows():
     block = next(text for _, text in blocks("docs/templates.md") if "$ echo" in text)
     for command, shown in commands(block):

@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -411,3 +412,26 @@ def test_credentials_are_renewed_for_the_same_key_without_an_operator(fleet, mas
     fleet.zester("enroll", "reject", "--peel", "web-01")
     assert joining.submit(fleet.pin(), renew=True)[1]["state"] == "pending"
     assert machine(fleet, master).submit(fleet.pin(), renew=True)[0] == 409
+
+
+# --- keys -----------------------------------------------------------------------------------
+
+def seeds_below(folder):
+    """Every private key that is on the disk: seeds, and the lines of PEM keys."""
+    for path in folder.rglob("*"):
+        text = path.read_text(errors="replace") if path.is_file() and path.stat().st_size < 65536 else ""
+        yield from re.findall(r"\bS[UAO][A-Z2-7]{56}\b", text)
+        for body in re.findall(r"-BEGIN (?:EC )?PRIVATE KEY-+\n(.*?)\n-+END", text, re.S):
+            yield body.splitlines()[0]
+
+
+def test_no_private_key_is_in_a_log_or_on_a_command_line(fleet):
+    master = fleet.start_ready_master(log_level="debug")
+    peel = fleet.start_ready_peel("web-1", log_level="debug")
+    fleet.zester("enroll", "revoke", "--peel", "web-1")
+    fleet.wait(lambda: not peel.is_running() or peel.get("/readyz")[0] != 200, "the machine is cut off")
+    seeds = {*seeds_below(fleet.auth), *seeds_below(peel.folder)}
+    assert len(seeds) >= 6
+    shown = [daemon.log() for daemon in fleet.daemons]
+    shown += [Path(f"/proc/{daemon.process.pid}/cmdline").read_text() for daemon in (master, fleet.server)]
+    assert not [seed for seed in seeds for text in shown if seed in text]

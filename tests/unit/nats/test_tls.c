@@ -97,6 +97,61 @@ TEST(messages_go_through_tls_large_ones_too)
     nats_tls_free(tls);
 }
 
+/* A write of what a turn sent; a sign of life that the server asks for is smaller. */
+#define LARGE 1000
+static size_t large_writes;
+
+ssize_t send(int fd, const void *bytes, size_t n, int flags)
+{
+    large_writes += n >= LARGE;
+    return sendto(fd, bytes, n, flags, NULL, 0);
+}
+
+static void publish_many(struct nats_conn *conn, size_t count)
+{
+    static const char payload[100];
+    struct err err;
+
+    for (size_t i = 0; i < count; i++)
+        CHECK_INT(nats_publish(conn,
+                               &(struct nats_pub){ .subject = STR("turn"),
+                                                   .payload = { payload, sizeof(payload) } },
+                               &err),
+                  0);
+}
+
+static void on_heard(void *self, const struct nats_msg *msg)
+{
+    (void)msg;
+    ++*(size_t *)self;
+}
+
+TEST(what_is_sent_in_one_turn_leaves_in_one_write)
+{
+    enum { MESSAGES = 100 };
+    struct fortress fortress;
+    struct watched conn;
+    struct nats_tls *tls;
+    size_t heard = 0;
+
+    fortress_begin(&fortress, "IP:127.0.0.1", 3600, false);
+    tls = trust_file(&fortress, &fortress.ours);
+    try_connect(&fortress, &conn, tls, "127.0.0.1");
+    CHECK(nats_sub_new(
+        conn.conn,
+        &(struct nats_sub_options){ .subject = "turn", .message = on_heard, .self = &heard },
+        &fortress.scene.err));
+    scene_turn(&fortress.scene);
+    large_writes = 0;
+    publish_many(conn.conn, MESSAGES);
+    CHECK_INT(large_writes, 0); /* the turn has not ended */
+    SCENE_RUN(&fortress.scene, heard == MESSAGES);
+    CHECK_INT(large_writes, 1);
+    nats_conn_free(conn.conn);
+    nats_tls_free(tls);
+    fortress_end(&fortress);
+}
+
 TEST(a_host_name_is_verified_as_well_as_an_address)
 {
     struct fortress fortress;

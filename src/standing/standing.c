@@ -103,7 +103,6 @@ static bool merge_marks(struct arena *arena, struct standing_marks *kept,
 {
     struct map places = MAP_INIT_IN(arena);
     bool different = false;
-    size_t extra;
 
     VEC_EACH (&kept->list, mark)
         (void)map_set(&places, str_from(mark->name), (void *)(uintptr_t)(mark - kept->list.p + 1));
@@ -118,9 +117,10 @@ static bool merge_marks(struct arena *arena, struct standing_marks *kept,
         (void)map_set(&places, str_from(mark->name), (void *)(uintptr_t)kept->list.n);
         different = true;
     }
-    extra = kept->list.n > STANDING_MARKS ? kept->list.n - STANDING_MARKS : 0;
-    kept->list.p += extra;
-    kept->list.n -= extra;
+    if (kept->list.n > STANDING_MARKS) {
+        kept->list.p += kept->list.n - STANDING_MARKS;
+        kept->list.n = STANDING_MARKS;
+    }
     return different;
 }
 

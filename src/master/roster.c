@@ -272,7 +272,7 @@ static int compare_texts(const void *a, const void *b)
 static int parse_target(struct arena *arena, const struct roster_question *question,
                         const struct target **ret_target, struct err *err)
 {
-    const struct target_options options = { .groups = question->groups };
+    const struct target_options options = { .groups = question->groups, .no_settings = true };
     const char *type = question->type;
     struct diags diags = DIAGS_INIT(arena);
     enum target_type kind = TARGET_COMPOUND;

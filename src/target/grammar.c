@@ -208,6 +208,12 @@ static int add_term(struct grammar *g, enum target_type type, struct str word, s
 
     if (++*g->terms > TARGET_TERMS_MAX)
         return COMPLAIN(g, at, "an expression has at most %d matchers", TARGET_TERMS_MAX);
+    if (g->options->no_settings && (type == TARGET_SETTINGS || type == TARGET_SETTINGS_PCRE)) {
+        (void)COMPLAIN(g, at, "I@ and J@ match settings, which only the peels themselves know");
+        diag_hint(g->diags,
+                  "use a fact, as in G@role:web: facts.set and the file of facts add some");
+        return -1;
+    }
     if (term_parse(g->arena, type, word, term, &inside, &err) < 0) {
         (void)COMPLAIN(g, at + inside, "%s", err.text);
         if (type == TARGET_FACT || type == TARGET_SETTINGS)

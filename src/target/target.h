@@ -58,6 +58,9 @@ struct target_options {
     const struct value *groups; /* name -> expression, as text or as a list of words */
     const struct value *where;  /* the value that holds the expression, for places */
     bool any_group; /* groups are known elsewhere: every name is one, and matches nothing here */
+    /* Settings are not known where it is matched: I@ and J@ are mistakes, since they would match
+     * nobody, and everybody after `not`. */
+    bool no_settings;
 };
 
 /* A machine. Facts and settings are maps or NULL. */

@@ -34,7 +34,7 @@
 static int parse_target(struct arena *arena, const char *expr, bool any_group,
                         const struct target **ret_target, struct err *err)
 {
-    const struct target_options options = { .any_group = any_group };
+    const struct target_options options = { .any_group = any_group, .no_settings = true };
     struct diags diags = DIAGS_INIT(arena);
 
     if (target_parse(arena, str_from(expr), TARGET_COMPOUND, &options, ret_target, &diags) < 0) {

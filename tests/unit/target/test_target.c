@@ -106,6 +106,26 @@ TEST(a_machine_without_facts_and_settings_can_be_matched)
     CHECK(!matches_id("web*", ""));
 }
 
+TEST(settings_are_refused_where_they_are_not_known)
+{
+    static const struct target_options options = { .no_settings = true };
+    static const char *const texts[] = { "I@role:web", "not J@role:w.b",
+                                         "web* and not I@env:prod" };
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+        AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+        struct diags diags = DIAGS_INIT(&arena);
+        const struct target *target;
+
+        CHECK_INT(
+            target_parse(&arena, str_from(texts[i]), TARGET_COMPOUND, &options, &target, &diags),
+            -1);
+        diags_print(&diags, &text);
+        CHECK(strstr(buf_text(&text), "which only the peels themselves know"));
+    }
+}
+
 TEST(limits_of_expressions_are_named)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

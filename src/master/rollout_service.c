@@ -387,7 +387,7 @@ static int make_rollout(struct petition *petition, struct err *err)
 static int store_rollout(struct petition *petition, struct err *err)
 {
     const struct nats_kv kv = rollouts_of(petition->tower);
-    AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX);
+    AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX / 4 * 3); /* it grows by errors */
 
     if (check_others(petition, err) < 0 ||
         record_encode(&bytes, &update_rollout_type, &petition->rollout, err) < 0)

@@ -99,6 +99,26 @@ static void remove_expired(struct update_sweep *sweep)
     }
 }
 
+static void remove_old_rollouts(struct update_sweep *sweep)
+{
+    const struct nats_kv kv = { .js = sweep->master->js,
+                                .bucket = store_bucket_name(STORE_UPDATE_ROLLOUTS) };
+    const int64_t oldest = (clock_wall() - UPDATE_SWEEP_ROLLOUTS) / CLOCK_SECOND;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    MAP_EACH (update_board_map(sweep->board, UPDATE_SHELF_ROLLOUTS), entry) {
+        const struct update_entry *stored = entry->value;
+        struct update_rollout rollout;
+        struct err err;
+
+        if (record_decode(&arena, &update_rollout_type, 1, stored->bytes, &rollout, &err) == 0 &&
+            update_rollout_is_over(rollout.state) && rollout.finished_at.seconds < oldest &&
+            nats_kv_purge(&kv, arena_str(&arena, entry->key).p, stored->revision, on_removed, sweep,
+                          &err) < 0)
+            log_warning("old rollout could not be removed error=%s", err.text);
+    }
+}
+
 static bool is_named(const struct update_sweep *sweep, const char *object)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -153,6 +173,7 @@ static void on_timer(struct timer *timer)
     if (is_early || !lease_is_held(&sweep->lease))
         return;
     remove_expired(sweep);
+    remove_old_rollouts(sweep);
     arena_done(&sweep->arena);
     sweep->arena = (struct arena)ARENA_INIT;
     sweep->orphans.list.p = NULL;

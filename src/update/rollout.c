@@ -151,7 +151,7 @@ static void set_result(struct step *step, struct update_result *result,
     if (result->status == status && !error[0])
         return;
     result->status = status;
-    result->error = arena_strdup(step->arena, error);
+    result->error = arena_printf(step->arena, "%.*s", ROLLOUT_ERROR_MAX, error);
     result->note = "";
     result->updated = step->round->now;
     step->has_changed = true;

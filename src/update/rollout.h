@@ -28,7 +28,9 @@
 struct arena;
 struct err;
 
-#define ROLLOUT_NODES_MAX 100000
+#define ROLLOUT_NODES_MAX 5000
+/* Bytes of what a node says that go into the record. */
+#define ROLLOUT_ERROR_MAX 256
 
 /* Fills in batches and results of `rollout`, whose config says how large a batch is. `nodes` are
  * sorted. Fails with ERR_LIMIT. */

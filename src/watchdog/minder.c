@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "sys/clock.h"
 
+#define LOCK_AS 3 /* the descriptor of the lock in the child */
+
 void minder_init(struct minder *minder, struct loop *loop,
                  void (*ended)(struct minder *minder, struct process_status status))
 {
@@ -30,13 +32,17 @@ static void on_child(struct watch *watch, uint32_t events)
     minder->ended(minder, status);
 }
 
-int minder_start(struct minder *minder, const char *program, const char *config, struct err *err)
+int minder_start(struct minder *minder, const char *program, const char *config, int lock,
+                 struct err *err)
 {
     const char *const argv[] = { program, "--config", config, NULL };
+    const struct process_fd fds[] = { { lock, LOCK_AS } };
     const struct process_spec spec = {
         .argv = argv,
         .out = { .kind = PROCESS_INHERIT },
         .err = { .kind = PROCESS_INHERIT },
+        .fds = fds,
+        .fd_count = ARRAY_LEN(fds),
         .parent_death = SIGTERM,
     };
 

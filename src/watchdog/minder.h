@@ -29,7 +29,9 @@ struct minder {
 
 void minder_init(struct minder *minder, struct loop *loop,
                  void (*ended)(struct minder *minder, struct process_status status));
-int minder_start(struct minder *minder, const char *program, const char *config, struct err *err);
+/* The child keeps `lock` open, so that nobody else starts one while it lives. */
+int minder_start(struct minder *minder, const char *program, const char *config, int lock,
+                 struct err *err);
 void minder_stop(struct minder *minder);
 /* Hand on a signal. */
 void minder_signal(struct minder *minder, int signo);

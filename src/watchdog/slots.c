@@ -117,7 +117,16 @@ void slots_init(struct slots *slots, struct arena *arena, const char *folder, co
                    [KEEPER_PREV] = arena_printf(arena, "%s.prev", current),
                    [KEEPER_STAGING] = arena_printf(arena, "%s.staging", current) },
         .record = arena_printf(arena, "%s.slots", current),
+        .lock_file = arena_printf(arena, "%s.lock", current),
+        .lock = LOCK_NONE,
     };
+}
+
+int slots_lock(struct slots *slots, struct err *err)
+{
+    if (fs_mkdirs(slots->folder, FOLDER_MODE, err) < 0)
+        return -1;
+    return lock_take(&slots->lock, slots->lock_file, LOCK_EXCLUSIVE, SLOTS_WAIT_NS, NULL, err);
 }
 
 static int hash_fd(int fd, struct sha256 *sha)
@@ -150,8 +159,6 @@ int slots_seed(const struct slots *slots, const char *program, struct err *err)
     const struct fs_replace_options how = { .attr = { BINARY_MODE, FS_KEEP, FS_KEEP } };
     char hash[SHA256_HEX_SIZE];
 
-    if (fs_mkdirs(slots->folder, FOLDER_MODE, err) < 0)
-        return -1;
     for (enum keeper_place place = KEEPER_CURRENT; place <= KEEPER_PREV; place++) {
         slots_hash(slots, place, hash);
         if (hash[0])

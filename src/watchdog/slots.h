@@ -5,6 +5,7 @@
  *     <folder>/zester-peel.prev       what ran before
  *     <folder>/zester-peel.staging    what comes
  *     <folder>/zester-peel.slots      the record, framed and checksummed
+ *     <folder>/zester-peel.lock       held by the watchdog and by the daemon it runs
  *
  * Each change is one rename in the folder, and is on disk when the call returns.
  *
@@ -14,6 +15,7 @@
 #define WATCHDOG_SLOTS_H
 
 #include "base/sha256.h"
+#include "sys/lock.h"
 #include "update/keeper.h"
 
 struct arena;
@@ -22,10 +24,16 @@ struct err;
 struct slots {
     const char *folder;
     const char *paths[KEEPER_PLACES];
-    const char *record;
+    const char *record, *lock_file;
+    struct lock lock; /* of slots_lock */
 };
 
 void slots_init(struct slots *slots, struct arena *arena, const char *folder, const char *name);
+
+/* Makes the folder, and waits until the daemon of a watchdog that was killed has ended. Fails with
+ * ERR_BUSY when it does not within SLOTS_WAIT_NS, or another watchdog runs. */
+#define SLOTS_WAIT_NS (INT64_C(15) * 1000000000)
+int slots_lock(struct slots *slots, struct err *err);
 
 /* A copy of this program becomes current when there is neither a current nor a previous one. */
 int slots_seed(const struct slots *slots, const char *program, struct err *err);

@@ -184,7 +184,7 @@ static int start_daemon(void *self, struct err *err)
     struct watchdog *watchdog = self;
 
     return minder_start(&watchdog->minder, watchdog->slots.paths[KEEPER_CURRENT],
-                        charge_config(&watchdog->conf), err);
+                        charge_config(&watchdog->conf), watchdog->slots.lock.fd, err);
 }
 
 static void stop_daemon(void *self)
@@ -561,7 +561,7 @@ static int open_slots(struct watchdog *watchdog, struct err *err)
     slots_init(&watchdog->slots, &watchdog->arena, conf->slots_dir, name);
     if (!program)
         return err_set(err, ERR_NOT_FOUND, "no program '%s' beside this one or in PATH", name);
-    if (slots_seed(&watchdog->slots, program, err) < 0)
+    if (slots_lock(&watchdog->slots, err) < 0 || slots_seed(&watchdog->slots, program, err) < 0)
         return -1;
     for (enum keeper_place place = KEEPER_CURRENT; place < KEEPER_PLACES; place++) {
         slots_hash(&watchdog->slots, place, hashes[place]);
@@ -624,7 +624,7 @@ static int serve(struct watchdog *watchdog)
 
 int watchdog_main(int argc, char **argv)
 {
-    struct watchdog watchdog = { 0 };
+    struct watchdog watchdog = { .slots.lock = LOCK_NONE };
     int status;
 
     if (daemon_conf_start(&watchdog_daemon_conf, &watchdog.arena, argc, argv, &watchdog.line,
@@ -636,6 +636,7 @@ int watchdog_main(int argc, char **argv)
         link_free(watchdog.link);
         nats_hub_free(watchdog.hub);
         chores_close(&watchdog.chores);
+        lock_drop(&watchdog.slots.lock);
         loop_free(watchdog.loop);
     }
     arena_done(&watchdog.arena);

@@ -347,6 +347,7 @@ struct node_list {
     VEC(struct update_node) list;
 };
 
+/* Identity is in the key: a peel can write its own only. */
 static void on_node(void *self, const struct nats_kv_entry *entry)
 {
     struct node_list *nodes = self;
@@ -354,7 +355,9 @@ static void on_node(void *self, const struct nats_kv_entry *entry)
     struct err err;
 
     if (record_decode(nodes->arena, &update_node_type, 1, arena_str(nodes->arena, entry->value),
-                      &node, &err) == 0)
+                      &node, &err) == 0 &&
+        str_is(entry->key,
+               arena_printf(nodes->arena, "%s.%s", update_component_name(node.component), node.id)))
         VEC_PUSH_IN(nodes->arena, &nodes->list, node);
 }
 

@@ -1,12 +1,16 @@
 #include "watchdog/slots.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "sys/clock.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "sys/process.h"
 #include "test.h"
 
 static void make_slots(struct arena *arena, struct slots *ret)
@@ -158,4 +162,31 @@ TEST(a_damaged_record_is_an_error_whichever_byte_it_is)
         CHECK_INT(fs_replace(slots.record, (struct str){ whole.p, i }, NULL, &err), 0);
         CHECK_INT(slots_read(&slots, &back, &err), -1);
     }
+}
+
+TEST(a_daemon_that_outlives_its_watchdog_is_waited_for)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *const argv[] = { "/bin/sleep", "100", NULL };
+    struct process_fd shared = { .as = 3 };
+    struct lock other = LOCK_NONE;
+    struct process_status status;
+    struct process process;
+    struct slots slots;
+    struct err err;
+
+    make_slots(&arena, &slots);
+    CHECK_INT(slots_lock(&slots, &err), 0);
+    shared.fd = slots.lock.fd;
+    CHECK_INT(process_start(&(struct process_spec){ .argv = argv, .fds = &shared, .fd_count = 1 },
+                            &process, &err),
+              0);
+    CHECK_INT(close(slots.lock.fd), 0); /* the watchdog is killed */
+    CHECK_INT(lock_take(&other, slots.lock_file, LOCK_EXCLUSIVE, LOCK_TRY, NULL, &err), -1);
+    CHECK_INT(err.code, ERR_BUSY);
+    CHECK_INT(process_signal(&process, SIGKILL, &err), 0);
+    CHECK_INT(process_wait(&process, CLOCK_NEVER, &status, &err), 0);
+    CHECK_INT(slots_lock(&slots, &err), 0);
+    process_done(&process);
+    lock_drop(&slots.lock);
 }

@@ -153,7 +153,7 @@ static void check_enrollment(struct doctor *doctor)
         .what = arena_printf(doctor->arena, "enrollment at %s", address),
         .host = "localhost",
         .renew = "a master renews a certificate that it issued itself: see its log; one from a "
-                 "file is made with 'zester ca issue enroll', then restart the master",
+                 "file is made with 'zester ca issue enroll', then reload the master",
         .closed = "start zester-master; its log says why it does not start",
         .not_spoken = "another program has the port: see 'enroll.addr' of the configuration",
     };

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "sys/clock.h"
 
 /* The first line of a NATS server. */
@@ -154,9 +155,10 @@ static bool is_address(const char *name)
 static int look_at(SSL *ssl, int fd, const char *name, int64_t deadline, X509 **ret,
                    struct err *err)
 {
+    AUTO_FREE char *host = mem_strdup(name); /* the macro below casts a const away */
     BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
 
-    if (!in || !out || (!is_address(name) && SSL_set_tlsext_host_name(ssl, name) != 1)) {
+    if (!in || !out || (!is_address(host) && SSL_set_tlsext_host_name(ssl, host) != 1)) {
         BIO_free(in);
         BIO_free(out);
         return fail_tls(err);

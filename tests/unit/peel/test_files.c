@@ -110,7 +110,7 @@ TEST(files_of_states_come_change_and_go_as_masters_publish_them)
 
 /* What a sync of a file system found: a tree that is whole beside, and not yet in its place. */
 static struct {
-    const char *text;               /* of web.zy; NULL: syncs are not watched */
+    const char *_Atomic text;       /* of web.zy; NULL: syncs are not watched */
     _Atomic int early, late, fails; /* early: before the new tree is in its place */
     _Atomic bool is_broken;
 } disk;
@@ -130,12 +130,13 @@ static bool has_line(const char *path, const char *text)
 int syncfs(int fd)
 {
     char link[64], staged[512], path[600];
+    const char *text = disk.text;
     ssize_t n;
 
     (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     n = readlink(link, staged, sizeof(staged) - 1);
     staged[n > 0 ? n : 0] = '\0';
-    if (!disk.text || !strstr(staged, "states") || !strstr(staged, ".staging"))
+    if (!text || !strstr(staged, "states") || !strstr(staged, ".staging"))
         return 0;
     if (disk.is_broken) {
         disk.fails++;
@@ -143,11 +144,11 @@ int syncfs(int fd)
         return -1;
     }
     (void)snprintf(path, sizeof(path), "%s/web.zy", staged);
-    const bool is_whole = has_line(path, disk.text);
+    const bool is_whole = has_line(path, text);
     *strstr(staged, ".staging") = '\0';
     (void)snprintf(path, sizeof(path), "%s/web.zy", staged);
-    disk.early += is_whole && !has_line(path, disk.text);
-    disk.late += !is_whole || has_line(path, disk.text);
+    disk.early += is_whole && !has_line(path, text);
+    disk.late += !is_whole || has_line(path, text);
     return 0;
 }
 

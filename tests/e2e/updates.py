@@ -60,14 +60,19 @@ class Updates:
         path.write_text(yaml_of(conf))
         return self.start_watchdog(name, "master", path, int(conf["health_addr"].rsplit(":", 1)[1]))
 
+    def poll(self, *words):
+        """What a command prints as JSON; None when it fails, as it may on a machine that is too busy: who polls asks again."""
+        result = self.fleet.zester(*words, "--format", "json", status=None)
+        return json.loads(result.stdout) if result.returncode == 0 else None
+
     def nodes(self):
         return {node["id"]: node for node in self.fleet.zester_json("update", "status")}
 
     def wait_node(self, name, **wanted):
         def is_so():
-            node = self.nodes().get(name)
+            node = {node["id"]: node for node in self.poll("update", "status") or []}.get(name)
             return node if node and all(node[key] == value for key, value in wanted.items()) else None
-        return self.fleet.wait(is_so, lambda: f"{name} has {wanted}, it is {self.nodes().get(name)}")
+        return self.fleet.wait(is_so, lambda: f"{name} has {wanted}, among {self.poll('update', 'status')}", 120)
 
     def rollout(self, version, target, *more, status=0):
         """Start it and wait for its end; returns the record."""
@@ -82,9 +87,9 @@ class Updates:
 
     def wait_over(self, rollout):
         def is_over():
-            record = self.record(rollout)
-            return record if record["state"] in ("completed", "aborted") else None
-        return self.fleet.wait(is_over, lambda: f"{rollout} is over, it is {self.record(rollout)}", 120)
+            record = self.poll("update", "rollouts", rollout)
+            return record if record and record["state"] in ("completed", "aborted") else None
+        return self.fleet.wait(is_over, lambda: f"{rollout} is over, it is {self.poll('update', 'rollouts', rollout)}", 120)
 
     def wait_peel(self, name):
         self.fleet.wait_ready(self.watchdogs[name])

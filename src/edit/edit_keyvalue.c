@@ -10,6 +10,7 @@
 
 /* A line that holds a key. */
 struct holding {
+    struct str key; /* as it is written there */
     struct str indent, value;
     bool is_comment; /* the key follows comment characters */
 };
@@ -63,11 +64,13 @@ static bool find_key(const struct edit_keyvalue *args, struct str key, struct st
 
     ret->indent = indent;
     ret->is_comment = false;
+    ret->key = str_slice(text, 0, key.n);
     if (cut_value(args, key, text, &ret->value))
         return true;
     if (args->uncomment.n == 0)
         return false;
     ret->is_comment = true;
+    ret->key = str_slice(strip_comment(text, args->uncomment), 0, key.n);
     return cut_value(args, key, strip_comment(text, args->uncomment), &ret->value);
 }
 
@@ -108,7 +111,7 @@ static size_t set_lines(const struct edit_keyvalue *args, const struct edit_pair
         n += mine;
         if (mine && (holding.is_comment || !is_value(args, holding.value, pair->value))) {
             buf_add_str(out, holding.indent);
-            add_pair(args, pair, out);
+            add_pair(args, &(struct edit_pair){ holding.key, pair->value }, out);
             *changed = true;
         } else {
             buf_add_str(out, line.text);

@@ -232,6 +232,32 @@ def test_contents_are_found_by_a_path_with_another_delimiter(machine):
     assert (machine.root / "x").read_text() == "hello\n"
 
 
+def test_a_key_keeps_its_letters_and_is_added_only_when_it_is_asked_for(machine):
+    (machine.root / "x").write_text("Port=1\n")
+    machine.sls("web", "ROOT/x: {file.keyvalue: [{key_values: {PORT: 2, other: 3}, separator: '=', key_ignore_case: true}]}\n")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("x") == "Port=2\n"
+    machine.sls("web", "ROOT/x: {file.keyvalue: [{key_values: {other: 3}, separator: '=', append_if_not_found: true}]}\n")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("x") == "Port=2\nother=3\n"
+
+
+def test_dir_mode_is_the_mode_of_a_folder_that_has_both(machine):
+    (machine.root / "d/below").mkdir(parents=True)
+    machine.sls("web", "ROOT/d: {file.directory: [{mode: 700, dir_mode: 711, recurse: [mode]}]}\n")
+    machine.run("state.apply", "web", status=0)
+    assert [stat.S_IMODE(os.stat(machine.root / path).st_mode) for path in ("d", "d/below")] == [0o711, 0o711]
+
+
+@pytest.mark.parametrize("body", ("file.replace: [{pattern: b=2, repl: b=3}]", "file.comment: [{regex: ^b}]", "file.uncomment: [{regex: ^c}]",
+                                  "file.blockreplace: [{content: x, append_if_not_found: true}]"))
+def test_edits_leave_no_copy_unless_it_is_asked_for(machine, body):
+    (machine.root / "x").write_text("a=1\nb=2\n#c=3\n")
+    machine.sls("web", "ROOT/x: {%s}\n" % body)
+    assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 1
+    assert os.listdir(machine.root) == ["x"]
+
+
 def test_a_block_leaves_a_backup_when_it_is_asked_for(machine):
     (machine.root / "x").write_text("a\n")
     machine.sls("web", "ROOT/x: {file.blockreplace: [{content: b, append_if_not_found: true, backup: .bak}]}\n")

@@ -205,7 +205,9 @@ static int visit_path(void *self, enum tree_step step, const struct tree_entry *
 static int survey_init(struct survey *survey, struct state_run *run,
                        const struct directory_args *want, struct err *err)
 {
-    const struct value *mode = want->mode ? want->mode : want->dir_mode;
+    /* Of both, Salt's is dir_mode. */
+    const struct value *mode =
+        want->mode && !(run->salt && want->dir_mode) ? want->mode : want->dir_mode;
     const struct value *below = want->dir_mode ? want->dir_mode : want->mode;
     const char *bad;
 

@@ -13,7 +13,8 @@ struct keyvalue_args {
     bool has_key, has_value;
     struct param_strmap key_values, entries;
     int64_t count;
-    bool append, prepend, search_only, key_ignore_case, value_ignore_case, show_changes;
+    enum param_tristate append;
+    bool prepend, search_only, key_ignore_case, value_ignore_case, show_changes;
     bool ignore_if_missing;
     enum param_tristate create;
     const struct value *backup;
@@ -29,7 +30,7 @@ static const struct param keyvalue_params[] = {
     PARAM("separator", TEXT, ARGS, separator, "the separator, written as it is; surrounding blanks are ignored when matching", .default_text = "="),
     PARAM("uncomment", TEXT, ARGS, uncomment, "comment characters to remove from before a key"),
     PARAM("count", INT, ARGS, count, "how many lines of one key to set; -1: all", .default_text = "1", PARAM_RANGE(-1, INT32_MAX)),
-    PARAM("append_if_not_found", BOOL, ARGS, append, "append missing keys", .default_text = "true"),
+    PARAM("append_if_not_found", TRISTATE, ARGS, append, "append missing keys (default: true; false in a Salt file)"),
     PARAM("prepend_if_not_found", BOOL, ARGS, prepend, "prepend them instead"),
     PARAM("search_only", BOOL, ARGS, search_only, "change nothing: fail if a key has another value"),
     PARAM("key_ignore_case", BOOL, ARGS, key_ignore_case, "ignore case in keys"),
@@ -111,7 +112,8 @@ static int keyvalue_plan(struct state_run *run, const void *args, const struct e
         .separator = want->separator,
         .uncomment = want->uncomment,
         .count = want->count < 0 ? 0 : (size_t)want->count,
-        .append = want->append && !want->prepend,
+        .append = !want->prepend &&
+                  (want->append == PARAM_IS_UNSET ? !run->salt : want->append == PARAM_IS_TRUE),
         .prepend = want->prepend,
         .key_ignore_case = want->key_ignore_case,
         .value_ignore_case = want->value_ignore_case,

@@ -42,11 +42,6 @@ bool log_is_on(enum log_level level)
     return level <= atomic_load(&highest);
 }
 
-const char *log_level_name(enum log_level level)
-{
-    return level_names[level];
-}
-
 bool log_level_find(struct str name, enum log_level *ret_level)
 {
     if (str_is(name, "warn"))

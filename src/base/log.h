@@ -52,9 +52,8 @@ void log_use(const struct log *log);
 void log_set_level(enum log_level level);
 bool log_is_on(enum log_level level);
 
-/* "error", "warning", "info", "debug". */
-const char *log_level_name(enum log_level level);
-/* False when there is no such level. "warn" is an alias of "warning". */
+/* "error", "warning", "info", "debug"; "warn" is an alias of "warning". False when there is no such
+ * level. */
 bool log_level_find(struct str name, enum log_level *ret_level);
 
 /* errno is kept. */

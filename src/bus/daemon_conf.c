@@ -231,18 +231,6 @@ int daemon_conf_read(const struct daemon_conf *conf, const struct daemon_line *l
     return diags_count(diags) > before ? -1 : 0;
 }
 
-int daemon_conf_reload(const struct daemon_conf *conf, const struct daemon_line *line,
-                       struct arena *arena, void *ret_values, struct diags *diags,
-                       struct diags *warnings)
-{
-    void *values = arena_zalloc(arena, conf->size);
-
-    if (daemon_conf_read(conf, line, arena, values, diags, warnings) < 0)
-        return -1;
-    memcpy(ret_values, values, conf->size);
-    return 0;
-}
-
 /* --- main ------------------------------------------------------------------------- */
 
 static int print_out(struct buf *text)

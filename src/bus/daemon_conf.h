@@ -6,7 +6,7 @@
  *         PARAM("enroll.addr", STR, ARGS, enroll.addr, "where peels enroll"),
  *         { 0 },
  *     };
- *     daemon_conf_start -> { daemon_conf_reload, at each SIGHUP }...
+ *     daemon_conf_start -> { daemon_conf_read, at each SIGHUP }...
  *
  * A name with dots is a key in nested maps. Every row that is not a map or a list of maps has a
  * flag: its name with '-' for '.' and '_' (--enroll-addr); its aliases are further flags. A flag
@@ -71,11 +71,6 @@ int daemon_conf_read(const struct daemon_conf *conf, const struct daemon_line *l
 bool daemon_conf_start(const struct daemon_conf *conf, struct arena *arena, int argc,
                        char *const *argv, struct daemon_line *ret_line, void *ret_values,
                        int *ret_status);
-
-/* The same as daemon_conf_read, but `ret_values` holds values before, and keeps them on failure. */
-int daemon_conf_reload(const struct daemon_conf *conf, const struct daemon_line *line,
-                       struct arena *arena, void *ret_values, struct diags *diags,
-                       struct diags *warnings);
 
 /* The file that is read. */
 const char *daemon_conf_file(const struct daemon_conf *conf, const struct daemon_line *line);

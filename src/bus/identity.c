@@ -39,11 +39,6 @@ const char *identity_file_name(enum identity_file file)
     return files[file].name;
 }
 
-mode_t identity_file_mode(enum identity_file file)
-{
-    return files[file].mode;
-}
-
 /* --- making ---------------------------------------------------------------------- */
 
 /* The keys of a fleet while it is made. */

@@ -45,7 +45,6 @@ enum identity_file {
 #define IDENTITY_PEEL_SECONDS ((int64_t)IDENTITY_PEEL_DAYS * 86400)
 
 const char *identity_file_name(enum identity_file file);
-mode_t identity_file_mode(enum identity_file file);
 
 struct identity {
     struct str files[IDENTITY_FILES];     /* each ends in a line end */

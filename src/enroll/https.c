@@ -90,13 +90,6 @@ static bool split_url(const char *url, char host[static HOST_MAX], char port[sta
     return true;
 }
 
-bool https_url_is_valid(const char *url)
-{
-    char host[HOST_MAX], port[8];
-
-    return split_url(url, host, port);
-}
-
 /* --- waiting ---------------------------------------------------------------------- */
 
 static int wait_fd(struct call *call, short events, struct err *err)

@@ -61,7 +61,4 @@ int https_call(struct arena *arena, const struct https_server *server,
                const struct https_request *request, struct https_response *ret_response,
                struct err *err);
 
-/* Does it look like "https://host[:port]"? */
-bool https_url_is_valid(const char *url);
-
 #endif

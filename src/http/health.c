@@ -32,11 +32,6 @@ static const char *const status_names[] = {
     [HEALTH_DOWN] = "down",
 };
 
-const char *health_status_name(enum health_status status)
-{
-    return status_names[status];
-}
-
 void health_report_add(struct health_report *report, const char *name, enum health_status status,
                        const char *message)
 {

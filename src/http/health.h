@@ -21,8 +21,6 @@ struct metrics;
 
 enum health_status { HEALTH_OK, HEALTH_DEGRADED, HEALTH_DOWN };
 #define HEALTH_STATUSES (HEALTH_DOWN + 1)
-/* "ok", "degraded", "down" */
-const char *health_status_name(enum health_status status);
 
 #define HEALTH_TEXT_MAX 1024
 

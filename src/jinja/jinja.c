@@ -204,19 +204,6 @@ int jinja_render_traced(struct jinja *jinja, const char *name, struct str text,
     return template ? run_template(jinja, template, context, out, trace, diags) : -1;
 }
 
-int jinja_render_name(struct jinja *jinja, const char *name, const struct value *context,
-                      struct buf *out, struct diags *diags)
-{
-    struct template *template;
-
-    if (env_load(jinja, str_from(name), &template, diags) < 0)
-        return -1;
-    if (!template)
-        return diag_add(diags, outlive(diags, (struct place){ .file = name }),
-                        "template '%s' not found", name);
-    return run_template(jinja, template, context, out, NULL, diags);
-}
-
 int jinja_check(struct jinja *jinja, const char *name, struct str text, struct diags *diags)
 {
     struct template *template = template_new(jinja, name, text, true, diags);

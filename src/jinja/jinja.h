@@ -90,10 +90,6 @@ void jinja_add_global(struct jinja *jinja, const char *name, struct value value)
 int jinja_render(struct jinja *jinja, const char *name, struct str text,
                  const struct value *context, struct buf *out, struct diags *diags);
 
-/* The same with a template that comes through the loader, which is parsed once. */
-int jinja_render_name(struct jinja *jinja, const char *name, const struct value *context,
-                      struct buf *out, struct diags *diags);
-
 /* The same, and `trace` (jinja/trace.h) records where the output comes from. */
 int jinja_render_traced(struct jinja *jinja, const char *name, struct str text,
                         const struct value *context, struct buf *out, struct trace *trace,

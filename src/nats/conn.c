@@ -568,11 +568,6 @@ struct nats_hub *nats_conn_hub(const struct nats_conn *conn)
     return conn->hub;
 }
 
-struct nats_requests *nats_conn_requests(struct nats_conn *conn)
-{
-    return conn->requests;
-}
-
 void nats_inbox_print(struct nats_conn *conn, struct buf *out)
 {
     buf_printf(out, "%s.%s%llx", conn->options.inbox_prefix, conn->id,

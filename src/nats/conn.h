@@ -231,7 +231,4 @@ void nats_sub_free(struct nats_sub *sub);
 /* Append a subject that nobody else has, below the connection's inbox prefix. */
 void nats_inbox_print(struct nats_conn *conn, struct buf *out);
 
-/* For nats/request.h: the requests under way on this connection. */
-struct nats_requests *nats_conn_requests(struct nats_conn *conn);
-
 #endif

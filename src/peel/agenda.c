@@ -368,15 +368,6 @@ void agenda_read(struct agenda *agenda, const struct value *local, const struct 
     }
 }
 
-size_t agenda_count(const struct agenda *agenda)
-{
-    size_t count = 0;
-
-    for (const struct entry *entry = agenda->entries; entry; entry = entry->next)
-        count += entry->args.enabled;
-    return count;
-}
-
 /* --- life ------------------------------------------------------------------------- */
 
 struct agenda *agenda_new(const struct agenda_options *options)

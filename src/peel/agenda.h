@@ -46,6 +46,5 @@ void agenda_stop(struct agenda *agenda);
 /* The entries of the configuration and of the settings; each a map, or NULL. Mistakes are logged,
  * and the entry is left out. */
 void agenda_read(struct agenda *agenda, const struct value *local, const struct value *settings);
-size_t agenda_count(const struct agenda *agenda);
 
 #endif

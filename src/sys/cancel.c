@@ -30,14 +30,6 @@ void cancel_raise(struct cancel *cancel)
         (void)eventfd_write(cancel->fd, 1); /* a counter of one always has room */
 }
 
-void cancel_clear(struct cancel *cancel)
-{
-    eventfd_t count;
-
-    if (atomic_exchange(&cancel->raised, false))
-        (void)eventfd_read(cancel->fd, &count);
-}
-
 bool cancel_is_raised(const struct cancel *cancel)
 {
     return cancel && atomic_load(&cancel->raised);

@@ -26,8 +26,6 @@ struct cancel {
 int cancel_init(struct cancel *cancel, struct err *err);
 void cancel_done(struct cancel *cancel);
 void cancel_raise(struct cancel *cancel);
-/* Ready for use again; nobody may be waiting. */
-void cancel_clear(struct cancel *cancel);
 bool cancel_is_raised(const struct cancel *cancel);
 /* -1 for a NULL token, which poll ignores. */
 int cancel_fd(const struct cancel *cancel);

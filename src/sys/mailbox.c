@@ -17,14 +17,12 @@ int mailbox_init(struct mailbox *mailbox, size_t max, struct err *err)
         return err_sys(err, errno, "make a mailbox");
     *mailbox = (struct mailbox){ .last = &mailbox->first, .max = max, .fd = fd };
     (void)pthread_mutex_init(&mailbox->mutex, NULL);
-    (void)pthread_cond_init(&mailbox->room, NULL);
     return 0;
 }
 
 void mailbox_done(struct mailbox *mailbox)
 {
     fd_close(&mailbox->fd);
-    (void)pthread_cond_destroy(&mailbox->room);
     (void)pthread_mutex_destroy(&mailbox->mutex);
 }
 
@@ -49,27 +47,11 @@ bool mailbox_post(struct mailbox *mailbox, struct mail *mail)
     bool fits;
 
     (void)pthread_mutex_lock(&mailbox->mutex);
-    fits = !mailbox->closed && !is_full(mailbox);
+    fits = !is_full(mailbox);
     if (fits)
         append_mail(mailbox, mail);
     (void)pthread_mutex_unlock(&mailbox->mutex);
     return fits;
-}
-
-bool mailbox_post_wait(struct mailbox *mailbox, struct mail *mail)
-{
-    bool open;
-
-    pool_block_begin();
-    (void)pthread_mutex_lock(&mailbox->mutex);
-    while (!mailbox->closed && is_full(mailbox))
-        (void)pthread_cond_wait(&mailbox->room, &mailbox->mutex);
-    open = !mailbox->closed;
-    if (open)
-        append_mail(mailbox, mail);
-    (void)pthread_mutex_unlock(&mailbox->mutex);
-    pool_block_end();
-    return open;
 }
 
 struct mail *mailbox_take(struct mailbox *mailbox)
@@ -79,13 +61,11 @@ struct mail *mailbox_take(struct mailbox *mailbox)
 
     (void)pthread_mutex_lock(&mailbox->mutex);
     all = mailbox->first;
-    if (all && !mailbox->closed)
+    if (all)
         (void)eventfd_read(mailbox->fd, &count);
     mailbox->first = NULL;
     mailbox->last = &mailbox->first;
     mailbox->count = 0;
-    if (all && mailbox->max > 0)
-        (void)pthread_cond_broadcast(&mailbox->room);
     (void)pthread_mutex_unlock(&mailbox->mutex);
     return all;
 }
@@ -102,23 +82,4 @@ bool mailbox_wait(struct mailbox *mailbox, int64_t deadline)
     while (n < 0 && errno == EINTR);
     pool_block_end();
     return n > 0;
-}
-
-void mailbox_close(struct mailbox *mailbox)
-{
-    (void)pthread_mutex_lock(&mailbox->mutex);
-    mailbox->closed = true;
-    (void)eventfd_write(mailbox->fd, 1);
-    (void)pthread_cond_broadcast(&mailbox->room);
-    (void)pthread_mutex_unlock(&mailbox->mutex);
-}
-
-bool mailbox_is_closed(struct mailbox *mailbox)
-{
-    bool closed;
-
-    (void)pthread_mutex_lock(&mailbox->mutex);
-    closed = mailbox->closed;
-    (void)pthread_mutex_unlock(&mailbox->mutex);
-    return closed;
 }

@@ -25,10 +25,8 @@ struct mail {
 
 struct mailbox {
     pthread_mutex_t mutex;
-    pthread_cond_t room; /* for senders that wait */
     struct mail *first, **last;
     size_t count, max;
-    bool closed;
     int fd;
 };
 
@@ -37,18 +35,12 @@ int mailbox_init(struct mailbox *mailbox, size_t max, struct err *err);
 /* Nobody may use it afterwards; mail that was not taken still belongs to its sender. */
 void mailbox_done(struct mailbox *mailbox);
 
-/* False when the box is full or closed; the message then still belongs to the sender. */
+/* False when the box is full; the message then still belongs to the sender. */
 bool mailbox_post(struct mailbox *mailbox, struct mail *mail);
-/* Waits for room; false only when the box is closed. */
-bool mailbox_post_wait(struct mailbox *mailbox, struct mail *mail);
 
 /* All mail, oldest first, linked by `next`; NULL when there is none. Never blocks. */
 struct mail *mailbox_take(struct mailbox *mailbox);
-/* Wait for mail, or for the end; false at `deadline` of clock_real. */
+/* Wait for mail; false at `deadline` of clock_real. */
 bool mailbox_wait(struct mailbox *mailbox, int64_t deadline);
-
-/* From now on nothing can be posted; what is there can be taken. `fd` stays readable. */
-void mailbox_close(struct mailbox *mailbox);
-bool mailbox_is_closed(struct mailbox *mailbox);
 
 #endif

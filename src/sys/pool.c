@@ -346,18 +346,6 @@ void pool_drain(struct pool *pool)
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 
-size_t pool_drop(struct pool *pool)
-{
-    size_t count;
-
-    (void)pthread_mutex_lock(&pool->mutex);
-    count = drop_jobs(pool);
-    if (pool->running == 0)
-        (void)pthread_cond_broadcast(&pool->calm);
-    (void)pthread_mutex_unlock(&pool->mutex);
-    return count;
-}
-
 void pool_block_begin(void)
 {
     if (!own_pool || block_depth++ > 0)

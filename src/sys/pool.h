@@ -47,8 +47,6 @@ void pool_free(struct pool *pool);
 void pool_submit(struct pool *pool, pool_fn *fn, void *arg);
 /* Wait until every job is done, those that jobs submit included. Not for a job to call. */
 void pool_drain(struct pool *pool);
-/* Forget the jobs that have not begun; returns how many. */
-size_t pool_drop(struct pool *pool);
 
 /* This worker waits for something that needs no core, until the end. Pairs may nest; outside of a
  * pool they do nothing. */

@@ -286,15 +286,6 @@ int process_signal(const struct process *process, int signo, struct err *err)
     return 0;
 }
 
-/* Safe from reuse as long as the leader is not reaped: a group keeps its number while it has
- * members, and the zombie keeps its own. */
-int process_signal_group(const struct process *process, int signo, struct err *err)
-{
-    if (kill(-process->pid, signo) < 0 && errno != ESRCH)
-        return err_sys(err, errno, "send signal %d to process group %d", signo, process->pid);
-    return 0;
-}
-
 void process_done(struct process *process)
 {
     fd_close(&process->pidfd);

@@ -119,10 +119,8 @@ int process_reap(int pidfd, bool *ret_ended, struct process_status *ret_status, 
 int process_wait(const struct process *process, int64_t deadline, struct process_status *ret_status,
                  struct err *err);
 
-/* To the process alone, or to the process group or session that it leads. One that has ended is not
- * an error. */
+/* To the process alone. One that has ended is not an error. */
 int process_signal(const struct process *process, int signo, struct err *err);
-int process_signal_group(const struct process *process, int signo, struct err *err);
 
 /* Close what is open; does not end the child. */
 void process_done(struct process *process);

@@ -17,19 +17,6 @@ static struct str title_of(struct str line)
     return str_slice(line, 1, line.n - 2);
 }
 
-bool repo_section_has(struct str text, struct str name)
-{
-    struct str line;
-
-    while (repo_line_next(&text, &line)) {
-        struct str title = title_of(line);
-
-        if (title.p && str_eq(title, name))
-            return true;
-    }
-    return false;
-}
-
 static int check_section(struct str name, const struct repo_key *keys, size_t count,
                          struct err *err)
 {

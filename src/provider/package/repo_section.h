@@ -26,8 +26,6 @@ struct repo_key {
     const char *value; /* NULL: remove the key */
 };
 
-bool repo_section_has(struct str text, struct str name);
-
 /* `text` with these keys in the section, which is appended if missing. `equals` separates key
  * and value. */
 int repo_section_set(struct str text, struct str name, const struct repo_key *keys, size_t count,

@@ -172,23 +172,6 @@ TEST(mistakes_of_flags_name_the_flag)
     end(&got);
 }
 
-TEST(a_bad_file_keeps_the_old_values)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *file = arena_printf(&arena, "%s/c.yaml", test_folder());
-    const struct daemon_line line = { .file = file };
-    struct diags diags = DIAGS_INIT(&arena);
-    struct conf conf = { .url = "old" };
-    struct err err;
-
-    CHECK_INT(fs_replace(file, STR("nats_url: [\n"), NULL, &err), 0);
-    CHECK_INT(daemon_conf_reload(&daemon, &line, &arena, &conf, &diags, &diags), -1);
-    CHECK_STR(conf.url, "old");
-    CHECK_INT(fs_replace(file, STR("nats_url: tls://new\n"), NULL, &err), 0);
-    CHECK_INT(daemon_conf_reload(&daemon, &line, &arena, &conf, &diags, &diags), 0);
-    CHECK_STR(conf.url, "tls://new");
-}
-
 TEST(a_missing_file_is_a_mistake_only_when_it_was_named)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -341,26 +341,6 @@ TEST(a_loaded_template_is_parsed_once)
     jinja_free(jinja);
 }
 
-TEST(a_template_can_be_rendered_by_name)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    struct counter counter = { 0 };
-    const struct jinja_options options = {
-        .builtins = &filter_builtins, .load = load_counted, .user = &counter, .lenient = true
-    };
-    struct jinja *jinja = jinja_new(&options);
-    struct value context = value_map(value_map_new(&arena, 0));
-    struct diags diags = DIAGS_INIT(&arena);
-
-    CHECK_INT(jinja_render_name(jinja, "part", &context, &out, &diags), 0);
-    CHECK_STR(buf_text(&out), "<>");
-    CHECK_INT(jinja_render_name(jinja, "nowhere", &context, &out, &diags), -1);
-    CHECK_INT(diags_count(&diags), 1);
-    CHECK_STR(buf_text(&out), "<>");
-    jinja_free(jinja);
-}
-
 TEST(a_changed_text_under_the_same_name_is_parsed_again)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -198,8 +198,6 @@ TEST(a_section_goes_and_the_others_stay)
     repo_section_remove(STR("[a]\nx=1\n[mine]\ny=2\n\n[b]\nz=3\n"), STR("mine"), &out, &there);
     CHECK(there);
     CHECK_STR(buf_text(&out), "[a]\nx=1\n[b]\nz=3\n");
-    CHECK(!repo_section_has(buf_view(&out), STR("mine")) &&
-          repo_section_has(buf_view(&out), STR("b")));
 }
 
 TEST(no_value_can_bring_a_second_key)

@@ -49,22 +49,6 @@ TEST(mail_comes_in_order_and_the_file_says_when)
     mailbox_done(&box);
 }
 
-TEST(a_closed_box_wakes_the_reader_and_refuses_mail)
-{
-    struct letter first, second;
-
-    CHECK_INT(mailbox_init(&box, 0, &err), 0);
-    CHECK(mailbox_post(&box, &first.mail));
-    mailbox_close(&box);
-    CHECK(!mailbox_post(&box, &second.mail));
-    CHECK(!mailbox_post_wait(&box, &second.mail));
-    CHECK(mailbox_wait(&box, CLOCK_NEVER));
-    CHECK(mailbox_take(&box) == &first.mail);
-    CHECK(mailbox_wait(&box, CLOCK_NEVER));
-    CHECK(mailbox_is_closed(&box));
-    mailbox_done(&box);
-}
-
 static void *send_all(void *arg)
 {
     for (int i = 0; i < EACH; i++) {
@@ -72,8 +56,8 @@ static void *send_all(void *arg)
 
         letter->sender = (int)(intptr_t)arg;
         letter->number = i;
-        if (!mailbox_post_wait(&box, &letter->mail))
-            abort();
+        while (!mailbox_post(&box, &letter->mail))
+            (void)sched_yield(); /* full: the reader is behind */
     }
     return NULL;
 }

@@ -218,25 +218,6 @@ TEST(work_of_a_lazy_pool_that_can_start_no_worker_is_done_by_who_submits_it)
     pool_free(pool);
 }
 
-TEST(jobs_that_have_not_begun_can_be_dropped)
-{
-    const struct pool_options options = { .active = 1, .limit = 1 };
-
-    gate = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
-    pool = pool_new(&options, &err);
-    for (int i = 0; i < 10; i++)
-        pool_submit(pool, wait_at_gate, NULL);
-    WAIT_FOR(atomic_load(&inside) == 1);
-    CHECK_INT(pool_drop(pool), 9);
-    CHECK_INT(eventfd_write(gate, 1), 0);
-    pool_drain(pool);
-    CHECK_INT(atomic_load(&count), 1);
-    pool_submit(pool, wait_at_gate, NULL); /* goes on as before */
-    CHECK_INT(eventfd_write(gate, 1), 0);
-    pool_free(pool);
-    (void)close(gate);
-}
-
 static void breed(void *arg)
 {
     intptr_t depth = (intptr_t)arg;

@@ -59,7 +59,7 @@ def field(package, name):
     return run("dpkg-deb", "-f", package, name).stdout.strip()
 
 
-def test_there_are_four_packages_that_say_what_they_are(packages, version):
+def test_there_are_five_packages_that_say_what_they_are(packages, version):
     architecture = run("dpkg", "--print-architecture").stdout.strip()
     assert list(packages) == NAMES
     for name, path in packages.items():
@@ -105,9 +105,11 @@ def test_the_checksums_of_a_package_are_right_and_its_scripts_are_shell(unpacked
     folder = unpacked / name
     result = run("md5sum", "-c", "--quiet", "DEBIAN/md5sums", cwd=folder)
     assert result.returncode == 0, result.stdout
+    has_unit = (folder / "usr/lib/systemd/system").exists()
+    assert has_unit == (name not in ("zester", "zester-watchdog"))
     for script in ("postinst", "prerm", "postrm"):
-        assert (folder / "DEBIAN" / script).exists() == (name != "zester")
-        if name != "zester":
+        assert (folder / "DEBIAN" / script).exists() == has_unit
+        if has_unit:
             assert run("sh", "-n", folder / "DEBIAN" / script).returncode == 0
 
 
@@ -183,4 +185,4 @@ def test_packages_are_installed_make_a_fleet_are_upgraded_and_removed(packages, 
 def put(machine, packages):
     for path in packages.values():
         shutil.copy(path, machine.path("/tmp"))
-    machine.run("dpkg", "-i", *(f"/tmp/{packages[name].name}" for name in ["kepler", "zester", "zester-master", "zester-peel"]))
+    machine.run("dpkg", "-i", *(f"/tmp/{packages[name].name}" for name in sorted(NAMES)))

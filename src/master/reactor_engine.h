@@ -90,6 +90,7 @@ struct reactor_mission {
     struct reactor_mission *queue_next;
     struct str reply;
     bool is_small;      /* its event */
+    bool is_last;       /* it will not be delivered again */
     bool has_left_room; /* while it waits, another message was taken */
     char bytes[];
 };

@@ -146,7 +146,10 @@ static void on_previous(void *self, const struct nats_error *error,
     }
     if (entry &&
         record_decode(&salvage->arena, &outcome_type, 0, entry->value, &previous, &err) == 0) {
-        if (previous.outcome == OUTCOME_EXHAUSTED || outcome_is_settled(&previous)) {
+        const bool is_known = previous.outcome == OUTCOME_EXHAUSTED &&
+                              strcmp(previous.reason, OUTCOME_LAST_DELIVERY) != 0;
+
+        if (is_known || outcome_is_settled(&previous)) {
             end_salvage(salvage, NULL);
             return;
         }

@@ -153,8 +153,8 @@ static void log_results(const struct outcome *outcome)
     }
 }
 
-/* What was given up is on record before it is acknowledged. */
-static void on_exhausted_kept(void *self)
+/* What will not come again is on record before it is acknowledged. */
+static void on_last_kept(void *self)
 {
     struct reactor_mission *mission = self;
     struct reactor_engine *engine = mission->engine;
@@ -184,11 +184,15 @@ static void on_end(void *user, struct flight *flight, const struct flight_end *e
     log_results(end->outcome);
     if (end->verdict == FLIGHT_EXHAUSTED) {
         reactor_tell_exhausted(engine, end->outcome);
-        reactor_keep_outcome(engine, end->outcome, on_exhausted_kept, mission);
+        reactor_keep_outcome(engine, end->outcome, on_last_kept, mission);
+        return;
+    }
+    crash_point("event-decided");
+    if (mission->is_last) {
+        reactor_keep_outcome(engine, end->outcome, on_last_kept, mission);
         return;
     }
     reactor_note_end(engine, end->outcome);
-    crash_point("event-decided");
     if (end->verdict == FLIGHT_ACK)
         acknowledge(engine, mission->reply);
     else if (nats_nak(engine->master->js.conn, mission->reply, PIPELINE_NAK_NS, &err) < 0)
@@ -249,6 +253,39 @@ static void pass_by(struct reactor_engine *engine, const struct pipeline_deliver
     count_done(engine);
 }
 
+static void on_last_recorded(void *self)
+{
+    struct reactor_mission *mission = self;
+
+    if (mission->engine->is_stopping) {
+        flight_cancel(mission->flight);
+        free_mission(mission);
+        return;
+    }
+    flight_begin(mission->flight);
+}
+
+/* The server says that it gives an event up, once, and to whoever listens: while its streams have
+ * no leader, nobody hears it. So the record is there before the last attempt begins. */
+static void record_last(struct reactor_mission *mission, const struct pipeline_delivery *delivery,
+                        const struct gate_event *event)
+{
+    const struct outcome outcome = {
+        .id = event->event.id,
+        .outcome = OUTCOME_EXHAUSTED,
+        .reason = OUTCOME_LAST_DELIVERY,
+        .key = event->source.key,
+        .depth = event->event.depth,
+        .provenance = event->event.origin ? event->event.origin : "",
+        .parent = delivery->parent ? delivery->parent : "",
+        .deliveries = (int32_t)delivery->number,
+        .seq = delivery->seq,
+    };
+
+    mission->is_last = true;
+    reactor_keep_outcome(mission->engine, &outcome, on_last_recorded, mission);
+}
+
 static void on_message(void *self, const struct nats_msg *msg)
 {
     struct reactor_engine *engine = self;
@@ -283,7 +320,10 @@ static void on_message(void *self, const struct nats_msg *msg)
     mission = add_mission(engine, verdict.flight, msg->reply);
     mission->is_small = delivery.payload.n <= REACTOR_QUICK_MAX;
     flight_attach(verdict.flight, mission);
-    flight_begin(verdict.flight);
+    if (delivery.number == PIPELINE_DELIVERIES_MAX)
+        record_last(mission, &delivery, verdict.event);
+    else
+        flight_begin(verdict.flight);
 }
 
 static void on_trouble(void *self, const struct nats_error *error)

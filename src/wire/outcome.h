@@ -67,10 +67,14 @@ struct outcome_rules {
     VEC(struct outcome_rule) list;
 };
 
+/* The reason of an EXHAUSTED that is recorded before the last delivery is acted on: what comes of
+ * it replaces the record, unless the master ends before. */
+#define OUTCOME_LAST_DELIVERY "last delivery"
+
 struct outcome {
     const char *id;
     enum outcome_kind outcome;
-    const char *reason; /* of a drop; "": none */
+    const char *reason; /* of a drop; OUTCOME_LAST_DELIVERY; "": none */
     const char *key;    /* <origin>/<tag> */
     struct outcome_rules rules;
     int32_t depth;

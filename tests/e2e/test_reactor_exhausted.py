@@ -2,7 +2,7 @@
 import pytest
 
 from bus import Bus, event
-from fleet import SERVER, Fleet
+from fleet import BUILD, SERVER, Fleet
 from test_reactor import reactions, start
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
@@ -31,12 +31,12 @@ def fleet(tmp_path_factory):
         yield fleet
 
 
-def exhaust(fleet, *texts):
-    """Events that were refused five times each; their ids."""
+def exhaust(fleet, *texts, deliveries=DELIVERIES):
+    """Events that were refused as often; their ids."""
     made = [event("say", {"what": text}) for text in texts]
     with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "admin.creds") as bus:
         assert bus.store([("zester.event._admin.send.say", payload, name) for name, payload in made]) == []
-        for _ in range(DELIVERIES * len(made)):
+        for _ in range(deliveries * len(made)):
             bus.pull("events", "reactor")
             bus.publish(bus.reply, b"-NAK")
         bus.flush()
@@ -68,3 +68,29 @@ def test_an_operator_sends_again_what_was_given_up_and_nothing_else(fleet):
     assert reactions(fleet.master, "reactor.say", "dispatched") == 2
     for words in ([], ["--all", first]):
         assert "expected the ids of events, or --all" in fleet.zester("reactor", "retry", *words, status=1).stderr
+
+
+@pytest.mark.skipif("release" in BUILD, reason="only test builds crash on request")
+def test_what_a_master_takes_with_it_at_the_last_delivery_is_on_record_without_a_word_of_the_server(fleet):
+    fleet.master.kill()
+    name, = exhaust(fleet, "third", deliveries=DELIVERIES - 1)
+    fleet.master.environment = {"ZESTER_CRASH": "reaction-rendered:1:0"}
+    fleet.master.start()
+    fleet.wait(lambda: not fleet.master.is_running(), "the master ends in the middle of its last attempt")
+    fleet.master.environment = {}
+    fleet.master.start()
+    fleet.wait_ready(fleet.master)  # the server says nothing before a minute has passed
+    why = fleet.zester_json("event", "why", name)
+    assert (why["outcome"], why["reason"], why["deliveries"]) == ("exhausted", "last delivery", DELIVERIES)
+    assert fleet.zester("reactor", "retry", "--all").stdout == f"{name} sent again (_admin/say)\n"
+    fleet.wait(lambda: fleet.zester_json("event", "why", name)["outcome"] == "fired", "it has fired")
+    assert fleet.master.log().count("heard third") == 1
+
+
+def test_the_last_delivery_leaves_what_came_of_it(fleet):
+    fleet.master.kill()
+    name, = exhaust(fleet, "fourth", deliveries=DELIVERIES - 1)
+    fleet.master.start()
+    fleet.wait(lambda: fleet.master.has_logged("heard fourth"), "it has fired")
+    fleet.wait(lambda: fleet.zester_json("event", "why", name)["outcome"] == "fired", "that is on record")
+    assert fleet.zester_json("event", "why", name)["deliveries"] == DELIVERIES

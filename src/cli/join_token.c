@@ -29,6 +29,7 @@ static const char *token_key(struct arena *arena, const char *id)
 
 /* --- writing ------------------------------------------------------------------------ */
 
+/* In the arena of the fleet: one that was given up may call back when the fleet is closed. */
 struct writing {
     bool is_done, has_failed;
     struct err err;
@@ -58,11 +59,11 @@ static int wait_written(struct fleet *fleet, const struct writing *writing, int6
 static int purge_token(struct fleet *fleet, const char *id, int64_t timeout, struct err *err)
 {
     const struct nats_kv kv = token_bucket(fleet);
-    struct writing writing = { 0 };
+    struct writing *writing = ARENA_NEW(fleet->arena, struct writing);
 
-    if (nats_kv_purge(&kv, token_key(fleet->arena, id), 0, on_written, &writing, err) < 0)
+    if (nats_kv_purge(&kv, token_key(fleet->arena, id), 0, on_written, writing, err) < 0)
         return -1;
-    return wait_written(fleet, &writing, timeout, err);
+    return wait_written(fleet, writing, timeout, err);
 }
 
 /* --- reading ------------------------------------------------------------------------ */
@@ -140,7 +141,7 @@ static int store_token(struct fleet *fleet, const struct token *token,
 {
     const struct nats_kv kv = token_bucket(fleet);
     AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
-    struct writing writing = { 0 };
+    struct writing *writing = ARENA_NEW(fleet->arena, struct writing);
     char hash[SHA256_HEX_SIZE];
     const struct token_record record = {
         .id = token->id,
@@ -154,9 +155,9 @@ static int store_token(struct fleet *fleet, const struct token *token,
     token_hash(token, hash);
     if (record_encode(&bytes, &token_record_type, &record, err) < 0 ||
         nats_kv_create(&kv, token_key(fleet->arena, token->id), buf_view(&bytes), on_written,
-                       &writing, err) < 0)
+                       writing, err) < 0)
         return -1;
-    return wait_written(fleet, &writing, want->timeout, err);
+    return wait_written(fleet, writing, want->timeout, err);
 }
 
 static int forget_expired(struct fleet *fleet, int64_t timeout, struct err *err)

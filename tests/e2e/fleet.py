@@ -77,7 +77,8 @@ class Daemon:
 
     def lines(self):
         """What was logged as JSON."""
-        return [json.loads(line) for line in self.log().splitlines() if line.startswith("{")]
+        whole = self.log().rpartition("\n")[0]  # the last line may be half written
+        return [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
 
     def has_logged(self, text):
         return text in self.log()

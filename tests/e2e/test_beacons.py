@@ -51,7 +51,8 @@ def fleet(tmp_path_factory, home):
         (fleet.folder / "settings/top.zy").write_text("base:\n  '*': [common]\n")
         write_settings(fleet, {"service": {"services": {"web": {}}, "interval": "200ms"}, "nosuch": {}})
         fleet.start_server()
-        fleet.master = fleet.start_ready_master(reactor={"dir": str(fleet.folder / "rules")}, settings_dir=str(fleet.folder / "settings"),
+        fleet.master = fleet.start_ready_master(reactor={"dir": str(fleet.folder / "rules"), "source_rate_limit": 0},
+                                                settings_dir=str(fleet.folder / "settings"),
                                                 files_republish_interval="1s")
         fleet.wait(lambda: fleet.master.metric("zester_reactor_rules_loaded") == 2, "the rules are loaded")
         fleet.peel = start_peel(fleet, fleet.master, "web-01", environment=home.environment(), beacons={

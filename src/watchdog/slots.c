@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -145,9 +146,10 @@ void slots_hash(const struct slots *slots, enum keeper_place place,
 {
     AUTO_FD int fd = open(slots->paths[place], O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     struct sha256 sha;
+    struct stat info;
 
     ret_hash[0] = '\0';
-    if (fd < 0 || access(slots->paths[place], X_OK) < 0)
+    if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || !(info.st_mode & S_IXUSR))
         return;
     sha256_init(&sha);
     if (hash_fd(fd, &sha) == 0)

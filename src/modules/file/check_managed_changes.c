@@ -6,17 +6,11 @@
 
 /* clang-format off */
 static const struct param check_managed_changes_params[] = {
-    PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("source", ANY, ARGS, content.source, "source of the content"),
-    PARAM("source_hash", STR, ARGS, content.trust.hash, "hash of the source"),
-    PARAM("source_hash_name", STR, ARGS, content.trust.name, "name in a file of checksums"),
+    PROSPECT_SOURCE(ARGS),
     PROSPECT_OWNER(ARGS),
-    PARAM("template", ANY, ARGS, content.template, "render the content: 'jinja'"),
-    PARAM("context", MAP, ARGS, content.context, "variables for the template"),
-    PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
+    PROSPECT_TEMPLATE(ARGS),
     PROSPECT_ENVIRONMENT(ARGS),
-    PARAM("contents", TEXT, ARGS, content.content, "the content itself", PARAM_GIVEN(ARGS, content.has_content)),
-    PARAM("skip_verify", BOOL, ARGS, content.trust.skip_verify, "accept a download without a hash"),
+    PROSPECT_CONTENTS(ARGS),
     PARAM("keep_mode", BOOL, ARGS, keep_mode, "the permissions of the source"),
     PROSPECT_SELINUX,
     PROSPECT_CERTIFICATES,

@@ -27,6 +27,18 @@ struct prospect_args {
 
 /* The rows of a table that all of these functions have in common. */
 /* clang-format off */
+#define PROSPECT_SOURCE(args)                                                                       \
+    PARAM("name", PATH, args, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY),           \
+    PARAM("source", ANY, args, content.source, "source of the content"),                            \
+    PARAM("source_hash", STR, args, content.trust.hash, "hash of the source"),                      \
+    PARAM("source_hash_name", STR, args, content.trust.name, "name in a file of checksums")
+#define PROSPECT_TEMPLATE(args)                                                                     \
+    PARAM("template", ANY, args, content.template, "render the content: 'jinja'"),                  \
+    PARAM("context", MAP, args, content.context, "variables for the template"),                     \
+    PARAM("defaults", MAP, args, content.defaults, "variables that 'context' does not set")
+#define PROSPECT_CONTENTS(args)                                                                     \
+    PARAM("contents", TEXT, args, content.content, "the content itself", PARAM_GIVEN(args, content.has_content)), \
+    PARAM("skip_verify", BOOL, args, content.trust.skip_verify, "accept a download without a hash")
 #define PROSPECT_OWNER(args)                                                                        \
     PARAM("user", STR, args, user, "owner: a name or number"),                                      \
     PARAM("group", STR, args, group, "group: a name or number"),                                    \

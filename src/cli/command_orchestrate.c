@@ -67,7 +67,7 @@ static int run_orchestrate(struct cli *cli, const void *options, struct param_st
     if (args->job)
         return orchestra_run_job(cli, &args->fleet, &args->local.session, args->job);
     if (operands.n == 0)
-        return cli_usage(cli, "expected REF");
+        return cli_usage(cli, "missing REF");
     if (try_fleet(cli, &args->fleet) != CLI_OK)
         return CLI_ERROR;
     orchestra_init(

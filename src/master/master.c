@@ -242,7 +242,11 @@ static int connect_bus(struct master *master, struct err *err)
                                                     .name = master_daemon_conf.program },
                             err);
     if (!master->link)
-        return -1;
+        return err->code == ERR_NOT_FOUND
+                   ? err_set(err, ERR_NOT_FOUND,
+                             "credentials file '%s' does not exist: 'zester-master setup' makes it",
+                             creds)
+                   : -1;
     if (link_has_shared_creds(master->link))
         log_warning(LINK_SHARED_CREDS " file=%s", creds);
     master->js = (struct nats_js){ .conn = link_conn(master->link) };

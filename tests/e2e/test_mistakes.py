@@ -89,6 +89,7 @@ enroll: {addr: 8443, rate_burst: -4}
 
 
 @pytest.mark.parametrize("words, shown", [
+    (["zester", "orchestrate"], "missing REF"),
     (["zester-master", "tokn"], "unknown command 'tokn' (did you mean 'token'?)"),
     (["zester-peel", "jion", "host", "zt1.x"], "unknown command 'jion' (did you mean 'join'?)"),
     (["zester-peel", "beacons", "dsk"], "there is no beacon 'dsk'; there are: "),
@@ -103,6 +104,12 @@ enroll: {addr: 8443, rate_burst: -4}
 ])
 def test_a_mistake_on_the_command_line_says_what_to_try(tmp_path, words, shown):
     assert shown in mistake(tmp_path, *words)
+
+
+def test_a_master_without_credentials_names_the_command_that_makes_them(tmp_path):
+    (tmp_path / "master.yaml").write_text(f"auth_dir: {tmp_path}/auth\ndata_dir: {tmp_path}/data\nhealth_addr: 127.0.0.1:{free_port()}\n")
+    result = run(tmp_path, "zester-master", "--config", "master.yaml")
+    assert result.returncode == 1 and "'zester-master setup' makes it" in result.stdout + result.stderr, result.stdout + result.stderr
 
 
 def test_the_health_of_a_daemon_is_asked_for_by_a_relative_path_of_its_configuration(tmp_path):

@@ -278,9 +278,10 @@ static int with_version(struct cli *cli, const struct update_args *want, struct 
     return CLI_OK;
 }
 
-static void set_promoted(struct update_manifest *manifest, int64_t number)
+static void clear_promoted(struct update_manifest *manifest, int64_t number)
 {
-    manifest->promoted = number != 0;
+    (void)number;
+    manifest->promoted = false;
 }
 
 static void set_end(struct update_manifest *manifest, int64_t number)
@@ -293,7 +294,7 @@ static int promote(struct fleet *fleet, const struct update_args *want,
                    struct err *err)
 {
     (void)operands;
-    return update_versions_change(fleet, manifest, set_promoted, 1, want->fleet.timeout, err);
+    return update_versions_promote(fleet, manifest, want->fleet.timeout, err);
 }
 
 static int demote(struct fleet *fleet, const struct update_args *want,
@@ -301,7 +302,7 @@ static int demote(struct fleet *fleet, const struct update_args *want,
                   struct err *err)
 {
     (void)operands;
-    return update_versions_change(fleet, manifest, set_promoted, 0, want->fleet.timeout, err);
+    return update_versions_change(fleet, manifest, clear_promoted, 0, want->fleet.timeout, err);
 }
 
 static int set_ttl(struct fleet *fleet, const struct update_args *want,
@@ -405,7 +406,11 @@ static const struct command update_commands[] = {
       .lookup = "update versions" },
     { .name = "promote",
       .operands = "VERSION",
-      .summary = "keep a version: it does not expire",
+      .summary = "keep a version, and let masters roll it out",
+      .details =
+          "It does not expire, and masters bring it to nodes that run an older one, unless\n"
+          "'zester update auto' is off. A node gets it once: promote it again for nodes that\n"
+          "failed or were brought back, or after its rollout was aborted.\n",
       .examples = "  zester update promote 1.4.0\n",
       .options = version_options,
       .args_size = sizeof(ARGS),
@@ -415,7 +420,7 @@ static const struct command update_commands[] = {
       .lookup = "update versions" },
     { .name = "demote",
       .operands = "VERSION",
-      .summary = "undo promote",
+      .summary = "undo promote; nodes that run the version keep it",
       .examples = "  zester update demote 1.4.0\n",
       .options = version_options,
       .args_size = sizeof(ARGS),
@@ -483,6 +488,20 @@ static const struct command update_commands[] = {
       .most = 1,
       .run = update_run_abort,
       .lookup = "update rollouts" },
+    { .name = "auto",
+      .operands = "on|off|status",
+      .summary = "whether masters roll out promoted versions by themselves",
+      .details =
+          "'on' and 'off' hold for the whole fleet, whatever 'update_auto_rollout' of a master\n"
+          "says. A rollout that is under way goes on: 'zester update abort' ends it. 'status'\n"
+          "also shows the promoted versions with their last automatic rollouts.\n",
+      .examples = "  zester update auto off\n"
+                  "  zester update auto status\n",
+      .options = fleet_options,
+      .args_size = sizeof(ARGS),
+      .least = 1,
+      .most = 1,
+      .run = update_run_auto },
     { .name = "status",
       .operands = "",
       .summary = "list the nodes that have a watchdog, and what they run",

@@ -11,6 +11,7 @@
 #include "reactor/breaker.h"
 #include "sys/clock.h"
 #include "target/target.h"
+#include "update/rollout.h"
 
 #define ARGS struct master_conf
 
@@ -35,6 +36,12 @@ static const struct param rows[] = {
     PARAM("revocation_sync_interval", DURATION, ARGS, revocation_sync_interval, "how often the list of revoked keys is sent to servers again; negative: never", .default_text = "5m"),
     PARAM("rollout_stale_after",     DURATION, ARGS, rollout_stale_after, "a rollout whose master has not touched its record for this long is taken over; 0: 60s; 20s at least", PARAM_RANGE(0, INT64_MAX / 4), .default_text = "0s"),
     PARAM("rollout_resume_interval", DURATION, ARGS, rollout_resume_interval, "how often rollouts without a master are looked for; 0: 60s", PARAM_RANGE(0, INT64_MAX / 4), .default_text = "0s"),
+    PARAM("update_auto_rollout",    BOOL,     ARGS, update_auto_rollout, "roll promoted versions out without being asked; `zester update auto` overrides it for the fleet", .default_text = "true"),
+    PARAM("update_auto_components", STRS,     ARGS, update_auto_components, "the daemons that are updated so: `peel`, `master`", .kind_text = "COMPONENT", .default_text = "peel"),
+    PARAM("update_auto_batch_size", INT,      ARGS, update_auto_batch_size, "nodes of a batch of an automatic rollout", PARAM_RANGE(1, ROLLOUT_NODES_MAX), .default_text = "5"),
+    PARAM("update_auto_soak_time",  DURATION, ARGS, update_auto_soak_time, "how long a version must be ready in it before it is confirmed", PARAM_RANGE(CLOCK_MS, INT64_MAX / 4), .default_text = "60s"),
+    PARAM("update_auto_max_failed", INT,      ARGS, update_auto_max_failed, "end it after this many failed nodes", PARAM_RANGE(1, 1000000), .default_text = "1"),
+    PARAM("update_auto_interval",   DURATION, ARGS, update_auto_interval, "how often nodes are compared with promoted versions", PARAM_RANGE(CLOCK_SECOND, INT64_MAX / 4), .default_text = "1m"),
     PARAM("nats_advertise_urls",    STRS,   ARGS, nats_advertise_urls, "servers of the bus announced to enrolling peels; none: peels must have nats_url", .kind_text = "URL"),
     PARAM("reactor.enabled",           BOOL,     ARGS, reactor_enabled, "react to events by the rules of the fleet", .aliases = "reactor", .default_text = "true"),
     PARAM("reactor.workers",           INT,      ARGS, reactor_workers, "reactions rendered at the same time", PARAM_RANGE(1, 64), .default_text = "4"),
@@ -138,6 +145,16 @@ static void check_groups(struct arena *arena, const struct value *groups, struct
     }
 }
 
+static void check_component(const char *name, const struct value *given, struct diags *diags)
+{
+    enum update_component component;
+
+    if (!update_component_parse(name, &component))
+        (void)value_diag(
+            diags, value_point(given, "update_auto_components"),
+            "'update_auto_components': '%s' is not a component: " UPDATE_COMPONENT_WORDS, name);
+}
+
 static void check_conf(struct arena *arena, void *values, const struct value *given,
                        struct diags *diags)
 {
@@ -151,6 +168,8 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
     check_groups(arena, conf->nodegroups, diags);
     for (size_t i = 0; i < conf->nats_advertise_urls.n; i++)
         check_advertised(arena, conf->nats_advertise_urls.p[i], given, diags);
+    for (size_t i = 0; i < conf->update_auto_components.n; i++)
+        check_component(conf->update_auto_components.p[i], given, diags);
 }
 
 const struct daemon_conf master_daemon_conf = {

@@ -36,6 +36,10 @@ struct master_conf {
     struct param_strs ca_enroll_sans;
     struct param_strs nats_advertise_urls;
     int64_t rollout_stale_after, rollout_resume_interval; /* nanoseconds; 0: the default */
+    bool update_auto_rollout;
+    struct param_strs update_auto_components;
+    int64_t update_auto_batch_size, update_auto_max_failed;
+    int64_t update_auto_soak_time, update_auto_interval; /* nanoseconds */
     int64_t revocation_sync_interval; /* nanoseconds; 0: the default; negative: never */
 
     bool reactor_enabled, reactor_chaining;

@@ -19,6 +19,7 @@
 #include "bus/store.h"
 #include "master/announce.h"
 #include "master/audit.h"
+#include "master/rollout_auto.h"
 #include "master/rollout_drive.h"
 #include "master/roster.h"
 #include "master/services.h"
@@ -28,6 +29,7 @@
 #include "nats/kv.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
+#include "update/auto_rollout.h"
 #include "update/rollout.h"
 #include "wire/subject.h"
 
@@ -43,6 +45,7 @@ struct tower {
     struct master *master;
     struct update_board *board;
     struct update_sweep *sweep;
+    struct rollout_auto *keeper;
     struct map drives; /* id -> struct rollout_drive */
     struct timer scan;
     struct nats_sub *starts, *aborts;
@@ -182,9 +185,13 @@ static void on_scan(struct timer *timer)
 
 static void on_changed(void *self, enum update_shelf shelf, const char *key)
 {
-    (void)key;
+    struct tower *tower = self;
+
     if (shelf == UPDATE_SHELF_ROLLOUTS)
-        scan_soon(self);
+        scan_soon(tower);
+    else if (tower->keeper && shelf == UPDATE_SHELF_MANIFESTS &&
+             strcmp(key, UPDATE_SWITCH_KEY) == 0)
+        rollout_auto_note_switch(tower->keeper);
 }
 
 /* --- a start ---------------------------------------------------------------------------- */
@@ -380,6 +387,10 @@ static int make_rollout(struct petition *petition, struct err *err)
     if (!nats_kv_is_key(rollout->id) || strncmp(rollout->id, ID_PREFIX, strlen(ID_PREFIX)) != 0)
         return err_set(err, ERR_INVALID, "'%s' is not a valid rollout id: it begins with '%s'",
                        rollout->id, ID_PREFIX);
+    if (str_starts(str_from(rollout->id), STR(AUTO_ROLLOUT_PREFIX)))
+        return err_set(err, ERR_INVALID,
+                       "'%s': ids that begin with '%s' are for automatic rollouts", rollout->id,
+                       AUTO_ROLLOUT_PREFIX);
     petition->nodes = (int32_t)nodes.n;
     return rollout_plan(&petition->arena, rollout, &nodes, time, err);
 }
@@ -550,6 +561,7 @@ static void close_tower(struct tower *tower)
     tower->starts = tower->aborts = NULL;
     timer_clear(loop_timers(tower->master->loop), &tower->scan);
     update_sweep_stop(tower->sweep);
+    rollout_auto_stop(tower->keeper);
     if (tower->board)
         update_board_stop(tower->board);
 }
@@ -565,14 +577,17 @@ static int start_tower(void *self, struct err *err)
     if (!tower->board)
         return -1;
     tower->sweep = update_sweep_new(tower->master, tower->board);
+    tower->keeper = rollout_auto_new(tower->master, tower->board);
     tower->starts = subscribe(tower, SUBJECT_UPDATE_START, on_start, err);
     tower->aborts = tower->starts ? subscribe(tower, SUBJECT_UPDATE_ABORT, on_abort, err) : NULL;
     if (!tower->aborts) {
         close_tower(tower);
         update_sweep_free(tower->sweep);
+        rollout_auto_free(tower->keeper);
         update_board_free(tower->board);
         tower->board = NULL;
         tower->sweep = NULL;
+        tower->keeper = NULL;
         return -1;
     }
     timer_set(loop_timers(tower->master->loop), &tower->scan, clock_now(), on_scan);
@@ -595,6 +610,7 @@ static void free_tower(void *self)
 
     map_done(&tower->drives);
     update_sweep_free(tower->sweep);
+    rollout_auto_free(tower->keeper);
     update_board_free(tower->board);
     free(tower);
 }

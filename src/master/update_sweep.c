@@ -18,6 +18,7 @@
 #include "nats/object.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
+#include "update/auto_rollout.h"
 
 struct update_sweep {
     struct master *master;
@@ -99,6 +100,25 @@ static void remove_expired(struct update_sweep *sweep)
     }
 }
 
+/* Its numbers and nodes are needed as long as masters may roll the version out again. */
+static bool is_automatic(const struct update_sweep *sweep, struct arena *arena,
+                         const struct update_rollout *rollout)
+{
+    if (!str_starts(str_from(rollout->id), STR(AUTO_ROLLOUT_PREFIX)))
+        return false;
+    MAP_EACH (update_board_map(sweep->board, UPDATE_SHELF_MANIFESTS), entry) {
+        const struct update_entry *stored = entry->value;
+        struct update_manifest manifest;
+        struct err err;
+
+        if (record_decode(arena, &update_manifest_type, 1, stored->bytes, &manifest, &err) == 0 &&
+            manifest.promoted && manifest.component == rollout->config.component &&
+            strcmp(manifest.version, rollout->config.version) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void remove_old_rollouts(struct update_sweep *sweep)
 {
     const struct nats_kv kv = { .js = sweep->master->js,
@@ -113,6 +133,7 @@ static void remove_old_rollouts(struct update_sweep *sweep)
 
         if (record_decode(&arena, &update_rollout_type, 1, stored->bytes, &rollout, &err) == 0 &&
             update_rollout_is_over(rollout.state) && rollout.finished_at.seconds < oldest &&
+            !is_automatic(sweep, &arena, &rollout) &&
             nats_kv_purge(&kv, arena_str(&arena, entry->key).p, stored->revision, on_removed, sweep,
                           &err) < 0)
             log_warning("old rollout could not be removed error=%s", err.text);
@@ -128,6 +149,8 @@ static bool is_named(const struct update_sweep *sweep, const char *object)
         struct update_manifest manifest;
         struct err err;
 
+        if (str_is(entry->key, UPDATE_SWITCH_KEY))
+            continue;
         if (record_decode(&arena, &update_manifest_type, 1, stored->bytes, &manifest, &err) < 0 ||
             strcmp(manifest.object_key, object) == 0)
             return true; /* what cannot be read may name anything */

@@ -2,8 +2,9 @@
  * update_sweep - removes versions that have expired, binaries that no version names, and rollouts
  * that ended long ago, once an hour; one master at a time does (a lease).
  *
- * Promoted versions do not expire. Versions of rollouts under way are kept. A binary without a
- * manifest is left alone for UPDATE_SWEEP_GRACE: its publisher may be about to write it.
+ * Promoted versions do not expire, and records of their automatic rollouts are kept. Versions of
+ * rollouts under way are kept. A binary without a manifest is left alone for UPDATE_SWEEP_GRACE:
+ * its publisher may be about to write it.
  *
  * Threads: the loop's.
  */

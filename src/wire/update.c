@@ -43,6 +43,16 @@ const char *update_component_name(enum update_component component)
     return component_names[component];
 }
 
+bool update_component_parse(const char *name, enum update_component *ret)
+{
+    for (enum update_component i = 0; i < UPDATE_COMPONENTS; i++)
+        if (strcmp(component_names[i], name) == 0) {
+            *ret = i;
+            return true;
+        }
+    return false;
+}
+
 const char *update_verb_name(enum update_verb verb)
 {
     return verb_names[verb];
@@ -86,6 +96,56 @@ bool update_version_is_valid(const char *version)
     return true;
 }
 
+/* A text of versions in pieces: one without digits, which may be empty, then a number. */
+struct piece {
+    struct str word, number;
+};
+
+static struct piece cut_piece(const char **rest)
+{
+    const size_t word = strcspn(*rest, "0123456789");
+    const char *number = *rest + word;
+    const size_t digits = strspn(number, "0123456789");
+    const size_t zeros = strspn(number, "0");
+    const size_t skipped = zeros < digits ? zeros : digits > 0 ? digits - 1 : 0;
+    const struct piece piece = { { *rest, word }, { number + skipped, digits - skipped } };
+
+    *rest = number + digits;
+    return piece;
+}
+
+/* Letters come before the end of the text, and separators after it. */
+static int rank_word(struct str word)
+{
+    for (size_t i = 0; i < word.n; i++)
+        if (is_alphanumeric(word.p[i]))
+            return -1;
+    return word.n > 0;
+}
+
+static int compare_pieces(const struct piece *a, const struct piece *b)
+{
+    int order = rank_word(a->word) - rank_word(b->word);
+
+    if (order == 0)
+        order = str_compare(a->word, b->word);
+    if (order == 0 && a->number.n != b->number.n)
+        order = a->number.n < b->number.n ? -1 : 1;
+    return order ? order : str_compare(a->number, b->number);
+}
+
+int update_version_compare(const char *a, const char *b)
+{
+    while (*a || *b) {
+        const struct piece left = cut_piece(&a), right = cut_piece(&b);
+        const int order = compare_pieces(&left, &right);
+
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
 int64_t update_manifest_end(const struct update_manifest *manifest)
 {
     if (manifest->promoted || manifest->expires_at < 0)
@@ -108,9 +168,17 @@ static const struct record_field manifest_fields[] = {
     RECORD("publisher",    TEXT, struct update_manifest, publisher, 0, .fallback_text = ""),
     RECORD("min_protocol", INT,  struct update_manifest, min_protocol, RECORD_OMIT),
     RECORD("promoted",     BOOL, struct update_manifest, promoted, RECORD_OMIT),
+    RECORD("promotions",   INT,  struct update_manifest, promotions, RECORD_OMIT, RECORD_RANGE(0, INT32_MAX - 1)),
     RECORD("expires_at",   INT,  struct update_manifest, expires_at, RECORD_OMIT),
     RECORD("key",          TEXT, struct update_manifest, key, RECORD_OMIT, .fallback_text = ""),
     RECORD("signature",    TEXT, struct update_manifest, signature, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
+static const struct record_field switch_fields[] = {
+    RECORD("enabled",    BOOL, struct update_switch, enabled, RECORD_REQUIRED),
+    RECORD("operator",   TEXT, struct update_switch, operator, 0, .fallback_text = ""),
+    RECORD("changed_at", TIME, struct update_switch, changed_at, 0),
     { 0 },
 };
 
@@ -169,6 +237,7 @@ static const struct record_field plan_fields[] = {
     RECORD("max_failed",    INT,  struct update_plan, max_failed, 0, RECORD_RANGE(0, INT32_MAX)),
     RECORD("dry_run",       BOOL, struct update_plan, dry_run, 0),
     RECORD("rollout_id",    TEXT, struct update_plan, rollout_id, RECORD_OMIT, .fallback_text = ""),
+    RECORD("promotion",     INT,  struct update_plan, promotion, RECORD_OMIT, RECORD_RANGE(0, INT32_MAX)),
     { 0 },
 };
 
@@ -183,6 +252,7 @@ static const struct record_field result_fields[] = {
 };
 
 const struct record_type update_manifest_type = RECORD_TYPE("update manifest", struct update_manifest, manifest_fields, RECORD_LENIENT);
+const struct record_type update_switch_type = RECORD_TYPE("automatic rollouts", struct update_switch, switch_fields, RECORD_LENIENT);
 const struct record_type update_command_type = RECORD_TYPE("update command", struct update_command, command_fields, RECORD_LENIENT);
 const struct record_type update_response_type = RECORD_TYPE("update response", struct update_response, response_fields, RECORD_LENIENT);
 const struct record_type update_node_type = RECORD_TYPE("node status", struct update_node, node_fields, RECORD_LENIENT);

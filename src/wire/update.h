@@ -3,6 +3,7 @@
  * and the record of a rollout.
  *
  *     manifest     update-manifests   <component>.<os>.<arch>.<version>
+ *     switch       update-manifests   _auto-rollout
  *     binary       update-binaries    <component>/<os>/<arch>/<version>
  *     status       update-status      <component>.<id>, renewed by the watchdog
  *     rollout      update-rollouts    <rollout id>, changed by CAS
@@ -22,12 +23,17 @@ enum update_component { UPDATE_PEEL, UPDATE_MASTER };
 #define UPDATE_COMPONENTS      (UPDATE_MASTER + 1)
 #define UPDATE_COMPONENT_WORDS "peel|master"
 const char *update_component_name(enum update_component component);
+/* False: there is no such component. */
+bool update_component_parse(const char *name, enum update_component *ret);
 
 /* Bytes of a binary; longer ones are refused. */
 #define UPDATE_SIZE_MAX    (INT64_C(512) << 20)
 #define UPDATE_VERSION_MAX 64
 /* Letters, digits, dots, '-' and '_', with a letter or a digit at both ends: a part of keys. */
 bool update_version_is_valid(const char *version);
+/* Below 0 when `a` is older: numbers by value, and letters after a number mark a version before
+ * that number (1.4.0-rc1 is older than 1.4.0, which is older than 1.4.0-2). */
+int update_version_compare(const char *a, const char *b);
 
 /* A published version expires after this, unless its manifest says otherwise. */
 #define UPDATE_LIFE_SECONDS  (INT64_C(30) * 86400)
@@ -44,6 +50,7 @@ struct update_manifest {
     const char *publisher;
     int32_t min_protocol;
     bool promoted;
+    int32_t promotions;    /* rounds of automatic rollouts that operators have asked for */
     int64_t expires_at;    /* seconds since 1970; 0: UPDATE_LIFE_SECONDS after `published` */
     const char *key;       /* that it is signed with, see update/seal.h */
     const char *signature; /* in base64 */
@@ -51,6 +58,16 @@ struct update_manifest {
 extern const struct record_type update_manifest_type;
 /* When it expires, in seconds since 1970; UPDATE_EXPIRES_NEVER: never. */
 int64_t update_manifest_end(const struct update_manifest *manifest);
+
+/* Whether masters roll promoted versions out by themselves, for the whole fleet; without an entry
+ * each master does what it is configured for. */
+#define UPDATE_SWITCH_KEY "_auto-rollout"
+struct update_switch {
+    bool enabled;
+    const char *operator;
+    struct value_time changed_at;
+};
+extern const struct record_type update_switch_type;
 
 enum update_verb {
     UPDATE_PREPARE,
@@ -130,6 +147,7 @@ struct update_plan {
     int32_t max_failed;
     bool dry_run;
     const char *rollout_id; /* "": a new one */
+    int32_t promotion;      /* of an automatic one: the round that it belongs to */
 };
 extern const struct record_type update_plan_type;
 

@@ -7,9 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "cli/command.h"
 #include "cli/fleet/link.h"
 #include "wire/update.h"
+
+struct err;
+struct fleet;
 
 struct update_args {
     struct fleet_options fleet;
@@ -19,11 +23,19 @@ struct update_args {
     bool dry_run, wait;
 };
 
+struct update_rollouts {
+    VEC(struct update_rollout) list; /* the newest first */
+};
+int update_rollouts_read(struct fleet *fleet, struct update_rollouts *ret, struct err *err);
+
 /* Commands that are in src/cli/update/rollouts.c. */
 int update_run_rollout(struct cli *cli, const void *args, struct param_strs operands);
 int update_run_rollouts(struct cli *cli, const void *args, struct param_strs operands);
 int update_run_status(struct cli *cli, const void *args, struct param_strs operands);
 int update_run_abort(struct cli *cli, const void *args, struct param_strs operands);
 int update_run_rollback(struct cli *cli, const void *args, struct param_strs operands);
+
+/* In src/cli/update/auto.c. */
+int update_run_auto(struct cli *cli, const void *args, struct param_strs operands);
 
 #endif

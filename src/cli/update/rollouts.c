@@ -236,20 +236,20 @@ int update_run_rollout(struct cli *cli, const void *args, struct param_strs oper
 
 /* --- rollouts --------------------------------------------------------------------------- */
 
-struct rollout_list {
+struct listing {
     struct arena *arena;
-    VEC(struct update_rollout) list;
+    struct update_rollouts *rollouts;
 };
 
 static void on_rollout(void *self, const struct nats_kv_entry *entry)
 {
-    struct rollout_list *rollouts = self;
+    struct listing *listing = self;
     struct update_rollout rollout;
     struct err err;
 
-    if (record_decode(rollouts->arena, &update_rollout_type, 1,
-                      arena_str(rollouts->arena, entry->value), &rollout, &err) == 0)
-        VEC_PUSH_IN(rollouts->arena, &rollouts->list, rollout);
+    if (record_decode(listing->arena, &update_rollout_type, 1,
+                      arena_str(listing->arena, entry->value), &rollout, &err) == 0)
+        VEC_PUSH_IN(listing->arena, &listing->rollouts->list, rollout);
 }
 
 static int compare_rollouts(const void *a, const void *b)
@@ -259,8 +259,20 @@ static int compare_rollouts(const void *a, const void *b)
     return time_is_later(left->started_at, right->started_at) ? -1 : 1;
 }
 
+int update_rollouts_read(struct fleet *fleet, struct update_rollouts *ret, struct err *err)
+{
+    struct listing listing = { fleet->arena, ret };
+
+    *ret = (struct update_rollouts){ 0 };
+    if (fleet_bucket_each(fleet, STORE_UPDATE_ROLLOUTS, NULL, on_rollout, &listing, err) < 0)
+        return -1;
+    if (ret->list.n > 0)
+        qsort(ret->list.p, ret->list.n, sizeof(ret->list.p[0]), compare_rollouts);
+    return 0;
+}
+
 static int print_rollouts(struct cli *cli, enum fleet_format format,
-                          const struct rollout_list *rollouts)
+                          const struct update_rollouts *rollouts)
 {
     enum { COLUMNS = 7 };
     static const char *const heads[COLUMNS] = { "ID",    "COMPONENT", "VERSION", "STATE",
@@ -295,7 +307,7 @@ static int print_rollouts(struct cli *cli, enum fleet_format format,
 int update_run_rollouts(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct update_args *want = args;
-    struct rollout_list rollouts = { .arena = cli->arena };
+    struct update_rollouts rollouts = { 0 };
     struct update_rollout rollout;
     struct fleet *fleet;
     struct err err;
@@ -304,15 +316,12 @@ int update_run_rollouts(struct cli *cli, const void *args, struct param_strs ope
     if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
     result = operands.n > 0 ? read_rollout(fleet, operands.p[0], &rollout, &err)
-                            : fleet_bucket_each(fleet, STORE_UPDATE_ROLLOUTS, NULL, on_rollout,
-                                                &rollouts, &err);
+                            : update_rollouts_read(fleet, &rollouts, &err);
     fleet_close(fleet);
     if (result < 0)
         return cli_err(cli, &err);
     if (operands.n > 0)
         return print_rollout(cli, want->fleet.format, &rollout);
-    if (rollouts.list.n > 0)
-        qsort(rollouts.list.p, rollouts.list.n, sizeof(rollouts.list.p[0]), compare_rollouts);
     return print_rollouts(cli, want->fleet.format, &rollouts);
 }
 

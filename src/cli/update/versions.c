@@ -58,7 +58,7 @@ static int compare_versions(const void *a, const void *b)
     int order = (int)left->component - (int)right->component;
 
     if (order == 0)
-        order = strverscmp(left->version, right->version);
+        order = update_version_compare(left->version, right->version);
     return order ? order : strcmp(left->goarch, right->goarch);
 }
 
@@ -275,6 +275,42 @@ int update_versions_change(struct fleet *fleet, const struct update_manifest *ma
         return err_set(err, ERR_NOT_FOUND, "version '%s' is not published", manifest->version);
     change(&stored, number);
     return write_manifest(fleet, &stored, revision, timeout, err);
+}
+
+static void set_promotion(struct update_manifest *manifest, int64_t round)
+{
+    manifest->promoted = true;
+    if (manifest->promotions > 0)
+        round++;
+    manifest->promotions = round > 0 ? (int32_t)round : 1;
+}
+
+int update_versions_promote(struct fleet *fleet, const struct update_manifest *manifest,
+                            int64_t timeout, struct err *err)
+{
+    struct update_versions all;
+    int64_t round = 0;
+
+    if (update_versions_read(fleet, &all, err) < 0)
+        return -1;
+    VEC_EACH (&all.list, other)
+        if (other->component == manifest->component && other->promotions > round &&
+            strcmp(other->version, manifest->version) == 0)
+            round = other->promotions;
+    return update_versions_change(fleet, manifest, set_promotion, round, timeout, err);
+}
+
+int update_versions_switch(struct fleet *fleet, const struct update_switch *set, int64_t timeout,
+                           struct err *err)
+{
+    const struct nats_kv kv = manifests_of(fleet);
+    AUTO_BUF struct buf bytes = BUF_INIT(MANIFEST_MAX);
+    struct act *act = begin_act(fleet);
+
+    if (record_encode(&bytes, &update_switch_type, set, err) < 0 ||
+        nats_kv_put(&kv, UPDATE_SWITCH_KEY, buf_view(&bytes), on_written, act, err) < 0)
+        return -1;
+    return wait_for(fleet, act, timeout, err);
 }
 
 int update_versions_remove(struct fleet *fleet, const struct update_manifest *manifest,

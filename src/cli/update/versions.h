@@ -33,6 +33,13 @@ typedef void update_change_fn(struct update_manifest *manifest, int64_t number);
 int update_versions_change(struct fleet *fleet, const struct update_manifest *manifest,
                            update_change_fn *change, int64_t number, int64_t timeout,
                            struct err *err);
+/* Promote it. Of a version that was promoted before, for this system, it begins a new round of
+ * automatic rollouts; a further system joins the round of the others. */
+int update_versions_promote(struct fleet *fleet, const struct update_manifest *manifest,
+                            int64_t timeout, struct err *err);
+/* Whether masters roll promoted versions out, for the whole fleet. */
+int update_versions_switch(struct fleet *fleet, const struct update_switch *set, int64_t timeout,
+                           struct err *err);
 /* The manifest first, then the binary. */
 int update_versions_remove(struct fleet *fleet, const struct update_manifest *manifest,
                            int64_t timeout, struct err *err);

@@ -10,7 +10,7 @@
  * step of a hook is running, or the world evaluates something, that is ended first and
  * the new routine begins when it is gone.
  *
- * Used by service.c alone. Threads: the loop's.
+ * Used by service.c, and by the steps of op.h. Threads: the loop's.
  */
 #ifndef ENGINE_ROUTINE_H
 #define ENGINE_ROUTINE_H
@@ -28,6 +28,7 @@ extern const struct routine routine_stop;      /* from running to stopped */
 extern const struct routine routine_halt;      /* to stopped, where nothing runs */
 extern const struct routine routine_restart;   /* from running to running, through a stop */
 extern const struct routine routine_exit;      /* the process ended by itself: what now? */
+extern const struct routine routine_retry;     /* from an end to running, by the policy */
 extern const struct routine routine_healthy;   /* it has become healthy */
 extern const struct routine routine_unhealthy; /* it has become unhealthy */
 extern const struct routine routine_cleanup;   /* before everything of it is removed */

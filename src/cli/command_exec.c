@@ -271,9 +271,9 @@ const struct command command_exec = {
     .operands = "TARGET FUNCTION [WORD] [KEY=VALUE...]",
     .lookup = "peel list",
     .summary = "run a function or a state on the peels of a fleet",
-    .details =
-        "TARGET selects peels: a glob on their IDs, or an expression with G@fact:value,\n"
-        "E@regex, L@a,b and 'and', 'or', 'not', parentheses. 'zester doc' lists functions.\n",
+    .details = "TARGET selects peels: a glob on their IDs, or an expression with G@fact:value,\n"
+               "I@setting:value, E@regex, L@a,b and 'and', 'or', 'not', parentheses.\n"
+               "'zester doc' lists functions.\n",
     .examples = "  zester '*' test.ping\n"
                 "  zester 'web*' cmd.run 'uptime'\n"
                 "  zester 'G@os.family:debian and not db*' state.apply nginx --test\n"

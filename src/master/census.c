@@ -296,6 +296,11 @@ bool census_is_revoked(const struct census *census, struct str peel)
     return resident && resident->state == ENROLLMENT_REVOKED;
 }
 
+bool census_has(const struct census *census, struct str peel)
+{
+    return map_has(&census->residents, peel);
+}
+
 const char *census_curve_key(const struct census *census, struct str peel)
 {
     const struct resident *resident = map_find(&census->residents, peel);

@@ -30,6 +30,8 @@ void census_listen(struct census *census, struct census_listener *listener);
 void census_forget(struct census *census, struct census_listener *listener);
 /* Has it seen everything that is there? */
 bool census_is_complete(const struct census *census);
+/* Has a machine of this name ever enrolled? */
+bool census_has(const struct census *census, struct str peel);
 /* Is the current enrollment of this peel revoked? */
 bool census_is_revoked(const struct census *census, struct str peel);
 

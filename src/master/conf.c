@@ -56,7 +56,7 @@ static const struct param rows[] = {
     PARAM("states_dir",   PATH, ARGS, states_dir, "the tree of states to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/states"),
     PARAM("settings_dir", PATH, ARGS, settings_dir, "the tree of settings to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/settings"),
     PARAM("reactor.dir",  PATH, ARGS, reactor_dir, "the tree of rules to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/reactor"),
-    PARAM("orchestrate_dir", PATH, ARGS, orchestrate_dir, "the folder for orchestrations of reactions: a copy of the published states, and records of runs", .kind_text = "DIR", .default_text = "/var/lib/zester/orchestrations"),
+    PARAM("orchestrate_dir", PATH, ARGS, orchestrate_dir, "the folder for copies of published states and settings, for orchestrations of reactions and for targets, and for records of runs", .kind_text = "DIR", .default_text = "/var/lib/zester/orchestrations"),
     PARAM("files_watch",  BOOL, ARGS, files_watch, "publish trees as soon as a file in them changes", .default_text = "true"),
     PARAM("files_mirror", BOOL, ARGS, files_mirror, "a master that does not publish keeps its folders in step with what is published", .default_text = "true"),
     PARAM("files_mirror_after", DURATION, ARGS, files_mirror_after, "how long another master must publish before its files replace those of this one", .default_text = "30s"),

@@ -372,7 +372,9 @@ bool master_init(struct master *master, int argc, char *const *argv, int *ret_st
 {
     char ksuid[KSUID_SIZE];
 
-    *master = (struct master){ .line_arena = ARENA_INIT, .conf_arena = ARENA_INIT };
+    *master = (struct master){ .line_arena = ARENA_INIT,
+                               .conf_arena = ARENA_INIT,
+                               .workroom = WORKROOM_INIT };
     if (!daemon_conf_start(&master_daemon_conf, &master->line_arena, argc, argv, &master->line,
                            &master->conf, ret_status))
         return false;
@@ -440,6 +442,7 @@ void master_done(struct master *master)
     nats_publisher_free(master->events);
     link_free(master->link);
     free_services(master);
+    workroom_done(&master->workroom);
     nats_hub_free(master->hub);
     metrics_free(master->metrics);
     loop_free(master->loop);

@@ -30,6 +30,7 @@
 #include "http/metrics.h"
 #include "master/conf.h"
 #include "master/metric.h"
+#include "master/workroom.h"
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/js.h"
@@ -76,6 +77,7 @@ struct master {
     struct metrics *metrics;
     struct nats_publisher *events; /* for master/announce.h */
     struct master_conf conf;
+    struct workroom workroom;
 
     /* for master.c */
     struct arena line_arena; /* the command line, and the first configuration */

@@ -19,7 +19,6 @@
 #include "sys/clock.h"
 #include "sys/crash_point.h"
 #include "sys/fs.h"
-#include "sys/lock.h"
 #include "sys/path.h"
 #include "sys/process.h"
 #include "sys/program.h"
@@ -28,11 +27,8 @@
 #include "wire/job.h"
 #include "wire/subject.h"
 
-#define PROGRAM     "zester-fleet"
-#define FOLDER_MODE 0700
-/* That use one `orchestrate_dir`. */
-#define MASTERS_MAX 64
-#define FILE_MODE   0600
+#define PROGRAM   "zester-fleet"
+#define FILE_MODE 0600
 /* What is kept of each of its streams. The return in it fits into a message of the bus. */
 #define OUTPUT_MAX ((size_t)64 << 20)
 /* Of its words, in a return. */
@@ -60,7 +56,6 @@ struct orchestration {
 struct orchestrator {
     struct master *master;
     struct arena arena;
-    struct lock lock;                /* of the folder */
     const char *folder;              /* NULL: none was needed yet */
     const char *conf, *creds, *tree; /* files that the program is given */
     int64_t limit;
@@ -265,31 +260,16 @@ static void on_tree_ended(void *self)
     begin_waiting(self);
 }
 
-static int use_folder(struct orchestrator *home, const char *folder, struct err *err)
-{
-    if (fs_mkdirs(folder, FOLDER_MODE, err) < 0 ||
-        lock_take(&home->lock, path_join(&home->arena, folder, "lock"), LOCK_EXCLUSIVE, LOCK_TRY,
-                  NULL, err) < 0)
-        return -1;
-    home->folder = folder;
-    home->conf = path_join(&home->arena, folder, "bus.yaml");
-    home->tree = path_join(&home->arena, folder, "states");
-    return 0;
-}
-
-/* Masters of one machine may have the same `orchestrate_dir`: each uses the first folder in it that
- * no other one uses. */
 static int choose_folder(struct orchestrator *home, struct err *err)
 {
-    const char *all = home->master->conf.orchestrate_dir;
-    int result = -1;
+    struct master *master = home->master;
 
-    for (int i = 1; i <= MASTERS_MAX; i++) {
-        result = use_folder(home, arena_printf(&home->arena, "%s/%d", all, i), err);
-        if (result == 0 || err->code != ERR_BUSY)
-            break;
-    }
-    return result;
+    home->folder = workroom_open(&master->workroom, master->conf.orchestrate_dir, err);
+    if (!home->folder)
+        return -1;
+    home->conf = path_join(&home->arena, home->folder, "bus.yaml");
+    home->tree = path_join(&home->arena, home->folder, "states");
+    return 0;
 }
 
 /* How the program reaches the bus, and an empty folder for the records of runs. */
@@ -401,7 +381,6 @@ static void *open_orchestrator(struct master *master, struct err *err)
     (void)err;
     home->master = master;
     home->limit = conf->reactor_orchestrations;
-    home->lock = (struct lock)LOCK_NONE;
     home->creds =
         path_join(&home->arena, conf->auth_dir, identity_file_name(IDENTITY_MASTER_CREDS));
     return home;
@@ -441,7 +420,6 @@ static void free_orchestrator(void *self)
     for (struct orchestration *one = home->first; one; one = one->next)
         chore_wait(&one->chore);
     chores_close(&home->chores);
-    lock_drop(&home->lock);
     arena_done(&home->arena);
     free(home);
 }

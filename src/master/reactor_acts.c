@@ -13,6 +13,7 @@
 #include "master/reactor_engine.h"
 #include "master/roster.h"
 #include "master/services.h"
+#include "master/settings_book.h"
 #include "nats/header.h"
 #include "nats/kv.h"
 #include "nats/publisher.h"
@@ -22,6 +23,9 @@
 #include "sys/crash_point.h"
 #include "wire/exec.h"
 #include "wire/job.h"
+
+/* For the settings that a target asks for; then the event comes again. */
+#define SETTINGS_NS (20 * CLOCK_SECOND)
 
 static void answer(struct flight *flight, enum outcome_result result, const char *message)
 {
@@ -75,26 +79,14 @@ static void send_job(struct reactor_engine *engine, struct flight *flight,
                     flight);
 }
 
-/* All facts were read before the first event was taken (begin_pulling). */
-void reactor_dispatch(void *user, struct flight *flight, const struct flight_job *job)
+static void send_to_target(struct reactor_engine *engine, struct flight *flight,
+                           const struct flight_job *job, const struct roster_question *question)
 {
-    struct reactor_engine *engine = user;
-    struct roster *roster = master_roster(engine->master);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct param_strs peels;
     struct err err;
 
-    if (engine->is_stopping || !roster || !master_dispatcher(engine->master)) {
-        answer_later(flight, "this master is stopping");
-    } else if (job->dispatch->by_master) {
-        static const char *const master[] = { JOB_TARGET_MASTER };
-
-        send_job(engine, flight, job, &(struct param_strs){ ARRAY_LEN(master), master });
-    } else if (roster_resolve(roster, &arena,
-                              &(struct roster_question){ job->dispatch->target,
-                                                         target_type_name(job->dispatch->type),
-                                                         engine->master->conf.nodegroups },
-                              &peels, &err) < 0) {
+    if (roster_resolve(master_roster(engine->master), &arena, question, &peels, &err) < 0) {
         answer(flight, OUTCOME_ERROR, err.text);
     } else if (peels.n == 0) {
         answer(flight, OUTCOME_NO_TARGETS, "no peel matches the target");
@@ -104,6 +96,69 @@ void reactor_dispatch(void *user, struct flight *flight, const struct flight_job
                             (long long)job->dispatch->max_targets));
     } else {
         send_job(engine, flight, job, &peels);
+    }
+}
+
+/* A job whose target asks for settings. */
+struct settled {
+    struct settings_wait wait;
+    struct reactor_engine *engine;
+    struct flight *flight;
+    const struct flight_job *job;
+};
+
+static struct roster_question make_question(const struct reactor_engine *engine,
+                                            const struct flight_job *job, bool with_settings)
+{
+    return (struct roster_question){ .expr = job->dispatch->target,
+                                     .type = target_type_name(job->dispatch->type),
+                                     .groups = engine->master->conf.nodegroups,
+                                     .with_settings = with_settings };
+}
+
+static void on_settings(struct settings_wait *wait, const char *problem)
+{
+    struct settled *settled = container_of(wait, struct settled, wait);
+    const struct settled copy = *settled;
+    const struct roster_question question = make_question(copy.engine, copy.job, true);
+
+    free(settled);
+    if (problem)
+        answer_later(copy.flight, problem);
+    else if (copy.engine->is_stopping || !master_dispatcher(copy.engine->master))
+        answer_later(copy.flight, "this master is stopping");
+    else
+        send_to_target(copy.engine, copy.flight, copy.job, &question);
+}
+
+static void wait_for_settings(struct reactor_engine *engine, struct flight *flight,
+                              const struct flight_job *job)
+{
+    struct settled *settled = mem_zalloc(sizeof(*settled));
+
+    *settled = (struct settled){ { .ready = on_settings }, engine, flight, job };
+    settings_book_await(master_settings_book(engine->master), &settled->wait, SETTINGS_NS);
+}
+
+/* All facts were read before the first event was taken (begin_pulling). */
+void reactor_dispatch(void *user, struct flight *flight, const struct flight_job *job)
+{
+    struct reactor_engine *engine = user;
+
+    if (engine->is_stopping || !master_roster(engine->master) ||
+        !master_dispatcher(engine->master)) {
+        answer_later(flight, "this master is stopping");
+    } else if (job->dispatch->by_master) {
+        static const char *const master[] = { JOB_TARGET_MASTER };
+
+        send_job(engine, flight, job, &(struct param_strs){ ARRAY_LEN(master), master });
+    } else {
+        const struct roster_question question = make_question(engine, job, false);
+
+        if (roster_needs_settings(&question))
+            wait_for_settings(engine, flight, job);
+        else
+            send_to_target(engine, flight, job, &question);
     }
 }
 

@@ -23,6 +23,7 @@
 #include "master/rollout_drive.h"
 #include "master/roster.h"
 #include "master/services.h"
+#include "master/settings_book.h"
 #include "master/update_board.h"
 #include "master/update_sweep.h"
 #include "nats/error.h"
@@ -36,6 +37,8 @@
 #define ID_PREFIX "rol-"
 /* How often the records are looked at while nothing changes. */
 #define SCAN_MIN CLOCK_SECOND
+/* For the settings that a target asks for. */
+#define SETTINGS_NS (8 * CLOCK_SECOND)
 /* A driver stores its record every ROLLOUT_BEAT_NS: two of them missing are silence. */
 #define STALE_MIN      (2 * ROLLOUT_BEAT_NS)
 #define STALE_DEFAULT  (60 * CLOCK_SECOND)
@@ -198,6 +201,7 @@ static void on_changed(void *self, enum update_shelf shelf, const char *key)
 
 /* A start under way. */
 struct petition {
+    struct settings_wait wait;
     struct arena arena;
     struct tower *tower;
     struct str reply;
@@ -245,16 +249,23 @@ static bool is_bare_list(const char *target)
     return strchr(target, ',') && !strpbrk(target, "@ ()*?[");
 }
 
-static int find_peels(struct petition *petition, struct param_strs *ret, struct err *err)
+static struct roster_question make_question(const struct petition *petition)
 {
-    const struct master *master = petition->tower->master;
     const char *target = petition->start.config.target;
 
-    return roster_resolve(master_roster(master), &petition->arena,
-                          &(struct roster_question){ .expr = target,
-                                                     .type = is_bare_list(target) ? "list" : "",
-                                                     .groups = master->conf.nodegroups },
-                          ret, err);
+    return (struct roster_question){ .expr = target,
+                                     .type = is_bare_list(target) ? "list" : "",
+                                     .groups = petition->tower->master->conf.nodegroups };
+}
+
+/* What it needs was there when the petition went on (on_settings). */
+static int find_peels(struct petition *petition, struct param_strs *ret, struct err *err)
+{
+    struct roster_question question = make_question(petition);
+
+    question.with_settings = true;
+    return roster_resolve(master_roster(petition->tower->master), &petition->arena, &question, ret,
+                          err);
 }
 
 static bool is_meant(const char *target, struct str id)
@@ -415,6 +426,36 @@ static int check_ready(const struct tower *tower, struct err *err)
     return 0;
 }
 
+static void begin_rollout(struct petition *petition)
+{
+    struct err err;
+    int result = make_rollout(petition, &err);
+
+    if (result == 0 && !petition->start.config.dry_run)
+        result = store_rollout(petition, &err);
+    if (result < 0)
+        answer_start(petition, err.text);
+    else if (petition->start.config.dry_run)
+        answer_start(petition, NULL);
+}
+
+static void on_settings(struct settings_wait *wait, const char *problem)
+{
+    struct petition *petition = container_of(wait, struct petition, wait);
+
+    if (problem)
+        answer_start(petition, problem);
+    else
+        begin_rollout(petition);
+}
+
+static bool is_by_settings(const struct petition *petition)
+{
+    const struct roster_question question = make_question(petition);
+
+    return petition->start.config.component == UPDATE_PEEL && roster_needs_settings(&question);
+}
+
 static void on_start(void *self, const struct nats_msg *msg)
 {
     struct arena arena = ARENA_INIT;
@@ -422,20 +463,20 @@ static void on_start(void *self, const struct nats_msg *msg)
     struct err err;
     int result;
 
-    *petition = (struct petition){ .arena = arena, .tower = self };
+    *petition =
+        (struct petition){ .wait = { .ready = on_settings }, .arena = arena, .tower = self };
     petition->reply = arena_str(&petition->arena, msg->reply);
     result = record_decode(&petition->arena, &update_start_type, 1,
                            arena_str(&petition->arena, msg->payload), &petition->start, &err);
     if (result == 0)
         result = check_ready(petition->tower, &err);
-    if (result == 0)
-        result = make_rollout(petition, &err);
-    if (result == 0 && !petition->start.config.dry_run)
-        result = store_rollout(petition, &err);
     if (result < 0)
         answer_start(petition, err.text);
-    else if (petition->start.config.dry_run)
-        answer_start(petition, NULL);
+    else if (is_by_settings(petition))
+        settings_book_await(master_settings_book(petition->tower->master), &petition->wait,
+                            SETTINGS_NS);
+    else
+        begin_rollout(petition);
 }
 
 /* --- an abort --------------------------------------------------------------------------- */

@@ -272,7 +272,8 @@ static int compare_texts(const void *a, const void *b)
 static int parse_target(struct arena *arena, const struct roster_question *question,
                         const struct target **ret_target, struct err *err)
 {
-    const struct target_options options = { .groups = question->groups, .no_settings = true };
+    const struct target_options options = { .groups = question->groups,
+                                            .no_settings = !question->with_settings };
     const char *type = question->type;
     struct diags diags = DIAGS_INIT(arena);
     enum target_type kind = TARGET_COMPOUND;
@@ -285,6 +286,23 @@ static int parse_target(struct arena *arena, const struct roster_question *quest
     if (target_parse(arena, str_from(question->expr), kind, &options, ret_target, &diags) < 0)
         return diags_to_err(&diags, err);
     return 0;
+}
+
+bool roster_needs_settings(const struct roster_question *question)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct roster_question with_settings = *question;
+    const struct target *target;
+    struct err ignored; /* reported when it is resolved */
+
+    with_settings.with_settings = true;
+    return parse_target(&arena, &with_settings, &target, &ignored) == 0 &&
+           target_uses_settings(target);
+}
+
+void roster_put_settings(struct roster *roster, struct str peel, const struct value *settings)
+{
+    target_index_put_settings(roster->index, peel, settings);
 }
 
 int roster_resolve(const struct roster *roster, struct arena *arena,

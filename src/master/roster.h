@@ -52,11 +52,17 @@ bool roster_master_lives(const struct roster *roster, struct str master_id);
 /* NULL: not known. */
 const struct value *roster_facts(const struct roster *roster, struct str peel);
 
+/* For I@ and J@: borrowed until others are put, or the facts of the peel go. NULL: not known. */
+void roster_put_settings(struct roster *roster, struct str peel, const struct value *settings);
+
 /* Which peels? `type` is the name of a kind of target, or ""; `groups` may be NULL. */
 struct roster_question {
     const char *expr, *type;
     const struct value *groups;
+    bool with_settings; /* the roster has them (master/settings_book.h); else I@ is a mistake */
 };
+/* Does it ask for settings? False for one that cannot be read. */
+bool roster_needs_settings(const struct roster_question *question);
 /* Sorted. Fails with ERR_INVALID and all mistakes of the expression in the text. */
 int roster_resolve(const struct roster *roster, struct arena *arena,
                    const struct roster_question *question, struct param_strs *ret_peels,

@@ -9,21 +9,28 @@
 #include "bus/store.h"
 #include "data/msgpack.h"
 #include "data/value.h"
+#include "master/census.h"
 #include "master/larder.h"
 #include "master/roster.h"
 #include "master/services.h"
+#include "master/settings_book.h"
 #include "nats/conn.h"
+#include "sys/chore.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
 #include "wire/question.h"
 #include "wire/subject.h"
 
 #define GAUGE_NS (15 * CLOCK_SECOND)
+/* Less than who asks waits for an answer. */
+#define SETTINGS_NS (4 * CLOCK_SECOND)
 
 struct desk {
     struct master *master;
     struct roster *roster;
     struct larder *larder;
+    struct chores chores;
+    struct settings_book *book;
     struct nats_sub *questions;
     struct timer gauge;
     struct roster_listener *listeners;
@@ -33,14 +40,21 @@ static void *open_desk(struct master *master, struct err *err)
 {
     struct desk *desk = mem_zalloc(sizeof(*desk));
 
-    (void)err;
     desk->master = master;
-    return desk;
+    if (chores_open_workers(&desk->chores, master->loop, CHORES_COMPUTING, err) == 0)
+        return desk;
+    free(desk);
+    return NULL;
 }
 
 struct roster *master_roster(const struct master *master)
 {
     return ((struct desk *)master_find(master, &master_roster_service))->roster;
+}
+
+struct settings_book *master_settings_book(const struct master *master)
+{
+    return ((struct desk *)master_find(master, &master_roster_service))->book;
 }
 
 /* --- who is meant? ------------------------------------------------------------------ */
@@ -75,17 +89,35 @@ static struct value collect_shared(struct arena *arena, const struct larder *lar
     return value_map(map);
 }
 
-/* Those that a second expression means, too. Both lists are sorted. */
-static int keep_in_scope(struct desk *desk, struct arena *arena, const char *scope,
-                         struct param_strs *peels, struct err *err)
+/* A question, and where its answer goes. */
+struct asked {
+    struct settings_wait wait;
+    struct desk *desk;
+    struct arena arena; /* what was asked is in it */
+    struct question_resolve question;
+    struct str reply;
+    bool with_settings;
+};
+
+static struct roster_question make_question(const struct asked *asked, const char *expr,
+                                            const char *type)
 {
+    return (struct roster_question){ .expr = expr,
+                                     .type = type,
+                                     .groups = asked->desk->master->conf.nodegroups,
+                                     .with_settings = asked->with_settings };
+}
+
+/* Those that a second expression means, too. Both lists are sorted. */
+static int keep_in_scope(const struct asked *asked, struct arena *arena, struct param_strs *peels,
+                         struct err *err)
+{
+    const struct roster_question scope = make_question(asked, asked->question.scope, "");
     struct param_strs inside;
     const char **kept = ARENA_ARRAY(arena, const char *, peels->n);
     size_t n = 0, at = 0;
 
-    if (roster_resolve(desk->roster, arena,
-                       &(struct roster_question){ scope, "", desk->master->conf.nodegroups },
-                       &inside, err) < 0)
+    if (roster_resolve(asked->desk->roster, arena, &scope, &inside, err) < 0)
         return err_wrap(err, "scope");
     for (size_t i = 0; i < peels->n; i++) {
         while (at < inside.n && strcmp(inside.p[at], peels->p[i]) < 0)
@@ -97,47 +129,111 @@ static int keep_in_scope(struct desk *desk, struct arena *arena, const char *sco
     return 0;
 }
 
-static void resolve(struct desk *desk, struct arena *arena, struct str payload,
-                    struct question_resolved *ret)
+static void resolve(const struct asked *asked, struct arena *arena, struct question_resolved *ret)
 {
-    struct question_resolve question;
+    const struct question_resolve *question = &asked->question;
+    const struct roster_question target = make_question(asked, question->expr, question->type);
+    const struct desk *desk = asked->desk;
     struct err err;
 
-    if (record_decode(arena, &question_resolve_type, 1, payload, &question, &err) < 0 ||
-        roster_resolve(desk->roster, arena,
-                       &(struct roster_question){ question.expr, question.type,
-                                                  desk->master->conf.nodegroups },
-                       &ret->peels, &err) < 0 ||
-        (question.scope[0] && keep_in_scope(desk, arena, question.scope, &ret->peels, &err) < 0)) {
+    if (roster_resolve(desk->roster, arena, &target, &ret->peels, &err) < 0 ||
+        (question->scope[0] && keep_in_scope(asked, arena, &ret->peels, &err) < 0)) {
+        ret->peels = (struct param_strs){ 0 };
         ret->err = arena_strdup(arena, err.text);
         ret->invalid = err.code == ERR_INVALID;
         return;
     }
-    if (question.want_facts)
+    if (asked->with_settings)
+        ret->warning = settings_book_warning(desk->book, arena);
+    if (question->want_facts)
         ret->facts = collect_facts(arena, desk->roster, &ret->peels);
-    if (question.basket[0])
-        ret->basket = collect_shared(arena, desk->larder, &ret->peels, question.basket);
+    if (question->basket[0])
+        ret->basket = collect_shared(arena, desk->larder, &ret->peels, question->basket);
+}
+
+static void send_answer(struct asked *asked, const struct question_resolved *answer)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct err err;
+
+    if (record_encode(&bytes, &question_resolved_type, answer, &err) < 0 ||
+        nats_publish(asked->desk->master->js.conn,
+                     &(struct nats_pub){ .subject = asked->reply, .payload = buf_view(&bytes) },
+                     &err) < 0)
+        log_warning("answer to a question about targets: %s", err.text);
+    arena_done(&asked->arena);
+    free(asked);
+}
+
+static void send_problem(struct asked *asked, const char *problem, bool pending)
+{
+    send_answer(asked,
+                &(struct question_resolved){ .err = problem, .warning = "", .pending = pending });
+}
+
+static void answer_question(struct asked *asked)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct question_resolved answer = { .err = "", .warning = "" };
+
+    resolve(asked, &arena, &answer);
+    send_answer(asked, &answer);
+}
+
+static void on_settings(struct settings_wait *wait, const char *problem)
+{
+    struct asked *asked = container_of(wait, struct asked, wait);
+
+    if (problem)
+        send_problem(asked, problem, wait->is_late);
+    else
+        answer_question(asked);
+}
+
+static bool needs_settings(const struct asked *asked)
+{
+    const struct question_resolve *question = &asked->question;
+    const struct roster_question target = make_question(asked, question->expr, question->type);
+    const struct roster_question scope = make_question(asked, question->scope, "");
+
+    return roster_needs_settings(&target) || (question->scope[0] && roster_needs_settings(&scope));
+}
+
+/* Settings of machines are not for other machines, which could guess at one value after another. A
+ * peel hears answers below "_INBOX.<its id>" alone; the second token of others is random.
+ */
+static bool is_from_peel(const struct asked *asked)
+{
+    const struct census *census = master_find(asked->desk->master, &census_service);
+    struct str rest = asked->reply;
+
+    (void)str_cut(&rest, '.');
+    return !census_is_complete(census) || census_has(census, str_cut(&rest, '.'));
 }
 
 static void on_question(void *self, const struct nats_msg *msg)
 {
     struct desk *desk = self;
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    struct question_resolved answer = { .err = "" };
+    struct asked *asked;
     struct err err;
 
     if (msg->reply.n == 0)
         return;
-    if (!roster_is_seeded(desk->roster))
-        answer.err = "this master has not read all facts yet; try again in a moment";
-    else
-        resolve(desk, &arena, msg->payload, &answer);
-    if (record_encode(&bytes, &question_resolved_type, &answer, &err) < 0 ||
-        nats_publish(desk->master->js.conn,
-                     &(struct nats_pub){ .subject = msg->reply, .payload = buf_view(&bytes) },
-                     &err) < 0)
-        log_warning("answer to a question about targets: %s", err.text);
+    asked = mem_zalloc(sizeof(*asked));
+    asked->desk = desk;
+    asked->reply = arena_str(&asked->arena, msg->reply);
+    if (!roster_is_seeded(desk->roster)) {
+        send_problem(asked, "this master has not read all facts yet; try again in a moment", false);
+    } else if (record_decode(&asked->arena, &question_resolve_type, 1,
+                             arena_str(&asked->arena, msg->payload), &asked->question, &err) < 0) {
+        send_problem(asked, err.text, false);
+    } else if (needs_settings(asked) && !is_from_peel(asked)) {
+        asked->with_settings = true;
+        asked->wait.ready = on_settings;
+        settings_book_await(desk->book, &asked->wait, SETTINGS_NS);
+    } else {
+        answer_question(asked);
+    }
 }
 
 /* --- life --------------------------------------------------------------------------- */
@@ -185,6 +281,8 @@ static void close_desk(struct desk *desk)
 {
     nats_sub_free(desk->questions);
     desk->questions = NULL;
+    settings_book_free(desk->book);
+    desk->book = NULL;
     larder_free(desk->larder);
     desk->larder = NULL;
     roster_free(desk->roster);
@@ -211,6 +309,7 @@ static int start_desk(void *self, struct err *err)
         close_desk(desk);
         return -1;
     }
+    desk->book = settings_book_new(desk->master, &desk->chores);
     count_peels(&desk->gauge);
     return 0;
 }
@@ -221,6 +320,14 @@ static void stop_desk(void *self)
 
     timer_clear(loop_timers(desk->master->loop), &desk->gauge);
     close_desk(desk);
+}
+
+static void free_desk(void *self)
+{
+    struct desk *desk = self;
+
+    chores_close(&desk->chores);
+    free(desk);
 }
 
 static enum health_status check_desk(void *self, char message[static HEALTH_TEXT_MAX])
@@ -240,6 +347,6 @@ const struct master_service master_roster_service = {
     .open = open_desk,
     .start = start_desk,
     .stop = stop_desk,
-    .free = free,
+    .free = free_desk,
     .check = check_desk,
 };

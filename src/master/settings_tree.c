@@ -14,6 +14,7 @@
 #include "facts/facts.h"
 #include "settings/sanitize.h"
 #include "settings/settings.h"
+#include "state/secrets.h"
 
 struct settings_tree {
     atomic_uint holders;
@@ -163,25 +164,98 @@ static int compare_names(const void *a, const void *b)
                   ((const struct settings_secret *)b)->name);
 }
 
-int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena, const char *peel,
-                          const struct value *facts, struct settings_view *ret, struct err *err)
+/* Who gets them, and where their secrets come from. */
+struct recipient {
+    const char *peel;
+    const struct value *facts;
+    placeholder_fn *open_secret;
+    void *self;
+};
+
+static int load_settings(const struct settings_tree *tree, struct arena *arena,
+                         const struct recipient *who, const struct value **ret, struct err *err)
 {
     struct diags diags = DIAGS_INIT(arena);
-    struct needs needs = { tree, arena, MAP_INIT_IN(arena), ret };
     const struct settings_options options = {
         .folder = tree->folder,
         .files = &tree->files,
-        .grains = facts_grains(arena, facts),
-        .subject = { .id = str_from(peel), .facts = facts },
-        .open_secret = open_secret,
-        .secret_user = &needs,
+        .grains = facts_grains(arena, who->facts),
+        .subject = { .id = str_from(who->peel), .facts = who->facts },
+        .open_secret = who->open_secret,
+        .secret_user = who->self,
         .strict_templates = true,
     };
 
+    return settings_load(arena, &options, ret, &diags) < 0 ? diags_to_err(&diags, err) : 0;
+}
+
+int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena, const char *peel,
+                          const struct value *facts, struct settings_view *ret, struct err *err)
+{
+    struct needs needs = { tree, arena, MAP_INIT_IN(arena), ret };
+
     *ret = (struct settings_view){ 0 };
-    if (settings_load(arena, &options, &ret->settings, &diags) < 0)
-        return diags_to_err(&diags, err);
+    if (load_settings(tree, arena, &(struct recipient){ peel, facts, open_secret, &needs },
+                      &ret->settings, err) < 0)
+        return -1;
     if (ret->secrets.n > 1)
         qsort(ret->secrets.p, ret->secrets.n, sizeof(ret->secrets.p[0]), compare_names);
+    return 0;
+}
+
+/* --- what anybody may know of it ------------------------------------------------------ */
+
+static int mask_secret(void *self, struct str name, struct str *ret_text, struct err *err)
+{
+    (void)self;
+    (void)name;
+    (void)err;
+    *ret_text = STR(SECRETS_MASK);
+    return 0;
+}
+
+static bool is_hidden(const struct value *v)
+{
+    return (v->flags & VALUE_SECRET) ||
+           (v->kind == VALUE_STR && str_find(v->s, STR(SECRETS_MASK), 0) != STR_NONE);
+}
+
+/* Without what is hidden. Depth: that of settings, which are limited (data/yaml.h). */
+static struct value copy_open(struct arena *arena, const struct value *v)
+{
+    struct value copy = *v;
+
+    if (v->kind == VALUE_LIST) {
+        copy = value_list(value_list_new(arena, v->list->count));
+        for (size_t i = 0; i < v->list->count; i++)
+            if (!is_hidden(&v->list->items[i]))
+                value_list_push(arena, copy.list, copy_open(arena, &v->list->items[i]));
+    }
+    if (v->kind == VALUE_MAP) {
+        copy = value_map(value_map_new(arena, v->map->count));
+        for (size_t i = 0; i < v->map->count; i++)
+            if (!is_hidden(&v->map->pairs[i].key) && !is_hidden(&v->map->pairs[i].value))
+                value_map_append(arena, copy.map, v->map->pairs[i].key,
+                                 copy_open(arena, &v->map->pairs[i].value));
+    }
+    return copy;
+}
+
+int settings_tree_disclose(const struct settings_tree *tree, struct arena *arena, const char *peel,
+                           const struct value *facts, struct value *ret, struct err *err)
+{
+    const struct value *settings;
+    struct secrets *secrets;
+    struct value masked;
+
+    if (load_settings(tree, arena, &(struct recipient){ peel, facts, mask_secret, NULL }, &settings,
+                      err) < 0)
+        return -1;
+    masked = value_copy(arena, settings);
+    secrets = secrets_new();
+    secrets_add_marked(secrets, &masked);
+    secrets_mask_value(secrets, arena, &masked); /* texts that were made from !secret values */
+    secrets_free(secrets);
+    *ret = copy_open(arena, &masked);
     return 0;
 }

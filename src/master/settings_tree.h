@@ -48,4 +48,10 @@ struct settings_view {
 int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena, const char *peel,
                           const struct value *facts, struct settings_view *ret, struct err *err);
 
+/* What anybody may know of it: values that are secret, and texts that were made from them, are left
+ * out, and templates see SECRETS_MASK in their place. So nothing in it depends on a secret. In the
+ * arena; fails with all mistakes. */
+int settings_tree_disclose(const struct settings_tree *tree, struct arena *arena, const char *peel,
+                           const struct value *facts, struct value *ret, struct err *err);
+
 #endif

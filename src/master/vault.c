@@ -402,7 +402,7 @@ static void mark_all_due(struct vault *vault)
     struct err err;
 
     if (roster_resolve(master_roster(vault->options.master), &arena,
-                       &(struct roster_question){ "*", "", NULL }, &peels, &err) == 0)
+                       &(struct roster_question){ .expr = "*", .type = "" }, &peels, &err) == 0)
         for (size_t i = 0; i < peels.n; i++)
             (void)get_box(vault, str_from(peels.p[i]));
     MAP_EACH (&vault->boxes, entry)

@@ -209,7 +209,7 @@ static int add_term(struct grammar *g, enum target_type type, struct str word, s
     if (++*g->terms > TARGET_TERMS_MAX)
         return COMPLAIN(g, at, "an expression has at most %d matchers", TARGET_TERMS_MAX);
     if (g->options->no_settings && (type == TARGET_SETTINGS || type == TARGET_SETTINGS_PCRE)) {
-        (void)COMPLAIN(g, at, "I@ and J@ match settings, which only the peels themselves know");
+        (void)COMPLAIN(g, at, "I@ and J@ match settings, which are not known here");
         diag_hint(g->diags,
                   "use a fact, as in G@role:web: facts.set and the file of facts add some");
         return -1;

@@ -26,9 +26,13 @@ static const char *const usual_paths[] = {
 /* Ids up to this size are in the row itself: a walk over all of them stays in the cache. */
 #define SMALL_ID 40
 
+/* What a column is about. */
+enum tree_kind { TREE_FACTS, TREE_SETTINGS };
+#define TREE_KINDS (TREE_SETTINGS + 1)
+
 struct machine {
-    const struct value *facts;
-    struct str id; /* borrowed; a NULL view: the number is free */
+    const struct value *trees[TREE_KINDS]; /* NULL: not known */
+    struct str id;                         /* borrowed; a NULL view: the number is free */
     char small[SMALL_ID];
 };
 
@@ -39,6 +43,7 @@ struct cell {
 };
 
 struct column {
+    enum tree_kind kind;
     char *path;
     uint64_t used; /* when it was asked for */
     VEC(struct cell) cells;
@@ -92,17 +97,17 @@ static void drop_cell(struct column *column, uint32_t number)
     VEC_PUSH(&column->free_cells, number);
 }
 
-/* The value of a machine in a column; `facts` NULL: nothing. */
+/* The value of a machine in a column; `tree` NULL: nothing. */
 static void set_value(struct target_index *index, struct column *column, uint32_t machine,
-                      const struct value *facts)
+                      const struct value *tree)
 {
     uint32_t number = NOTHING, before;
 
     while (column->values.n <= machine)
         VEC_PUSH(&column->values, NOTHING);
     buf_clear(&index->reach);
-    if (facts)
-        pair_reach(str_from(column->path), facts, &index->reach);
+    if (tree)
+        pair_reach(str_from(column->path), tree, &index->reach);
     if (index->reach.n > 0) {
         const struct str reach = buf_view(&index->reach);
 
@@ -138,31 +143,32 @@ static void forget_least_used(struct target_index *index)
     index->columns.p[least] = index->columns.p[--index->columns.n];
 }
 
-static struct column *add_column(struct target_index *index, struct str path)
+static struct column *add_column(struct target_index *index, enum tree_kind kind, struct str path)
 {
     struct column *column = mem_zalloc(sizeof(*column));
 
     if (index->columns.n >= INDEX_COLUMNS_MAX)
         forget_least_used(index);
+    column->kind = kind;
     column->path = mem_alloc(path.n + 1);
     memcpy(column->path, path.p, path.n);
     column->path[path.n] = '\0';
     VEC_PUSH(&column->cells, (struct cell){ .users = 1 }); /* NOTHING */
     VEC_PUSH(&index->columns, column);
     for (uint32_t i = 0; i < index->machines.n; i++)
-        set_value(index, column, i, index->machines.p[i].facts);
+        set_value(index, column, i, index->machines.p[i].trees[kind]);
     return column;
 }
 
-static struct column *get_column(struct target_index *index, struct str path)
+static struct column *get_column(struct target_index *index, enum tree_kind kind, struct str path)
 {
     struct column *column = NULL;
 
     for (size_t i = 0; i < index->columns.n && !column; i++)
-        if (str_eq_text(path, index->columns.p[i]->path))
+        if (index->columns.p[i]->kind == kind && str_eq_text(path, index->columns.p[i]->path))
             column = index->columns.p[i];
     if (!column)
-        column = add_column(index, path);
+        column = add_column(index, kind, path);
     column->used = ++index->clock;
     return column;
 }
@@ -175,7 +181,7 @@ struct target_index *target_index_new(void)
 
     index->reach = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     for (size_t i = 0; i < ARRAY_LEN(usual_paths); i++)
-        (void)add_column(index, str_from(usual_paths[i]));
+        (void)add_column(index, TREE_FACTS, str_from(usual_paths[i]));
     return index;
 }
 
@@ -215,6 +221,15 @@ static uint32_t add_machine(struct target_index *index, struct str id)
     return number;
 }
 
+static void set_tree(struct target_index *index, uint32_t number, enum tree_kind kind,
+                     const struct value *tree)
+{
+    index->machines.p[number].trees[kind] = tree;
+    VEC_EACH (&index->columns, column)
+        if ((*column)->kind == kind)
+            set_value(index, *column, number, tree);
+}
+
 int target_index_put(struct target_index *index, struct str id, const struct value *facts,
                      struct err *err)
 {
@@ -223,10 +238,17 @@ int target_index_put(struct target_index *index, struct str id, const struct val
     if (id.n > TARGET_ID_MAX)
         return err_set(err, ERR_LIMIT, "an id has at most %d bytes", TARGET_ID_MAX);
     number = number ? number - 1 : add_machine(index, id);
-    index->machines.p[number].facts = facts;
-    VEC_EACH (&index->columns, column)
-        set_value(index, *column, number, facts);
+    set_tree(index, number, TREE_FACTS, facts);
     return 0;
+}
+
+void target_index_put_settings(struct target_index *index, struct str id,
+                               const struct value *settings)
+{
+    const uint32_t number = (uint32_t)(uintptr_t)map_find(&index->numbers, id);
+
+    if (number)
+        set_tree(index, number - 1, TREE_SETTINGS, settings);
 }
 
 void target_index_remove(struct target_index *index, struct str id)
@@ -340,11 +362,14 @@ static int match_value_of(void *self, uint32_t machine, bool *ret_matches, struc
     return 0;
 }
 
-static int match_facts(struct target_index *index, struct sets *sets, const struct pair *pair,
-                       const uint64_t *in, uint64_t *hits, struct err *err)
+static int match_tree(struct target_index *index, struct sets *sets, const struct term *term,
+                      const uint64_t *in, uint64_t *hits, struct err *err)
 {
+    const enum tree_kind kind = term_is_about_settings(term) ? TREE_SETTINGS : TREE_FACTS;
+    const struct pair *pair = term->pair;
+
     for (size_t cut = 0; cut < pair_cuts(pair); cut++) {
-        const struct column *column = get_column(index, pair_path(pair, cut));
+        const struct column *column = get_column(index, kind, pair_path(pair, cut));
         struct column_match match = { column, pair, cut,
                                       arena_zalloc(sets->arena, column->cells.n) };
 
@@ -352,6 +377,15 @@ static int match_facts(struct target_index *index, struct sets *sets, const stru
             return -1;
     }
     return 0;
+}
+
+/* Nobody knows whether a machine with unknown settings matches: it must not be found because of
+ * that. A term below `not` counts as a match for it then, so that the `not` is false. */
+static void decide_unknown(const struct target_index *index, uint64_t *hits)
+{
+    for (size_t i = 0; i < index->machines.n; i++)
+        if (!index->machines.p[i].trees[TREE_SETTINGS])
+            hits[i / WORD_BITS] |= UINT64_C(1) << (i % WORD_BITS);
 }
 
 /* Any other term, machine by machine. */
@@ -369,7 +403,7 @@ static int match_machine(void *self, uint32_t number, bool *ret_matches, struct 
     const struct term_subject subject = {
         .id = id,
         .other = program_other_id(id, room),
-        .facts = machine->facts,
+        .facts = machine->trees[TREE_FACTS],
     };
 
     return term_match(match->term, &subject, ret_matches, err);
@@ -387,13 +421,16 @@ static int run_term(struct target_index *index, struct sets *sets, const struct 
     struct machine_match match = { index, term };
     int result;
 
-    if (is_about_facts(term))
-        result = match_facts(index, sets, term->pair, in, hits, err);
+    if (is_about_facts(term) || term_is_about_settings(term))
+        result = match_tree(index, sets, term, in, hits, err);
     else
         result = match_each(in, sets->words, match_machine, &match, hits, err);
-    if (result == 0)
-        split_set(sets, term, in, hits);
-    return result;
+    if (result < 0)
+        return -1;
+    if (term_is_about_settings(term) && term->negated)
+        decide_unknown(index, hits);
+    split_set(sets, term, in, hits);
+    return 0;
 }
 
 static void list_found(const struct target_index *index, const struct sets *sets,

@@ -6,18 +6,20 @@
  *     target_index_find(index, target, &arena, &found, err);
  *
  * A target is matched against all machines at once: each term turns a set of machines, as bits,
- * into those that match and those that do not. For facts there is a column for each path that was
- * asked for: the number of the value that each machine has there. So a term is compared with each
- * different value once, whatever the number of machines. Paths that are asked for often, and those
- * that most targets ask for, keep their columns up to date; others are made when they are needed,
- * by a walk through the facts of all machines. At most INDEX_COLUMNS_MAX are kept, the least used
- * one goes.
+ * into those that match and those that do not. For facts and settings there is a column for each
+ * path that was asked for: the number of the value that each machine has there. So a term is
+ * compared with each different value once, whatever the number of machines. Paths that are asked
+ * for often, and those that most targets ask for, keep their columns up to date; others are made
+ * when they are needed, by a walk through the facts of all machines. At most INDEX_COLUMNS_MAX are
+ * kept, the least used one goes.
  *
- * The answers are those of target_match, machine by machine.
+ * The answers are those of target_match, machine by machine. A machine whose settings are not known
+ * is only found when that does not depend on them: neither I@role:web nor `not I@role:web` means
+ * it.
  *
  * Memory: heap; some 100 bytes for each machine, 4 for each of its columns, each different value
- * once. Facts are borrowed until the machine is put again or removed, its id until it is removed.
- * Threads: one at a time.
+ * once. Facts and settings are borrowed until others are put or the machine is removed, its id
+ * until it is removed. Threads: one at a time.
  */
 #ifndef TARGET_INDEX_H
 #define TARGET_INDEX_H
@@ -46,6 +48,9 @@ void target_index_free(struct target_index *index);
 /* Fails with ERR_LIMIT for an id that is too long; `facts` is a map. */
 int target_index_put(struct target_index *index, struct str id, const struct value *facts,
                      struct err *err);
+/* Settings of a machine that was put; NULL: they are not known, as at first. */
+void target_index_put_settings(struct target_index *index, struct str id,
+                               const struct value *settings);
 /* One that is not there is fine. */
 void target_index_remove(struct target_index *index, struct str id);
 size_t target_index_count(const struct target_index *index);
@@ -54,7 +59,7 @@ size_t target_index_count(const struct target_index *index);
 int target_index_find(struct target_index *index, const struct target *target, struct arena *arena,
                       struct target_found *ret_found, struct err *err);
 
-/* Bytes that it has now, without the facts. */
+/* Bytes that it has now, without facts and settings. */
 size_t target_index_bytes(const struct target_index *index);
 
 #endif

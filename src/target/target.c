@@ -12,23 +12,33 @@
 #include "target/grammar.h"
 #include "target/program.h"
 
-/* Append the terms of `node`, which continue at `yes` and `no`; returns where to begin. Depth: that
- * of the tree, which TARGET_TERMS_MAX and TARGET_DEPTH_MAX limit. */
-static uint32_t emit(struct target *target, const struct grammar_node *node, uint32_t yes,
-                     uint32_t no)
+/* Where a node continues, and whether an odd number of `not` is around it. */
+struct way {
+    uint32_t yes, no;
+    bool negated;
+};
+
+/* Append the terms of `node`; returns where to begin. Depth: that of the tree, which
+ * TARGET_TERMS_MAX and TARGET_DEPTH_MAX limit. */
+static uint32_t emit(struct target *target, const struct grammar_node *node, struct way way)
 {
+    struct way left = way;
     struct term *term;
 
     switch (node->kind) {
-    case GRAMMAR_NOT: return emit(target, node->left, no, yes);
-    case GRAMMAR_AND: return emit(target, node->left, emit(target, node->right, yes, no), no);
-    case GRAMMAR_OR: return emit(target, node->left, yes, emit(target, node->right, yes, no));
+    case GRAMMAR_NOT:
+        return emit(target, node->left, (struct way){ way.no, way.yes, !way.negated });
+    case GRAMMAR_AND: left.yes = emit(target, node->right, way); break;
+    case GRAMMAR_OR: left.no = emit(target, node->right, way); break;
     case GRAMMAR_TERM: break;
     }
+    if (node->kind != GRAMMAR_TERM)
+        return emit(target, node->left, left);
     term = &target->terms[target->count];
     *term = *node->term;
-    term->next[false] = no;
-    term->next[true] = yes;
+    term->negated = way.negated;
+    term->next[false] = way.no;
+    term->next[true] = way.yes;
     return target->count++;
 }
 
@@ -43,9 +53,17 @@ int target_parse(struct arena *arena, struct str text, enum target_type type,
     if (grammar_parse(arena, text, type, options ? options : &none, &tree, diags) < 0)
         return -1;
     target = arena_zalloc(arena, sizeof(*target) + mem_product(tree.terms, sizeof(struct term)));
-    target->start = emit(target, tree.root, TERM_ACCEPT, TERM_REJECT);
+    target->start = emit(target, tree.root, (struct way){ TERM_ACCEPT, TERM_REJECT, false });
     *ret_target = target;
     return 0;
+}
+
+bool target_uses_settings(const struct target *target)
+{
+    for (uint32_t i = 0; i < target->count; i++)
+        if (term_is_about_settings(&target->terms[i]))
+            return true;
+    return false;
 }
 
 struct str program_other_id(struct str id, char room[static TARGET_ID_MAX])

@@ -83,6 +83,9 @@ int target_parse(struct arena *arena, struct str text, enum target_type type,
                  const struct target_options *options, const struct target **ret_target,
                  struct diags *diags);
 
+/* Does it have I@ or J@, also in its groups? */
+bool target_uses_settings(const struct target *target);
+
 /* Fails with ERR_LIMIT when a regular expression takes too many steps or the id is too long. */
 int target_match(const struct target *target, const struct target_subject *subject,
                  bool *ret_matches, struct err *err);

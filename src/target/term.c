@@ -185,6 +185,11 @@ bool term_is_regex(enum target_type type)
     return types[type].regex;
 }
 
+bool term_is_about_settings(const struct term *term)
+{
+    return term->type == TARGET_SETTINGS || term->type == TARGET_SETTINGS_PCRE;
+}
+
 bool target_type_find(struct str name, enum target_type *ret_type, const char **reterr_nearest)
 {
     struct suggest suggest;

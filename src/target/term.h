@@ -28,6 +28,7 @@ struct pair;
 
 struct term {
     enum target_type type; /* never COMPOUND or GROUP */
+    bool negated;          /* an odd number of `not` is around it */
     uint32_t next[2];      /* after false, after true */
     union {
         struct wild wild;
@@ -51,6 +52,8 @@ enum target_type term_prefix_type(char letter);
 const char *term_prefixes(void);
 /* Does a backslash or a set in a text of this type belong to a regular expression? */
 bool term_is_regex(enum target_type type);
+
+bool term_is_about_settings(const struct term *term);
 
 /* `text` is the word without its prefix. Fails with ERR_INVALID or ERR_LIMIT; `reterr_at` is the
  * byte of the text where the mistake is. */

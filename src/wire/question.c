@@ -21,6 +21,8 @@ static const struct record_field resolved_fields[] = {
     RECORD("basket", MAP,  struct question_resolved, basket, RECORD_OMIT),
     RECORD("err",   TEXT,  struct question_resolved, err, RECORD_OMIT, .fallback_text = ""),
     RECORD("invalid", BOOL, struct question_resolved, invalid, RECORD_OMIT),
+    RECORD("pending", BOOL, struct question_resolved, pending, RECORD_OMIT),
+    RECORD("warning", TEXT, struct question_resolved, warning, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

@@ -26,7 +26,9 @@ struct question_resolved {
     struct value facts;  /* by peel; null: not asked for */
     struct value basket; /* the same; those that share nothing are missing */
     const char *err;
-    bool invalid; /* the question is wrong: asking again does not help */
+    bool invalid;        /* the question is wrong: asking again does not help */
+    bool pending;        /* this master needs more time: ask again */
+    const char *warning; /* for whoever asks; "": none */
 };
 extern const struct record_type question_resolved_type;
 

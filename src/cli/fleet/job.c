@@ -19,7 +19,9 @@
 #include "wire/question.h"
 #include "wire/subject.h"
 
-#define RESOLVE_NS  (INT64_C(5) * 1000000000)
+#define RESOLVE_NS (INT64_C(5) * 1000000000)
+/* For the settings of all peels, which take a moment after a change. */
+#define PREPARE_NS  (INT64_C(120) * 1000000000)
 #define DISPATCH_NS (INT64_C(15) * 1000000000)
 /* A master that does not respond may be stopping: another one takes the job. */
 #define DISPATCH_TRIES 8
@@ -31,10 +33,11 @@
 
 /* --- targets ------------------------------------------------------------------------ */
 
-static int parse_target(struct arena *arena, const char *expr, bool any_group,
+/* Only masters know groups and settings. */
+static int parse_target(struct arena *arena, const char *expr, bool with_master,
                         const struct target **ret_target, struct err *err)
 {
-    const struct target_options options = { .any_group = any_group, .no_settings = true };
+    const struct target_options options = { .any_group = with_master, .no_settings = !with_master };
     struct diags diags = DIAGS_INIT(arena);
 
     if (target_parse(arena, str_from(expr), TARGET_COMPOUND, &options, ret_target, &diags) < 0) {
@@ -86,21 +89,38 @@ static int scan_facts(struct fleet *fleet, const struct target *target,
     return 0;
 }
 
-static int ask_master(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,
-                      struct err *err)
+/* A master that has to work out the settings of a large fleet first is asked again. */
+static int ask_until_known(struct fleet *fleet, const char *expr, struct question_resolved *ret,
+                           struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     const struct question_resolve question = { .expr = expr, .type = "" };
-    struct question_resolved answer;
+    const int64_t deadline = clock_after(clock_now(), PREPARE_NS);
     struct str reply;
 
-    if (record_encode(&bytes, &question_resolve_type, &question, err) < 0 ||
-        fleet_request(fleet,
-                      &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_RESOLVE)),
-                                          .payload = buf_view(&bytes) },
-                      RESOLVE_NS, &reply, err) < 0 ||
-        record_decode(fleet->arena, &question_resolved_type, 1, reply, &answer, err) < 0)
+    if (record_encode(&bytes, &question_resolve_type, &question, err) < 0)
         return -1;
+    do {
+        if (fleet_request(
+                fleet,
+                &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_RESOLVE)),
+                                    .payload = buf_view(&bytes) },
+                RESOLVE_NS, &reply, err) < 0 ||
+            record_decode(fleet->arena, &question_resolved_type, 1, reply, ret, err) < 0)
+            return -1;
+    } while (ret->pending && clock_now() < deadline);
+    return 0;
+}
+
+static int ask_master(struct fleet *fleet, const char *expr, struct param_strs *ret_peels,
+                      struct err *err)
+{
+    struct question_resolved answer;
+
+    if (ask_until_known(fleet, expr, &answer, err) < 0)
+        return -1;
+    if (answer.warning[0])
+        (void)fprintf(stderr, "warning: %s\n", answer.warning);
     if (answer.invalid)
         return err_set(err, ERR_INVALID, "target '%s': %s", expr, answer.err);
     if (answer.err[0])
@@ -129,7 +149,7 @@ int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_
         return -1;
     (void)fprintf(stderr, "warning: no master resolves targets (%s); reading all facts instead\n",
                   err->text);
-    if (parse_target(fleet->arena, expr, false, &target, err) < 0) /* only masters know groups */
+    if (parse_target(fleet->arena, expr, false, &target, err) < 0)
         return -1;
     return scan_facts(fleet, target, ret_peels, err);
 }

@@ -85,6 +85,9 @@ static const char *const terms[] = {
     "G@cpus:3",
     "S@10.0.1.0/24",
     "I@x:y",
+    "I@os.family:debian",
+    "I@roles:web",
+    "J@roles:^r[0-2]$",
     "G@missing:1",
     "G@missing:!=1",
     "P@roles:^r[0-2]$",
@@ -124,7 +127,7 @@ struct crowd {
     struct target_index *index;
     uint32_t state;
     char ids[MACHINES][32];
-    struct value facts[MACHINES];
+    struct value facts[MACHINES], settings[MACHINES];
     bool is_there[MACHINES];
 };
 
@@ -135,6 +138,8 @@ static void put(struct crowd *crowd, size_t i)
     crowd->facts[i] = make_facts(&crowd->arena, &crowd->state);
     crowd->is_there[i] = true;
     CHECK_INT(target_index_put(crowd->index, str_from(crowd->ids[i]), &crowd->facts[i], &err), 0);
+    crowd->settings[i] = make_facts(&crowd->arena, &crowd->state);
+    target_index_put_settings(crowd->index, str_from(crowd->ids[i]), &crowd->settings[i]);
 }
 
 static void init_crowd(struct crowd *crowd)
@@ -163,7 +168,8 @@ static void check_target(struct crowd *crowd, struct str text)
         (void)map_set(&ids, *id, crowd);
     CHECK_INT(map_count(&ids), found.ids.n);
     for (size_t i = 0; i < MACHINES; i++) {
-        const struct target_subject subject = { str_from(crowd->ids[i]), &crowd->facts[i], NULL };
+        const struct target_subject subject = { str_from(crowd->ids[i]), &crowd->facts[i],
+                                                &crowd->settings[i] };
         bool matches = false;
 
         if (!crowd->is_there[i])
@@ -200,6 +206,53 @@ TEST(the_index_finds_whom_a_scan_finds)
     target_index_free(crowd->index);
     arena_done(&crowd->arena);
     free(crowd);
+}
+
+/* web1 has the role web, db1 has none, and the settings of new1 are not known. */
+TEST(a_machine_with_unknown_settings_is_never_meant_because_of_them)
+{
+    static const struct {
+        const char *target;
+        size_t found;
+        bool has_new;
+    } cases[] = {
+        { "I@role:web", 1, false },
+        { "not I@role:web", 1, false },
+        { "not not I@role:web", 1, false },
+        { "not (I@role:web or db1)", 0, false },
+        { "not (I@role:web and db1)", 3, true },
+        { "I@role:web or new1", 2, true },
+        { "new1 or not I@role:web", 2, true },
+        { "not (I@role:web and not new*)", 2, true },
+        { "not J@role:w.b and not new1", 1, false },
+        { "*", 3, true },
+    };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct target_index *index = target_index_new();
+    static const char *const ids[] = { "web1", "db1", "new1" };
+    struct value facts = value_map(value_map_new(&arena, 0)), none = facts, web;
+    struct err err;
+
+    web = value_map(value_map_new(&arena, 1));
+    value_map_set(&arena, web.map, value_text("role"), value_text("web"));
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+        CHECK_INT(target_index_put(index, str_from(ids[i]), &facts, &err), 0);
+    target_index_put_settings(index, STR("web1"), &web);
+    target_index_put_settings(index, STR("db1"), &none);
+    target_index_put_settings(index, STR("nobody"), &none);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct target_found found;
+        bool has_new = false;
+
+        CHECK_INT(target_index_find(index, parse(&arena, str_from(cases[i].target)), &arena, &found,
+                                    &err),
+                  0);
+        VEC_EACH (&found.ids, id)
+            has_new = has_new || str_eq_text(*id, "new1");
+        if (found.ids.n != cases[i].found || has_new != cases[i].has_new)
+            fail_msg("%s: %zu found", cases[i].target, found.ids.n);
+    }
+    target_index_free(index);
 }
 
 TEST(paths_beyond_the_limit_replace_those_that_nobody_asks_for)

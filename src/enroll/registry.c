@@ -86,10 +86,11 @@ static void fail_op(struct op *op, enum admission_status status, const char *tex
 
 static struct nats_kv bucket_of(const struct op *op, enum store_bucket bucket)
 {
-    /* what was just written must be seen: from the leader */
+    /* what was just written must be seen: from the leader; and of two decisions one is refused */
     return (struct nats_kv){ .js = op->registry->js,
                              .bucket = store_bucket_name(bucket),
-                             .indirect = true };
+                             .indirect = true,
+                             .settled = true };
 }
 
 static void on_purged(void *self, const struct nats_error *error, uint64_t revision)

@@ -1,8 +1,12 @@
 #include "master/announce.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/ksuid.h"
 #include "base/log.h"
+#include "base/sha256.h"
 #include "bus/store.h"
 #include "master/master.h"
 #include "nats/publisher.h"
@@ -28,24 +32,43 @@ static struct nats_publisher *publisher_of(struct master *master)
     return master->events;
 }
 
-int announce_event(struct master *master, const char *tag, const struct value *data, int32_t depth,
-                   struct err *err)
+/* The stream takes an id once, and reactions to it are the same ones however often it comes. */
+static void print_id(const struct announcement *announcement, int64_t now,
+                     char text[static KSUID_SIZE])
+{
+    unsigned char digest[SHA256_SIZE];
+    struct ksuid id = { .seconds = announcement->seconds };
+    struct sha256 sha;
+
+    if (!announcement->about) {
+        ksuid_new(now / CLOCK_SECOND, text);
+        return;
+    }
+    sha256_init(&sha);
+    sha256_add(&sha, announcement->tag, strlen(announcement->tag) + 1);
+    sha256_add(&sha, announcement->about, strlen(announcement->about));
+    sha256_end(&sha, digest);
+    memcpy(id.payload, digest, sizeof(id.payload));
+    ksuid_print(&id, text);
+}
+
+int announce_event(struct master *master, const struct announcement *announcement, struct err *err)
 {
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), bytes = BUF_INIT(EVENT_MAX);
     int64_t now = clock_wall();
     char id[KSUID_SIZE];
     const struct event event = {
         .id = id,
-        .tag = tag,
-        .data = *data,
+        .tag = announcement->tag,
+        .data = announcement->data,
         .ts = { .seconds = now / CLOCK_SECOND, .nanoseconds = (uint32_t)(now % CLOCK_SECOND) },
         .v = EVENT_VERSION,
         .origin = "",
-        .depth = depth,
+        .depth = announcement->depth,
     };
 
-    ksuid_new(now / CLOCK_SECOND, id);
-    if (event_print_subject(&subject, SUBJECT_EVENT_MASTER, NULL, tag, err) < 0 ||
+    print_id(announcement, now, id);
+    if (event_print_subject(&subject, SUBJECT_EVENT_MASTER, NULL, event.tag, err) < 0 ||
         record_encode(&bytes, &event_type, &event, err) < 0)
         return -1;
     return nats_publisher_send(publisher_of(master),

@@ -2,7 +2,7 @@
  * announce - events that a master makes: zester.event._master.<tag>, kept until the stream has
  * them.
  *
- *     announce_event(master, "enroll/pending/enr-...", &data, 0, err);
+ *     announce_event(master, &(struct announcement){ .tag = "a/b", .data = data }, err);
  *
  * Threads: the loop's.
  */
@@ -11,20 +11,28 @@
 
 #include <stdint.h>
 
+#include "data/value.h"
+
 struct err;
 struct master;
-struct value;
 
 /* Events that wait for the bus; the newest are dropped beyond. */
 #define ANNOUNCE_QUEUE_MAX 4096
 
-/* `tag` has slashes; `data` is a map. Fails with ERR_INVALID for a bad tag, with ERR_BUSY when too
- * many wait. */
-int announce_event(struct master *master, const char *tag, const struct value *data, int32_t depth,
-                   struct err *err);
+struct announcement {
+    const char *tag;   /* with slashes */
+    struct value data; /* a map */
+    int32_t depth;
+    /* What the event is about, and since when: two masters that say it, or one that says it twice,
+     * make one event. NULL: each is an event of its own. */
+    const char *about;
+    int64_t seconds;
+};
+
+/* Fails with ERR_INVALID for a bad tag, with ERR_BUSY when too many wait. */
+int announce_event(struct master *master, const struct announcement *announcement, struct err *err);
 
 struct record_type;
-struct str;
 
 /* Answer a request of an operator; what fails is logged. */
 void master_answer(struct master *master, struct str subject, const struct record_type *type,

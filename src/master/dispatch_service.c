@@ -26,7 +26,9 @@
 #include "wire/subject.h"
 
 #define BEAT_NS (5 * CLOCK_SECOND)
-#define SCAN_NS (5 * CLOCK_SECOND)
+/* After one that was not stored: others count on it as soon as the bucket has a leader again. */
+#define BEAT_AGAIN_NS (1 * CLOCK_SECOND)
+#define SCAN_NS       (5 * CLOCK_SECOND)
 /* An owner must be missing in so many scans, one after the other. */
 #define SCANS_MISSING 2
 #define ACTIVE_KEYS   "active.*"
@@ -168,14 +170,6 @@ static void on_dispatched_job(void *self, const struct nats_msg *msg)
 
 /* --- signs of life ------------------------------------------------------------------ */
 
-static void on_beaten(void *self, const struct nats_error *error, uint64_t revision)
-{
-    (void)self;
-    (void)revision;
-    if (error && error->fault != NATS_FAULT_CANCELED)
-        log_warning("heartbeat: %s", error->text);
-}
-
 static void on_farewell(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)error; /* others see it by the silence */
@@ -187,6 +181,21 @@ static struct nats_kv beats_of(const struct office *office)
 {
     return (struct nats_kv){ .js = office->master->js,
                              .bucket = store_bucket_name(STORE_MASTER_HEARTBEAT) };
+}
+
+static void beat(struct timer *timer);
+
+static void on_beaten(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct office *office = self;
+
+    (void)revision;
+    if (!error || error->fault == NATS_FAULT_CANCELED)
+        return;
+    log_warning("heartbeat: %s", error->text);
+    if (office->dispatcher)
+        timer_set(loop_timers(office->master->loop), &office->beat,
+                  clock_after(clock_now(), BEAT_AGAIN_NS), beat);
 }
 
 static void beat(struct timer *timer)
@@ -287,6 +296,7 @@ static void scan(struct timer *timer)
 
     timer_set(loop_timers(office->master->loop), &office->scan, clock_after(clock_now(), SCAN_NS),
               scan);
+    dispatcher_verify(office->dispatcher, roster_doubts(master_roster(office->master)));
     if (office->is_scanning || !roster_is_seeded(master_roster(office->master)))
         return;
     office->scan_number++;
@@ -316,7 +326,13 @@ static void announce_job(struct office *office, const struct job *job, const cha
     value_map_set(&arena, data.map, value_text("targets"), value_int((int64_t)job->targets.n));
     value_map_set(&arena, data.map, value_text("returned"), value_int(job->return_count));
     value_map_set(&arena, data.map, value_text("succeeded"), value_int(job->success_count));
-    if (announce_event(office->master, tag, &data, (int32_t)number, &err) < 0)
+    if (announce_event(office->master,
+                       &(struct announcement){ .tag = tag,
+                                               .data = data,
+                                               .depth = (int32_t)number,
+                                               .about = job->jid,
+                                               .seconds = job->created.seconds },
+                       &err) < 0)
         log_warning("job %s: event '%s' was not sent: %s", job->jid, word, err.text);
 }
 

@@ -94,6 +94,10 @@ void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, bool 
                      dispatcher_fn *fn, void *self);
 /* Take over a job whose owner is gone, if it is still that owner's. */
 void dispatcher_recover(struct dispatcher *dispatcher, const char *jid);
+/* Other masters may have thought that this one is gone, for the `doubts`-th time: let go of jobs
+ * that they have taken over. To be called again with the same number, for what could not be read.
+ */
+void dispatcher_verify(struct dispatcher *dispatcher, uint64_t doubts);
 /* Stop a job. False: it is not one of ours, or has ended. */
 bool dispatcher_cancel(struct dispatcher *dispatcher, struct str jid);
 /* Is it one of ours? */

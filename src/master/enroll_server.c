@@ -116,9 +116,13 @@ static void announce_pending(struct office *office, const struct enrollment *rec
 
     value_map_set(&arena, map, value_text("id"), value_text(record->id));
     value_map_set(&arena, map, value_text("peel_id"), value_text(record->peel_id));
-    value_map_set(&arena, map, value_text("ip"), value_text(record->remote_addr));
-    if (announce_event(office->master, arena_printf(&arena, "enroll/pending/%s", record->id), &data,
-                       0, &err) < 0)
+    if (record->remote_addr[0])
+        value_map_set(&arena, map, value_text("ip"), value_text(record->remote_addr));
+    if (announce_event(
+            office->master,
+            &(struct announcement){ .tag = arena_printf(&arena, "enroll/pending/%s", record->id),
+                                    .data = data },
+            &err) < 0)
         log_warning("event of a new enrollment was not sent id=%s error=%s", record->id, err.text);
 }
 

@@ -315,7 +315,7 @@ static void on_taken(void *self, const struct nats_error *error, uint64_t revisi
 
 void job_run_take(struct job_run *run, uint64_t revision)
 {
-    const struct nats_kv kv = job_run_bucket(run, STORE_JOBS);
+    struct nats_kv kv = job_run_bucket(run, STORE_JOBS);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct job taken;
     struct err err;
@@ -330,6 +330,7 @@ void job_run_take(struct job_run *run, uint64_t revision)
     run->epoch = taken.sent_epoch;
     run->job = taken;
     write_active(run);
+    kv.settled = true; /* masters that miss its owner find it at the same moment */
     if (nats_kv_update(&kv, run->job.jid, job_run_encode(&arena, &job_type, &taken), revision,
                        on_taken, run, &err) < 0)
         fail_claim(run, DISPATCH_FAILED, err.text);

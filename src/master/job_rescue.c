@@ -154,6 +154,51 @@ void dispatcher_recover(struct dispatcher *dispatcher, const char *jid)
     begin_rescues(dispatcher);
 }
 
+/* --- jobs that others may have rescued ---------------------------------------------------- */
+
+static void on_verified(void *self, const struct nats_error *error,
+                        const struct nats_kv_entry *entry)
+{
+    struct job_run *run = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job stored;
+    struct err err;
+
+    run->is_verifying = false;
+    if (!job_run_came_back(run) || error) /* then the next scan asks again */
+        return;
+    run->doubts = run->doubts_then;
+    if (record_decode(&arena, &job_type, 1, entry->value, &stored, &err) == 0 &&
+        strcmp(stored.owner, run->home->options.master_id) != 0)
+        job_run_leave(run);
+}
+
+static void verify_run(struct job_run *run)
+{
+    struct nats_kv kv = job_run_bucket(run, STORE_JOBS);
+    struct err err;
+
+    kv.indirect = true;
+    run->doubts_then = run->home->doubts;
+    if (nats_kv_get(&kv, run->job.jid, on_verified, run, &err) < 0)
+        return;
+    run->is_verifying = true;
+    run->pending++;
+}
+
+/* What is being claimed or ended finds out by itself: it compares when it writes. */
+void dispatcher_verify(struct dispatcher *dispatcher, uint64_t doubts)
+{
+    dispatcher->doubts = doubts;
+    MAP_EACH (&dispatcher->runs, entry) {
+        struct job_run *run = entry->value;
+
+        if ((run->step == JOB_RUN_REPLAYING || run->step == JOB_RUN_WATCHING) &&
+            run->doubts < doubts && !run->is_verifying)
+            verify_run(run);
+    }
+}
+
 void job_rescues_drop(struct job_rescues *rescues)
 {
     MAP_EACH (&rescues->known, entry) {

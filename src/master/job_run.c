@@ -39,6 +39,7 @@ struct job_run *job_run_new(struct dispatcher *home, const struct job *job)
     run->newer.arena = &run->arena;
     job_run_copy(&run->arena, job, &run->job);
     run->began = clock_now();
+    run->doubts = home->doubts;
     (void)map_set(&home->runs, str_from(run->job.jid), run);
     return run;
 }
@@ -228,7 +229,7 @@ static void announce_end(struct job_run *run)
                                   (double)(clock_now() - run->began) / (double)CLOCK_SECOND);
 }
 
-static void leave_to_other(struct job_run *run)
+void job_run_leave(struct job_run *run)
 {
     log_info("job %s: another master has it now", run->job.jid);
     job_run_drop(run);
@@ -273,7 +274,7 @@ static void on_end_read(void *self, const struct nats_error *error,
              stored.status == run->job.status && strcmp(stored.owner, run->job.owner) == 0)
         note_end(run, entry->revision);
     else
-        leave_to_other(run);
+        job_run_leave(run);
 }
 
 static void read_end(struct job_run *run)
@@ -301,7 +302,7 @@ static void on_ended(void *self, const struct nats_error *error, uint64_t revisi
     else if (error->fault != NATS_FAULT_CONFLICT)
         retry_end(run);
     else if (run->tries == 0)
-        leave_to_other(run);
+        job_run_leave(run);
     else
         read_end(run);
 }

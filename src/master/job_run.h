@@ -45,6 +45,7 @@ struct dispatcher {
     struct map runs; /* struct job_run by jid */
     struct job_replays replays;
     struct job_rescues rescues;
+    uint64_t doubts; /* whether its jobs are still its own */
     struct dispatcher_counts counts;
 };
 
@@ -90,12 +91,15 @@ struct job_run {
     size_t pending; /* calls that will call back */
     size_t writes;  /* of them, returns that are being stored */
     unsigned tries;
-    bool corrected;    /* a late return changed the counts */
-    bool is_writing;   /* the end */
-    bool is_caught_up; /* the stream was read up to now */
-    bool has_conflict; /* there was a record when it was claimed */
-    bool is_rescue;    /* it is being taken over, and has neither ended nor waits for answers */
-    bool has_dropped;  /* a message of somebody who has no say in it */
+    uint64_t doubts;      /* of the dispatcher, when it was last known to be ours */
+    uint64_t doubts_then; /* when the reading began that tells whether it is */
+    bool is_verifying;    /* that is under way */
+    bool corrected;       /* a late return changed the counts */
+    bool is_writing;      /* the end */
+    bool is_caught_up;    /* the stream was read up to now */
+    bool has_conflict;    /* there was a record when it was claimed */
+    bool is_rescue;       /* it is being taken over, and has neither ended nor waits for answers */
+    bool has_dropped;     /* a message of somebody who has no say in it */
 };
 
 /* --- job_run.c: life, records and the end --------------------------------------------- */
@@ -126,6 +130,8 @@ void job_run_publish(struct job_run *run, enum subject_kind subject, enum job_ev
 void job_run_end(struct job_run *run);
 /* A real return took the place of a made-up one. */
 void job_run_correct(struct job_run *run);
+/* Let go of it: its record is another master's. */
+void job_run_leave(struct job_run *run);
 
 /* --- job_claim.c ------------------------------------------------------------------------ */
 

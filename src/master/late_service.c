@@ -116,7 +116,8 @@ static struct nats_kv bucket_of(const struct post *post, enum store_bucket bucke
 {
     return (struct nats_kv){ .js = post->master->js,
                              .bucket = store_bucket_name(bucket),
-                             .indirect = true };
+                             .indirect = true,
+                             .settled = true };
 }
 
 /* --- correcting --------------------------------------------------------------------- */

@@ -26,7 +26,11 @@ struct lease_call {
 
 static struct nats_kv bucket_of(const struct lease *lease)
 {
-    return (struct nats_kv){ .js = lease->js, .bucket = store_bucket_name(STORE_LEASES) };
+    /* of several who find the mark of one that was given up, one gets it; and renewals need no
+     * more than the comparison, since only creates stand against them */
+    return (struct nats_kv){ .js = lease->js,
+                             .bucket = store_bucket_name(STORE_LEASES),
+                             .settled = lease->revision == 0 };
 }
 
 static void on_timer(struct timer *timer);

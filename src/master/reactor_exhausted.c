@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/ksuid.h"
 #include "base/log.h"
 #include "bus/store.h"
 #include "master/audit.h"
@@ -93,10 +94,26 @@ static struct value describe(struct arena *arena, const struct outcome *outcome)
     return value_map(map);
 }
 
+/* When the event was made, if its id says so. */
+static int64_t find_seconds(const char *id)
+{
+    struct ksuid ksuid = { .seconds = 0 };
+    struct err err;
+
+    return ksuid_parse(str_from(id), &ksuid, &err) == 0 ? ksuid.seconds : 0;
+}
+
 void reactor_tell_exhausted(struct reactor_engine *engine, const struct outcome *outcome)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct value data = describe(&arena, outcome);
+    const struct announcement announcement = {
+        .tag = TAG,
+        .data = describe(&arena, outcome),
+        .depth = outcome->depth,
+        /* an event that is sent again may be given up again */
+        .about = arena_printf(&arena, "%s %llu", outcome->id, (unsigned long long)outcome->seq),
+        .seconds = find_seconds(outcome->id),
+    };
     struct err err;
 
     metrics_add(engine->master->metrics, MASTER_REACTOR_EXHAUSTED, 1, NULL, NULL);
@@ -104,7 +121,7 @@ void reactor_tell_exhausted(struct reactor_engine *engine, const struct outcome 
               outcome->deliveries);
     if (strcmp(outcome->key, EVENT_ORIGIN_MASTER "/" TAG) == 0)
         return; /* else a rule for these that fails would go round in circles */
-    if (announce_event(engine->master, TAG, &data, outcome->depth, &err) < 0)
+    if (announce_event(engine->master, &announcement, &err) < 0)
         log_warning("event cannot be stored error=%s", err.text);
 }
 

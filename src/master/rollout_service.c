@@ -58,7 +58,8 @@ struct tower {
 static struct nats_kv rollouts_of(const struct tower *tower)
 {
     return (struct nats_kv){ .js = tower->master->js,
-                             .bucket = store_bucket_name(STORE_UPDATE_ROLLOUTS) };
+                             .bucket = store_bucket_name(STORE_UPDATE_ROLLOUTS),
+                             .settled = true };
 }
 
 /* --- driving ---------------------------------------------------------------------------- */

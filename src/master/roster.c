@@ -10,6 +10,7 @@
 #include "bus/store.h"
 #include "data/msgpack.h"
 #include "data/value.h"
+#include "jobs/vigil.h"
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "sys/clock.h"
@@ -17,7 +18,7 @@
 #include "target/target.h"
 #include "wire/peel_id.h"
 
-/* What is known of a peel, or of a master. */
+/* What is known of a peel. */
 struct known {
     struct arena arena; /* of the facts */
     struct value facts; /* null: none yet */
@@ -34,7 +35,8 @@ struct source {
 
 struct roster {
     struct roster_options options;
-    struct map peels, masters;  /* struct known */
+    struct map peels; /* struct known */
+    struct vigil masters;
     struct target_index *index; /* those with facts */
     size_t with_facts;
     struct source facts, peel_beats, master_beats;
@@ -127,39 +129,22 @@ static int64_t find_moment(const struct nats_kv_entry *entry)
     return age > 0 && age < now ? now - age : now;
 }
 
-static void note_beat(struct map *map, const struct nats_kv_entry *entry)
-{
-    struct known *known = get_known(map, entry->key);
-
-    known->seen = entry->change == NATS_KV_PUT ? find_moment(entry) : 0;
-}
-
 static void on_peel_beat(void *self, const struct nats_kv_entry *entry)
 {
     struct source *source = self;
 
     if (peel_id_is_valid(entry->key))
-        note_beat(&source->roster->peels, entry);
+        get_known(&source->roster->peels, entry->key)->seen =
+            entry->change == NATS_KV_PUT ? find_moment(entry) : 0;
 }
 
-/* Masters have a new id at each start: those that are long gone are forgotten. */
+/* By when it comes, and not by when it was written: the clocks of servers differ. */
 static void on_master_beat(void *self, const struct nats_kv_entry *entry)
 {
     struct source *source = self;
-    struct map *masters = &source->roster->masters;
-    struct known *gone = NULL;
 
-    note_beat(masters, entry);
-    MAP_EACH (masters, other) {
-        struct known *known = other->value;
-
-        if (clock_now() - known->seen > 4 * ROSTER_MASTER_SILENCE_NS)
-            gone = known;
-    }
-    if (gone) {
-        (void)map_remove(masters, str_from(gone->id));
-        free_known(gone);
-    }
+    (entry->change == NATS_KV_PUT ? vigil_note : vigil_part)(&source->roster->masters, entry->key,
+                                                             clock_now());
 }
 
 static void on_caught_up(void *self)
@@ -196,6 +181,7 @@ struct roster *roster_new(const struct nats_js *js, const struct roster_options 
     struct roster *roster = mem_zalloc(sizeof(*roster));
 
     roster->options = *options;
+    vigil_init(&roster->masters, options->master_id);
     roster->index = target_index_new();
     roster->facts.roster = roster->peel_beats.roster = roster->master_beats.roster = roster;
     if (start_source(&roster->facts, js, STORE_FACTS, on_facts_entry, err) == 0 &&
@@ -215,7 +201,7 @@ void roster_free(struct roster *roster)
     nats_kv_watch_free(roster->master_beats.watch);
     target_index_free(roster->index);
     free_all(&roster->peels);
-    free_all(&roster->masters);
+    vigil_done(&roster->masters);
     free(roster);
 }
 
@@ -253,8 +239,12 @@ bool roster_is_online(const struct roster *roster, struct str peel)
 
 bool roster_master_lives(const struct roster *roster, struct str master_id)
 {
-    return !roster->master_beats.caught_up ||
-           was_seen(map_find(&roster->masters, master_id), ROSTER_MASTER_SILENCE_NS);
+    return !roster->master_beats.caught_up || !vigil_is_gone(&roster->masters, master_id);
+}
+
+uint64_t roster_doubts(const struct roster *roster)
+{
+    return roster->masters.doubts;
 }
 
 const struct value *roster_facts(const struct roster *roster, struct str peel)

@@ -25,13 +25,13 @@ struct nats_js;
 struct roster;
 struct value;
 
-/* A peel writes every 10 s, a master every 5 s; three missed are too many. */
-#define ROSTER_PEEL_SILENCE_NS   (INT64_C(30) * 1000000000)
-#define ROSTER_MASTER_SILENCE_NS (INT64_C(15) * 1000000000)
+/* A peel writes every 10 s; three missed are too many. */
+#define ROSTER_PEEL_SILENCE_NS (INT64_C(30) * 1000000000)
 /* Of the facts of a peel; larger ones are refused and reported. */
 #define ROSTER_FACTS_MAX ((size_t)1 << 20)
 
 struct roster_options {
+    const char *master_id; /* of this master; borrowed */
     /* The facts of a peel came or changed, or went (NULL); may be NULL. */
     void (*on_facts)(void *self, struct str peel, const struct value *facts);
     void *self;
@@ -47,8 +47,10 @@ bool roster_is_seeded(const struct roster *roster);
 size_t roster_count(const struct roster *roster);
 size_t roster_online_count(const struct roster *roster);
 bool roster_is_online(const struct roster *roster, struct str peel);
-/* Of another master. Before all signs of life were read, everybody lives. */
+/* Of another master, by jobs/vigil.h. Before all signs of life were read, everybody lives. */
 bool roster_master_lives(const struct roster *roster, struct str master_id);
+/* How often other masters may have thought that this one is gone. */
+uint64_t roster_doubts(const struct roster *roster);
 /* NULL: not known. */
 const struct value *roster_facts(const struct roster *roster, struct str peel);
 

@@ -299,8 +299,11 @@ static int start_desk(void *self, struct err *err)
         .self = desk,
     };
 
-    desk->roster = roster_new(&desk->master->js,
-                              &(struct roster_options){ .on_facts = on_facts, .self = desk }, err);
+    desk->roster =
+        roster_new(&desk->master->js,
+                   &(struct roster_options){
+                       .master_id = desk->master->id, .on_facts = on_facts, .self = desk },
+                   err);
     if (desk->roster)
         desk->larder = larder_new(&desk->master->js, err);
     if (desk->larder)

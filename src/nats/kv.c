@@ -223,6 +223,8 @@ struct put_call {
     struct buf value; /* kept for a create that must be tried again */
     nats_kv_revision_fn *fn;
     void *self;
+    bool is_compared;  /* with a revision that is there */
+    uint64_t revision; /* that it got, while it is settled */
 };
 
 struct write {
@@ -246,17 +248,22 @@ static void finish_put(struct put_call *call, const struct nats_error *why, uint
     free(done.key);
 }
 
+static void settle_put(struct put_call *call, uint64_t revision);
+
 static void on_put(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
+    struct put_call *call = self;
     struct nats_stored_ack ack;
     struct nats_error refused;
 
     if (error)
-        finish_put(self, error, 0);
+        finish_put(call, error, 0);
     else if (nats_stored_ack_decode(msg->payload, &ack, &refused) < 0)
-        finish_put(self, &refused, 0);
+        finish_put(call, &refused, 0);
+    else if (call->kv.settled && call->is_compared)
+        settle_put(call, ack.seq);
     else
-        finish_put(self, NULL, ack.seq);
+        finish_put(call, NULL, ack.seq);
 }
 
 static int add_headers(const struct write *write, struct buf *header, struct err *err)
@@ -276,19 +283,26 @@ static int add_headers(const struct write *write, struct buf *header, struct err
     return nats_header_add(header, "Nats-Expected-Last-Subject-Sequence", buf_view(&digits), err);
 }
 
-static int send_put(struct put_call *call, const struct write *write, nats_reply_fn *fn,
-                    struct err *err)
+static int send_write(struct put_call *call, const char *key, const struct write *write,
+                      nats_reply_fn *fn, struct err *err)
 {
     AUTO_BUF struct buf header = BUF_INIT(NATS_HEADER_MAX), subject = BUF_INIT(NATS_SUBJECT_MAX);
 
     if (add_headers(write, &header, err) < 0)
         return -1;
-    nats_kv_layout_subject(&call->kv, call->key, &subject);
+    nats_kv_layout_subject(&call->kv, key, &subject);
     return nats_request(call->kv.js.conn,
                         &(struct nats_pub){ .subject = buf_view(&subject),
                                             .header = buf_view(&header),
                                             .payload = write->value },
                         nats_js_timeout(&call->kv.js), fn, call, NULL, err);
+}
+
+static int send_put(struct put_call *call, const struct write *write, nats_reply_fn *fn,
+                    struct err *err)
+{
+    call->is_compared = write->expect > 0;
+    return send_write(call, call->key, write, fn, err);
 }
 
 static int begin_put(const struct nats_kv *kv, const char *key, const struct write *write,
@@ -299,7 +313,9 @@ static int begin_put(const struct nats_kv *kv, const char *key, const struct wri
     if (nats_kv_layout_check(kv, key, false, err) < 0)
         return -1;
     call = mem_alloc(sizeof(*call));
-    *call = (struct put_call){ *kv, mem_strdup(key), BUF_INIT(BUF_NO_LIMIT), fn, self };
+    *call = (struct put_call){
+        .kv = *kv, .key = mem_strdup(key), .value = BUF_INIT(BUF_NO_LIMIT), .fn = fn, .self = self
+    };
     if (reply != on_put)
         buf_add_str(&call->value, write->value);
     if (send_put(call, write, reply, err) == 0)
@@ -360,6 +376,58 @@ int nats_kv_purge(const struct nats_kv *kv, const char *key, uint64_t revision,
     return begin_put(kv, key, &write, on_put, fn, self, err);
 }
 
+/* --- settling ----------------------------------------------------------------------- */
+
+static void fail_put(struct put_call *call, enum nats_fault fault, const char *text)
+{
+    struct nats_error error;
+
+    nats_error_set(&error, fault, fault == NATS_FAULT_CONFLICT ? NATS_JS_WRONG_LAST_SEQUENCE : 0,
+                   "%s", text);
+    finish_put(call, &error, 0);
+}
+
+static void on_settled(void *self, const struct nats_error *error,
+                       const struct nats_kv_entry *entry)
+{
+    struct put_call *call = self;
+
+    if (error && error->fault != NATS_FAULT_NOT_FOUND)
+        finish_put(call, error, 0);
+    else if (error || entry->revision != call->revision)
+        fail_put(call, NATS_FAULT_CONFLICT, "another update was accepted beside it");
+    else
+        finish_put(call, NULL, call->revision);
+}
+
+/* What was compared before our entry was stored is in the log before the fence. */
+static void on_fence(void *self, const struct nats_error *error, const struct nats_msg *msg)
+{
+    struct put_call *call = self;
+    struct nats_kv leader = call->kv;
+    struct nats_stored_ack ack;
+    struct nats_error refused;
+    struct err err;
+
+    leader.indirect = true;
+    if (error)
+        finish_put(call, error, 0);
+    else if (nats_stored_ack_decode(msg->payload, &ack, &refused) < 0)
+        finish_put(call, &refused, 0);
+    else if (begin_get(&leader, call->key, 0, true, on_settled, call, &err) < 0)
+        fail_put(call, NATS_FAULT_SLOW, err.text);
+}
+
+static void settle_put(struct put_call *call, uint64_t revision)
+{
+    const struct write fence = { .value = STR(""), .change = NATS_KV_PURGE };
+    struct err err;
+
+    call->revision = revision;
+    if (send_write(call, NATS_KV_FENCE, &fence, on_fence, &err) < 0)
+        fail_put(call, NATS_FAULT_SLOW, err.text);
+}
+
 /* --- create ------------------------------------------------------------------------- */
 
 /* What is there is a value, and then the conflict stands; or the mark of a deleted one, on which
@@ -368,16 +436,14 @@ static void on_blocker(void *self, const struct nats_error *error,
                        const struct nats_kv_entry *entry)
 {
     struct put_call *call = self;
-    struct nats_error conflict;
     struct err err;
 
     if (error) {
         finish_put(call, error, 0);
         return;
     }
-    nats_error_set(&conflict, NATS_FAULT_CONFLICT, NATS_JS_WRONG_LAST_SEQUENCE, "exists already");
     if (entry->change == NATS_KV_PUT) {
-        finish_put(call, &conflict, 0);
+        fail_put(call, NATS_FAULT_CONFLICT, "exists already");
         return;
     }
     if (send_put(
@@ -385,8 +451,7 @@ static void on_blocker(void *self, const struct nats_error *error,
             &(struct write){ .value = buf_view(&call->value), .expect = (int64_t)entry->revision },
             on_put, &err) == 0)
         return;
-    nats_error_set(&conflict, NATS_FAULT_SLOW, 0, "%s", err.text);
-    finish_put(call, &conflict, 0);
+    fail_put(call, NATS_FAULT_SLOW, err.text);
 }
 
 static void on_create(void *self, const struct nats_error *error, const struct nats_msg *msg)

@@ -32,6 +32,7 @@ struct nats_kv {
     struct nats_js js;
     const char *bucket;
     bool indirect; /* read from the leader only: what was just written is seen */
+    bool settled;  /* an update that succeeds is the only one; see below */
 };
 
 struct nats_kv_config {
@@ -75,7 +76,13 @@ int nats_kv_put(const struct nats_kv *kv, const char *key, struct str value,
 /* Only when the key is not there, or deleted. */
 int nats_kv_create(const struct nats_kv *kv, const char *key, struct str value,
                    nats_kv_revision_fn *fn, void *self, struct err *err);
-/* Only when its last revision is this one. */
+/* Only when its last revision is this one.
+ *
+ * A cluster compares before it replicates (2.9), so of several updates that expect one revision at
+ * the same moment it may accept all, and the last one stays. The same goes for a create on the mark
+ * of a deleted entry, but not for one where nothing ever was. With `settled` the call comes back
+ * when everything that could be accepted beside it is stored, which takes another message to the
+ * bucket, and is NATS_FAULT_CONFLICT unless its entry is still the last one. */
 int nats_kv_update(const struct nats_kv *kv, const char *key, struct str value, uint64_t revision,
                    nats_kv_revision_fn *fn, void *self, struct err *err);
 /* By a publisher of the same connection, which tries until it is stored. `create`: never in place

@@ -12,6 +12,9 @@
 struct buf;
 struct err;
 
+/* The key of the mark that is stored after an update to settle it; watches leave it out. */
+#define NATS_KV_FENCE "_fence"
+
 /* A key, or a pattern of keys. */
 int nats_kv_layout_check(const struct nats_kv *kv, const char *key, bool pattern, struct err *err);
 void nats_kv_layout_stream(const struct nats_kv *kv, struct buf *out);

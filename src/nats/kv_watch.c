@@ -42,6 +42,8 @@ static void on_message(void *self, const struct nats_msg *msg, const struct nats
         .change = nats_kv_layout_change(msg->header),
     };
 
+    if (str_is(entry.key, NATS_KV_FENCE))
+        return;
     if (watch->options.once && was_seen(watch, entry.key))
         return;
     if (entry.change == NATS_KV_PUT || !watch->options.without_deletes)

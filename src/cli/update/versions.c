@@ -137,7 +137,8 @@ static struct nats_kv manifests_of(const struct fleet *fleet)
 {
     return (struct nats_kv){ .js = fleet->js,
                              .bucket = store_bucket_name(STORE_UPDATE_MANIFESTS),
-                             .indirect = true };
+                             .indirect = true,
+                             .settled = true };
 }
 
 /* The stored manifest; false when there is none. */

@@ -103,6 +103,29 @@ TEST(a_running_job_that_is_taken_over_keeps_its_returns_and_repeats_its_epoch_to
     yard_end(&yard);
 }
 
+TEST(a_master_that_others_thought_gone_lets_go_of_the_jobs_that_they_have_taken_over)
+{
+    struct yard yard;
+    struct job mine = make_job("J1"), taken = make_job("J2");
+    struct dispatcher *second;
+
+    yard_begin(&yard);
+    yard.returns = false;
+    start_peels(&yard);
+    dispatch(&yard, yard.dispatcher, &mine);
+    dispatch(&yard, yard.dispatcher, &taken);
+    SCENE_RUN(&yard.world.scene, yard.requests == 4);
+    second = start_master(&yard, "master-2");
+    dispatcher_recover(second, "J2");
+    SCENE_RUN(&yard.world.scene, (read_job(&yard, "J2"), yard.job.reclaim_count == 1));
+    dispatcher_verify(yard.dispatcher, 1);
+    SCENE_RUN(&yard.world.scene, !dispatcher_has(yard.dispatcher, STR("J2")));
+    CHECK(dispatcher_has(yard.dispatcher, STR("J1")));
+    CHECK(dispatcher_has(second, STR("J2")));
+    dispatcher_free(second);
+    yard_end(&yard);
+}
+
 /* The answer to its takeover was lost: the job may have been sent. */
 TEST(a_master_that_has_taken_a_job_over_without_knowing_sends_no_other_epoch)
 {

@@ -55,6 +55,21 @@ static inline struct dispatcher *start_master(struct yard *yard, const char *id)
     return dispatcher;
 }
 
+static inline void on_parted(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)self;
+    CHECK(!error && revision > 0);
+}
+
+/* It has ended, and said so: its jobs may be taken over. */
+static inline void part_master(struct yard *yard, const char *id)
+{
+    const struct nats_kv kv = { .js = yard->world.js, .bucket = "master-heartbeat" };
+
+    CHECK_INT(nats_kv_delete(&kv, id, 0, on_parted, NULL, &yard->world.scene.err), 0);
+    SCENE_RUN(&yard->world.scene, !roster_master_lives(yard->roster, str_from(id)));
+}
+
 static inline void yard_begin(struct yard *yard)
 {
     *yard = (struct yard){ .arena = ARENA_INIT, .acks = true, .returns = true, .success = true };
@@ -63,10 +78,12 @@ static inline void yard_begin(struct yard *yard)
                            &yard->world.scene.err),
               0);
     SCENE_RUN(&yard->world.scene, yard->ready == 1);
-    yard->roster =
-        roster_new(&yard->world.js, &(struct roster_options){ 0 }, &yard->world.scene.err);
+    yard->roster = roster_new(&yard->world.js, &(struct roster_options){ .master_id = "observer" },
+                              &yard->world.scene.err);
     CHECK(yard->roster);
     SCENE_RUN(&yard->world.scene, roster_is_seeded(yard->roster));
+    part_master(yard, "master-1");
+    part_master(yard, "master-dead");
     yard->dispatcher = start_master(yard, "master-1");
 }
 

@@ -1,5 +1,6 @@
 #include "nats/kv.h"
 
+#include "cluster.h"
 #include "js_scene.h"
 #include "nats/kv_layout.h"
 
@@ -115,6 +116,100 @@ TEST(a_key_is_created_once_and_again_after_it_was_deleted)
     KV_WAIT(&world, &o, nats_kv_get(&kv, "k", on_entry, &o, err));
     CHECK_STR(o.value, "k=4");
     js_scene_end(&world);
+}
+
+TEST(an_update_that_is_settled_succeeds_alone_and_leaves_no_key)
+{
+    struct kv_outcome o;
+    struct js_scene world;
+    struct nats_kv kv = begin(&world, 1);
+    struct err *err = &world.scene.err;
+
+    kv.settled = true;
+    KV_WAIT(&world, &o, nats_kv_create(&kv, "k", STR("1"), on_revision, &o, err));
+    KV_WAIT(&world, &o, nats_kv_update(&kv, "k", STR("2"), 1, on_revision, &o, err));
+    CHECK_STR(o.error.text, "");
+    CHECK_INT(o.revision, 2);
+    KV_WAIT(&world, &o, nats_kv_update(&kv, "k", STR("3"), 1, on_revision, &o, err));
+    CHECK_INT(o.error.fault, NATS_FAULT_CONFLICT);
+    KV_WAIT(&world, &o, nats_kv_delete(&kv, "k", 2, on_revision, &o, err));
+    KV_WAIT(&world, &o, nats_kv_create(&kv, "k", STR("4"), on_revision, &o, err));
+    CHECK_STR(o.error.text, "");
+    KV_WAIT(&world, &o, nats_kv_get(&kv, "k", on_entry, &o, err));
+    CHECK_STR(o.value, "k=4");
+    KV_WAIT(&world, &o, nats_kv_get(&kv, NATS_KV_FENCE, on_entry, &o, err));
+    CHECK_INT(o.error.fault, NATS_FAULT_NOT_FOUND);
+    js_scene_end(&world);
+}
+
+/* What a server does that accepts two updates of one revision: ours is stored, and then another's
+ * that expects what was there before. */
+TEST(an_update_that_is_settled_fails_when_another_was_accepted_beside_it)
+{
+    struct kv_outcome first = { 0 }, o;
+    struct js_scene world;
+    struct nats_kv kv = begin(&world, 1), settled = kv;
+    struct err *err = &world.scene.err;
+
+    settled.settled = true;
+    KV_WAIT(&world, &o, nats_kv_put(&kv, "k", STR("1"), on_revision, &o, err));
+    o.count = 0;
+    CHECK_INT(nats_kv_update(&settled, "k", STR("2"), 1, on_revision, &first, err), 0);
+    CHECK_INT(nats_kv_put(&kv, "k", STR("3"), on_revision, &o, err), 0);
+    SCENE_RUN(&world.scene, first.count == 1 && o.count == 1);
+    CHECK_STR(o.error.text, "");
+    CHECK_INT(first.error.fault, NATS_FAULT_CONFLICT);
+    CHECK_HAS(first.error.text, "another update was accepted beside it");
+    js_scene_end(&world);
+}
+
+#define PAIRS 50
+
+static void ensure_replicated(struct scene *scene, const struct nats_js *js)
+{
+    const struct nats_kv_config config = { .bucket = "b", .history = 1, .replicas = CLUSTER_SIZE };
+    struct js_outcome made = { .failed = true };
+
+    while (made.failed) { /* until the servers have found each other */
+        made.count = 0;
+        CHECK_INT(nats_kv_ensure(js, &config, js_on_done, &made, &scene->err), 0);
+        SCENE_RUN(scene, made.count == 1);
+    }
+}
+
+TEST(of_two_updates_at_once_in_a_cluster_exactly_one_succeeds_when_they_are_settled)
+{
+    struct cluster cluster;
+    struct watched conns[2];
+    struct scene scene;
+    struct nats_kv kv[2];
+
+    cluster_start(&cluster, "");
+    scene_begin(&scene);
+    for (int i = 0; i < 2; i++) {
+        watched_connect(&scene, &conns[i], cluster.servers[i].url);
+        kv[i] = (struct nats_kv){
+            .js = { .conn = conns[i].conn }, .bucket = "b", .indirect = true, .settled = true
+        };
+    }
+    ensure_replicated(&scene, &kv[0].js);
+    for (int pair = 0; pair < PAIRS; pair++) {
+        struct kv_outcome put = { 0 }, o[2] = { 0 };
+
+        CHECK_INT(nats_kv_put(&kv[0], "k", STR("0"), on_revision, &put, &scene.err), 0);
+        SCENE_RUN(&scene, put.count == 1);
+        CHECK_STR(put.error.text, "");
+        for (int i = 0; i < 2; i++)
+            CHECK_INT(nats_kv_update(&kv[i], "k", i ? STR("1") : STR("0"), put.revision,
+                                     on_revision, &o[i], &scene.err),
+                      0);
+        SCENE_RUN(&scene, o[0].count == 1 && o[1].count == 1);
+        CHECK_INT((o[0].error.text[0] == '\0') + (o[1].error.text[0] == '\0'), 1);
+    }
+    for (int i = 0; i < 2; i++)
+        nats_conn_free(conns[i].conn);
+    scene_end(&scene);
+    cluster_stop(&cluster);
 }
 
 struct lines {

@@ -1,0 +1,55 @@
+/*
+ * vigil - which other masters are gone, by the signs of life that all of them write to one log.
+ *
+ * Silence alone proves nothing: while the log has no leader, or its messages do not come, nobody is
+ * heard. So silence is measured by our own signs of life, which take the same way: a master is gone
+ * when so many of ours have come back since its last one, over a time that is long enough. While
+ * the log stands still, so does the vigil.
+ *
+ * For the same reason others may think that we are gone when ours did not come back for long. That
+ * is a doubt: what others may have taken over meanwhile has to be looked at.
+ *
+ *     vigil_init -> { vigil_note, vigil_part, vigil_is_gone }... -> vigil_done
+ *
+ * Pure: times are handed in, of a clock that only rises. Memory: ids are copied. Threads: one at a
+ * time.
+ */
+#ifndef JOBS_VIGIL_H
+#define JOBS_VIGIL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/str.h"
+
+/* Of our own signs since the last one of another, and the time between them. */
+#define VIGIL_BEATS      4
+#define VIGIL_SILENCE_NS (INT64_C(15) * 1000000000)
+/* Those that come at once, because they were held up, count as one. */
+#define VIGIL_APART_NS (INT64_C(4) * 1000000000)
+/* Our own did not come back for so long: shorter than the silence, so that we doubt in time. */
+#define VIGIL_DOUBT_NS (INT64_C(10) * 1000000000)
+/* Whoever is gone is forgotten after this. */
+#define VIGIL_MEMORY_NS (4 * VIGIL_SILENCE_NS)
+
+struct vigil {
+    const char *self_id; /* borrowed */
+    struct map others;   /* struct vigil_other by id */
+    uint64_t beats;      /* of our own, that count */
+    int64_t first, last; /* when those came */
+    int64_t heard;       /* when the last one came, whether it counts or not */
+    uint64_t doubts;     /* how often there was one */
+};
+
+void vigil_init(struct vigil *vigil, const char *self_id);
+void vigil_done(struct vigil *vigil);
+
+/* A sign of life has come, of whomever. */
+void vigil_note(struct vigil *vigil, struct str id, int64_t now);
+/* A master has said that it ends. */
+void vigil_part(struct vigil *vigil, struct str id, int64_t now);
+/* One that was never heard counts as heard just before our first sign of life. */
+bool vigil_is_gone(const struct vigil *vigil, struct str id);
+
+#endif

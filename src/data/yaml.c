@@ -1,7 +1,7 @@
 /*
- * libyaml gives events; the tree grows here, by recursion that the depth limit
- * bounds. A function that reads a node starts with its first event in `r->event`
- * and leaves with its last.
+ * Events come from yaml_block, or from libyaml for a text that yaml_block refuses; the
+ * tree grows here, by recursion that the depth limit bounds. A function that reads a node starts
+ * with its first event in `r->event` and leaves with its last.
  *
  * Two kinds of mistake: one that leaves the rest readable is reported and null
  * replaces the value; any other returns -1 all the way up.
@@ -18,6 +18,7 @@
 #include "base/suggest.h"
 #include "data/scalar.h"
 #include "data/value.h"
+#include "data/yaml_block.h"
 #include "data/yaml_error.h"
 #include "data/yaml_map.h"
 #include "data/yaml_tag.h"
@@ -57,6 +58,8 @@ struct reader {
     bool odd_breaks;
     bool braces; /* an expression without quotes was found */
     struct yaml_cursor cursor;
+    struct yaml_block *block; /* gives the events; NULL: the parser does */
+    bool kept;                /* the text of the event is in the arena */
     yaml_parser_t parser;
     yaml_char_t *own_buffer; /* of the parser, while it works in the text */
     yaml_event_t event;
@@ -120,6 +123,8 @@ static void keep_last(struct reader *r)
 
 static int next_event(struct reader *r)
 {
+    if (r->block)
+        return yaml_block_next(r->block, &r->event, &r->kept) ? 0 : -1;
     keep_last(r);
     yaml_event_delete(&r->event);
     if (is_enough(r))
@@ -293,7 +298,7 @@ static struct value type_scalar(struct reader *r)
         v = value_str(text);
     }
     if (v.kind == VALUE_STR) {
-        v.s = arena_str(r->arena, text);
+        v.s = r->kept ? text : arena_str(r->arena, text);
         v.flags = is_plain ? 0 : VALUE_QUOTED;
     }
     return v;
@@ -537,8 +542,7 @@ static void end_parser(struct reader *r)
     yaml_parser_delete(&r->parser);
 }
 
-/* Check the text and hand it to the parser. */
-static int start_parser(struct reader *r, const char *file, struct str text)
+static int check_text(struct reader *r, const char *file, struct str text)
 {
     if (text.n > r->options.size_max)
         return diag_add(r->diags, (struct place){ .file = file },
@@ -550,8 +554,7 @@ static int start_parser(struct reader *r, const char *file, struct str text)
         return -1;
     r->text = r->options.lasting ? text : arena_str(r->arena, text);
     init_source(r, file);
-    lend_text(r);
-    return next_event(r);
+    return 0;
 }
 
 /* The next document, or false when there is none; -1 when reading cannot continue. */
@@ -615,9 +618,45 @@ static int read_all(struct reader *r, struct value *ret)
     return 0;
 }
 
+typedef int read_fn(struct reader *r, struct value *ret);
+
+/* Read it without libyaml, if it is written plainly and has no mistakes. */
+static bool read_blocks(const struct reader *r, read_fn *read, struct value *ret)
+{
+    struct diags unheard = DIAGS_INIT(r->arena);
+    struct yaml_block block;
+    struct reader quick = *r;
+    bool done;
+
+    if (r->odd_breaks || memchr(r->text.p, '\r', r->text.n))
+        return false;
+    yaml_block_init(&block, r->arena, r->text);
+    quick.block = &block;
+    quick.diags = &unheard;
+    quick.diags_before = 0;
+    done = next_event(&quick) == 0 && read(&quick, ret) == 0 && diags_count(&unheard) == 0;
+    vec_done(&quick.items);
+    return done;
+}
+
+static int read_events(struct reader *r, read_fn *read, struct value *ret)
+{
+    struct value v;
+
+    if (!yaml_parser_initialize(&r->parser))
+        return diag_add(r->diags, (struct place){ .file = r->source->file }, "out of memory");
+    lend_text(r);
+    if (next_event(r) == 0 && read(r, &v) == 0 && diags_count(r->diags) == r->diags_before)
+        *ret = v;
+    vec_done(&r->items);
+    yaml_event_delete(&r->event);
+    end_parser(r);
+    return diags_count(r->diags) == r->diags_before ? 0 : -1;
+}
+
 static int parse(struct arena *arena, const char *file, struct str text,
-                 const struct yaml_options *options, int (*read)(struct reader *, struct value *),
-                 struct value *ret, struct diags *diags)
+                 const struct yaml_options *options, read_fn *read, struct value *ret,
+                 struct diags *diags)
 {
     struct reader r = {
         .arena = arena,
@@ -630,15 +669,12 @@ static int parse(struct arena *arena, const char *file, struct str text,
     };
     struct value v;
 
-    if (!yaml_parser_initialize(&r.parser))
-        return diag_add(diags, (struct place){ .file = file }, "out of memory");
-    if (start_parser(&r, file, text) == 0 && read(&r, &v) == 0 &&
-        diags_count(diags) == r.diags_before)
-        *ret = v;
-    vec_done(&r.items);
-    yaml_event_delete(&r.event);
-    end_parser(&r);
-    return diags_count(diags) == r.diags_before ? 0 : -1;
+    if (check_text(&r, file, text) < 0)
+        return -1;
+    if (!read_blocks(&r, read, &v))
+        return read_events(&r, read, ret);
+    *ret = v;
+    return 0;
 }
 
 int yaml_parse(struct arena *arena, const char *file, struct str text,

@@ -1,12 +1,16 @@
-/* Any bytes as YAML, in both dialects; what is a tree must print and read back as the same tree. */
+/* Any bytes as YAML, in both dialects; what is a tree must print and read back as the same tree.
+ * What is read without libyaml must be the tree that libyaml gives, with the same places. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "data/value.h"
 #include "data/yaml.h"
+#include "data/yaml_block.h"
 #include "data/yaml_print.h"
+#include "data/yaml_text.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -76,6 +80,63 @@ static void print_again(struct arena *arena, const struct value *v)
         check_read_back(arena, v, buf_view(&flow));
 }
 
+static bool same_place(const struct value *a, const struct value *b, uint32_t lines)
+{
+    if (a->line + lines != b->line || a->column != b->column || a->flags != b->flags)
+        return false;
+    if (a->kind == VALUE_LIST)
+        for (size_t i = 0; i < a->list->count; i++)
+            if (!same_place(&a->list->items[i], &b->list->items[i], lines))
+                return false;
+    if (a->kind == VALUE_MAP)
+        for (size_t i = 0; i < a->map->count; i++)
+            if (!same_place(&a->map->pairs[i].key, &b->map->pairs[i].key, lines) ||
+                !same_place(&a->map->pairs[i].value, &b->map->pairs[i].value, lines))
+                return false;
+    return true;
+}
+
+static bool is_plainly_written(struct arena *arena, struct str text)
+{
+    struct diags diags = DIAGS_INIT(arena);
+    struct yaml_block block;
+    yaml_event_t event = { .type = YAML_NO_EVENT };
+    bool kept, odd;
+
+    text = arena_str(arena, text);
+    if (str_starts(text, STR("\xef\xbb\xbf")) || yaml_text_check("fuzz", text, &odd, &diags) < 0 ||
+        odd || (text.n > 0 && memchr(text.p, '\r', text.n)))
+        return false;
+    yaml_block_init(&block, arena, text);
+    while (event.type != YAML_STREAM_END_EVENT)
+        if (!yaml_block_next(&block, &event, &kept))
+            return false;
+    return true;
+}
+
+/* A directive before it is for libyaml only. */
+static bool is_same_with(struct arena *arena, const struct value *v, struct str text,
+                         const char *head, uint32_t lines, const struct yaml_options *options)
+{
+    const char *all = arena_printf(arena, "%s%.*s", head, STR_ARG(text));
+    struct diags diags = DIAGS_INIT(arena);
+    struct value theirs;
+
+    return yaml_parse(arena, "fuzz", str_from(all), options, &theirs, &diags) == 0 &&
+           same(v, &theirs) && same_place(v, &theirs, lines);
+}
+
+static void check_with_libyaml(struct arena *arena, const struct value *v, struct str text,
+                               const struct yaml_options *options)
+{
+    if (!is_plainly_written(arena, text) ||
+        is_same_with(arena, v, text, "%YAML 1.1\n---\n", 2, options) ||
+        is_same_with(arena, v, text, "%YAML 1.1\n", 1, options))
+        return;
+    (void)fprintf(stderr, "libyaml reads it in another way:\n%.*s\n", STR_ARG(text));
+    abort();
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
     const struct str text = { (const char *)data, size };
@@ -87,10 +148,12 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         struct diags diags = DIAGS_INIT(&arena);
         struct value v;
 
-        if (yaml_parse(&arena, "fuzz", text, &options, &v, &diags) == 0)
+        if (yaml_parse(&arena, "fuzz", text, &options, &v, &diags) == 0) {
+            check_with_libyaml(&arena, &v, text, &options);
             print_again(&arena, &v);
-        else if (diags_count(&diags) == 0)
+        } else if (diags_count(&diags) == 0) {
             abort();
+        }
         diags_print(&diags, &shown);
     }
     return 0;

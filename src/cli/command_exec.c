@@ -11,6 +11,7 @@
 #include "cli/fleet/direct.h"
 #include "cli/fleet/job.h"
 #include "cli/fleet/run.h"
+#include "cli/fleet/selection.h"
 #include "data/yaml.h"
 #include "nats/conn.h"
 #include "nats/error.h"
@@ -24,6 +25,7 @@ struct exec_args {
     struct fleet_options fleet;
     bool direct, test, async, preview;
     struct fleet_batch batch;
+    struct fleet_selection_args select;
     int64_t queue, subset;
 };
 
@@ -34,6 +36,7 @@ static const struct param exec_options[] = {
     PARAM("test", BOOL, ARGS, test, "dry run: report what would change, change nothing"),
     PARAM("async", BOOL, ARGS, async, "print the id of the job and do not wait"),
     PARAM("preview", BOOL, ARGS, preview, "only show which peels match"),
+    FLEET_SELECTION_OPTIONS(ARGS, select),
     PARAM("subset", INT, ARGS, subset, "run on this many of them, picked at random", PARAM_RANGE(1, 1000000), .kind_text = "N"),
     FLEET_BATCH_OPTIONS(ARGS, batch),
     PARAM("queue", DURATION, ARGS, queue, "keep the job this long for peels that are absent", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
@@ -211,15 +214,17 @@ static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_ar
 /* --- the command -------------------------------------------------------------------- */
 
 static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
-                  struct job *job)
+                  const struct fleet_selection *selection, struct job *job)
 {
     const struct fleet_run how = { .format = args->fleet.format,
                                    .async = args->async,
                                    .batch = args->batch };
     struct err err;
 
-    if (fleet_resolve(fleet, job->target_expr, &job->targets, &err) < 0)
+    if (fleet_resolve(fleet, job->target_expr, &job->targets, &err) < 0 ||
+        fleet_select(fleet, selection, &job->targets, &err) < 0)
         return cli_err(cli, &err);
+    job->target_expr = fleet_selection_text(cli->arena, job->target_expr, &args->select);
     if (job->targets.n == 0) {
         (void)fprintf(stderr, "No peels matched the target expression.\n");
         return FLEET_NO_TARGET;
@@ -246,6 +251,7 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
                        .state_id = "",
                        .target_expr = operands.p[0],
                        .v = EXEC_PROTOCOL };
+    struct fleet_selection selection;
     struct fleet *fleet;
     struct err err;
     int status;
@@ -259,9 +265,10 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
         set_test(cli, &job);
     job.timeout = find_timeout(args, &job);
     if (fleet_check_target(cli->arena, job.target_expr, &err) < 0 ||
+        fleet_selection_read(cli->arena, &args->select, &selection, &err) < 0 ||
         fleet_open(cli->arena, &args->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
-    status = run_on(cli, fleet, args, &job);
+    status = run_on(cli, fleet, args, &selection, &job);
     fleet_close(fleet);
     return status;
 }
@@ -279,6 +286,8 @@ const struct command command_exec = {
                 "  zester 'G@os.family:debian and not db*' state.apply nginx --test\n"
                 "  zester '*' state.highstate --batch 20% --max-failures 2\n"
                 "  zester 'web*' state.apply nginx --subset 2\n"
+                "  zester 'web*' state.apply nginx --exclude web-03 --exclude-file broken.txt\n"
+                "  zester '*' test.ping --target-file rack-12.txt --preview\n"
                 "  zester 'laptop*' state.apply vpn --queue 8h\n",
     .statuses =
         "0 success; 1 wrong usage, or no connection; 2 a peel failed; 3 a peel did not respond;\n"

@@ -2,12 +2,16 @@
  * memory of what was. The floor of what a fleet can reach over the same bus.
  *
  *     peels URL AUTH FOLDER FIRST COUNT SIZE PROGRESS FILES FACTS
- *                      agents that acknowledge a request and return. A test.ping returns a word;
- *                      everything else SIZE bytes, after PROGRESS messages and after the agent has
- *                      read and compared FILES small files of its own. Publishes FACTS facts first,
- * so that a real master knows it. Says "ready" when all are connected master URL AUTH COUNT answers
- * who is meant by `*` and takes jobs for all of COUNT agents: claims, lists, announces and begins
- * the record, sends a request to each, stores each return, ends the record
+ *                      agents that acknowledge a request and return, which the stream confirms, as
+ *                      docs/fleet.md says. A test.ping returns a word; everything else a return of
+ *                      SIZE bytes, after the agent has read and compared FILES small files of its
+ *                      own, and after PROGRESS messages: one that it has begun, and the result of a
+ *                      state in each of the others. Publishes FACTS facts first, so that a real
+ *                      master knows it. Says "ready" when all are connected
+ *     master URL AUTH COUNT
+ *                      answers who is meant by `*` and takes jobs for all of COUNT agents: claims,
+ *                      lists, announces and begins the record, sends a request to each, stores each
+ *                      return, ends the record
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,6 +43,8 @@
 
 #define FILE_BYTES  64
 #define RETURNS_MAX 100000
+/* Of a return without the data, which fills up the rest. */
+#define RETURN_HEAD 128
 /* Agents that connect at once: a server answers thousands of them later than they wait. */
 #define WAVE 200
 
@@ -82,8 +88,8 @@ struct agents {
     struct session session;
     struct arena arena;
     const char *folder;
-    char *filler; /* what each returns */
-    char **words; /* of the command line */
+    struct value word, filler; /* what each returns for a test.ping, and for anything else */
+    char **words;              /* of the command line */
     uint64_t first, count, started, connected, progress, files, facts;
 };
 
@@ -91,6 +97,7 @@ struct agent {
     struct agents *all;
     const char *name;
     struct link *link;
+    struct nats_publisher *publisher; /* of its returns */
     struct nats_listener listener;
 };
 
@@ -113,36 +120,86 @@ static const char *file_of(struct arena *arena, const struct agent *agent, uint6
                         (unsigned long long)number);
 }
 
+static void on_stored(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
+{
+    (void)self;
+    (void)ack;
+    session_check_error(error);
+}
+
+/* The first one says that the job has begun, each of the others how a state has ended. */
+static void send_progress(struct arena *arena, const struct agent *agent, const char *jid,
+                          uint64_t number)
+{
+    const struct agents *all = agent->all;
+    struct exec_progress progress = { .jid = jid,
+                                      .peel_id = agent->name,
+                                      .type = number == 0 ? EXEC_STARTED : EXEC_STATE,
+                                      .text = "",
+                                      .done = (uint32_t)number,
+                                      .total = (uint32_t)all->progress - 1,
+                                      .timestamp = time_now() };
+    const struct exec_result result = { .name = file_of(arena, agent, number),
+                                        .diff = "",
+                                        .duration = 1000,
+                                        .error = "",
+                                        .place = "work.zy:1",
+                                        .skip_reason = "" };
+
+    if (number > 0)
+        progress.result = record_value(arena, &exec_result_type, &result);
+    publish_to(link_conn(agent->link), SUBJECT_JOB_PROGRESS, jid, agent->name, &exec_progress_type,
+               &progress);
+}
+
+/* Answered by the stream, which knows it by its id. */
+static void send_return(struct arena *arena, const struct agent *agent, const char *jid,
+                        bool is_ping)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+    const struct exec_return done = { .jid = jid,
+                                      .peel_id = agent->name,
+                                      .success = true,
+                                      .return_data =
+                                          is_ping ? agent->all->word : agent->all->filler,
+                                      .error = "",
+                                      .timestamp = time_now() };
+    struct err *err = &agent->all->session.err;
+
+    session_check(subject_print(&subject, SUBJECT_JOB_RETURN,
+                                &(struct subject_names){ .jid = str_from(jid),
+                                                         .peel = str_from(agent->name) },
+                                err),
+                  err);
+    session_check(
+        nats_publisher_send(
+            agent->publisher,
+            &(struct nats_store){ .subject = buf_view(&subject),
+                                  .payload = session_encode(arena, &exec_return_type, &done),
+                                  .id = str_from(arena_printf(arena, "%s.%s", jid, agent->name)) },
+            on_stored, NULL, err),
+        err);
+}
+
 static void on_command(void *self, const struct nats_msg *msg)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct agent *agent = self;
+    const struct agent *agent = self;
     struct agents *all = agent->all;
-    struct nats_conn *conn = link_conn(agent->link);
     struct exec_request request;
-    const struct exec_progress progress = {
-        .peel_id = agent->name, .type = EXEC_STATE, .text = "", .timestamp = time_now()
-    };
     bool is_ping;
 
     session_check(
         record_decode(&arena, &exec_request_type, 0, msg->payload, &request, &all->session.err),
         &all->session.err);
-    publish_to(conn, SUBJECT_JOB_ACK, request.jid, agent->name, &exec_ack_type,
+    publish_to(link_conn(agent->link), SUBJECT_JOB_ACK, request.jid, agent->name, &exec_ack_type,
                &(struct exec_ack){ request.jid, agent->name, time_now() });
     is_ping = strcmp(request.module, "test.ping") == 0;
     for (uint64_t i = 0; i < all->files && !is_ping; i++)
         look_at_file(file_of(&arena, agent, i));
     for (uint64_t i = 0; i < all->progress && !is_ping; i++)
-        publish_to(conn, SUBJECT_JOB_PROGRESS, request.jid, agent->name, &exec_progress_type,
-                   &progress);
-    publish_to(conn, SUBJECT_JOB_RETURN, request.jid, agent->name, &exec_return_type,
-               &(struct exec_return){ .jid = request.jid,
-                                      .peel_id = agent->name,
-                                      .success = true,
-                                      .return_data = value_text(is_ping ? "true" : all->filler),
-                                      .error = "",
-                                      .timestamp = time_now() });
+        send_progress(&arena, agent, request.jid, i);
+    send_return(&arena, agent, request.jid, is_ping);
 }
 
 static void publish_facts(struct agent *agent);
@@ -228,6 +285,8 @@ static void start_agent(struct agents *all, char **words, uint64_t number)
     if (!agent->link || subject_print(&subject, SUBJECT_COMMAND,
                                       &(struct subject_names){ .peel = str_from(name) }, err) < 0)
         session_die(err->text);
+    agent->publisher = nats_publisher_new(&(struct nats_js){ .conn = link_conn(agent->link) },
+                                          &(struct nats_publisher_options){ .in_order = true });
     nats_listen(link_conn(agent->link), &agent->listener, on_agent);
     if (!nats_sub_new(link_conn(agent->link),
                       &(struct nats_sub_options){
@@ -242,13 +301,17 @@ static void start_wave(struct agents *all)
         start_agent(all, all->words, all->first + all->started++);
 }
 
-static char *make_filler(uint64_t size)
+/* A map, as the data of a return is. */
+static struct value make_filler(struct arena *arena, uint64_t size)
 {
-    char *filler = mem_alloc(size + 1);
+    struct value_map *map = value_map_new(arena, 1);
+    const uint64_t n = size > RETURN_HEAD ? size - RETURN_HEAD : 0;
+    char *text = arena_alloc(arena, n + 1);
 
-    memset(filler, 'x', size);
-    filler[size] = '\0';
-    return filler;
+    memset(text, 'x', n);
+    text[n] = '\0';
+    value_map_set(arena, map, value_text("results"), value_text(text));
+    return value_map(map);
 }
 
 static void run_agents(char **words)
@@ -257,7 +320,8 @@ static void run_agents(char **words)
 
     all.first = session_number(words[3]);
     all.count = session_number(words[4]);
-    all.filler = make_filler(session_number(words[5]));
+    all.word = make_filler(&all.arena, 0);
+    all.filler = make_filler(&all.arena, session_number(words[5]));
     all.progress = session_number(words[6]);
     all.files = session_number(words[7]);
     all.facts = session_number(words[8]);

@@ -1,4 +1,9 @@
 /*
+ * The calling thread begins with the tasks itself. Helpers are called when it waits for
+ * something, or when the tasks take longer than starting a thread does: a level of unchanged
+ * states needs none. Where begin and end are reported meanwhile, the calling thread does only
+ * that.
+ *
  * Each worker that begins puts one more job for the rest into the pool's queue; the
  * pool starts it when a core is free or a worker blocks. So there is always exactly
  * one job waiting while tasks are left, whatever their number.
@@ -15,15 +20,19 @@
 #include "sys/pool.h"
 #include "sys/quota.h"
 
+/* Tasks that take longer in the calling thread get helpers, in nanoseconds. */
+#define ALONE_MAX (INT64_C(2) * 1000000)
+
 struct crew {
     struct crew_options options;
-    struct pool *pool; /* made when there is more than one task for the first time */
+    struct pool *pool; /* made when helpers are needed for the first time */
     struct lanes lanes;
     struct mailbox box;
     bool has_box;
     struct crew_task *const *tasks;
     size_t count;
     atomic_size_t next;
+    bool is_helped; /* in this run */
 };
 
 struct crew *crew_new(const struct crew_options *options, struct err *err)
@@ -114,16 +123,38 @@ static unsigned find_limit(const struct crew *crew)
     return asked < most ? asked : most;
 }
 
-static int make_pool(struct crew *crew, struct err *err)
+/* False when there is no room for a thread. */
+static bool make_pool(struct crew *crew, unsigned limit)
 {
-    struct pool_options options = { 0 };
+    const struct pool_options options = { .limit = limit };
+    struct err ignored;
 
-    if (crew->pool)
-        return 0;
+    if (!crew->pool)
+        crew->pool = pool_new(&options, &ignored);
+    return crew->pool;
+}
+
+/* The calling thread is one of those that work, unless it tells. */
+static bool call_helpers(struct crew *crew)
+{
+    const unsigned working = crew->options.tell ? 0 : 1;
+    unsigned limit;
+
+    crew->is_helped = true;
     fd_limit_raise(); /* a thousand commands have thousands of pipes */
-    options.limit = find_limit(crew);
-    crew->pool = pool_new(&options, err);
-    return crew->pool ? 0 : -1;
+    limit = find_limit(crew);
+    if (limit <= working || !make_pool(crew, limit - working))
+        return false;
+    pool_submit(crew->pool, work, crew);
+    return true;
+}
+
+static void on_block(void *self)
+{
+    struct crew *crew = self;
+
+    if (!crew->is_helped && atomic_load(&crew->next) < crew->count)
+        (void)call_helpers(crew);
 }
 
 /* No need for a worker. */
@@ -136,24 +167,42 @@ static void run_alone(struct crew *crew, struct crew_task *task)
         crew->options.tell(crew->options.user, task, true);
 }
 
+static void work_here(struct crew *crew)
+{
+    const int64_t began = clock_now();
+
+    pool_watch_blocks(on_block, crew);
+    for (size_t i; (i = atomic_fetch_add(&crew->next, 1)) < crew->count;) {
+        take_task(crew, crew->tasks[i]);
+        if (!crew->is_helped && clock_now() - began > ALONE_MAX)
+            on_block(crew);
+    }
+    pool_watch_blocks(NULL, NULL);
+}
+
+static void tell_here(struct crew *crew)
+{
+    if (call_helpers(crew))
+        tell_until_done(crew);
+    else /* no room for a thread: this one does it all */
+        for (size_t i = 0; i < crew->count; i++)
+            run_alone(crew, crew->tasks[i]);
+}
+
 void crew_run(struct crew *crew, struct crew_task *const *tasks, size_t count)
 {
-    struct err ignored;
-
     if (count == 1)
         run_alone(crew, tasks[0]);
     if (count <= 1)
         return;
-    if (make_pool(crew, &ignored) < 0) { /* no room for a thread: this one does it all */
-        for (size_t i = 0; i < count; i++)
-            run_alone(crew, tasks[i]);
-        return;
-    }
     crew->tasks = tasks;
     crew->count = count;
+    crew->is_helped = false;
     atomic_store(&crew->next, 0);
-    pool_submit(crew->pool, work, crew);
     if (crew->has_box)
-        tell_until_done(crew);
-    pool_drain(crew->pool);
+        tell_here(crew);
+    else
+        work_here(crew);
+    if (crew->pool)
+        pool_drain(crew->pool);
 }

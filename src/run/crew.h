@@ -1,13 +1,14 @@
 /*
  * crew - runs the tasks of a level at once and reports when each begins and ends.
  *
- * A worker takes one task after the other; when it waits for something, another one
- * goes on with the rest. So quick tasks need as many workers as there are cores,
- * and slow ones as many as there are tasks. One task alone runs where it is.
+ * The calling thread takes one task after the other; when it waits for something, or the tasks
+ * take long, workers go on with the rest. So a few quick tasks need no worker, many need as many as
+ * there are cores, and slow ones as many as there are tasks. Where `tell` is called meanwhile,
+ * workers do all of it.
  *
  *     crew_new -> crew_run... -> crew_free
  *
- * Threads: one calls; `run` is called in workers, `tell` in the calling thread.
+ * Threads: one calls; `run` is called there and in workers, `tell` in the calling thread.
  */
 #ifndef RUN_CREW_H
 #define RUN_CREW_H

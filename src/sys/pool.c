@@ -59,6 +59,10 @@ struct pool {
 
 static _Thread_local struct pool *own_pool;
 static _Thread_local unsigned block_depth;
+static _Thread_local struct {
+    pool_fn *fn; /* NULL: nobody watches */
+    void *arg;
+} block_watcher;
 
 static unsigned active(const struct pool *pool)
 {
@@ -346,9 +350,19 @@ void pool_drain(struct pool *pool)
     (void)pthread_mutex_unlock(&pool->mutex);
 }
 
+void pool_watch_blocks(pool_fn *fn, void *arg)
+{
+    block_watcher.fn = fn;
+    block_watcher.arg = arg;
+}
+
 void pool_block_begin(void)
 {
-    if (!own_pool || block_depth++ > 0)
+    if (block_depth++ > 0)
+        return;
+    if (block_watcher.fn)
+        block_watcher.fn(block_watcher.arg);
+    if (!own_pool)
         return;
     (void)pthread_mutex_lock(&own_pool->mutex);
     own_pool->blocked++;
@@ -358,7 +372,7 @@ void pool_block_begin(void)
 
 void pool_block_end(void)
 {
-    if (!own_pool || --block_depth > 0)
+    if (--block_depth > 0 || !own_pool)
         return;
     (void)pthread_mutex_lock(&own_pool->mutex);
     own_pool->blocked--;

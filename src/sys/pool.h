@@ -52,6 +52,8 @@ void pool_drain(struct pool *pool);
  * pool they do nothing. */
 void pool_block_begin(void);
 void pool_block_end(void);
+/* Call `fn` whenever this thread is about to block, until it is called with NULL. */
+void pool_watch_blocks(pool_fn *fn, void *arg);
 
 /* Workers there are now, and the most there have been. */
 struct pool_count {

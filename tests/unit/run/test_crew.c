@@ -1,6 +1,7 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -72,4 +73,72 @@ TEST(tasks_wait_for_each_other_where_few_files_may_be_open)
     CHECK_INT(atomic_load(&begun), TASKS);
     CHECK_INT(atomic_load(&failed), 0);
     CHECK_INT(atomic_load(&most), 8);
+}
+
+static pthread_t caller;
+
+static void note_thread(void *user, struct crew_task *task)
+{
+    (void)user, (void)task;
+    atomic_fetch_add(&begun, 1);
+    atomic_fetch_add(&failed, !pthread_equal(pthread_self(), caller));
+}
+
+TEST(quick_tasks_run_one_after_the_other_in_the_calling_thread)
+{
+    const struct crew_options options = { .run = note_thread };
+    struct crew_task tasks[2] = { 0 };
+    struct crew_task *const list[] = { &tasks[0], &tasks[1] };
+    struct crew *crew = crew_new(&options, &err);
+
+    CHECK(crew != NULL);
+    caller = pthread_self();
+    for (int i = 0; i < 100; i++)
+        crew_run(crew, list, 2);
+    crew_free(crew);
+    CHECK_INT(atomic_load(&begun), 200);
+    /* a machine that stops this thread for long may call a helper now and then */
+    CHECK(atomic_load(&failed) < 50);
+}
+
+/* Each waits until all have begun. */
+static void wait_for_all(void *user, struct crew_task *task)
+{
+    (void)user, (void)task;
+    atomic_fetch_add(&begun, 1);
+    pool_block_begin();
+    WAIT_FOR(atomic_load(&begun) == TASKS);
+    pool_block_end();
+}
+
+TEST(a_task_that_waits_lets_workers_go_on_with_the_rest)
+{
+    const struct crew_options options = { .run = wait_for_all };
+    static struct crew_task tasks[TASKS];
+    struct crew_task *list[TASKS];
+    struct crew *crew = crew_new(&options, &err);
+
+    for (size_t i = 0; i < TASKS; i++)
+        list[i] = &tasks[i];
+    CHECK(crew != NULL);
+    crew_run(crew, list, TASKS);
+    crew_free(crew);
+    CHECK_INT(atomic_load(&begun), TASKS);
+}
+
+TEST(a_limit_counts_the_calling_thread)
+{
+    const struct crew_options options = { .run = hold_files, .limit = 3 };
+    static struct crew_task tasks[TASKS];
+    struct crew_task *list[TASKS];
+    struct crew *crew = crew_new(&options, &err);
+
+    for (size_t i = 0; i < TASKS; i++)
+        list[i] = &tasks[i];
+    atomic_store(&begun, (int)quota_most()); /* none waits for the others */
+    CHECK(crew != NULL);
+    crew_run(crew, list, TASKS);
+    crew_free(crew);
+    CHECK(atomic_load(&most) <= 3);
+    CHECK_INT(atomic_load(&failed), 0);
 }

@@ -57,13 +57,15 @@ static void post_progress(const struct reporter *reporter, const struct exec_pro
 {
     const struct job *job = reporter->job;
 
-    messenger_post_progress(&job->desk->messenger, job->request.jid, progress, state);
+    messenger_post_progress(&job->desk->messenger, job->reply_max, progress, state);
 }
 
 static void on_run_event(void *self, const struct run_event *event)
 {
     struct reporter *reporter = self;
-    struct exec_progress progress = { .total = event->state_count };
+    struct exec_progress progress = { .jid = reporter->job->request.jid,
+                                      .text = "",
+                                      .total = event->state_count };
 
     switch (event->kind) {
     case RUN_WAITING:
@@ -177,6 +179,8 @@ static void deliver(struct job *job)
     if (job->fell_back)
         log_warning("state-file cache dir empty or missing after retries, falling back to baked "
                     "states dir");
+    if (job->is_job)
+        messenger_send_progress(&desk->messenger);
     if (job->is_job && job->letter > 0)
         outbox_send(desk->options.outbox, job->letter);
     else if (job->is_job) /* no room on the disk: better once than never */

@@ -1,6 +1,7 @@
 #include "peel/messenger.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -80,45 +81,125 @@ void messenger_return(struct messenger *messenger, const char *jid, struct str p
     publish_bytes(messenger, SUBJECT_JOB_RETURN, jid, payload);
 }
 
-/* --- from workers ----------------------------------------------------------------- */
+/* --- progress, from workers ------------------------------------------------------- */
 
-/* One message on its way to the loop. */
+/* A message that waits for others, so that they leave together: a state that changes nothing takes
+ * less time than sending a message about it does. */
 struct news {
-    struct errand errand;
-    struct messenger *messenger;
-    struct arena arena;
-    struct exec_progress progress;
+    struct news *next;
+    size_t subject_size;
+    size_t size;
+    char bytes[]; /* subject, payload */
 };
 
-static void on_news(struct errand *errand)
+static struct news *make_news(struct str subject, struct str payload)
 {
-    struct news *news = container_of(errand, struct news, errand);
+    struct news *news = mem_alloc(sizeof(*news) + subject.n + payload.n);
 
-    messenger_progress(news->messenger, &news->progress);
-    arena_done(&news->arena);
-    free(news);
+    *news = (struct news){ .subject_size = subject.n, .size = payload.n };
+    memcpy(news->bytes, subject.p, subject.n);
+    memcpy(news->bytes + subject.n, payload.p, payload.n);
+    return news;
 }
 
-void messenger_post_progress(struct messenger *messenger, const char *jid,
+static void publish_news(struct messenger *messenger, const struct news *news)
+{
+    const struct nats_pub message = { .subject = { news->bytes, news->subject_size },
+                                      .payload = { news->bytes + news->subject_size, news->size } };
+    struct err err;
+
+    if (messenger->conn && nats_publish(messenger->conn, &message, &err) < 0)
+        log_warning("message not sent subject=%.*s error=%s", STR_ARG(message.subject), err.text);
+}
+
+void messenger_send_progress(struct messenger *messenger)
+{
+    struct news *news, *next;
+
+    (void)pthread_mutex_lock(&messenger->mutex);
+    news = messenger->first;
+    messenger->first = NULL;
+    messenger->last = &messenger->first;
+    (void)pthread_mutex_unlock(&messenger->mutex);
+    for (; news; news = next) {
+        next = news->next;
+        publish_news(messenger, news);
+        free(news);
+    }
+}
+
+/* The loop sleeps on when nothing came since it looked last. */
+static bool goes_idle(struct messenger *messenger)
+{
+    bool idle;
+
+    (void)pthread_mutex_lock(&messenger->mutex);
+    idle = !messenger->first;
+    messenger->is_awake = !idle;
+    (void)pthread_mutex_unlock(&messenger->mutex);
+    return idle;
+}
+
+static void on_pause(struct timer *timer);
+
+static void begin_pause(struct messenger *messenger)
+{
+    timer_set(loop_timers(messenger->loop), &messenger->pause,
+              clock_after(clock_now(), MESSENGER_PAUSE), on_pause);
+}
+
+static void on_pause(struct timer *timer)
+{
+    struct messenger *messenger = container_of(timer, struct messenger, pause);
+
+    if (goes_idle(messenger))
+        return;
+    messenger_send_progress(messenger);
+    begin_pause(messenger);
+}
+
+static void on_wake(struct errand *errand)
+{
+    begin_pause(container_of(errand, struct messenger, wake));
+}
+
+static void post_news(struct messenger *messenger, struct news *news)
+{
+    bool wakes;
+
+    (void)pthread_mutex_lock(&messenger->mutex);
+    *messenger->last = news;
+    messenger->last = &news->next;
+    wakes = !messenger->is_awake;
+    messenger->is_awake = true;
+    (void)pthread_mutex_unlock(&messenger->mutex);
+    if (wakes)
+        errand_send(&messenger->errands, &messenger->wake, on_wake);
+}
+
+void messenger_post_progress(struct messenger *messenger, size_t size_max,
                              const struct exec_progress *progress, const struct state_result *state)
 {
-    struct news *news = mem_zalloc(sizeof(*news));
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), payload = BUF_INIT(size_max);
+    const struct subject_names names = { .jid = str_from(progress->jid),
+                                         .peel = str_from(messenger->peel_id) };
+    struct exec_progress whole = *progress;
+    struct exec_result result;
+    struct err err;
 
-    news->messenger = messenger;
-    news->progress = *progress;
-    news->progress.jid = arena_strdup(&news->arena, jid);
-    if (progress->text)
-        news->progress.text = arena_strdup(&news->arena, progress->text);
+    whole.peel_id = messenger->peel_id;
+    whole.timestamp = time_now();
     if (state) {
-        struct exec_result result;
-        struct value map;
-
-        reply_state(&news->arena, state, &result);
-        map = record_value(&news->arena, &exec_result_type, &result);
-        news->progress.result = value_copy(&news->arena, &map);
+        reply_state(&arena, state, &result);
+        whole.result = record_value(&arena, &exec_result_type, &result);
     }
-    errand_send(&messenger->errands, &news->errand, on_news);
+    if (subject_print(&subject, SUBJECT_JOB_PROGRESS, &names, &err) == 0 &&
+        record_encode(&payload, &exec_progress_type, &whole, &err) == 0)
+        post_news(messenger, make_news(buf_view(&subject), buf_view(&payload)));
 }
+
+/* --- letters, from workers -------------------------------------------------------- */
 
 /* A letter on its way to the loop. */
 struct posting {
@@ -150,6 +231,7 @@ void messenger_init(struct messenger *messenger, const char *peel_id, struct out
 {
     *messenger = (struct messenger){ .peel_id = peel_id,
                                      .outbox = outbox,
+                                     .last = &messenger->first,
                                      .reply_max = REPLY_MAX_DEFAULT - REPLY_SLACK };
 }
 
@@ -157,14 +239,20 @@ int messenger_open(struct messenger *messenger, struct loop *loop, struct err *e
 {
     if (errands_open(&messenger->errands, loop, err) < 0)
         return -1;
+    (void)pthread_mutex_init(&messenger->mutex, NULL);
+    messenger->loop = loop;
     messenger->is_open = true;
     return 0;
 }
 
 void messenger_close(struct messenger *messenger)
 {
-    if (messenger->is_open)
-        errands_close(&messenger->errands);
+    if (!messenger->is_open)
+        return;
+    errands_close(&messenger->errands);
+    timer_clear(loop_timers(messenger->loop), &messenger->pause);
+    messenger_send_progress(messenger);
+    (void)pthread_mutex_destroy(&messenger->mutex);
     messenger->is_open = false;
 }
 

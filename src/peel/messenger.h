@@ -11,16 +11,22 @@
 #ifndef PEEL_MESSENGER_H
 #define PEEL_MESSENGER_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
 #include "sys/errand.h"
+#include "sys/timers.h"
+
+/* Progress is held back that long, to be sent together, in nanoseconds. */
+#define MESSENGER_PAUSE (INT64_C(20) * 1000000)
 
 struct err;
 struct exec_progress;
 struct loop;
 struct nats_conn;
+struct news;
 struct outbox;
 struct state_result;
 
@@ -29,6 +35,12 @@ struct messenger {
     struct outbox *outbox;
     struct nats_conn *conn; /* NULL: none */
     struct errands errands;
+    struct loop *loop;
+    struct timer pause; /* between two looks at the progress that workers have posted */
+    struct errand wake;
+    pthread_mutex_t mutex; /* of the next three */
+    struct news *first, **last;
+    bool is_awake;    /* the pause runs, or is about to: nobody has to wake the loop */
     size_t reply_max; /* bytes of one message */
     bool is_open;
 };
@@ -46,10 +58,13 @@ void messenger_progress(struct messenger *messenger, const struct exec_progress 
 void messenger_return(struct messenger *messenger, const char *jid, struct str payload);
 void messenger_reply(struct messenger *messenger, const char *subject, struct str payload);
 
-/* Progress of a job, of one state when `state` is not NULL. Any thread. */
-void messenger_post_progress(struct messenger *messenger, const char *jid,
+/* Progress of a job, of one state when `state` is not NULL; dropped when it is larger than
+ * `size_max`. It leaves within MESSENGER_PAUSE. Any thread. */
+void messenger_post_progress(struct messenger *messenger, size_t size_max,
                              const struct exec_progress *progress,
                              const struct state_result *state);
+/* Send now what is held back: an answer comes after the progress of its job. */
+void messenger_send_progress(struct messenger *messenger);
 /* A letter that was kept in the outbox may leave. Any thread. */
 void messenger_post_letter(struct messenger *messenger, uint64_t letter);
 

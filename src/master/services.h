@@ -14,6 +14,7 @@ extern const struct master_service master_roster_service;   /* facts, signs of l
 extern const struct master_service master_dispatch_service; /* jobs */
 extern const struct master_service master_reactor_service;  /* reactions to events */
 extern const struct master_service master_late_service;     /* returns after the end of a job */
+extern const struct master_service master_schedule_service; /* results of peels' schedules */
 extern const struct master_service master_files_service;    /* trees of files */
 extern const struct master_service master_rollout_service;  /* new versions of the daemons */
 

@@ -13,6 +13,7 @@ static const struct master_service *const services[] = {
     &master_orchestrator_service,
     &master_dispatch_service,
     &master_late_service,
+    &master_schedule_service,
     &master_files_service,
     &authority_service,
     &census_service,

@@ -12,6 +12,7 @@
 #include "reactor/reaction.h"
 #include "reactor/rule_set.h"
 #include "wire/exec.h"
+#include "wire/job.h"
 
 enum phase { PHASE_RULE, PHASE_RENDERED, PHASE_BLOCK, PHASE_AWAIT, PHASE_REST, PHASE_ENDED };
 
@@ -213,7 +214,7 @@ static struct value job_metadata(struct flight *flight)
 {
     struct value_map *map = value_map_new(&flight->arena, 5);
 
-    set_text(flight, map, "source", FLIGHT_OPERATOR);
+    set_text(flight, map, JOB_SOURCE, FLIGHT_OPERATOR);
     set_text(flight, map, "rule", current_rule(flight)->ref);
     set_text(flight, map, "event_id", flight->event->event.id);
     set_text(flight, map, "event_tag", flight->event->source.tag);

@@ -179,13 +179,17 @@ def test_the_schedule_works_without_a_bus_and_follows_the_configuration(fleet):
     assert peel.log().count("schedule begins") == count
 
 
-def test_results_of_the_schedule_reach_the_stream(fleet):
+def test_results_of_the_schedule_are_on_record_as_jobs(fleet):
     fleet.start_ready_master()
     peel = fleet.start_ready_peel("web-01", schedule={"once": {"module": "test.ping", "interval": "1h", "run_on_start": True,
                                                                "return_job": True}})
     fleet.wait(lambda: peel.has_logged("schedule ended entry=once"), "it ran at the start")
     fleet.wait(lambda: peel.metric("zester_peel_outbox_messages") == 0, "the stream has its result")
     assert not peel.has_logged("return lost")
+    jobs = fleet.wait(lambda: fleet.zester_json("job", "list", "--user", "schedule:once"), "a master has recorded it")
+    assert [(job["function"], job["status"], job["targets"], job["metadata"]) for job in jobs] == \
+        [("test.ping", "complete", ["web-01"], {"source": "schedule", "entry": "once"})]
+    assert "web-01:\n    true\n" in fleet.zester("job", "watch", jobs[0]["jid"]).stdout
 
 
 def test_states_of_the_start_are_applied_once_also_without_a_bus(fleet):

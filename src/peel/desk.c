@@ -128,12 +128,12 @@ static struct nats_publisher *find_publisher(const struct desk *desk)
 
 static void begin_work(struct desk *desk, const struct lane *lane, struct job *job)
 {
+    job->settings = desk->options.settings(desk->options.self, &job->settings_error);
     if (is_event_send(job)) {
         event_send(job, find_publisher(desk), end_job);
         return;
     }
     job->facts = desk->options.facts(desk->options.self);
-    job->settings = desk->options.settings(desk->options.self, &job->settings_error);
     job->is_running = true;
     if (lane == &desk->lanes[LANE_ACT] && desk->options.acts)
         desk->options.acts(desk->options.self, &job->request);

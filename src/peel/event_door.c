@@ -15,6 +15,7 @@
 #include "peel/local_event.h"
 #include "peel/outbox.h"
 #include "peel/own_event.h"
+#include "peel/snapshot.h"
 #include "standing/agent.h"
 #include "standing/question.h"
 #include "sys/chore.h"
@@ -257,18 +258,27 @@ static int check_room(struct event_door *door, struct err *err)
 
 static int take_event(struct client *client, const struct value *packet, struct err *err)
 {
+    const struct event_door_options *options = &client->door->options;
     struct local_event event = { 0 };
+    struct snapshot *settings;
+    const char *why;
+    int result;
 
     if (record_read(&client->arena, &local_event_type, 0, packet, &event, err) < 0 ||
         check_room(client->door, err) < 0)
         return -1;
-    return own_event_make(&client->arena,
-                          &(struct own_event_wish){ .peel = client->door->options.peel_id,
-                                                    .kind = SUBJECT_EVENT_SEND,
-                                                    .tag = event.tag,
-                                                    .data = value_copy(&client->arena, &event.data),
-                                                    .depth = find_depth(client) },
-                          &client->own, err);
+    settings = options->settings(options->self, &why);
+    result =
+        own_event_make(&client->arena,
+                       &(struct own_event_wish){ .peel = options->peel_id,
+                                                 .kind = SUBJECT_EVENT_SEND,
+                                                 .tag = event.tag,
+                                                 .data = value_copy(&client->arena, &event.data),
+                                                 .settings = settings ? &settings->value : NULL,
+                                                 .depth = find_depth(client) },
+                       &client->own, err);
+    snapshot_drop(settings);
+    return result;
 }
 
 static void on_hangup(struct watch *watch, uint32_t events)

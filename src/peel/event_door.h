@@ -27,6 +27,7 @@ struct err;
 struct event_door;
 struct loop;
 struct nats_js;
+struct snapshot;
 
 #define EVENT_DOOR_BURST      100
 #define EVENT_DOOR_PER_MINUTE 600
@@ -39,6 +40,8 @@ struct event_door_options {
     bool (*is_connected)(void *self);
     /* The depth of reactions that jobs which run now were begun by. */
     int32_t (*depth)(void *self);
+    /* Held for the caller, as of a desk: what is secret in them is masked in events. */
+    struct snapshot *(*settings)(void *self, const char **ret_why);
     void *self;
 };
 

@@ -11,6 +11,7 @@
 #include "nats/publisher.h"
 #include "peel/job.h"
 #include "peel/own_event.h"
+#include "peel/snapshot.h"
 
 /* An event that is on its way. */
 struct sending {
@@ -52,13 +53,15 @@ static int make_event(struct job *job, const struct value *given, struct own_eve
 
     if (!tag || !tag[0])
         return err_set(err, ERR_INVALID, EVENT_SEND " requires a tag");
-    return own_event_make(&job->arena,
-                          &(struct own_event_wish){ .peel = job->options->peel_id,
-                                                    .kind = SUBJECT_EVENT_SEND,
-                                                    .tag = tag,
-                                                    .data = take_data(job, given),
-                                                    .depth = job->request.rdepth },
-                          ret, err);
+    return own_event_make(
+        &job->arena,
+        &(struct own_event_wish){ .peel = job->options->peel_id,
+                                  .kind = SUBJECT_EVENT_SEND,
+                                  .tag = tag,
+                                  .data = take_data(job, given),
+                                  .settings = job->settings ? &job->settings->value : NULL,
+                                  .depth = job->request.rdepth },
+        ret, err);
 }
 
 static int publish(struct job *job, struct nats_publisher *publisher, struct sending *sending,

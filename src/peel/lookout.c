@@ -14,6 +14,7 @@
 #include "nats/error.h"
 #include "nats/publisher.h"
 #include "peel/own_event.h"
+#include "peel/snapshot.h"
 #include "supervise/filewatch.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
@@ -135,9 +136,13 @@ static int make_signal(struct beacon *beacon, const struct beacon_change *change
 {
     AUTO_BUF struct buf bytes = BUF_INIT(EVENT_MAX);
     struct value_map *data = value_map_new(&signal->arena, 8);
-    struct own_event_wish wish = { .peel = beacon->lookout->options.peel_id,
+    const struct lookout_options *options = &beacon->lookout->options;
+    struct own_event_wish wish = { .peel = options->peel_id,
                                    .kind = SUBJECT_EVENT_BEACON,
                                    .tag = beacon->kind->name };
+    struct snapshot *settings;
+    const char *why;
+    int result;
 
     beacon->kind->say(&signal->arena, change, data);
     if (beacon->job) {
@@ -146,8 +151,11 @@ static int make_signal(struct beacon *beacon, const struct beacon_change *change
         wish.depth = beacon->depth;
     }
     wish.data = value_map(data);
-    if (own_event_make(&signal->arena, &wish, &signal->own, err) < 0 ||
-        own_event_encode(&signal->own, &bytes, err) < 0)
+    settings = options->settings(options->self, &why);
+    wish.settings = settings ? &settings->value : NULL;
+    result = own_event_make(&signal->arena, &wish, &signal->own, err);
+    snapshot_drop(settings);
+    if (result < 0 || own_event_encode(&signal->own, &bytes, err) < 0)
         return -1;
     signal->payload = buf_copy(&bytes, &signal->arena);
     return 0;

@@ -33,6 +33,7 @@ struct exec_request;
 struct lookout;
 struct loop;
 struct nats_js;
+struct snapshot;
 struct value;
 
 struct lookout_options {
@@ -43,6 +44,8 @@ struct lookout_options {
     bool (*is_acting)(void *self);
     /* An event of this beacon was stored, or is lost for good; for metrics. */
     void (*told)(void *self, const char *beacon, bool is_lost);
+    /* Held for the caller, as of a desk: what is secret in them is masked in events. */
+    struct snapshot *(*settings)(void *self, const char **ret_why);
     void *self;
 };
 

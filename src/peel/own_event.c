@@ -3,8 +3,26 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "state/secrets.h"
 #include "sys/clock.h"
 #include "wire/exec.h"
+
+/* An event is read by masters, by operators and by whoever reacts to it. */
+static struct value mask_data(struct arena *arena, const struct own_event_wish *wish)
+{
+    struct value data = wish->data;
+    struct secrets *secrets;
+
+    if (data.kind != VALUE_MAP || data.map->count == 0)
+        return value_null();
+    if (!wish->settings)
+        return data;
+    secrets = secrets_new();
+    secrets_add_marked(secrets, wish->settings);
+    secrets_mask_value(secrets, arena, &data);
+    secrets_free(secrets);
+    return data;
+}
 
 int own_event_make(struct arena *arena, const struct own_event_wish *wish, struct own_event *ret,
                    struct err *err)
@@ -21,8 +39,7 @@ int own_event_make(struct arena *arena, const struct own_event_wish *wish, struc
     ksuid_new(now / CLOCK_SECOND, ret->id);
     ret->event = (struct event){
         .tag = tag,
-        .data =
-            wish->data.kind == VALUE_MAP && wish->data.map->count == 0 ? value_null() : wish->data,
+        .data = mask_data(arena, wish),
         .ts = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) },
         .v = EXEC_PROTOCOL,
         .origin = "",

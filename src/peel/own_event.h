@@ -26,9 +26,10 @@ struct own_event {
 /* What to say. */
 struct own_event_wish {
     const char *peel;
-    enum subject_kind kind; /* SUBJECT_EVENT_SEND, SUBJECT_EVENT_BEACON */
-    const char *tag;        /* slash or dotted form; of a beacon its name */
-    struct value data;      /* a map; null: none */
+    enum subject_kind kind;       /* SUBJECT_EVENT_SEND, SUBJECT_EVENT_BEACON */
+    const char *tag;              /* slash or dotted form; of a beacon its name */
+    struct value data;            /* a map that nobody else reads; null: none */
+    const struct value *settings; /* their secrets are masked in the data; NULL: none */
     int32_t depth;
 };
 

@@ -439,6 +439,7 @@ static int open_lookout(struct peel *peel, struct err *err)
                                                            .is_connected = has_bus,
                                                            .is_acting = is_acting,
                                                            .told = on_beacon,
+                                                           .settings = hold_settings,
                                                            .self = peel },
                                 err);
     return peel->lookout ? 0 : -1;
@@ -451,6 +452,7 @@ static int open_door(struct peel *peel, struct err *err)
                                                               .data_dir = peel->conf->data_dir,
                                                               .is_connected = has_bus,
                                                               .depth = find_depth,
+                                                              .settings = hold_settings,
                                                               .self = peel },
                                 err);
     return peel->door ? 0 : -1;

@@ -1,4 +1,5 @@
 """Secrets in settings: sealed by masters for each peel, opened by that peel alone, never shown."""
+import base64
 import json
 
 import pytest
@@ -89,6 +90,21 @@ def test_secrets_are_masked_in_answers_and_logs(fleet):
         assert "web-pass-one" not in answer.stdout + answer.stderr
     assert "got ********" in fleet.zester("web-01", "state.apply", "show").stdout
     assert "web-pass-one" not in fleet.logs() and "db pass" not in fleet.logs()
+
+
+def stored_event(fleet, tag):
+    """The payload of the last event of web-01 with that tag, as everybody reads it."""
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
+        question = json.dumps({"last_by_subj": f"zester.event.web-01.send.{tag}"}).encode()
+        return base64.b64decode(json.loads(bus.request("$JS.API.STREAM.MSG.GET.events", question))["message"]["data"])
+
+
+def test_secrets_are_masked_in_events(fleet):
+    wait_for_secret(fleet, "web-01", "web-pass-one")
+    fleet.zester("web-01", "event.send", "leak/job", "word=web-pass-one", "--direct")
+    fleet.run("zester-peel", "event", "leak/script", "word=is web-pass-one", "--config", fleet.peels["web-01"].folder / "peel.yaml")
+    assert b"********" in stored_event(fleet, "leak.job") and b"web-pass-one" not in stored_event(fleet, "leak.job")
+    assert b"is ********" in stored_event(fleet, "leak.script")
 
 
 def test_secrets_are_masked_in_the_record_of_the_last_run_and_in_reports(fleet):

@@ -257,12 +257,24 @@ static void select_jobs(const struct job_args *want, const struct jobs *all, str
     }
 }
 
+static const char *list_statuses(struct arena *arena)
+{
+    const char *text = "";
+
+    for (int i = 0; i < JOB_STATUSES; i++)
+        text = arena_printf(arena, "%s%s%s", text, i > 0 ? ", " : "",
+                            job_status_name((enum job_status)i));
+    return text;
+}
+
 static int check_status(struct cli *cli, const char *status)
 {
     for (int i = 0; status && i < JOB_STATUSES; i++)
         if (strcmp(job_status_name((enum job_status)i), status) == 0)
             return CLI_OK;
-    return status ? cli_usage(cli, "'%s' is not a status of jobs", status) : CLI_OK;
+    return status ? cli_usage(cli, "--status: '%s' is not a status of jobs (%s)", status,
+                              list_statuses(cli->arena))
+                  : CLI_OK;
 }
 
 /* The targets for which a running job is kept; an empty list for any other job. */

@@ -245,12 +245,13 @@ static void state_revert(struct deed *deed)
     struct revert_options how = { .target = target ? target : deed->request->id };
     struct err err;
 
+    how.has_run = deed->request->has_run && deed->request->has_run(deed->request->self, how.target);
     how.force = value_is(force, VALUE_BOOL) ? force->b
                 : value_is(force, VALUE_STR)
                     ? strcasecmp(force->s.p, "true") == 0 || strcmp(force->s.p, "1") == 0
                     : false;
-    if (!how.target[0]) {
-        set_failure(deed, "state.revert requires a reference or the id of a run");
+    if (!how.target[0] || strcmp(how.target, NO_NAME) == 0) {
+        set_failure(deed, "state.revert requires a reference, or the id of a job or run");
     } else if (deed->session->host.test) {
         set_failure(deed, "a revert has no dry run; nothing was reverted");
     } else if (revert_run(deed->arena, &deed->session->host, &how, deed->sink,

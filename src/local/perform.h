@@ -36,7 +36,10 @@ struct perform_request {
     const char *id;    /* the positional argument; "": none */
     struct value args; /* a map; null: none */
     const char *job;   /* the id of the run, and of the plan of a dry run; NULL: none */
-    const char *plan;  /* the id of a dry run that it must match (run/planbook.h); NULL: none */
+    /* Has this machine done the job of that id? NULL: no jobs are known. */
+    bool (*has_run)(void *self, const char *job);
+    void *self;
+    const char *plan; /* the id of a dry run that it must match (run/planbook.h); NULL: none */
 };
 
 struct perform_answer {

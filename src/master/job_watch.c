@@ -16,7 +16,7 @@
 #include "wire/subject.h"
 
 #define UNREACHABLE "UNREACHABLE: no heartbeat at dispatch and no ack after republish"
-#define UNSENT      "not sent: more targets have failed than --batch allows"
+#define UNSENT      "not sent: more peels have failed than --max-failures allows"
 #define HELD        "not sent: the job ended before its turn came"
 #define CANCELED    "canceled: no answer before the job was stopped"
 

@@ -194,7 +194,7 @@ static void finish(struct publisher *publisher)
 
     publisher->step = STEP_IDLE;
     VEC_EACH (&publisher->set.refused, text)
-        log_error("%s is not published: %s", publisher->options.kind->name, *text);
+        log_error("a file of the %s is not published: %s", publisher->options.kind->name, *text);
     if (publisher->set.refused.n && !publisher->has_failed)
         outcome.error = publisher->set.refused.p[0];
     if (publisher->has_failed)

@@ -132,6 +132,11 @@ static int ask_basket(const struct state_host *host, const struct state_basket *
                       arena, ret, err);
 }
 
+static bool has_run(void *self, const char *jid)
+{
+    return ledger_has(self, jid);
+}
+
 static void do_deed(struct job *job, const struct run_sink *sink)
 {
     struct diags diags = DIAGS_INIT(&job->arena);
@@ -140,6 +145,8 @@ static void do_deed(struct job *job, const struct run_sink *sink)
         .id = job->request.id,
         .args = job->request.args,
         .job = job->is_job ? job->request.jid : NULL,
+        .has_run = has_run,
+        .self = job->options->ledger,
         .plan = job->request.plan[0] ? job->request.plan : NULL,
     };
     struct session_options options = {

@@ -255,6 +255,16 @@ void ledger_free(struct ledger *ledger)
     free(ledger);
 }
 
+bool ledger_has(struct ledger *ledger, const char *jid)
+{
+    bool has;
+
+    (void)pthread_mutex_lock(&ledger->mutex);
+    has = find_entry(ledger, jid) != NULL;
+    (void)pthread_mutex_unlock(&ledger->mutex);
+    return has;
+}
+
 enum ledger_verdict ledger_take(struct ledger *ledger, const char *jid, uint64_t epoch)
 {
     enum ledger_verdict verdict = LEDGER_NEW;

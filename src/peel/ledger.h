@@ -44,6 +44,9 @@ void ledger_free(struct ledger *ledger);
 /* May it run? LEDGER_NEW takes it: a second call answers LEDGER_AGAIN. Nothing is written. */
 enum ledger_verdict ledger_take(struct ledger *ledger, const char *jid, uint64_t epoch);
 
+/* Is it one of the last LEDGER_JOBS? */
+bool ledger_has(struct ledger *ledger, const char *jid);
+
 /* Write down what was taken: it is known after a restart of the agent. */
 int ledger_accept(struct ledger *ledger, const char *jid, uint64_t epoch, struct err *err);
 /* It may change something from now on; with `sync` all of this is on disk when it returns. */

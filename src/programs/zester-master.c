@@ -8,6 +8,7 @@
 #include "master/revocation.h"
 #include "master/services.h"
 
+/* clang-format off */
 static const struct master_service *const services[] = {
     &master_roster_service,
     &master_orchestrator_service,
@@ -24,6 +25,7 @@ static const struct master_service *const services[] = {
     &master_rollout_service,
     NULL,
 };
+/* clang-format on */
 
 int main(int argc, char **argv)
 {

@@ -175,6 +175,27 @@ static int judge_unknown(const struct reverting *r, struct suggest *near, struct
                    ref.p);
 }
 
+/* A run that changed nothing leaves no record, and the oldest records are removed: which of both
+ * is it? */
+static int judge_missing(const struct reverting *r, int64_t seconds, struct err *err)
+{
+    struct undo_places places;
+    struct ksuid oldest;
+    struct err ignored;
+
+    if (!r->options->has_run)
+        return -1;
+    if (undo_list(r->arena, r->host->data_dir, &places, err) < 0)
+        return -1;
+    if (places.list.n < UNDO_KEEP_LEAST ||
+        (ksuid_parse(str_from(places.list.p[places.list.n - 1].id), &oldest, &ignored) == 0 &&
+         oldest.seconds < seconds))
+        return 0;
+    return err_set(err, ERR_NOT_FOUND,
+                   "no record of run '%s' is left: it changed nothing, or is too old",
+                   r->options->target);
+}
+
 static int find_runs(struct reverting *r, struct runs *ret, struct err *err)
 {
     struct undo_run run;
@@ -189,7 +210,7 @@ static int find_runs(struct reverting *r, struct runs *ret, struct err *err)
         return r->known || r->result->states.n > 0 ? 0 : judge_unknown(r, &near, err);
     }
     if (undo_read(r->arena, r->host->data_dir, r->options->target, &run, err) < 0)
-        return -1;
+        return err->code == ERR_NOT_FOUND ? judge_missing(r, ksuid.seconds, err) : -1;
     if (!run.reverted)
         VEC_PUSH_IN(r->arena, &ret->list, run);
     return 0;

@@ -163,6 +163,26 @@ static size_t word_length(struct str text, size_t *reterr_at)
     return i < text.n ? i : text.n;
 }
 
+/* A list of ids goes on after its commas: "L@web-01, web-02". `n` is the length of its first word.
+ */
+static size_t list_length(struct str text, size_t n)
+{
+    size_t next, more, ignored;
+
+    while (str_starts(text, STR("L@"))) {
+        for (next = n; next < text.n && is_blank(text.p[next]);)
+            next++;
+        if (next == text.n || text.p[next] == '(' || text.p[next] == ')' ||
+            (text.p[n - 1] != ',' && text.p[next] != ','))
+            break;
+        more = word_length(str_from_offset(text, next), &ignored);
+        if (more == STR_NONE || kind_of(str_slice(text, next, more)) != TOKEN_WORD)
+            break;
+        n = next + more;
+    }
+    return n;
+}
+
 static int advance(struct grammar *g)
 {
     struct str rest;
@@ -177,6 +197,7 @@ static int advance(struct grammar *g)
     n = rest.p[0] == '(' || rest.p[0] == ')' ? 1 : word_length(rest, &open);
     if (n == STR_NONE)
         return COMPLAIN(g, g->at + open, "this quote is never closed");
+    n = list_length(rest, n);
     g->token.text = str_slice(rest, 0, n);
     g->token.kind = rest.p[0] == '('   ? TOKEN_OPEN
                     : rest.p[0] == ')' ? TOKEN_CLOSE

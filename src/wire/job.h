@@ -56,7 +56,7 @@ extern const struct record_type job_type;
 bool job_is_orchestration(const struct job *job);
 /* In the metadata: the job whose dry run this one must match. */
 #define JOB_PLAN "plan"
-/* In the metadata: what made it, when that was no operator. */
+/* In the metadata: what made it, if not an operator. */
 #define JOB_SOURCE          "source"
 #define JOB_SOURCE_SCHEDULE "schedule"
 /* In the metadata: seconds for which it is kept for absent peels. */

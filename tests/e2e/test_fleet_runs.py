@@ -12,6 +12,7 @@ from test_help import completes
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 NAMES = ("web-01", "db_example")
+KSUID = "2MCR4fWFJ3Dv8vZ3ted9lGHsVYM"  # of no job
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +117,23 @@ def test_what_is_not_a_plan_is_not_applied(fleet):
     plan = plan_id(fleet.zester("web-01", "state.apply", "one", "--test"))
     (fleet.peels["web-01"].folder / "data/plans" / plan).unlink()
     assert f"no plan '{plan}' is stored on this machine" in fleet.zester("apply", plan, status=2).stdout
+
+
+@pytest.mark.parametrize("words", [("state.apply", "nowhere"), ("state.revert", "made"), ("state.show_sls", "made")])
+def test_a_dry_run_without_a_plan_names_none(fleet, words):
+    assert "zester apply" not in fleet.zester("web-01", *words, "--test", status=None).stderr
+
+
+def test_a_job_that_changed_nothing_on_a_peel_is_reverted_there_without_a_fault(fleet, work):
+    fleet.zester("web-01", "state.apply", "made")
+    result = fleet.zester("*", "state.apply", "made")
+    jid = re.search(r"^Job (\w+) dispatched$", result.stderr, re.M).group(1)
+    result = fleet.zester("*", "state.revert", jid)
+    assert "web-01:\n    state.revert:" in result.stdout and "nothing to revert" in result.stdout
+    assert [path.name for path in work.iterdir()] == ["web-01"]
+    unknown = fleet.zester("*", "state.revert", KSUID, status=2).stdout
+    assert unknown.count(f"no run '{KSUID}' is recorded") == 2
+    assert "requires a reference, or the id of a job or run" in fleet.zester("web-01", "state.revert", status=2).stdout
 
 
 def test_a_job_is_reverted_on_every_peel_by_its_id(fleet, work):

@@ -118,6 +118,11 @@ def test_direct_answers_leave_no_job(fleet):
     assert len(fleet.zester_json("job", "list", "--limit", "10000")) == before
 
 
+def test_a_status_that_does_not_exist_is_refused_with_those_that_do(fleet):
+    assert "'bogus' is not a status of jobs (pending, claimed, running, complete, partial, timeout, failed, canceled)" in \
+        fleet.zester("job", "list", "--status", "bogus", status=1).stderr
+
+
 def test_async_prints_the_id_and_watch_waits_for_it(fleet):
     jid = fleet.zester_json("*", "cmd.run", "echo later", "--async")["jid"]
     assert fleet.zester("job", "watch", jid).stdout == "db.example:\n    later\nweb-01:\n    later\n"
@@ -145,11 +150,12 @@ def test_a_dry_run_changes_nothing(fleet, tmp_path):
     assert answer["results"][0]["changed"] and not path.exists()
     fleet.zester("web-01", "file.managed", path, "contents=x")
     assert path.read_text() == "x\n"
+    assert fleet.zester("web-01", "cmd.run", "echo hi", "--test").stdout == 'web-01:\n    command "echo hi" will run\n'
 
 
 def test_a_batch_stops_when_too_many_have_failed(fleet):
     result = fleet.zester("*", "cmd.run", "exit 1", "--batch", "1", "--max-failures", "0", status=2)
-    assert "not sent: more targets have failed than --batch allows" in result.stdout
+    assert "not sent: more peels have failed than --max-failures allows" in result.stdout
     assert result.stdout.count("exit status 1") == 1
 
 @pytest.mark.parametrize("batch", ["0", "-1", "0%", "101%", "+1", "two", "%", ""])
@@ -201,6 +207,8 @@ def test_a_peel_that_is_gone_is_unreachable_after_about_ten_seconds(own_fleet):
     record = final_job(own_fleet, jid_of(result))
     assert record["job"]["status"] == "failed"
     assert record["returns"][0]["status"] == "unreachable"
+    direct = own_fleet.zester("web-01", "test.ping", "--direct", status=3)
+    assert direct.stdout == "web-01:\n    UNREACHABLE: not connected to the bus\n"
 
 
 def test_a_return_that_comes_after_the_end_of_its_job_corrects_the_record(own_fleet):

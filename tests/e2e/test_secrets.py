@@ -178,7 +178,7 @@ def test_a_file_that_cannot_be_sanitised_is_not_published_and_is_reported(fleet)
     (fleet.settings / "bad.zy").write_text("bad: !encrypted x-{{ y }}-leak\n")
     answer = fleet.zester("fileserver", "update", status=1)
     assert "bad.zy: line 1: a template tag in a value that is encrypted" in answer.stdout
-    fleet.wait(lambda: fleet.master.has_logged("settings is not published"), "it is logged")
+    fleet.wait(lambda: fleet.master.has_logged("a file of the settings is not published"), "it is logged")
     stored = b"".join(path.read_bytes() for path in (fleet.folder / "js").rglob("*") if path.is_file())
     assert b"-leak" not in stored
     (fleet.settings / "bad.zy").write_text("x" * 400000 + "\nbad: !encrypted large-leak\n")

@@ -280,6 +280,8 @@ static void add_plain(struct buf *out, const struct exec_result *result)
 
     if (!said)
         said = value_get_text(&result->details, "result");
+    if (!said && !value_is_true(&result->details)) /* of a dry run: what would be done */
+        said = result->diff;
     add_lines(out, said ? said : "", 4, "");
     said = value_get_text(&result->details, "stderr");
     add_lines(out, said ? said : "", 4, "stderr: ");

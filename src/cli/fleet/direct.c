@@ -14,12 +14,23 @@ struct direct {
     const char *peel;
 };
 
+/* In the words of a job that found nobody. */
+static const char *explain_silence(struct arena *arena, const struct nats_error *error)
+{
+    if (error->fault == NATS_FAULT_TIMEOUT)
+        return EXEC_OVERDUE;
+    return arena_printf(arena, "UNREACHABLE: %s",
+                        error->fault == NATS_FAULT_NO_RESPONDERS ? "not connected to the bus"
+                                                                 : error->text);
+}
+
 static void on_response(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     struct direct *direct = self;
 
     if (error)
-        fleet_answers_set(direct->answers, direct->peel, NULL, error->text);
+        fleet_answers_set(direct->answers, direct->peel, NULL,
+                          explain_silence(direct->answers->arena, error));
     else
         fleet_answers_set(direct->answers, direct->peel, &msg->payload, "");
 }

@@ -14,6 +14,7 @@
 #include "cli/fleet/progress.h"
 #include "data/value.h"
 #include "jobs/tally.h"
+#include "local/verb.h"
 #include "sys/clock.h"
 #include "wire/job.h"
 #include "wire/peel_id.h"
@@ -79,9 +80,18 @@ static int announce_and_dispatch(struct cli *cli, struct fleet *fleet, const str
     return 0;
 }
 
-static bool is_kept_plan(const struct job *job)
+/* A peel that could not even begin has no plan. */
+static bool has_kept_plan(const struct job *job, const struct fleet_answers *answers)
 {
-    return fleet_job_is_dry_run(job) && strncmp(job->function, "state.", 6) == 0;
+    const struct verb *verb = verb_find(job->function);
+
+    if (!fleet_job_is_dry_run(job) || !verb ||
+        (verb->class != PERFORM_STATES && verb->kind != VERB_SINGLE))
+        return false;
+    for (size_t i = 0; i < answers->count; i++)
+        if (answers->list[i].response.results.list.n > 0)
+            return true;
+    return false;
 }
 
 /* A peel may go on after the timeout: its return is kept. */
@@ -135,7 +145,7 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     if (fleet_answers_received(&answers) < answers.count)
         tell_timeout(&answers, job);
     status = fleet_answers_print(cli, &answers, &style);
-    if (how->format == FLEET_TEXT && is_kept_plan(job))
+    if (how->format == FLEET_TEXT && has_kept_plan(job, &answers))
         (void)fprintf(stderr, "To run exactly this: zester apply %s\n", job->jid);
     return status;
 }

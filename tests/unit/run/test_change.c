@@ -40,7 +40,7 @@ static void bench_begin(struct bench *bench)
 /* End the state, and revert it from the disk. */
 static void bench_revert(struct bench *bench)
 {
-    const struct revert_options options = { RUN_ID, false };
+    const struct revert_options options = { .target = RUN_ID };
     struct err err = { 0 };
 
     CHECK_INT(change_finish(&bench->run, &err), 0);

@@ -13,7 +13,7 @@
 
 static void revert(struct scene *scene, const char *target, bool force)
 {
-    const struct revert_options options = { target, force };
+    const struct revert_options options = { .target = target, .force = force };
     struct err err = { 0 };
 
     scene->result = (struct run_result){ 0 };
@@ -137,7 +137,7 @@ TEST(levels_are_reverted_backwards)
 
 TEST(an_unknown_run_is_an_error)
 {
-    const struct revert_options options = { "0ujtsYcgvSTl8PAuAdqWYSMnLOv", false };
+    const struct revert_options options = { .target = "0ujtsYcgvSTl8PAuAdqWYSMnLOv" };
     struct scene scene;
     struct err err;
 
@@ -145,6 +145,28 @@ TEST(an_unknown_run_is_an_error)
     CHECK_INT(revert_run(&scene.arena, &scene.host, &options, NULL, &scene.result, &err), -1);
     CHECK_INT(err.code, ERR_NOT_FOUND);
     CHECK_STR(err.text, "no run '0ujtsYcgvSTl8PAuAdqWYSMnLOv' is recorded");
+    scene_done(&scene);
+}
+
+TEST(a_run_that_changed_nothing_has_nothing_to_revert_unless_its_record_may_have_been_removed)
+{
+    struct revert_options options = { .target = "0ujtsYcgvSTl8PAuAdqWYSMnLOv", .has_run = true };
+    struct scene scene;
+    struct err err;
+
+    scene_init(&scene);
+    CHECK_INT(revert_run(&scene.arena, &scene.host, &options, NULL, &scene.result, &err), 0);
+    CHECK_STR(scene.result.states.p[0].diff.p, "nothing to revert (no apply recorded)");
+    for (int i = 0; i < UNDO_KEEP_LEAST; i++)
+        scene_apply(&scene,
+                    arena_printf(&scene.arena, "ROOT/x: {file.managed: [{content: \"%d\"}]}\n", i));
+    CHECK_INT(revert_run(&scene.arena, &scene.host, &options, NULL, &scene.result, &err), -1);
+    CHECK_STR(err.text, "no record of run '0ujtsYcgvSTl8PAuAdqWYSMnLOv' is left: it changed "
+                        "nothing, or is too old");
+    options.target = "aWgEPTl1tmebfsQzFP4bxwgy80V"; /* newer than all of them */
+    scene.result = (struct run_result){ 0 };
+    CHECK_INT(revert_run(&scene.arena, &scene.host, &options, NULL, &scene.result, &err), 0);
+    CHECK_STR(scene.result.states.p[0].diff.p, "nothing to revert (no apply recorded)");
     scene_done(&scene);
 }
 

@@ -498,8 +498,8 @@ TEST(a_sink_for_any_thread_hears_of_each_state_from_the_thread_that_runs_it)
     scene_init(&scene);
     scene.sink = &sink;
     /* the first one waits for the second */
-    scene_apply(&scene, "a: {cmd.run: [{command: 'until [ -e made ]; do sleep 0.01; done'}]}\n"
-                        "b: {cmd.run: [{command: 'touch made'}]}\n");
+    scene_apply(&scene, "a: {cmd.run: [{command: 'until [ -e ROOT/made ]; do sleep 0.01; done'}]}\n"
+                        "b: {cmd.run: [{command: 'touch ROOT/made'}]}\n");
     CHECK_INT(tally.begun, 2);
     CHECK_INT(tally.ended, 2);
     CHECK_INT(tally.elsewhere, 2);

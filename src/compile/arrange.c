@@ -100,22 +100,19 @@ static int compare_states(const void *a, const void *b, void *plan)
     return strcmp(x->name, y->name);
 }
 
-/* Listeners run after everything else. */
+/* Listeners run after everything else, one after the other. */
 static void move_listeners(struct plan *plan)
 {
-    bool found = false;
-    uint32_t last = 0;
+    uint32_t last = 0, listeners = 0;
 
-    for (uint32_t i = 0; i < plan->count; i++) {
-        found |= plan->states[i].listener;
+    for (uint32_t i = 0; i < plan->count; i++)
         if (!plan->states[i].listener && plan->states[i].level > last)
             last = plan->states[i].level;
-    }
     for (uint32_t i = 0; i < plan->count; i++)
         if (plan->states[i].listener)
-            plan->states[i].level = last + 1;
-    if (found)
-        plan->level_count = last + 2;
+            plan->states[i].level = last + ++listeners;
+    if (listeners > 0)
+        plan->level_count = last + listeners + 1;
 }
 
 static void find_starts(struct arena *arena, struct plan *plan)

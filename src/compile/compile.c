@@ -40,6 +40,7 @@ struct compiling {
     struct output_list *outputs;
     struct lookup lookup;
     struct map *names;
+    struct map expanded; /* full names that `names` of Salt's files have given */
     VEC(struct plan_state) states;
     VEC(struct origin) origins;
     struct requisites requisites;
@@ -162,8 +163,24 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
     VEC_PUSH_IN(c->arena, &c->origins, origin);
 }
 
+/* In Salt's files several IDs may have the same of their `names`: all but one of these states are
+ * called by the ID as well. An ID of that text comes first. */
+static void separate_name(struct compiling *c, const struct decl *decl, struct names_state *state)
+{
+    const struct str name =
+        str_from(arena_printf(c->arena, "%s:%s", decl->module->name, state->id));
+
+    if (!state->alias || !decl->dialect->ignores_repeats)
+        return;
+    if (!map_has(&c->load.decls.names, name) && !map_set(&c->expanded, name, state))
+        return;
+    state->about = state->id;
+    state->id = arena_printf(c->arena, "%s: %s", decl->id, state->id);
+}
+
 static void build_states(struct compiling *c)
 {
+    c->expanded = (struct map)MAP_INIT_IN(c->arena);
     VEC_RESERVE_IN(c->arena, &c->states, c->load.decls.list.n);
     VEC_RESERVE_IN(c->arena, &c->origins, c->load.decls.list.n);
     VEC_RESERVE_IN(c->arena, &c->lookup.states, c->load.decls.list.n);
@@ -173,8 +190,10 @@ static void build_states(struct compiling *c)
         if ((*decl)->excluded)
             continue;
         (void)names_expand(c->arena, *decl, &names, c->diags);
-        VEC_EACH (&names.list, state)
+        VEC_EACH (&names.list, state) {
+            separate_name(c, *decl, state);
             add_state(c, *decl, state);
+        }
         if (c->states.n > COMPILE_STATES_MAX) {
             (void)value_diag(c->diags, &(*decl)->where, "more than %d states in one run",
                              COMPILE_STATES_MAX);
@@ -213,6 +232,12 @@ static void index_states(struct compiling *c)
 
         lookup_add_ref(&c->lookup, entry->key.p, file->ref);
     }
+    MAP_EACH (&c->load.files, entry) {
+        const struct load_file *file = entry->value;
+
+        for (const struct load_file *by = file->includer; by; by = by->includer)
+            lookup_add_below(&c->lookup, by->ref, file->ref);
+    }
 }
 
 /* --- requisites -------------------------------------------------------------------------- */
@@ -244,6 +269,7 @@ static size_t read_requisites(struct compiling *c, uint32_t number, bool inverse
         else
             (void)requisite_read(&c->requisites, number, form, &args->pairs[i].value);
         (void)defer_mistakes(c, &c->states.p[number], &own);
+        c->requisites.diags = c->diags;
     }
     return others;
 }
@@ -259,13 +285,13 @@ static void wait_for_output(void *user, struct output *output)
     const struct output_user *by = user;
     struct compiling *c = by->c;
     const struct plan_state *state = &c->states.p[by->state];
+    const struct requisite_item wanted = { .id = str_from(output->target) };
     struct plan_targets found;
     const char *unknown;
     struct str near;
 
     lookup_index(&c->lookup);
-    if (requisite_find(c->arena, &c->lookup, NULL, str_from(output->target), &found, &unknown) <
-        0) {
+    if (requisite_find(c->arena, &c->lookup, &wanted, &found, &unknown) < 0) {
         (void)diag_add(c->diags, output->at, "state \"%s\" uses outputs of unknown state \"%s\"",
                        state->name, output->target);
         near = lookup_suggest(&c->lookup, c->arena, str_from(output->target));

@@ -9,6 +9,7 @@
 #include "data/scalar.h"
 #include "data/words.h"
 #include "state/module.h"
+#include "compile/extend.h"
 #include "compile/output.h"
 #include "compile/requisite.h"
 #include "compile/unsupported.h"
@@ -194,6 +195,16 @@ static int merge_argument(const struct reader *reader, struct decl *decl,
     return 0;
 }
 
+/* In an extend, a name takes the place of names. */
+static void drop_names(const struct reader *reader, struct decl *decl, const struct value_map *args)
+{
+    const struct value name = value_text("name"), names = value_text("names");
+
+    if (reader->file->extend && reader->file->dialect->extends_families &&
+        value_map_find(args, &name))
+        (void)value_map_remove(decl->args, &names);
+}
+
 static int merge_decl(const struct reader *reader, struct decl *decl, const struct value_map *args)
 {
     int result = 0;
@@ -203,6 +214,7 @@ static int merge_decl(const struct reader *reader, struct decl *decl, const stru
         diag_note(reader->diags, value_place(&decl->where), "first here");
         return -1;
     }
+    drop_names(reader, decl, args);
     for (size_t i = 0; i < args->count; i++)
         result |= merge_argument(reader, decl, &args->pairs[i]);
     decl->file = reader->file->file;
@@ -257,20 +269,59 @@ static const char *explain_unknown(struct arena *arena, const char *name)
                   : arena_printf(arena, "unknown module \"%s\"", name);
 }
 
-static int add_decl(const struct reader *reader, const struct module *module,
-                    struct value_map *args)
+/* The state of this ID and family; NULL. */
+static struct decl *find_relative(const struct reader *reader, struct str family)
 {
-    const char *name = full_name(reader->set->arena, module->name, reader->id_text);
-    void **place = map_place(&reader->set->names, str_from(name));
-    struct decl *decl = *place;
+    const struct decl_ids *ids = map_find(&reader->set->ids, str_from(reader->id_text));
 
-    if (decl)
-        return merge_decl(reader, decl, args);
-    *place = decl = new_decl(reader, module, name, args);
+    for (size_t i = 0; ids && i < ids->list.n; i++)
+        if (extend_is_of(ids->list.p[i], family))
+            return ids->list.p[i];
+    return NULL;
+}
+
+/* The outcome of declaring it with this module. */
+static int set_module(const struct reader *reader, struct decl *decl, const struct module *module)
+{
+    decl->module = module;
     decl->broken = decl_is_broken(module);
     if (decl->broken && decl->dialect->fails_late)
         decl->mistake = explain_unknown(reader->set->arena, module->name);
     return decl->broken ? -1 : 0;
+}
+
+/* In an extend of Salt, another function of a family replaces the one that the ID has. */
+static struct decl *replace_function(const struct reader *reader, const struct module *module,
+                                     const char *name)
+{
+    const struct str function = str_from(module->name);
+    const struct str family = str_slice(function, 0, str_find_char(function, '.', 0));
+    struct decl *decl = reader->file->extend && reader->file->dialect->extends_families
+                            ? find_relative(reader, family)
+                            : NULL;
+
+    if (!decl)
+        return NULL;
+    (void)map_remove(&reader->set->names, str_from(decl->name));
+    decl->name = name;
+    return decl;
+}
+
+static int add_decl(const struct reader *reader, const struct module *module,
+                    struct value_map *args)
+{
+    const char *name = full_name(reader->set->arena, module->name, reader->id_text);
+    struct decl *decl = map_find(&reader->set->names, str_from(name));
+    int result;
+
+    if (decl)
+        return merge_decl(reader, decl, args);
+    decl = replace_function(reader, module, name);
+    result = decl ? merge_decl(reader, decl, args) : 0;
+    if (!decl)
+        decl = new_decl(reader, module, name, args);
+    (void)map_set(&reader->set->names, str_from(name), decl);
+    return result | set_module(reader, decl, module);
 }
 
 /* --- modules ------------------------------------------------------------------------- */
@@ -351,17 +402,14 @@ static int extend_family(const struct reader *reader, const struct value *key,
                          struct value_map *args)
 {
     const struct decl_ids *ids = map_find(&reader->set->ids, str_from(reader->id_text));
-    const size_t n = key->s.n;
     int result = 0;
     bool found = false;
 
     for (size_t i = 0; ids && i < ids->list.n; i++) {
-        struct decl *decl = ids->list.p[i];
-
-        if (strncmp(decl->module->name, key->s.p, n) != 0 || decl->module->name[n] != '.')
+        if (!extend_is_of(ids->list.p[i], key->s))
             continue;
         found = true;
-        result |= merge_decl(reader, decl, args);
+        result |= merge_decl(reader, ids->list.p[i], args);
     }
     if (!found)
         return value_diag(reader->diags, key, "compiler: extend: state \"%s\" has no '%s'",
@@ -418,12 +466,24 @@ static int read_module(const struct reader *reader, const struct value *key,
 
 /* --- bodies ---------------------------------------------------------------------------- */
 
+/* Is it `file.managed`, not `file` with the function in its list? */
+static bool is_dotted(const struct value *key)
+{
+    return key->kind == VALUE_STR && str_find_char(key->s, '.', 0) != STR_NONE;
+}
+
+/* In written order Salt has those in the split form first. */
 static int read_modules(const struct reader *reader, const struct value *map)
 {
+    const bool split_first = reader->file->dialect->written_order;
     int result = 0;
 
+    for (size_t i = 0; split_first && i < map->map->count; i++)
+        if (!is_dotted(&map->map->pairs[i].key))
+            result |= read_module(reader, &map->map->pairs[i].key, &map->map->pairs[i].value);
     for (size_t i = 0; i < map->map->count; i++)
-        result |= read_module(reader, &map->map->pairs[i].key, &map->map->pairs[i].value);
+        if (!split_first || is_dotted(&map->map->pairs[i].key))
+            result |= read_module(reader, &map->map->pairs[i].key, &map->map->pairs[i].value);
     return result;
 }
 
@@ -481,25 +541,38 @@ static int open_reader(struct reader *reader)
     return 0;
 }
 
+static int report_missing(const struct reader *reader)
+{
+    struct suggest best;
+
+    (void)value_diag(reader->diags, reader->id,
+                     "compiler: extend: state \"%s\" not found in included files", reader->id_text);
+    suggest_init(&best, str_from(reader->id_text));
+    MAP_EACH (&reader->set->ids, entry)
+        suggest_offer(&best, entry->key);
+    if (suggest_best(&best).p)
+        diag_hint(reader->diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&best)));
+    else
+        diag_hint(reader->diags, "include the file that declares it");
+    return -1;
+}
+
 int decl_read(struct decl_set *set, const struct decl_file *file, const struct value *id,
               const struct value *body, struct diags *diags)
 {
     struct reader reader = { .set = set, .file = file, .id = id, .diags = diags };
-    struct suggest best;
+    const char *named;
 
     if (open_reader(&reader) < 0)
         return -1;
     if (!file->extend || map_has(&set->ids, str_from(reader.id_text)))
         return read_body(&reader, body);
-
-    (void)value_diag(diags, id, "compiler: extend: state \"%s\" not found in included files",
-                     reader.id_text);
-    suggest_init(&best, str_from(reader.id_text));
-    MAP_EACH (&set->ids, entry)
-        suggest_offer(&best, entry->key);
-    if (suggest_best(&best).p)
-        diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&best)));
-    return -1;
+    named =
+        file->dialect->extends_families ? extend_find(set, str_from(reader.id_text), body) : NULL;
+    if (!named)
+        return report_missing(&reader);
+    reader.id_text = named;
+    return read_body(&reader, body);
 }
 
 int decl_add(struct decl_set *set, const struct decl_file *file, const struct value *id,

@@ -17,6 +17,9 @@ const struct dialect dialect_sls = {
     .ignores_parameters = true,
     .ignores_cycles = true,
     .ignores_excludes = true,
+    .ignores_repeats = true,
+    .extends_families = true,
+    .requires_all = true,
     .fails_late = true,
     .salt_attributes = true,
 };

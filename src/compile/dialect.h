@@ -23,6 +23,13 @@
  *     is not there
  *     attributes       a mistake when they would do    a warning, and ignored
  *                      nothing
+ *     extend           adds to the state of that       replaces the function of the family;
+ *                      function                        finds a state by its name, too
+ *     a target of a    the states of that ID, else     all states of that ID or name; a file
+ *     requisite        of that name; those of a file   with what it brought into the run
+ *     a name twice in  a mistake                       counts once
+ *     `names`
+ *     guards           run in /                        run with cwd, env... of their state
  *
  * The YAML dialect depends on the same suffix (yaml_dialect_of). Modules see only whether their
  * state comes from Salt (state_run.salt).
@@ -43,6 +50,10 @@ struct dialect {
     bool ignores_parameters; /* unknown ones are warnings */
     bool ignores_cycles;     /* of includes */
     bool ignores_excludes;   /* of files and states that are not there */
+    bool ignores_repeats;    /* of one name in `names` */
+    bool extends_families;   /* extend replaces the function that a family has, and finds names */
+    bool requires_all;       /* a requisite means every state with that ID or name, and `sls` also
+                                what the file includes */
     bool fails_late;         /* a mistake in one state is the failure of that state */
     bool salt_attributes;    /* fire_event, aggregate...: warned of and ignored */
 };

@@ -24,7 +24,7 @@
 #define UMASK_MAX          0777
 
 struct generic_args {
-    const struct value *onlyif, *unless, *check_cmd, *order, *retry, *name;
+    const struct value *onlyif, *unless, *check_cmd, *order, *retry, *name, *cmd_opts_exclude;
     struct param_strs creates;
     bool failhard, reload_modules, has_umask;
     const char *runas;
@@ -42,6 +42,7 @@ struct generic_args {
 static const struct param generic_params[] = {
     PARAM("onlyif", ANY, ARGS, onlyif, "run only if every command exits with 0 and every function returns true"),
     PARAM("unless", ANY, ARGS, unless, "skip if a command exits with 0 or a function returns true"),
+    PARAM("cmd_opts_exclude", ANY, ARGS, cmd_opts_exclude, "options of the state that onlyif and unless of Salt's files do not run with"),
     PARAM("check_cmd", ANY, ARGS, check_cmd, "commands that must succeed afterwards"),
     PARAM("creates", STRS, ARGS, creates, "paths; if all exist, nothing is done"),
     PARAM("order", ANY, ARGS, order, "position in the level: a number, first or last"),
@@ -99,6 +100,19 @@ void generic_offer(struct suggest *suggest)
             suggest_offer(suggest, str_from(form->name));
 }
 
+/* Where attributes without effect are reported, and whether as a mistake. */
+struct idle {
+    struct diags *diags;
+    int result;
+};
+
+static struct idle idle_of(const struct plan_state *state, struct diags *warnings,
+                           struct diags *diags)
+{
+    return state->dialect->salt_attributes ? (struct idle){ warnings, 0 }
+                                           : (struct idle){ diags, -1 };
+}
+
 /* --- order and retry ------------------------------------------------------------------- */
 
 /* On the command line, every number is text. */
@@ -145,8 +159,20 @@ static int check_until(const struct value *v, struct diags *diags)
     return -1;
 }
 
+/* In Salt's files anything else means its defaults. */
+static bool is_misshapen_retry(const struct value *v, struct idle idle)
+{
+    if (idle.result < 0 || v->kind == VALUE_MAP || v->kind == VALUE_BOOL || v->kind == VALUE_INT ||
+        is_number(v))
+        return false;
+    (void)value_diag(idle.diags, v, "'retry' must be a map, not %s: it is tried twice, %s",
+                     value_describe(v), "30 seconds apart");
+    diag_hint(idle.diags, "write 'attempts' and 'interval' below it, without dashes");
+    return true;
+}
+
 static int read_retry(struct arena *arena, const struct value *v, const struct dialect *dialect,
-                      struct plan_retry *ret, struct diags *diags)
+                      struct plan_retry *ret, struct idle idle, struct diags *diags)
 {
     static const char *const checked[] = { "until", NULL };
     const struct params_policy policy = { .owner = "retry", .allowed = checked };
@@ -157,7 +183,7 @@ static int read_retry(struct arena *arena, const struct value *v, const struct d
         return 0;
     if (v->kind == VALUE_MAP) {
         map = *v;
-    } else if (v->kind == VALUE_BOOL) {
+    } else if (v->kind == VALUE_BOOL || is_misshapen_retry(v, idle)) {
         map = value_at(value_map(value_map_new(arena, 1)), v); /* once more, as in Salt */
     } else if (v->kind == VALUE_INT || v->kind == VALUE_STR) {
         map = value_at(value_map(value_map_new(arena, 1)), v);
@@ -196,19 +222,6 @@ static const char *find_refused(struct str key)
         if (str_is(key, refused[i].key))
             return refused[i].hint;
     return NULL;
-}
-
-/* Where attributes without effect are reported, and whether as a mistake. */
-struct idle {
-    struct diags *diags;
-    int result;
-};
-
-static struct idle idle_of(const struct plan_state *state, struct diags *warnings,
-                           struct diags *diags)
-{
-    return state->dialect->salt_attributes ? (struct idle){ warnings, 0 }
-                                           : (struct idle){ diags, -1 };
 }
 
 static int refuse_key(const struct value_pair *pair, const char *hint, struct idle idle)
@@ -316,6 +329,11 @@ static int check_sense(const struct generic_args *args, const struct plan_state 
         diag_hint(idle.diags, "a dry run never acts");
         result = idle.result;
     }
+    if (args->cmd_opts_exclude && !state->dialect->salt_attributes) {
+        (void)value_diag(diags, where, "'cmd_opts_exclude' has no effect here");
+        diag_hint(diags, "guards of .zy files run without the options of the state");
+        result = -1;
+    }
     if (args->has_umask && args->umask > UMASK_MAX) {
         (void)value_diag(diags, where, "'umask' must be at most 0777, got %04o",
                          (unsigned)args->umask);
@@ -330,6 +348,24 @@ static int check_sense(const struct generic_args *args, const struct plan_state 
     return result;
 }
 
+static int read_guards(struct arena *arena, const struct generic_args *got,
+                       struct plan_state *state, const struct value_map *body,
+                       struct diags *warnings, struct diags *diags)
+{
+    const struct guards_owner owner = {
+        .arena = arena,
+        .options = state->dialect->salt_attributes ? body : NULL,
+        .runas = state->guard_user,
+        .excluded = got->cmd_opts_exclude,
+        .warnings = warnings,
+        .diags = diags,
+    };
+
+    return guards_read(&owner, got->onlyif, "onlyif", &state->onlyif) |
+           guards_read(&owner, got->unless, "unless", &state->unless) |
+           guards_read_commands(&owner, got->check_cmd, "check_cmd", &state->check_cmd);
+}
+
 int generic_read(struct arena *arena, const struct value_map *args, struct plan_state *state,
                  struct value_map *ret_body, struct diags *warnings, struct diags *diags)
 {
@@ -342,11 +378,10 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
 
     if (map->count > 0)
         result |= params_decode(arena, generic_params, &policy, &generic, &got, diags);
-    result |= guards_read(arena, got.onlyif, "onlyif", &state->onlyif, diags);
-    result |= guards_read(arena, got.unless, "unless", &state->unless, diags);
-    result |= guards_read_commands(arena, got.check_cmd, "check_cmd", &state->check_cmd, diags);
+    state->guard_user = got.runas ? got.runas : module_user(state->module, ret_body);
+    result |= read_guards(arena, &got, state, ret_body, warnings, diags);
     result |= read_order(arena, got.order, &state->order, diags);
-    result |= read_retry(arena, got.retry, state->dialect, &state->retry, diags);
+    result |= read_retry(arena, got.retry, state->dialect, &state->retry, idle, diags);
     result |= read_fire_event(got.fire_event, &state->fire_event, diags);
     if (map->count > 0)
         result |= check_sense(&got, state, &map->pairs[0].key, idle, diags);
@@ -363,6 +398,5 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
     state->has_umask = got.has_umask;
     state->umask = got.umask;
     state->tool_user = got.runas;
-    state->guard_user = got.runas ? got.runas : module_user(state->module, ret_body);
     return result;
 }

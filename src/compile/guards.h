@@ -10,6 +10,8 @@
  *
  * Beside `fun` are its arguments by name; `args` is a list of positional ones, and `get_return` a
  * path into the result. Functions that make changes cannot be guards: guards also run in a dry run.
+ * In Salt's files commands run with the options of the state (its folder, environment, shell...),
+ * and what is neither a text nor a map is ignored.
  *
  * Memory: the arena. Threads: one at a time.
  */
@@ -20,12 +22,22 @@ struct arena;
 struct diags;
 struct plan_guards;
 struct value;
+struct value_map;
+
+/* Whose guards they are. */
+struct guards_owner {
+    struct arena *arena;
+    const struct value_map *options; /* arguments of a state of Salt; NULL: not one */
+    const char *runas;               /* of that state, or NULL */
+    const struct value *excluded;    /* its cmd_opts_exclude: options that are left out, or NULL */
+    struct diags *warnings, *diags;
+};
 
 /* One guard or a list of them, under this key; none when `v` is NULL. */
-int guards_read(struct arena *arena, const struct value *v, const char *key,
-                struct plan_guards *ret, struct diags *diags);
-/* The same, but only commands are allowed. */
-int guards_read_commands(struct arena *arena, const struct value *v, const char *key,
-                         struct plan_guards *ret, struct diags *diags);
+int guards_read(const struct guards_owner *owner, const struct value *v, const char *key,
+                struct plan_guards *ret);
+/* The same, but only commands are allowed, and they have no options. */
+int guards_read_commands(const struct guards_owner *owner, const struct value *v, const char *key,
+                         struct plan_guards *ret);
 
 #endif

@@ -1,9 +1,11 @@
 #include "compile/listen.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "compile/plan.h"
+#include "compile/written.h"
 #include "state/module.h"
 
 uint32_t listen_count(const struct plan_state *states, uint32_t count)
@@ -28,11 +30,44 @@ static struct plan_state new_listener(struct arena *arena, const struct plan_sta
     return listener;
 }
 
+/* The rank of the state that wrote the first `listen` or `listen_in`. */
+static double find_rank(const struct plan_state *states, const struct plan_state *state)
+{
+    const struct plan_targets *targets = &state->requisites[REQUISITE_LISTEN];
+    double least = written_rank(state, WRITTEN_CAP);
+
+    for (size_t i = 0; !state->listens && i < targets->n; i++) {
+        const double rank = written_rank(&states[targets->p[i]], WRITTEN_CAP);
+
+        least = i == 0 || rank < least ? rank : least;
+    }
+    return least;
+}
+
+/* For qsort_r; those of one state as it lists them. */
+static int compare_listeners(const void *a, const void *b, void *user)
+{
+    const struct plan_state *states = user;
+    const struct plan_state *one = &states[*(const uint32_t *)a];
+    const struct plan_state *other = &states[*(const uint32_t *)b];
+    const double x = find_rank(states, one), y = find_rank(states, other);
+
+    if (x != y)
+        return x < y ? -1 : 1;
+    if (one->listens != other->listens)
+        return one->listens ? -1 : 1;
+    return one->heard < other->heard ? -1 : one->heard > other->heard;
+}
+
 void listen_add(struct arena *arena, struct plan_state *states, uint32_t count)
 {
-    uint32_t next = count;
+    uint32_t *order = ARENA_ARRAY(arena, uint32_t, listen_count(states, count));
+    uint32_t n = 0;
 
     for (uint32_t i = 0; i < count; i++)
         if (states[i].requisites[REQUISITE_LISTEN].n > 0)
-            states[next++] = new_listener(arena, &states[i]);
+            order[n++] = i;
+    qsort_r(order, n, sizeof(*order), compare_listeners, states);
+    for (uint32_t i = 0; i < n; i++)
+        states[count + i] = new_listener(arena, &states[order[i]]);
 }

@@ -325,6 +325,7 @@ static struct load_file *new_file(struct load *load, struct str ref, const char 
     file->ref = arena_strndup(load->arena, ref.p, ref.n);
     file->path = path;
     file->dialect = dialect_of(path);
+    file->includer = load->stack.n > 0 ? load->stack.p[load->stack.n - 1] : NULL;
     file->is_init = (str_ends(whole, STR("/init.zy")) || str_ends(whole, STR("/init.sls"))) &&
                     !str_ends(ref, STR(".init"));
     (void)map_set(&load->files, whole, file);

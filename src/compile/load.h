@@ -63,7 +63,8 @@ struct load_file {
     const char *ref; /* its first reference */
     const char *path;
     const struct dialect *dialect;
-    bool is_init; /* it is an init file */
+    bool is_init;                     /* it is an init file */
+    const struct load_file *includer; /* that brought it into the run; NULL: none did */
 };
 
 /* `late` gets the mistakes that only fail their state. */

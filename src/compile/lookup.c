@@ -27,12 +27,17 @@ struct numbers {
     VEC(uint32_t) list;
 };
 
+struct files {
+    VEC(const char *) list;
+};
+
 void lookup_init(struct lookup *lookup, struct arena *arena)
 {
     *lookup = (struct lookup){
         .arena = arena,
         .table = MAP_INIT_IN(arena),
         .refs = MAP_INIT_IN(arena),
+        .below = MAP_INIT_IN(arena),
     };
 }
 
@@ -119,6 +124,16 @@ void lookup_add_ref(struct lookup *lookup, const char *ref, const char *first)
     (void)map_set(&lookup->refs, str_from(ref), arena_strdup(lookup->arena, first));
 }
 
+void lookup_add_below(struct lookup *lookup, const char *by, const char *ref)
+{
+    void **place = map_place(&lookup->below, str_from(by));
+    struct files *files = *place;
+
+    if (!files)
+        *place = files = ARENA_NEW(lookup->arena, struct files);
+    VEC_PUSH_IN(lookup->arena, &files->list, ref);
+}
+
 static struct plan_targets find_key(const struct lookup *lookup, enum key_kind kind,
                                     struct str module, struct str id)
 {
@@ -168,6 +183,52 @@ bool lookup_ref(const struct lookup *lookup, struct str ref, struct plan_targets
     if (!first)
         return false;
     *ret = find_key(lookup, KEY_REF, (struct str){ NULL, 0 }, str_from(first));
+    return true;
+}
+
+/* --- as Salt has it ------------------------------------------------------------------------ */
+
+/* Two ascending lists as one. */
+static struct plan_targets join_targets(struct arena *arena, struct plan_targets a,
+                                        struct plan_targets b)
+{
+    struct numbers both = { .list = VEC_INIT };
+    size_t i = 0, k = 0;
+
+    if (a.n == 0 || b.n == 0)
+        return a.n == 0 ? b : a;
+    VEC_RESERVE_IN(arena, &both.list, a.n + b.n);
+    while (i < a.n || k < b.n) {
+        const bool first = k == b.n || (i < a.n && a.p[i] <= b.p[k]);
+        const uint32_t next = first ? a.p[i] : b.p[k];
+
+        i += i < a.n && a.p[i] == next;
+        k += k < b.n && b.p[k] == next;
+        VEC_PUSH_IN(arena, &both.list, next);
+    }
+    return (struct plan_targets){ both.list.p, both.list.n };
+}
+
+struct plan_targets lookup_all(const struct lookup *lookup, struct arena *arena, struct str family,
+                               struct str id)
+{
+    return join_targets(arena, find_key(lookup, family.p ? KEY_FAMILY : KEY_ID, family, id),
+                        find_key(lookup, family.p ? KEY_FAMILY_NAME : KEY_NAME, family, id));
+}
+
+bool lookup_ref_all(const struct lookup *lookup, struct arena *arena, struct str ref,
+                    struct plan_targets *ret)
+{
+    const struct str none = { NULL, 0 };
+    const char *first = map_find(&lookup->refs, ref);
+    const struct files *files;
+
+    if (!lookup_ref(lookup, ref, ret))
+        return false;
+    files = map_find(&lookup->below, str_from(first));
+    for (size_t i = 0; files && i < files->list.n; i++)
+        *ret =
+            join_targets(arena, *ret, find_key(lookup, KEY_REF, none, str_from(files->list.p[i])));
     return true;
 }
 

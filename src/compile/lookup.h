@@ -37,6 +37,7 @@ struct lookup {
     size_t indexed; /* of `states`, in `table` */
     struct map
         refs; /* every file of the run by each reference to it; const char *, its first one */
+    struct map below; /* files by the first reference of those that brought them into the run */
 };
 
 void lookup_init(struct lookup *lookup, struct arena *arena);
@@ -48,6 +49,9 @@ void lookup_index(struct lookup *lookup);
 /* A file that is part of the run, under one of its references. */
 void lookup_add_ref(struct lookup *lookup, const char *ref, const char *first);
 
+/* The file `ref` came into the run by an include of `by`, or of one that `by` includes. */
+void lookup_add_below(struct lookup *lookup, const char *by, const char *ref);
+
 /* "module.function" and ID, or else name. */
 struct plan_targets lookup_full(const struct lookup *lookup, struct str module, struct str id);
 /* By a text that is a full name. */
@@ -58,6 +62,12 @@ struct plan_targets lookup_family(const struct lookup *lookup, struct str family
 struct plan_targets lookup_id(const struct lookup *lookup, struct str id);
 /* All states of a file; false when it is not part of the run. */
 bool lookup_ref(const struct lookup *lookup, struct str ref, struct plan_targets *ret);
+/* As Salt has it: those with this ID and those with this name, of a family or of any when that is a
+ * NULL view; a file with those that it brought into the run. */
+struct plan_targets lookup_all(const struct lookup *lookup, struct arena *arena, struct str family,
+                               struct str id);
+bool lookup_ref_all(const struct lookup *lookup, struct arena *arena, struct str ref,
+                    struct plan_targets *ret);
 /* ID or name match the pattern; of this module or family, or of any when that is a NULL view. */
 struct plan_targets lookup_glob(const struct lookup *lookup, struct arena *arena, struct str module,
                                 struct str pattern);

@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "data/params.h"
 #include "compile/decl.h"
+#include "compile/dialect.h"
 #include "state/module.h"
 #include "compile/output.h"
 #include "compile/requisite.h"
@@ -112,11 +114,19 @@ static int add_entry(struct arena *arena, const struct decl *decl, const struct 
     return 0;
 }
 
+/* The same name again, which counts once in Salt's files. */
+static bool is_repeated(const struct decl *decl, struct map *seen, const struct value *item)
+{
+    return decl->dialect->ignores_repeats && item->kind == VALUE_STR &&
+           map_set(seen, item->s, seen) != NULL;
+}
+
 int names_expand(struct arena *arena, const struct decl *decl, struct names *ret,
                  struct diags *diags)
 {
     const struct value key = value_text("names");
     const struct value *names = value_map_find(decl->args, &key);
+    struct map seen = MAP_INIT_IN(arena);
     int result = 0;
 
     *ret = (struct names){ .list = VEC_INIT };
@@ -134,6 +144,7 @@ int names_expand(struct arena *arena, const struct decl *decl, struct names *ret
     if (names->kind != VALUE_LIST)
         return add_entry(arena, decl, names, ret, diags);
     for (size_t i = 0; i < names->list->count; i++)
-        result |= add_entry(arena, decl, &names->list->items[i], ret, diags);
+        if (!is_repeated(decl, &seen, &names->list->items[i]))
+            result |= add_entry(arena, decl, &names->list->items[i], ret, diags);
     return result;
 }

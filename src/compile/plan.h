@@ -68,6 +68,8 @@ struct plan_guard {
     const char *command;           /* for the shell; the name of the function */
     const struct module *function; /* NULL: it is a command */
     const void *args;              /* of the function, decoded */
+    bool is_status;                /* a command with options: the function returns its status */
+    struct value words, pairs;     /* arguments of a function that only templates have */
     const char *path;              /* path into its result: "a:b"; NULL: all of it */
     struct place at;
 };
@@ -103,6 +105,8 @@ struct plan_state {
     uint32_t position;             /* among the states whose order is the written one */
     const char *mistake;           /* why it fails when it starts; NULL */
     bool listener;                 /* reacts at the end for another state; shown only if it does */
+    bool listens;                  /* it names what it listens to; else others name it */
+    uint32_t heard;                /* when its first `listen` or `listen_in` was read */
     struct plan_guards onlyif, unless, check_cmd;
     struct param_strs creates; /* paths: if all exist, nothing to do */
     const char *tool_user;     /* runas of its programs; NULL: our own user */

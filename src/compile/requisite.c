@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/glob.h"
@@ -10,6 +11,7 @@
 #include "compile/decl.h"
 #include "compile/dialect.h"
 #include "compile/lookup.h"
+#include "compile/written.h"
 
 /* How many unknown targets get a suggestion: each one scans all states. */
 #define SUGGESTIONS_MAX       20
@@ -87,13 +89,13 @@ static struct str unfold_item(struct str module)
 }
 
 /* {sls: web}: a file, or a pattern over files. */
-static bool find_file(struct arena *arena, const struct lookup *lookup, struct str ref,
+static bool find_file(struct arena *arena, const struct lookup *lookup, struct str ref, bool salt,
                       struct plan_targets *ret)
 {
     struct requisite_set all = { 0 };
     bool found = false;
 
-    if (lookup_ref(lookup, ref, ret))
+    if (salt ? lookup_ref_all(lookup, arena, ref, ret) : lookup_ref(lookup, ref, ret))
         return true;
     if (glob_is_plain(ref))
         return false;
@@ -112,49 +114,61 @@ static bool find_file(struct arena *arena, const struct lookup *lookup, struct s
 
 /* {module: id} */
 static bool find_keyed(struct arena *arena, const struct lookup *lookup, struct str module,
-                       struct str id, struct plan_targets *ret)
+                       struct str id, bool salt, struct plan_targets *ret)
 {
+    const bool is_family = str_find_char(module, '.', 0) == STR_NONE;
+
     if (str_is(module, "sls"))
-        return find_file(arena, lookup, id, ret);
+        return find_file(arena, lookup, id, salt, ret);
     if (str_is(module, "id")) {
-        *ret = lookup_id(lookup, id);
+        *ret =
+            salt ? lookup_all(lookup, arena, (struct str){ NULL, 0 }, id) : lookup_id(lookup, id);
         return ret->n > 0;
     }
-    *ret = lookup_full(lookup, unfold_item(module), id);
-    if (ret->n == 0)
-        *ret = lookup_family(lookup, module, id);
+    if (salt && is_family) {
+        *ret = lookup_all(lookup, arena, module, id);
+    } else {
+        *ret = lookup_full(lookup, unfold_item(module), id);
+        if (ret->n == 0)
+            *ret = lookup_family(lookup, module, id);
+    }
     if (ret->n == 0 && !glob_is_plain(id))
         *ret = lookup_glob(lookup, arena, module, id);
     return ret->n > 0;
 }
 
 /* A plain text: a full name, an ID, "module:id" with a shorthand, or a pattern over IDs. */
-static bool find_text(struct arena *arena, const struct lookup *lookup, struct str text,
+static bool find_text(struct arena *arena, const struct lookup *lookup, struct str text, bool salt,
                       struct plan_targets *ret)
 {
     const size_t colon = str_find_char(text, ':', 0);
+    const struct str any = { NULL, 0 };
 
     *ret = lookup_exact(lookup, text);
     if (ret->n == 0)
-        *ret = lookup_id(lookup, text);
+        *ret = salt ? lookup_all(lookup, arena, any, text) : lookup_id(lookup, text);
     if (ret->n > 0)
         return true;
-    if (colon != STR_NONE &&
-        find_keyed(arena, lookup, str_slice(text, 0, colon), str_from_offset(text, colon + 1), ret))
+    if (colon != STR_NONE && find_keyed(arena, lookup, str_slice(text, 0, colon),
+                                        str_from_offset(text, colon + 1), salt, ret))
         return true;
     if (!glob_is_plain(text))
-        *ret = lookup_glob(lookup, arena, (struct str){ NULL, 0 }, text);
+        *ret = lookup_glob(lookup, arena, any, text);
     return ret->n > 0;
 }
 
-int requisite_find(struct arena *arena, const struct lookup *lookup, const struct value *key,
-                   struct str id, struct plan_targets *ret, const char **reterr_text)
+int requisite_find(struct arena *arena, const struct lookup *lookup,
+                   const struct requisite_item *item, struct plan_targets *ret,
+                   const char **reterr_text)
 {
-    const struct str module = key ? key->s : (struct str){ NULL, 0 };
+    const struct str module = item->key ? item->key->s : (struct str){ NULL, 0 };
+    const struct str id = item->id;
 
-    if (key ? find_keyed(arena, lookup, module, id, ret) : find_text(arena, lookup, id, ret))
+    if (item->key ? find_keyed(arena, lookup, module, id, item->salt, ret)
+                  : find_text(arena, lookup, id, item->salt, ret))
         return 0;
-    *reterr_text = key ? arena_printf(arena, "%.*s:%.*s", STR_ARG(unfold_item(module)), STR_ARG(id))
+    *reterr_text = item->key
+                       ? arena_printf(arena, "%.*s:%.*s", STR_ARG(unfold_item(module)), STR_ARG(id))
                        : arena_strndup(arena, id.p, id.n);
     return -1;
 }
@@ -232,6 +246,41 @@ static int report_unknown(struct requisites *requisites, uint32_t state,
                       name, text);
 }
 
+/* In which order states react at the end. */
+static void note_listener(struct requisites *requisites, uint32_t state,
+                          const struct requisite_form *form)
+{
+    struct requisite_set *set = requisites->sets[state];
+
+    if (form->kind != REQUISITE_LISTEN || !set)
+        return;
+    if (set->heard == 0)
+        set->heard = ++requisites->heard;
+    set->listens |= !form->inverse;
+}
+
+/* Salt looks at the states in the order in which they run. */
+static int compare_written(const void *a, const void *b, void *user)
+{
+    const struct plan_state *states = user;
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const double one = written_rank(&states[x], WRITTEN_CAP),
+                 other = written_rank(&states[y], WRITTEN_CAP);
+
+    return one < other ? -1 : one > other ? 1 : x < y ? -1 : x > y;
+}
+
+static struct plan_targets sort_targets(const struct requisites *requisites,
+                                        struct plan_targets found)
+{
+    uint32_t *sorted = ARENA_ARRAY(requisites->arena, uint32_t, found.n);
+
+    memcpy(sorted, found.p, found.n * sizeof(*sorted));
+    qsort_r(sorted, found.n, sizeof(*sorted), compare_written,
+            (void *)(uintptr_t)requisites->states);
+    return (struct plan_targets){ sorted, found.n };
+}
+
 /* One target: `key` is NULL for a plain text. */
 static int read_target(struct requisites *requisites, uint32_t state,
                        const struct requisite_form *form, const struct value *key,
@@ -254,12 +303,19 @@ static int read_target(struct requisites *requisites, uint32_t state,
             diag_hint(requisites->diags, "use a separate item for each ID");
         return -1;
     }
-    if (requisite_find(requisites->arena, requisites->lookup, key, text, &found, &unknown) < 0) {
+    const struct requisite_item item = {
+        .key = key,
+        .id = text,
+        .salt = !form->inverse && requisites->states[state].dialect->requires_all,
+    };
+    if (requisite_find(requisites->arena, requisites->lookup, &item, &found, &unknown) < 0) {
         (void)report_unknown(requisites, state, form, key ? key : id, unknown);
         suggest_target(requisites, key, text);
         return -1;
     }
 
+    if (item.salt && found.n > 1)
+        found = sort_targets(requisites, found);
     /* A state that names its own group means the others. */
     many = found.n > 1 || !glob_is_plain(text) || (key && str_is(key->s, "sls"));
     VEC_EACH (&found, target) {
@@ -268,6 +324,7 @@ static int read_target(struct requisites *requisites, uint32_t state,
         if (form->inverse ? requisite_add(requisites, *target, form->kind, state) < 0
                           : requisite_add(requisites, state, form->kind, *target) < 0)
             return -1;
+        note_listener(requisites, form->inverse ? *target : state, form);
     }
     return 0;
 }
@@ -394,6 +451,8 @@ int requisite_seal(struct requisites *requisites, struct plan_state *states, uin
 
         if (!set)
             continue;
+        states[i].heard = set->heard;
+        states[i].listens = set->listens;
         if (states[i].dialect->written_order)
             states[i].asked = collect_asked(requisites->arena, set);
         for (size_t k = 0; k < REQUISITES; k++)

@@ -47,6 +47,8 @@ extern const struct requisite_form requisite_forms[];
 /* Requisites while they are collected: for each state and kind the numbers of its targets. */
 struct requisite_set {
     VEC(uint32_t) targets[REQUISITES];
+    uint32_t heard; /* as in struct plan_state */
+    bool listens;
 };
 
 struct requisites {
@@ -55,6 +57,7 @@ struct requisites {
     const struct plan_state *states;
     struct requisite_set **sets; /* of each state; NULL: it has none yet */
     size_t count;                /* of all targets so far */
+    uint32_t heard;              /* `listen` and `listen_in` so far */
     struct diags *diags;
 };
 
@@ -69,10 +72,18 @@ int requisite_read(struct requisites *requisites, uint32_t state, const struct r
 int requisite_add(struct requisites *requisites, uint32_t state, enum requisite kind,
                   uint32_t target);
 
+/* One item: `key` is NULL for a plain text. */
+struct requisite_item {
+    const struct value *key; /* "file", "sls" */
+    struct str id;
+    bool salt; /* every state that has the ID or the name, and files with what they include */
+};
+
 /* All targets that one item names. Returns -1, and adds nothing to `diags`, when there are
  * none; `reterr_text` is then the name that was not found ("cmd.run:Z"). */
-int requisite_find(struct arena *arena, const struct lookup *lookup, const struct value *key,
-                   struct str id, struct plan_targets *ret, const char **reterr_text);
+int requisite_find(struct arena *arena, const struct lookup *lookup,
+                   const struct requisite_item *item, struct plan_targets *ret,
+                   const char **reterr_text);
 
 /* Sort, drop duplicates, report contradicting requisites, and store the result in the states. */
 int requisite_seal(struct requisites *requisites, struct plan_state *states, uint32_t count);

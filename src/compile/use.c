@@ -41,13 +41,14 @@ static int read_target(struct using *using, uint32_t number, const struct requis
 {
     const struct str text = decl_text(using->arena, id);
     const struct decl *decl = using->set->list.p[number];
+    const struct requisite_item item = { .key = key, .id = text };
     struct plan_targets found;
     const char *unknown;
 
     if (!text.p || (key && key->kind != VALUE_STR))
         return value_diag(using->diags, id, "state \"%s\": %s must be the ID of a state, not %s",
                           decl->name, form->name, value_describe(id));
-    if (requisite_find(using->arena, &using->lookup, key, text, &found, &unknown) < 0) {
+    if (requisite_find(using->arena, &using->lookup, &item, &found, &unknown) < 0) {
         const struct str near = lookup_suggest(&using->lookup, using->arena, str_from(unknown));
 
         (void)value_diag(using->diags, key ? key : id,

@@ -57,7 +57,7 @@ static double find_cap(const struct plan *plan)
     return cap;
 }
 
-static double rank_of(const struct plan_state *state, double cap)
+double written_rank(const struct plan_state *state, double cap)
 {
     if (!is_written(state))
         return 0;
@@ -211,7 +211,7 @@ void written_order(struct arena *arena, struct plan *plan, const struct dag *dag
     w.rank = ARENA_ARRAY(arena, double, plan->count);
     w.seen = ARENA_ARRAY(arena, uint8_t, plan->count);
     for (uint32_t i = 0; i < plan->count; i++)
-        w.rank[i] = rank_of(&plan->states[i], cap);
+        w.rank[i] = written_rank(&plan->states[i], cap);
     sorted = sort_written(&w, &count);
     for (uint32_t i = 0; i < count; i++)
         if (w.seen[sorted[i]] == 0)

@@ -19,6 +19,12 @@
 struct arena;
 struct dag;
 struct plan;
+struct plan_state;
+
+/* The number that Salt sorts a state by. Negative ones count back from `cap`, which is greater than
+ * all others. */
+#define WRITTEN_CAP 1e12
+double written_rank(const struct plan_state *state, double cap);
 
 /* Is there a state with a written order? */
 bool written_is_needed(const struct plan *plan);

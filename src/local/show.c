@@ -10,7 +10,7 @@ static struct value show_guard(struct arena *arena, const struct plan_guard *gua
 {
     struct value map;
 
-    if (!guard->function)
+    if (guard->is_status || (!guard->function && guard->words.kind == VALUE_NULL))
         return value_text(guard->command);
     map = value_map(value_map_new(arena, 1));
     value_map_set(arena, map.map, value_text("fun"), value_text(guard->command));

@@ -2,12 +2,14 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/diag.h"
 #include "base/err.h"
 #include "state/call.h"
 #include "state/variables.h"
 #include "state/host.h"
 #include "compile/dialect.h"
 #include "compile/plan.h"
+#include "compile/salt.h"
 #include "state/module.h"
 #include "sys/account.h"
 #include "sys/process.h"
@@ -69,10 +71,24 @@ static bool is_user_to_come(struct state_run *run, const struct plan_state *stat
 /* Python's idea of a yes; service.status answers in words, of which one is no. */
 static bool is_yes(const struct plan_guard *guard, const struct value *answer)
 {
+    if (guard->is_status)
+        return answer->kind == VALUE_INT && answer->i == 0;
     if (guard->path)
         answer = value_path(answer, str_from(guard->path), ':');
     return answer && value_is_true(answer) &&
            !(answer->kind == VALUE_STR && str_is(answer->s, "stopped"));
+}
+
+/* Functions that only templates have: grains.get, config.get, slsutil... */
+static int call_template_function(struct state_run *run, const struct plan_guard *guard,
+                                  struct value *ret, struct err *err)
+{
+    struct diags diags = DIAGS_INIT(run->arena);
+
+    if (salt_call_by_hand(run->arena, run->host, guard->command, &guard->words, &guard->pairs, ret,
+                          &diags) < 0)
+        return diags_to_err(&diags, err);
+    return 0;
 }
 
 static int ask_guard(struct state_run *run, const struct plan_state *state,
@@ -81,8 +97,10 @@ static int ask_guard(struct state_run *run, const struct plan_state *state,
     struct process_result result;
     struct value answer;
 
-    if (guard->function) {
-        if (call_decoded(run->arena, run->host, guard->function, guard->args, &answer, err) < 0)
+    if (guard->function || guard->words.kind == VALUE_LIST) {
+        if (guard->function ? call_decoded(run->arena, run->host, guard->function, guard->args,
+                                           &answer, err) < 0
+                            : call_template_function(run, guard, &answer, err) < 0)
             return -1;
         *ret_yes = is_yes(guard, &answer);
         return 0;

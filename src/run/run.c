@@ -457,6 +457,14 @@ static void find_handlers(struct runner *runner)
 
 #define NOT_SHOWN UINT32_MAX
 
+/* Has a listener nothing to react to: no change, or failures alone? */
+static bool is_silent(const struct plan_state *state, const struct state_result *result)
+{
+    return state->listener && result->outcome == OUTCOME_SKIPPED &&
+           (result->skip_reason == SKIP_ONCHANGES_NOT_MET ||
+            result->skip_reason == SKIP_REQUIRE_FAILED);
+}
+
 /* A listener without a reaction is not a result. They are at the end. */
 static uint32_t count_shown(struct runner *runner)
 {
@@ -464,9 +472,7 @@ static uint32_t count_shown(struct runner *runner)
     uint32_t shown = 0;
 
     for (uint32_t i = 0; i < plan->count; i++) {
-        const bool is_shown = !plan->states[plan->order[i]].listener ||
-                              runner->results[i].outcome != OUTCOME_SKIPPED ||
-                              runner->results[i].skip_reason != SKIP_ONCHANGES_NOT_MET;
+        const bool is_shown = !is_silent(&plan->states[plan->order[i]], &runner->results[i]);
 
         runner->position[plan->order[i]] = is_shown ? shown : NOT_SHOWN;
         if (is_shown)

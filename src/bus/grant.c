@@ -15,6 +15,7 @@
 #define M (1U << GRANT_MASTER)
 #define A (1U << GRANT_ADMIN)
 #define S (1U << GRANT_SYSTEM)
+#define L (1U << GRANT_LEAF)
 
 /* Subjects of our own. For a peel its id stands in them; other names are wildcards. */
 static const struct {
@@ -58,6 +59,14 @@ static const struct {
     { "$KV.settings-files._revision", 0, P },
     { GRANT_INBOX ".{peel}.>", 0, P },
 
+    /* Beyond what each of its peels may, a leaf node sends their replies, which servers do not
+     * count for it. Nobody uses the other two, but only with them nats-server 2.9 notices that
+     * streams of "zester.event.>" and "$KV.basket.>" are meant by grants with a '*' in the middle.
+     */
+    { GRANT_INBOX ".>", L, 0 },
+    { "zester.event.*", L, 0 },
+    { "$KV.basket.*", L, 0 },
+
     { "zester.>", M, M },
     { "zester.job.>", A, A },
     { "zester.update.>", A, A },
@@ -77,10 +86,10 @@ struct allow_list {
     VEC(const char *) list;
 };
 
-static void add_subject(struct arena *arena, unsigned roles, enum grant_role role, const char *text,
+static void add_subject(struct arena *arena, bool is_allowed, const char *text,
                         struct allow_list *out)
 {
-    if (roles & (1U << (unsigned)role))
+    if (is_allowed)
         VEC_PUSH_IN(arena, &out->list, text);
 }
 
@@ -95,10 +104,11 @@ static const char *fill_in(struct arena *arena, const char *subject, const char 
                         subject + at + sizeof(PEEL_MARK) - 1);
 }
 
-static int add_subjects(struct arena *arena, enum grant_role role, const char *peel,
+/* `peel` is empty for any. */
+static int add_subjects(struct arena *arena, unsigned roles, struct str peel,
                         struct allow_list out[GRANT_VERBS], struct err *err)
 {
-    const struct subject_names names = { .peel = str_from(role == GRANT_PEEL ? peel : "") };
+    const struct subject_names names = { .peel = peel };
 
     for (size_t i = 0; i < ARRAY_LEN(subjects); i++) {
         AUTO_BUF struct buf text = BUF_INIT(SUBJECT_MAX);
@@ -107,27 +117,36 @@ static int add_subjects(struct arena *arena, enum grant_role role, const char *p
         if (subject_print_pattern(&text, subjects[i].kind, &names, err) < 0)
             return -1;
         copy = buf_copy(&text, arena).p;
-        add_subject(arena, subjects[i].publish, role, copy, &out[GRANT_PUBLISH]);
-        add_subject(arena, subjects[i].subscribe, role, copy, &out[GRANT_SUBSCRIBE]);
+        add_subject(arena, subjects[i].publish & roles, copy, &out[GRANT_PUBLISH]);
+        add_subject(arena, subjects[i].subscribe & roles, copy, &out[GRANT_SUBSCRIBE]);
     }
     return 0;
+}
+
+static void add_others(struct arena *arena, unsigned roles, const char *peel,
+                       struct allow_list out[GRANT_VERBS])
+{
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        const char *text = fill_in(arena, others[i].subject, peel);
+
+        add_subject(arena, others[i].publish & roles, text, &out[GRANT_PUBLISH]);
+        add_subject(arena, others[i].subscribe & roles, text, &out[GRANT_SUBSCRIBE]);
+    }
 }
 
 int grant_list(struct arena *arena, enum grant_role role, const char *peel, struct grants *ret,
                struct err *err)
 {
+    const unsigned roles = (1U << (unsigned)role) | (role == GRANT_LEAF ? P : 0);
     struct allow_list out[GRANT_VERBS] = { 0 };
 
-    if (role == GRANT_PEEL && !peel_id_is_valid(str_from(peel)))
+    if (role != GRANT_PEEL)
+        peel = NULL;
+    else if (!peel_id_is_valid(str_from(peel)))
         return err_set(err, ERR_INVALID, "'%s' is not a valid peel id", peel);
-    if (add_subjects(arena, role, peel, out, err) < 0)
+    if (add_subjects(arena, roles, str_from(peel ? peel : ""), out, err) < 0)
         return -1;
-    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-        const char *text = fill_in(arena, others[i].subject, peel ? peel : "");
-
-        add_subject(arena, others[i].publish, role, text, &out[GRANT_PUBLISH]);
-        add_subject(arena, others[i].subscribe, role, text, &out[GRANT_SUBSCRIBE]);
-    }
+    add_others(arena, roles, peel ? peel : "*", out);
     *ret = (struct grants){ .may_reply = role == GRANT_PEEL };
     for (size_t i = 0; i < GRANT_VERBS; i++)
         ret->allow[i] = (struct param_strs){ out[i].list.n, out[i].list.p };

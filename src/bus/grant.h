@@ -19,8 +19,9 @@
 struct arena;
 struct err;
 
-enum grant_role { GRANT_PEEL, GRANT_MASTER, GRANT_ADMIN, GRANT_SYSTEM };
-#define GRANT_ROLES (GRANT_SYSTEM + 1)
+/* A leaf node is a server in front of peels: it passes on what any of them may do. */
+enum grant_role { GRANT_PEEL, GRANT_MASTER, GRANT_ADMIN, GRANT_SYSTEM, GRANT_LEAF };
+#define GRANT_ROLES (GRANT_LEAF + 1)
 
 enum grant_verb { GRANT_PUBLISH, GRANT_SUBSCRIBE };
 #define GRANT_VERBS (GRANT_SUBSCRIBE + 1)

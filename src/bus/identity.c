@@ -96,8 +96,9 @@ static int make_operator(struct arena *arena, int64_t now, const struct keys *ke
     return 0;
 }
 
-static int make_account(struct arena *arena, int64_t now, const struct keys *keys, const char *key,
-                        const char *name, bool has_jetstream, struct str *ret, struct err *err)
+static int make_account(struct arena *arena, int64_t now, const struct nats_nkey *signing,
+                        const char *key, const char *name, bool has_jetstream, struct str *ret,
+                        struct err *err)
 {
     AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX);
     const struct claims_account claims = {
@@ -105,9 +106,20 @@ static int make_account(struct arena *arena, int64_t now, const struct keys *key
         .has_jetstream = has_jetstream,
     };
 
-    if (claims_sign_account(&claims, &keys->signing, &jwt, err) < 0)
+    if (claims_sign_account(&claims, signing, &jwt, err) < 0)
         return -1;
     *ret = jwt_line(arena, &jwt);
+    return 0;
+}
+
+static int make_system(struct arena *arena, int64_t now, const struct nats_nkey *signing,
+                       struct identity *identity, struct err *err)
+{
+    struct str jwt;
+
+    if (make_account(arena, now, signing, identity->system_account, "SYS", false, &jwt, err) < 0)
+        return -1;
+    identity->system_jwt = arena_strndup(arena, jwt.p, jwt.n - 1);
     return 0;
 }
 
@@ -161,17 +173,14 @@ static int make_all(struct arena *arena, int64_t now, const struct keys *keys,
         { IDENTITY_ADMIN_CREDS, &keys->account, GRANT_ADMIN, "admin" },
         { IDENTITY_SYS_CREDS, &keys->system, GRANT_SYSTEM, "sys" },
     };
-    struct str system_jwt;
 
     identity->account = public_text(arena, &keys->account);
     identity->system_account = public_text(arena, &keys->system);
     if (make_operator(arena, now, keys, identity, err) < 0 ||
-        make_account(arena, now, keys, identity->account, "zester", true,
+        make_account(arena, now, &keys->signing, identity->account, "zester", true,
                      &identity->files[IDENTITY_ACCOUNT_JWT], err) < 0 ||
-        make_account(arena, now, keys, identity->system_account, "SYS", false, &system_jwt, err) <
-            0)
+        make_system(arena, now, &keys->signing, identity, err) < 0)
         return -1;
-    identity->system_jwt = arena_strndup(arena, system_jwt.p, system_jwt.n - 1);
     for (size_t i = 0; i < ARRAY_LEN(users); i++)
         if (make_creds(arena, now, users[i].account, users[i].role, users[i].name,
                        &identity->files[users[i].file], err) < 0)
@@ -232,6 +241,52 @@ int identity_read_key(const char *dir, enum identity_file file, struct nats_nkey
     result = nats_nkey_parse_seed(str_trim(text), ret_key, err);
     ed25519_wipe((char *)(uintptr_t)text.p, text.n);
     return result < 0 ? err_wrap(err, "'%s'", path) : 0;
+}
+
+/* --- further servers --------------------------------------------------------------- */
+
+static int read_jwt(struct arena *arena, const char *dir, enum identity_file file,
+                    struct identity *identity, struct err *err)
+{
+    const char *path = path_join(arena, dir, files[file].name);
+
+    if (fs_read(arena, path, NATS_JWT_MAX, &identity->files[file], err) < 0)
+        return -1;
+    if (!identity->files[file].p)
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", path);
+    return 0;
+}
+
+int identity_read_claims(struct arena *arena, const char *dir, int64_t now,
+                         struct identity *ret_identity, struct err *err)
+{
+    struct identity identity = { 0 };
+    struct claims_operator operator_claims;
+    struct claims_account account_claims;
+    struct nats_nkey signing;
+    int result;
+
+    if (read_jwt(arena, dir, IDENTITY_OPERATOR_JWT, &identity, err) < 0 ||
+        read_jwt(arena, dir, IDENTITY_ACCOUNT_JWT, &identity, err) < 0 ||
+        claims_read_operator(arena, str_trim(identity.files[IDENTITY_OPERATOR_JWT]),
+                             &operator_claims, err) < 0 ||
+        claims_read_account(arena, str_trim(identity.files[IDENTITY_ACCOUNT_JWT]), &account_claims,
+                            err) < 0 ||
+        identity_read_key(dir, IDENTITY_OPERATOR_SIGNING_SEED, &signing, err) < 0)
+        return -1;
+    identity.account = account_claims.head.sub;
+    identity.system_account = operator_claims.system_account;
+    result = make_system(arena, now, &signing, &identity, err);
+    nats_nkey_done(&signing);
+    if (result == 0)
+        *ret_identity = identity;
+    return result;
+}
+
+int identity_issue_leaf(struct arena *arena, const struct nats_nkey *account, const char *name,
+                        int64_t now, struct str *ret_creds, struct err *err)
+{
+    return make_creds(arena, now, account, GRANT_LEAF, name, ret_creds, err);
 }
 
 /* --- peels ----------------------------------------------------------------------- */

@@ -64,6 +64,15 @@ void identity_list(const struct identity *identity,
 int identity_read_key(const char *dir, enum identity_file file, struct nats_nkey *ret_key,
                       struct err *err);
 
+/* What a configuration of another server of the fleet needs, from the files of `dir`: the claims of
+ * the operator and of both accounts. Those of the system account are signed anew. */
+int identity_read_claims(struct arena *arena, const char *dir, int64_t now,
+                         struct identity *ret_identity, struct err *err);
+
+/* Credentials for a leaf node, as the text of a file; the caller wipes it. */
+int identity_issue_leaf(struct arena *arena, const struct nats_nkey *account, const char *name,
+                        int64_t now, struct str *ret_creds, struct err *err);
+
 /* The JWT of a peel: signed by the account, for the peel's own public key. */
 int identity_issue_peel(struct arena *arena, const struct nats_nkey *account, const char *peel,
                         const char *public_key, int64_t now, const char **ret_jwt, struct err *err);

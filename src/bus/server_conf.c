@@ -10,6 +10,7 @@
 /* The JWT of a peel makes its first line longer than the server's default allows. */
 #define MAX_CONTROL_LINE 16384
 #define ROUTE_SCHEME     "nats-route://"
+#define HUB_SCHEME       "tls://"
 
 static int check_text(const char *what, const char *text, struct err *err)
 {
@@ -27,11 +28,27 @@ static int check_path(const char *what, const char *path, struct err *err)
     return check_text(what, path, err);
 }
 
-static int check_route(const char *route, struct err *err)
+static int check_urls(const char *what, const char *scheme, struct param_strs urls, struct err *err)
 {
-    if (strncmp(route, ROUTE_SCHEME, strlen(ROUTE_SCHEME)) != 0 || !route[strlen(ROUTE_SCHEME)])
-        return err_set(err, ERR_INVALID, "route '%s': expected " ROUTE_SCHEME "HOST:PORT", route);
-    return check_text("route", route, err);
+    for (size_t i = 0; i < urls.n; i++) {
+        const char *url = urls.p[i];
+
+        if (strncmp(url, scheme, strlen(scheme)) != 0 || !url[strlen(scheme)])
+            return err_set(err, ERR_INVALID, "%s '%s': expected %sHOST:PORT", what, url, scheme);
+        if (check_text(what, url, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_leaf(const struct server_conf *conf, struct err *err)
+{
+    if (conf->hubs.n == 0)
+        return 0;
+    if (check_urls("hub", HUB_SCHEME, conf->hubs, err) < 0 ||
+        check_path("credentials", conf->leaf_creds, err) < 0)
+        return -1;
+    return check_path("credentials", conf->sys_creds, err);
 }
 
 static int check_conf(const struct server_conf *conf, struct err *err)
@@ -47,9 +64,8 @@ static int check_conf(const struct server_conf *conf, struct err *err)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (texts[i].text && check_text(texts[i].what, texts[i].text, err) < 0)
             return -1;
-    for (size_t i = 0; i < conf->routes.n; i++)
-        if (check_route(conf->routes.p[i], err) < 0)
-            return -1;
+    if (check_urls("route", ROUTE_SCHEME, conf->routes, err) < 0 || check_leaf(conf, err) < 0)
+        return -1;
     if (check_path("JetStream store", conf->store_dir, err) < 0 ||
         check_path("certificate", conf->cert_file, err) < 0 ||
         check_path("key", conf->key_file, err) < 0)
@@ -78,6 +94,39 @@ static void print_cluster(struct buf *out, const struct server_conf *conf)
     for (size_t i = 0; i < conf->routes.n; i++)
         buf_printf(out, "    \"%s\"\n", conf->routes.p[i]);
     buf_add_text(out, "  ]\n}\n");
+}
+
+static void print_remote(struct buf *out, const struct server_conf *conf, const char *account,
+                         const char *creds)
+{
+    buf_add_text(out, "    {\n      urls: [");
+    for (size_t i = 0; i < conf->hubs.n; i++)
+        buf_printf(out, "%s\"%s\"", i > 0 ? ", " : "", conf->hubs.p[i]);
+    buf_printf(out, "]\n      account: %s\n      credentials: \"%s\"\n", account, creds);
+    if (conf->ca_file)
+        buf_printf(out, "      tls {\n        ca_file: \"%s\"\n      }\n", conf->ca_file);
+    buf_add_text(out, "    }\n");
+}
+
+/* The link of the system account brings revocations. Without a default domain, both sides keep
+ * requests to JetStream from each other. */
+static void print_leafnodes(struct buf *out, const struct server_conf *conf,
+                            const struct identity *identity)
+{
+    if (conf->leaf_port == 0 && conf->hubs.n == 0)
+        return;
+    buf_add_text(out, "leafnodes {\n");
+    if (conf->leaf_port > 0) {
+        buf_printf(out, "  listen: \"%s:%lld\"\n", conf->host, (long long)conf->leaf_port);
+        print_tls(out, conf, "  ");
+    }
+    if (conf->hubs.n > 0) {
+        buf_add_text(out, "  remotes: [\n");
+        print_remote(out, conf, identity->account, conf->leaf_creds);
+        print_remote(out, conf, identity->system_account, conf->sys_creds);
+        buf_add_text(out, "  ]\n");
+    }
+    buf_printf(out, "}\ndefault_js_domain {\n  %s: \"\"\n}\n", identity->account);
 }
 
 static struct str one_line(struct str text)
@@ -122,8 +171,10 @@ int server_conf_print(struct buf *out, const struct server_conf *conf,
         buf_printf(out, "http: \"%s\"\n", conf->http);
     buf_printf(out, "max_control_line: %d\n", MAX_CONTROL_LINE);
     print_tls(out, conf, "");
-    buf_printf(out, "jetstream {\n  store_dir: \"%s\"\n}\n", conf->store_dir);
+    if (conf->hubs.n == 0)
+        buf_printf(out, "jetstream {\n  store_dir: \"%s\"\n}\n", conf->store_dir);
     print_cluster(out, conf);
+    print_leafnodes(out, conf, identity);
     print_accounts(out, conf, identity);
     return 0;
 }

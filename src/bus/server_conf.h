@@ -30,6 +30,10 @@ struct server_conf {
     const char *cluster_name, *cluster_host;
     int64_t cluster_port;
     struct param_strs routes; /* "tls://host:port" of the others */
+    int64_t leaf_port;        /* where leaf nodes connect; 0: none may */
+    /* A leaf node has no JetStream: it passes on to its hubs what peels ask for. None: not one. */
+    struct param_strs hubs;             /* "tls://host:port", their leaf_port */
+    const char *leaf_creds, *sys_creds; /* files; of a user of each account */
 };
 
 /* Append the text. Fails with ERR_INVALID for a path that is not absolute or has a quote. */

@@ -18,12 +18,14 @@
 #include "sys/newfiles.h"
 #include "sys/path.h"
 
-#define DEFAULT_DIR   "/var/lib/zester/auth"
-#define DEFAULT_CONF  "/etc/nats/nats-server.conf"
-#define DEFAULT_STORE "/var/lib/nats/jetstream"
-#define CONF_MAX      ((size_t)1 << 20)
-#define CONF_MODE     0644
-#define KEY_MODE      0600
+#define DEFAULT_DIR       "/var/lib/zester/auth"
+#define DEFAULT_CONF      "/etc/nats/nats-server.conf"
+#define DEFAULT_STORE     "/var/lib/nats/jetstream"
+#define DEFAULT_LEAF      "/etc/nats/leaf"
+#define DEFAULT_LEAF_DATA "/var/lib/nats/leaf"
+#define CONF_MAX          ((size_t)1 << 20)
+#define CONF_MODE         0644
+#define KEY_MODE          0600
 
 #define ARGS struct nats_auth_args
 
@@ -42,6 +44,21 @@ static const struct param init_options[] = {
     PARAM("cluster",         STR,  ARGS, cluster, "the name of the cluster that the server belongs to", .kind_text = "NAME"),
     PARAM("cluster-port",    INT,  ARGS, cluster_port, "the port for the other servers of the cluster", PARAM_RANGE(1, 65535), .default_text = "6222"),
     PARAM("route",           STRS, ARGS, routes, "a server of the cluster: nats-route://HOST:PORT; may be repeated", .kind_text = "URL"),
+    PARAM("leaf-port",       INT,  ARGS, leaf_port, "accept leaf nodes on this port; see 'zester nats-auth leaf'", PARAM_RANGE(1, 65535)),
+    { 0 },
+};
+
+static const struct param leaf_options[] = {
+    PARAM("dir",       STR,  ARGS, dir, "the folder of keys and credentials of the fleet", .kind_text = "DIR", .default_text = DEFAULT_DIR),
+    PARAM("out",       STR,  ARGS, out, "the folder to write for the leaf node", .kind_text = "DIR", .default_text = DEFAULT_LEAF),
+    PARAM("hub",       STRS, ARGS, hubs, "a server with JetStream: tls://HOST:PORT, its --leaf-port; may be repeated", .kind_text = "URL"),
+    PARAM("data",      STR,  ARGS, store, "the data folder of the leaf node", .kind_text = "DIR", .default_text = DEFAULT_LEAF_DATA),
+    PARAM("nats-cert", STR,  ARGS, cert, "the leaf node's certificate (default: issued by DIR/ca)", .kind_text = "FILE"),
+    PARAM("nats-key",  STR,  ARGS, key, "the key of that certificate", .kind_text = "FILE"),
+    PARAM("dns",       STRS, ARGS, dns, "a DNS name for the issued certificate; may be repeated (localhost)", .kind_text = "NAME"),
+    PARAM("ip",        STRS, ARGS, ips, "an address for the issued certificate; may be repeated (127.0.0.1)", .kind_text = "ADDRESS"),
+    PARAM("host",      STR,  ARGS, host, "the address to listen on", .kind_text = "ADDRESS", .default_text = "0.0.0.0"),
+    PARAM("port",      INT,  ARGS, port, "the port to listen on", PARAM_RANGE(1, 65535), .default_text = "4222"),
     { 0 },
 };
 
@@ -71,9 +88,8 @@ static const char *add_file(struct cli *cli, const char *dir, struct auth_files 
     return path_absolute(cli->arena, path_join(cli->arena, dir, file->name));
 }
 
-/* A certificate for the server, issued by an authority in DIR/ca, which is created when
- * missing. */
-static int issue_certificate(struct cli *cli, const struct nats_auth_args *want,
+/* A certificate for the server, issued by the authority in DIR/ca. */
+static int issue_certificate(struct cli *cli, const struct nats_auth_args *want, const char *out,
                              struct auth_files *files, struct server_conf *conf, struct err *err)
 {
     static const char *const localhost[] = { "localhost" }, *const loopback[] = { "127.0.0.1" };
@@ -87,20 +103,27 @@ static int issue_certificate(struct cli *cli, const struct nats_auth_args *want,
     };
     AUTO_CA struct ca ca = { 0 };
     struct ca_leaf leaf;
-    bool there;
 
-    if (ca_is_there(folder, &there, err) < 0 ||
-        (!there && ca_init(folder, now_seconds(), err) < 0) ||
-        ca_open(cli->arena, folder, &ca, err) < 0 ||
+    if (ca_open(cli->arena, folder, &ca, err) < 0 ||
         ca_issue(&ca, &spec, cli->arena, &leaf, err) < 0)
         return -1;
-    conf->key_file = add_file(cli, want->dir, files,
-                              &(struct newfile){ "nats-server.key", leaf.key_pem, KEY_MODE });
+    conf->key_file =
+        add_file(cli, out, files, &(struct newfile){ "nats-server.key", leaf.key_pem, KEY_MODE });
     conf->ca_file =
-        add_file(cli, want->dir, files, &(struct newfile){ "nats-ca.crt", ca.root_pem, CONF_MODE });
-    conf->cert_file = add_file(cli, want->dir, files,
+        add_file(cli, out, files, &(struct newfile){ "nats-ca.crt", ca.root_pem, CONF_MODE });
+    conf->cert_file = add_file(cli, out, files,
                                &(struct newfile){ "nats-server.crt", leaf.chain_pem, CONF_MODE });
     return 0;
+}
+
+static int ensure_authority(struct cli *cli, const char *dir, struct err *err)
+{
+    const char *folder = path_join(cli->arena, dir, "ca");
+    bool there;
+
+    if (ca_is_there(folder, &there, err) < 0)
+        return -1;
+    return there ? 0 : ca_init(folder, now_seconds(), err);
 }
 
 /* First all texts, then the files in DIR, then the configuration: once it exists, so does
@@ -124,10 +147,12 @@ static int init_auth(struct cli *cli, const struct nats_auth_args *want, struct 
         .cluster_host = want->host,
         .cluster_port = want->cluster_port,
         .routes = { want->routes.n, want->routes.p },
+        .leaf_port = want->leaf_port,
     };
 
     identity_list(identity, files.list);
-    if (!want->cert && issue_certificate(cli, want, &files, &conf, err) < 0)
+    if (!want->cert && (ensure_authority(cli, want->dir, err) < 0 ||
+                        issue_certificate(cli, want, want->dir, &files, &conf, err) < 0))
         return -1;
     if (server_conf_print(&text, &conf, identity, err) < 0 ||
         newfiles_write(want->dir, files.list, files.n, "keys are never overwritten", err) < 0)
@@ -181,6 +206,92 @@ static int run_init(struct cli *cli, const void *args, struct param_strs operand
            want->dir, want->conf, want->conf, want->dir);
     warn_if_missing(want->cert);
     warn_if_missing(want->key);
+    return CLI_OK;
+}
+
+/* --- leaf ------------------------------------------------------------------------ */
+
+#define LEAF_CONF "nats-server.conf"
+#define LEAF_WHY  "files of a leaf node are never overwritten"
+
+/* The credentials with which it connects to its hubs. */
+static int add_creds(struct cli *cli, const struct nats_auth_args *want, const char *name,
+                     struct auth_files *files, struct server_conf *conf, struct err *err)
+{
+    const char *sys = identity_file_name(IDENTITY_SYS_CREDS);
+    const char *path = path_join(cli->arena, want->dir, sys);
+    struct newfile leaf_file = { "leaf.creds", { 0 }, KEY_MODE };
+    struct newfile sys_file = { sys, { 0 }, KEY_MODE };
+    struct nats_nkey account;
+    int result;
+
+    if (fs_read(cli->arena, path, NATS_CREDS_MAX, &sys_file.text, err) < 0)
+        return -1;
+    if (!sys_file.text.p)
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", path);
+    if (identity_read_key(want->dir, IDENTITY_ACCOUNT_SEED, &account, err) < 0)
+        return -1;
+    result = identity_issue_leaf(cli->arena, &account, name, now_seconds(), &leaf_file.text, err);
+    nats_nkey_done(&account);
+    if (result < 0)
+        return -1;
+    conf->leaf_creds = add_file(cli, want->out, files, &leaf_file);
+    conf->sys_creds = add_file(cli, want->out, files, &sys_file);
+    return 0;
+}
+
+/* Keys are in memory that nobody else shares: the arena's, written by us. */
+static void wipe_secrets(struct auth_files *files)
+{
+    for (size_t i = 0; i < files->n; i++)
+        if (files->list[i].mode == KEY_MODE && files->list[i].text.p)
+            ed25519_wipe((char *)(uintptr_t)files->list[i].text.p, files->list[i].text.n);
+}
+
+static int write_leaf(struct cli *cli, const struct nats_auth_args *want, const char *name,
+                      struct auth_files *files, struct err *err)
+{
+    AUTO_BUF struct buf text = BUF_INIT(CONF_MAX);
+    struct identity identity;
+    struct server_conf conf = {
+        .name = name,
+        .host = want->host,
+        .port = want->port,
+        .store_dir = path_absolute(cli->arena, want->store),
+        .cert_file = want->cert ? path_absolute(cli->arena, want->cert) : NULL,
+        .key_file = want->key ? path_absolute(cli->arena, want->key) : NULL,
+        .hubs = want->hubs,
+    };
+
+    if (identity_read_claims(cli->arena, want->dir, now_seconds(), &identity, err) < 0 ||
+        add_creds(cli, want, name, files, &conf, err) < 0 ||
+        (!want->cert && issue_certificate(cli, want, want->out, files, &conf, err) < 0) ||
+        server_conf_print(&text, &conf, &identity, err) < 0)
+        return -1;
+    (void)add_file(cli, want->out, files,
+                   &(struct newfile){ LEAF_CONF, buf_view(&text), CONF_MODE });
+    return newfiles_write(want->out, files->list, files->n, LEAF_WHY, err);
+}
+
+static int run_leaf(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct nats_auth_args *want = args;
+    struct auth_files files = { .n = 0 };
+    struct err err;
+    int result;
+
+    if (want->hubs.n == 0)
+        return cli_usage(cli, "missing --hub URL");
+    if (!want->cert != !want->key)
+        return cli_usage(cli, "--nats-cert and --nats-key must be used together");
+    result = write_leaf(cli, want, operands.p[0], &files, &err);
+    wipe_secrets(&files);
+    if (result < 0)
+        return cli_err(cli, &err);
+    printf("Wrote the leaf node to %s: copy this folder, with its owner and modes, to the same "
+           "path there\n"
+           "Start it there with: nats-server -c %s/" LEAF_CONF "\n",
+           want->out, want->out);
     return CLI_OK;
 }
 
@@ -291,6 +402,23 @@ static const struct command auth_commands[] = {
         .options = init_options,
         .args_size = sizeof(struct nats_auth_args),
         .run = run_init,
+    },
+    {
+        .name = "leaf",
+        .operands = "NAME",
+        .summary = "create the files of a leaf node, a server in front of many peels",
+        .details =
+            "A leaf node is a nats-server without JetStream near the peels: they connect to it,\n"
+            "and it has one connection to the servers of the fleet, which were made with\n"
+            "--leaf-port. Writes its configuration, certificate and credentials into --out.\n"
+            "It may do what any peel may do, and read the system account.\n",
+        .examples =
+            "  zester nats-auth leaf rack-7 --hub tls://nats.example.com:7422 --dns rack-7\n",
+        .options = leaf_options,
+        .args_size = sizeof(struct nats_auth_args),
+        .least = 1,
+        .most = 1,
+        .run = run_leaf,
     },
     {
         .name = "lint",

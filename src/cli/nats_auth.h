@@ -18,6 +18,9 @@ struct nats_auth_args {
     const char *cluster;      /* the name of the cluster; NULL: one server */
     int64_t cluster_port;     /* where the other servers connect */
     struct param_strs routes; /* URLs of the servers of the cluster */
+    int64_t leaf_port;        /* where leaf nodes connect; 0: none may */
+    struct param_strs hubs;   /* of a leaf node: the servers it connects to */
+    const char *out;          /* the folder of its files */
 };
 
 /* All keys, credentials, certificates and the server configuration. Nothing is overwritten, and

@@ -76,6 +76,38 @@ TEST(a_peel_may_write_its_own_and_nothing_of_others)
     CHECK_INT(grant_list(&arena, GRANT_PEEL, "a.b", &grants, &err), -1);
 }
 
+TEST(a_leaf_node_may_what_its_peels_may_and_nothing_of_masters_and_operators)
+{
+    static const struct {
+        enum grant_verb verb;
+        const char *subject;
+        bool allowed;
+    } cases[] = {
+        { GRANT_PUBLISH, "zester.job.J.return.alice", true },
+        { GRANT_PUBLISH, "zester.event.bob.send.a.b", true },
+        { GRANT_PUBLISH, "$KV.facts.bob", true },
+        { GRANT_PUBLISH, "_INBOX.master.x", true },
+        { GRANT_SUBSCRIBE, "zester.cmd.alice", true },
+        { GRANT_SUBSCRIBE, "_INBOX.bob.x.1", true },
+        { GRANT_PUBLISH, "zester.dispatch", false },
+        { GRANT_PUBLISH, "zester.cmd.alice", false },
+        { GRANT_PUBLISH, "$KV.jobs.J", false },
+        { GRANT_PUBLISH, "$KV.secrets.alice", false },
+        { GRANT_PUBLISH, "$KV.enrollments.x", false },
+        { GRANT_PUBLISH, "$JS.API.STREAM.DELETE.KV_jobs", false },
+        { GRANT_PUBLISH, "zester.event._master.a", false },
+        { GRANT_SUBSCRIBE, "zester.job.J.return.alice", false },
+        { GRANT_SUBSCRIBE, "zester.event.>", false },
+    };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct grants grants;
+    struct err err;
+
+    CHECK_INT(grant_list(&arena, GRANT_LEAF, NULL, &grants, &err), 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        CHECK_INT(grant_allows(&grants, cases[i].verb, cases[i].subject), cases[i].allowed);
+}
+
 TEST(an_admin_sends_events_as_admin_reads_all_of_them_and_tests_rules)
 {
     static const struct {

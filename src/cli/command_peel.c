@@ -11,6 +11,7 @@
 #include "cli/fleet/bucket.h"
 #include "cli/fleet/peels.h"
 #include "cli/fleet/runs.h"
+#include "cli/peel/delete.h"
 #include "data/msgpack.h"
 #include "data/time_text.h"
 #include "data/value.h"
@@ -27,6 +28,15 @@ static const struct param peel_options[] = {
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
+
+/* clang-format off */
+static const struct param delete_options[] = {
+    PARAM("force", BOOL, struct peel_delete_args, force, "also peels that are connected: they are cut off"),
+    PARAM("reason", STR, struct peel_delete_args, reason, "the reason; stored with the enrollment", .kind_text = "REASON"),
+    FLEET_OPTIONS(struct peel_delete_args, fleet),
+    { 0 },
+};
+/* clang-format on */
 
 static const char *print_time(struct arena *arena, int64_t seconds)
 {
@@ -177,14 +187,34 @@ static const struct command peel_commands[] = {
       .options = peel_options,
       .args_size = sizeof(ARGS),
       .run = run_list },
+    { .name = "delete",
+      .operands = "PEEL...",
+      .summary = "remove machines that no longer exist from the fleet",
+      .details =
+          "Revokes their credentials, then removes what the fleet keeps of them: facts, sealed\n"
+          "settings, basket, enrollments. Jobs that were queued for them are not sent. A peel "
+          "that\n"
+          "is connected is refused without --force. The record of revoked credentials stays\n"
+          "until they end, so that servers go on refusing them; records of past jobs end by\n"
+          "themselves. A machine with the same name can enroll again.\n",
+      .examples = "  zester peel delete web-01\n"
+                  "  zester peel delete web-01 web-02 --force --reason 'sold'\n",
+      .statuses = "0 all were deleted; 1 wrong usage, no connection, or one was not",
+      .options = delete_options,
+      .args_size = sizeof(struct peel_delete_args),
+      .least = 1,
+      .most = COMMAND_MANY,
+      .run = peel_run_delete,
+      .lookup = "peel list" },
     { 0 },
 };
 
 const struct command command_peel = {
     .name = "peel",
     .operands = "",
-    .summary = "list the machines of the fleet",
-    .examples = "  zester peel list\n",
+    .summary = "list the machines of the fleet, and remove those that are gone",
+    .examples = "  zester peel list\n"
+                "  zester peel delete web-01\n",
     .commands = peel_commands,
 };
 

@@ -42,6 +42,7 @@ struct orphan {
 
 struct office {
     struct master *master;
+    struct roster_listener facts;
     struct dispatcher *dispatcher;
     struct nats_sub *orders, *cancels, *dispatched;
     struct timer beat, scan;
@@ -372,8 +373,20 @@ static void end_own(void *self, const char *jid)
     orchestrator_end(master_orchestrator(((struct office *)self)->master), str_from(jid));
 }
 
+/* Only peels that have left lose their facts. */
+static void on_facts_changed(struct roster_listener *listener, struct str peel)
+{
+    struct office *office = container_of(listener, struct office, facts);
+
+    if (!roster_facts(master_roster(office->master), peel))
+        dispatcher_note_gone(office->dispatcher, peel);
+}
+
 static void close_office(struct office *office)
 {
+    if (office->facts.changed)
+        master_roster_forget(office->master, &office->facts);
+    office->facts.changed = NULL;
     nats_sub_free(office->orders);
     nats_sub_free(office->cancels);
     nats_sub_free(office->dispatched);
@@ -420,6 +433,8 @@ static int start_office(void *self, struct err *err)
         close_office(office);
         return -1;
     }
+    office->facts.changed = on_facts_changed;
+    master_roster_listen(office->master, &office->facts);
     beat(&office->beat);
     scan(&office->scan);
     return 0;

@@ -179,6 +179,12 @@ const struct dispatcher_counts *dispatcher_counts(const struct dispatcher *dispa
     return &dispatcher->counts;
 }
 
+void dispatcher_note_gone(struct dispatcher *dispatcher, struct str peel)
+{
+    MAP_EACH (&dispatcher->runs, entry)
+        job_run_note_gone(entry->value, peel);
+}
+
 void dispatcher_note_job(struct dispatcher *dispatcher, const struct job *job)
 {
     if (job_queue_seconds(job) <= 0)

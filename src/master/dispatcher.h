@@ -117,5 +117,7 @@ int dispatcher_check(const struct job *job, struct err *err);
 
 /* A job was dispatched, by any master: it may replace what waits here for absent peels. */
 void dispatcher_note_job(struct dispatcher *dispatcher, const struct job *job);
+/* A peel has left the fleet: what waits for it is not sent. */
+void dispatcher_note_gone(struct dispatcher *dispatcher, struct str peel);
 
 #endif

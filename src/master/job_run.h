@@ -154,6 +154,7 @@ bool job_run_hand_return(struct job_run *run, struct str subject, struct str pay
 bool job_run_cancel(struct job_run *run);
 /* Another job was dispatched, or is on record: it may replace this one where both wait. */
 void job_run_note_job(struct job_run *run, const struct job *other);
+void job_run_note_gone(struct job_run *run, struct str peel);
 void job_run_note_ack(void *self, const struct nats_msg *msg);
 void job_run_note_return(struct job_run *run, struct str subject, struct str payload);
 /* A number of the metadata. */

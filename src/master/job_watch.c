@@ -131,6 +131,21 @@ static void replace_target(struct job_run *run, const char *peel, const char *ne
     give_up(run, peel, arena_printf(&arena, "not sent: replaced by job %s", newer), true);
 }
 
+/* It will not come back. */
+static void drop_target(struct job_run *run, const char *peel)
+{
+    (void)tally_return(run->tally, str_from(peel), false, true);
+    give_up(run, peel, "not sent: the peel has left the fleet", true);
+}
+
+/* Known peels have facts; a revoked or deleted one has none. */
+static bool has_left(const struct job_run *run, const char *peel)
+{
+    const struct roster *roster = run->home->options.roster;
+
+    return roster_is_seeded(roster) && !roster_facts(roster, str_from(peel));
+}
+
 /* The peel is absent: say until when the job is kept for it. */
 static void queue_target(struct job_run *run, const char *peel)
 {
@@ -140,6 +155,10 @@ static void queue_target(struct job_run *run, const char *peel)
 
     if (newer) {
         replace_target(run, peel, newer);
+        return;
+    }
+    if (has_left(run, peel)) {
+        drop_target(run, peel);
         return;
     }
     until.seconds -= run->job.timeout / CLOCK_SECOND;
@@ -174,6 +193,16 @@ void job_run_note_job(struct job_run *run, const struct job *other)
     }
     if (replaced)
         advance(run);
+}
+
+void job_run_note_gone(struct job_run *run, struct str peel)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    if (!run->tally || run->step != JOB_RUN_WATCHING || !tally_is_queued(run->tally, peel))
+        return;
+    drop_target(run, arena_str(&arena, peel).p);
+    advance(run);
 }
 
 /* After a takeover: what waits for a newer job is not sent. */

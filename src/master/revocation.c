@@ -377,8 +377,8 @@ static void purge_peel(struct revocation *revocation, const char *peel)
     eraser_remove_all(revocation->eraser, &basket, arena_printf(&arena, "%s.>", peel));
 }
 
-void revocation_enforce(struct revocation *revocation, const struct enrollment *record,
-                        revocation_fn *fn, void *self)
+void revocation_push(struct revocation *revocation, const struct enrollment *record,
+                     revocation_fn *fn, void *self)
 {
     struct follower *follower;
 
@@ -392,8 +392,15 @@ void revocation_enforce(struct revocation *revocation, const struct enrollment *
     follower->next = revocation->waiting;
     revocation->waiting = follower;
     note_record(revocation, record);
-    purge_peel(revocation, record->peel_id);
     push(revocation);
+}
+
+void revocation_enforce(struct revocation *revocation, const struct enrollment *record,
+                        revocation_fn *fn, void *self)
+{
+    if (revocation->link)
+        purge_peel(revocation, record->peel_id);
+    revocation_push(revocation, record, fn, self);
 }
 
 /* --- the service -------------------------------------------------------------------- */

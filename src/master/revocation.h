@@ -32,5 +32,8 @@ typedef void revocation_fn(void *self, const char *warning);
  * called once, also when the master stops. */
 void revocation_enforce(struct revocation *revocation, const struct enrollment *record,
                         revocation_fn *fn, void *self);
+/* The same, and its data stays. */
+void revocation_push(struct revocation *revocation, const struct enrollment *record,
+                     revocation_fn *fn, void *self);
 
 #endif

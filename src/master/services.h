@@ -10,13 +10,14 @@ struct dispatcher;
 struct roster;
 struct settings_book;
 
-extern const struct master_service master_roster_service;   /* facts, signs of life, targets */
-extern const struct master_service master_dispatch_service; /* jobs */
-extern const struct master_service master_reactor_service;  /* reactions to events */
-extern const struct master_service master_late_service;     /* returns after the end of a job */
-extern const struct master_service master_schedule_service; /* results of peels' schedules */
-extern const struct master_service master_files_service;    /* trees of files */
-extern const struct master_service master_rollout_service;  /* new versions of the daemons */
+extern const struct master_service master_roster_service;    /* facts, signs of life, targets */
+extern const struct master_service master_dispatch_service;  /* jobs */
+extern const struct master_service master_reactor_service;   /* reactions to events */
+extern const struct master_service master_late_service;      /* returns after the end of a job */
+extern const struct master_service master_schedule_service;  /* results of peels' schedules */
+extern const struct master_service master_files_service;     /* trees of files */
+extern const struct master_service master_rollout_service;   /* new versions of the daemons */
+extern const struct master_service master_departure_service; /* machines that leave for good */
 
 /* What services give to each other; NULL before their start. */
 struct roster *master_roster(const struct master *master);

@@ -32,6 +32,7 @@ static const struct {
     [SUBJECT_ENROLL_APPROVE] = { "zester.admin.enroll.approve", "zester-masters-admin" },
     [SUBJECT_ENROLL_REJECT]  = { "zester.admin.enroll.reject", "zester-masters-admin" },
     [SUBJECT_ENROLL_REVOKE]  = { "zester.admin.enroll.revoke", "zester-masters-admin" },
+    [SUBJECT_PEEL_DELETE]    = { "zester.admin.peel.delete", "zester-masters-admin" },
     [SUBJECT_FILES_UPDATE]   = { "zester.admin.fileserver.update", NULL },
     [SUBJECT_FILES_STATUS]   = { "zester.admin.fileserver.status", NULL },
     [SUBJECT_SETTINGS_SHOW]  = { "zester.admin.settings.show", NULL },

@@ -45,6 +45,7 @@ enum subject_kind {
     SUBJECT_ENROLL_APPROVE, /* AdminRequest, answered by a master */
     SUBJECT_ENROLL_REJECT,
     SUBJECT_ENROLL_REVOKE,
+    SUBJECT_PEEL_DELETE,   /* machines leave for good, answered by a master */
     SUBJECT_FILES_UPDATE,  /* publish trees now; the lease holder answers */
     SUBJECT_FILES_STATUS,  /* who publishes */
     SUBJECT_SETTINGS_SHOW, /* what a peel gets */

@@ -1,0 +1,19 @@
+/*
+ * peel_delete - 'zester peel delete': asks a master to remove machines for good, and says what it
+ * did.
+ */
+#ifndef CLI_PEEL_DELETE_H
+#define CLI_PEEL_DELETE_H
+
+#include "cli/command.h"
+#include "cli/fleet/link.h"
+
+struct peel_delete_args {
+    struct fleet_options fleet;
+    const char *reason;
+    bool force;
+};
+
+int peel_run_delete(struct cli *cli, const void *args, struct param_strs operands);
+
+#endif

@@ -102,20 +102,32 @@ class Box:
             file.write(text)
         return path
 
-    def accepts(self):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1) as client:
+    def accepts(self, port):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as client:
             return client.recv(4) == b"INFO"
         return False
 
-    def start_server(self):
-        words = ["nats-auth", "init", "--dir", self.auth, "--nats-conf", f"{self.folder}/nats.conf", "--jetstream-store",
-                 f"{self.folder}/js", "--host", "127.0.0.1", "--port", str(self.port)]
-        subprocess.run([self.bench.program("zester"), *words], check=True, stdout=subprocess.DEVNULL)
+    def nats_auth(self, *words):
+        subprocess.run([self.bench.program("zester"), "nats-auth", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
+
+    def start_server(self, leaf_port=None):
+        self.leaf_port, more = leaf_port, ["--leaf-port", leaf_port] if leaf_port else []
+        self.nats_auth("init", "--dir", self.auth, "--nats-conf", f"{self.folder}/nats.conf", "--jetstream-store",
+                       f"{self.folder}/js", "--host", "127.0.0.1", "--port", self.port, *more)
         with open(f"{self.folder}/nats.conf", encoding="utf-8") as file:
             conf = "".join(line for line in file if not line.startswith("http:"))
         self.write("nats.conf", conf)
         self.server = self.begin([find_server(self.bench), "-c", f"{self.folder}/nats.conf"], "nats")
-        self.wait_for(self.accepts, "nats-server listens")
+        self.wait_for(lambda: self.accepts(self.port), "nats-server listens")
+
+    def start_leaf(self, name):
+        """The URL of a leaf node in front of the server."""
+        port, folder = free_port(), f"{self.folder}/{name}"
+        self.nats_auth("leaf", name, "--dir", self.auth, "--out", folder, "--data", f"{folder}/data", "--hub", f"tls://127.0.0.1:{self.leaf_port}",
+                       "--host", "127.0.0.1", "--port", port)
+        self.begin([find_server(self.bench), "-c", f"{folder}/nats-server.conf"], name)
+        self.wait_for(lambda: self.accepts(port) and self.log(name).count("Leafnode connection created") == 2, f"{name} listens")
+        return f"tls://127.0.0.1:{port}"
 
     def start_master(self, **keys):
         """`keys` are those of master.yaml; ready when this returns."""

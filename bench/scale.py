@@ -1,7 +1,8 @@
 """Scale: what each agent costs, as there are more of them: against what it costs where there are a tenth of them
 
 A real server and a real master; the agents only publish facts, acknowledge and return (bench/driver_floor.c), so that what is measured is bus and
-master. Near 1, cost grows as the number of agents does. SCALE=N,N... measures other numbers. docs/scaling.md says what follows from it.
+master. Near 1, cost grows as the number of agents does. Then the same number of agents behind leaf nodes, against as many that connect to the server
+itself. SCALE=N,N... measures other numbers. docs/scaling.md says what follows from it.
 """
 import os
 import shutil
@@ -10,10 +11,12 @@ import subprocess
 import tempfile
 import time
 
-from box import Box, cpu_seconds, resident_kb
+from box import Box, cpu_seconds, free_port, resident_kb
 from frame import Failure, Line, Note, Sample
 
 COUNTS = [int(word) for word in os.environ.get("SCALE", "100,1000,10000").split(",")]
+LEAVES = 4
+BEHIND_LEAVES = 1_000
 INDEXED = [1_000, 10_000, 100_000, 1_000_000]
 CROWD = 5_000
 FACTS = 40
@@ -30,18 +33,18 @@ def run(command):
 
 
 class Point:
-    """What was measured with `count` agents."""
+    """What was measured with `count` agents, which connect to `urls`."""
 
-    def __init__(self, bench, box, count):
-        self.bench, self.box, self.count = bench, box, count
+    def __init__(self, bench, box, count, urls):
+        self.bench, self.box, self.count, self.urls = bench, box, count, urls
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = tempfile.mkdtemp(prefix="zester-bench-peels.", dir=memory)
 
     def start_agents(self):
-        driver = self.bench.driver("floor")
-        for first in range(0, self.count, CROWD):
-            words = [first, min(CROWD, self.count - first), 0, 0, 0, FACTS]
-            process = self.box.begin([driver, "peels", self.box.url, self.box.auth, self.folder, *map(str, words)], "agents", stdout=subprocess.PIPE, text=True)
+        driver, crowd = self.bench.driver("floor"), min(CROWD, self.count // len(self.urls))
+        for number, first in enumerate(range(0, self.count, crowd)):
+            words = [first, min(crowd, self.count - first), 0, 0, 0, FACTS]
+            process = self.box.begin([driver, "peels", self.urls[number % len(self.urls)], self.box.auth, self.folder, *map(str, words)], "agents", stdout=subprocess.PIPE, text=True)
             if process.stdout.readline() != "ready\n":
                 raise Failure(f"agents: {self.box.log('agents')[-2000:]}")
 
@@ -98,16 +101,26 @@ def index_lines(bench):
         before = (machines, sample)
 
 
-def measure_point(bench, count):
+def measure_point(bench, count, leaves=0):
     with Box(bench, "scale") as box:
-        box.start_server()
+        box.start_server(free_port() if leaves else None)
+        urls = [box.start_leaf(f"leaf{number}") for number in range(leaves)] or [box.url]
         box.start_master()
-        point = Point(bench, box, count)
+        point = Point(bench, box, count, urls)
         try:
             point.measure()
         finally:
             shutil.rmtree(point.folder, ignore_errors=True)
     return point
+
+
+def leaf_lines(bench):
+    """The server of the fleet, with all of its agents behind leaf nodes, and without any."""
+    direct, behind = measure_point(bench, BEHIND_LEAVES), measure_point(bench, BEHIND_LEAVES, LEAVES)
+    ours, theirs = (Sample(point.fan_out, point.server_cpu, point.server_kb, ROUNDS) for point in (behind, direct))
+    yield Line(f"fan-out, {BEHIND_LEAVES:,} behind {LEAVES} leaf nodes", ours, "direct", theirs)
+    yield Note(f"behind leaf nodes, the server of the fleet needs {behind.server_kb / behind.count:.0f} kB and {behind.server_cpu / behind.count * 1e6:.0f} us "
+               f"for a job for each agent, else {direct.server_kb / direct.count:.0f} kB and {direct.server_cpu / direct.count * 1e6:.0f} us")
 
 
 def lines(bench):
@@ -125,4 +138,5 @@ def lines(bench):
             yield growth("master restart", point, before, lambda p: p.restart, lambda p: p.master_cpu)
         yield point.note()
         before = point
+    yield from leaf_lines(bench)
     yield from index_lines(bench)

@@ -24,7 +24,7 @@
 #define UMASK_MAX          0777
 
 struct generic_args {
-    const struct value *onlyif, *unless, *check_cmd, *order, *retry, *name, *cmd_opts_exclude;
+    const struct value *onlyif, *unless, *check_cmd, *order, *retry, *name;
     struct param_strs creates;
     bool failhard, reload_modules, has_umask;
     const char *runas;
@@ -42,7 +42,6 @@ struct generic_args {
 static const struct param generic_params[] = {
     PARAM("onlyif", ANY, ARGS, onlyif, "run only if every command exits with 0 and every function returns true"),
     PARAM("unless", ANY, ARGS, unless, "skip if a command exits with 0 or a function returns true"),
-    PARAM("cmd_opts_exclude", ANY, ARGS, cmd_opts_exclude, "options of the state that onlyif and unless of Salt's files do not run with"),
     PARAM("check_cmd", ANY, ARGS, check_cmd, "commands that must succeed afterwards"),
     PARAM("creates", STRS, ARGS, creates, "paths; if all exist, nothing is done"),
     PARAM("order", ANY, ARGS, order, "position in the level: a number, first or last"),
@@ -329,11 +328,6 @@ static int check_sense(const struct generic_args *args, const struct plan_state 
         diag_hint(idle.diags, "a dry run never acts");
         result = idle.result;
     }
-    if (args->cmd_opts_exclude && !state->dialect->salt_attributes) {
-        (void)value_diag(diags, where, "'cmd_opts_exclude' has no effect here");
-        diag_hint(diags, "guards of .zy files run without the options of the state");
-        result = -1;
-    }
     if (args->has_umask && args->umask > UMASK_MAX) {
         (void)value_diag(diags, where, "'umask' must be at most 0777, got %04o",
                          (unsigned)args->umask);
@@ -356,7 +350,6 @@ static int read_guards(struct arena *arena, const struct generic_args *got,
         .arena = arena,
         .options = state->dialect->salt_attributes ? body : NULL,
         .runas = state->guard_user,
-        .excluded = got->cmd_opts_exclude,
         .warnings = warnings,
         .diags = diags,
     };

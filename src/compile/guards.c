@@ -41,6 +41,13 @@ static bool is_excluded(const struct value *excluded, const char *option)
     return false;
 }
 
+static const struct value *excluded_of(const struct guards_owner *owner)
+{
+    const struct value key = value_text(GUARD_EXCLUDES);
+
+    return value_map_find(owner->options, &key);
+}
+
 /* What of the state's arguments counts; those that are known only when it starts do not. */
 static size_t gather_options(const struct reading *r, struct value_map *ret)
 {
@@ -50,7 +57,7 @@ static size_t gather_options(const struct reading *r, struct value_map *ret)
         const struct value key = value_text(options[i]);
         const struct value *v = value_map_find(owner->options, &key);
 
-        if (v && v->kind != VALUE_NULL && !is_excluded(owner->excluded, options[i]) &&
+        if (v && v->kind != VALUE_NULL && !is_excluded(excluded_of(owner), options[i]) &&
             !output_has_mark(v) && !slot_find(v))
             value_map_set(r->arena, ret, key, *v);
     }
@@ -69,7 +76,7 @@ static void add_options(const struct reading *r, const struct value *command,
     if (!retcode || gather_options(r, given.map) == 0)
         return;
     value_map_set(r->arena, given.map, value_text("command"), *command);
-    if (r->owner->runas && !is_excluded(r->owner->excluded, "runas"))
+    if (r->owner->runas && !is_excluded(excluded_of(r->owner), "runas"))
         value_map_set(r->arena, given.map, value_text("runas"), value_text(r->owner->runas));
     if (call_decode(r->arena, retcode, &given, NULL, &guard->args, &ignored) < 0)
         return;

@@ -24,12 +24,14 @@ struct plan_guards;
 struct value;
 struct value_map;
 
+/* The argument of states of Salt that lists options which its guards do not have. */
+#define GUARD_EXCLUDES "cmd_opts_exclude"
+
 /* Whose guards they are. */
 struct guards_owner {
     struct arena *arena;
     const struct value_map *options; /* arguments of a state of Salt; NULL: not one */
     const char *runas;               /* of that state, or NULL */
-    const struct value *excluded;    /* its cmd_opts_exclude: options that are left out, or NULL */
     struct diags *warnings, *diags;
 };
 

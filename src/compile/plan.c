@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 #include "compile/dialect.h"
 #include "compile/generic.h"
+#include "compile/guards.h"
 #include "state/host.h"
 #include "state/module.h"
 #include "compile/output.h"
@@ -36,9 +37,11 @@ int plan_decode(struct arena *arena, const struct plan_state *state, const struc
 {
     const struct module *module = state->module;
     const struct value id = value_at(value_text(state->id), body);
-    static const char *const always[] = { "name", NULL }; /* without a meaning, see place_name() */
+    /* Without a meaning for the module: see place_name() and GUARD_EXCLUDES. */
+    static const char *const always[] = { "name", NULL };
+    static const char *const salts[] = { "name", GUARD_EXCLUDES, NULL };
     const struct params_policy policy = {
-        .allowed = always,
+        .allowed = state->dialect->salt_attributes ? salts : always,
         .offer = generic_offer,
         .owner = module->name,
         .primary = &id,

@@ -138,7 +138,7 @@ c: {cmd.run: [name: echo c >> ROOT/log, unless: [false, 'true']]}
 
 def test_options_of_guards_are_for_salts_files(machine):
     machine.state("c", "a: {cmd.run: [{name: 'true', cmd_opts_exclude: [cwd]}]}")
-    assert "'cmd_opts_exclude' has no effect here" in machine.run("state.apply", "c", status=1).stderr
+    assert "has no parameter 'cmd_opts_exclude'" in machine.run("state.apply", "c", status=1).stderr
 
 
 def test_a_retry_that_is_a_list_means_the_defaults_of_salt(machine):

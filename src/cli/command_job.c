@@ -576,6 +576,7 @@ static int repeat_job(struct cli *cli, struct fleet *fleet, const struct job_arg
                       const struct job *done)
 {
     const char *plan = value_get_text(&done->metadata, JOB_PLAN);
+    const char *node_timeout = value_get_text(&done->metadata, JOB_NODE_TIMEOUT);
     struct job job = { .function = done->function,
                        .args = done->args,
                        .targets = done->targets,
@@ -588,6 +589,8 @@ static int repeat_job(struct cli *cli, struct fleet *fleet, const struct job_arg
 
     if (plan)
         fleet_job_note(cli->arena, &job, JOB_PLAN, plan);
+    if (node_timeout)
+        fleet_job_note(cli->arena, &job, JOB_NODE_TIMEOUT, node_timeout);
     return fleet_run_job(cli, fleet, &job,
                          &(struct fleet_run){ .format = want->fleet.format,
                                               .async = want->async,

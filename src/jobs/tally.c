@@ -20,6 +20,7 @@ struct target {
     const char *id;
     enum target_state state;
     bool success;
+    bool is_timed; /* its ack was seen by tally_advance */
     int64_t until; /* of ACKED, when targets have a time of their own; 0: not known yet */
     int64_t due; /* of SENT, RESENT and QUEUED: when its silence has lasted too long, or is checked
                     again */
@@ -79,6 +80,11 @@ static bool has_returned(const struct target *target)
     return target->state == TARGET_MADE_UP || target->state == TARGET_RETURNED;
 }
 
+static bool has_target_time(const struct tally *tally)
+{
+    return tally->options.target_timeout || tally->options.ack_timeout;
+}
+
 /* --- answers ------------------------------------------------------------------------ */
 
 enum tally_note tally_ack(struct tally *tally, struct str peel)
@@ -91,7 +97,7 @@ enum tally_note tally_ack(struct tally *tally, struct str peel)
         return TALLY_KNOWN;
     tally->busy += !is_busy(target);
     target->state = TARGET_ACKED;
-    if (tally->options.target_timeout)
+    if (has_target_time(tally))
         tally->next_silence = 0; /* its time counts from the next look at all of them */
     return TALLY_NOTED;
 }
@@ -182,12 +188,21 @@ static void check_silence(struct tally *tally, struct target *target, int64_t no
         await_answer(tally, target, TARGET_QUEUED, now + TALLY_QUEUE_NS);
 }
 
-/* With a batch: one that hangs makes room. */
+static void limit_time(struct target *target, int64_t now, int64_t timeout)
+{
+    if (timeout && (target->until == 0 || now + timeout < target->until))
+        target->until = now + timeout;
+}
+
+/* One that hangs makes room, and does not keep the job from its end. */
 static void check_time(struct tally *tally, struct target *target, int64_t now,
                        struct tally_orders *orders)
 {
     if (target->until == 0)
-        target->until = now + tally->options.target_timeout;
+        limit_time(target, now, tally->options.target_timeout);
+    if (!target->is_timed)
+        limit_time(target, now, tally->options.ack_timeout);
+    target->is_timed = true;
     if (now < target->until) {
         await_answer(tally, target, TARGET_ACKED, target->until);
         return;
@@ -206,7 +221,7 @@ static void give_up_silent(struct tally *tally, int64_t now, struct tally_orders
 
         if (target->state >= TARGET_SENT && target->state <= TARGET_QUEUED)
             check_silence(tally, target, now, orders);
-        else if (target->state == TARGET_ACKED && tally->options.target_timeout)
+        else if (target->state == TARGET_ACKED && has_target_time(tally))
             check_time(tally, target, now, orders);
     }
 }

@@ -6,7 +6,8 @@
  * TALLY_GIVE_UP_NS. One that has acknowledged has the whole time of the job. With a batch, only so
  * many targets are busy at once, each for `target_timeout` at most, so that one that hangs does not
  * keep the others waiting; when more than `failures_max` have failed, the rest is not sent.
- * With a queue, one that stays silent waits until it is present, and gets the same request again.
+ * With `ack_timeout`, each has that long from its ack. With a queue, one that stays silent waits
+ * until it is present, and gets the same request again.
  *
  *     tally_new -> { tally_advance: send, resend, ...; tally_ack, tally_return }... -> tally_free
  *
@@ -43,6 +44,7 @@ struct tally_options {
     size_t batch;           /* targets that are busy at once; 0: all */
     size_t failures_max;    /* with a batch; SIZE_MAX: any number */
     int64_t target_timeout; /* with a batch, of each target; 0: the time of the job */
+    int64_t ack_timeout;    /* of each target since its ack; 0: the time of the job */
     int64_t queue_until;    /* silent targets are kept for later; 0: they are not */
     bool (*is_present)(void *self, const char *peel); /* with a queue */
     void *self;

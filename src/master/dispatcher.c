@@ -106,6 +106,8 @@ int dispatcher_check(const struct job *job, struct err *err)
                        DISPATCHER_TARGETS_MAX);
     if (job->timeout < 0 || job->timeout > DISPATCHER_TIMEOUT_MAX)
         return err_set(err, ERR_LIMIT, "the timeout must be between 0 and 24 hours");
+    if (job_node_timeout(job) < 0)
+        return err_set(err, ERR_LIMIT, "the timeout of a peel is a duration of 24 hours at most");
     if (job_queue_seconds(job) < 0)
         return err_set(err, ERR_LIMIT, "a job can be queued for 6 days at most");
     for (size_t i = 0; i < job->targets.n; i++)

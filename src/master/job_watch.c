@@ -19,6 +19,8 @@
 #define UNSENT      "not sent: more peels have failed than --max-failures allows"
 #define HELD        "not sent: the job ended before its turn came"
 #define CANCELED    "canceled: no answer before the job was stopped"
+/* A peel ends a job itself that takes longer than it may; one that does not say so then is lost. */
+#define NODE_GRACE_NS (15 * CLOCK_SECOND)
 
 /* --- watching ----------------------------------------------------------------------- */
 
@@ -443,6 +445,8 @@ void job_run_make_tally(struct job_run *run)
         options.self = run;
     } else if (options.batch)
         options.target_timeout = job->timeout;
+    if (job_node_timeout(job) > 0)
+        options.ack_timeout = clock_after(NODE_GRACE_NS, job_node_timeout(job));
     run->is_batched = options.batch > 0;
     run->tally = tally_new(&job->targets, &options);
 }
@@ -460,6 +464,7 @@ static void make_request(struct job_run *run)
         .epoch = run->epoch,
         .rdepth = (int32_t)job_run_number(job, DISPATCHER_DEPTH, 0),
         .plan = plan ? plan : "",
+        .timeout = job_node_timeout(job),
     };
     struct err err;
 

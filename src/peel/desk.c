@@ -19,7 +19,9 @@
 #include "peel/snapshot.h"
 #include "run/run.h"
 #include "sys/births.h"
+#include "sys/clock.h"
 #include "sys/fd.h"
+#include "sys/loop.h"
 #include "sys/path.h"
 #include "wire/subject.h"
 
@@ -195,6 +197,7 @@ static void deliver(struct job *job)
         desk->options.facts_changed(desk->options.self);
     if (job->fn)
         job->fn(job->self, &job->answer, job->message, job->duration);
+    timer_clear(loop_timers(desk->options.loop), &job->limit);
     job_free(job);
 }
 
@@ -230,6 +233,30 @@ static void tell_queued(struct desk *desk, const struct lane *lane, const struct
              job->request.module, first->request.module, first->request.jid, lane->waiting);
     if (job->is_job)
         messenger_progress(&desk->messenger, &progress);
+}
+
+/* What it has not done by now it will not do; the rest of the lane goes on. */
+static void on_limit(struct timer *timer)
+{
+    struct job *job = container_of(timer, struct job, limit);
+    struct desk *desk = job->desk;
+
+    log_info("job canceled: its time is over jid=%s function=%s", job->request.jid,
+             job->request.module);
+    if (lane_drop(lane_of(desk, job), job)) {
+        job_refuse(job, job_describe_expiry(job));
+        deliver(job);
+        return;
+    }
+    atomic_store(&job->is_expired, true);
+    cancel_raise(&job->cancel);
+}
+
+static void set_limit(struct desk *desk, struct job *job)
+{
+    if (job->request.timeout > 0)
+        timer_set(loop_timers(desk->options.loop), &job->limit,
+                  clock_after(clock_now(), job->request.timeout), on_limit);
 }
 
 static void queue_job(struct desk *desk, struct lane *lane, struct job *job)
@@ -268,6 +295,7 @@ static void begin_job(struct desk *desk, struct job *job)
         deliver(job);
     } else {
         job->cancel.births = desk->births;
+        set_limit(desk, job);
         queue_job(desk, lane, job);
     }
 }

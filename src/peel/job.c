@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "base/number.h"
 #include "local/reply.h"
 #include "local/session.h"
 #include "peel/basket.h"
@@ -102,8 +103,22 @@ static void make_message(struct job *job)
         job->message = reply_response(&job->arena, &head, &job->answer);
 }
 
+const char *job_describe_expiry(struct job *job)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_add_text(&text, "canceled: not finished after ");
+    number_print_duration(job->request.timeout, &text);
+    buf_add_text(&text, ", the time that each machine has for the job");
+    return buf_copy(&text, &job->arena).p;
+}
+
 static void end_deed(struct job *job)
 {
+    if (atomic_load(&job->is_expired) && (!job->answer.success || job->answer.error)) {
+        job->answer.success = false;
+        job->answer.error = job_describe_expiry(job);
+    }
     job->duration = clock_now() - job->began;
     make_message(job);
 }

@@ -6,11 +6,14 @@
 #ifndef PEEL_JOB_H
 #define PEEL_JOB_H
 
+#include <stdatomic.h>
+
 #include "base/arena.h"
 #include "local/perform.h"
 #include "peel/desk.h"
 #include "sys/cancel.h"
 #include "sys/chore.h"
+#include "sys/timers.h"
 #include "wire/exec.h"
 
 struct job {
@@ -26,6 +29,8 @@ struct job {
     desk_fn *fn;       /* of our own; or NULL */
     void *self;
     struct cancel cancel;
+    struct timer limit;     /* of its request.timeout */
+    atomic_bool is_expired; /* that is over */
     struct snapshot *facts, *settings;
     const char *settings_error;
     size_t reply_max;
@@ -47,6 +52,8 @@ void job_free(struct job *job);
 
 /* Everything up to the kept return; posts progress through `sink`, which may be NULL. */
 void job_work(struct job *job, const struct run_sink *sink);
+/* Why it was canceled at the end of its own time. */
+const char *job_describe_expiry(struct job *job);
 /* The answer without doing it. */
 void job_refuse(struct job *job, const char *why);
 /* For what the desk does itself: begun, then answered with one result. False: that it has begun

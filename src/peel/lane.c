@@ -39,6 +39,15 @@ struct job *lane_take(struct lane *lane, struct str jid)
     return NULL;
 }
 
+bool lane_drop(struct lane *lane, const struct job *job)
+{
+    struct job **at = &lane->first;
+
+    while (*at && *at != job)
+        at = &(*at)->next;
+    return *at && unlink_waiting(lane, at);
+}
+
 struct job *lane_start(struct lane *lane)
 {
     struct job *job = lane->busy < lane->limit ? lane_take_first(lane) : NULL;

@@ -29,6 +29,8 @@ void lane_finish(struct lane *lane, struct job *job);
 /* One that waits leaves: the job of that id, or the first of all. NULL: none. */
 struct job *lane_take(struct lane *lane, struct str jid);
 struct job *lane_take_first(struct lane *lane);
+/* This one leaves, if it waits. */
+bool lane_drop(struct lane *lane, const struct job *job);
 
 bool lane_is_idle(const struct lane *lane);
 

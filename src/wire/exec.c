@@ -11,6 +11,7 @@ static const struct record_field request_fields[] = {
     RECORD("epoch",  INT,  struct exec_request, epoch, RECORD_OMIT | RECORD_WIDE),
     RECORD("rdepth", INT,  struct exec_request, rdepth, RECORD_OMIT),
     RECORD("plan",   TEXT, struct exec_request, plan, RECORD_OMIT, .fallback_text = ""),
+    RECORD("timeout", INT, struct exec_request, timeout, RECORD_OMIT),
     { 0 },
 };
 

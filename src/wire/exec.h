@@ -26,6 +26,7 @@ struct exec_request {
     uint64_t epoch;                /* of the job's record; 0: direct */
     int32_t rdepth;                /* chain depth of the reaction that it comes from */
     const char *plan;              /* the job whose dry run it must match; "": none */
+    int64_t timeout;               /* nanoseconds from its ack; then it is canceled; 0: none */
 };
 extern const struct record_type exec_request_type;
 

@@ -125,3 +125,17 @@ int64_t job_queue_seconds(const struct job *job)
         return -1;
     return seconds;
 }
+
+int64_t job_node_timeout(const struct job *job)
+{
+    const char *text = value_get_text(&job->metadata, JOB_NODE_TIMEOUT);
+    int64_t timeout;
+    struct err err;
+
+    if (!text || !text[0])
+        return 0;
+    if (number_parse_duration(str_from(text), &timeout, &err) < 0 || timeout <= 0 ||
+        timeout > JOB_NODE_TIMEOUT_MAX)
+        return -1;
+    return timeout;
+}

@@ -65,6 +65,12 @@ bool job_is_orchestration(const struct job *job);
 /* 0: it is not. More than JOB_QUEUE_MAX, or not a number: -1. */
 int64_t job_queue_seconds(const struct job *job);
 
+/* In the metadata: how long each peel has for it, as a duration ("30s"). */
+#define JOB_NODE_TIMEOUT     "node_timeout"
+#define JOB_NODE_TIMEOUT_MAX (INT64_C(86400) * 1000000000)
+/* Nanoseconds; 0: as long as the job. More than JOB_NODE_TIMEOUT_MAX, or not a duration: -1. */
+int64_t job_node_timeout(const struct job *job);
+
 enum job_event_kind {
     JOB_EVENT_DISPATCHED,
     JOB_EVENT_ACKED,

@@ -63,6 +63,33 @@ def test_a_target_means_whom_it_says(fleet, target, names):
     assert not names or json.loads(result.stdout) == names
 
 
+def test_a_peel_that_takes_longer_than_each_may_cancels_the_job_itself(fleet, tmp_path):
+    pid, left = tmp_path / "pid", tmp_path / "left"
+    result = fleet.zester_json("web-01", "cmd.run", f"echo $$ > {pid}; sleep 600; touch {left}", "--node-timeout", "1500ms", status=2)
+    assert [entry["status"] for entry in result] == ["failed"]
+    assert result[0]["error"] == "canceled: not finished after 1.5 s, the time that each machine has for the job"
+    assert not alive(int(pid.read_text())) and not left.exists()
+    jid = fleet.zester_json("job", "list", "--limit", "1")[0]["jid"]
+    record = fleet.zester_json("job", "show", jid)
+    assert record["job"]["status"] == "failed" and record["job"]["metadata"]["node_timeout"] == "1500ms"
+    assert fleet.zester("*", "test.ping", "--node-timeout", "30s").stdout == "db.example:\n    true\nweb-01:\n    true\n"
+
+
+def test_a_job_that_waits_for_another_one_has_its_time_all_the_same(fleet, tmp_path):
+    hold, begun = tmp_path / "hold", tmp_path / "begun"
+    hold.touch()
+    first = fleet.zester_json("web-01", "cmd.run", f"touch {begun}; while [ -e {hold} ]; do sleep 0.05; done", "--async")["jid"]
+    fleet.wait(begun.exists, "the first job runs")
+    waits = fleet.zester_json("web-01", "cmd.run", f"touch {tmp_path}/ran", "--node-timeout", "1s", status=2)
+    assert "canceled: not finished after 1 s" in waits[0]["error"]
+    direct = fleet.zester_json("web-01", "cmd.run", f"touch {tmp_path}/ran", "--direct", "--node-timeout", "1s", status=2)
+    assert "canceled: not finished after 1 s" in direct[0]["error"]
+    hold.unlink()
+    assert final_job(fleet, first)["job"]["status"] == "complete"
+    assert not (tmp_path / "ran").exists()
+    assert "longer than --timeout" in fleet.zester("*", "test.ping", "--node-timeout", "2m", "--timeout", "1m", status=1).stderr
+
+
 def test_a_subset_is_picked_at_random_from_those_who_are_meant(fleet):
     seen = set()
 

@@ -58,7 +58,8 @@ int fleet_ask_peels(struct fleet *fleet, const struct fleet_question *question,
                                           .jid = "",
                                           .module = question->function,
                                           .id = question->id,
-                                          .args = question->args };
+                                          .args = question->args,
+                                          .timeout = question->node_timeout };
 
     fleet_answers_init(ret_answers, fleet->arena, &question->peels);
     if (record_encode(&bytes, &exec_request_type, &request, err) < 0)

@@ -20,7 +20,8 @@ struct fleet_question {
     const char *id;    /* the positional argument; "": none */
     struct value args; /* a map; null: none */
     struct param_strs peels;
-    int64_t timeout; /* for each of them, in nanoseconds */
+    int64_t timeout;      /* for each of them, in nanoseconds */
+    int64_t node_timeout; /* then it is canceled there; 0: never */
 };
 
 /* Ask them all at once, and wait until each has answered or its time is over. */

@@ -227,6 +227,55 @@ TEST(one_of_a_batch_that_hangs_makes_room_after_its_time_and_counts_as_failed)
     end(&count);
 }
 
+TEST(each_has_a_time_from_its_ack_and_one_that_is_over_counts_as_failed)
+{
+    struct count count =
+        begin(&(struct tally_options){ .deadline = 60 * SECOND, .ack_timeout = 20 * SECOND });
+
+    at(&count, 0);
+    (void)tally_ack(count.tally, STR("a"));
+    at(&count, 1);
+    CHECK_INT(tally_next(count.tally), 5 * SECOND);
+    at(&count, 5); /* b and c are silent */
+    CHECK_INT(count.orders.resend.n, 2);
+    (void)tally_ack(count.tally, STR("b"));
+    (void)tally_ack(count.tally, STR("c"));
+    CHECK_INT(tally_next(count.tally), 0);
+    at(&count, 6);
+    CHECK_INT(tally_next(count.tally), 21 * SECOND);
+    (void)tally_return(count.tally, STR("c"), true, false);
+    at(&count, 20);
+    CHECK_INT(count.orders.expired.n, 0);
+    CHECK(tally_gives_up(count.tally, 21 * SECOND));
+    at(&count, 21);
+    CHECK_INT(count.orders.expired.n, 1);
+    CHECK_STR(count.orders.expired.p[0], "a");
+    CHECK(!count.orders.ended);
+    at(&count, 26);
+    CHECK_STR(count.orders.expired.p[0], "b");
+    CHECK(count.orders.ended);
+    CHECK_INT(count.orders.status, JOB_FAILED);
+    end(&count);
+}
+
+TEST(the_time_from_an_ack_is_no_longer_than_that_of_a_batch)
+{
+    struct count count = begin(&(struct tally_options){ .deadline = 600 * SECOND,
+                                                        .batch = 1,
+                                                        .failures_max = SIZE_MAX,
+                                                        .target_timeout = 10 * SECOND,
+                                                        .ack_timeout = 60 * SECOND });
+
+    at(&count, 0);
+    (void)tally_ack(count.tally, STR("a"));
+    at(&count, 9);
+    CHECK_INT(count.orders.expired.n, 0);
+    at(&count, 10);
+    CHECK_INT(count.orders.expired.n, 1);
+    CHECK_STR(count.orders.send.p[0], "b");
+    end(&count);
+}
+
 TEST(late_returns_correct_every_status_but_that_of_a_job_that_was_stopped)
 {
     static const struct {

@@ -77,7 +77,7 @@ static const struct {
     const char *keys;
 } messages[] = {
     { &event_type, "id tag data? ts v? origin? depth?" },
-    { &exec_request_type, "v? jid module id args epoch? rdepth? plan?" },
+    { &exec_request_type, "v? jid module id args epoch? rdepth? plan? timeout?" },
     { &exec_response_type, "v? peel_id jid success test? results error?" },
     { &exec_result_type,
       "name changed diff duration details error? skipped? skip_reason? level? needs? place?" },
@@ -115,7 +115,7 @@ static const struct {
     { &fileset_outcome_type, "name files changed err? skipped?" },
     { &fileset_status_reply_type, "master hostname since_unix?" },
     { &question_resolve_type, "expr type? want_facts? basket? scope?" },
-    { &question_resolved_type, "peels? facts? basket? err? invalid?" },
+    { &question_resolved_type, "peels? facts? basket? err? invalid? pending? warning?" },
     { &question_test_type, "key data?" },
     { &question_tested_type, "matched err?" },
     { &question_match_type, "rule actions? errors?" },

@@ -78,6 +78,7 @@ static const struct nats_kv_config buckets[] = {
     [STORE_UPDATE_MANIFESTS]  = { "update-manifests", "Published versions of the daemons", .history = 5 },
     [STORE_UPDATE_STATUS]     = { "update-status", "What watchdogs say of their daemons", .history = 1, .ttl = MINUTE },
     [STORE_UPDATE_ROLLOUTS]   = { "update-rollouts", "Rollouts of versions", .history = 10 },
+    [STORE_REACTOR_ACKS]      = { "reactor-acks", "Which events masters have acknowledged", .history = 1, .ttl = WEEK },
 };
 /* clang-format on */
 _Static_assert(ARRAY_LEN(buckets) == STORE_BUCKETS, "every bucket has a row");

@@ -9,6 +9,7 @@
  *     reactor_waits.c      blocks that wait for their job
  *     reactor_outcomes.c   what became of events, in the bucket
  *     reactor_exhausted.c  events that the server gave up, and how they are sent again
+ *     reactor_audit.c      events that nobody has acknowledged, and that do not come again
  *     reactor_test.c       the answer to `zester reactor test`
  *
  * No more messages are taken than there is room for, so none has to be refused. An event that waits
@@ -31,6 +32,7 @@
 #include "sys/chore.h"
 
 struct reaction_env;
+struct reactor_audit;
 struct reactor_bench;
 struct reactor_wait;
 struct rule_file;
@@ -73,6 +75,7 @@ struct reactor_engine {
     struct reactor_mission *queued, **queue; /* those that wait for a bench */
     struct reactor_wait *waits;
     size_t waiting; /* so many */
+    struct reactor_audit *audit;
     struct timer begin, tick;
     struct rate notes; /* outcomes of events that nothing was done for */
     bool has_rules;
@@ -89,6 +92,7 @@ struct reactor_mission {
     struct reactor_mission *previous, *next;
     struct reactor_mission *queue_next;
     struct str reply;
+    uint64_t seq;       /* of its message */
     bool is_small;      /* its event */
     bool is_last;       /* it will not be delivered again */
     bool has_left_room; /* while it waits, another message was taken */
@@ -139,6 +143,22 @@ void reactor_tell_exhausted(struct reactor_engine *engine, const struct outcome 
 /* Listen to what the server says, and to operators who send an event again. */
 int reactor_watch_exhausted(struct reactor_engine *engine, struct err *err);
 void reactor_leave_exhausted(struct reactor_engine *engine);
+
+/* An event that no master has acknowledged and that does not come again: record it as given up,
+ * unless its outcome is on record or no rule is for it. `fn` is called once. */
+typedef void reactor_salvaged_fn(void *self, const char *problem);
+void reactor_salvage(struct reactor_engine *engine, uint64_t seq, reactor_salvaged_fn *fn,
+                     void *self);
+
+/* --- reactor_audit.c --- */
+void reactor_begin_audit(struct reactor_engine *engine);
+/* A message of the stream was acknowledged. */
+void reactor_note_ack(struct reactor_engine *engine, uint64_t seq);
+/* Nothing up to this one is delivered again. */
+void reactor_note_floor(struct reactor_engine *engine, uint64_t floor);
+void reactor_end_audit(struct reactor_engine *engine);
+/* When nothing of it is under way. */
+void reactor_free_audit(struct reactor_engine *engine);
 
 /* --- reactor_test.c --- */
 int reactor_serve_tests(struct reactor_engine *engine, struct err *err);

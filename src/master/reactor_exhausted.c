@@ -1,7 +1,8 @@
 /*
  * Events that failed as often as the server delivers. What this master gives up itself is recorded
  * before it is acknowledged (reactor_service.c). What a master held that ended, the server gives up
- * later, and says so in a stream, which all masters read: the outcome is recorded then.
+ * later, and says so in a stream, which all masters read: the outcome is recorded then. What it
+ * says while nobody hears it, reactor_audit.c finds.
  *
  * An operator sends such an event again with `zester reactor retry`: it is stored once more, with
  * its id, so that the blocks which have acted do not act twice, and with a new time, so that it is
@@ -25,6 +26,7 @@
 #include "nats/publisher.h"
 #include "nats/puller.h"
 #include "nats/stream.h"
+#include "reactor/rule_set.h"
 #include "sys/clock.h"
 #include "wire/question.h"
 #include "wire/subject.h"
@@ -43,6 +45,8 @@ struct salvage {
     struct outcome outcome;
     struct question_retried retried;
     struct question_retry question;
+    reactor_salvaged_fn *fn; /* of one that nobody has acknowledged; NULL: of any other */
+    void *self;
 };
 
 static struct salvage *make_salvage(struct reactor_engine *engine, struct str reply)
@@ -132,6 +136,11 @@ static void end_salvage(struct salvage *salvage, const char *problem)
     struct reactor_engine *engine = salvage->engine;
     struct err err;
 
+    if (salvage->fn) {
+        salvage->fn(salvage->self, problem);
+        free_salvage(salvage);
+        return;
+    }
     if (problem)
         log_warning("an event that was given up is not recorded yet: %s", problem);
     if (!engine->is_stopping && engine->exhausted) {
@@ -177,6 +186,25 @@ static void on_previous(void *self, const struct nats_error *error,
     reactor_keep_outcome(salvage->engine, &salvage->outcome, on_kept, salvage);
 }
 
+/* Of one that nobody has acknowledged, and that may have been dropped all the same. */
+static bool is_for_rules(const struct salvage *salvage, const char *key)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct rule_matches matches = { VEC_INIT };
+
+    rule_set_match(salvage->engine->pipeline.rules, &arena, str_from(key), &matches);
+    return matches.list.n > 0;
+}
+
+static void count_unreadable(struct salvage *salvage)
+{
+    if (salvage->fn)
+        return; /* a gate drops what cannot be read */
+    log_error("an event was given up and cannot be read seq=%llu",
+              (unsigned long long)salvage->poison.stream_seq);
+    metrics_add(salvage->engine->master->metrics, MASTER_REACTOR_EXHAUSTED, 1, NULL, NULL);
+}
+
 static void on_lost_event(void *self, const struct nats_error *error, const struct nats_stored *msg)
 {
     struct salvage *salvage = self;
@@ -191,16 +219,18 @@ static void on_lost_event(void *self, const struct nats_error *error, const stru
     if (!msg || !event_parse_subject(&salvage->arena, msg->subject, &source) ||
         record_decode(&salvage->arena, &event_type, 0, msg->payload, &event, &err) < 0 ||
         !event.id || event.id[0] == '\0') {
-        log_error("an event was given up and cannot be read seq=%llu",
-                  (unsigned long long)salvage->poison.stream_seq);
-        metrics_add(salvage->engine->master->metrics, MASTER_REACTOR_EXHAUSTED, 1, NULL, NULL);
+        count_unreadable(salvage);
+        end_salvage(salvage, NULL);
+        return;
+    }
+    if (salvage->fn && !is_for_rules(salvage, source.key)) {
         end_salvage(salvage, NULL);
         return;
     }
     salvage->outcome = (struct outcome){
         .id = arena_strdup(&salvage->arena, event.id),
         .outcome = OUTCOME_EXHAUSTED,
-        .reason = "",
+        .reason = salvage->fn ? OUTCOME_UNACCOUNTED : "",
         .key = source.key,
         .depth = event.depth,
         .provenance = arena_strdup(&salvage->arena, event.origin),
@@ -220,6 +250,20 @@ static void on_advisory(void *self, const struct nats_msg *msg)
     if (!nats_poison_parse(&salvage->arena, msg->payload, &salvage->poison))
         end_salvage(salvage, NULL); /* whatever it was */
     else if (read_event(salvage, salvage->poison.stream_seq, on_lost_event, &err) < 0)
+        end_salvage(salvage, err.text);
+}
+
+void reactor_salvage(struct reactor_engine *engine, uint64_t seq, reactor_salvaged_fn *fn,
+                     void *self)
+{
+    struct salvage *salvage = make_salvage(engine, STR(""));
+    struct err err;
+
+    salvage->fn = fn;
+    salvage->self = self;
+    salvage->poison =
+        (struct nats_poison){ .stream_seq = seq, .deliveries = PIPELINE_DELIVERIES_MAX };
+    if (read_event(salvage, seq, on_lost_event, &err) < 0)
         end_salvage(salvage, err.text);
 }
 

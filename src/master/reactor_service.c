@@ -114,12 +114,14 @@ static void end_mission(struct reactor_mission *mission)
     free_mission(mission);
 }
 
-static void acknowledge(struct reactor_engine *engine, struct str reply)
+static void acknowledge(struct reactor_engine *engine, struct str reply, uint64_t seq)
 {
     struct err err;
 
     if (nats_ack(engine->master->js.conn, reply, &err) < 0)
         log_warning("an event was not acknowledged and will come again: %s", err.text);
+    else if (seq > 0)
+        reactor_note_ack(engine, seq);
 }
 
 /* --- the end of a flight -------------------------------------------------------------- */
@@ -163,7 +165,7 @@ static void on_last_kept(void *self)
         free_mission(mission);
         return;
     }
-    acknowledge(engine, mission->reply);
+    acknowledge(engine, mission->reply, mission->seq);
     end_mission(mission);
 }
 
@@ -194,7 +196,7 @@ static void on_end(void *user, struct flight *flight, const struct flight_end *e
     }
     reactor_note_end(engine, end->outcome);
     if (end->verdict == FLIGHT_ACK)
-        acknowledge(engine, mission->reply);
+        acknowledge(engine, mission->reply, mission->seq);
     else if (nats_nak(engine->master->js.conn, mission->reply, PIPELINE_NAK_NS, &err) < 0)
         log_warning("an event was not given back: %s", err.text);
     crash_point("event-acknowledged");
@@ -249,7 +251,7 @@ static void pass_by(struct reactor_engine *engine, const struct pipeline_deliver
     else
         metrics_add(engine->master->metrics, MASTER_REACTOR_UNMATCHED, 1, NULL, NULL);
     reactor_note_event(engine, delivery, verdict);
-    acknowledge(engine, reply);
+    acknowledge(engine, reply, delivery->seq);
     count_done(engine);
 }
 
@@ -318,6 +320,7 @@ static void on_message(void *self, const struct nats_msg *msg)
         return;
     }
     mission = add_mission(engine, verdict.flight, msg->reply);
+    mission->seq = delivery.seq;
     mission->is_small = delivery.payload.n <= REACTOR_QUICK_MAX;
     flight_attach(verdict.flight, mission);
     if (delivery.number == PIPELINE_DELIVERIES_MAX)
@@ -420,8 +423,10 @@ static void on_lag(void *self, const struct nats_error *error,
     struct reactor_engine *engine = self;
 
     (void)error;
-    if (info)
-        metrics_set(engine->master->metrics, MASTER_REACTOR_LAG, (double)info->pending, NULL, NULL);
+    if (!info)
+        return;
+    metrics_set(engine->master->metrics, MASTER_REACTOR_LAG, (double)info->pending, NULL, NULL);
+    reactor_note_floor(engine, info->ack_floor_stream_seq);
 }
 
 static void show_breaker(void *user, struct str rule, bool is_open)
@@ -501,6 +506,7 @@ static void end_parts(struct reactor_engine *engine)
 {
     timer_clear(loop_timers(engine->master->loop), &engine->begin);
     timer_clear(loop_timers(engine->master->loop), &engine->tick);
+    reactor_end_audit(engine);
     nats_puller_free(engine->puller);
     engine->puller = NULL;
     nats_sub_free(engine->tests);
@@ -558,6 +564,7 @@ static int start_engine(void *self, struct err *err)
         rate_done(&engine->notes);
         return -1;
     }
+    reactor_begin_audit(engine);
     begin_pulling(&engine->begin);
     tick(&engine->tick);
     return 0;
@@ -579,6 +586,7 @@ static void free_engine(void *self)
         pipeline_done(&engine->pipeline);
         rate_done(&engine->notes);
     }
+    reactor_free_audit(engine);
     free(engine);
 }
 

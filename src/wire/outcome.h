@@ -70,6 +70,8 @@ struct outcome_rules {
 /* The reason of an EXHAUSTED that is recorded before the last delivery is acted on: what comes of
  * it replaces the record, unless the master ends before. */
 #define OUTCOME_LAST_DELIVERY "last delivery"
+/* And of one that the server no longer delivers although no master has acknowledged it. */
+#define OUTCOME_UNACCOUNTED "not acknowledged by any master"
 
 struct outcome {
     const char *id;

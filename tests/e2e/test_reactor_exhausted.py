@@ -1,4 +1,6 @@
 """Events that the server gave up after five deliveries: recorded, counted, told, and sent again by an operator."""
+import json
+
 import pytest
 
 from bus import Bus, event
@@ -24,18 +26,18 @@ def fleet(tmp_path_factory):
     with Fleet(tmp_path_factory.mktemp("exhausted")) as fleet:
         fleet.start_server()
         fleet.master = start(fleet, rules=RULES)
-        fleet.master.kill()
+        fleet.master.stop()
         fleet.events = exhaust(fleet, "first", "second")
         fleet.master.start()
         fleet.wait_ready(fleet.master)
         yield fleet
 
 
-def exhaust(fleet, *texts, deliveries=DELIVERIES):
+def exhaust(fleet, *texts, deliveries=DELIVERIES, tag="say"):
     """Events that were refused as often; their ids."""
-    made = [event("say", {"what": text}) for text in texts]
+    made = [event(tag, {"what": text}) for text in texts]
     with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "admin.creds") as bus:
-        assert bus.store([("zester.event._admin.send.say", payload, name) for name, payload in made]) == []
+        assert bus.store([("zester.event._admin.send." + tag.replace("/", "."), payload, name) for name, payload in made]) == []
         for _ in range(deliveries * len(made)):
             bus.pull("events", "reactor")
             bus.publish(bus.reply, b"-NAK")
@@ -68,6 +70,29 @@ def test_an_operator_sends_again_what_was_given_up_and_nothing_else(fleet):
     assert reactions(fleet.master, "reactor.say", "dispatched") == 2
     for words in ([], ["--all", first]):
         assert "expected the ids of events, or --all" in fleet.zester("reactor", "retry", *words, status=1).stderr
+
+
+def ask(fleet, subject, **body):
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
+        return json.loads(bus.request(subject, json.dumps(body).encode()))
+
+
+def test_what_the_server_gave_up_without_a_word_is_found_by_an_audit_and_can_be_sent_again(fleet):
+    fleet.wait(lambda: "message" in ask(fleet, "$JS.API.STREAM.MSG.GET.KV_reactor-acks", last_by_subj="$KV.reactor-acks.checked"),
+               "the stream is audited")
+    fleet.master.stop()
+    assert ask(fleet, "$JS.API.STREAM.DELETE.event-exhausted")["success"]  # who would keep what the server says
+    (given_up,), (unmatched,) = exhaust(fleet, "unheard"), exhaust(fleet, "unheard", tag="nobody/listens")
+    exhaust(fleet, "next", tag="nobody/listens", deliveries=1)  # the server says it when it delivers the next one
+    fleet.master.start()
+    fleet.wait_ready(fleet.master)
+    fleet.wait(lambda: fleet.zester("event", "why", given_up, status=None).returncode == 0, "it is on record")
+    why = fleet.zester_json("event", "why", given_up)
+    assert (why["outcome"], why["reason"], why["deliveries"]) == ("exhausted", "not acknowledged by any master", DELIVERIES)
+    assert fleet.zester("event", "why", unmatched, status=None).returncode != 0  # it would have done nothing
+    assert fleet.zester("reactor", "retry", "--all").stdout == f"{given_up} sent again (_admin/say)\n"
+    fleet.wait(lambda: fleet.zester_json("event", "why", given_up)["outcome"] == "fired", "it has fired")
+    assert fleet.master.log().count("heard unheard") == 1
 
 
 @pytest.mark.skipif("release" in BUILD, reason="only test builds crash on request")

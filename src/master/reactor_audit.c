@@ -1,0 +1,448 @@
+/*
+ * Events that vanish: the server delivers each five times, and when nobody acknowledges it, says so
+ * once. If that is lost as well, because the streams have no leader just then, nobody would know.
+ *
+ * So each master stores which events it has acknowledged (reactor/seq_set.h), a bit for each, every
+ * AUDIT_NS:
+ *
+ *     reactor-acks/<block>.<master>    the events of that block which the master has acknowledged
+ *     reactor-acks/checked             up to where the stream was audited, and of which consumer
+ *
+ * The ack floor of the consumer is the number up to which the server delivers nothing again. One
+ * master, the holder of a lease, notes the floor, waits until everybody has stored what was
+ * acknowledged before, and looks for numbers up to it that no master has. Such an event was given
+ * up, or was acknowledged by a master that ended before it could say so. The second kind has an
+ * outcome on record, or did nothing that counts; the first is recorded as given up
+ * (reactor_salvage), so that an operator can send it again. To send one of the second kind again is
+ * harmless: what it does has the same identity.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/number.h"
+#include "bus/store.h"
+#include "master/lease.h"
+#include "master/reactor_engine.h"
+#include "nats/consumer.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "nats/stream.h"
+#include "reactor/seq_set.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+
+#define AUDIT_NS (5 * CLOCK_SECOND)
+/* Between the moment at which the floor is read and the audit: others store every AUDIT_NS. */
+#define AUDIT_WAIT_NS (2 * AUDIT_NS - CLOCK_SECOND)
+/* Of one audit. */
+#define BLOCKS_MAX  64
+#define MISSING_MAX 10000
+
+#define LEASE       "reactor-audit"
+#define CHECKED     "checked"
+#define CHECKED_MAX 128
+#define CREATED_MAX 64
+
+struct reactor_audit {
+    struct reactor_engine *engine;
+    struct lease lease;
+    struct timer timer;
+    struct seq_set acked;      /* by this master, of what may still be delivered */
+    bool is_busy;              /* a step of the audit is under way */
+    bool has_checked;          /* `checked` was read, or begins here */
+    uint64_t checked;          /* up to here all is well */
+    char created[CREATED_MAX]; /* of the consumer that this goes for */
+    uint64_t floor;            /* that was read last */
+    int64_t floor_since;       /* clock_now; 0: none was */
+    uint64_t until, block;     /* of the audit under way */
+    struct seq_set all;        /* what anybody has acknowledged there */
+    VEC(uint64_t) missing;
+    size_t next_missing;
+};
+
+static struct nats_kv acks_of(const struct reactor_audit *audit)
+{
+    return (struct nats_kv){ .js = audit->engine->master->js,
+                             .bucket = store_bucket_name(STORE_REACTOR_ACKS),
+                             .indirect = true };
+}
+
+static bool is_over(const struct reactor_audit *audit)
+{
+    return audit->engine->is_stopping || !lease_is_held(&audit->lease);
+}
+
+/* --- what this master has acknowledged ---------------------------------------------------- */
+
+void reactor_note_ack(struct reactor_engine *engine, uint64_t seq)
+{
+    seq_set_add(&engine->audit->acked, seq);
+}
+
+void reactor_note_floor(struct reactor_engine *engine, uint64_t floor)
+{
+    seq_set_forget(&engine->audit->acked, floor);
+}
+
+struct block_write {
+    struct reactor_audit *audit;
+    uint64_t number;
+};
+
+static void on_block_stored(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct block_write *write = self;
+    struct seq_block *block = seq_set_find(&write->audit->acked, write->number);
+
+    (void)revision;
+    block->is_writing = false;
+    block->is_dirty |= error != NULL;
+    if (error && error->fault != NATS_FAULT_CANCELED)
+        log_debug("acknowledged events are not stored yet: %s", error->text);
+    free(write);
+}
+
+static void store_block(struct reactor_audit *audit, struct seq_block *block)
+{
+    const struct nats_kv kv = acks_of(audit);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf bytes = BUF_INIT(SEQ_BLOCK_BYTES + 16);
+    struct block_write *write = mem_zalloc(sizeof(*write));
+    struct err err;
+
+    *write = (struct block_write){ audit, block->number };
+    seq_block_encode(block, &bytes);
+    if (nats_kv_put(&kv,
+                    arena_printf(&arena, "%llu.%s", (unsigned long long)block->number,
+                                 audit->engine->master->id),
+                    buf_view(&bytes), on_block_stored, write, &err) < 0) {
+        free(write); /* the next time */
+        return;
+    }
+    block->is_writing = true;
+    block->is_dirty = false;
+}
+
+static void store_acked(struct reactor_audit *audit)
+{
+    VEC_EACH (&audit->acked.blocks, block)
+        if ((*block)->is_dirty && !(*block)->is_writing)
+            store_block(audit, *block);
+}
+
+/* --- the end of an audit ------------------------------------------------------------------- */
+
+static void end_audit(struct reactor_audit *audit)
+{
+    audit->is_busy = false;
+    audit->missing.n = audit->next_missing = 0;
+    seq_set_done(&audit->all);
+    audit->all = (struct seq_set){ 0 };
+}
+
+static void on_checked_stored(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct reactor_audit *audit = self;
+
+    (void)revision;
+    if (error && error->fault != NATS_FAULT_CANCELED)
+        log_debug("an audit of events is not stored: %s", error->text);
+    end_audit(audit);
+}
+
+static void store_checked(struct reactor_audit *audit)
+{
+    const struct nats_kv kv = acks_of(audit);
+    AUTO_BUF struct buf text = BUF_INIT(CHECKED_MAX);
+    struct err err;
+
+    buf_printf(&text, "%llu %s", (unsigned long long)audit->checked, audit->created);
+    if (nats_kv_put(&kv, CHECKED, buf_view(&text), on_checked_stored, audit, &err) < 0)
+        end_audit(audit);
+}
+
+static void on_purged(void *self, const struct nats_error *error)
+{
+    (void)self;
+    (void)error; /* what is left goes by its age */
+}
+
+static void purge_checked(struct reactor_audit *audit, uint64_t before)
+{
+    const uint64_t end = (audit->checked + 1) / SEQ_BLOCK;
+    struct err err;
+
+    for (uint64_t block = (before + 1) / SEQ_BLOCK; block < end; block++) {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+        const struct nats_purge purge = {
+            .subject = arena_printf(&arena, "$KV.%s.%llu.*", store_bucket_name(STORE_REACTOR_ACKS),
+                                    (unsigned long long)block),
+        };
+
+        (void)nats_stream_purge(
+            &audit->engine->master->js,
+            arena_printf(&arena, "KV_%s", store_bucket_name(STORE_REACTOR_ACKS)), &purge, on_purged,
+            audit, &err);
+    }
+}
+
+static void conclude_audit(struct reactor_audit *audit)
+{
+    const uint64_t before = audit->checked;
+
+    audit->checked = audit->until;
+    purge_checked(audit, before);
+    store_checked(audit);
+}
+
+/* --- what nobody has acknowledged ------------------------------------------------------------ */
+
+static void salvage_next(struct reactor_audit *audit);
+
+static void on_salvaged(void *self, const char *problem)
+{
+    struct reactor_audit *audit = self;
+
+    if (is_over(audit) || problem) { /* the next audit begins at the same place */
+        if (problem)
+            log_info("an audit of events will be done again: %s", problem);
+        end_audit(audit);
+        return;
+    }
+    salvage_next(audit);
+}
+
+static void salvage_next(struct reactor_audit *audit)
+{
+    if (audit->next_missing == audit->missing.n)
+        conclude_audit(audit);
+    else
+        reactor_salvage(audit->engine, audit->missing.p[audit->next_missing++], on_salvaged, audit);
+}
+
+static void find_missing(struct reactor_audit *audit)
+{
+    size_t beyond = 0;
+
+    for (uint64_t seq = audit->checked + 1; seq <= audit->until; seq++) {
+        if (seq_set_has(&audit->all, seq))
+            continue;
+        if (audit->missing.n < MISSING_MAX)
+            VEC_PUSH(&audit->missing, seq);
+        else
+            beyond++;
+    }
+    if (beyond > 0)
+        log_error("%zu events were acknowledged by nobody, and are not looked at: more than %d",
+                  beyond, MISSING_MAX);
+}
+
+static void read_blocks(struct reactor_audit *audit);
+
+static void on_block(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct reactor_audit *audit = self;
+    struct err err;
+
+    if (entry) {
+        if (entry->change == NATS_KV_PUT &&
+            seq_set_merge(&audit->all, audit->block, entry->value, &err) < 0)
+            log_warning("acknowledged events cannot be read key=%.*s error=%s", STR_ARG(entry->key),
+                        err.text);
+        return;
+    }
+    if (error || is_over(audit)) {
+        end_audit(audit);
+        return;
+    }
+    audit->block++;
+    read_blocks(audit);
+}
+
+static void read_blocks(struct reactor_audit *audit)
+{
+    const struct nats_kv kv = acks_of(audit);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct err err;
+
+    if (audit->block > audit->until / SEQ_BLOCK) {
+        find_missing(audit);
+        salvage_next(audit);
+    } else if (nats_kv_list(&kv, arena_printf(&arena, "%llu.*", (unsigned long long)audit->block),
+                            on_block, audit, &err) < 0) {
+        end_audit(audit);
+    }
+}
+
+/* --- when it is time ------------------------------------------------------------------------- */
+
+static void begin_audit(struct reactor_audit *audit)
+{
+    const uint64_t most = audit->checked + (uint64_t)BLOCKS_MAX * SEQ_BLOCK;
+
+    audit->until = audit->floor < most ? audit->floor : most;
+    audit->block = (audit->checked + 1) / SEQ_BLOCK;
+    read_blocks(audit);
+}
+
+/* Another consumer begins at the end of the stream: what came before is not its to deliver. It has
+ * no floor before its first ack. */
+static void begin_anew(struct reactor_audit *audit, const struct nats_consumer_info *info,
+                       const char *created)
+{
+    uint64_t floor = info->ack_floor_stream_seq;
+
+    if (floor == 0 && info->delivered_consumer_seq > 0) {
+        end_audit(audit);
+        return;
+    }
+    if (floor == 0)
+        floor = info->delivered_stream_seq;
+    audit->checked = audit->floor = floor;
+    audit->floor_since = clock_now();
+    (void)snprintf(audit->created, sizeof(audit->created), "%s", created);
+    store_checked(audit);
+}
+
+static void on_floor(void *self, const struct nats_error *error,
+                     const struct nats_consumer_info *info)
+{
+    struct reactor_audit *audit = self;
+    const char *created = info ? value_get_text(info->reply, "created") : NULL;
+    const int64_t now = clock_now();
+
+    if (error || !created || is_over(audit)) {
+        end_audit(audit);
+        return;
+    }
+    if (strcmp(audit->created, created) != 0) {
+        begin_anew(audit, info, created);
+        return;
+    }
+    if (audit->floor_since && now - audit->floor_since >= AUDIT_WAIT_NS &&
+        audit->floor > audit->checked) {
+        begin_audit(audit);
+        audit->floor_since = 0;
+        return;
+    }
+    if (!audit->floor_since || audit->floor <= audit->checked) {
+        audit->floor = info->ack_floor_stream_seq;
+        audit->floor_since = now;
+    }
+    end_audit(audit);
+}
+
+static void read_floor(struct reactor_audit *audit)
+{
+    struct err err;
+
+    if (nats_consumer_info(&audit->engine->master->js, STORE_EVENTS, STORE_REACTOR, on_floor, audit,
+                           &err) < 0)
+        end_audit(audit);
+}
+
+static void parse_checked(struct reactor_audit *audit, struct str text)
+{
+    struct str seq = str_cut(&text, ' ');
+    int64_t number;
+    struct err err;
+
+    if (number_parse_int(seq, &number, &err) < 0 || number < 0)
+        return;
+    audit->checked = (uint64_t)number;
+    (void)snprintf(audit->created, sizeof(audit->created), "%.*s", STR_ARG(text));
+}
+
+static void on_checked(void *self, const struct nats_error *error,
+                       const struct nats_kv_entry *entry)
+{
+    struct reactor_audit *audit = self;
+
+    if (is_over(audit) || (error && error->fault != NATS_FAULT_NOT_FOUND)) {
+        end_audit(audit);
+        return;
+    }
+    audit->has_checked = true;
+    if (entry)
+        parse_checked(audit, entry->value);
+    read_floor(audit);
+}
+
+static void read_checked(struct reactor_audit *audit)
+{
+    const struct nats_kv kv = acks_of(audit);
+    struct err err;
+
+    if (nats_kv_get(&kv, CHECKED, on_checked, audit, &err) < 0)
+        end_audit(audit);
+}
+
+/* No event is lost for good while there are no rules to compare it with. */
+static void on_timer(struct timer *timer)
+{
+    struct reactor_audit *audit = container_of(timer, struct reactor_audit, timer);
+
+    timer_set(loop_timers(audit->engine->master->loop), &audit->timer,
+              clock_after(clock_now(), AUDIT_NS), on_timer);
+    store_acked(audit);
+    if (audit->is_busy || !audit->engine->has_rules || !lease_is_held(&audit->lease))
+        return;
+    audit->is_busy = true;
+    if (audit->has_checked)
+        read_floor(audit);
+    else
+        read_checked(audit);
+}
+
+static void on_got(struct lease *lease)
+{
+    struct reactor_audit *audit = container_of(lease, struct reactor_audit, lease);
+
+    audit->has_checked = false; /* another master was here meanwhile */
+    audit->floor_since = 0;
+    audit->created[0] = '\0';
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+void reactor_begin_audit(struct reactor_engine *engine)
+{
+    struct reactor_audit *audit = mem_zalloc(sizeof(*audit));
+
+    audit->engine = engine;
+    audit->lease = (struct lease){
+        .js = engine->master->js, .key = LEASE, .holder = engine->master->id, .got = on_got
+    };
+    engine->audit = audit;
+    lease_start(&audit->lease);
+    on_timer(&audit->timer);
+}
+
+void reactor_end_audit(struct reactor_engine *engine)
+{
+    struct reactor_audit *audit = engine->audit;
+
+    if (!audit)
+        return;
+    timer_clear(loop_timers(engine->master->loop), &audit->timer);
+    store_acked(audit);
+    (void)lease_stop(&audit->lease, NULL, NULL);
+}
+
+void reactor_free_audit(struct reactor_engine *engine)
+{
+    struct reactor_audit *audit = engine->audit;
+
+    if (!audit)
+        return;
+    seq_set_done(&audit->acked);
+    seq_set_done(&audit->all);
+    vec_done(&audit->missing);
+    free(audit);
+    engine->audit = NULL;
+}

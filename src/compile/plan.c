@@ -41,7 +41,7 @@ int plan_decode(struct arena *arena, const struct plan_state *state, const struc
     static const char *const always[] = { "name", NULL };
     static const char *const salts[] = { "name", GUARD_EXCLUDES, NULL };
     const struct params_policy policy = {
-        .allowed = state->dialect->salt_attributes ? salts : always,
+        .allowed = state->dialect && state->dialect->salt_attributes ? salts : always,
         .offer = generic_offer,
         .owner = module->name,
         .primary = &id,

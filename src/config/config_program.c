@@ -274,11 +274,6 @@ static int check_fields(const struct config_program *program, struct diags *diag
     return result;
 }
 
-static bool choose(enum param_tristate given, bool otherwise)
-{
-    return given == PARAM_IS_UNSET ? otherwise : given == PARAM_IS_TRUE;
-}
-
 int config_program_read(struct arena *arena, const struct config_program_args *args,
                         const struct config_program_defaults *defaults, const char *owner,
                         const struct value *where, struct config_program *ret, struct diags *diags)
@@ -294,9 +289,9 @@ int config_program_read(struct arena *arena, const struct config_program_args *a
         .working_dir = config_given(args->working_dir),
         .environment = config_given(args->environment),
         .env_file = config_given(args->env_file),
-        .inherit_env = choose(args->inherit_env, defaults->inherit_env),
-        .user_identity = choose(args->user_identity, true),
-        .no_new_privileges = choose(args->no_new_privileges, defaults->no_new_privileges),
+        .inherit_env = param_choose(args->inherit_env, defaults->inherit_env),
+        .user_identity = param_choose(args->user_identity, true),
+        .no_new_privileges = param_choose(args->no_new_privileges, defaults->no_new_privileges),
         .may_be_empty = defaults->may_be_empty,
     };
     if (check_exclusive(ret, owner, where, diags) < 0)

@@ -41,6 +41,11 @@ static bool is_alias(const struct param *param, struct str name)
     return false;
 }
 
+bool param_choose(enum param_tristate given, bool otherwise)
+{
+    return given == PARAM_IS_UNSET ? otherwise : given == PARAM_IS_TRUE;
+}
+
 bool param_is_called(const struct param *param, struct str name)
 {
     return str_is(name, param->name) || is_alias(param, name);

@@ -122,6 +122,9 @@ struct param {
                                * the word for its value, "FILE" */
 };
 
+/* What a bool that may be unset says, or else `otherwise`. */
+bool param_choose(enum param_tristate given, bool otherwise);
+
 /* A line of a table; more members may follow the words: `.flags = PARAM_SECRET`. An enum for CHOICE
  * is checked by size only. */
 #define PARAM(key, word, type, field, ...)                                                         \

@@ -9,7 +9,7 @@
 #include "edit/lines.h"
 
 #define MARKER   "# " CRONTAB_MARKER " "
-#define DISABLED "#DISABLED# "
+#define DISABLED "#DISABLED#"
 /* What Salt writes after the comment above an entry. */
 #define SALT_MARKER "SALT_CRON_IDENTIFIER:"
 
@@ -75,11 +75,12 @@ bool crontab_is_field(struct str text, enum crontab_field field)
 /* --- lines -------------------------------------------------------------------------- */
 
 /* Ours, or Salt's, which follows the comment. */
-static struct str label_of(struct str line)
+static struct str label_of(struct str line, bool *ret_salts)
 {
     const size_t salt = str_find(line, STR(SALT_MARKER), 0);
 
-    if (str_starts(line, STR(MARKER)))
+    *ret_salts = !str_starts(line, STR(MARKER));
+    if (!*ret_salts)
         return str_trim(str_from_offset(line, sizeof(MARKER) - 1));
     if (salt != STR_NONE && line.p[0] == '#')
         return str_trim(str_from_offset(line, salt + sizeof(SALT_MARKER) - 1));
@@ -113,16 +114,17 @@ bool crontab_next(struct str text, size_t from, struct crontab_block *ret_block)
     struct str rest = str_from_offset(text, from), comment = STR("");
     struct crontab_block block = { .at = from };
     struct line line;
-    bool open = false; /* below a label, with nothing but comments between */
+    bool salts, open = false; /* below a label, with nothing but comments between */
 
     while (lines_next(&rest, &line)) {
         const size_t end = text.n - rest.n, start = end - line.text.n - line.end.n;
-        const struct str label = label_of(line.text);
+        const struct str label = label_of(line.text, &salts);
 
         if (crontab_parse(line.text, &block.entry)) {
             block.at = open ? block.at : start;
             block.size = end - block.at;
             block.marked = open;
+            block.salts = open && block.salts;
             block.comment = open ? comment : STR("");
             block.label = open ? block.label : STR("");
             *ret_block = block;
@@ -132,6 +134,7 @@ bool crontab_next(struct str text, size_t from, struct crontab_block *ret_block)
             open = true;
             block.at = start;
             block.label = label;
+            block.salts = salts;
             comment = str_slice(text, end, 0);
         } else if (line.text.n == 0 || line.text.p[0] != '#') {
             open = false;
@@ -162,6 +165,14 @@ bool crontab_find(struct str text, struct str label, struct str command,
     return adopted;
 }
 
+static void print_entry(const struct crontab_entry *entry, const char *disabled, struct buf *out)
+{
+    buf_add_text(out, entry->disabled ? disabled : "");
+    buf_add_str(out, entry->schedule);
+    buf_add_char(out, ' ');
+    lines_add(out, entry->command, STR("\n"));
+}
+
 void crontab_print(struct str label, struct str comment, const struct crontab_entry *entry,
                    struct buf *out)
 {
@@ -171,10 +182,17 @@ void crontab_print(struct str label, struct str comment, const struct crontab_en
         buf_add_text(out, "# ");
         lines_add(out, str_cut(&comment, '\n'), STR("\n"));
     }
-    buf_add_text(out, entry->disabled ? DISABLED : "");
-    buf_add_str(out, entry->schedule);
-    buf_add_char(out, ' ');
-    lines_add(out, entry->command, STR("\n"));
+    print_entry(entry, DISABLED " ", out);
+}
+
+void crontab_print_salts(struct str label, struct str comment, const struct crontab_entry *entry,
+                         struct buf *out)
+{
+    buf_add_text(out, "# ");
+    buf_add_str(out, comment);
+    buf_add_text(out, comment.n > 0 ? " " SALT_MARKER : SALT_MARKER);
+    lines_add(out, label, STR("\n"));
+    print_entry(entry, DISABLED, out);
 }
 
 void crontab_put(struct str text, const struct crontab_block *block, struct str lines,

@@ -7,9 +7,9 @@
  *     # every night
  *     0 3 * * * /usr/local/bin/backup
  *
- * Salt's label (`# every night SALT_CRON_IDENTIFIER:backup`) is recognised, too. Such a block is
- * replaced and removed as a whole; all other lines stay byte for byte. A disabled entry is kept
- * after "#DISABLED#".
+ * Salt's label (`# every night SALT_CRON_IDENTIFIER:backup`) is recognised, too, and
+ * kept when its entry changes. Such a block is replaced and removed as a whole; all other lines
+ * stay byte for byte. A disabled entry is kept after "#DISABLED#".
  *
  * Views borrow. Threads: any.
  */
@@ -35,6 +35,7 @@ struct crontab_entry {
 struct crontab_block {
     size_t at, size;    /* bytes of the text, with the end of the last line */
     bool marked;        /* it has a label */
+    bool salts;         /* it has Salt's label */
     struct str label;   /* empty: none */
     struct str comment; /* lines between label and entry, as they are; empty: none */
     struct crontab_entry entry;
@@ -71,6 +72,9 @@ void crontab_set_variable(struct str text, struct str name, struct str line, str
 /* The lines of a block. A comment may have several lines. */
 void crontab_print(struct str label, struct str comment, const struct crontab_entry *entry,
                    struct buf *out);
+/* The same with Salt's label. The comment has one line. */
+void crontab_print_salts(struct str label, struct str comment, const struct crontab_entry *entry,
+                         struct buf *out);
 /* The text in which `lines` replace the block; NULL: at the end. */
 void crontab_put(struct str text, const struct crontab_block *block, struct str lines,
                  struct buf *out);

@@ -253,6 +253,38 @@ void hosts_remove(struct str text, const struct hosts_want *want, struct buf *ou
     drop(text, want, true, out);
 }
 
+static void add_commented(struct buf *out, const struct line *line, struct str comment)
+{
+    const struct entry entry = split(line->text);
+
+    if (entry.comment.n > 0 && str_eq(str_trim(str_from_offset(entry.comment, 1)), comment)) {
+        lines_add(out, line->text, line->end);
+        return;
+    }
+    buf_add_str(out, entry.head);
+    buf_add_str(out, up_to_last_word(entry.names));
+    if (comment.n > 0)
+        buf_add_text(out, " # ");
+    lines_add(out, comment, line->end);
+}
+
+void hosts_set_comment(struct str text, struct str address, struct str comment, struct buf *out)
+{
+    bool placed = false;
+    struct line line;
+
+    while (lines_next(&text, &line)) {
+        const struct entry entry = split(line.text);
+
+        if (placed || entry.address.n == 0 || !same_address(entry.address, address)) {
+            lines_add(out, line.text, line.end);
+            continue;
+        }
+        add_commented(out, &line, comment);
+        placed = true;
+    }
+}
+
 /* Are these the names of a line, in this order? */
 static bool are_names(struct str text, const struct str *names, size_t n)
 {

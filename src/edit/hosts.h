@@ -35,6 +35,9 @@ bool hosts_is_address(struct str text);
 
 /* The text in which the name is at each of the addresses. */
 void hosts_set(struct str text, const struct hosts_want *want, struct buf *out);
+/* The text in which the first line of an address has this comment, without the mark; no line of it:
+ * as it is. */
+void hosts_set_comment(struct str text, struct str address, struct str comment, struct buf *out);
 /* The text in which an address has these names, in this order, and no others: in its first line,
  * and its other lines are removed. No names: it has no line at all. */
 void hosts_only(struct str text, struct str address, const struct str *names, size_t n,

@@ -102,6 +102,46 @@ def test_groups_are_added_and_the_login_group_never_counts(machine):
     assert machine.run("id", "-nG", "eve").split() == ["eve"]
 
 
+def test_an_account_of_a_salt_file_leaves_other_groups_and_keeps_its_ids(machine):
+    machine.DIALECT = "sls"
+    machine.sh("groupadd one; groupadd two; groupadd ted; useradd -u 4301 -M -G one eve; useradd -g two -G ted -M ted")
+    machine.settles("eve: {user.present: [{groups: [two]}, {createhome: false}]}")
+    assert machine.run("id", "-nG", "eve").split() == ["eve", "two"]
+    machine.settles("eve: {user.present: [{groups: [one]}, {remove_groups: false}, {createhome: false}]}")
+    assert machine.run("id", "-nG", "eve").split() == ["eve", "one", "two"]
+    # the group that has its name does not count
+    result = machine.apply("ted: {user.present: [{groups: []}, {createhome: false}]}")["user.present:ted"]
+    assert not result["changed"] and machine.run("id", "-nG", "ted").split() == ["two", "ted"]
+    for words in (["--test"], []):
+        result = machine.apply("eve: {user.present: [{uid: 4401}]}\nted: {user.present: [{gid: one}]}", *words)
+        assert "allow_uid_change is not true" in result["user.present:eve"]["error"]
+        assert "allow_gid_change is not true" in result["user.present:ted"]["error"]
+    machine.settles("eve: {user.present: [{uid: 4401}, {gid: two}, {allow_uid_change: true}, {allow_gid_change: true}]}")
+
+
+def test_a_home_of_a_salt_file_is_made_and_not_moved(machine):
+    machine.DIALECT = "sls"
+    machine.sh("useradd -m eve; touch /home/eve/file")
+    machine.settles("eve: {user.present: [{home: /home/other}]}")
+    assert machine.path("/home/eve/file").exists() and not machine.path("/home/other/file").exists()
+    assert machine.path("/home/other").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_password_is_locked_and_unlocked(machine):
+    machine.sh(f"useradd -M eve; usermod -p '{HASH}' eve")
+    machine.settles("eve: {user.present: [{password_lock: true, createhome: false}]}")
+    assert machine.run("getent", "shadow", "eve").split(":")[1] == "!" + HASH
+    machine.settles("eve: {user.present: [{password_lock: false, createhome: false}]}")
+    assert machine.run("getent", "shadow", "eve").split(":")[1] == HASH
+    machine.settles(f"bob: {{user.present: [{{password: '{HASH}', password_lock: true, createhome: false}}]}}")
+    assert machine.run("getent", "shadow", "bob").split(":")[1] == "!" + HASH
+    machine.settles(f"bob: {{user.present: [{{password: '{HASH}', password_lock: false, createhome: false}}]}}")
+    assert machine.run("getent", "shadow", "bob").split(":")[1] == HASH
+    # without a password there is nothing to unlock
+    machine.sh("useradd -M ada")
+    assert not machine.apply("ada: {user.present: [{password_lock: false, createhome: false}]}")["user.present:ada"]["changed"]
+
+
 def test_optional_groups_count_where_they_exist(machine):
     machine.sh("groupadd there; useradd eve")
     machine.settles("eve: {user.present: [{optional_groups: [there, nowhere]}]}")
@@ -128,8 +168,9 @@ def test_a_dry_run_mentions_groups_that_are_not_there(machine):
 
 def test_a_uid_that_may_not_change_is_an_error(machine):
     machine.sh("useradd -u 4301 eve")
-    result = machine.apply("eve: {user.present: [{uid: 4302, allow_uid_change: false}]}")
-    assert "allow_uid_change is false" in result["user.present:eve"]["error"]
+    for words in (["--test"], []):
+        result = machine.apply("eve: {user.present: [{uid: 4302, allow_uid_change: false}]}", *words)
+        assert "allow_uid_change is not true" in result["user.present:eve"]["error"]
 
 
 def test_an_absent_user_comes_back_with_home_password_and_groups(machine):

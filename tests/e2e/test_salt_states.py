@@ -427,6 +427,20 @@ def test_what_another_program_has_extracted_is_not_extracted_again(machine):
     assert extract(machine, digest)["changed"]
 
 
+def test_an_archive_of_a_salt_file_has_one_folder_at_its_top(machine):
+    for name, files in {"file": ["one"], "two": ["one", "app"]}.items():
+        (machine.root / "top" / "app").mkdir(parents=True, exist_ok=True)
+        (machine.root / "top" / "one").write_text("1")
+        subprocess.run(["tar", "-C", machine.root / "top", "-cf", machine.root / f"{name}.tar", *files], check=True)
+        body = f"ROOT/{name}: {{archive.extracted: [{{source: ROOT/{name}.tar}}%s]}}"
+        machine.sls("web", body % "")
+        result = machine.record("state.apply", "web", status=2)["results"][0]
+        assert "enforce_toplevel is true" in result["error"] and not (machine.root / name).exists()
+        machine.sls("web", body % ", {enforce_toplevel: false}")
+        machine.record("state.apply", "web", status=0)
+        assert (machine.root / name / "one").exists()
+
+
 def test_another_hash_extracts_again_only_when_told_or_when_a_file_is_missing(machine):
     extract(machine, pack(machine, one="1"))
     digest = pack(machine, one="2")

@@ -344,6 +344,84 @@ def test_a_cron_entry_is_changed_under_its_name_and_removed(machine):
     assert machine.sh("crontab -l", check=False).returncode != 0
 
 
+SALTS = """# Lines below here are managed by Salt, do not edit
+# SALT_CRON_IDENTIFIER:nightly
+0 3 * * * /bin/job
+# every hour SALT_CRON_IDENTIFIER:hourly
+@hourly /bin/job
+# SALT_CRON_IDENTIFIER:idle
+#DISABLED#* * * * * /bin/off
+# SALT_CRON_IDENTIFIER:/bin/plain
+5 * * * * /bin/plain
+"""
+
+
+def test_entries_that_salt_has_written_are_unchanged_and_keep_its_labels(machine):
+    skip_without("crontab")
+    machine.DIALECT = "sls"
+    machine.run("sh", "-c", f"printf '%s' '{SALTS}' | crontab -")
+    job = "{0}: {{cron.present: [{{name: /bin/{1}}}, {{identifier: {0}}}, {2}]}}\n"
+    text = (job.format("nightly", "job", "{minute: 0}, {hour: 3}") + job.format("hourly", "job", "{special: '@hourly'}, {comment: every hour}") +
+            job.format("idle", "off", "{commented: true}") + "/bin/plain: {cron.present: [{identifier: false}, {minute: 5}]}\n")
+    assert not any(state["changed"] or state["failed"] for state in machine.apply(text).values())
+    machine.settles(text.replace("{commented: true}", "{minute: 7}").replace("{hour: 3}", "{hour: 4}"))
+    assert machine.run("crontab", "-l") == SALTS.replace("#DISABLED#* *", "7 *").replace("0 3", "0 4")
+    # an entry with another label is another one, although the command is the same
+    assert not machine.apply("/bin/job: {cron.absent: []}")["cron.absent:/bin/job"]["changed"]
+    machine.settles("/bin/plain: {cron.absent: [{identifier: false}]}\nx: {cron.absent: [{identifier: hourly}]}")
+    assert machine.run("crontab", "-l").count("/bin/") == 2
+
+
+def test_an_address_has_a_comment_and_a_name_of_a_salt_file_may_have_two(machine):
+    machine.DIALECT = "sls"
+    hosts = machine.path("/etc/hosts")
+    hosts.write_text("127.0.0.1 localhost\n10.0.0.1 a b # note\n10.0.0.2 c\n")
+    machine.settles("c: {host.present: [{ip: 10.0.0.3}, {comment: third}]}\na: {host.present: [{ip: 10.0.0.1}, {comment: other}]}")
+    assert hosts.read_text() == "127.0.0.1 localhost\n10.0.0.1 a b # other\n10.0.0.2 c\n10.0.0.3\tc # third\n"
+    machine.settles("c: {host.present: [{ip: 10.0.0.3}, {clean: true}]}")
+    assert "10.0.0.2" not in hosts.read_text()
+
+
+def test_the_hardware_clock_of_a_salt_file_is_in_utc_unless_it_is_left_alone(machine):
+    machine.DIALECT = "sls"
+    adjtime = machine.path("/etc/adjtime")
+    adjtime.write_text("0.0 0 0.0\n0\nLOCAL\n")
+    machine.sh("ln -sf /usr/share/zoneinfo/Etc/UTC /etc/localtime; echo Etc/UTC > /etc/timezone; ls /usr/share/zoneinfo/Etc/UTC")
+    zone = "Etc/UTC: {timezone.system: [%s]}"
+    assert not machine.apply(zone % "{utc: false}")["timezone.system:Etc/UTC"]["changed"]
+    machine.settles(zone % "")
+    assert adjtime.read_text().endswith("\nUTC\n")
+    assert not machine.apply(zone % "{utc: false}")["timezone.system:Etc/UTC"]["changed"]
+
+
+def test_names_of_hosts_are_hashed_in_a_salt_file_unless_told_otherwise(machine):
+    skip_without("ssh-keygen")
+    machine.DIALECT = "sls"
+    path = machine.root / "known_hosts"
+    entry = f"web: {{ssh_known_hosts.present: [{{key: ssh-ed25519 {KEY}}}, {{config: {path}}}%s]}}"
+    machine.settles(entry % "")
+    assert path.read_text().startswith("|1|")
+    path.unlink()
+    machine.settles(entry % ", {hash_known_hosts: false}")
+    assert path.read_text().startswith("web ssh-ed25519")
+    said = machine.mistakes(f"web: {{ssh_known_hosts.present: [{{config: {path}}}]}}")
+    assert "requires 'key' or 'fingerprint'" in said
+
+
+def test_a_locale_that_cannot_be_generated_does_not_get_into_the_list(machine):
+    skip_without("localedef", "locale")
+    machine.path("/etc/locale.gen").write_text("# en_GB.UTF-8 UTF-8\n")
+    result = machine.apply("xx_XX.UTF-8: {locale.present: []}")["locale.present:xx_XX.UTF-8"]
+    assert result["failed"] and machine.path("/etc/locale.gen").read_text() == "# en_GB.UTF-8 UTF-8\n"
+
+
+def test_a_dry_run_mentions_a_program_that_is_no_alternative(machine):
+    skip_without("update-alternatives")
+    machine.sh("update-alternatives --install /usr/bin/zester-ed zester-ed /bin/sh 10 --admindir /mnt --altdir /mnt; rm -f /usr/bin/zester-ed")
+    result = machine.apply("zester-ed: {alternatives.set: [{path: /bin/true, admindir: /mnt, altdir: /mnt}]}", "--test")
+    assert "/bin/true is not an alternative for zester-ed; an earlier state" in result["alternatives.set:zester-ed"]["text"]
+
+
 def test_cron_comments_of_several_lines_and_entries_by_their_special_time(machine):
     skip_without("crontab")
     machine.settles("""

@@ -27,7 +27,12 @@ static int set_check(struct state_run *run, const void *args, struct err *err)
         return -1;
     if (!now.current || strcmp(now.current, want->path) != 0)
         state_diff(run, want->ref.name, now.current, want->path);
-    else
+    if (run->differs && !alternatives_find(&now, want->path))
+        state_say(run,
+                  "%s is not an alternative for %s; an earlier state must install it (apply fails "
+                  "otherwise)",
+                  want->path, want->ref.name);
+    if (!run->differs)
         state_say(run, "%s is %s", want->ref.name, want->path);
     return 0;
 }

@@ -23,8 +23,8 @@ struct extracted_args {
     int format;
     int64_t strip;
     struct source_trust trust;
-    bool makedirs, clean, clean_parent, enforce_toplevel, overwrite, skip_list;
-    enum param_tristate source_hash_update;
+    bool makedirs, clean, clean_parent, overwrite, skip_list;
+    enum param_tristate source_hash_update, enforce_toplevel;
 };
 
 /* clang-format off */
@@ -47,7 +47,7 @@ static const struct param extracted_params[] = {
     PARAM("source_hash_update", TRISTATE, ARGS, source_hash_update, "another source_hash extracts again (default: true, and false in a Salt file)"),
     PARAM("skip_files_list_verify", BOOL, ARGS, skip_list, "while the source_hash is the same, do not look for the files"),
     PARAM("overwrite", BOOL, ARGS, overwrite, "extract on every run"),
-    PARAM("enforce_toplevel", BOOL, ARGS, enforce_toplevel, "refuse archives with more than one top-level entry"),
+    PARAM("enforce_toplevel", TRISTATE, ARGS, enforce_toplevel, "refuse archives with more than one top-level entry (default: false, and true in a Salt file)"),
     PARAM_IDLE("list_options", "archives are read without tar and unzip"),
     PARAM_IDLE("use_cmd_unzip", "archives are read without tar and unzip"),
     PARAM_IDLE("trim_output", "the result does not list the files"),
@@ -170,8 +170,7 @@ static int find_mark(struct state_run *run, const struct extracted_args *want,
 
 static bool follows_hash(const struct state_run *run, const struct extracted_args *want)
 {
-    return want->source_hash_update == PARAM_IS_UNSET ? !run->salt
-                                                      : want->source_hash_update == PARAM_IS_TRUE;
+    return param_choose(want->source_hash_update, !run->salt);
 }
 
 static int find_wish(struct state_run *run, const struct extracted_args *want,
@@ -183,7 +182,8 @@ static int find_wish(struct state_run *run, const struct extracted_args *want,
         .clean = want->clean_parent || (want->clean && !run->salt),
         .cleans_tops = want->clean && run->salt,
         .makedirs = want->makedirs,
-        .one_top = want->enforce_toplevel,
+        .one_top = param_choose(want->enforce_toplevel, run->salt),
+        .top_is_folder = run->salt,
         .follows_hash = follows_hash(run, want),
         .trusts_list = want->skip_list,
     };

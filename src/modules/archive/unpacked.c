@@ -126,9 +126,18 @@ static int check_top(struct state_run *run, const struct unpacked_wish *wish,
 {
     struct map tops = MAP_INIT_IN(run->arena);
 
-    VEC_EACH (&entries->list, entry)
-        map_set(&tops, str_slice(str_from(entry->path), 0, strcspn(entry->path, "/")), &tops);
-    if (!wish->one_top || map_count(&tops) <= 1)
+    if (!wish->one_top)
+        return 0;
+    VEC_EACH (&entries->list, entry) {
+        const size_t top = strcspn(entry->path, "/");
+
+        map_set(&tops, str_slice(str_from(entry->path), 0, top), &tops);
+        if (wish->top_is_folder && entry->path[top] == '\0' && entry->kind != FS_FOLDER)
+            return err_set(err, ERR_INVALID,
+                           "'%s' is not in a folder of archive '%s', and enforce_toplevel is true",
+                           entry->path, wish->source);
+    }
+    if (map_count(&tops) <= 1)
         return 0;
     return err_set(err, ERR_INVALID,
                    "archive '%s' has %zu top-level entries, and enforce_toplevel is true",

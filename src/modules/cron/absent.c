@@ -32,15 +32,18 @@ static int absent_validate(const void *args, const struct value *where, struct d
     return validate_text("user", want->user, VALIDATE_USER, where, diags);
 }
 
-static bool is_doomed(const struct absent_args *want, const struct crontab_block *block)
+/* In a Salt file, an entry with another label is another one, although the command is the same. */
+static bool is_doomed(const struct state_run *run, const struct absent_args *want,
+                      const struct crontab_block *block)
 {
-    const char *label = want->identifier ? want->identifier : want->name;
+    const char *identifier = crons_identifier(want->identifier);
+    const char *label = identifier ? identifier : want->name;
 
     if (want->special && !str_is(block->entry.schedule, want->special))
         return false;
     if (block->marked && str_is(block->label, label))
         return true;
-    if (want->identifier)
+    if (identifier || (run->salt && block->marked))
         return false;
     return lines_equal(block->entry.command, str_from(want->command ? want->command : want->name),
                        true);
@@ -56,7 +59,7 @@ static int plan_removal(struct state_run *run, const struct absent_args *want, s
     if (crons_read_gone(run, want->user, ret_text, err) < 0)
         return -1;
     for (size_t at = 0; crontab_next(*ret_text, at, &block); at = block.at + block.size)
-        if (is_doomed(want, &block)) {
+        if (is_doomed(run, want, &block)) {
             buf_add_str(out, str_slice(*ret_text, kept, block.at - kept));
             kept = block.at + block.size;
             ++*ret_count;

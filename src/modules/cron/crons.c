@@ -1,5 +1,7 @@
 #include "modules/cron/crons.h"
 
+#include <strings.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/diag.h"
@@ -13,6 +15,11 @@
 #include "state/validate.h"
 #include "sys/account.h"
 #include "sys/process.h"
+
+const char *crons_identifier(const char *text)
+{
+    return text && strcasecmp(text, "false") != 0 ? text : NULL;
+}
 
 static bool is_nobody(struct state_run *run, const char *user)
 {

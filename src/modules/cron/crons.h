@@ -20,6 +20,10 @@ struct value;
 /* A larger crontab is an error. */
 #define CRONS_TEXT_MAX ((size_t)16 << 20)
 
+/* NULL unless one is given: `false` is Salt's default, and means that the name is the identifier.
+ */
+const char *crons_identifier(const char *text);
+
 /* Empty when the user has none. A user who does not exist is an error; in a dry run, where an
  * earlier state may create the account, it is only reported. */
 int crons_read(struct state_run *run, const char *user, struct str *ret, struct err *err);

@@ -55,7 +55,9 @@ static const char *const specials[] = { "@reboot", "@yearly", "@annually", "@mon
 
 static const char *label_of(const struct present_args *want)
 {
-    return want->identifier ? want->identifier : want->name;
+    const char *identifier = crons_identifier(want->identifier);
+
+    return identifier ? identifier : want->name;
 }
 
 static const char *command_of(const struct present_args *want)
@@ -159,14 +161,18 @@ static int plan_entry(struct state_run *run, const struct present_args *want, st
 {
     AUTO_BUF struct buf lines = BUF_INIT(CRONS_TEXT_MAX);
     const struct str label = str_trim(str_from(label_of(want)));
+    const struct str comment = str_trim(str_from(want->comment ? want->comment : ""));
 
     if (crons_read(run, want->user, &ret->text, err) < 0)
         return -1;
     ret->want = (struct crontab_entry){ schedule_of(run, want),
                                         str_trim(str_from(command_of(want))), want->commented };
     ret->exists = crontab_find(ret->text, label, ret->want.command, &ret->block);
-    crontab_print(label, str_trim(str_from(want->comment ? want->comment : "")), &ret->want,
-                  &lines);
+    /* Salt knows its entries by its label: with ours it would add them again */
+    if (ret->exists && ret->block.salts && str_find_char(comment, '\n', 0) == STR_NONE)
+        crontab_print_salts(label, comment, &ret->want, &lines);
+    else
+        crontab_print(label, comment, &ret->want, &lines);
     ret->lines = buf_copy(&lines, run->arena);
     return 0;
 }

@@ -11,7 +11,7 @@
 #define ARGS struct present_args
 
 struct present_args {
-    const char *name, *config;
+    const char *name, *config, *comment;
     struct param_strs ip, aliases;
     enum param_tristate clean;
 };
@@ -21,9 +21,9 @@ static const struct param present_params[] = {
     PARAM("name", STR, ARGS, name, "the name of the host", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("ip", STRS, ARGS, ip, "its address, or a list of them: IPv4 and IPv6", .flags = PARAM_REQUIRED | PARAM_FILLED),
     PARAM("aliases", STRS, ARGS, aliases, "more names for the same addresses"),
-    PARAM("clean", TRISTATE, ARGS, clean, "true: remove the names from all other addresses; false: leave other addresses alone (default: remove them from other addresses of the same family)"),
+    PARAM("clean", TRISTATE, ARGS, clean, "true: remove the names from all other addresses; false: leave other addresses alone (default: remove them from other addresses of the same family; in a Salt file: false)"),
+    PARAM("comment", STR, ARGS, comment, "the comment after the names of each address (default: leave it as it is)", .flags = PARAM_FILLED),
     PARAM("config", PATH, ARGS, config, "the file", .default_text = "/etc/hosts", .aliases = "path"),
-    PARAM_REFUSED("comment", "comments of the file stay as they are"),
     { 0 },
 };
 /* clang-format on */
@@ -41,7 +41,8 @@ static int validate_name(const char *key, const char *name, const struct value *
 static int present_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct present_args *want = args;
-    int result = validate_name("name", want->name, where, diags);
+    int result = validate_name("name", want->name, where, diags) |
+                 validate_text("comment", want->comment, VALIDATE_LINE, where, diags);
 
     for (size_t i = 0; i < want->aliases.n; i++)
         if (validate_name("aliases", want->aliases.p[i], where, diags) < 0)
@@ -54,6 +55,25 @@ static int present_validate(const void *args, const struct value *where, struct 
     return result;
 }
 
+static enum hosts_others choose_others(const struct state_run *run, const struct present_args *want)
+{
+    if (want->clean == PARAM_IS_UNSET && !run->salt)
+        return HOSTS_FAMILY;
+    return want->clean == PARAM_IS_TRUE ? HOSTS_DROP : HOSTS_KEEP;
+}
+
+static void set_comments(struct state_run *run, const struct present_args *want, struct buf *text)
+{
+    const struct str comment = str_trim(str_from(want->comment ? want->comment : ""));
+
+    for (size_t i = 0; want->comment && i < want->ip.n; i++) {
+        const struct str before = buf_copy(text, run->arena);
+
+        buf_clear(text);
+        hosts_set_comment(before, str_from(want->ip.p[i]), comment, text);
+    }
+}
+
 static int present_plan(struct state_run *run, const void *args, const struct editor_file *file,
                         struct editor_plan *plan, struct err *err)
 {
@@ -62,9 +82,7 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
     struct hosts_want hosts = {
         .addresses = addresses,
         .n = want->ip.n,
-        .others = want->clean == PARAM_IS_UNSET  ? HOSTS_FAMILY
-                  : want->clean == PARAM_IS_TRUE ? HOSTS_DROP
-                                                 : HOSTS_KEEP,
+        .others = choose_others(run, want),
     };
     struct str text = file->text;
     const char *ips = validate_join(run, want->ip);
@@ -77,6 +95,7 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
         hosts_set(text, &hosts, &plan->text);
         text = buf_copy(&plan->text, run->arena);
     }
+    set_comments(run, want, &plan->text);
     plan->pending =
         arena_printf(run->arena, "%s should map to %s in %s", want->name, ips, file->path);
     plan->done = arena_printf(run->arena, "mapped %s -> %s in %s", want->name, ips, file->path);

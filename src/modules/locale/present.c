@@ -218,14 +218,15 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
         return -1;
     if (!generated && !tool_find(run->arena, "localedef"))
         return tool_missing("localedef", err);
+    /* what cannot be generated does not get into the list, where it would fail every locale-gen */
+    if (!generated && (state_note(run, "generated", value_bool(true), err) < 0 ||
+                       generate_locale(run, &locale, err) < 0))
+        return -1;
     if (editor_apply(run, &editor, args, err) < 0)
         return -1;
     run->unchanged &= generated;
     if (generated)
         return 0;
-    if (state_note(run, "generated", value_bool(true), err) < 0 ||
-        generate_locale(run, &locale, err) < 0)
-        return -1;
     state_say(run, "generated locale %s", locale.name);
     state_detail(run, "locale", "%s", locale.name);
     return 0;

@@ -32,7 +32,7 @@
 struct present_args {
     const char *name, *user, *key, *enc, *fingerprint, *config;
     int64_t port, timeout;
-    bool hash;
+    enum param_tristate hash;
     int hash_type;
 };
 
@@ -48,7 +48,7 @@ static const struct param present_params[] = {
     PARAM("fingerprint_hash_type", CHOICE, ARGS, hash_type, "hash algorithm of the fingerprint", .choices = "sha256|md5", .default_text = "sha256"),
     PARAM("port", INT, ARGS, port, "port of the host", .default_text = "22", PARAM_RANGE(1, UINT16_MAX)),
     PARAM("timeout", DURATION, ARGS, timeout, "timeout for asking the host", .default_text = "5s"),
-    PARAM("hash_known_hosts", BOOL, ARGS, hash, "hash the host name in the file"),
+    PARAM("hash_known_hosts", TRISTATE, ARGS, hash, "hash the host name in the file (default: false, and true in a Salt file)"),
     PARAM("config", STR, ARGS, config, "the file: a path, absolute or below the user's home", .flags = PARAM_FILLED),
     { 0 },
 };
@@ -272,7 +272,7 @@ static int new_line(struct state_run *run, const struct present_args *want, cons
     const char *line =
         arena_printf(run->arena, "%s %.*s %.*s", host, STR_ARG(key->type), STR_ARG(key->blob));
 
-    if (want->hash)
+    if (param_choose(want->hash, run->salt))
         return hash_name(run, arena_printf(run->arena, "%s\n", line), ret, err);
     *ret = str_from(line);
     return 0;

@@ -24,7 +24,7 @@ struct system_args {
 /* clang-format off */
 static const struct param system_params[] = {
     PARAM("name", STR, ARGS, name, "the zone: Europe/Berlin", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
-    PARAM("utc", TRISTATE, ARGS, utc, "the hardware clock is in UTC, or in local time (default: leave as is)"),
+    PARAM("utc", TRISTATE, ARGS, utc, "the hardware clock is in UTC, or in local time (default: leave as is; in a Salt file: UTC, and false leaves it as is)"),
     PARAM("root", PATH, ARGS, root, "the root folder, for images", .default_text = "/"),
     { 0 },
 };
@@ -103,9 +103,21 @@ static bool is_zone(const struct system_args *want, const struct clocks *now)
            (!now->file || strcmp(now->file, want->name) == 0);
 }
 
-static bool is_clock(const struct system_args *want, const struct clocks *now)
+/* As in Salt, a clock of a Salt file is set to UTC unless that is switched off, and never to local
+ * time. */
+static enum param_tristate wanted_utc(const struct state_run *run, const struct system_args *want)
 {
-    return want->utc == PARAM_IS_UNSET || (want->utc == PARAM_IS_FALSE) == now->is_local;
+    if (!run->salt)
+        return want->utc;
+    return want->utc == PARAM_IS_FALSE ? PARAM_IS_UNSET : PARAM_IS_TRUE;
+}
+
+static bool is_clock(const struct state_run *run, const struct system_args *want,
+                     const struct clocks *now)
+{
+    const enum param_tristate utc = wanted_utc(run, want);
+
+    return utc == PARAM_IS_UNSET || (utc == PARAM_IS_FALSE) == now->is_local;
 }
 
 static int check_zone(struct state_run *run, const struct system_args *want, struct err *err)
@@ -136,7 +148,7 @@ static int system_check(struct state_run *run, const void *args, struct err *err
             state_differs(run, "%s; an earlier state must install it (apply fails otherwise)",
                           missing.text);
     }
-    if (!is_clock(want, &now)) {
+    if (!is_clock(run, want, &now)) {
         state_differs(run, "the hardware clock shows %s", now.is_local ? "local time" : "UTC");
         state_made(run, "hardware clock set to %s", now.is_local ? "UTC" : "local time");
     }
@@ -176,9 +188,8 @@ static int set_clock(struct state_run *run, const struct system_args *want,
 
         lines_add(&out, has ? line.text : i == 0 ? STR("0.0 0 0.0") : STR("0"), STR("\n"));
     }
-    buf_add_text(&out, want->utc == PARAM_IS_TRUE ? "UTC\n" : "LOCAL\n");
-    state_say(run, "the hardware clock shows %s",
-              want->utc == PARAM_IS_TRUE ? "UTC" : "local time");
+    buf_add_text(&out, now->is_local ? "UTC\n" : "LOCAL\n");
+    state_say(run, "the hardware clock shows %s", now->is_local ? "UTC" : "local time");
     return change_write(run, in_root(run, want, "etc/adjtime"), buf_view(&out), NULL, err);
 }
 
@@ -189,13 +200,13 @@ static int system_apply(struct state_run *run, const void *args, struct err *err
 
     if (read_zone(run, want, &now, err) < 0)
         return -1;
-    if (is_zone(want, &now) && is_clock(want, &now)) {
+    if (is_zone(want, &now) && is_clock(run, want, &now)) {
         state_unchanged(run);
         return 0;
     }
     if (!is_zone(want, &now) && set_zone(run, want, &now, err) < 0)
         return -1;
-    if (!is_clock(want, &now) && set_clock(run, want, &now, err) < 0)
+    if (!is_clock(run, want, &now) && set_clock(run, want, &now, err) < 0)
         return -1;
     state_detail(run, "timezone", "%s", want->name);
     state_detail(run, "previous", "%s", current_zone(&now));

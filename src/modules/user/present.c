@@ -27,9 +27,9 @@ static const struct param present_params[] = {
     PARAM("gid_from_name", BOOL, ARGS, gid_from_name, "use the group with the name of the account as login group"),
     PARAM("groups", STRS, ARGS, groups, "supplementary groups", PARAM_GIVEN(ARGS, has_groups)),
     PARAM("optional_groups", STRS, ARGS, optional_groups, "the same, but groups that do not exist are skipped"),
-    PARAM("remove_groups", BOOL, ARGS, remove_groups, "remove it from all other groups, except the login group"),
+    PARAM("remove_groups", TRISTATE, ARGS, remove_groups, "remove it from all other groups, except the login group (default: false, and true in a Salt file)"),
     PARAM("home", PATH, ARGS, home, "home folder"),
-    PARAM("createhome", BOOL, ARGS, createhome, "create a missing home folder, and move it when it changes", .default_text = "true"),
+    PARAM("createhome", BOOL, ARGS, createhome, "create a missing home folder, and move it when it changes (in a Salt file it is not moved)", .default_text = "true"),
     PARAM("shell", STR, ARGS, shell, "login shell", .flags = PARAM_FILLED),
     PARAM("fullname", STR, ARGS, gecos[0], "full name", PARAM_GIVEN(ARGS, has_gecos[0])),
     PARAM("roomnumber", STR, ARGS, gecos[1], "room", PARAM_GIVEN(ARGS, has_gecos[1])),
@@ -40,11 +40,12 @@ static const struct param present_params[] = {
     PARAM("hash_password", BOOL, ARGS, hash_password, "'password' is plain text, to be hashed here"),
     PARAM("empty_password", BOOL, ARGS, empty_password, "allow login without a password"),
     PARAM("enforce_password", BOOL, ARGS, enforce_password, "change the password of an existing account", .default_text = "true"),
+    PARAM("password_lock", TRISTATE, ARGS, password_lock, "lock the password, or unlock it (default: leave it as it is)"),
     PARAM("system", BOOL, ARGS, system, "create it as a system account"),
     PARAM("nologinit", BOOL, ARGS, nologinit, "keep a new account out of lastlog and faillog"),
     PARAM("unique", BOOL, ARGS, unique, "no other account may have the uid", .default_text = "true"),
-    PARAM("allow_uid_change", BOOL, ARGS, allow_uid_change, "change a uid that differs; false: that is an error", .default_text = "true"),
-    PARAM("allow_gid_change", BOOL, ARGS, allow_gid_change, "change a login group that differs; false: that is an error", .default_text = "true"),
+    PARAM("allow_uid_change", TRISTATE, ARGS, allow_uid_change, "change a uid that differs; false: that is an error (default: true, and false in a Salt file)"),
+    PARAM("allow_gid_change", TRISTATE, ARGS, allow_gid_change, "change a login group that differs; false: that is an error (default: true, and false in a Salt file)"),
     PARAM("date", STR, ARGS, age[USER_WISH_CHANGED], "last change of the password: YYYY-MM-DD, or days since 1970"),
     PARAM("mindays", STR, ARGS, age[USER_WISH_MIN], "minimum days between password changes"),
     PARAM("maxdays", STR, ARGS, age[USER_WISH_MAX], "maximum days that a password is valid"),
@@ -57,7 +58,6 @@ static const struct param present_params[] = {
     PARAM_IDLE("win_description", "Windows only"),
     PARAM_IDLE("loginclass", "OpenBSD and FreeBSD only"),
     PARAM_IDLE("local", "accounts are always those of this machine"),
-    PARAM_REFUSED("password_lock", "write a password that begins with '!'"),
     { 0 },
 };
 /* clang-format on */
@@ -85,6 +85,8 @@ static int present_check(struct state_run *run, const void *args, struct err *er
     if (user_wish_compare(run, wish, &now, &diff, err) < 0 ||
         (diff.uid && wish->unique && accounts_foresee_uid(run, wish->uid, wish->name, err) < 0))
         return -1;
+    if (diff.refused)
+        return err_set(err, ERR_INVALID, "user %s: %s", wish->name, diff.refused);
     if (diff.any && run->test)
         return user_wish_foresee(run, wish, false, err);
     if (!diff.any)
@@ -100,6 +102,8 @@ static int set_password(struct state_run *run, const struct user_wish *wish, str
 
     if (wish->hash_password && passhash_make(run->arena, wish->password, &hash, err) < 0)
         return -1;
+    if (wish->password_lock == PARAM_IS_TRUE)
+        hash = arena_printf(run->arena, "!%s", hash);
     state_secret(run, str_from(hash));
     options.input = str_from(arena_printf(run->arena, "%s:%s\n", wish->name, hash));
 
@@ -156,7 +160,7 @@ static int run_usermod(struct state_run *run, const struct user_wish *wish,
 /* A home that useradd or usermod did not create, since the account already existed. */
 static int make_home(struct state_run *run, const struct account *account, struct err *err)
 {
-    const struct change_attr attr = { 0700, account->uid, account->gid };
+    const struct change_attr attr = { run->salt ? 0755 : 0700, account->uid, account->gid };
     struct fs_info info;
 
     if (fs_stat(account->home, &info, err) < 0)
@@ -391,7 +395,8 @@ const struct module module_user_present = {
     .name = "user.present",
     .summary = "manage a user account",
     .details = "Properties that are not given are not compared. Groups are added to existing "
-               "memberships, unless remove_groups is set. A revert deletes a new account with its "
+               "memberships, unless remove_groups is set (which it is in a Salt file). A revert "
+               "deletes a new account with its "
                "home, and restores an existing one exactly.",
     .example = "name: deploy\nuid: 1500\nshell: /bin/sh\nfullname: Deploy user\n",
     .params = present_params,

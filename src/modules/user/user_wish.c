@@ -19,6 +19,8 @@
 #define SECONDS_PER_DAY 86400
 /* What useradd writes for an account without a password. */
 #define NO_PASSWORD "!"
+/* What comes before a hash that nothing matches. */
+#define LOCK '!'
 /* The home of accounts without one. */
 #define NO_HOME "/nonexistent"
 
@@ -208,6 +210,12 @@ static void add_name(struct state_run *run, struct names *names, const char *nam
         VEC_PUSH_IN(run->arena, &names->list, name);
 }
 
+/* As in Salt, an account of a Salt file leaves groups that it does not name, but its IDs stay. */
+static bool removes_groups(const struct state_run *run, const struct user_wish *wish)
+{
+    return param_choose(wish->remove_groups, run->salt);
+}
+
 /* All wanted supplementary groups; `missing` is one that does not exist. */
 static int wanted_groups(struct state_run *run, const struct user_wish *wish, gid_t login,
                          const struct param_strs *now, struct names *names, const char **missing,
@@ -216,7 +224,7 @@ static int wanted_groups(struct state_run *run, const struct user_wish *wish, gi
     bool found;
     gid_t gid;
 
-    for (size_t i = 0; now && !wish->remove_groups && i < now->n; i++)
+    for (size_t i = 0; now && !removes_groups(run, wish) && i < now->n; i++)
         add_name(run, names, now->p[i]);
     for (size_t i = 0; i < wish->groups.n; i++) {
         if (accounts_find_gid(run, wish->groups.p[i], &gid, &found, err) < 0)
@@ -244,6 +252,18 @@ static bool is_in_all(const char *user, const struct names *names)
     return true;
 }
 
+/* As in Salt, a group with the name of the account does not count. */
+static struct param_strs without_own(struct state_run *run, const char *user,
+                                     struct param_strs groups)
+{
+    struct names names = { 0 };
+
+    for (size_t i = 0; i < groups.n; i++)
+        if (strcmp(groups.p[i], user) != 0)
+            VEC_PUSH_IN(run->arena, &names.list, groups.p[i]);
+    return (struct param_strs){ names.list.n, names.list.p };
+}
+
 static int compare_groups(struct state_run *run, const struct user_wish *wish,
                           const struct accounts_user *now, gid_t login, struct user_diff *diff,
                           struct err *err)
@@ -254,7 +274,7 @@ static int compare_groups(struct state_run *run, const struct user_wish *wish,
 
     if (!wish->has_groups && wish->optional_groups.n == 0)
         return 0;
-    if (!wish->remove_groups) {
+    if (!removes_groups(run, wish)) {
         if (wanted_groups(run, wish, login, NULL, &names, &missing, err) < 0)
             return -1;
         if (is_in_all(wish->name, &names))
@@ -265,6 +285,8 @@ static int compare_groups(struct state_run *run, const struct user_wish *wish,
         wanted_groups(run, wish, login, &groups, &names, &missing, err) < 0)
         return -1;
     diff->group_list = (struct param_strs){ names.list.n, names.list.p };
+    if (run->salt && !accounts_has(diff->group_list, wish->name))
+        groups = without_own(run, wish->name, groups);
     if (accounts_same(groups, diff->group_list))
         return 0;
     diff->any = diff->groups = true;
@@ -290,8 +312,8 @@ static int compare_login(struct state_run *run, const struct user_wish *wish,
     if (found && *ret_login == now->account->gid)
         return 0;
     diff->any = diff->gid = true;
-    if (!wish->allow_gid_change)
-        diff->refused = "its login group differs and allow_gid_change is false";
+    if (!param_choose(wish->allow_gid_change, !run->salt))
+        diff->refused = "its login group differs and allow_gid_change is not true";
     if (!found)
         state_differs(run, "primary group \"%s\" does not exist", diff->group);
     else if (is_number(diff->group))
@@ -310,19 +332,40 @@ static void compare_text(struct state_run *run, const char *what, const char *no
     state_differs(run, "%s \"%s\" != \"%s\"", what, now, want);
 }
 
+/* The hash without its lock, if that counts on its own. */
+static const char *unlocked_hash(const struct user_wish *wish, const char *hash)
+{
+    return wish->password_lock != PARAM_IS_UNSET && hash && hash[0] == LOCK ? &hash[1] : hash;
+}
+
+/* An account without a password has none that could be unlocked. */
+static void compare_lock(struct state_run *run, const struct user_wish *wish,
+                         const struct accounts_user *now, struct user_diff *diff)
+{
+    const bool locked = now->hash && now->hash[0] == LOCK;
+
+    if (wish->password_lock == PARAM_IS_UNSET || !now->hash ||
+        locked == (wish->password_lock == PARAM_IS_TRUE) || strcmp(now->hash, NO_PASSWORD) == 0)
+        return;
+    diff->any = diff->lock = true;
+    state_differs(run, "the password is %s", locked ? "locked" : "not locked");
+}
+
 static int compare_password(struct state_run *run, const struct user_wish *wish,
                             const struct accounts_user *now, struct user_diff *diff,
                             struct err *err)
 {
     const char *want = wish->empty_password ? "" : wish->password;
+    const char *have = unlocked_hash(wish, now->hash);
     bool same;
 
+    compare_lock(run, wish, now, diff);
     if (!want)
         return 0;
     if (!wish->enforce_password && !(now->hash && strcmp(now->hash, NO_PASSWORD) == 0))
         return 0;
-    same = now->hash && strcmp(now->hash, want) == 0 && !wish->hash_password;
-    if (wish->hash_password && now->hash && passhash_matches(want, now->hash, &same, err) < 0)
+    same = have && strcmp(have, want) == 0 && !wish->hash_password;
+    if (wish->hash_password && have && passhash_matches(want, have, &same, err) < 0)
         return -1;
     if (same)
         return 0;
@@ -376,8 +419,8 @@ int user_wish_compare(struct state_run *run, const struct user_wish *wish,
     *ret_diff = (struct user_diff){ 0 };
     if (wish->has_uid && wish->uid != (int64_t)account->uid) {
         ret_diff->any = ret_diff->uid = true;
-        if (!wish->allow_uid_change)
-            ret_diff->refused = "its uid differs and allow_uid_change is false";
+        if (!param_choose(wish->allow_uid_change, !run->salt))
+            ret_diff->refused = "its uid differs and allow_uid_change is not true";
         state_differs(run, "uid %u != %lld", account->uid, (long long)wish->uid);
     }
     if (compare_login(run, wish, now, ret_diff, &login, err) < 0)
@@ -476,7 +519,7 @@ int user_wish_words_new(struct state_run *run, const struct user_wish *wish,
     return 0;
 }
 
-/* The contents move with the home, if the new path is free. */
+/* The contents move with the home, if the new path is free; not in a Salt file, as in Salt. */
 static int add_home(struct state_run *run, const struct user_wish *wish,
                     const struct accounts_user *now, struct tool_words *words, struct err *err)
 {
@@ -485,7 +528,7 @@ static int add_home(struct state_run *run, const struct user_wish *wish,
     add_option(run, words, "-d", wish->home);
     if (fs_lstat(now->account->home, &old, err) < 0 || fs_lstat(wish->home, &new, err) < 0)
         return -1;
-    if (!wish->createhome || new.kind != FS_NONE || old.kind != FS_FOLDER)
+    if (run->salt || !wish->createhome || new.kind != FS_NONE || old.kind != FS_FOLDER)
         return 0;
     if (old.uid != now->account->uid)
         return 0; /* a system folder, such as / */
@@ -516,5 +559,7 @@ int user_wish_words_change(struct state_run *run, const struct user_wish *wish,
         add_option(run, words, "-c", make_gecos(run, wish, now->account->full_name));
     if (diff->groups)
         add_option(run, words, "-G", accounts_join(run, diff->group_list));
+    if (diff->lock)
+        add_option(run, words, wish->password_lock == PARAM_IS_TRUE ? "-L" : "-U", NULL);
     return 0;
 }

@@ -45,20 +45,22 @@ struct user_wish {
     enum param_tristate usergroup;
     bool gid_from_name;
     struct param_strs groups, optional_groups;
-    bool has_groups, remove_groups;
+    bool has_groups;
+    enum param_tristate remove_groups;
     const char *home, *shell;
     bool createhome;
     const char *gecos[USER_WISH_GECOS];
     bool has_gecos[USER_WISH_GECOS];
     const char *password;
-    bool empty_password, hash_password, enforce_password, system, unique, allow_uid_change,
-        allow_gid_change, nologinit;
+    bool empty_password, hash_password, enforce_password, system, unique, nologinit;
+    enum param_tristate password_lock, allow_uid_change, allow_gid_change;
     const char *age[USER_WISH_AGES];
 };
 
 /* What differs. */
 struct user_diff {
     bool any, uid, gid, home, shell, gecos, password, groups;
+    bool lock;     /* of the password, which stays otherwise */
     bool homeless; /* the home folder is wanted and missing */
     bool age[USER_WISH_AGES];
     int64_t age_want[USER_WISH_AGES];

@@ -152,6 +152,21 @@ TEST(a_printed_block_reads_back)
     CHECK_INT(block.size, out.n);
 }
 
+TEST(an_entry_with_the_label_of_salt_is_printed_as_salt_does_it)
+{
+    const struct crontab_entry entry = { STR("* * * * *"), STR("x"), true };
+    AUTO_BUF struct buf out = BUF_INIT(1 << 16);
+    struct crontab_block block;
+
+    crontab_print_salts(STR("a"), STR("one"), &entry, &out);
+    crontab_print_salts(STR("b"), STR(""), &entry, &out);
+    CHECK_STR(buf_text(&out), "# one SALT_CRON_IDENTIFIER:a\n#DISABLED#* * * * * x\n"
+                              "# SALT_CRON_IDENTIFIER:b\n#DISABLED#* * * * * x\n");
+    CHECK(crontab_find(buf_view(&out), STR("b"), STR(""), &block));
+    CHECK(block.salts && block.entry.disabled);
+    CHECK(str_is(block.entry.command, "x"));
+}
+
 TEST(an_entry_with_the_label_of_salt_is_found_and_not_added_again)
 {
     static const char text[] = "# Lines below here are managed by Salt, do not edit\n"

@@ -116,3 +116,23 @@ TEST(an_address_without_names_goes_and_a_new_one_comes_at_the_end)
     CHECK_STR(only("::1 b\r\n", "10.0.0.1", "a", NULL), "::1 b\r\n10.0.0.1\ta\r\n");
     CHECK_STR(only("", "10.0.0.1", NULL, NULL), "");
 }
+
+static const char *comment(const char *text, const char *address, const char *words)
+{
+    static struct buf out;
+
+    buf_done(&out);
+    out = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+    hosts_set_comment(str_from(text), str_from(address), str_from(words), &out);
+    return buf_text(&out);
+}
+
+TEST(the_first_line_of_an_address_gets_a_comment_and_the_rest_stays)
+{
+    CHECK_STR(comment("::1 x\n10.0.0.1  a b\n10.0.0.1 c\n", "10.0.0.1", "hi"),
+              "::1 x\n10.0.0.1  a b # hi\n10.0.0.1 c\n");
+    CHECK_STR(comment("10.0.0.1 a\t#  old\r\n", "10.0.0.1", "hi"), "10.0.0.1 a # hi\r\n");
+    CHECK_STR(comment("10.0.0.1 a\t#  hi \n", "10.0.0.1", "hi"), "10.0.0.1 a\t#  hi \n");
+    CHECK_STR(comment("10.0.0.1 a", "10.0.0.1", "hi"), "10.0.0.1 a # hi");
+    CHECK_STR(comment("10.0.0.1 a # b\n", "10.0.0.2", "hi"), "10.0.0.1 a # b\n");
+}

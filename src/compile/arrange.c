@@ -11,7 +11,9 @@
 #include "compile/dialect.h"
 #include "compile/implied.h"
 #include "compile/plan.h"
+#include "compile/stamps.h"
 #include "compile/written.h"
+#include "state/host.h"
 
 /* How many cycles are reported, and how many members of each. */
 #define CYCLES_MAX  10
@@ -142,7 +144,7 @@ static struct dag *resolve_implied(struct arena *arena, struct plan *plan, struc
     return dag;
 }
 
-int arrange_plan(struct arena *arena, struct plan *plan, const char *package_lists,
+int arrange_plan(struct arena *arena, struct plan *plan, const struct state_host *host,
                  struct diags *diags)
 {
     struct dag *dag = make_dag(arena, plan);
@@ -152,9 +154,10 @@ int arrange_plan(struct arena *arena, struct plan *plan, const char *package_lis
     plan->dag = dag;
     if (!levels_build(arena, dag, &levels))
         return report_cycles(arena, plan, dag, levels.resolved, diags);
-    if (implied_add(arena, plan, package_lists))
+    if (implied_add(arena, plan, host))
         dag = resolve_implied(arena, plan, &levels);
     if (written_is_needed(plan)) {
+        stamps_doubt(host->stamps); /* it looks where paths lead, see compile/touch.h */
         written_order(arena, plan, dag);
         dag = make_dag(arena, plan);
         (void)levels_build(arena, dag, &levels); /* the order has no cycle */

@@ -9,10 +9,11 @@
 struct arena;
 struct diags;
 struct plan;
+struct state_host;
 
 /* Fill in the graph, the levels and the order of a plan that has its states and requisites. A
- * cycle is a mistake, reported with its members in order. `package_lists`: see implied_add. */
-int arrange_plan(struct arena *arena, struct plan *plan, const char *package_lists,
+ * cycle is a mistake, reported with its members in order. */
+int arrange_plan(struct arena *arena, struct plan *plan, const struct state_host *host,
                  struct diags *diags);
 
 #endif

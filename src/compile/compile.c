@@ -488,7 +488,7 @@ static int finish_compile(struct compiling *c, struct param_strs refs, size_t be
         .names = c->names,
         .managed = list_managed(c),
     };
-    (void)arrange_plan(c->arena, plan, c->host->package_lists, c->diags);
+    (void)arrange_plan(c->arena, plan, c->host, c->diags);
     if (diags_count(c->diags) > before)
         return -1;
     drop_repeated(c->warnings);

@@ -30,10 +30,12 @@
 #define BODY_MAX      ((size_t)16 << 20)
 #define QUERY_TIMEOUT (30 * CLOCK_SECOND)
 
+/* The argument of all of them: with it, they look at the machine. */
 static int read_path(struct render *render, const struct bound *bound, const char **ret)
 {
     struct str text;
 
+    render_ask_host(render, bound->name);
     if (argument_text(render, &bound->args[0], &text) < 0)
         return -1;
     *ret = arena_strndup(render->arena, text.p, text.n);

@@ -12,6 +12,7 @@
 #include "data/params.h"
 #include "data/value.h"
 #include "graph/cycle.h"
+#include "state/host.h"
 #include "state/module.h"
 #include "sys/path.h"
 
@@ -263,7 +264,7 @@ static void keep_needed(struct implying *w, uint32_t state)
     w->plan->states[state].requisites[REQUISITE_IMPLIED] = (struct plan_targets){ kept, count };
 }
 
-bool implied_add(struct arena *arena, struct plan *plan, const char *package_lists)
+bool implied_add(struct arena *arena, struct plan *plan, const struct state_host *host)
 {
     struct implying w = {
         .arena = arena,
@@ -271,7 +272,7 @@ bool implied_add(struct arena *arena, struct plan *plan, const char *package_lis
         .folders = MAP_INIT_IN(arena),
         .users = MAP_INIT_IN(arena),
         .groups = MAP_INIT_IN(arena),
-        .shipped = SHIPPED_INIT(arena, package_lists),
+        .shipped = SHIPPED_INIT(arena, host->package_lists, host->stamps),
     };
     bool found = false;
 

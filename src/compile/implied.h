@@ -24,10 +24,10 @@
 struct arena;
 struct cycle;
 struct plan;
+struct state_host;
 
-/* Add implied requisites to a plan without cycles; false when there are none. `package_lists` is
- * the folder of dpkg's lists of files, or NULL. */
-bool implied_add(struct arena *arena, struct plan *plan, const char *package_lists);
+/* Add implied requisites to a plan without cycles; false when there are none. */
+bool implied_add(struct arena *arena, struct plan *plan, const struct state_host *host);
 
 /* Drop implied requisites between the members of a cycle; false when there are none. */
 bool implied_drop(struct plan *plan, const struct cycle *cycle);

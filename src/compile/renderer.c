@@ -13,6 +13,8 @@
 #include "compile/matching.h"
 #include "state/host.h"
 #include "compile/salt.h"
+#include "compile/stamps.h"
+#include "compile/steady.h"
 #include "compile/tree.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
@@ -122,11 +124,20 @@ static bool is_stopped(void *user)
     return cancel_is_raised(renderer->host->cancel);
 }
 
+/* What is rendered may be another text next time. */
+static void note_question(void *user, const char *function)
+{
+    const struct renderer *renderer = user;
+
+    if (!steady_has(function))
+        stamps_doubt(renderer->host->stamps);
+}
+
 static uint64_t random_number(void *user)
 {
     uint64_t number = 0;
 
-    (void)user;
+    note_question(user, "random");
     arc4random_buf(&number, sizeof(number));
     return number;
 }
@@ -154,6 +165,7 @@ static void make_environment(struct renderer *renderer)
         .is_stopped = is_stopped,
         .now = read_clock,
         .random = random_number,
+        .asked = note_question,
         .user = renderer,
     };
 

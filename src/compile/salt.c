@@ -111,6 +111,7 @@ static int call_module(struct render *render, struct builtin_context *context,
     struct value given;
     struct err err;
 
+    render_ask_host(render, module->name);
     if (module_arguments(render, module, call, &given) < 0)
         return -1;
     if (call_function(render->arena, context->host, module, &given, NULL, ret, &diags) == 0)

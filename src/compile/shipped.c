@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "compile/stamps.h"
 #include "sys/fs.h"
 
 /* Bytes of one list. */
@@ -84,6 +85,7 @@ static void read_package(struct shipped *shipped, struct str name,
     struct str text;
     struct err ignored;
 
+    stamps_add(shipped->stamps, path);
     if (fs_read(shipped->arena, path, LIST_MAX, &text, &ignored) == 0 && text.p)
         read_list(shipped, text, states);
 }

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 
 struct arena;
+struct stamps;
 
 struct shipped_states {
     VEC(uint32_t) list;
@@ -24,13 +25,14 @@ struct shipped_states {
 struct shipped {
     struct arena *arena;
     const char *lists;                   /* the folder of dpkg's lists; NULL: there is none */
+    struct stamps *stamps;               /* where reading them is noted; or NULL */
     struct map packages, units, folders; /* by name: struct shipped_states */
     bool is_read;
 };
 
-#define SHIPPED_INIT(where, folder)                                                                \
+#define SHIPPED_INIT(where, folder, notes)                                                         \
     {                                                                                              \
-        .arena = (where), .lists = (folder), .packages = MAP_INIT_IN(where),                       \
+        .arena = (where), .lists = (folder), .stamps = (notes), .packages = MAP_INIT_IN(where),    \
         .units = MAP_INIT_IN(where), .folders = MAP_INIT_IN(where),                                \
     }
 

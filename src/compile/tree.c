@@ -12,6 +12,7 @@
 #include "base/glob.h"
 #include "base/map.h"
 #include "base/suggest.h"
+#include "compile/stamps.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
@@ -30,6 +31,7 @@ struct tree_cache {
 struct tree {
     char *root; /* resolved; NULL: in memory */
     struct tree_cache *cache;
+    struct stamps *stamps; /* or NULL */
 };
 
 /* The forms of a reference, in the order in which they are tried. */
@@ -86,6 +88,21 @@ void tree_free(struct tree *tree)
     free(tree->cache);
     free(tree->root);
     free(tree);
+}
+
+void tree_note(struct tree *tree, struct stamps *stamps)
+{
+    tree->stamps = stamps;
+}
+
+size_t tree_cached(const struct tree *tree)
+{
+    size_t bytes;
+
+    (void)pthread_mutex_lock(&tree->cache->lock);
+    bytes = tree->cache->bytes;
+    (void)pthread_mutex_unlock(&tree->cache->lock);
+    return bytes;
 }
 
 const char *tree_root(const struct tree *tree)
@@ -185,8 +202,11 @@ static int source_path(struct arena *arena, const char *source, const char **ret
 static int resolve_path(const struct tree *tree, struct arena *arena, const char *path,
                         const char **ret, struct err *err)
 {
-    char *real = realpath(path_join(arena, tree->root, path), NULL);
+    const char *joined = path_join(arena, tree->root, path);
+    char *real;
 
+    stamps_add(tree->stamps, joined);
+    real = realpath(joined, NULL);
     *ret = NULL;
     if (!real) {
         if (errno == ENOENT || errno == ENOTDIR)
@@ -411,6 +431,7 @@ int tree_list(const struct tree *tree, struct arena *arena, const char *source,
 
     if (source_path(arena, source, &folder, err) < 0)
         return -1;
+    stamps_doubt(tree->stamps);
     if ((tree->root ? list_disk : list_memory)(tree, arena, folder, &names, err) < 0)
         return -1;
     if (names.list.n > 1)

@@ -29,6 +29,7 @@
 
 struct arena;
 struct err;
+struct stamps;
 struct tree;
 
 /* A larger file is an error; one larger than the second limit is not cached. */
@@ -41,6 +42,8 @@ struct tree;
 
 /* The tree below `root`, which must be a folder. */
 struct tree *tree_new(const char *root, struct err *err);
+/* Note from now on, for one thread, which files are looked at (compile/stamps.h). */
+void tree_note(struct tree *tree, struct stamps *stamps);
 /* A tree in memory; tree_add adds files. For tests. */
 struct tree *tree_new_in_memory(void);
 void tree_add(struct tree *tree, const char *path, struct str text);
@@ -48,6 +51,8 @@ void tree_free(struct tree *tree);
 
 /* The folder; NULL for a tree in memory. */
 const char *tree_root(const struct tree *tree);
+/* Bytes of the files that are cached. */
+size_t tree_cached(const struct tree *tree);
 
 /* Is this text a source of a tree: relative, or with one of our schemes? */
 bool tree_is_source(const char *source);

@@ -34,6 +34,8 @@ int function_call(struct render *render, const struct function *function, void *
 
     if (signature_bind(signature, render, function->name, NULL, call, args) < 0)
         return -1;
+    if (user)
+        render_ask_host(render, function->name);
 
     const struct bound bound = {
         .args = args,

@@ -68,6 +68,9 @@ struct jinja_options {
     bool (*is_stopped)(void *user); /* whether to end now, with an error; NULL: never */
     int64_t (*now)(void *user);     /* monotonic nanoseconds; NULL: no time limit */
     uint64_t (*random)(void *user); /* for `random` and `shuffle`; NULL: they are errors */
+    /* A function of the host is about to be called, or a built-in one that looks at the machine;
+     * NULL: nobody listens. */
+    void (*asked)(void *user, const char *function);
     void *user;
 };
 

@@ -35,6 +35,12 @@ struct place render_place(const struct render *render)
     return template_place(render->template, render->at);
 }
 
+void render_ask_host(const struct render *render, const char *function)
+{
+    if (render->options->asked)
+        render->options->asked(render->options->user, function);
+}
+
 int render_fail(struct render *render, enum render_error error, const char *fmt, ...)
 {
     va_list args;

@@ -57,6 +57,9 @@ void render_init(struct render *render, struct jinja *jinja, const struct jinja_
                  struct arena *arena);
 
 /* Keep the first error; returns -1. */
+/* The function looks at more than its arguments: tell the host. */
+void render_ask_host(const struct render *render, const char *function);
+
 int render_fail(struct render *render, enum render_error error, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 /* The place of the node that runs now. */

@@ -171,7 +171,7 @@ static void compile_and_run(struct deed *deed, struct param_strs words, const ch
         fail_diags(deed);
         return;
     }
-    if (compile_wish(deed->arena, &deed->session->host, &wish, &plan, &deed->diags) < 0)
+    if (session_compile(deed->session, &wish, &plan, &deed->diags) < 0)
         fail_diags(deed);
     else
         run_plan_now(deed, plan);
@@ -281,7 +281,7 @@ static const struct plan *compile_shown(struct deed *deed)
 
     if (wish_read(deed->session, deed->request->function, words_of(deed), &deed->given, &wish,
                   &deed->diags) == 0 &&
-        compile_wish(deed->arena, &deed->session->host, &wish, &plan, &deed->diags) == 0)
+        session_compile(deed->session, &wish, &plan, &deed->diags) == 0)
         return plan;
     fail_diags(deed);
     return NULL;

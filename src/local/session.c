@@ -6,7 +6,9 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "compile/compile.h"
 #include "facts/facts.h"
+#include "local/shelf.h"
 #include "run/services.h"
 #include "settings/settings.h"
 #include "state/accumulators.h"
@@ -262,6 +264,9 @@ int session_init(struct session *session, const struct session_options *options,
     *session = (struct session){ .arena = ARENA_INIT_LARGE,
                                  .id = options->id,
                                  .lock = PTHREAD_MUTEX_INITIALIZER,
+                                 .shelf = options->shelf,
+                                 .facts_version = options->facts_version,
+                                 .settings_version = options->settings_version,
                                  .facts_arena = ARENA_INIT };
     session->host = (struct state_host){
         .services = &run_services,
@@ -297,8 +302,22 @@ int session_init(struct session *session, const struct session_options *options,
     return init_facts(session, options, diags) < 0 ? -1 : learn_settings(session, options, diags);
 }
 
+int session_compile(struct session *session, const struct compile_wish *wish,
+                    const struct plan **ret_plan, struct diags *diags)
+{
+    const struct shelf_request request = { .host = &session->host,
+                                           .wish = wish,
+                                           .facts = session->facts_version,
+                                           .settings = session->settings_version };
+
+    if (session->held || !shelf_is_for(session->shelf, &request))
+        return compile_wish(&session->arena, &session->host, wish, ret_plan, diags);
+    return shelf_compile(session->shelf, &request, &session->held, ret_plan, diags);
+}
+
 void session_done(struct session *session)
 {
+    shelf_release(session->held);
     tree_free(session->tree);
     secrets_free(session->host.secrets);
     variables_free(session->host.variables);

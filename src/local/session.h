@@ -18,6 +18,7 @@
 #include "state/host.h"
 
 struct cancel;
+struct compile_wish;
 struct state_fleet;
 struct run_result;
 struct state_result;
@@ -25,12 +26,18 @@ struct diags;
 struct value;
 struct tree;
 
+struct plan;
+struct shelf;
+struct shelf_plan;
+
 struct session_options {
     const char *states_dir, *settings_dir, *data_dir, *id;
-    const char *facts_file;               /* of the administrator; NULL: FACTS_FILE */
-    const struct value *facts, *settings; /* NULL: collected, and read from the folder */
-    const struct value *grains;           /* of these facts; NULL: made from them */
-    struct cancel *cancel;                /* ends list services; may be NULL */
+    const char *facts_file;                   /* of the administrator; NULL: FACTS_FILE */
+    const struct value *facts, *settings;     /* NULL: collected, and read from the folder */
+    const struct value *grains;               /* of these facts; NULL: made from them */
+    struct shelf *shelf;                      /* local/shelf.h: plans of before; NULL: none */
+    uint64_t facts_version, settings_version; /* numbers for the shelf; 0: not known */
+    struct cancel *cancel;                    /* ends list services; may be NULL */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
     /* see state/host.h; NULL: there is no fleet */
     void (*fire)(const struct state_host *host, const char *tag, const struct state_result *result);
@@ -54,7 +61,10 @@ struct session {
     struct host_facts learned;
     const struct value *early; /* at least the id */
     struct value nothing;      /* the settings, until they are known */
-    bool salt_tree;            /* the folder is Salt's, used because ours is missing */
+    struct shelf *shelf;       /* or NULL */
+    struct shelf_plan *held;   /* the plan of this session, if it came from there */
+    uint64_t facts_version, settings_version;
+    bool salt_tree; /* the folder is Salt's, used because ours is missing */
 };
 
 /* What a function needs from the machine. */
@@ -71,6 +81,10 @@ int session_find_data_dir(struct arena *arena, const char **ret_folder, struct d
 int session_init(struct session *session, const struct session_options *options,
                  enum session_need need, struct diags *diags);
 void session_done(struct session *session);
+
+/* The plan of a request: compiled, or one of before. It lives as long as the session. */
+int session_compile(struct session *session, const struct compile_wish *wish,
+                    const struct plan **ret_plan, struct diags *diags);
 
 /* Mistakes in state files: name each file by a path that can be opened. */
 void session_open_paths(const struct session *session, struct diags *diags);

@@ -87,6 +87,7 @@ static void lay_over(struct session *session, const struct value *settings)
 
     *merged = value_merge(&session->arena, session->host.settings, settings, VALUE_MERGE_REPLACE);
     session->host.settings = merged;
+    session->settings_version = 0;
 }
 
 int wish_read(struct session *session, const char *function, struct param_strs words,

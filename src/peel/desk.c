@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "local/perform.h"
+#include "local/shelf.h"
 #include "nats/conn.h"
 #include "nats/publisher.h"
 #include "peel/event_send.h"
@@ -181,6 +182,9 @@ static void deliver(struct job *job)
     if (job->fell_back)
         log_warning("state-file cache dir empty or missing after retries, falling back to baked "
                     "states dir");
+    if (job->is_old_plan)
+        log_debug("plan of an earlier run used jid=%s function=%s", job->request.jid,
+                  job->request.module);
     if (job->is_job)
         messenger_send_progress(&desk->messenger);
     if (job->is_job && job->letter > 0)
@@ -591,7 +595,8 @@ bool desk_is_idle(const struct desk *desk)
     return true;
 }
 
-void desk_trim(struct desk *desk)
+bool desk_trim(struct desk *desk)
 {
     births_clear(desk->births);
+    return shelf_trim(desk->options.shelf);
 }

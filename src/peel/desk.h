@@ -52,6 +52,7 @@ struct desk_options {
     struct ledger *ledger;
     struct outbox *outbox;
     struct basket *basket; /* must outlive its workers */
+    struct shelf *shelf;   /* of plans; the same */
     /* What a job begins with; held by the desk. Settings may be NULL: not known, `ret_why` says
      * so. */
     struct snapshot *(*facts)(void *self);
@@ -102,7 +103,7 @@ bool desk_is_acting(const struct desk *desk);
 int32_t desk_depth(const struct desk *desk);
 /* Nothing runs, nothing waits. */
 bool desk_is_idle(const struct desk *desk);
-/* While it is idle: forget what ran. */
-void desk_trim(struct desk *desk);
+/* While it is idle: forget what ran. False: plans are kept, see local/shelf.h. */
+bool desk_trim(struct desk *desk);
 
 #endif

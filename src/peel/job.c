@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "local/reply.h"
 #include "local/session.h"
+#include "local/shelf.h"
 #include "peel/basket.h"
 #include "peel/fire.h"
 #include "peel/ledger.h"
@@ -170,6 +171,8 @@ static void do_deed(struct job *job, const struct run_sink *sink)
         .facts_file = job->options->facts_file,
         .facts = &job->facts->value,
         .grains = job->facts->grains,
+        .shelf = job->options->shelf,
+        .facts_version = job->facts->version,
         .cancel = &job->cancel,
         .loose = job->options->loose_params,
         .fire = fire,
@@ -188,10 +191,12 @@ static void do_deed(struct job *job, const struct run_sink *sink)
         return;
     }
     options.settings = &job->settings->value;
+    options.settings_version = job->settings->version;
     if (session_init(&session, &options, need, &diags) < 0)
         refuse_diags(job, &diags);
     else
         perform(&session, &request, sink, &job->answer);
+    job->is_old_plan = shelf_is_old(session.held);
     if (job->answer.trouble)
         job->trouble = arena_strdup(&job->arena, job->answer.trouble);
     end_deed(job);

@@ -36,6 +36,7 @@ struct job {
     size_t reply_max;
     int64_t began;
     bool is_running, fell_back;
+    bool is_old_plan;  /* its plan was compiled for a job before */
     bool is_caught_up; /* files were waited for */
     struct session *session;
     struct perform_answer answer;

@@ -3,6 +3,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "compile/stamps.h"
+#include "local/shelf.h"
 #include "peel/conf.h"
 #include "peel/ledger.h"
 #include "peel/outbox.h"
@@ -80,6 +82,7 @@ void keep_init(struct keep *keep)
 
 int keep_open(struct keep *keep, struct arena *arena, const struct peel_conf *conf, struct err *err)
 {
+    keep->shelf = shelf_new(STAMPS_SETTLED);
     if (open_folders(keep, arena, conf, err) < 0 || open_ledger(keep, arena, conf, err) < 0)
         return -1;
     return open_outbox(keep, arena, conf, err);
@@ -89,5 +92,6 @@ void keep_done(struct keep *keep)
 {
     outbox_free(keep->outbox);
     ledger_free(keep->ledger);
+    shelf_free(keep->shelf);
     lock_drop(&keep->lock);
 }

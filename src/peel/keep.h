@@ -1,5 +1,6 @@
 /*
- * keep - what an agent holds in its data folder: the lock, accepted jobs, returns to deliver.
+ * keep - what an agent holds in its data folder: the lock, accepted jobs, returns to deliver; and
+ * in memory: plans that it has compiled.
  *
  * One agent for each data folder: two would run every job twice.
  *
@@ -15,12 +16,14 @@ struct err;
 struct ledger;
 struct outbox;
 struct peel_conf;
+struct shelf;
 
 struct keep {
     struct lock lock;
     const char *baked; /* states that came with the machine */
     struct ledger *ledger;
     struct outbox *outbox;
+    struct shelf *shelf;
 };
 
 void keep_init(struct keep *keep);

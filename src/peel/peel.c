@@ -9,6 +9,7 @@
 #include "bus/mirror.h"
 #include "bus/store.h"
 #include "local/perform.h"
+#include "local/shelf.h"
 #include "nats/conn.h"
 #include "nats/xkey.h"
 #include "peel/agenda.h"
@@ -109,13 +110,14 @@ static void on_facts_changed(void *self)
 static void on_trim(struct timer *timer)
 {
     const struct peel *peel = container_of(timer, struct peel, trim);
+    int64_t again = TRIM_AFTER;
 
     if (desk_is_idle(peel->desk)) {
-        desk_trim(peel->desk);
+        again = desk_trim(peel->desk) ? 0 : SHELF_AGE;
         trim_memory();
-    } else
-        timer_set(loop_timers(peel->options.loop), timer, clock_after(clock_now(), TRIM_AFTER),
-                  on_trim);
+    }
+    if (again > 0)
+        timer_set(loop_timers(peel->options.loop), timer, clock_after(clock_now(), again), on_trim);
 }
 
 static void trim_later(struct peel *peel)
@@ -400,6 +402,7 @@ static int open_desk(struct peel *peel, struct err *err)
                                                   .ledger = peel->keep.ledger,
                                                   .outbox = peel->keep.outbox,
                                                   .basket = peel->basket,
+                                                  .shelf = peel->keep.shelf,
                                                   .facts = hold_facts,
                                                   .settings = hold_settings,
                                                   .catch_up = catch_up,

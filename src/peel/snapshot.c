@@ -6,8 +6,10 @@
 
 struct snapshot *snapshot_new(void)
 {
+    static _Atomic(uint64_t) versions;
     struct snapshot *snapshot = mem_zalloc(sizeof(*snapshot));
 
+    snapshot->version = atomic_fetch_add(&versions, 1) + 1;
     atomic_init(&snapshot->holders, 1);
     snapshot->value = value_map(value_map_new(&snapshot->arena, 0));
     return snapshot;

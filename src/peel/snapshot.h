@@ -11,12 +11,14 @@
 #define PEEL_SNAPSHOT_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "data/value.h"
 
 struct snapshot {
     atomic_uint holders;
+    uint64_t version; /* of this process, from 1: no two snapshots have the same */
     struct arena arena;
     struct value value;         /* a map */
     const struct value *grains; /* of facts: in Salt's form, so that not every job makes them */

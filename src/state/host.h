@@ -25,6 +25,7 @@ struct cancel;
 struct variables;
 struct err;
 struct secrets;
+struct stamps;
 struct state_fleet;
 struct state_result;
 struct state_services;
@@ -41,8 +42,9 @@ struct host_facts {
 };
 
 struct state_host {
-    const char *peel_id;                   /* this machine */
-    const struct tree *tree;               /* compile/tree.h: files of states and templates */
+    const char *peel_id;     /* this machine */
+    const struct tree *tree; /* compile/tree.h: files of states and templates */
+    struct stamps *stamps;   /* compile/stamps.h: of what is read by the compiler; NULL: none */
     const struct state_services *services; /* state/services.h: what modules may ask for */
     const char *data_dir;                  /* undo journal, owed work, caches */
     /* Ask with host_facts and host_grains. Maps; `facts` is NULL: `learn_facts` has them, and

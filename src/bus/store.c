@@ -68,6 +68,7 @@ static const struct nats_kv_config buckets[] = {
     [STORE_JOB_RETURNS]       = { "job-returns", "Per-peel job execution results", .history = 1, .ttl = WEEK },
     [STORE_MASTER_HEARTBEAT]  = { "master-heartbeat", "Master instance heartbeats for liveness detection", .history = 1, .ttl = 15 * SECOND },
     [STORE_PEEL_HEARTBEAT]    = { "peel-heartbeat", "Peel liveness heartbeats", .history = 1, .ttl = 30 * SECOND },
+    [STORE_PEEL_PRESENCE]     = { "peel-presence", "When peels came and went", .history = 1 },
     [STORE_LEASES]            = { "leases", "Advisory leader leases for single-publisher work", .history = 1, .ttl = 15 * SECOND },
     [STORE_ENROLLMENTS]       = { "enrollments", "Peel enrollment records and state", .history = 10 },
     [STORE_ENROLL_CHALLENGES] = { "enroll-challenges", "Short-lived enrollment challenge nonces", .history = 1, .ttl = 5 * MINUTE, .memory = true },

@@ -66,7 +66,7 @@ static void print_text(struct cli *cli, const struct fleet_peels *peels, int64_t
         cell[1] = peel->os;
         cell[2] = peel->arch;
         cell[3] = fleet_peel_is_online(peel, now) ? "yes" : "no";
-        cell[4] = print_time(cli->arena, peel->seen / CLOCK_SECOND);
+        cell[4] = print_time(cli->arena, peel->last_seen / CLOCK_SECOND);
         cell[5] = print_time(cli->arena, peel->has_run ? peel->run.converged.seconds : 0);
         cell[6] = fleet_peel_describe_drift(cli->arena, peel);
     }
@@ -124,7 +124,7 @@ static struct value describe_peel(struct arena *arena, const struct fleet_peel *
     put_value(arena, &map, "os", value_text(peel->os));
     put_value(arena, &map, "arch", value_text(peel->arch));
     put_value(arena, &map, "online", value_bool(fleet_peel_is_online(peel, now)));
-    put_value(arena, &map, "last_seen", time_or_null(arena, peel->seen / CLOCK_SECOND));
+    put_value(arena, &map, "last_seen", time_or_null(arena, peel->last_seen / CLOCK_SECOND));
     put_value(arena, &map, "converged", time_or_null(arena, run->converged.seconds));
     put_value(arena, &map, "drift", value_text(fleet_drift_name(fleet_peel_drift(peel))));
     put_value(arena, &map, "differs", list_texts(arena, run->differs));

@@ -75,7 +75,8 @@ int announce_event(struct master *master, const struct announcement *announcemen
                                &(struct nats_store){ .subject = buf_view(&subject),
                                                      .payload = buf_view(&bytes),
                                                      .id = str_from(id) },
-                               on_stored, master, err);
+                               announcement->stored ? announcement->stored : on_stored,
+                               announcement->stored ? announcement->self : master, err);
 }
 
 void master_answer(struct master *master, struct str subject, const struct record_type *type,

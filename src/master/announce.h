@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "data/value.h"
+#include "nats/publisher.h"
 
 struct err;
 struct master;
@@ -27,6 +28,8 @@ struct announcement {
      * make one event. NULL: each is an event of its own. */
     const char *about;
     int64_t seconds;
+    nats_stored_ack_fn *stored; /* told when the stream has it, or will not; may be NULL */
+    void *self;
 };
 
 /* Fails with ERR_INVALID for a bad tag, with ERR_BUSY when too many wait. */

@@ -53,6 +53,8 @@ static const struct param rows[] = {
     PARAM("reactor.max_event_age",     DURATION, ARGS, reactor_max_age, "drop events older than this; 0: never", .default_text = "1h"),
     PARAM("reactor.storm_rate",        INT,      ARGS, reactor_storm_rate, "fires of one rule per minute before it is suspended; 0: no limit", PARAM_RANGE(0, BREAKER_RATE_MAX), .default_text = "60"),
     PARAM("reactor.breaker_cooldown",  DURATION, ARGS, reactor_cooldown, "how long it is suspended", PARAM_RANGE(1, INT64_MAX), .default_text = "5m"),
+    PARAM("presence.events", BOOL,     ARGS, presence_events, "events when peels come and go: `_master/peel/<id>/online`, `offline`", .aliases = "presence", .default_text = "true"),
+    PARAM("presence.grace",  DURATION, ARGS, presence_grace, "how long a peel must be silent before it is offline", PARAM_RANGE(15 * CLOCK_SECOND, INT64_MAX / 4), .default_text = "60s"),
     PARAM("states_dir",   PATH, ARGS, states_dir, "the tree of states to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/states"),
     PARAM("settings_dir", PATH, ARGS, settings_dir, "the tree of settings to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/settings"),
     PARAM("reactor.dir",  PATH, ARGS, reactor_dir, "the tree of rules to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/reactor"),
@@ -211,5 +213,7 @@ const char *master_conf_restart_key(const struct master_conf *before,
             return fixed_numbers[i].key;
     if (before->reactor_enabled != after->reactor_enabled)
         return "reactor.enabled";
+    if (before->presence_events != after->presence_events)
+        return "presence.events";
     return before->reactor_chaining != after->reactor_chaining ? "reactor.enable_chaining" : NULL;
 }

@@ -84,6 +84,7 @@ static const struct {
     { STORE_FACTS, "", "", false, 0 }, /* the census of each master removes them, too */
     { STORE_SECRETS, "", "", false, offsetof(struct departure, secrets) },
     { STORE_PEEL_HEARTBEAT, "", "", false, offsetof(struct departure, heartbeat) },
+    { STORE_PEEL_PRESENCE, "", "", false, 0 },
     { STORE_BASKET, "", ".>", true, offsetof(struct departure, basket) },
     { STORE_UPDATE_STATUS, "peel.", "", false, offsetof(struct departure, update_status) },
 };

@@ -237,6 +237,17 @@ bool roster_is_online(const struct roster *roster, struct str peel)
     return was_seen(map_find(&roster->peels, peel), ROSTER_PEEL_SILENCE_NS);
 }
 
+void roster_each(const struct roster *roster, void (*fn)(void *self, struct str peel, int64_t seen),
+                 void *self)
+{
+    MAP_EACH (&roster->peels, entry) {
+        const struct known *known = entry->value;
+
+        if (known->facts.kind == VALUE_MAP)
+            fn(self, entry->key, known->seen);
+    }
+}
+
 bool roster_master_lives(const struct roster *roster, struct str master_id)
 {
     return !roster->master_beats.caught_up || !vigil_is_gone(&roster->masters, master_id);

@@ -24,6 +24,7 @@ static const struct master_service *const services[] = {
     &enroll_server_service,
     &master_reactor_service,
     &master_rollout_service,
+    &master_presence_service,
     NULL,
 };
 /* clang-format on */

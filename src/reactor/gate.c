@@ -6,9 +6,12 @@
 #include "base/err.h"
 #include "base/number.h"
 
-/* The bucket of events of the life of jobs: a key that no origin can be. */
+/* The buckets of events of the life of jobs, and of peels that come and go: keys that no origin can
+ * be. */
 #define LIFECYCLE_TAG    "job/"
 #define LIFECYCLE_SOURCE EVENT_ORIGIN_MASTER "/job"
+#define PRESENCE_TAG     "peel/"
+#define PRESENCE_SOURCE  EVENT_ORIGIN_MASTER "/peel"
 
 const char *gate_drop_name(enum gate_drop drop)
 {
@@ -94,10 +97,21 @@ static bool passes_depth(const struct passage *p)
     return p->event->event.depth < p->gate->options.max_chain_depth;
 }
 
+/* What comes in numbers has a bucket of its own, so that it does not keep other events of masters
+ * from passing. */
+static const char *find_bucket(const struct event_source *source)
+{
+    if (gate_is_lifecycle(source))
+        return LIFECYCLE_SOURCE;
+    return source->type == EVENT_FROM_MASTER &&
+                   strncmp(source->tag, PRESENCE_TAG, strlen(PRESENCE_TAG)) == 0
+               ? PRESENCE_SOURCE
+               : source->origin;
+}
+
 static bool passes_rate(const struct passage *p)
 {
-    const struct event_source *source = &p->event->source;
-    const char *name = gate_is_lifecycle(source) ? LIFECYCLE_SOURCE : source->origin;
+    const char *name = find_bucket(&p->event->source);
 
     return rate_take(&p->gate->sources, str_from(name), p->delivery->monotonic) == 0;
 }

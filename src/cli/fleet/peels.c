@@ -11,8 +11,10 @@
 #include "data/msgpack.h"
 #include "data/time_text.h"
 #include "data/value.h"
+#include "sys/clock.h"
 #include "wire/liveness.h"
 #include "wire/peel_id.h"
+#include "wire/presence.h"
 
 /* How many states a line names. */
 #define NAMES_SHOWN 2
@@ -164,11 +166,29 @@ static void on_beat(void *self, const struct nats_kv_entry *entry)
     (void)fleet_peels_take_beat(self, entry);
 }
 
+static void on_presence(void *self, const struct nats_kv_entry *entry)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct fleet_peel *peel = map_find(&((struct fleet_peels *)self)->by_id, entry->key);
+    struct presence presence;
+    struct err err;
+
+    if (peel && record_decode(&scratch, &presence_type, 1, entry->value, &presence, &err) == 0 &&
+        presence.seen.seconds > 0 && presence.seen.seconds < INT64_MAX / CLOCK_SECOND)
+        peel->last_seen = presence.seen.seconds * CLOCK_SECOND;
+}
+
 int fleet_peels_read(struct fleet *fleet, struct fleet_peels *peels, struct err *err)
 {
     if (fleet_bucket_each(fleet, STORE_FACTS, NULL, on_facts, peels, err) < 0 ||
         fleet_bucket_each(fleet, STORE_PEEL_HEARTBEAT, NULL, on_beat, peels, err) < 0)
         return -1;
+    if (fleet_bucket_each(fleet, STORE_PEEL_PRESENCE, NULL, on_presence, peels, err) < 0 &&
+        err->code != ERR_NOT_FOUND) /* masters of an older version have no such bucket */
+        return -1;
+    VEC_EACH (&peels->list, peel)
+        if ((*peel)->seen > 0)
+            (*peel)->last_seen = (*peel)->seen;
     fleet_peels_sort(peels);
     return 0;
 }

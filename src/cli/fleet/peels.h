@@ -4,8 +4,9 @@
  *
  *     fleet_peels_read -> [fleet_runs_read] -> ...
  *
- * Facts and heartbeats, one pass over each bucket. Peels write both: texts are cut to
- * FLEET_PEEL_TEXT_MAX and must be escaped by whoever shows them.
+ * Facts, heartbeats and what masters recorded of peels that went, one pass over each bucket. Peels
+ * write the first two: texts are cut to FLEET_PEEL_TEXT_MAX and must be escaped by whoever shows
+ * them.
  *
  * Memory: the arena. Threads: one.
  */
@@ -34,7 +35,8 @@ struct fleet_peel {
     const char *name;      /* as people write it */
     const char *os, *arch; /* "-": not known */
     const char *version;   /* of the agent; "": not known */
-    int64_t seen;          /* wall time in nanoseconds; 0: never */
+    int64_t seen;          /* its heartbeat: wall time in nanoseconds; 0: there is none */
+    int64_t last_seen;     /* the same, also when it is long gone; 0: not known */
     bool has_run;          /* `run` is known */
     struct lastrun run;
 };

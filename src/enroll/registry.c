@@ -30,6 +30,7 @@ struct op {
     struct admission_request request;
     struct admission_stored stored;
     struct admission_claim claim;
+    struct admission_entry raced; /* what is there in place of what was written */
 
     /* a decision */
     registry_decided_fn *decided;
@@ -112,23 +113,55 @@ static void purge_orphan(struct op *op)
 }
 
 static void write_next(struct op *op);
+static bool is_enrollment_id(const char *id);
+static void read_entry(struct op *op, enum store_bucket bucket, const char *key,
+                       struct admission_entry *into, step_fn *next);
+
+static void lose_race(struct op *op)
+{
+    struct admission_answer lost;
+
+    purge_orphan(op);
+    admission_conflict(&op->arena, &op->answer, op->written, &lost);
+    op->answer = lost;
+    finish(op);
+}
+
+/* Is there what was written, or what has come of it? A machine fetches its credentials as soon as
+ * it is approved, and what is issued to one whose facts are known is active at once: then our entry
+ * is no longer the last, although it was the only one. */
+static void judge_race(struct op *op)
+{
+    const struct admission_change *change = &op->answer.changes[op->written];
+    struct enrollment ours, now;
+    struct err err;
+
+    if (op->raced.revision == 0 ||
+        record_decode(&op->arena, &enrollment_type, 1, change->value, &ours, &err) < 0 ||
+        record_decode(&op->arena, &enrollment_type, 1, op->raced.value, &now, &err) < 0 ||
+        !enrollment_stems_from(&now, &ours)) {
+        lose_race(op);
+        return;
+    }
+    op->written++;
+    write_next(op);
+}
 
 static void on_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct op *op = self;
-    struct admission_answer lost;
+    const struct admission_change *change = &op->answer.changes[op->written];
 
     (void)revision;
     if (!error) {
         op->written++;
         write_next(op);
-    } else if (error->fault == NATS_FAULT_CONFLICT) {
-        purge_orphan(op);
-        admission_conflict(&op->arena, &op->answer, op->written, &lost);
-        op->answer = lost;
-        finish(op);
-    } else {
+    } else if (error->fault != NATS_FAULT_CONFLICT) {
         fail_op(op, ADMISSION_BROKEN, error->text);
+    } else if (change->revision != 0 && is_enrollment_id(change->key)) {
+        read_entry(op, change->bucket, change->key, &op->raced, judge_race);
+    } else {
+        lose_race(op);
     }
 }
 

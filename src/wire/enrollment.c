@@ -1,5 +1,7 @@
 #include "wire/enrollment.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
 #define TO(state) (1U << (unsigned)(state))
@@ -36,6 +38,25 @@ bool enrollment_state_find(struct str word, enum enrollment_state *ret_state)
 bool enrollment_may_follow(enum enrollment_state from, enum enrollment_state to)
 {
     return (following[from] & TO(to)) != 0;
+}
+
+static bool is_same_time(struct value_time a, struct value_time b)
+{
+    return a.seconds == b.seconds && a.nanoseconds == b.nanoseconds;
+}
+
+bool enrollment_stems_from(const struct enrollment *later, const struct enrollment *earlier)
+{
+    const enum enrollment_state now = later->state;
+
+    if (strcmp(later->id, earlier->id) != 0)
+        return false;
+    if (earlier->state == ENROLLMENT_APPROVED)
+        return is_same_time(later->decided_at, earlier->decided_at) &&
+               (now == ENROLLMENT_APPROVED || now == ENROLLMENT_ISSUED || now == ENROLLMENT_ACTIVE);
+    return earlier->state == ENROLLMENT_ISSUED &&
+           is_same_time(later->issued_at, earlier->issued_at) &&
+           (now == ENROLLMENT_ISSUED || now == ENROLLMENT_ACTIVE);
 }
 
 bool enrollment_state_is_final(enum enrollment_state state)

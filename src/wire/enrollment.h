@@ -50,6 +50,9 @@ struct enrollment {
     bool trust_checked;
 };
 extern const struct record_type enrollment_type;
+/* Is `later` the approval or the issue `earlier` itself, or has it come of it? Each is known by its
+ * time. */
+bool enrollment_stems_from(const struct enrollment *later, const struct enrollment *earlier);
 
 /* A question that only the holder of a key can answer; once, and for a few minutes. */
 struct enrollment_challenge {

@@ -185,6 +185,85 @@ TEST(a_machine_is_enrolled_approved_issued_and_revoked_on_real_buckets)
     office_end(&office);
 }
 
+/* Somebody who goes on with a record the moment that it is stored. */
+struct hasty {
+    struct office *office;
+    enum enrollment_state from, to;
+    bool is_stranger; /* who has decided by himself */
+};
+
+static void on_stored(void *self, const struct nats_msg *msg)
+{
+    const struct hasty *hasty = self;
+    struct office *office = hasty->office;
+    AUTO_BUF struct buf bytes = BUF_INIT(4096);
+    struct enrollment record;
+    struct err err;
+
+    if (record_decode(&office->arena, &enrollment_type, 1, arena_str(&office->arena, msg->payload),
+                      &record, &err) < 0 ||
+        record.state != hasty->from)
+        return;
+    record.state = hasty->to;
+    record.decided_at.seconds += hasty->is_stranger;
+    CHECK_INT(record_encode(&bytes, &enrollment_type, &record, &err), 0);
+    CHECK_INT(nats_publish(office->world.conn.conn,
+                           &(struct nats_pub){ .subject = arena_str(&office->arena, msg->subject),
+                                               .payload = buf_view(&bytes) },
+                           &err),
+              0);
+}
+
+static void hasten(struct hasty *hasty)
+{
+    CHECK(nats_sub_new(hasty->office->world.conn.conn,
+                       &(struct nats_sub_options){
+                           .subject = "$KV.enrollments.*", .message = on_stored, .self = hasty },
+                       &hasty->office->world.scene.err));
+}
+
+TEST(a_decision_holds_although_what_comes_of_it_is_stored_before_it_is_answered)
+{
+    struct office office;
+    struct hasty hasty = { &office, ENROLLMENT_APPROVED, ENROLLMENT_ISSUED, false };
+
+    office_begin(&office);
+    submit(&office, &office.mine);
+    hasten(&hasty);
+    decide(&office, ADMISSION_APPROVE, office.id);
+    CHECK_STR(office.text, "");
+    CHECK_INT(office.state, ENROLLMENT_APPROVED);
+    office_end(&office);
+}
+
+TEST(credentials_are_handed_out_although_their_machine_is_active_at_once)
+{
+    struct office office;
+    struct hasty hasty = { &office, ENROLLMENT_ISSUED, ENROLLMENT_ACTIVE, false };
+
+    office_begin(&office);
+    submit(&office, &office.mine);
+    decide(&office, ADMISSION_APPROVE, office.id);
+    hasten(&hasty);
+    claim(&office, &office.mine, office.id);
+    CHECK_STR(office.text, "");
+    CHECK_INT(office.status, 200);
+    office_end(&office);
+}
+
+TEST(of_two_decisions_the_one_that_is_not_the_last_is_refused)
+{
+    struct office office;
+    struct hasty hasty = { &office, ENROLLMENT_APPROVED, ENROLLMENT_REJECTED, true };
+
+    office_begin(&office);
+    submit(&office, &office.mine);
+    hasten(&hasty);
+    decide(&office, ADMISSION_APPROVE, office.id);
+    CHECK_STR(office.text, "somebody else was faster; try again");
+    office_end(&office);
+}
+
 TEST(what_is_not_there_or_cannot_be_a_key_is_unknown)
 {
     static const char *const ids[] = { "enr-x", ("peel." PEEL), "", "*", "enr->", "enr-a b" };

@@ -66,19 +66,40 @@ struct revocation {
 
 /* --- the list ----------------------------------------------------------------------- */
 
-static void note_record(struct revocation *revocation, const struct enrollment *record)
+static void note_key(struct revocation *revocation, const char *key, int64_t since, int64_t expires)
 {
-    struct revoked *revoked = map_find(&revocation->list, str_from(record->public_key));
+    struct revoked *revoked = map_find(&revocation->list, str_from(key));
 
     if (!revoked) {
         revoked = mem_zalloc(sizeof(*revoked));
-        revoked->key = mem_strdup(record->public_key);
+        revoked->key = mem_strdup(key);
         (void)map_set(&revocation->list, str_from(revoked->key), revoked);
     }
-    if (record->decided_at.seconds > revoked->since)
-        revoked->since = record->decided_at.seconds;
-    if (record->expires_at.seconds > revoked->expires)
-        revoked->expires = record->expires_at.seconds;
+    if (since > revoked->since)
+        revoked->since = since;
+    if (expires > revoked->expires)
+        revoked->expires = expires;
+}
+
+static void note_record(struct revocation *revocation, const struct enrollment *record)
+{
+    note_key(revocation, record->public_key, record->decided_at.seconds,
+             record->expires_at.seconds);
+}
+
+/* Those of the claims on disk: the bus may have lost its records. What was issued until then has
+ * ended after the life of credentials. */
+static void note_claims(struct revocation *revocation, const struct claims_account *claims)
+{
+    const struct value *list = &claims->revocations;
+
+    for (size_t i = 0; list->kind == VALUE_MAP && i < list->map->count; i++) {
+        const struct value_pair *pair = &list->map->pairs[i];
+
+        if (value_is(&pair->key, VALUE_STR) && value_is(&pair->value, VALUE_INT))
+            note_key(revocation, pair->key.s.p, pair->value.i,
+                     pair->value.i + IDENTITY_PEEL_SECONDS);
+    }
 }
 
 /* Credentials that have expired need no entry. */
@@ -111,6 +132,16 @@ static int read_text(struct arena *arena, const char *dir, enum identity_file fi
     return 0;
 }
 
+static int read_claims(const struct revocation *revocation, struct arena *arena,
+                       struct claims_account *ret, struct err *err)
+{
+    struct str jwt;
+
+    if (read_text(arena, revocation->master->conf.auth_dir, IDENTITY_ACCOUNT_JWT, &jwt, err) < 0)
+        return -1;
+    return claims_read_account(arena, jwt, ret, err);
+}
+
 /* The account's claims with the list in them, checked as a server ought to: one that takes claims
  * of a foreign operator locks everybody out at its next start. */
 static int make_claims(struct revocation *revocation, struct arena *arena, struct buf *out,
@@ -118,12 +149,11 @@ static int make_claims(struct revocation *revocation, struct arena *arena, struc
 {
     const char *dir = revocation->master->conf.auth_dir;
     int64_t now = clock_wall() / CLOCK_SECOND;
-    struct str account_jwt, operator_jwt;
     struct claims_account claims;
+    struct str operator_jwt;
 
-    if (read_text(arena, dir, IDENTITY_ACCOUNT_JWT, &account_jwt, err) < 0 ||
-        read_text(arena, dir, IDENTITY_OPERATOR_JWT, &operator_jwt, err) < 0 ||
-        claims_read_account(arena, account_jwt, &claims, err) < 0)
+    if (read_claims(revocation, arena, &claims, err) < 0 ||
+        read_text(arena, dir, IDENTITY_OPERATOR_JWT, &operator_jwt, err) < 0)
         return -1;
     revocation->pushed_at = now > revocation->pushed_at ? now : revocation->pushed_at + 1;
     claims.head.iat = revocation->pushed_at;
@@ -131,6 +161,24 @@ static int make_claims(struct revocation *revocation, struct arena *arena, struc
     if (claims_sign_account(&claims, &revocation->signer, out, err) < 0)
         return -1;
     return claims_verify_account(arena, operator_jwt, buf_view(out), revocation->account, err);
+}
+
+/* On disk as well, when the list has changed: a bus that has lost its records and its claims gets
+ * them from here. */
+static void keep_claims(const struct revocation *revocation, struct arena *arena, struct str jwt)
+{
+    const struct fs_replace_options options = { .attr = { FS_KEEP, FS_KEEP, FS_KEEP } };
+    const char *path = path_join(arena, revocation->master->conf.auth_dir,
+                                 identity_file_name(IDENTITY_ACCOUNT_JWT));
+    struct claims_account before, now;
+    struct err err;
+
+    if (read_claims(revocation, arena, &before, &err) == 0 &&
+        claims_read_account(arena, jwt, &now, &err) == 0 &&
+        (value_equal(&before.revocations, &now.revocations) ||
+         fs_replace(path, jwt, &options, &err) == 0))
+        return;
+    log_warning("revocations are not kept on disk error=%s", err.text);
 }
 
 /* --- pushing ------------------------------------------------------------------------ */
@@ -200,6 +248,7 @@ static int send_claims(struct revocation *revocation, struct err *err)
 
     if (make_claims(revocation, &arena, &jwt, err) < 0)
         return -1;
+    keep_claims(revocation, &arena, buf_view(&jwt));
     revocation->call = roll_call_new(link_conn(revocation->link),
                                      &(struct roll_call_options){ .subject = subject,
                                                                   .payload = buf_view(&jwt),
@@ -427,6 +476,7 @@ static int check_files(struct revocation *revocation, struct err *err)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf jwt = BUF_INIT(JWT_MAX);
     const char *dir = revocation->master->conf.auth_dir;
+    struct claims_account claims;
     struct nats_nkey account;
     struct str creds;
 
@@ -435,8 +485,10 @@ static int check_files(struct revocation *revocation, struct err *err)
     nats_nkey_print_public(&account, revocation->account);
     nats_nkey_done(&account);
     if (identity_read_key(dir, IDENTITY_OPERATOR_SIGNING_SEED, &revocation->signer, err) < 0 ||
-        read_text(&arena, dir, IDENTITY_SYS_CREDS, &creds, err) < 0)
+        read_text(&arena, dir, IDENTITY_SYS_CREDS, &creds, err) < 0 ||
+        read_claims(revocation, &arena, &claims, err) < 0)
         return -1;
+    note_claims(revocation, &claims);
     explicit_bzero((void *)(uintptr_t)creds.p, creds.n);
     return make_claims(revocation, &arena, &jwt, err);
 }

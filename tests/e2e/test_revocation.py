@@ -1,4 +1,6 @@
 """Credentials are taken back: the live connection ends, no server lets the machine in again, and who is not sure says so."""
+import shutil
+
 import pytest
 
 from enroll_client import Bus, Machine, jwt_of
@@ -72,6 +74,24 @@ def test_a_master_that_starts_sends_the_servers_again(fleet):
     assert is_let_in(fleet.port, machine, jwt)
     master.start()
     fleet.wait(lambda: not is_let_in(fleet.port, machine, jwt), "the new master has told the server")
+
+
+def test_a_revocation_outlives_the_disk_of_the_server(fleet):
+    server = fleet.start_server()
+    master = fleet.start_ready_master()
+    machine, enrollment, jwt = join(fleet, master)
+    other, _, other_jwt = join(fleet, master, "db-01")
+    fleet.zester("enroll", "revoke", enrollment)
+    master.stop()
+    server.kill()
+    shutil.rmtree(fleet.folder / "js")
+    server.start()
+    fleet.wait(lambda: fleet.listens(fleet.port), "nats-server listens again")
+    master.start()
+    fleet.wait_ready(master)
+    assert fleet.zester_json("enroll", "list", "-s", "all") == []
+    fleet.wait(lambda: not is_let_in(fleet.port, machine, jwt), "the master has told the server")
+    assert is_let_in(fleet.port, other, other_jwt)
 
 
 def test_a_machine_that_was_revoked_may_enroll_again_and_is_let_in(fleet):

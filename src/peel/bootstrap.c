@@ -19,6 +19,7 @@
 #define CACHE_VERSION 1
 #define ANCHOR_MODE   0644
 #define CACHE_MODE    0600
+#define DATA_MODE     0700
 #define PEM_BEGIN     "-----BEGIN CERTIFICATE-----"
 #define PEM_END       "-----END CERTIFICATE-----"
 
@@ -63,7 +64,8 @@ static int keep_servers(struct arena *arena, const struct peel_conf *conf,
     const struct cache cache = { bootstrap_masters(arena, conf), conf->enroll_ca_pin, servers };
     AUTO_BUF struct buf bytes = BUF_INIT(BOOTSTRAP_MAX);
 
-    if (record_append(&bytes, &cache_type, &cache, CACHE_VERSION, 0, err) < 0)
+    if (record_append(&bytes, &cache_type, &cache, CACHE_VERSION, 0, err) < 0 ||
+        fs_mkdirs(conf->data_dir, DATA_MODE, err) < 0) /* a machine that joins has none yet */
         return -1;
     return fs_keep(path_join(arena, conf->data_dir, BOOTSTRAP_CACHE), buf_view(&bytes), &options,
                    err);

@@ -16,6 +16,7 @@
 #include "nats/kv.h"
 #include "peel/netwatch.h"
 #include "peel/snapshot.h"
+#include "sys/chance.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
 
@@ -44,6 +45,7 @@ struct dossier {
     char current_hash[SHA256_HEX_SIZE], published_hash[SHA256_HEX_SIZE];
     char *mistakes; /* that were logged */
     bool is_busy, is_asked_again, is_publishing;
+    bool is_in_doubt;    /* a bus that was away may have lost what was published */
     uint64_t generation; /* of the connection: an answer of an old one means nothing */
     struct nats_js js;
     struct timer retry;
@@ -132,6 +134,7 @@ static void on_retry(struct timer *timer)
 struct write {
     struct dossier *dossier;
     uint64_t generation;
+    bool is_probe; /* for a bucket that has none */
     char hash[SHA256_HEX_SIZE];
 };
 
@@ -147,7 +150,11 @@ static void on_published(void *self, const struct nats_error *error, uint64_t re
     }
     if (write->generation == dossier->generation) {
         dossier->is_publishing = false;
-        if (!error) {
+        if (write->is_probe && error && error->fault == NATS_FAULT_CONFLICT) {
+            dossier->is_in_doubt = false; /* they are there */
+            publish(dossier);
+        } else if (!error) {
+            dossier->is_in_doubt = false;
             memcpy(dossier->published_hash, write->hash, sizeof(write->hash));
             if (dossier->options.published)
                 dossier->options.published(dossier->options.self);
@@ -161,14 +168,25 @@ static void on_published(void *self, const struct nats_error *error, uint64_t re
     free(write);
 }
 
-static void publish(struct dossier *dossier)
+/* What is there stays as it is when it is only a probe. */
+static int begin_write(struct dossier *dossier, struct write *write, struct str bytes,
+                       struct err *err)
 {
     const struct nats_kv kv = { .js = dossier->js, .bucket = store_bucket_name(STORE_FACTS) };
+
+    return write->is_probe
+               ? nats_kv_update(&kv, dossier->options.peel_id, bytes, 0, on_published, write, err)
+               : nats_kv_put(&kv, dossier->options.peel_id, bytes, on_published, write, err);
+}
+
+static void publish(struct dossier *dossier)
+{
     AUTO_BUF struct buf bytes = BUF_INIT(FACTS_MAX);
     struct write *write;
     struct err err;
 
-    if (!dossier->js.conn || dossier->is_publishing || dossier_is_published(dossier))
+    if (!dossier->js.conn || dossier->is_publishing ||
+        (dossier_is_published(dossier) && !dossier->is_in_doubt))
         return;
     if (msgpack_encode(&bytes, &dossier->current->value, &err) < 0) {
         log_error("facts cannot be published error=%s", err.text);
@@ -177,10 +195,10 @@ static void publish(struct dossier *dossier)
     write = mem_zalloc(sizeof(*write));
     write->dossier = dossier;
     write->generation = dossier->generation;
+    write->is_probe = dossier_is_published(dossier);
     memcpy(write->hash, dossier->current_hash, sizeof(write->hash));
     dossier->is_publishing = true;
-    if (nats_kv_put(&kv, dossier->options.peel_id, buf_view(&bytes), on_published, write, &err) ==
-        0)
+    if (begin_write(dossier, write, buf_view(&bytes), &err) == 0)
         return;
     free(write);
     dossier->is_publishing = false;
@@ -323,12 +341,24 @@ void dossier_free(struct dossier *dossier)
     free(dossier);
 }
 
+/* Not all peels of a fleet at once. */
+static int64_t find_probe_delay(void)
+{
+    return (int64_t)(chance_number() % (uint64_t)DOSSIER_PROBE);
+}
+
 void dossier_connect(struct dossier *dossier, const struct nats_js *js)
 {
     dossier->generation++;
     dossier->is_publishing = false;
     dossier->js = js ? *js : (struct nats_js){ 0 };
-    publish(dossier);
+    if (!js || !dossier_is_published(dossier)) {
+        publish(dossier);
+        return;
+    }
+    dossier->is_in_doubt = true;
+    timer_set(loop_timers(dossier->options.loop), &dossier->retry,
+              clock_after(clock_now(), find_probe_delay()), on_retry);
 }
 
 struct snapshot *dossier_hold(const struct dossier *dossier)

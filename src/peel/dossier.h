@@ -4,7 +4,8 @@
  * What does not change while the machine runs is collected once; memory and disks every
  * DOSSIER_MEASURE; names, addresses and the file of the administrator every DOSSIER_LOOK, addresses
  * also soon after they have changed (peel/netwatch.h), and all of these at once when a fact was
- * set. The bucket is written only when the facts are others than those that it has.
+ * set. The bucket is written only when the facts are others than those that it has, or when it has
+ * lost them.
  *
  *     dossier_new -> dossier_connect... -> dossier_free
  *
@@ -26,6 +27,9 @@ struct snapshot;
 #define DOSSIER_MEASURE (INT64_C(300) * 1000000000)
 /* A write that failed is tried again after this time. */
 #define DOSSIER_RETRY (INT64_C(5) * 1000000000)
+
+/* Within this time after a reconnect, the bucket is given the facts again if it has lost them. */
+#define DOSSIER_PROBE (INT64_C(10) * 1000000000)
 
 #define DOSSIER_CURVE_KEY "_curve_public_key"
 

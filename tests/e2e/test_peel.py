@@ -3,6 +3,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -177,6 +178,19 @@ def test_the_schedule_works_without_a_bus_and_follows_the_configuration(fleet):
     count = begun()
     assert peel.stop(seconds=STOP_SECONDS) == 0
     assert peel.log().count("schedule begins") == count
+
+
+def test_facts_that_the_bus_has_lost_are_published_again(fleet):
+    def are_published():
+        return fleet.zester("kv", "fact", "get", "web-01", "id", status=None).returncode == 0
+
+    fleet.start_ready_master()
+    fleet.start_ready_peel("web-01")
+    fleet.wait(are_published, "the facts are published")
+    fleet.server.kill()
+    shutil.rmtree(fleet.folder / "js")
+    fleet.server.start()
+    fleet.wait(are_published, "they are there again")
 
 
 def test_results_of_the_schedule_are_on_record_as_jobs(fleet):

@@ -13,7 +13,6 @@ static struct peel_conf make_conf(struct arena *arena)
     struct err err;
 
     CHECK_INT(fs_mkdirs(conf.auth_dir, 0700, &err), 0);
-    CHECK_INT(fs_mkdirs(conf.data_dir, 0700, &err), 0);
     return conf;
 }
 
@@ -62,6 +61,7 @@ TEST(a_file_of_servers_that_is_damaged_counts_as_none)
     const struct peel_conf conf = make_conf(&arena);
     struct err err;
 
+    CHECK_INT(fs_mkdirs(conf.data_dir, 0700, &err), 0);
     CHECK_INT(fs_replace(arena_printf(&arena, "%s/" BOOTSTRAP_CACHE, conf.data_dir), STR("garbage"),
                          NULL, &err),
               0);

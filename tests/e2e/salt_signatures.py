@@ -19,7 +19,7 @@ SIGNATURES = {
     "alternatives.set": "name path",
     "archive.extracted": "name source source_hash source_hash_name source_hash_update skip_files_list_verify skip_verify password "
                          "options list_options force overwrite clean clean_parent user group if_missing trim_output use_cmd_unzip "
-                         f"extract_perms enforce_toplevel enforce_ownership_on archive_format use_etag keep_source keep {_TRUST}",
+                         f"extract_perms enforce_toplevel enforce_ownership_on archive_format use_etag keep_source keep signature {_TRUST}",
     "cmd.run": "name cwd root runas shell env prepend_path stateful output_loglevel hide_output timeout ignore_timeout use_vt "
                f"creates umask bg stdin python_shell windows_codepage {_SUCCESS}",
     "cmd.script": "name source template cwd runas password shell env stateful umask timeout use_vt output_loglevel hide_output "
@@ -125,6 +125,8 @@ SIGNATURES = {
     "mysql_database.present": f"name character_set collate {_MYSQL}",
     "mysql_grants.absent": f"name grant database user host grant_option escape {_MYSQL}",
     "mysql_grants.present": f"name grant database user host grant_option escape revoke_first ssl_option {_MYSQL}",
+    "mysql_query.run": f"name database query output grain key overwrite check_db_exists client_flags {_MYSQL}",
+    "mysql_query.run_file": f"name database query_file output grain key overwrite saltenv check_db_exists client_flags {_MYSQL}",
     "mysql_user.absent": f"name host {_MYSQL}",
     "mysql_user.present": f"name host password password_hash allow_passwordless unix_socket password_column auth_plugin {_MYSQL}",
     "npm.bootstrap": "name user silent",

@@ -212,6 +212,8 @@ MYSQL = {
                                 "SHOW GRANTS FOR `zt-less`@localhost;"),
     "mysql_grants.present": Case("[{name: x}, {grant: 'select, process'}, {database: '*.*'}, {user: zt-more}, LOGIN]",
                                  "CREATE USER `zt-more`@localhost;", "SHOW GRANTS FOR `zt-more`@localhost;"),
+    "mysql_query.run": Case("[{name: x}, {database: mysql}, {query: SELECT 1 AS one}, {output: WORK/rows}, {overwrite: false}, LOGIN]"),
+    "mysql_query.run_file": Case("[{name: x}, {database: mysql}, {query_file: WORK/query.sql}, {output: WORK/rows}, {overwrite: false}, LOGIN]"),
     "mysql_user.absent": Case("[{name: zt-gone}, LOGIN]", "CREATE USER `zt-gone`@localhost IDENTIFIED BY 'x';",
                               "SELECT * FROM mysql.user WHERE User = 'zt-gone';"),
     "mysql_user.present": Case("[{name: zt-new}, {password: mypass}, LOGIN]", "", "SELECT * FROM mysql.user WHERE User = 'zt-new';"),
@@ -463,7 +465,8 @@ class OfDatabases(OfSystem):
     def __init__(self, folder, server):
         self.machine = Machine(folder, namespace=False)
         self.work, self.server = folder, server
-        self.places = {"LOGIN": server.login}
+        self.places = {"LOGIN": server.login, "WORK": str(folder)}
+        (folder / "query.sql").write_text("SELECT 1 AS one;\n")
 
     def sh(self, text):
         return "\n".join(self.server.sql(text)) if text else ""

@@ -1,4 +1,4 @@
-"""mysql_user, mysql_database and mysql_grants with a real MariaDB server."""
+"""mysql_user, mysql_database, mysql_grants and mysql_query with a real MariaDB server."""
 import subprocess
 
 import pytest
@@ -203,3 +203,40 @@ g: {mysql_user.present: [{name: "a\\nb"}, {password: secret1}]}
                   "'select; drop' is not a valid privilege", "'a' is not a valid privilege level",
                   "'ssl_option' supports only SSL, X509", "'character_set' may contain only letters", "'name'"):
         assert words in said, said
+
+
+def test_statements_run_in_every_run_and_their_rows_are_in_the_result(machine, server):
+    server.sql("CREATE DATABASE shop; CREATE TABLE shop.users (id INT, name VARCHAR(40)); INSERT INTO shop.users VALUES (1, '<a> & \\'b\\'\\n\"c\"'), (2, NULL);")
+    name = "mysql_query.run:it"
+    text = "it:\n  mysql_query.run: [{name: x}, {database: shop}, {query: 'SELECT id, name FROM users ORDER BY id'}, LOGIN]\n"
+    rows = [{"id": "1", "name": "<a> & 'b'\n\"c\""}, {"id": "2", "name": None}]
+    assert machine.apply(text, "--test")[name]["changed"]
+    for _ in range(2):
+        result = machine.apply(text)[name]
+        assert result["changed"] and result["details"]["results"] == rows and result["details"]["rows"] == 2
+    # a dry run runs nothing
+    more = "it:\n  mysql_query.run: [{name: x}, {database: shop}, {query: 'INSERT INTO users VALUES (3, NULL);'}, LOGIN]\n"
+    machine.apply(more, "--test")
+    assert server.sql("SELECT COUNT(*) FROM shop.users;") == ["2"]
+    assert machine.apply(more)[name]["details"]["results"] == []
+    assert server.sql("SELECT COUNT(*) FROM shop.users;") == ["3"]
+    server.sql("DROP DATABASE shop;")
+
+
+def test_rows_are_written_to_a_file_and_a_file_of_statements_runs_once(machine, server, tmp_path):
+    server.sql("CREATE DATABASE depot;")
+    (machine.states / "load.sql").write_text("CREATE TABLE a (x INT);\nINSERT INTO a\n VALUES (1), (2); -- two\nSELECT x FROM a;\nSELECT 'y' AS z")
+    text = f"it:\n  mysql_query.run_file: [{{name: x}}, {{database: depot}}, {{query_file: 'salt://load.sql'}}, {{output: {tmp_path}/rows}}, {{overwrite: false}}, LOGIN]\n"
+    machine.settles(text)
+    assert (tmp_path / "rows").read_text() == "x:1\nx:2\nz:y\n"
+    assert "stays" in machine.revert()["mysql_query.run_file:it"]["text"] and not (tmp_path / "rows").exists()
+    assert "already exists" in machine.apply(text)["mysql_query.run_file:it"]["error"]
+    server.sql("DROP DATABASE depot;")
+
+
+def test_a_query_needs_its_database_unless_it_is_not_asked_for(machine):
+    text = "it:\n  mysql_query.run: [{name: x}, {database: nowhere}, {query: 'SELECT 1'}%s, LOGIN]\n"
+    assert "an earlier state must create it" in machine.apply(text % "", "--test")["mysql_query.run:it"]["text"]
+    assert "database 'nowhere' does not exist" in machine.apply(text % "")["mysql_query.run:it"]["error"]
+    assert "Unknown database" in machine.apply(text % ", {check_db_exists: false}")["mysql_query.run:it"]["error"]
+    assert "outputs('mysql_query.run:ID')" in machine.mistakes("it:\n  mysql_query.run: [{database: a}, {query: b}, {grain: c}]\n")

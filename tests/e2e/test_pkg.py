@@ -276,6 +276,40 @@ def test_lists_that_name_nothing_twice_or_in_two_ways(machine):
     assert "'pkgs' and 'sources' are mutually exclusive" in machine.zester("state.check", "t").stderr
 
 
+def test_what_is_installed_is_reinstalled_in_its_version_in_every_run(machine):
+    run(machine, INSTALLED + "    - version: '1.2'\n")
+    version = machine.path("/opt/zt-app/version")
+    version.write_text("broken\n")
+    again = INSTALLED + "    - reinstall: true\n"
+    status, results = run(machine, again, "--test")
+    assert status == 0 and only(results)["diff"] == "zt-app is reinstalled in every run" and version.read_text() == "broken\n"
+    for _ in range(2):
+        status, results = run(machine, again)
+        assert status == 0 and only(results)["changed"] and "reinstalled zt-app via apt" in only(results)["diff"], results
+        assert version.read_text() == "1.2\n" and machine.has("zt-app") == "1.2"
+
+
+def test_a_package_with_changed_files_is_reinstalled(machine):
+    run(machine, INSTALLED + "conf:\n  pkg.installed:\n    - name: zt-conf\n")
+    verified = "app:\n  pkg.installed:\n    - pkgs: [zt-app, zt-conf]\n    - pkg_verify: true\n"
+    status, results = run(machine, verified)
+    assert status == 0 and not only(results)["changed"], results
+    version, conf = machine.path("/opt/zt-app/version"), machine.path("/opt/zt-conf/conf")
+    version.write_text("broken\n")
+    conf.write_text("mine\n")  # configuration is there to be changed
+    status, results = run(machine, verified, "--test")
+    assert only(results)["diff"] == "/opt/zt-app/version of zt-app is missing or was changed", results
+    status, results = run(machine, verified)
+    assert status == 0 and "reinstalled zt-app via apt" in only(results)["diff"] and version.read_text() == "2.0\n", results
+    version.unlink()
+    assert only(run(machine, verified)[1])["changed"] and version.read_text() == "2.0\n"
+    assert not only(run(machine, verified)[1])["changed"] and conf.read_text() == "mine\n"
+    status, results = run(machine, verified.replace("pkg_verify: true", "pkg_verify: [{ignore_types: [doc, config]}]"))
+    assert status == 0 and not only(results)["changed"], results
+    machine.state(verified.replace("pkg_verify: true", "pkg_verify: [{ignore_types: [ghost]}]"))
+    assert "'ignore_types' has config and doc" in machine.zester("state.check", "t").stderr
+
+
 def test_recommended_packages_can_be_left_out(machine):
     machine.package("zt-rec", "1.0", Recommends="zt-conf")
     machine.update()

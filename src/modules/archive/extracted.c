@@ -56,6 +56,7 @@ static const struct param extracted_params[] = {
     PARAM_IDLE("keep", "sources are not kept in a cache"),
     CONTENT_SIGNATURES,
     PARAM_IDLE("force", "what is in the way of the archive is replaced"),
+    PARAM_REFUSED("signature", "signatures are not verified; give a source_hash"),
     PARAM_REFUSED("extract_perms", "files have the permissions of the archive", .default_text = "true"),
     PARAM_REFUSED("enforce_ownership_on", "user and group are those of what is extracted"),
     { 0 },

@@ -12,6 +12,10 @@
 #include "state/validate.h"
 #include "sys/process.h"
 
+/* Forms in which the client prints rows. */
+#define BATCH "--batch"
+#define XML   "--xml"
+
 /* Of one call of the client; a statement that waits for a lock may take long. */
 #define CALL_TIMEOUT ((int64_t)600 * 1000000000)
 
@@ -98,7 +102,9 @@ static void add_option(const struct tool *tool, struct tool_words *words, const 
         tool_add(tool, words, arena_printf(tool->arena, "--%s=%s", name, value));
 }
 
-static const char *const *client_argv(const struct tool *tool, const struct server_login *login)
+/* `form` is the option for the form of rows: "--batch", "--xml". */
+static const char *const *client_argv(const struct tool *tool, const struct server_login *login,
+                                      const char *form)
 {
     struct tool_words words = { 0 };
 
@@ -107,7 +113,7 @@ static const char *const *client_argv(const struct tool *tool, const struct serv
         add_option(tool, &words, "defaults-file", login->default_file);
     else if (login->pass)
         tool_add(tool, &words, "--no-defaults");
-    tool_add(tool, &words, "--batch");
+    tool_add(tool, &words, form);
     tool_add(tool, &words, "--skip-column-names");
     tool_add(tool, &words, "--binary-mode");
     tool_add(tool, &words, "--connect-timeout=30");
@@ -120,8 +126,8 @@ static const char *const *client_argv(const struct tool *tool, const struct serv
     return tool_argv(tool, &words);
 }
 
-static int call_client(struct state_run *run, const struct server_login *login, struct str sql,
-                       struct process_result *ret, struct err *err)
+static int call_client(struct state_run *run, const struct server_login *login, const char *form,
+                       struct str sql, struct process_result *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
     const char *env[] = { NULL, NULL };
@@ -129,7 +135,7 @@ static int call_client(struct state_run *run, const struct server_login *login, 
 
     if (login->pass)
         env[0] = arena_printf(run->arena, "MYSQL_PWD=%s", login->pass);
-    return tool_try(&tool, client_argv(&tool, login), &options, ret, err);
+    return tool_try(&tool, client_argv(&tool, login, form), &options, ret, err);
 }
 
 /* --- rows ------------------------------------------------------------------------------- */
@@ -178,12 +184,27 @@ int server_run(struct state_run *run, const struct server_login *login, const st
     buf_add_text(&whole, "SET SESSION sql_mode='';\n");
     buf_add_str(&whole, buf_view(sql));
     buf_add_char(&whole, '\n');
-    if (call_client(run, &all, buf_view(&whole), &result, err) < 0)
+    if (call_client(run, &all, BATCH, buf_view(&whole), &result, err) < 0)
         return -1;
     if (!process_status_ok(result.status))
-        return tool_fail(client_argv(&tool, &all), &result, err);
+        return tool_fail(client_argv(&tool, &all, BATCH), &result, err);
     if (ret_rows)
         read_rows(run->arena, result.out, ret_rows);
+    return 0;
+}
+
+int server_run_xml(struct state_run *run, const struct server_login *login, struct str sql,
+                   struct str *ret_xml, struct err *err)
+{
+    const struct tool tool = run_tool(run);
+    const struct server_login all = complete_login(run, login);
+    struct process_result result;
+
+    if (call_client(run, &all, XML, sql, &result, err) < 0)
+        return -1;
+    if (!process_status_ok(result.status))
+        return tool_fail(client_argv(&tool, &all, XML), &result, err);
+    *ret_xml = result.out;
     return 0;
 }
 
@@ -201,7 +222,7 @@ bool server_is_missing(struct state_run *run, const struct server_login *login, 
     if (tool_find(run->arena, "mariadb") || tool_find(run->arena, "mysql")) {
         size_t i = 0;
 
-        if (call_client(run, &all, STR("SELECT 1;\n"), &result, &err) < 0)
+        if (call_client(run, &all, BATCH, STR("SELECT 1;\n"), &result, &err) < 0)
             return false;
         while (i < ARRAY_LEN(refusals) &&
                str_find(result.err, str_from(refusals[i]), 0) == STR_NONE)
@@ -226,7 +247,7 @@ int server_try_login(struct state_run *run, const struct server_login *login, co
     all.pass = password;
     all.default_file = NULL;
     all.db = NULL;
-    if (call_client(run, &all, STR("SELECT 1;\n"), &result, err) < 0)
+    if (call_client(run, &all, BATCH, STR("SELECT 1;\n"), &result, err) < 0)
         return -1;
     *ret = process_status_ok(result.status);
     return 0;

@@ -58,6 +58,10 @@ struct server_rows {
 /* Run statements that end in semicolons; `ret_rows` may be NULL. An error of the server ends it. */
 int server_run(struct state_run *run, const struct server_login *login, const struct buf *sql,
                struct server_rows *ret_rows, struct err *err);
+/* Run statements as they are, in the mode that the server has. `ret_xml` are their rows, as the
+ * client prints them as XML. */
+int server_run_xml(struct state_run *run, const struct server_login *login, struct str sql,
+                   struct str *ret_xml, struct err *err);
 /* For dry runs: is there no client or server yet? Reports that `what` is not checked, since an
  * earlier state may install it. */
 bool server_is_missing(struct state_run *run, const struct server_login *login, const char *what);

@@ -6,6 +6,7 @@
 #include "modules/pkg/packages_options.h"
 #include "modules/pkg/packages_share.h"
 #include "modules/pkg/packages_undo.h"
+#include "modules/pkg/packages_verify.h"
 #include "state/module.h"
 
 #define ARGS struct installed_args
@@ -18,7 +19,8 @@ struct installed_args {
     struct packages_options how;
     enum param_tristate refresh, hold;
     int64_t cache_valid_time;
-    bool allow_updates;
+    bool allow_updates, reinstall;
+    const struct value *verify;
 };
 
 /* clang-format off */
@@ -32,10 +34,10 @@ static const struct param installed_params[] = {
     PARAM("allow_updates", BOOL, ARGS, allow_updates, "accept a version newer than 'version'"),
     PACKAGES_OPTIONS(ARGS, how),
     PARAM_IDLE("skip_suggestions", "a package that is not found is an error, without suggestions"),
-    PARAM_REFUSED("pkg_verify", "the files of installed packages are not compared"),
-    PARAM_REFUSED("verify_options", "the files of installed packages are not compared"),
-    PARAM_REFUSED("ignore_types", "the files of installed packages are not compared"),
-    PARAM_REFUSED("reinstall", "what is installed stays; run the package manager as a command"),
+    PARAM("reinstall", BOOL, ARGS, reinstall, "install what is installed again, in its version, in every run (apt)"),
+    PARAM("pkg_verify", ANY, ARGS, verify, "install again what has files that are missing or were changed, other than configuration (apt); or a list: [{ignore_types: [doc]}]", .kind_text = "bool or list"),
+    PARAM_REFUSED("verify_options", "pkg_verify compares all that the package manager can compare"),
+    PARAM_REFUSED("ignore_types", "write it below pkg_verify"),
     PARAM_REFUSED("resolve_capabilities", "packages are found by name"),
     PARAM_REFUSED("disable_excludes", "the configuration of the manager holds"),
     PARAM_IDLE("report_reboot_exit_codes", "Windows only"),
@@ -47,7 +49,8 @@ static int installed_validate(const void *args, const struct value *where, struc
 {
     const struct installed_args *want = args;
 
-    if (packages_options_validate(&want->how, where, diags) < 0)
+    if (packages_options_validate(&want->how, where, diags) < 0 ||
+        packages_verify_validate(want->verify, diags) < 0)
         return -1;
     if (want->sources && want->sources->kind != VALUE_NULL) {
         if (want->what.pkgs && want->what.pkgs->kind != VALUE_NULL)
@@ -65,6 +68,7 @@ struct job {
     struct packages_wants wants;
     struct packages_wants unmet; /* packages to install or change */
     struct packages_wants holds; /* packages whose hold differs */
+    struct packages_wants again; /* installed packages to install again */
     bool aims;                   /* some package is requested as 'latest' */
     const char *remark;          /* other complaints of the package manager; NULL */
 };
@@ -106,6 +110,29 @@ static int sort_packages(struct job *job, const struct installed_args *want, str
         VEC_PUSH_IN(arena, &job->unmet.list, *item);
         if (want->hold != PARAM_IS_UNSET)
             VEC_PUSH_IN(arena, &job->holds.list, *item);
+    }
+    return 0;
+}
+
+/* Installed packages that are as wanted, but must be installed again. */
+static int find_again(struct job *job, const struct installed_args *want, struct err *err)
+{
+    struct state_run *run = job->packages.run;
+
+    VEC_EACH (&job->wants.list, item) {
+        const char *path = NULL;
+
+        if (item->found.state != PACKAGE_INSTALLED || !packages_is_met(&job->packages, item))
+            continue;
+        if (!want->reinstall && packages_verify_wanted(want->verify) &&
+            packages_verify(&job->packages, want->verify, item->name, &path, err) < 0)
+            return -1;
+        if (want->reinstall)
+            state_differs(run, "%s is reinstalled in every run", item->name);
+        else if (path)
+            state_differs(run, "%s of %s is missing or was changed", path, item->name);
+        if (want->reinstall || path)
+            VEC_PUSH_IN(run->arena, &job->again.list, *item);
     }
     return 0;
 }
@@ -157,7 +184,8 @@ static bool can_share(const void *one, const void *other)
     const struct installed_args *a = one, *b = other;
 
     return !is_list(a->sources) && !is_list(b->sources) && a->refresh == b->refresh &&
-           a->cache_valid_time == b->cache_valid_time && packages_options_fit(&a->how, &b->how);
+           !a->reinstall && !b->reinstall && a->cache_valid_time == b->cache_valid_time &&
+           packages_options_fit(&a->how, &b->how);
 }
 
 static int find_unmet(struct state_run *run, const void *args, struct packages_wants *ret_unmet,
@@ -199,6 +227,8 @@ static int installed_check(struct state_run *run, const void *args, struct err *
         state_differs(run, "%s", gift);
     VEC_EACH (&job.unmet.list, item)
         report_unmet(run, item);
+    if (find_again(&job, want, err) < 0)
+        return -1;
     VEC_EACH (&job.holds.list, item)
         state_differs(run, "%s needs to be %s", item->name,
                       want->hold == PARAM_IS_TRUE ? "held" : "released from its hold");
@@ -321,6 +351,9 @@ static void report_result(struct job *job, const char *gift)
         state_say(run, "%s", gift);
     if (job->unmet.list.n > 0)
         state_say(run, "installed %s via %s", packages_names(&job->packages, &job->unmet), manager);
+    if (job->again.list.n > 0)
+        state_say(run, "reinstalled %s via %s", packages_names(&job->packages, &job->again),
+                  manager);
     if (job->remark)
         state_say(run, "%s", job->remark);
     if (job->holds.list.n > 0)
@@ -328,6 +361,32 @@ static void report_result(struct job *job, const char *gift)
                   manager);
     state_detail(run, "package", "%s", packages_names(&job->packages, &job->wants));
     state_detail(run, "manager", "%s", manager);
+}
+
+/* In the versions that are installed. */
+static int install_again(struct job *job, const struct installed_args *want, struct err *err)
+{
+    struct package_request request = { .action = PACKAGE_INSTALL };
+    const char *path;
+
+    if (job->again.list.n == 0)
+        return 0;
+    VEC_EACH (&job->again.list, item)
+        packages_request_version(&job->packages, &request, item, item->found.version);
+    packages_options_use(&want->how, &request);
+    request.reinstall = true;
+    if (packages_act(&job->packages, &request, err) < 0)
+        return -1;
+    VEC_EACH (&job->again.list, item) {
+        if (!packages_verify_wanted(want->verify))
+            continue;
+        if (packages_verify(&job->packages, want->verify, item->name, &path, err) < 0)
+            return -1;
+        if (path)
+            return err_set(err, ERR_INVALID, "%s of %s still differs after a reinstallation", path,
+                           item->name);
+    }
+    return 0;
 }
 
 /* The state whose run of the manager changes packages notes all of the changes. */
@@ -349,6 +408,8 @@ static int change_packages(struct job *job, const struct installed_args *want, s
     rc = packages_share_act(&party, err);
     job->remark = party.remark;
     if (rc == 0)
+        rc = install_again(job, want, err);
+    if (rc == 0)
         rc = change_holds(job, want, err);
     if (packages_undo_end(&job->packages, &undo, &after) < 0 && rc == 0)
         return *err = after, -1;
@@ -361,9 +422,9 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
     const char *gift = packages_share_gift(run);
     struct job job;
 
-    if (find_work(run, want, &job, err) < 0)
+    if (find_work(run, want, &job, err) < 0 || find_again(&job, want, err) < 0)
         return -1;
-    if (job.unmet.list.n > 0 || job.holds.list.n > 0) {
+    if (job.unmet.list.n > 0 || job.holds.list.n > 0 || job.again.list.n > 0) {
         if (change_packages(&job, want, err) < 0)
             return -1;
     } else if (!gift) {

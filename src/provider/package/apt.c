@@ -137,6 +137,8 @@ const struct package_manager package_manager_apt = {
     .skip_verify = "--allow-unauthenticated",
     .change_held = "--allow-change-held-packages",
     .allow_downgrade = "--allow-downgrades",
+    .reinstall = "--reinstall",
+    .verify = TOOL("dpkg", "--verify"),
     .repos = { "/etc/apt/sources.list.d", REPO_DEB_PARTS, repo_deb_managed, repo_deb_absent },
 };
 /* clang-format on */

@@ -93,7 +93,8 @@ struct package_manager {
     const char *fromrepo_only;       /* an option before it; NULL */
     const char *fromrepo;            /* prefix for the name of a repository; NULL */
     const char *with_recommends, *without_recommends;
-    const char *skip_verify, *change_held, *allow_downgrade;
+    const char *skip_verify, *change_held, *allow_downgrade, *reinstall;
+    const char *const *verify; /* prints files of a package that differ, as rpm -V does; NULL */
 
     struct package_repo_kind repos;
 };

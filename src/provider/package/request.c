@@ -101,6 +101,9 @@ static int add_options(struct tool_words *argv, const struct package_manager *ma
     if (request->skip_verify && add_option(argv, manager, tool, manager->skip_verify,
                                            "skip signature verification", err) < 0)
         return -1;
+    if (request->reinstall &&
+        add_option(argv, manager, tool, manager->reinstall, "reinstall packages", err) < 0)
+        return -1;
     return add_fromrepo(argv, manager, tool, request->fromrepo, err);
 }
 

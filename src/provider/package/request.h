@@ -41,6 +41,7 @@ struct package_request {
     const char *list;     /* refresh: only this list of repositories; NULL: all */
     bool skip_verify;     /* do not verify signatures */
     bool change_held;     /* include held packages */
+    bool reinstall;       /* also what is installed */
 };
 
 /* Run the manager once for all of it (twice if downgrades need a separate command). Fails with

@@ -346,7 +346,18 @@ int command_main(const struct program *program, int argc, char **argv)
     return flush_output(&cli, dispatch_command(&cli, argc, argv));
 }
 
-bool command_is_given(int argc, char *const *argv)
+const struct param command_daemon_globals[] = {
+    { .name = "config",
+      .kind = PARAM_STR,
+      .doc = "the configuration of the daemon",
+      .kind_text = "FILE",
+      .aliases = "c" },
+    { 0 },
+};
+
+bool command_is_given(const struct program *program, int argc, char *const *argv)
 {
-    return argc > 1 && (argv[1][0] != '-' || strcmp(argv[1], CATALOG_OPTION) == 0);
+    const int at = 1 + options_skip(program->globals, argc - 1, argv + 1);
+
+    return at < argc && (argv[at][0] != '-' || strcmp(argv[at], CATALOG_OPTION) == 0);
 }

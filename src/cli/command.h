@@ -64,8 +64,8 @@ struct program {
     const char *statuses;   /* "0 done; 1 an error": lines for --help */
     const char *error_word; /* what errors begin with; NULL: the program and its command */
     const struct command *commands;
-    /* Options of all commands, which may also come before the command; NULL: none. Each command
-     * has them in its own table, too. */
+    /* Options of commands that may also come before the command; NULL: none. Each command that
+     * accepts them has them in its own table, too. */
     const struct param *globals;
     /* Handles the command line when its word (an option such as "--local") is given; the first
      * operand is then a function, not a command. NULL: none. */
@@ -84,9 +84,11 @@ struct program {
 /* The whole main(): find the command, read the line, run it. Changes the order of `argv`. */
 int command_main(const struct program *program, int argc, char **argv);
 
-/* Does the line of a program that is a daemon otherwise begin with a command, if only a mistyped
- * one, or ask for their table? A daemon has no operands. */
-bool command_is_given(int argc, char *const *argv);
+/* Does the line of a program that is a daemon otherwise have a command, if only a mistyped one,
+ * after the common options, or ask for their table? A daemon has no operands. */
+bool command_is_given(const struct program *program, int argc, char *const *argv);
+/* The common option of such programs: --config FILE. */
+extern const struct param command_daemon_globals[];
 
 /* "zester render: <text>", or "Error: <text>", on stderr; all return CLI_ERROR. */
 int cli_error(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);

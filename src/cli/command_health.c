@@ -34,7 +34,7 @@ struct health_args {
 
 /* clang-format off */
 #define HEALTH_OPTIONS(file, port)                                                                 \
-    PARAM("config", STR, ARGS, config, "the configuration of the daemon (" file ")", .kind_text = "FILE"), \
+    PARAM("config", STR, ARGS, config, "the configuration of the daemon (" file ")", .kind_text = "FILE", .aliases = "c"), \
     PARAM("health-addr", STR, ARGS, address, "where it serves its health; default: as configured, else 127.0.0.1:" port, .kind_text = "ADDRESS"), \
     PARAM("wait", DURATION, ARGS, wait, "wait so long until it is ready", PARAM_RANGE(0, INT64_MAX), .default_text = "0s"), \
     PARAM("format", CHOICE, ARGS, format, "output format", .choices = "text|json|yaml", .default_text = "text"), \

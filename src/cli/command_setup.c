@@ -51,7 +51,7 @@ struct setup_args {
 /* clang-format off */
 static const struct param setup_options[] = {
     PARAM("host",        STR,  ARGS, host, "the name or address by which other machines reach this one (its host name)", .kind_text = "HOST"),
-    PARAM("config",      PATH, ARGS, config, "the configuration of the master", .kind_text = "FILE", .default_text = FLEET_CONFIG),
+    PARAM("config",      PATH, ARGS, config, "the configuration of the master", .kind_text = "FILE", .aliases = "c", .default_text = FLEET_CONFIG),
     PARAM("auth-dir",    PATH, ARGS, auth_dir, "keys and credentials", .kind_text = "DIR", .default_text = "/var/lib/zester/auth"),
     PARAM("nats-conf",   PATH, ARGS, nats_conf, "the configuration of nats-server", .kind_text = "FILE", .default_text = "/etc/zester/nats-server.conf"),
     PARAM("jetstream-store", PATH, ARGS, store, "the data folder of nats-server", .kind_text = "DIR", .default_text = "/var/lib/zester/nats"),

@@ -40,11 +40,12 @@ int main(int argc, char **argv)
         .summary = "directs the peels of a fleet",
         .statuses = "0 done; 1 it could not be done, or wrong usage",
         .commands = commands,
+        .globals = command_daemon_globals,
     };
     struct master master;
     int status;
 
-    if (command_is_given(argc, argv))
+    if (command_is_given(&program, argc, argv))
         return command_main(&program, argc, argv);
     if (master_init(&master, argc, argv, &status))
         status = master_run(&master, services);

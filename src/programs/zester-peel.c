@@ -34,7 +34,7 @@ struct join_args {
 /* clang-format off */
 static const struct param join_options[] = {
     PARAM("id",          STR,  ARGS, join.id, "the name of this machine; default: its full host name", .kind_text = "ID"),
-    PARAM("config",      PATH, ARGS, join.config, "the configuration to write", .kind_text = "FILE", .default_text = PEEL_CONF_FILE),
+    PARAM("config",      PATH, ARGS, join.config, "the configuration to write", .kind_text = "FILE", .aliases = "c", .default_text = PEEL_CONF_FILE),
     PARAM("auth-dir",    PATH, ARGS, join.auth_dir, "keys and credentials (/var/lib/zester/auth)", .kind_text = "DIR"),
     PARAM("data-dir",    PATH, ARGS, join.data_dir, "what the agent keeps (/var/lib/zester)", .kind_text = "DIR"),
     PARAM("health-addr", STR,  ARGS, join.health_addr, "where health and metrics are served (127.0.0.1:9090)", .kind_text = "ADDRESS"),
@@ -156,7 +156,7 @@ struct event_args {
 
 /* clang-format off */
 static const struct param event_options[] = {
-    PARAM("config",   STR,    ARGS, config, "the configuration of the agent", .kind_text = "FILE", .default_text = PEEL_CONF_FILE),
+    PARAM("config",   STR,    ARGS, config, "the configuration of the agent", .kind_text = "FILE", .aliases = "c", .default_text = PEEL_CONF_FILE),
     PARAM("data-dir", PATH,   ARGS, data_dir, "where the agent listens; default: the data_dir of its configuration", .kind_text = "DIR"),
     PARAM("format",   CHOICE, ARGS, format, "output format", .choices = "text|json|yaml", .default_text = "text"),
     { 0 },
@@ -308,9 +308,10 @@ int main(int argc, char **argv)
         .summary = "the agent of a machine in a fleet",
         .statuses = "0 done; 1 it could not be done, or wrong usage",
         .commands = commands,
+        .globals = command_daemon_globals,
     };
 
-    if (command_is_given(argc, argv))
+    if (command_is_given(&program, argc, argv))
         return command_main(&program, argc, argv);
     return peel_main(argc, argv);
 }

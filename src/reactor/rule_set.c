@@ -158,6 +158,7 @@ static void read_entry(struct loader *loader, const struct value *v)
                     .pattern = rule_pattern(&set->arena, pair->key.s),
                     .first = set->rules.n,
                 });
+    rule_index_add(&set->index, set->entries.p[set->entries.n - 1].pattern, set->entries.n - 1);
     for (size_t i = 0; options.react && i < options.react->list->count; i++)
         add_rule(loader, &options.react->list->items[i], &entry);
     set->entries.p[set->entries.n - 1].count =
@@ -238,6 +239,7 @@ static struct rule_set *make_set(void)
 
     set->users = 1;
     set->files.arena = &set->arena;
+    rule_index_init(&set->index, &set->arena);
     return set;
 }
 
@@ -283,8 +285,13 @@ void rule_set_drop(struct rule_set *set)
 void rule_set_match(const struct rule_set *set, struct arena *arena, struct str key,
                     struct rule_matches *ret_matches)
 {
+    struct rule_index_numbers numbers;
+
     *ret_matches = (struct rule_matches){ VEC_INIT };
-    VEC_EACH (&set->entries, entry) {
+    rule_index_find(&set->index, arena, key, &numbers);
+    VEC_EACH (&numbers.list, number) {
+        const struct rule_set_entry *entry = &set->entries.p[*number];
+
         if (!glob_match(entry->pattern, key))
             continue;
         for (size_t i = 0; i < entry->count; i++)

@@ -26,6 +26,7 @@
 #include "base/diag.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "reactor/rule_index.h"
 
 #define RULE_SET_TOP       "top.zy"
 #define RULE_SET_NAMESPACE "reactor" /* what refs and keys of the bucket begin with */
@@ -64,6 +65,7 @@ struct rule_set {
     struct map files;       /* path -> struct rule_file */
     VEC(struct rule) rules; /* in the order of the file */
     VEC(struct rule_set_entry) entries;
+    struct rule_index index; /* of the entries */
 };
 
 struct rule_matches {

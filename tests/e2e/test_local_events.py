@@ -58,6 +58,13 @@ def test_an_event_of_a_script_is_stored_and_reaches_the_reactor(fleet):
     assert raise_event(fleet, "backup/finished").stdout.startswith("Event stored\n  id:        ")
 
 
+def test_the_configuration_may_be_named_before_the_command(fleet):
+    config = fleet.peel.folder / "peel.yaml"
+    for words in (["--config", config], [f"--config={config}"], ["-c", config]):
+        assert fleet.run("zester-peel", *words, "event", "backup/finished").stdout.startswith("Event stored\n")
+    assert "unknown command 'evnt'" in fleet.run("zester-peel", "--config", config, "evnt", status=1).stderr
+
+
 def test_an_event_that_the_job_of_a_reaction_raises_has_the_depth_of_that_job(fleet):
     raise_event(fleet, "sub/step")
     fleet.wait(lambda: fleet.master.has_logged("step at depth 0"), "an event of a person")

@@ -36,6 +36,14 @@ static const struct param delete_options[] = {
     FLEET_OPTIONS(struct peel_delete_args, fleet),
     { 0 },
 };
+
+static const struct param prune_options[] = {
+    PARAM("older", DURATION, struct peel_delete_args, older, "not seen for this long: 90d, 26w", PARAM_RANGE(60 * CLOCK_SECOND, INT64_MAX), .default_text = "90d"),
+    PARAM("test", BOOL, struct peel_delete_args, test, "list them, and delete nothing"),
+    PARAM("reason", STR, struct peel_delete_args, reason, "the reason; stored with the enrollment", .kind_text = "REASON"),
+    FLEET_OPTIONS(struct peel_delete_args, fleet),
+    { 0 },
+};
 /* clang-format on */
 
 static const char *print_time(struct arena *arena, int64_t seconds)
@@ -206,6 +214,19 @@ static const struct command peel_commands[] = {
       .most = COMMAND_MANY,
       .run = peel_run_delete,
       .lookup = "peel list" },
+    { .name = "prune",
+      .operands = "",
+      .summary = "delete machines that were not seen for a long time",
+      .details =
+          "As 'zester peel delete' does. A machine of which masters do not know when it was last\n"
+          "seen is kept.\n",
+      .examples = "  zester peel prune --older 90d --test\n"
+                  "  zester peel prune --older 90d --reason 'not seen for 90 days'\n",
+      .statuses =
+          "0 all were deleted, or there are none; 1 wrong usage, no connection, or one was not",
+      .options = prune_options,
+      .args_size = sizeof(struct peel_delete_args),
+      .run = peel_run_prune },
     { 0 },
 };
 

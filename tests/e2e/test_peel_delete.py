@@ -1,11 +1,18 @@
 """Machines that leave the fleet for good."""
+import json
+import time
+
 import pytest
 
+from bus import Bus as Wire
+from bus import pack
 from enroll_client import Bus, Machine, jwt_of
 from fleet import SERVER, Fleet
 from peels import start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+
+DAY = 86400
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +73,26 @@ def test_an_enrollment_without_credentials_is_forgotten(fleet):
     assert (deleted["peel_id"], deleted["revoked"], deleted["enrollments"]) == ("kiosk", 0, 1)
     assert enrollment not in enrollments(fleet)
     assert machine.submit(fleet.pin())[0] == 201, "the name is free again"
+
+
+def test_prune_deletes_machines_that_were_not_seen_for_long_and_no_others(fleet):
+    ago = {"old-01": 100 * DAY, "young-01": 80 * DAY}
+    with Wire(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "admin.creds") as wire:
+        for name in (*ago, "unseen-01"):
+            wire.publish(f"$KV.facts.{name}", pack({"id": name}))
+        for name, age in ago.items():
+            gone = float(int(time.time()) - age)
+            wire.publish(f"$KV.peel-presence.{name}", pack({"state": "offline", "since": gone, "seen": gone}))
+        wire.flush()
+    fleet.wait(lambda: fleet.zester("old-01,young-01,unseen-01", "test.ping", "--preview", status=None).stdout.count("-01") == 3, "the master knows them")
+    listed = fleet.zester("peel", "prune", "--older", "90d", "--test", "--format", "json")
+    assert [peel["peel_id"] for peel in json.loads(listed.stdout)] == ["old-01"]
+    assert "old-01" in peels(fleet)
+    pruned = fleet.zester("peel", "prune", "--older", "90d")
+    assert pruned.stdout == "old-01 deleted: facts\n"
+    assert peels(fleet) == ["lap.top", "unseen-01", "young-01"]
+    assert fleet.zester_json("peel", "prune") == []
+    fleet.zester("peel", "delete", "young-01", "unseen-01")
 
 
 def test_a_forced_delete_removes_everything_and_jobs_that_were_queued_are_not_sent(fleet, tmp_path):

@@ -8,7 +8,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/columns.h"
+#include "cli/fleet/peels.h"
+#include "data/time_text.h"
 #include "nats/conn.h"
+#include "sys/clock.h"
 #include "wire/departure.h"
 #include "wire/peel_id.h"
 #include "wire/subject.h"
@@ -176,4 +179,101 @@ int peel_run_delete(struct cli *cli, const void *args, struct param_strs operand
     if (result < 0)
         return cli_err(cli, &err);
     return print_departures(cli, want->fleet.format, &departures);
+}
+
+/* --- prune ------------------------------------------------------------------------------ */
+
+/* Those that were not seen for so long. One that nobody has seen is left alone: it may be new. */
+struct absent {
+    VEC(const struct fleet_peel *) list;
+    size_t unseen;
+};
+
+static struct absent find_absent(struct arena *arena, const struct fleet_peels *peels,
+                                 int64_t older)
+{
+    const int64_t now = clock_wall();
+    struct absent absent = { 0 };
+
+    VEC_EACH (&peels->list, peel)
+        if ((*peel)->last_seen == 0)
+            absent.unseen++;
+        else if (now - (*peel)->last_seen > older)
+            VEC_PUSH_IN(arena, &absent.list, *peel);
+    return absent;
+}
+
+static const char *time_of(struct arena *arena, const struct fleet_peel *peel)
+{
+    AUTO_BUF struct buf text = BUF_INIT(64);
+
+    time_print(&text, (struct value_time){ peel->last_seen / CLOCK_SECOND, 0 });
+    return buf_copy(&text, arena).p;
+}
+
+static int print_absent(struct cli *cli, enum fleet_format format, const struct absent *absent)
+{
+    enum { COLUMNS = 2 };
+    static const char *const heads[COLUMNS] = { "PEEL ID", "LAST-SEEN" };
+    const char **cells = ARENA_ARRAY(cli->arena, const char *, (absent->list.n + 1) * COLUMNS);
+    struct value_list *list = value_list_new(cli->arena, absent->list.n);
+    const struct value all = value_list(list);
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    size_t rows = 1;
+
+    memcpy(cells, heads, sizeof(heads));
+    VEC_EACH (&absent->list, peel) {
+        struct value_map *map = value_map_new(cli->arena, COLUMNS);
+        const char **row = &cells[rows++ * COLUMNS];
+
+        row[0] = (*peel)->name;
+        row[1] = time_of(cli->arena, *peel);
+        value_map_set(cli->arena, map, value_text("peel_id"), value_text(row[0]));
+        value_map_set(cli->arena, map, value_text("last_seen"), value_text(row[1]));
+        value_list_push(cli->arena, list, value_map(map));
+    }
+    if (format != FLEET_TEXT)
+        return fleet_print(cli, format, &all);
+    columns_print(&out, cells, COLUMNS, rows);
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    return CLI_OK;
+}
+
+static int delete_absent(struct cli *cli, struct fleet *fleet, const struct peel_delete_args *want,
+                         const struct absent *absent, struct departures *ret, struct err *err)
+{
+    const char **ids = ARENA_ARRAY(cli->arena, const char *, absent->list.n + 1);
+
+    for (size_t i = 0; i < absent->list.n; i++)
+        ids[i] = absent->list.p[i]->id;
+    return ask_all(cli, fleet, want, (struct param_strs){ absent->list.n, ids }, ret, err);
+}
+
+int peel_run_prune(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct peel_delete_args *want = args;
+    struct fleet_peels peels = FLEET_PEELS_INIT(cli->arena);
+    struct departures departures = { 0 };
+    struct absent absent = { 0 };
+    struct fleet *fleet;
+    struct err err;
+    int result;
+
+    (void)operands;
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    result = fleet_peels_read(fleet, &peels, &err);
+    if (result == 0) {
+        absent = find_absent(cli->arena, &peels, want->older);
+        if (!want->test)
+            result = delete_absent(cli, fleet, want, &absent, &departures, &err);
+    }
+    fleet_close(fleet);
+    if (result < 0)
+        return cli_err(cli, &err);
+    if (absent.unseen > 0)
+        (void)fprintf(stderr, "%zu peel(s) kept: not known when they were last seen\n",
+                      absent.unseen);
+    return want->test ? print_absent(cli, want->fleet.format, &absent)
+                      : print_departures(cli, want->fleet.format, &departures);
 }

@@ -1,6 +1,6 @@
 /*
- * peel_delete - 'zester peel delete': asks a master to remove machines for good, and says what it
- * did.
+ * peel_delete - 'zester peel delete' and 'prune': ask a master to remove machines for good, and say
+ * what it did.
  */
 #ifndef CLI_PEEL_DELETE_H
 #define CLI_PEEL_DELETE_H
@@ -12,8 +12,11 @@ struct peel_delete_args {
     struct fleet_options fleet;
     const char *reason;
     bool force;
+    int64_t older; /* nanoseconds */
+    bool test;
 };
 
 int peel_run_delete(struct cli *cli, const void *args, struct param_strs operands);
+int peel_run_prune(struct cli *cli, const void *args, struct param_strs operands);
 
 #endif

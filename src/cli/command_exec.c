@@ -18,12 +18,13 @@
 #include "nats/request.h"
 #include "sys/chance.h"
 #include "sys/clock.h"
+#include "wire/exec.h"
 #include "wire/peel_id.h"
 #include "wire/subject.h"
 
 struct exec_args {
     struct fleet_options fleet;
-    bool direct, test, async, preview;
+    bool direct, test, async, preview, force_window;
     struct fleet_batch batch;
     struct fleet_selection_args select;
     int64_t queue, subset, node_timeout;
@@ -41,8 +42,9 @@ static const struct param exec_options[] = {
     FLEET_SELECTION_OPTIONS(ARGS, select),
     PARAM("subset", INT, ARGS, subset, "run on this many of them, picked at random", PARAM_RANGE(1, 1000000), .kind_text = "N"),
     FLEET_BATCH_OPTIONS(ARGS, batch),
-    PARAM("queue", DURATION, ARGS, queue, "keep the job this long for peels that are absent", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
+    PARAM("queue", DURATION, ARGS, queue, "keep the job this long for peels that are absent, or outside of their maintenance windows", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
     PARAM("node-timeout", DURATION, ARGS, node_timeout, "cancel the job on each peel that has not finished after this long", PARAM_RANGE(CLOCK_MS, JOB_NODE_TIMEOUT_MAX)),
+    PARAM("force-window", BOOL, ARGS, force_window, "run it outside of the maintenance windows of the peels, too; recorded in the audit"),
     PARAM("direct", BOOL, ARGS, direct, "query the peels directly: no job, no record, no master"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
@@ -209,6 +211,8 @@ static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_ar
                                              .args = job->args,
                                              .peels = job->targets,
                                              .timeout = job->timeout,
+                                             .window =
+                                                 args->force_window ? EXEC_WINDOW_FORCE : NULL,
                                              .node_timeout = args->node_timeout };
     struct fleet_answers answers;
     struct err err;
@@ -250,6 +254,8 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
     if (args->queue > 0)
         fleet_job_note(cli->arena, job, JOB_QUEUE,
                        arena_printf(cli->arena, "%lld", (long long)(args->queue / CLOCK_SECOND)));
+    if (args->force_window)
+        fleet_job_note(cli->arena, job, JOB_WINDOW, EXEC_WINDOW_FORCE);
     if (args->node_timeout > 0)
         note_node_timeout(cli, args, job);
     if (args->direct)
@@ -307,7 +313,8 @@ const struct command command_exec = {
                 "  zester 'web*' state.apply nginx --exclude web-03 --exclude-file broken.txt\n"
                 "  zester '*' test.ping --target-file rack-12.txt --preview\n"
                 "  zester 'laptop*' state.apply vpn --queue 8h\n"
-                "  zester '*' cmd.run 'apt-get update' --node-timeout 2m\n",
+                "  zester '*' cmd.run 'apt-get update' --node-timeout 2m\n"
+                "  zester 'db*' state.apply kernel --queue 3d    # in their maintenance windows\n",
     .statuses =
         "0 success; 1 wrong usage, or no connection; 2 a peel failed; 3 a peel did not respond;\n"
         "4 both; 5 no peel matched",

@@ -154,6 +154,26 @@ static bool has_queue(const struct tally *tally, int64_t now)
     return tally->options.queue_until > now;
 }
 
+enum tally_note tally_defer(struct tally *tally, struct str peel, int64_t now, int64_t due)
+{
+    struct target *target = map_find(&tally->by_id, peel);
+
+    if (!target)
+        return TALLY_STRANGER;
+    if (tally->ended || target->state < TARGET_SENT || target->state > TARGET_QUEUED ||
+        !has_queue(tally, now))
+        return TALLY_KNOWN;
+    if (due >= tally->options.queue_until) {
+        set_result(tally, target, false, true);
+        return TALLY_LATE;
+    }
+    tally->busy -= is_busy(target);
+    /* whoever asks for it at once, again and again, gets it no more often than the others */
+    await_answer(tally, target, TARGET_QUEUED,
+                 due < now + TALLY_QUEUE_NS ? now + TALLY_QUEUE_NS : due);
+    return TALLY_NOTED;
+}
+
 /* The same request once more. */
 static void resend_request(struct tally *tally, struct target *target, int64_t now,
                            struct tally_orders *orders)

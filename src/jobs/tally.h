@@ -58,10 +58,15 @@ enum tally_note {
     TALLY_NOTED,
     TALLY_KNOWN,    /* it says nothing new */
     TALLY_STRANGER, /* not a target */
+    TALLY_LATE,
 };
 
 /* A target has the request. */
 enum tally_note tally_ack(struct tally *tally, struct str peel);
+/* A target asks for the request again at `due`, and not before. TALLY_KNOWN: it has the request; or
+ * nothing is kept for later. TALLY_LATE: that is after the time for which it is kept, and its
+ * answer is made up. */
+enum tally_note tally_defer(struct tally *tally, struct str peel, int64_t now, int64_t due);
 /* A target has a result; `made_up` by a master that got no answer. */
 enum tally_note tally_return(struct tally *tally, struct str peel, bool success, bool made_up);
 /* Somebody stopped the job. */

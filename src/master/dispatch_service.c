@@ -21,6 +21,7 @@
 #include "nats/kv.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
+#include "wire/exec.h"
 #include "wire/job.h"
 #include "wire/liveness.h"
 #include "wire/subject.h"
@@ -106,10 +107,14 @@ static void on_dispatched(void *self, enum dispatch_outcome outcome, const char 
 /* For the log, also when the job is gone. */
 static void note_job(struct order *order, const struct job *job)
 {
+    const char *window = value_get_text(&job->metadata, JOB_WINDOW);
+
     order->audit.by = arena_strdup(&order->arena, job->user);
     order->audit.id = arena_strdup(&order->arena, job->jid);
     order->audit.function = arena_strdup(&order->arena, job->function);
     order->audit.target = arena_strdup(&order->arena, job->target_expr);
+    if (window && strcmp(window, EXEC_WINDOW_FORCE) == 0)
+        order->audit.reason = "maintenance windows are overridden";
 }
 
 static void on_order(void *self, const struct nats_msg *msg)

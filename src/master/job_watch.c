@@ -315,6 +315,40 @@ static void drop_answer(struct job_run *run, struct str subject, enum dispatcher
                 dispatcher_drop_name(reason));
 }
 
+static int64_t to_ns(struct value_time time)
+{
+    return time.seconds > INT64_MAX / CLOCK_SECOND - 1
+               ? INT64_MAX
+               : time.seconds * CLOCK_SECOND + time.nanoseconds;
+}
+
+/* A peel that may not be changed now: it gets the request when it may. */
+static void defer_target(struct job_run *run, struct str subject, struct str peel,
+                         struct value_time not_before)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf text = BUF_INIT(256);
+    const int64_t left = to_ns(not_before) - clock_wall(), now = clock_now();
+    const struct str id = arena_str(&arena, peel);
+    const enum tally_note note =
+        tally_defer(run->tally, id, now, clock_after(now, left > 0 ? left : 0));
+
+    if (note == TALLY_STRANGER)
+        drop_answer(run, subject, DISPATCHER_STRANGER);
+    if (note != TALLY_NOTED && note != TALLY_LATE)
+        return;
+    buf_add_text(&text, note == TALLY_NOTED ? "queued until " : "not sent: its window opens ");
+    time_print(&text, not_before);
+    buf_add_text(&text, note == TALLY_NOTED ? ": its maintenance window opens then"
+                                            : ", after the time for which the job is queued");
+    make_up_return(run, &(struct exec_return){ .peel_id = id.p,
+                                               .error = buf_text(&text),
+                                               .unreachable = true,
+                                               .queued = note == TALLY_NOTED });
+    if (run->step == JOB_RUN_WATCHING)
+        advance(run);
+}
+
 void job_run_note_ack(void *self, const struct nats_msg *msg)
 {
     struct job_run *run = self;
@@ -328,6 +362,8 @@ void job_run_note_ack(void *self, const struct nats_msg *msg)
         drop_answer(run, msg->subject, DISPATCHER_MALFORMED);
     else if (!str_eq(names.peel, str_from(ack.peel_id)))
         drop_answer(run, msg->subject, DISPATCHER_SPOOF);
+    else if (ack.not_before.seconds > 0)
+        defer_target(run, msg->subject, names.peel, ack.not_before);
     else if (tally_ack(run->tally, names.peel) == TALLY_STRANGER)
         drop_answer(run, msg->subject, DISPATCHER_STRANGER);
 }
@@ -451,6 +487,16 @@ void job_run_make_tally(struct job_run *run)
     run->tally = tally_new(&job->targets, &options);
 }
 
+/* What is kept for absent peels waits for those that may not be changed, too. */
+static const char *find_window(const struct job *job)
+{
+    const char *window = value_get_text(&job->metadata, JOB_WINDOW);
+
+    if (window && window[0])
+        return window;
+    return job_queue_seconds(job) > 0 ? EXEC_WINDOW_WAIT : "";
+}
+
 static void make_request(struct job_run *run)
 {
     const struct job *job = &run->job;
@@ -465,6 +511,7 @@ static void make_request(struct job_run *run)
         .rdepth = (int32_t)job_run_number(job, DISPATCHER_DEPTH, 0),
         .plan = plan ? plan : "",
         .timeout = job_node_timeout(job),
+        .window = find_window(job),
     };
     struct err err;
 

@@ -198,11 +198,31 @@ static void on_ended(void *self, const struct perform_answer *answer, struct str
         plan_next(entry);
 }
 
+/* An interval goes on when the window opens; a cron has its own times. */
+static void postpone(struct entry *entry, time_t opens)
+{
+    log_info("schedule skipped: outside of the maintenance windows entry=%s", entry->name);
+    if (entry->args.cron)
+        return;
+    if (opens == (time_t)-1) {
+        plan_next(entry);
+        return;
+    }
+    entry->due = (int64_t)opens * CLOCK_SECOND + find_splay(entry);
+    approach(entry);
+}
+
 static void fire(struct entry *entry)
 {
     struct run *run;
+    time_t opens;
     struct err err;
 
+    if (desk_is_forbidden(entry->agenda->options.desk, entry->args.module, entry->args.args,
+                          &opens)) {
+        postpone(entry, opens);
+        return;
+    }
     if (entry->running >= entry->args.maxrunning) {
         log_warning("schedule skipped: it still runs entry=%s", entry->name);
         return;

@@ -7,6 +7,7 @@
 #include "enroll/certificate.h"
 #include "facts/facts.h"
 #include "http/address.h"
+#include "peel/curfew.h"
 #include "wire/peel_id.h"
 
 #define ARGS struct peel_conf
@@ -31,6 +32,7 @@ static const struct param rows[] = {
     PARAM("strict_params",    BOOL,   ARGS, strict_params, "an unknown parameter of a state is an error", .default_text = "true"),
     PARAM("schedule",         MAP,    ARGS, schedule, "what to run when: a map of entries"),
     PARAM("beacons",          MAP,    ARGS, beacons, "what to watch and report as events: a map of sections"),
+    PARAM("maintenance_windows", ANY, ARGS, maintenance_windows, "when this machine may be changed, as 'Sat,Sun 01:00-05:00'; default: always. The setting of that name goes before it", .kind_text = "list"),
     PARAM("startup_states",   CHOICE, ARGS, startup_states, "what to apply once at each start", .choices = "none|highstate|sls", .default_text = "none"),
     PARAM("startup_sls_list", STRS,   ARGS, startup_sls_list, "states to apply with startup_states: sls, each in a run of its own"),
     { 0 },
@@ -71,6 +73,17 @@ static void check_servers(const struct peel_conf *conf, const struct value *give
     }
 }
 
+static void check_windows(const struct peel_conf *conf, const struct value *given,
+                          struct diags *diags)
+{
+    struct curfew curfew = CURFEW_INIT;
+    const char *problem = curfew_read(&curfew, conf->maintenance_windows);
+
+    if (problem)
+        (void)value_diag(diags, value_point(given, "maintenance_windows"), "%s", problem);
+    curfew_done(&curfew);
+}
+
 static void check_conf(struct arena *arena, void *values, const struct value *given,
                        struct diags *diags)
 {
@@ -80,6 +93,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
     (void)arena;
     check_id(conf, given, diags);
     check_servers(conf, given, diags);
+    check_windows(conf, given, diags);
     if (conf->master_url)
         check_url(conf->master_url, "master_url", given, diags);
     for (size_t i = 0; i < conf->master_urls.n; i++)

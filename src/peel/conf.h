@@ -32,7 +32,7 @@ struct peel_conf {
     enum daemon_log_level log_level;
     enum daemon_log_format log_format;
     bool strict_params;
-    const struct value *schedule, *beacons;
+    const struct value *schedule, *beacons, *maintenance_windows;
     enum peel_startup startup_states;
     struct param_strs startup_sls_list;
 };

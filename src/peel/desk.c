@@ -11,6 +11,7 @@
 #include "local/shelf.h"
 #include "nats/conn.h"
 #include "nats/publisher.h"
+#include "peel/curfew.h"
 #include "peel/event_send.h"
 #include "peel/job.h"
 #include "peel/lane.h"
@@ -280,12 +281,81 @@ static void answer_now(struct desk *desk, struct job *job)
     deliver(job);
 }
 
+/* --- maintenance windows ------------------------------------------------------------ */
+
+static time_t get_time(void)
+{
+    return (time_t)(clock_wall() / CLOCK_SECOND);
+}
+
+/* A dry run of states changes nothing. */
+static bool is_dry_run(const char *function, const struct value *args)
+{
+    const struct value *test = value_get(args, "test");
+
+    return strcmp(function, "state.test") == 0 || (value_is(test, VALUE_BOOL) && test->b);
+}
+
+bool desk_is_forbidden(const struct desk *desk, const char *function, const struct value *args,
+                       time_t *ret_next)
+{
+    const enum perform_class class = perform_class(function);
+    const struct curfew *curfew = desk->options.curfew;
+    const time_t now = get_time();
+
+    if (!curfew || (class != PERFORM_ACT && class != PERFORM_STATES) ||
+        (class == PERFORM_STATES && is_dry_run(function, args)) || curfew_allows(curfew, now))
+        return false;
+    *ret_next = curfew_next(curfew, now);
+    return true;
+}
+
+/* True: it has its answer. */
+static bool refuse_outside(struct desk *desk, struct job *job)
+{
+    const char *why;
+    time_t next;
+
+    if (!desk_is_forbidden(desk, job->request.module, &job->request.args, &next))
+        return false;
+    if (strcmp(job->request.window, EXEC_WINDOW_FORCE) == 0) {
+        log_warning("maintenance windows are overridden jid=%s function=%s", job->request.jid,
+                    job->request.module);
+        return false;
+    }
+    why = curfew_describe(desk->options.curfew, &job->arena, get_time());
+    job_refuse(job, job->fn ? why
+                            : arena_printf(&job->arena,
+                                           "%s (--queue waits for it, --force-window runs it now)",
+                                           why));
+    deliver(job);
+    return true;
+}
+
+/* A job that may wait is not accepted: masters keep it, also over a restart of this machine. One
+ * that was accepted before runs. */
+static bool defer_job(struct desk *desk, const struct exec_request *request)
+{
+    time_t next;
+
+    if (strcmp(request->window, EXEC_WINDOW_WAIT) != 0 ||
+        ledger_has(desk->options.ledger, request->jid) ||
+        !desk_is_forbidden(desk, request->module, &request->args, &next) || next == (time_t)-1)
+        return false;
+    log_info("job deferred to a maintenance window jid=%s function=%s", request->jid,
+             request->module);
+    messenger_defer(&desk->messenger, request->jid, next);
+    return true;
+}
+
 static void begin_job(struct desk *desk, struct job *job)
 {
     struct lane *lane = lane_of(desk, job);
     struct err err;
 
     job->reply_max = desk->messenger.reply_max;
+    if (refuse_outside(desk, job))
+        return;
     if (job->class == PERFORM_UNKNOWN && !is_event_send(job)) {
         job_refuse(job, perform_unknown(&job->arena, job->request.module));
         deliver(job);
@@ -374,7 +444,8 @@ static void on_command(void *self, const struct nats_msg *msg)
         log_warning("request dropped: neither a reply subject nor a valid job id");
         return;
     }
-    if (desk->is_stopping || (msg->reply.n == 0 && !admit_job(desk, &request)))
+    if (desk->is_stopping || (msg->reply.n == 0 && defer_job(desk, &request)) ||
+        (msg->reply.n == 0 && !admit_job(desk, &request)))
         return;
     if (msg->reply.n == 0 && !write_acceptance(desk, &request))
         return;

@@ -20,12 +20,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/str.h"
 #include "data/value.h"
 
 struct err;
 struct basket;
+struct curfew;
 struct desk;
 struct exec_request;
 struct ledger;
@@ -51,8 +53,9 @@ struct desk_options {
     bool loose_params;
     struct ledger *ledger;
     struct outbox *outbox;
-    struct basket *basket; /* must outlive its workers */
-    struct shelf *shelf;   /* of plans; the same */
+    const struct curfew *curfew; /* when the machine may be changed; NULL: always */
+    struct basket *basket;       /* must outlive its workers */
+    struct shelf *shelf;         /* of plans; the same */
     /* What a job begins with; held by the desk. Settings may be NULL: not known, `ret_why` says
      * so. */
     struct snapshot *(*facts)(void *self);
@@ -90,6 +93,11 @@ struct desk_task {
 };
 /* Fails with ERR_BUSY when the lane is full, ERR_INVALID for an unknown function. */
 int desk_run(struct desk *desk, const struct desk_task *task, struct err *err);
+
+/* Outside of the maintenance windows: it would change the machine, and is refused until `ret_next`
+ * ((time_t)-1: nobody knows). */
+bool desk_is_forbidden(const struct desk *desk, const char *function, const struct value *args,
+                       time_t *ret_next);
 
 /* What `catch_up` waited for is here. */
 void desk_go_on(struct desk *desk);

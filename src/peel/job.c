@@ -31,6 +31,7 @@ struct job *job_new(struct desk *desk, const struct desk_options *options,
     job->request.module = arena_strdup(&job->arena, request->module);
     job->request.id = arena_strdup(&job->arena, request->id);
     job->request.args = value_copy(&job->arena, &request->args);
+    job->request.window = request->window ? arena_strdup(&job->arena, request->window) : "";
     job->request.plan = request->plan ? arena_strdup(&job->arena, request->plan) : "";
     job->class = perform_class(job->request.module);
     job->cancel.fd = -1;

@@ -62,7 +62,14 @@ static void publish_record(struct messenger *messenger, enum subject_kind kind, 
 
 void messenger_ack(struct messenger *messenger, const char *jid)
 {
-    const struct exec_ack ack = { jid, messenger->peel_id, time_now() };
+    const struct exec_ack ack = { jid, messenger->peel_id, time_now(), { 0 } };
+
+    publish_record(messenger, SUBJECT_JOB_ACK, jid, &exec_ack_type, &ack);
+}
+
+void messenger_defer(struct messenger *messenger, const char *jid, time_t not_before)
+{
+    const struct exec_ack ack = { jid, messenger->peel_id, time_now(), { .seconds = not_before } };
 
     publish_record(messenger, SUBJECT_JOB_ACK, jid, &exec_ack_type, &ack);
 }

@@ -53,6 +53,8 @@ void messenger_close(struct messenger *messenger);
 void messenger_connect(struct messenger *messenger, struct nats_conn *conn);
 
 void messenger_ack(struct messenger *messenger, const char *jid);
+/* Ask for the request again, and not before. */
+void messenger_defer(struct messenger *messenger, const char *jid, time_t not_before);
 void messenger_progress(struct messenger *messenger, const struct exec_progress *progress);
 /* A return that the outbox could not keep. */
 void messenger_return(struct messenger *messenger, const char *jid, struct str payload);

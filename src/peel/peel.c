@@ -16,6 +16,7 @@
 #include "peel/basket.h"
 #include "peel/catchup.h"
 #include "peel/conf.h"
+#include "peel/curfew.h"
 #include "peel/desk.h"
 #include "peel/dossier.h"
 #include "peel/event_door.h"
@@ -50,6 +51,7 @@ struct peel {
     struct keep keep;
     struct dossier *dossier;
     char curve_key[NATS_NKEY_TEXT_SIZE];
+    struct curfew curfew;
     struct desk *desk;
     struct event_door *door;
     struct lookout *lookout;
@@ -248,7 +250,14 @@ static void read_duties(struct peel *peel)
 {
     struct snapshot *settings = pillar_hold(peel->pillar);
     const struct value *map = settings ? &settings->value : NULL;
+    const struct value *windows = map ? value_get(map, "maintenance_windows") : NULL;
+    const char *problem =
+        curfew_read(&peel->curfew, windows ? windows : peel->conf->maintenance_windows);
 
+    if (problem)
+        log_error("maintenance_windows cannot be read, this machine is not changed until they can "
+                  "be error=%s",
+                  problem);
     agenda_read(peel->agenda, peel->conf->schedule, map ? value_get(map, "schedule") : NULL);
     lookout_read(peel->lookout, peel->conf->beacons, map ? value_get(map, "beacons") : NULL);
     snapshot_drop(settings);
@@ -401,6 +410,7 @@ static int open_desk(struct peel *peel, struct err *err)
                                                   .loose_params = !peel->conf->strict_params,
                                                   .ledger = peel->keep.ledger,
                                                   .outbox = peel->keep.outbox,
+                                                  .curfew = &peel->curfew,
                                                   .basket = peel->basket,
                                                   .shelf = peel->keep.shelf,
                                                   .facts = hold_facts,
@@ -576,6 +586,7 @@ void peel_free(struct peel *peel)
     pillar_free(peel->pillar); /* its worker may ask the basket */
     basket_free(peel->basket);
     agenda_free(peel->agenda);
+    curfew_done(&peel->curfew);
     heart_done(&peel->heart);
     clear_timers(peel);
     keep_done(&peel->keep);

@@ -12,6 +12,7 @@ static const struct record_field request_fields[] = {
     RECORD("rdepth", INT,  struct exec_request, rdepth, RECORD_OMIT),
     RECORD("plan",   TEXT, struct exec_request, plan, RECORD_OMIT, .fallback_text = ""),
     RECORD("timeout", INT, struct exec_request, timeout, RECORD_OMIT),
+    RECORD("window", TEXT, struct exec_request, window, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 
@@ -48,6 +49,7 @@ static const struct record_field ack_fields[] = {
     RECORD("jid",       TEXT, struct exec_ack, jid, 0, .fallback_text = ""),
     RECORD("peel_id",   TEXT, struct exec_ack, peel_id, 0, .fallback_text = ""),
     RECORD("timestamp", TIME, struct exec_ack, timestamp, 0),
+    RECORD("not_before", TIME, struct exec_ack, not_before, RECORD_OMIT),
     { 0 },
 };
 

@@ -19,6 +19,10 @@
 /* The generation of all messages. */
 #define EXEC_PROTOCOL 1
 
+/* What to do with a job that may change the machine, outside of its maintenance windows. */
+#define EXEC_WINDOW_FORCE "force" /* run it */
+#define EXEC_WINDOW_WAIT  "wait"  /* an ack with `not_before` asks for the request again then */
+
 struct exec_request {
     int32_t v;
     const char *jid, *module, *id; /* `id` is the positional argument */
@@ -26,6 +30,7 @@ struct exec_request {
     uint64_t epoch;                /* of the job's record; 0: direct */
     int32_t rdepth;                /* chain depth of the reaction that it comes from */
     const char *plan;              /* the job whose dry run it must match; "": none */
+    const char *window;            /* an EXEC_WINDOW, outside of maintenance windows; "": refuse */
     int64_t timeout;               /* nanoseconds from its ack; then it is canceled; 0: none */
 };
 extern const struct record_type exec_request_type;
@@ -80,6 +85,7 @@ bool exec_return_is_made_up(const struct exec_return *ret);
 struct exec_ack {
     const char *jid, *peel_id;
     struct value_time timestamp;
+    struct value_time not_before; /* it was not accepted: it may be sent again then; 0: it was */
 };
 extern const struct record_type exec_ack_type;
 

@@ -71,6 +71,9 @@ int64_t job_queue_seconds(const struct job *job);
 /* Nanoseconds; 0: as long as the job. More than JOB_NODE_TIMEOUT_MAX, or not a duration: -1. */
 int64_t job_node_timeout(const struct job *job);
 
+/* In the metadata: an EXEC_WINDOW (wire/exec.h). */
+#define JOB_WINDOW "window"
+
 enum job_event_kind {
     JOB_EVENT_DISPATCHED,
     JOB_EVENT_ACKED,

@@ -59,6 +59,7 @@ int fleet_ask_peels(struct fleet *fleet, const struct fleet_question *question,
                                           .module = question->function,
                                           .id = question->id,
                                           .args = question->args,
+                                          .window = question->window ? question->window : "",
                                           .timeout = question->node_timeout };
 
     fleet_answers_init(ret_answers, fleet->arena, &question->peels);

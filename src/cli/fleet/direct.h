@@ -21,6 +21,7 @@ struct fleet_question {
     struct value args; /* a map; null: none */
     struct param_strs peels;
     int64_t timeout;      /* for each of them, in nanoseconds */
+    const char *window;   /* an EXEC_WINDOW (wire/exec.h); NULL: none */
     int64_t node_timeout; /* then it is canceled there; 0: never */
 };
 

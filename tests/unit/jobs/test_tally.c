@@ -276,6 +276,46 @@ TEST(the_time_from_an_ack_is_no_longer_than_that_of_a_batch)
     end(&count);
 }
 
+static bool is_there(void *self, const char *peel)
+{
+    (void)self;
+    (void)peel;
+    return true;
+}
+
+TEST(one_that_asks_for_its_request_later_gets_it_then_and_makes_room_meanwhile)
+{
+    struct count count = begin(&(struct tally_options){ .deadline = 600 * SECOND,
+                                                        .batch = 1,
+                                                        .failures_max = SIZE_MAX,
+                                                        .queue_until = 500 * SECOND,
+                                                        .is_present = is_there });
+
+    at(&count, 0);
+    CHECK_INT(tally_defer(count.tally, STR("x"), 0, 100 * SECOND), TALLY_STRANGER);
+    CHECK_INT(tally_defer(count.tally, STR("b"), 0, 100 * SECOND), TALLY_KNOWN); /* not sent yet */
+    CHECK_INT(tally_defer(count.tally, STR("a"), 0, 100 * SECOND), TALLY_NOTED);
+    at(&count, 1);
+    CHECK_STR(count.orders.send.p[0], "b");
+    (void)tally_ack(count.tally, STR("b"));
+    CHECK_INT(tally_defer(count.tally, STR("b"), SECOND, 100 * SECOND), TALLY_KNOWN);
+    (void)tally_return(count.tally, STR("b"), true, false);
+    at(&count, 2);
+    CHECK_STR(count.orders.send.p[0], "c");
+    CHECK_INT(tally_defer(count.tally, STR("c"), 2 * SECOND, 501 * SECOND), TALLY_LATE);
+    at(&count, 99);
+    CHECK_INT(count.orders.resend.n, 0);
+    at(&count, 100);
+    CHECK_INT(count.orders.resend.n, 1);
+    CHECK_STR(count.orders.resend.p[0], "a");
+    CHECK_INT(tally_defer(count.tally, STR("a"), 100 * SECOND, 0), TALLY_NOTED); /* in the past */
+    CHECK_INT(tally_next(count.tally), 100 * SECOND + TALLY_QUEUE_NS);
+    (void)tally_return(count.tally, STR("a"), true, false);
+    at(&count, 102);
+    CHECK(count.orders.ended);
+    end(&count);
+}
+
 TEST(late_returns_correct_every_status_but_that_of_a_job_that_was_stopped)
 {
     static const struct {

@@ -246,6 +246,72 @@ TEST(the_depth_of_a_chain_is_in_every_request_of_its_job)
     yard_end(&yard);
 }
 
+static void on_beaten(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)error;
+    (void)revision;
+    ((struct yard *)self)->count++;
+}
+
+/* Both peels are connected, and their jobs are kept for an hour. */
+static void begin_queue(struct yard *yard, struct job *job)
+{
+    const struct nats_kv kv = { .js = yard->world.js, .bucket = "peel-heartbeat" };
+
+    yard->count = 0;
+    for (size_t i = 0; i < ARRAY_LEN(two); i++)
+        CHECK_INT(nats_kv_put(&kv, two[i], STR("x"), on_beaten, yard, &yard->world.scene.err), 0);
+    SCENE_RUN(&yard->world.scene, roster_online_count(yard->roster) == 2);
+    job->metadata = value_map(value_map_new(&yard->arena, 1));
+    value_map_set(&yard->arena, job->metadata.map, value_text(JOB_QUEUE), value_text("3600"));
+    yard->returns = false;
+    start_peels(yard);
+}
+
+TEST(a_peel_that_may_not_be_changed_yet_gets_the_same_request_when_it_asks_for_it)
+{
+    struct yard yard;
+    struct job job = make_job("J1");
+    uint64_t epoch;
+
+    yard_begin(&yard);
+    begin_queue(&yard, &job);
+    yard.not_before = clock_wall() / CLOCK_SECOND + 2;
+    dispatch(&yard, yard.dispatcher, &job);
+    SCENE_RUN(&yard.world.scene, yard.requests == 2);
+    epoch = yard.epoch;
+    do
+        read_return(&yard, "J1", "web-1");
+    while (strcmp(yard.returned.error, "none") == 0);
+    CHECK(yard.returned.queued);
+    CHECK(strstr(yard.returned.error, "its maintenance window opens then") != NULL);
+    yard.not_before = 0;
+    yard.returns = true;
+    SCENE_RUN(&yard.world.scene, yard.requests == 4);
+    await_end(&yard, "J1");
+    CHECK_INT(yard.job.status, JOB_COMPLETE);
+    CHECK_INT(yard.epoch, epoch);
+    CHECK_INT(yard.requests, 4);
+    yard_end(&yard);
+}
+
+TEST(a_peel_whose_window_opens_after_the_time_of_the_queue_is_given_up_at_once)
+{
+    struct yard yard;
+    struct job job = make_job("J1");
+
+    yard_begin(&yard);
+    begin_queue(&yard, &job);
+    yard.not_before = clock_wall() / CLOCK_SECOND + 7200;
+    dispatch(&yard, yard.dispatcher, &job);
+    await_end(&yard, "J1");
+    CHECK_INT(yard.job.status, JOB_FAILED);
+    read_return(&yard, "J1", "web-2");
+    CHECK(strstr(yard.returned.error, "after the time for which the job is queued") != NULL);
+    CHECK(!yard.returned.queued);
+    yard_end(&yard);
+}
+
 TEST(a_batch_of_one_with_no_failure_allowed_stops_at_the_first)
 {
     struct yard yard;

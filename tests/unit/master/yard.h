@@ -32,6 +32,7 @@ struct yard {
     uint64_t epoch;
     int32_t depths; /* the sum of the chain depths of all requests */
     bool acks, returns, success;
+    int64_t not_before; /* not 0: acks ask for the request again at that second */
     /* what is stored */
     struct job job;
     struct exec_return returned;
@@ -114,7 +115,10 @@ static inline void say(struct yard *yard, const char *subject, const struct reco
 static inline void say_ack(struct yard *yard, const char *jid, const char *peel)
 {
     say(yard, arena_printf(&yard->arena, "zester.job.%s.ack.%s", jid, peel), &exec_ack_type,
-        &(struct exec_ack){ .jid = jid, .peel_id = peel, .timestamp = { 1, 0 } });
+        &(struct exec_ack){ .jid = jid,
+                            .peel_id = peel,
+                            .timestamp = { 1, 0 },
+                            .not_before = { yard->not_before, 0 } });
 }
 
 static inline void say_return(struct yard *yard, const char *jid, const char *peel, bool success)

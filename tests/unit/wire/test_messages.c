@@ -77,13 +77,13 @@ static const struct {
     const char *keys;
 } messages[] = {
     { &event_type, "id tag data? ts v? origin? depth?" },
-    { &exec_request_type, "v? jid module id args epoch? rdepth? plan? timeout?" },
+    { &exec_request_type, "v? jid module id args epoch? rdepth? plan? timeout? window?" },
     { &exec_response_type, "v? peel_id jid success test? results error?" },
     { &exec_result_type,
       "name changed diff duration details error? skipped? skip_reason? level? needs? place?" },
     { &exec_return_type, "jid peel_id success return_data error? duration timestamp unreachable? "
                          "queued? overdue?" },
-    { &exec_ack_type, "jid peel_id timestamp" },
+    { &exec_ack_type, "jid peel_id timestamp not_before?" },
     { &exec_progress_type, "jid peel_id type text? done? total? result? timestamp" },
     { &job_type, "jid function args targets timeout status created updated user? owner? epoch? "
                  "deadline? reclaim_count? offline_at_dispatch? state_id? target_expr? "
@@ -119,8 +119,9 @@ static const struct {
     { &question_test_type, "key data?" },
     { &question_tested_type, "matched err?" },
     { &question_match_type, "rule actions? errors?" },
-    { &update_manifest_type, "version component goos goarch sha256 size object_key published "
-                             "publisher min_protocol? promoted? expires_at? key? signature?" },
+    { &update_manifest_type,
+      "version component goos goarch sha256 size object_key published "
+      "publisher min_protocol? promoted? promotions? expires_at? key? signature?" },
     { &update_command_type,
       "command version component sha256 object_key goos? goarch? size? soak? key? signature?" },
     { &update_response_type,
@@ -128,7 +129,7 @@ static const struct {
     { &update_node_type, "id component version state goos goarch updated_at child_pid child_uptime "
                          "degraded? protocol? veto?" },
     { &update_plan_type, "version component target batch_size batch_percent soak_time batch_pause "
-                         "max_failed dry_run rollout_id?" },
+                         "max_failed dry_run rollout_id? promotion?" },
     { &update_rollout_type,
       "id config state batches node_results current_batch started_at finished_at? failed_count "
       "error? driver_id? driver_heartbeat? pause_until? operator?" },

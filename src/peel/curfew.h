@@ -1,0 +1,49 @@
+/*
+ * curfew - when this machine may be changed: the key `maintenance_windows`, of the settings or else
+ * of the configuration.
+ *
+ *     maintenance_windows: ["Sat,Sun 01:00-05:00", "22:00-23:00 UTC"]
+ *
+ * Without any it always may be. Windows that cannot be read forbid every change until they can,
+ * since nobody knows when it is allowed.
+ *
+ *     CURFEW_INIT -> curfew_read... -> curfew_done
+ *
+ * Memory: its own. Threads: the loop's.
+ */
+#ifndef PEEL_CURFEW_H
+#define PEEL_CURFEW_H
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "peel/window.h"
+
+struct value;
+
+struct curfew {
+    struct arena arena;
+    VEC(struct window) windows;
+    const char *text;    /* as they were written, for messages */
+    const char *problem; /* NULL: they can be read */
+};
+
+#define CURFEW_INIT                                                                                \
+    {                                                                                              \
+        .arena = ARENA_INIT                                                                        \
+    }
+
+/* A list of texts, or one; NULL or null: none. Returns the mistake in it, or NULL. */
+const char *curfew_read(struct curfew *curfew, const struct value *windows);
+void curfew_done(struct curfew *curfew);
+
+/* May the machine be changed now? */
+bool curfew_allows(const struct curfew *curfew, time_t now);
+/* When it may be again; (time_t)-1: nobody knows. */
+time_t curfew_next(const struct curfew *curfew, time_t now);
+/* Why not now, for people; in the arena. */
+const char *curfew_describe(const struct curfew *curfew, struct arena *arena, time_t now);
+
+#endif

@@ -125,8 +125,16 @@ def test_json_has_the_keys_that_scripts_rely_on(fleet):
     one, = answer["results"]
     assert (answer["peel_id"], answer["status"], answer["success"]) == ("web-01", "success", True)
     assert one["details"]["stdout"].strip() == "out" and isinstance(one["duration"], int) and one["changed"] in (True, False)
+    assert set(answer) == {"peel_id", "status", "success", "results"}
+    assert set(one) <= {"name", "changed", "duration", "details", "diff"} and {"name", "changed", "duration"} <= set(one)
     answer, = fleet.zester_json("web-01", "cmd.run", "exit 3", status=2)
     assert (answer["status"], answer["success"]) == ("failed", False)
+
+
+def test_yaml_has_a_document_for_each_peel_with_the_same_keys_and_readable_durations(fleet):
+    text = fleet.zester("*", "test.ping", "--format", "yaml").stdout
+    one = r"---\npeel_id: %s\nresults:\n- changed: false\n  details:\n    result: 'true'\n  duration: [\d.]+ \w+\n  name: test.ping:ping\nstatus: success\nsuccess: true\n"
+    assert re.fullmatch((one % re.escape("db.example")) + (one % "web-01"), text), text
 
 
 def test_a_command_that_fails_is_status_2_and_on_record(fleet):
@@ -228,12 +236,15 @@ def test_retry_runs_only_where_it_did_not_succeed(fleet, tmp_path):
 
 def test_a_peel_that_is_gone_is_unreachable_after_about_ten_seconds(own_fleet):
     peel = start_peel(own_fleet, own_fleet.master, "web-01")
+    start_peel(own_fleet, own_fleet.master, "db-01")
     peel.kill()
     result = own_fleet.zester("*", "test.ping", status=3)
     assert "UNREACHABLE" in result.stdout and result.stderr.endswith("1 peel(s) unreachable\n")
     record = final_job(own_fleet, jid_of(result))
     assert record["job"]["status"] == "failed"
-    assert record["returns"][0]["status"] == "unreachable"
+    assert [answer["status"] for answer in record["returns"]] == ["success", "unreachable"]
+    both = own_fleet.zester("*", "cmd.run", "exit 1", "--direct", status=4)
+    assert both.stderr == "1 peel(s) failed, 1 unreachable\n"
     direct = own_fleet.zester("web-01", "test.ping", "--direct", status=3)
     assert direct.stdout == "web-01:\n    UNREACHABLE: not connected to the bus\n"
 

@@ -161,6 +161,18 @@ def test_later_templates_see_the_value_of_a_secret(fleet):
     assert "web-pass" not in fleet.zester("web-01", "settings.items").stdout
 
 
+def test_secrets_at_the_same_path_of_two_files_are_two(fleet):
+    write_tree(fleet.settings, {"one.zy": "same: !encrypted one-secret\n", "top.zy": TOP + "  web-01: [one, two]\n",
+                                "two.zy": "kept: 'was {{ settings.same }}'\nsame: !encrypted two-secret\n"})
+    fleet.zester("fileserver", "update")
+    wait_for_secret(fleet, "web-01", "was one-secret")
+    wait_for_secret(fleet, "web-01", "two-secret")
+    shown = fleet.zester_json("settings", "show", "web-01")
+    assert (shown["kept"], shown["same"]) == ("was ********", "********")
+    (fleet.settings / "top.zy").write_text(TOP)
+    fleet.zester("fileserver", "update")
+
+
 def test_a_mistake_in_a_template_quotes_no_secret(fleet):
     write_tree(fleet.settings, {"wrong.zy": "x: {{ settings[settings.web.password].y }}\n",
                                 "top.zy": TOP + "  web-01: [wrong]\n"})

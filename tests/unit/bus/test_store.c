@@ -168,6 +168,54 @@ TEST(everything_is_made_with_the_parameters_that_other_masters_use)
     js_scene_end(&world);
 }
 
+#define SECONDS_TTL(n) ((n)*INT64_C(1000000000))
+
+TEST(every_documented_bucket_has_its_history_its_life_and_its_description)
+{
+    static const struct {
+        const char *bucket;
+        int history;
+        int64_t ttl;
+        const char *description;
+    } documented[] = {
+        { "facts", 5, 0, "Peel fact data (system information)" },
+        { "settings-files", 3, 0, "Raw .zy template files for peel-side rendering" },
+        { "secrets", 3, 0, "Per-peel encrypted sensitive values" },
+        { "basket", 1, SECONDS_TTL(3600), "Peel-to-peel data sharing" }, /* ours: it expires */
+        { "jobs", 10, SECONDS_TTL(604800), "Job specs and status tracking" },
+        { "job-returns", 1, SECONDS_TTL(604800), "Per-peel job execution results" },
+        { "master-heartbeat", 1, SECONDS_TTL(15),
+          "Master instance heartbeats for liveness detection" },
+        { "peel-heartbeat", 1, SECONDS_TTL(30), "Peel liveness heartbeats" },
+        { "leases", 1, SECONDS_TTL(15), "Advisory leader leases for single-publisher work" },
+        { "enrollments", 10, 0, "Peel enrollment records and state" },
+        { "enroll-challenges", 1, SECONDS_TTL(300), "Short-lived enrollment challenge nonces" },
+        { "state-files", 3, 0, "Raw .zy state files for peel-side caching" },
+        { "reactor-files", 3, 0, "Reactor rule files (master-only; no peel JWT grants)" },
+        { "master-settings", 1, 0, NULL },
+        { "update-manifests", 5, 0, NULL },
+        { "update-status", 1, SECONDS_TTL(60), NULL },
+        { "update-rollouts", 10, 0, NULL },
+    };
+    struct js_scene world;
+
+    js_scene_begin(&world);
+    ensure_well(&world.scene, &world.js);
+    for (size_t i = 0; i < ARRAY_LEN(documented); i++) {
+        char stream[64], numbers[256];
+
+        (void)snprintf(stream, sizeof(stream), "KV_%s", documented[i].bucket);
+        (void)snprintf(numbers, sizeof(numbers), "max_msgs_per_subject=%d max_age=%lld",
+                       documented[i].history, (long long)documented[i].ttl);
+        check_config(&world, stream, NULL, "max_msgs_per_subject max_age", numbers);
+        if (!documented[i].description)
+            continue;
+        (void)snprintf(numbers, sizeof(numbers), "description=\"%s\"", documented[i].description);
+        check_config(&world, stream, NULL, "description", numbers);
+    }
+    js_scene_end(&world);
+}
+
 TEST(a_second_time_changes_nothing)
 {
     struct js_scene world;

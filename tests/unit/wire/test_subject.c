@@ -56,6 +56,45 @@ TEST(subjects_are_the_documented_ones)
     }
 }
 
+TEST(every_documented_subject_and_queue_group_is_in_the_table)
+{
+    static const struct {
+        enum subject_kind kind;
+        const char *subject, *queue;
+    } documented[] = {
+        { SUBJECT_COMMAND, "zester.cmd.p", NULL },
+        { SUBJECT_DISPATCH, "zester.dispatch", "zester.masters" },
+        { SUBJECT_RESOLVE, "zester.target.resolve", "zester-target-resolvers" },
+        { SUBJECT_JOB_DISPATCH, "zester.job.j.dispatch", NULL },
+        { SUBJECT_JOB_ACK, "zester.job.j.ack.p", NULL },
+        { SUBJECT_JOB_RETURN, "zester.job.j.return.p", NULL },
+        { SUBJECT_JOB_STATUS, "zester.job.j.status", NULL },
+        { SUBJECT_JOB_CANCEL, "zester.job.j.cancel", NULL },
+        { SUBJECT_JOB_SCHEDULE, "zester.job.j.schedule.p", NULL },
+        { SUBJECT_FACT, "zester.fact.p", NULL },
+        { SUBJECT_REACTOR_TEST, "zester.reactor.test", "zester-reactor-testers" },
+        { SUBJECT_ENROLL_APPROVE, "zester.admin.enroll.approve", "zester-masters-admin" },
+        { SUBJECT_ENROLL_REJECT, "zester.admin.enroll.reject", "zester-masters-admin" },
+        { SUBJECT_ENROLL_REVOKE, "zester.admin.enroll.revoke", "zester-masters-admin" },
+        { SUBJECT_FILES_UPDATE, "zester.admin.fileserver.update", NULL },
+        { SUBJECT_FILES_STATUS, "zester.admin.fileserver.status", NULL },
+        { SUBJECT_UPDATE_PEEL, "zester.update.cmd.p", NULL },
+        { SUBJECT_UPDATE_START, "zester.update.rollout.start", "zester.masters" },
+        { SUBJECT_UPDATE_ABORT, "zester.update.rollout.abort", "zester.masters" },
+    };
+    const struct subject_names names = { STR("p"), STR("j"), STR("a.b") };
+
+    for (size_t i = 0; i < ARRAY_LEN(documented); i++) {
+        AUTO_BUF struct buf subject = BUF_INIT(TEXT_MAX);
+        const char *queue = subject_queue(documented[i].kind);
+        struct err err;
+
+        CHECK_INT(subject_print(&subject, documented[i].kind, &names, &err), 0);
+        CHECK_STR(buf_text(&subject), documented[i].subject);
+        CHECK_STR(queue ? queue : "", documented[i].queue ? documented[i].queue : "");
+    }
+}
+
 TEST(a_name_that_is_missing_or_would_change_the_subject_is_refused)
 {
     const struct subject_names wrong[] = {

@@ -329,6 +329,20 @@ static void add_outcome(struct one_update *one, const struct publisher_outcome *
                                           .skipped = "" });
 }
 
+static int compare_outcomes(const void *a, const void *b)
+{
+    return strcmp(((const struct fileset_outcome *)a)->name,
+                  ((const struct fileset_outcome *)b)->name);
+}
+
+/* Whichever was ready first. */
+static void sort_outcomes(struct update *update)
+{
+    if (update->reply.sets.list.n > 1)
+        qsort(update->reply.sets.list.p, update->reply.sets.list.n,
+              sizeof(update->reply.sets.list.p[0]), compare_outcomes);
+}
+
 static void on_updated(void *self, const struct publisher_outcome *outcome)
 {
     struct one_update *one = self; /* in the arena of the update */
@@ -341,6 +355,7 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
         update->error = arena_printf(&update->arena, "%s: %s", one->kind->name, outcome->error);
     if (--update->waiting > 0)
         return;
+    sort_outcomes(update);
     audit_log(&(struct audit){ .action = "fileserver.update",
                                .by = update->operator,
                                .error = update->error });

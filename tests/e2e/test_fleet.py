@@ -197,7 +197,8 @@ def test_trees_are_published_when_they_change_and_only_then(fleet):
     (states / "top.zy").write_text("base: {'*': [web]}\n")
     (states / "web/init.zy").write_text("a:\n  test.nop: []\n")
     (states / "web/.hidden").write_text("x")
-    assert update(fleet)["states"] == (2, True, "")
+    outcome = update(fleet)
+    assert outcome["states"] == (2, True, "") and list(outcome) == ["reactor", "settings", "states"]
     assert update(fleet)["states"] == (2, False, "")
     assert update(fleet, "--force")["states"] == (2, True, "")
     (states / "web/init.zy").write_text("b:\n  test.nop: []\n")

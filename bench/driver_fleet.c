@@ -169,6 +169,15 @@ static void run_peels(char **words)
 
 /* --- the client -------------------------------------------------------------------- */
 
+/* Different reasons that are shown when a round fails. */
+#define REASONS_MAX 8
+
+/* Why machines failed, and how many of them. */
+struct reason {
+    const char *text, *first; /* the first machine */
+    uint64_t count;
+};
+
 struct client {
     struct session session;
     const char *function;
@@ -176,6 +185,7 @@ struct client {
     struct question_resolved resolved;
     struct nats_sub *returns, *status;
     struct map answered; /* peels */
+    struct map reasons;  /* struct reason, by text */
     struct timer grace;
     char jid[KSUID_SIZE];
     uint64_t count, got, failed, bytes;
@@ -226,6 +236,36 @@ static void on_dispatched(void *self, const struct nats_error *error, const stru
     session_stop(&client->session);
 }
 
+/* The first state that failed says more than the run. */
+static const char *find_reason(struct arena *arena, const struct exec_return *returned)
+{
+    const struct value *results = value_get(&returned->return_data, "results");
+
+    if (returned->error[0])
+        return returned->error;
+    for (size_t i = 0; value_is(results, VALUE_LIST) && i < results->list->count; i++) {
+        const char *error = value_get_text(&results->list->items[i], "error");
+
+        if (error && error[0])
+            return arena_printf(arena, "%s: %s", value_get_text(&results->list->items[i], "name"),
+                                error);
+    }
+    return "no reason given";
+}
+
+static void add_reason(struct client *client, const char *text, const char *peel)
+{
+    struct reason *reason = map_find(&client->reasons, str_from(text));
+
+    if (!reason) {
+        reason = ARENA_NEW(&client->arena, struct reason);
+        reason->text = arena_strdup(&client->arena, text);
+        reason->first = arena_strdup(&client->arena, peel);
+        (void)map_set(&client->reasons, str_from(reason->text), reason);
+    }
+    reason->count++;
+}
+
 static void on_return(void *self, const struct nats_msg *msg)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -241,6 +281,8 @@ static void on_return(void *self, const struct nats_msg *msg)
                   client);
     client->bytes += msg->payload.n;
     client->failed += !returned.success;
+    if (!returned.success)
+        add_reason(client, find_reason(&arena, &returned), returned.peel_id);
     if (++client->got < client->count)
         return;
     client->returned_at = clock_now();
@@ -291,9 +333,35 @@ static void dispatch(struct client *client)
     ask(client, SUBJECT_DISPATCH, session_encode(&client->arena, &job_type, &job), on_dispatched);
 }
 
+/* Machines without a return are a reason, too. */
+static void add_silent(struct client *client)
+{
+    for (size_t i = 0; i < client->resolved.peels.n; i++)
+        if (!map_find(&client->answered, str_from(client->resolved.peels.p[i])))
+            add_reason(client, "no return", client->resolved.peels.p[i]);
+}
+
+static _Noreturn void explain_failure(struct client *client)
+{
+    size_t shown = 0;
+
+    add_silent(client);
+    MAP_EACH (&client->reasons, entry) {
+        const struct reason *reason = entry->value;
+
+        if (shown++ < REASONS_MAX)
+            (void)fprintf(stderr, "%llu failed, the first is %s: %s\n",
+                          (unsigned long long)reason->count, reason->first, reason->text);
+    }
+    if (shown > REASONS_MAX)
+        (void)fprintf(stderr, "and for %zu other reasons\n", shown - REASONS_MAX);
+    session_die("a return is missing, or failed");
+}
+
 static void run_round(struct client *client)
 {
     client->answered = (struct map)MAP_INIT_IN(&client->arena);
+    client->reasons = (struct map)MAP_INIT_IN(&client->arena);
     client->got = client->failed = client->bytes = 0;
     client->ended_at = 0;
     ksuid_new(clock_wall() / CLOCK_SECOND, client->jid);
@@ -312,7 +380,7 @@ static void run_round(struct client *client)
     nats_sub_free(client->returns);
     nats_sub_free(client->status);
     if (client->got != client->count || client->failed > 0)
-        session_die("a return is missing, or failed");
+        explain_failure(client);
 }
 
 static void show_round(const struct client *client)

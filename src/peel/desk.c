@@ -52,6 +52,7 @@ struct desk {
 
 struct reporter {
     struct job *job;
+    struct messenger_topic topic;
     pthread_mutex_t mutex; /* of what follows: states of a level end at once */
     uint32_t done;
 };
@@ -61,7 +62,7 @@ static void post_progress(const struct reporter *reporter, const struct exec_pro
 {
     const struct job *job = reporter->job;
 
-    messenger_post_progress(&job->desk->messenger, job->reply_max, progress, state);
+    messenger_post_progress(&job->desk->messenger, &reporter->topic, progress, state);
 }
 
 static void on_run_event(void *self, const struct run_event *event)
@@ -98,6 +99,9 @@ static void work(struct chore *chore)
     struct reporter reporter = { .job = job, .mutex = PTHREAD_MUTEX_INITIALIZER };
     const struct run_sink sink = { .emit = on_run_event, .self = &reporter, .any_thread = true };
 
+    if (job->is_job)
+        reporter.topic =
+            messenger_topic(&job->desk->messenger, &job->arena, job->request.jid, job->reply_max);
     job_work(job, job->is_job ? &sink : NULL);
     (void)pthread_mutex_destroy(&reporter.mutex);
 }

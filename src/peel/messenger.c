@@ -16,6 +16,8 @@
 
 /* Room for headers and subject of a message. */
 #define REPLY_SLACK ((size_t)4096)
+/* Bytes of most progress. */
+#define PROGRESS_USUAL ((size_t)500)
 /* What a message may have before there was a connection. */
 #define REPLY_MAX_DEFAULT ((size_t)1 << 20)
 
@@ -184,13 +186,23 @@ static void post_news(struct messenger *messenger, struct news *news)
         errand_send(&messenger->errands, &messenger->wake, on_wake);
 }
 
-void messenger_post_progress(struct messenger *messenger, size_t size_max,
+struct messenger_topic messenger_topic(const struct messenger *messenger, struct arena *arena,
+                                       const char *jid, size_t size_max)
+{
+    const struct subject_names names = { .jid = str_from(jid),
+                                         .peel = str_from(messenger->peel_id) };
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+    struct err ignored; /* it has none then */
+
+    (void)subject_print(&subject, SUBJECT_JOB_PROGRESS, &names, &ignored);
+    return (struct messenger_topic){ buf_copy(&subject, arena), size_max };
+}
+
+void messenger_post_progress(struct messenger *messenger, const struct messenger_topic *topic,
                              const struct exec_progress *progress, const struct state_result *state)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), payload = BUF_INIT(size_max);
-    const struct subject_names names = { .jid = str_from(progress->jid),
-                                         .peel = str_from(messenger->peel_id) };
+    AUTO_BUF struct buf payload = BUF_INIT(topic->size_max);
     struct exec_progress whole = *progress;
     struct exec_result result;
     struct err err;
@@ -201,9 +213,9 @@ void messenger_post_progress(struct messenger *messenger, size_t size_max,
         reply_state(&arena, state, &result);
         whole.result = record_value(&arena, &exec_result_type, &result);
     }
-    if (subject_print(&subject, SUBJECT_JOB_PROGRESS, &names, &err) == 0 &&
-        record_encode(&payload, &exec_progress_type, &whole, &err) == 0)
-        post_news(messenger, make_news(buf_view(&subject), buf_view(&payload)));
+    (void)buf_reserve(&payload, PROGRESS_USUAL);
+    if (topic->subject.n > 0 && record_encode(&payload, &exec_progress_type, &whole, &err) == 0)
+        post_news(messenger, make_news(topic->subject, buf_view(&payload)));
 }
 
 /* --- letters, from workers -------------------------------------------------------- */

@@ -22,6 +22,7 @@
 /* Progress is held back that long, to be sent together, in nanoseconds. */
 #define MESSENGER_PAUSE (INT64_C(20) * 1000000)
 
+struct arena;
 struct err;
 struct exec_progress;
 struct loop;
@@ -60,9 +61,16 @@ void messenger_progress(struct messenger *messenger, const struct exec_progress 
 void messenger_return(struct messenger *messenger, const char *jid, struct str payload);
 void messenger_reply(struct messenger *messenger, const char *subject, struct str payload);
 
-/* Progress of a job, of one state when `state` is not NULL; dropped when it is larger than
- * `size_max`. It leaves within MESSENGER_PAUSE. Any thread. */
-void messenger_post_progress(struct messenger *messenger, size_t size_max,
+/* Where progress of a job goes, and how large it may be; larger is dropped. Any thread. */
+struct messenger_topic {
+    struct str subject; /* in the arena */
+    size_t size_max;
+};
+struct messenger_topic messenger_topic(const struct messenger *messenger, struct arena *arena,
+                                       const char *jid, size_t size_max);
+/* Progress of a job, of one state when `state` is not NULL. It leaves within MESSENGER_PAUSE. Any
+ * thread. */
+void messenger_post_progress(struct messenger *messenger, const struct messenger_topic *topic,
                              const struct exec_progress *progress,
                              const struct state_result *state);
 /* Send now what is held back: an answer comes after the progress of its job. */

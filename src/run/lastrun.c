@@ -301,10 +301,10 @@ int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
         return -1;
     if (result)
         count_states(&arena, result, &run);
-    if (lastrun_read(&arena, data_dir, &before, &ignored) == 0)
-        run.converged = before.converged;
     if (run.success && !run.test)
         run.converged = run.time;
+    else if (lastrun_read(&arena, data_dir, &before, &ignored) == 0)
+        run.converged = before.converged;
     mask_summary(&run, &arena, request->secrets);
     lastrun_bound(&run, &arena);
     if (write_states(&arena, data_dir, run.id, result, request->secrets, err) < 0)

@@ -11,7 +11,8 @@
 int record_file_write(const struct record_file *file, const void *record, struct err *err)
 {
     const struct fs_replace_options how = { .attr = { MODE, FS_KEEP, FS_KEEP },
-                                            .sync = file->sync };
+                                            .sync = file->sync,
+                                            .record = true };
     AUTO_BUF struct buf bytes = BUF_INIT(file->max);
 
     if (record_append(&bytes, file->type, record, file->version, 0, err) < 0)

@@ -124,11 +124,32 @@ static bool merge_marks(struct arena *arena, struct standing_marks *kept,
     return different;
 }
 
+/* Of the names of everything that has ended. */
+static uint64_t sum_of(const struct standing *ended)
+{
+    return sum_names(&ended->runs, sum_names(&ended->states, 0));
+}
+
+/* What is the same in most runs: everything succeeded before, and did so again. The file is always
+ * whole, so this needs no lock. */
+static bool is_kept(struct arena *arena, const struct record_file *file,
+                    const struct standing *ended)
+{
+    const uint64_t sum = sum_of(ended);
+    bool changed = false;
+    struct frame frame;
+    struct err ignored;
+
+    return are_successes(&ended->states, &changed) && are_successes(&ended->runs, &changed) &&
+           !changed && record_file_open(arena, file, &frame, &ignored) == 0 &&
+           is_known(frame.payload, (struct str){ (const char *)&sum, sizeof(sum) });
+}
+
 /* With the lock held. */
 static int merge_file(struct arena *arena, const struct record_file *file,
                       const struct standing *ended, struct err *err)
 {
-    const uint64_t sum = sum_names(&ended->runs, sum_names(&ended->states, 0));
+    const uint64_t sum = sum_of(ended);
     const struct str names = { (const char *)&sum, sizeof(sum) };
     bool changed = false, there, different;
     const bool succeeded =
@@ -137,10 +158,8 @@ static int merge_file(struct arena *arena, const struct record_file *file,
     struct frame frame;
     struct err ignored;
 
-    there = record_file_open(arena, file, &frame, &ignored) == 0;
-    if (there && succeeded && !changed && is_known(frame.payload, names))
-        return 0;
-    there = there && record_file_decode(arena, file, &frame, &kept, &ignored) == 0;
+    there = record_file_open(arena, file, &frame, &ignored) == 0 &&
+            record_file_decode(arena, file, &frame, &kept, &ignored) == 0;
     if (!there)
         kept = (struct standing){ 0 }; /* there is none, or it is damaged: begin anew */
     different = merge_marks(arena, &kept.states, &ended->states);
@@ -158,6 +177,8 @@ int standing_keep(const char *data_dir, const struct standing *ended, struct err
     struct lock lock = LOCK_NONE;
     int result;
 
+    if (is_kept(&arena, &file, ended))
+        return 0;
     if (lock_take(&lock, path_join(&arena, data_dir, STANDING_LOCK), LOCK_EXCLUSIVE, LOCK_NS, NULL,
                   err) < 0)
         return -1;

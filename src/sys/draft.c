@@ -203,7 +203,7 @@ static int set_attr(struct draft *draft, const struct fs_info *old, struct err *
         fchown(draft->fd, want.uid, want.gid) < 0)
         return err_sys(err, errno, "set the owner of '%s' to %u:%u", draft->site->path, want.uid,
                        want.gid);
-    if (is_file && copy_xattrs(draft, old, err) < 0)
+    if (is_file && !draft->options.record && copy_xattrs(draft, old, err) < 0)
         return -1;
     if (fchmod(draft->fd, want.mode) < 0)
         return err_sys(err, errno, "set the mode of '%s'", draft->site->path);

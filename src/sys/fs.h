@@ -80,6 +80,7 @@ struct fs_replace_options {
     enum fs_sync sync;
     bool follow; /* replace what a symbolic link leads to, not the link */
     bool fresh;  /* fail when there is something already */
+    bool record; /* a file of our own: nobody has given it extended attributes */
     const struct fs_info
         *seen; /* what the content was made from: fail when the file is another now */
 };

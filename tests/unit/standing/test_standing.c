@@ -12,6 +12,7 @@
 #include "standing/agent.h"
 #include "standing/question.h"
 #include "sys/fs.h"
+#include "sys/lock.h"
 #include "sys/path.h"
 #include "test.h"
 
@@ -63,6 +64,22 @@ TEST(the_last_run_of_a_state_counts_and_its_last_change_is_kept)
     CHECK(find(&scene, "/etc/motd").success);
     CHECK_STR(find(&scene, "/etc/motd").error, "");
     CHECK_INT(find(&scene, "/etc/motd").changed.seconds, 5);
+    arena_done(&scene.arena);
+}
+
+TEST(what_has_succeeded_again_without_a_change_waits_for_nobody)
+{
+    struct scene scene = { .arena = ARENA_INIT, .folder = test_folder() };
+    struct lock lock = LOCK_NONE;
+    struct err err;
+
+    keep(&scene, false, "file.managed:/etc/motd", true, 5);
+    keep(&scene, false, "file.managed:/etc/motd", true, 0);
+    CHECK_INT(lock_take(&lock, path_join(&scene.arena, scene.folder, "standing.lock"),
+                        LOCK_EXCLUSIVE, LOCK_TRY, NULL, &err),
+              0);
+    keep(&scene, false, "file.managed:/etc/motd", true, 0);
+    lock_drop(&lock);
     arena_done(&scene.arena);
 }
 

@@ -368,6 +368,40 @@ static int call_defaults_merge(struct render *render, const struct bound *bound,
     return merging_update(render, base, over, lists);
 }
 
+/* defaults.update(dest, defaults, merge_lists=true, in_place=true, convert_none=true): every map in
+ * `dest` on top of the defaults. */
+static int call_defaults_update(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const enum merging_lists lists =
+        value_is_true(&bound->args[2]) ? MERGING_JOIN : MERGING_REPLACE;
+    const struct value nothing = value_map(container_new_map(render, 0));
+    const struct value *nodes = &bound->args[0], *defaults = &bound->args[1];
+    struct value_map *map;
+
+    if (value_is_true(&bound->args[4]))
+        defaults = defaults->kind == VALUE_NULL ? &nothing : defaults;
+    if (want_map(render, bound, nodes, "the first argument") < 0 ||
+        want_map(render, bound, defaults, "the second argument") < 0)
+        return -1;
+    *ret = *nodes;
+    if (!value_is_true(&bound->args[3]) &&
+        merging_make(render, nodes, &nothing, MERGING_REPLACE, ret) < 0)
+        return -1;
+    map = container_change_map(render, ret);
+    for (size_t i = 0; i < map->count; i++) {
+        const struct value *node = &map->pairs[i].value;
+        struct value made;
+
+        if (node->kind == VALUE_NULL && value_is_true(&bound->args[4]))
+            node = &nothing;
+        if (want_map(render, bound, node, "a value of the first argument") < 0 ||
+            merging_make(render, defaults, node, lists, &made) < 0)
+            return -1;
+        value_map_set(render->arena, map, map->pairs[i].key, made);
+    }
+    return 0;
+}
+
 /* --- the machine ------------------------------------------------------------------ */
 
 static struct value group_names(struct render *render, const struct passwd *account, char *room)
@@ -624,6 +658,8 @@ const struct function builtin_salt_functions[] = {
     { "cmd.has_exec", "cmd", call_has_exec, "whether a program is in PATH" },
     { "defaults.merge", "dest, upd, merge_lists=false, in_place=true, convert_none=true",
       call_defaults_merge, "merge two maps, the second on top" },
+    { "defaults.update", "dest, defaults, merge_lists=true, in_place=true, convert_none=true",
+      call_defaults_update, "every map in the first on top of the defaults" },
     { "file.basename", "path", call_basename, "the last part of a path" },
     { "file.directory_exists", "path", call_directory_exists, "whether a folder exists" },
     { "file.dirname", "path", call_dirname, "all but the last part of a path" },

@@ -14,6 +14,7 @@
 #include "jinja/render.h"
 #include "state/host.h"
 #include "sys/fs.h"
+#include "sys/path.h"
 
 /* What a file or text may hold, and what a template may make of it. */
 #define TEXT_MAX ((size_t)16 << 20)
@@ -171,8 +172,33 @@ static int fail_diags(struct render *render, const struct bound *bound, const st
     return render_fail(render, RENDER_HOST, "%s(): %s", bound->name, err.text);
 }
 
+/* The variables of a source: Salt renders it from a cache, without the folder that it is in. */
+static struct value add_place(struct render *render, const struct source *source)
+{
+    static const struct {
+        const char *name, *text;
+    } empty[] = { { "tpldir", "." }, { "tpldot", "" }, { "sls", "" }, { "slspath", "" } };
+    struct value_map *map = container_new_map(render, ARRAY_LEN(empty) + 1);
+
+    for (size_t i = 0; i < ARRAY_LEN(empty); i++)
+        value_map_set(render->arena, map, value_text(empty[i].name), value_text(empty[i].text));
+    value_map_set(render->arena, map, value_text("tplfile"),
+                  value_str(path_basename(source->name)));
+    for (size_t i = 0; source->context->kind == VALUE_MAP && i < source->context->map->count; i++)
+        value_map_set(render->arena, map, source->context->map->pairs[i].key,
+                      source->context->map->pairs[i].value);
+    return value_map(map);
+}
+
+/* What a template of Salt renders means what it means there, whatever its name is. */
+static bool is_salt(const struct render *render, const struct source *source)
+{
+    return render->yaml == YAML_DIALECT_SALT && !str_ends(str_from(source->name), STR(".zy"));
+}
+
 static int render_source(struct render *render, const struct bound *bound, struct source *source)
 {
+    const struct value place = add_place(render, source);
     struct builtin_context *context = bound->user;
     struct diags diags = DIAGS_INIT(render->arena);
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -183,7 +209,11 @@ static int render_source(struct render *render, const struct bound *bound, struc
         return render_fail(render, RENDER_LIMIT, "%s(): more than %d inside one another",
                            bound->name, SLSUTIL_DEPTH_MAX);
     renderer = renderer_new_inside(context);
-    result = renderer_run(renderer, source->name, source->result.s, source->context, &out, &diags);
+    if (is_salt(render, source))
+        renderer_speak_salt(renderer);
+    result = renderer_run(renderer, source->name, source->result.s,
+                          is_salt(render, source) && source->text.p ? &place : source->context,
+                          &out, &diags);
     renderer_free(renderer);
     if (result < 0)
         return fail_diags(render, bound, &diags);

@@ -94,6 +94,8 @@ struct str words_own(const struct value *v, struct words_cursor *cursor)
 
     if (v->kind != VALUE_INT && v->kind != VALUE_DOUBLE && v->kind != VALUE_TIME)
         return none;
+    if (v->source && v->source->salt)
+        return none; /* Salt has the number alone */
     words = words_written(v, cursor);
     if (words.n == 0 || scalar_parse(words, YAML_DIALECT_1_1, &again, &err) < 0)
         return none;

@@ -34,7 +34,8 @@ bool words_print(struct buf *out, const struct value *v);
  * when that is not known. */
 struct str words_written(const struct value *v, struct words_cursor *cursor);
 
-/* The same for a number or time, if it means this very value; else a NULL view. */
+/* The same for a number or time, if it means this very value; else, and for values of Salt's files,
+ * a NULL view. */
 struct str words_own(const struct value *v, struct words_cursor *cursor);
 
 /* `text` in quotes, cut when it is long, without anything that would control a terminal. */

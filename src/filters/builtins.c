@@ -14,7 +14,8 @@ const struct builtins filter_builtins = {
                       filter_set_functions, filter_time_functions, filter_regex_functions,
                       filter_net_functions, filter_hash_functions, filter_combine_functions,
                       filter_chance_functions, filter_xml_functions,
-                      filter_compare_functions, filter_key_functions, filter_query_functions),
+                      filter_compare_functions, filter_key_functions, filter_query_functions,
+                      filter_table_functions),
     .tests = TABLES(test_functions),
     .globals = TABLES(global_functions),
     .methods = {

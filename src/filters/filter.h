@@ -26,5 +26,6 @@ extern const struct function filter_combine_functions[]; /* choices, orders, pai
 extern const struct function filter_compare_functions[]; /* questions, differences */
 extern const struct function filter_key_functions[];     /* into maps by path */
 extern const struct function filter_query_functions[];   /* JMESPath */
+extern const struct function filter_table_functions[];   /* tables of other programs */
 
 #endif

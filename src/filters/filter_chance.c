@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/base64.h"
+#include "base/buf.h"
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/number.h"
@@ -11,6 +13,9 @@
 #include "jinja/function.h"
 #include "jinja/ops.h"
 #include "jinja/render.h"
+
+/* Bytes of a random text. */
+#define RANDOM_STR_MAX 65536
 
 /* Random numbers, with or without a seed. */
 struct chance {
@@ -129,7 +134,7 @@ static int filter_random_hash(struct render *render, const struct bound *bound, 
     return 0;
 }
 
-/* The rest of a hardware address that begins so: '52:54:00'. */
+/* Three random bytes after the beginning of a hardware address: '52:54:00'. */
 static int filter_gen_mac(struct render *render, const struct bound *bound, struct value *ret)
 {
     const struct value none = value_null();
@@ -140,12 +145,34 @@ static int filter_gen_mac(struct render *render, const struct bound *bound, stru
     if (argument_text(render, &bound->args[0], &prefix) < 0 ||
         start_chance(render, bound, &none, &chance) < 0)
         return -1;
-    if (prefix.n != 8)
-        return render_fail(render, RENDER_TYPE, "gen_mac expects three bytes such as 52:54:00");
     number = next_number(&chance);
     *ret = value_text(arena_printf(render->arena, "%.*s:%02X:%02X:%02X", STR_ARG(prefix),
                                    (unsigned)(number & 0xff), (unsigned)(number >> 8 & 0xff),
                                    (unsigned)(number >> 16 & 0xff)));
+    return 0;
+}
+
+/* This many characters of base64. */
+static int filter_random_str(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value none = value_null();
+    AUTO_BUF struct buf bytes = BUF_INIT(RANDOM_STR_MAX), text = BUF_INIT(RANDOM_STR_MAX * 2);
+    struct chance chance;
+    int64_t size;
+
+    if (argument_int(render, &bound->args[0], &size) < 0 ||
+        start_chance(render, bound, &none, &chance) < 0)
+        return -1;
+    if (size < 0 || size > RANDOM_STR_MAX - (int64_t)sizeof(uint64_t))
+        return render_fail(render, RENDER_TYPE, "random_str expects a length of at most %d",
+                           RANDOM_STR_MAX - (int)sizeof(uint64_t));
+    while (bytes.n < (size_t)size) {
+        const uint64_t number = next_number(&chance);
+
+        buf_add(&bytes, &number, sizeof(number));
+    }
+    base64_encode(str_bytes(bytes.p, bytes.n), BASE64_STANDARD, &text);
+    *ret = value_text(arena_strndup(render->arena, buf_text(&text), (size_t)size));
     return 0;
 }
 
@@ -154,6 +181,7 @@ const struct function filter_chance_functions[] = {
     { "gen_mac",        "value='AC:DE:48'", filter_gen_mac, "a random hardware address with this prefix" },
     { "rand_str",       "value, hash_type='md5'", filter_random_hash, "the hash of a random number from 1 to this one" },
     { "random_hash",    "value, hash_type='sha256'", filter_random_hash, "the hash of a random number from 1 to this one" },
+    { "random_str",     "value=32", filter_random_str, "a random text of this length" },
     { "random_sample",  "value, size, seed=none", filter_random_sample, "this many random items" },
     { "random_shuffle", "value, seed=none", filter_random_shuffle, "the items in random order" },
     { 0 },

@@ -336,6 +336,59 @@ static int filter_as_it_is(struct render *render, const struct bound *bound, str
     return 0;
 }
 
+/* Every text in it as bytes. */
+static int encode_texts(struct render *render, const struct value *v, struct value *ret)
+{
+    *ret = *v;
+    if (v->kind == VALUE_STR)
+        *ret = value_bytes(v->s);
+    if (v->kind != VALUE_LIST && v->kind != VALUE_MAP)
+        return 0;
+    if (render_enter(render) < 0)
+        return -1;
+    if (v->kind == VALUE_LIST) {
+        const struct value_list *list = container_list(render, v);
+        struct value_list *made = container_new_list(render, list->count);
+
+        for (size_t i = 0; i < list->count; i++) {
+            struct value item;
+
+            if (encode_texts(render, &list->items[i], &item) < 0)
+                return -1;
+            value_list_push(render->arena, made, item);
+        }
+        *ret = value_list(made);
+    } else {
+        const struct value_map *map = container_map(render, v);
+        struct value_map *made = container_new_map(render, map->count);
+
+        for (size_t i = 0; i < map->count; i++) {
+            struct value key, item;
+
+            if (encode_texts(render, &map->pairs[i].key, &key) < 0 ||
+                encode_texts(render, &map->pairs[i].value, &item) < 0)
+                return -1;
+            value_map_set(render->arena, made, key, item);
+        }
+        *ret = value_map(made);
+    }
+    render_leave(render);
+    return 0;
+}
+
+static int filter_encode_texts(struct render *render, const struct bound *bound, struct value *ret)
+{
+    return encode_texts(render, &bound->args[0], ret);
+}
+
+static int filter_skip(struct render *render, const struct bound *bound, struct value *ret)
+{
+    (void)render;
+    (void)bound;
+    *ret = value_text("");
+    return 0;
+}
+
 /* clang-format off */
 const struct function filter_data_functions[] = {
     { "b64decode",     "value", filter_b64decode, "the text of base64" },
@@ -346,10 +399,14 @@ const struct function filter_data_functions[] = {
     { "json",          "value, sort_keys=true, indent=none", filter_json, "as JSON, keys sorted" },
     { "json_decode_dict", "value", filter_as_it_is, "the map as it is: texts are Unicode" },
     { "json_decode_list", "value", filter_as_it_is, "the list as it is: texts are Unicode" },
+    { "json_encode_dict", "value", filter_encode_texts, "the map with its texts as bytes" },
+    { "json_encode_list", "value", filter_encode_texts, "the list with its texts as bytes" },
     { "load_json",     "value", filter_load_json, "the data of a JSON text" },
+    { "load_text",     "value", filter_as_it_is, "the text as it is" },
     { "load_yaml",     "value", filter_load_yaml, "the data of a YAML text" },
     { "path_join",     "value, *parts", filter_path_join, "parts of a path joined by slashes" },
     { "quote",         "value", filter_quote, "one word for a shell" },
+    { "skip",          "value", filter_skip, "nothing: the value is evaluated and not shown" },
     { "to_bool",       "value", filter_to_bool, "true for yes, true, 1 and numbers above zero" },
     { "to_bytes",      "value, encoding='utf-8'", filter_to_bytes, "the bytes of a text" },
     { "to_json",       "value, sort_keys=true, indent=none", filter_json, "as JSON, keys sorted" },

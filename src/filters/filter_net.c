@@ -66,15 +66,18 @@ static const struct {
     { "unspecified", AF_INET6, { 0 }, 128 },     { "site-local", AF_INET6, { 0xfe, 0xc0 }, 10 },
 };
 
+static bool has_prefix(const unsigned char *bytes, const unsigned char *network, int bits)
+{
+    const int whole = bits / 8, rest = bits % 8;
+
+    return memcmp(bytes, network, (size_t)whole) == 0 &&
+           (rest == 0 || ((bytes[whole] ^ network[whole]) & (0xff00 >> rest & 0xff)) == 0);
+}
+
 static bool in_block(const struct address *address, size_t i)
 {
-    int whole = blocks[i].bits / 8, rest = blocks[i].bits % 8;
-
-    if (address->family != blocks[i].family ||
-        memcmp(address->bytes, blocks[i].bytes, (size_t)whole) != 0)
-        return false;
-    return rest == 0 ||
-           ((address->bytes[whole] ^ blocks[i].bytes[whole]) & (0xff00 >> rest & 0xff)) == 0;
+    return address->family == blocks[i].family &&
+           has_prefix(address->bytes, blocks[i].bytes, blocks[i].bits);
 }
 
 static bool is_kind(const struct address *address, struct str kind)
@@ -292,15 +295,96 @@ static int filter_ip_host(struct render *render, const struct bound *bound, stru
     return 0;
 }
 
-/* IPv6 in brackets, as in a URL; anything else as it is. */
-static int filter_ipwrap(struct render *render, const struct bound *bound, struct value *ret)
+static struct value wrap_address(struct render *render, const struct value *v)
 {
     struct address address;
 
+    if (v->kind != VALUE_STR || !parse_address(v->s, &address) || address.family != AF_INET6 ||
+        address.prefix >= 0)
+        return *v;
+    return value_text(arena_printf(render->arena, "[%.*s]", STR_ARG(v->s)));
+}
+
+/* IPv6 in brackets, as in a URL, of a list each; anything else as it is. */
+static int filter_ipwrap(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value_list *list;
+    struct value_list *made;
+
+    if (bound->args[0].kind != VALUE_LIST) {
+        *ret = wrap_address(render, &bound->args[0]);
+        return 0;
+    }
+    list = container_list(render, &bound->args[0]);
+    made = container_new_list(render, list->count);
+    for (size_t i = 0; i < list->count; i++)
+        value_list_push(render->arena, made, wrap_address(render, &list->items[i]));
+    *ret = value_list(made);
+    return 0;
+}
+
+/* --- addresses of networks ----------------------------------------------------------------- */
+
+static bool is_in_network(const struct address *address, struct str network)
+{
+    struct address net;
+
+    if (!parse_address(network, &net) || net.family != address->family)
+        return false;
+    return has_prefix(address->bytes, net.bytes,
+                      net.prefix >= 0 ? (int)net.prefix : (net.family == AF_INET ? 32 : 128));
+}
+
+/* The addresses that are in one of the networks. */
+static int pick_addresses(struct render *render, const struct value *from,
+                          const struct value_list *networks, struct value *ret)
+{
+    struct value_list *made = container_new_list(render, 0);
+    const struct value_list *list;
+
+    if (op_list(render, from, &list) < 0)
+        return -1;
+    for (size_t i = 0; i < list->count; i++) {
+        struct address address;
+        bool found = false;
+
+        if (list->items[i].kind != VALUE_STR || !parse_address(list->items[i].s, &address))
+            return render_fail(render, RENDER_TYPE, "filter_by_networks: not an address: %s",
+                               value_describe(&list->items[i]));
+        for (size_t k = 0; k < networks->count && !found; k++)
+            found = networks->items[k].kind == VALUE_STR &&
+                    is_in_network(&address, networks->items[k].s);
+        if (found)
+            value_list_push(render->arena, made, list->items[i]);
+    }
+    *ret = value_list(made);
+    return 0;
+}
+
+/* Of a list, or of each list in a map, such as the addresses of interfaces. */
+static int filter_by_networks(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct value_list *networks;
+    const struct value_map *map;
+    struct value_map *made;
+
     *ret = bound->args[0];
-    if (ret->kind == VALUE_STR && parse_address(ret->s, &address) && address.family == AF_INET6 &&
-        address.prefix < 0)
-        *ret = value_text(arena_printf(render->arena, "[%.*s]", STR_ARG(bound->args[0].s)));
+    if (argument_is_none(&bound->args[1]))
+        return 0;
+    if (op_list(render, &bound->args[1], &networks) < 0)
+        return -1;
+    if (bound->args[0].kind != VALUE_MAP)
+        return pick_addresses(render, &bound->args[0], networks, ret);
+    map = container_map(render, &bound->args[0]);
+    made = container_new_map(render, map->count);
+    for (size_t i = 0; i < map->count; i++) {
+        struct value picked;
+
+        if (pick_addresses(render, &map->pairs[i].value, networks, &picked) < 0)
+            return -1;
+        value_map_set(render->arena, made, map->pairs[i].key, picked);
+    }
+    *ret = value_map(made);
     return 0;
 }
 
@@ -328,6 +412,7 @@ static int filter_mac_str_to_bytes(struct render *render, const struct bound *bo
 
 /* clang-format off */
 const struct function filter_net_functions[] = {
+    { "filter_by_networks", "value, networks", filter_by_networks, "the addresses that are in one of the networks" },
     { "ipaddr",       "value, options=none", filter_ipaddr, "the address, or of a list the addresses; else none" },
     { "ipv4",         "value, options=none", filter_ipv4, "as ipaddr, IPv4 only" },
     { "ipv6",         "value, options=none", filter_ipv6, "as ipaddr, IPv6 only" },
@@ -335,7 +420,7 @@ const struct function filter_net_functions[] = {
     { "is_ipv4",      "value, options=none", filter_is_ipv4, "is it an IPv4 address?" },
     { "is_ipv6",      "value, options=none", filter_is_ipv6, "is it an IPv6 address?" },
     { "ip_host",      "value, options=none", filter_ip_host, "the address of an interface, with the length of its network" },
-    { "ipwrap",       "value", filter_ipwrap, "an IPv6 address in brackets; anything else as it is" },
+    { "ipwrap",       "value", filter_ipwrap, "an IPv6 address in brackets, of a list each; anything else as it is" },
     { "mac_str_to_bytes", "value", filter_mac_str_to_bytes, "the bytes of a hardware address" },
     { "network_hosts", "value, options=none", filter_network_hosts, "the addresses of the hosts in a network" },
     { "network_size", "value", filter_network_size, "how many addresses a network has" },

@@ -136,6 +136,7 @@ static int extreme(struct render *render, const struct bound *bound, enum op_com
     if (op_list(render, &bound->args[0], &list) < 0 ||
         op_truth(render, &bound->args[1], &case_sensitive) < 0)
         return -1;
+    case_sensitive |= render->yaml == YAML_DIALECT_SALT; /* Salt has its own */
     if (list->count == 0) {
         *ret = undefined_because(render, render->options->lenient,
                                  "no aggregated item, the sequence is empty");
@@ -293,6 +294,25 @@ static int filter_groupby(struct render *render, const struct bound *bound, stru
 
 /* --- one of each ------------------------------------------------------------------------ */
 
+/* Salt has its own: a list, in which case matters and items may be maps. */
+static int unique_of_salt(struct render *render, const struct value_list *list, struct value *ret)
+{
+    struct value_list *made = container_new_list(render, 0);
+
+    for (size_t i = 0; i < list->count; i++) {
+        size_t k = 0;
+
+        if (render_step(render, made->count + 1) < 0)
+            return -1;
+        while (k < made->count && !value_equal(&made->items[k], &list->items[i]))
+            k++;
+        if (k == made->count)
+            value_list_push(render->arena, made, list->items[i]);
+    }
+    *ret = value_list(made);
+    return 0;
+}
+
 static int filter_unique(struct render *render, const struct bound *bound, struct value *ret)
 {
     struct value_map *seen = container_new_map(render, 0);
@@ -303,6 +323,8 @@ static int filter_unique(struct render *render, const struct bound *bound, struc
     if (op_list(render, &bound->args[0], &list) < 0 ||
         op_truth(render, &bound->args[1], &case_sensitive) < 0)
         return -1;
+    if (render->yaml == YAML_DIALECT_SALT && argument_is_none(&bound->args[2]))
+        return unique_of_salt(render, list, ret);
     for (size_t i = 0; i < list->count; i++) {
         struct value key;
 
@@ -479,6 +501,7 @@ const struct function filter_pick_functions[] = {
     { "select",     "value, *args, **kwargs", filter_select, "the items that pass a test" },
     { "selectattr", "value, *args, **kwargs", filter_selectattr, "the items whose attribute passes a test" },
     { "sort",       "value, reverse=false, case_sensitive=false, attribute=none", filter_sort, "the items in order" },
+    { "sorted_ignorecase", "value, reverse=false, case_sensitive=false, attribute=none", filter_sort, "the items in order, whatever their case" },
     { "unique",     "value, case_sensitive=false, attribute=none", filter_unique, "one of each" },
     { 0 },
 };

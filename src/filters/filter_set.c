@@ -143,11 +143,20 @@ static int filter_traverse(struct render *render, const struct bound *bound, str
     return 0;
 }
 
-static int flatten_into(struct render *render, const struct value *v, int64_t levels,
+/* What Salt leaves out. */
+static bool is_nothing(const struct value *v)
+{
+    return v->kind == VALUE_NULL ||
+           (v->kind == VALUE_STR && (str_is(v->s, "None") || str_is(v->s, "null")));
+}
+
+static int flatten_into(struct render *render, const struct value *v, int64_t levels, bool nulls,
                         struct value_list *made)
 {
     const struct value_list *list;
 
+    if (!nulls && is_nothing(v))
+        return 0;
     if (v->kind != VALUE_LIST || levels < 0) {
         value_list_push(render->arena, made, *v);
         return 0;
@@ -156,7 +165,7 @@ static int flatten_into(struct render *render, const struct value *v, int64_t le
     if (render_enter(render) < 0)
         return -1;
     for (size_t i = 0; i < list->count; i++)
-        if (flatten_into(render, &list->items[i], levels - 1, made) < 0)
+        if (flatten_into(render, &list->items[i], levels - 1, nulls, made) < 0)
             return -1;
     render_leave(render);
     return 0;
@@ -166,10 +175,12 @@ static int filter_flatten(struct render *render, const struct bound *bound, stru
 {
     struct value_list *made = container_new_list(render, 0);
     int64_t levels = INT32_MAX;
+    bool nulls;
 
-    if (!argument_is_none(&bound->args[1]) && argument_int(render, &bound->args[1], &levels) < 0)
-        return -1;
-    if (flatten_into(render, &bound->args[0], levels, made) < 0)
+    if ((!argument_is_none(&bound->args[1]) &&
+         argument_int(render, &bound->args[1], &levels) < 0) ||
+        op_truth(render, &bound->args[2], &nulls) < 0 ||
+        flatten_into(render, &bound->args[0], levels, nulls, made) < 0)
         return -1;
     *ret = value_list(made);
     return 0;
@@ -178,7 +189,7 @@ static int filter_flatten(struct render *render, const struct bound *bound, stru
 /* clang-format off */
 const struct function filter_set_functions[] = {
     { "difference",           "value, other", filter_difference, "the items that are not in the other list" },
-    { "flatten",              "value, levels=none", filter_flatten, "lists inside lists as one list" },
+    { "flatten",              "value, levels=none, preserve_nulls=false", filter_flatten, "lists inside lists as one list, without null" },
     { "intersect",            "value, other", filter_intersect, "the items that are in both lists" },
     { "sequence",             "value", filter_sequence, "a list, unless it already is one" },
     { "symmetric_difference", "value, other", filter_symmetric, "the items that are in one list only" },

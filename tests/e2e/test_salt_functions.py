@@ -195,3 +195,73 @@ def test_what_is_not_there_is_excluded_without_a_word(machine):
     machine.sls("web", "exclude: [nothing, {sls: nobody}, {id: none}]\nx: {test.nop: []}")
     done = machine.run("state.apply", "web", status=0)
     assert done.stderr == ""
+
+
+# Every filter that Salt 3007.1 adds to those of Jinja2.
+FILTERS = """
+append_dict_key_value avg base64_decode base64_encode check_whitelist_blacklist combinations combinations_with_replacement compare_dicts
+compare_lists compress contains_whitespace date_format dict_to_sls_yaml_params difference dns_check exactly_n_true exactly_one_true
+extend_dict_key_value file_hashsum filter_by_networks flatten from_entries gen_mac get_uid hmac hmac_compute http_query human_to_bytes
+indent intersect ip_host ipaddr ipv4 ipv6 ipwrap is_bin_file is_empty is_hex is_ip is_ipv4 is_ipv6 is_iter is_list is_text_file json
+json_decode_dict json_decode_list json_encode_dict json_encode_list json_query list_files load_json load_text load_yaml mac_str_to_bytes max
+md5 method_call min mysql_to_dict network_hosts network_size path_join permutations product python quote rand_str random_hash random_sample
+random_shuffle random_str regex_escape regex_match regex_replace regex_search sequence set_dict_key_value sha1 sha256 sha512 skip
+sorted_ignorecase str_to_num strftime substring_in_list symmetric_difference to_bool to_bytes to_camelcase to_entries to_num to_snake_case
+tojson traverse union unique update_dict_key_value uuid which xml yaml yaml_dquote yaml_encode yaml_squote zip zip_longest
+""".split()
+
+
+def test_every_filter_of_salt_is_there(machine):
+    """Unknown filters are reported even in a macro that nobody calls."""
+    machine.sls("web", "{% macro never(x) %}" + "".join("{{ x | %s }}" % name for name in FILTERS) + "{% endmacro %}\nx: {test.nop: []}")
+    machine.run("state.apply", "web", status=0)
+    machine.sls("web", "{% macro never(x) %}{{ x | nonesuch }}{% endmacro %}\nx: {test.nop: []}")
+    assert "no filter named 'nonesuch'" in machine.run("state.apply", "web", status=1).stderr
+
+
+def test_filters_that_salt_has_of_its_own_are_its(machine):
+    """unique, min and max tell letters apart, and unique is a list that may hold maps."""
+    text = "{{ ['a', 'A', 'a', {'x': 1}, {'x': 1}] | unique }} {{ ['b', 'C'] | min }} {{ ['b', 'C'] | max }}"
+    machine.sls("web", 'ROOT/out: {file.managed: [contents: "%s"]}' % text)
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("out") == "['a', 'A', {'x': 1}] C b\n"
+
+
+def test_what_slsutil_renders_means_what_it_means_in_salt_whatever_its_name_is(machine):
+    machine.file("d/x.jinja", "{{ {'b': 1, 'a': [1]} | yaml(False) }}\n{{ tpldir }} {{ tplfile }} {{ salt['cmd.run']('false') }}|\n"
+                              "{%- load_yaml as l %}[0755]{% endload %}{{ l }}")
+    machine.sls("web", "ROOT/out: {file.managed: [contents: {{ salt['slsutil.renderer']('salt://d/x.jinja', default_renderer='jinja') | yaml_dquote }}]}")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("out") == "a:\n- 1\nb: 1\n. x.jinja |[755]\n"
+
+
+def test_defaults_complete_every_map_below_a_key(machine):
+    machine.sls("web", """
+{% set nodes = {'h1': {'i': 1, 'l': [1]}, 'h2': {'e': false}, 'h3': none} %}
+{% do salt['defaults.update'](nodes, {'e': true, 'l': [2]}) %}
+ROOT/out: {file.managed: [contents: {{ nodes | json | yaml_squote }}]}
+""")
+    machine.run("state.apply", "web", status=0)
+    assert json.loads(machine.read("out")) == {"h1": {"e": True, "i": 1, "l": [2, 1]}, "h2": {"e": False, "l": [2]}, "h3": {"e": True, "l": [2]}}
+
+
+def test_numbers_are_printed_as_numbers(machine):
+    machine.sls("web", "ROOT/out: {file.managed: [contents: [1.10, 0x1F, 1_000, .5, 12:30:45, +5, null, 0644]]}\n"
+                       "env: {cmd.run: [name: echo $X > ROOT/env, env: [{X: 1.10}]]}")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("out") == "1.1\n31\n1000\n0.5\n45045\n5\nNone\n644\n" and machine.read("env") == "1.1\n"
+
+
+def test_a_seed_gives_the_same_number_each_time(machine):
+    machine.sls("web", "ROOT/out: {file.managed: [contents: \"{{ salt['random.seed'](1000, hash='x') == salt['random.seed'](1000, 'x') }} "
+                       "{{ salt['random.seed'](1000, hash='x') == salt['random.seed'](1000, hash='y') }}\"]}")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("out") == "True False\n"
+
+
+def test_chance_has_the_length_that_is_asked_for(machine):
+    machine.sls("web", "ROOT/out: {file.managed: [contents: \"{{ 8 | random_str | length }} {{ 0 | random_str | length }} {{ '00:50' | gen_mac | length }}\"]}")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("out") == "8 0 14\n"
+    machine.sls("web", "x: {test.nop: [name: '{{ 70000 | random_str }}']}")
+    assert "random_str expects a length of at most 65528" in machine.run("state.apply", "web", status=1).stderr

@@ -194,6 +194,8 @@ void content_add_scalar(struct buf *out, const struct value *v)
 
     if (own.p)
         buf_add_str(out, own);
+    else if (v->kind == VALUE_NULL && v->source && v->source->salt)
+        buf_add_text(out, "None"); /* a line of Salt's */
     else
         (void)words_print(out, v);
 }

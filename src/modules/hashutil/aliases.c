@@ -77,6 +77,7 @@ static const struct param shadow_params[] = {
 };
 static const struct param seed_params[] = {
     PARAM("range", INT, ARGS, length, "numbers below this one", .default_text = "10", .flags = PARAM_PRIMARY, PARAM_RANGE(1, INT32_MAX)),
+    PARAM("hash", STR, ARGS, form, "what the number depends on (default: the id of the machine)"),
     { 0 },
 };
 static const struct param sample_params[] = {
@@ -331,15 +332,18 @@ static int call_shadow_hash(struct state_run *run, const void *args, struct valu
     return 0;
 }
 
-/* The same for one machine as long as its id stays. */
+/* The same for one hash, or for one machine as long as its id stays. */
 static int call_seed(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     const struct hash_args *want = args;
     const struct value *id = value_get(state_grains(run), "id");
+    const struct str seed = want->form                ? str_from(want->form)
+                            : value_is(id, VALUE_STR) ? id->s
+                                                      : STR("");
     uint64_t number = 0;
     struct value hex;
 
-    if (hash_text(run, value_is(id, VALUE_STR) ? id->s : STR(""), "md5", &hex, err) < 0)
+    if (hash_text(run, seed, "md5", &hex, err) < 0)
         return -1;
     for (size_t i = 0; i < hex.s.n; i++)
         number = (number * 16 +
@@ -404,7 +408,7 @@ const struct module aliases_hashutil[] = {
     { .name = "random.hash", .summary = "the hash of a text", ROW(hash_params, call_digest) },
     { .name = "random.rand_int", .summary = "a random number", ROW(range_params, call_rand_int) },
     { .name = "random.sample", .summary = "random items of a list", ROW(sample_params, call_sample) },
-    { .name = "random.seed", .summary = "a number that is always the same on a machine", ROW(seed_params, call_seed) },
+    { .name = "random.seed", .summary = "a number that is always the same on a machine, or for a hash", ROW(seed_params, call_seed) },
     { .name = "random.shadow_hash", .summary = "the hash of a password for /etc/shadow", ROW(shadow_params, call_shadow_hash) },
     { .name = "random.shuffle", .summary = "the items of a list in random order", ROW(shuffle_params, call_shuffle) },
     { .name = "random.str_encode", .summary = "encode a text as base64", ROW(text_params, call_encode) },

@@ -41,10 +41,10 @@ static const struct param entry_params[] = {
     PARAM("module",       STR,      ARGS, module, "the function", .flags = PARAM_REQUIRED, .aliases = "function"),
     PARAM("id",           STR,      ARGS, id, "its positional argument", .default_text = ""),
     PARAM("args",         MAP,      ARGS, args, "its arguments"),
-    PARAM("interval",     DURATION, ARGS, interval, "from the end of a run to the next", PARAM_RANGE(1, INT64_MAX)),
+    PARAM("interval",     DURATION, ARGS, interval, "from the end of a run to the next; from its begin, if several may run at once", PARAM_RANGE(1, INT64_MAX)),
     PARAM("cron",         STR,      ARGS, cron, "minute hour day month weekday"),
     PARAM("splay",        DURATION, ARGS, splay, "each time up to this much later, at random"),
-    PARAM("maxrunning",   INT,      ARGS, maxrunning, "at once", .default_text = "1", PARAM_RANGE(1, 100)),
+    PARAM("maxrunning",   INT,      ARGS, maxrunning, "runs at once; one more is skipped", .default_text = "1", PARAM_RANGE(1, 100)),
     PARAM("run_on_start", BOOL,     ARGS, run_on_start, "also when the agent starts"),
     PARAM("return_job",   BOOL,     ARGS, return_job, "send the result to the masters"),
     PARAM("enabled",      BOOL,     ARGS, enabled, "whether it counts", .default_text = "true"),
@@ -103,6 +103,12 @@ static void approach(struct entry *entry)
     const int64_t left = entry->due - clock_wall();
 
     set_timer(entry, left > LOOK_NS ? LOOK_NS : left > 0 ? left : 0);
+}
+
+/* Else the next run is planned when this one has ended. */
+static bool is_planned_ahead(const struct entry *entry)
+{
+    return entry->args.cron || entry->args.maxrunning > 1;
 }
 
 static void plan_next(struct entry *entry)
@@ -194,7 +200,7 @@ static void on_ended(void *self, const struct perform_answer *answer, struct str
     entry->running--;
     if (entry->is_gone && entry->running == 0)
         free_entry(entry);
-    else if (!entry->args.cron)
+    else if (!is_planned_ahead(entry))
         plan_next(entry);
 }
 
@@ -245,7 +251,7 @@ static void fire(struct entry *entry)
     log_warning("schedule skipped entry=%s error=%s", entry->name, err.text);
     entry->running--;
     free(run);
-    if (!entry->args.cron)
+    if (!is_planned_ahead(entry))
         plan_next(entry);
 }
 
@@ -257,7 +263,7 @@ static void on_timer(struct timer *timer)
         approach(entry);
         return;
     }
-    if (entry->args.cron)
+    if (is_planned_ahead(entry))
         plan_next(entry);
     fire(entry);
 }

@@ -9,8 +9,9 @@
  *
  * Entries come from the configuration and from settings; of two with one name that of the settings
  * counts, unless it is disabled. An entry that did not change keeps its time when others do. The
- * interval counts from the end of a run. It works without a bus; results that must be returned
- * wait for it on disk.
+ * interval counts from the end of a run, or from its begin if `maxrunning` lets several run at
+ * once: then it fires all the same, and one run too many is skipped. It works without a bus;
+ * results that must be returned wait for it on disk.
  *
  *     agenda_new -> agenda_read... -> agenda_free
  *

@@ -180,6 +180,19 @@ def test_the_schedule_works_without_a_bus_and_follows_the_configuration(fleet):
     assert peel.log().count("schedule begins") == count
 
 
+def test_as_many_runs_of_an_entry_as_it_allows_are_under_way_and_one_more_is_skipped(fleet):
+    hold, ran = fleet.folder / "hold", fleet.folder / "ran"
+    hold.touch()
+    work = {"module": "cmd.run", "args": {"command": f"while [ -e {hold} ]; do sleep 0.05; done; echo x >> {ran}"}, "interval": "1s"}
+    peel = fleet.start_peel("web-01", schedule={"one": work, "two": {**work, "maxrunning": 2}}, master_urls=[f"https://127.0.0.1:{free_port()}"])
+    fleet.wait(lambda: peel.has_logged("schedule skipped: it still runs entry=two"), "a third run is skipped")
+    fleet.wait(lambda: peel.has_logged("schedule begins entry=one"), "the other entry is due, too")
+    assert peel.log().count("schedule begins entry=two") == 2 and peel.log().count("schedule begins entry=one") == 1
+    assert not peel.has_logged("schedule skipped: it still runs entry=one") and not ran.exists()
+    hold.unlink()
+    fleet.wait(lambda: min(peel.log().count(f"schedule ended entry={name}") for name in ("one", "two")) >= 3, "both go on")
+
+
 def test_facts_that_the_bus_has_lost_are_published_again(fleet):
     def are_published():
         return fleet.zester("kv", "fact", "get", "web-01", "id", status=None).returncode == 0

@@ -1,6 +1,7 @@
 #include "run/owed.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ struct owed {
     struct map debts;   /* by state: struct owed_debt */
     struct map damaged; /* by file: whose they are is known when somebody asks for that state */
     bool has_folder;
+    atomic_bool has_any; /* there is a debt, or there was one: most runs have none to look for */
 };
 
 /* clang-format off */
@@ -180,6 +182,7 @@ static int load_folder(struct owed *owed, const char *data_dir, enum owed_drafts
         map_set(&owed->debts, str_from(debt->state), debt);
     VEC_EACH (&debts.damaged, damage)
         map_set(&owed->damaged, str_from(damage->file), damage);
+    atomic_store(&owed->has_any, debts.list.n + debts.damaged.n > 0);
     VEC_EACH (&debts.drafts, draft)
         if (drafts == OWED_REMOVE_DRAFTS && fs_unlink(*draft, err) < 0)
             return -1;
@@ -232,6 +235,8 @@ const struct owed_debt *owed_find(struct owed *owed, const char *state)
 {
     const struct owed_debt *debt;
 
+    if (!atomic_load(&owed->has_any))
+        return NULL;
     (void)pthread_mutex_lock(&owed->mutex);
     claim_damaged(owed, state);
     debt = map_find(&owed->debts, str_from(state));
@@ -244,6 +249,7 @@ static int add_debt(struct owed *owed, const char *state, const char *source, st
 {
     struct owed_debt *debt;
 
+    atomic_store(&owed->has_any, true);
     claim_damaged(owed, state);
     if (map_has(&owed->debts, str_from(state)))
         return 0;
@@ -279,6 +285,8 @@ int owed_settle(struct owed *owed, const char *state, struct err *err)
 {
     int rc = 0;
 
+    if (!atomic_load(&owed->has_any))
+        return 0;
     (void)pthread_mutex_lock(&owed->mutex);
     claim_damaged(owed, state);
     if (map_remove(&owed->debts, str_from(state)))

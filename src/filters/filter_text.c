@@ -47,6 +47,10 @@ static int filter_upper(struct render *render, const struct bound *bound, struct
 
 static int filter_lower(struct render *render, const struct bound *bound, struct value *ret)
 {
+    const struct value *v = &bound->args[0];
+
+    if (v->kind == VALUE_STR && text_lower(render, v, ret))
+        return 0;
     return text_method(render, bound, "lower", 0, ret);
 }
 

@@ -10,6 +10,7 @@
 #include "jinja/object.h"
 #include "jinja/ops.h"
 #include "jinja/render.h"
+#include "jinja/text.h"
 
 int argument_text(struct render *render, const struct value *v, struct str *ret)
 {
@@ -117,7 +118,7 @@ int argument_fold(struct render *render, const struct value *v, struct value *re
         *ret = *v;
         return 0;
     }
-    return argument_method(render, v, "lower", NULL, 0, ret);
+    return text_lower(render, v, ret) ? 0 : argument_method(render, v, "lower", NULL, 0, ret);
 }
 
 /* `method` is a literal: its address stands for its text. */

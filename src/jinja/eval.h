@@ -16,6 +16,7 @@
 #ifndef JINJA_EVAL_H
 #define JINJA_EVAL_H
 
+#include "base/stack.h"
 #include "jinja/function.h"
 #include "jinja/node.h"
 #include "jinja/object.h"
@@ -74,7 +75,14 @@ struct eval *eval_of(struct render *render);
 
 /* A function begins: fresh variables. `outer` is where it was defined. */
 void eval_activate(struct eval *eval, const struct code *code, struct activation *outer);
-struct value *eval_slot(const struct eval *eval, struct slot slot);
+static inline struct value *eval_slot(const struct eval *eval, struct slot slot)
+{
+    struct activation *activation = eval->now.activation;
+
+    for (uint16_t up = slot.up; up > 0; up--)
+        activation = activation->outer; /* the compiler counted the levels */
+    return &activation->slots[slot.slot];
+}
 /* A scope begins: fill its variables. */
 void eval_enter(struct eval *eval, const struct scope *scope);
 /* A scope ends: functions that still refer to its variables find nothing. */
@@ -84,9 +92,20 @@ void eval_exit(struct eval *eval, const struct scope *scope);
 struct running eval_save(const struct eval *eval);
 void eval_return(struct eval *eval, struct running saved, uint32_t at);
 
+/* Say that there are too many levels, or that the stack ends. */
+int eval_fail_deep(struct eval *eval);
 /* One level deeper; fails when there are too many, or when the stack ends. */
-int eval_descend(struct eval *eval);
-void eval_ascend(struct eval *eval);
+static inline int eval_descend(struct eval *eval)
+{
+    if (eval->levels >= EVAL_LEVELS_MAX || stack_is_low())
+        return eval_fail_deep(eval);
+    eval->levels++;
+    return 0;
+}
+static inline void eval_ascend(struct eval *eval)
+{
+    eval->levels--;
+}
 
 /* The template body, then that of its parent. The context is set by the caller. */
 int eval_template(struct eval *eval, const struct template *template);

@@ -3,7 +3,6 @@
  * calls itself for every operand, and its stack frame must stay small.
  */
 #include "base/arena.h"
-#include "base/stack.h"
 #include "jinja/container.h"
 #include "jinja/eval.h"
 #include "jinja/name.h"
@@ -118,20 +117,51 @@ APART static int eval_logic(struct eval *eval, const struct node_binary *node, s
     return 0;
 }
 
+/* The value of a variable or a constant where it is, of anything else in `room`; NULL: it failed.
+ * It is valid until another expression is evaluated, which may change the variable (a loop that
+ * calls itself). */
+static inline const struct value *eval_place(struct eval *eval, const struct node *node,
+                                             struct value *room)
+{
+    const struct value *slot;
+
+    if (node->kind == NODE_CONST)
+        return &((const struct node_const *)node)->value;
+    if (node->kind == NODE_NAME) {
+        slot = eval_slot(eval, ((const struct node_name *)node)->slot);
+        if (slot->kind != VALUE_OBJECT || slot->object)
+            return slot;
+    }
+    return eval_expression(eval, node, room) < 0 ? NULL : room;
+}
+
+static int compare_two(struct eval *eval, const struct node_compare *node, uint32_t i,
+                       const struct value *left, const struct value *right, bool *ret)
+{
+    const enum op_compare op = (enum op_compare)node->ops[i];
+
+    if (op == OP_EQ && left->kind == VALUE_STR && right->kind == VALUE_STR) {
+        *ret = str_eq(left->s, right->s);
+        return 0;
+    }
+    eval->render.at = node->node.at;
+    return op_compare(&eval->render, op, left, right, ret);
+}
+
 APART static int eval_compare(struct eval *eval, const struct node_compare *node, struct value *ret)
 {
-    struct value left, right;
+    struct value left, room;
+    const struct value *right;
     bool holds = true;
 
     if (eval_expression(eval, node->first, &left) < 0)
         return -1;
     for (uint32_t i = 0; i < node->count && holds; i++) {
-        if (eval_expression(eval, node->operands.p[i], &right) < 0)
+        right = eval_place(eval, node->operands.p[i], &room);
+        if (!right || compare_two(eval, node, i, &left, right, &holds) < 0)
             return -1;
-        eval->render.at = node->node.at;
-        if (op_compare(&eval->render, (enum op_compare)node->ops[i], &left, &right, &holds) < 0)
-            return -1;
-        left = right;
+        if (i + 1 < node->count)
+            left = *right;
     }
     *ret = value_bool(holds);
     return 0;
@@ -154,23 +184,25 @@ APART static int eval_concat(struct eval *eval, const struct node_list *node, st
 APART static int eval_attribute(struct eval *eval, const struct node_attribute *node,
                                 struct value *ret)
 {
-    struct value value;
+    struct value room;
+    const struct value *value = eval_place(eval, node->value, &room);
 
-    if (eval_expression(eval, node->value, &value) < 0)
+    if (!value)
         return -1;
     eval->render.at = node->node.at;
     /* fast path for the common case: a key of a map that hides no method */
-    if (value.kind == VALUE_MAP && !node->name->methods[VALUE_MAP] &&
+    if (value->kind == VALUE_MAP && !node->name->methods[VALUE_MAP] &&
         node->name->text.p[0] != '_') {
-        const struct value key = value_str(node->name->text);
-        const struct value *found = value_map_find(container_map(&eval->render, &value), &key);
+        const struct value key = { .kind = VALUE_STR, .s = node->name->text };
+        const struct value *found = value_map_find(container_map(&eval->render, value), &key);
 
         if (found) {
             *ret = *found;
             return 0;
         }
     }
-    return op_attribute(&eval->render, &value, node->name->text, ret);
+    room = *value; /* `ret` may be where it is */
+    return op_attribute(&eval->render, &room, node->name->text, ret);
 }
 
 APART static int eval_item(struct eval *eval, const struct node_binary *node, struct value *ret)
@@ -236,21 +268,13 @@ static int eval_deep(struct eval *eval, const struct node *node, struct value *r
     }
 }
 
-int eval_descend(struct eval *eval)
+int eval_fail_deep(struct eval *eval)
 {
     if (eval->levels >= EVAL_LEVELS_MAX)
         return render_fail(&eval->render, RENDER_LIMIT,
                            "expressions and calls are nested deeper than the limit of %d",
                            EVAL_LEVELS_MAX);
-    if (stack_is_low())
-        return render_fail(&eval->render, RENDER_LIMIT, STACK_IS_LOW, STACK_RESERVE);
-    eval->levels++;
-    return 0;
-}
-
-void eval_ascend(struct eval *eval)
-{
-    eval->levels--;
+    return render_fail(&eval->render, RENDER_LIMIT, STACK_IS_LOW, STACK_RESERVE);
 }
 
 int eval_expression(struct eval *eval, const struct node *node, struct value *ret)

@@ -1,5 +1,3 @@
-#include <assert.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
 #include "jinja/container.h"
@@ -27,17 +25,6 @@ void eval_activate(struct eval *eval, const struct code *code, struct activation
         activation->slots[i] = value_absent();
     eval->now.activation = activation;
     eval->now.code = code;
-}
-
-struct value *eval_slot(const struct eval *eval, struct slot slot)
-{
-    struct activation *activation = eval->now.activation;
-
-    for (uint16_t up = slot.up; up > 0; up--) {
-        activation = activation->outer;
-        assert(activation); /* the compiler counted the levels */
-    }
-    return &activation->slots[slot.slot];
 }
 
 void eval_enter(struct eval *eval, const struct scope *scope)

@@ -81,8 +81,7 @@ void render_note(struct render *render, const char *fmt, ...)
                 (struct diag_note){ .at = render_place(render), .text = text });
 }
 
-/* The limits that are expensive to check. */
-static int check_limits(struct render *render)
+int render_check(struct render *render)
 {
     const struct jinja_limits *limits = &render->options->limits;
 
@@ -102,12 +101,6 @@ static int check_limits(struct render *render)
                            "the template runs longer than the limit of %lld ms",
                            (long long)(limits->nanoseconds / 1000000));
     return 0;
-}
-
-int render_step(struct render *render, uint64_t n)
-{
-    render->steps += n;
-    return render->steps >= render->next_look ? check_limits(render) : 0;
 }
 
 int render_enter(struct render *render)

@@ -69,8 +69,14 @@ void render_note(struct render *render, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* A hint for the error just kept. */
 void render_hint(struct render *render, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* The limits that are expensive to check; render_step does so now and then. */
+int render_check(struct render *render);
 /* Count `n` steps of work (a loop turn, a call, a kilobyte made) against steps, memory and time. */
-int render_step(struct render *render, uint64_t n);
+static inline int render_step(struct render *render, uint64_t n)
+{
+    render->steps += n;
+    return render->steps >= render->next_look ? render_check(render) : 0;
+}
 /* One level deeper; every success is followed by render_leave. */
 int render_enter(struct render *render);
 void render_leave(struct render *render);

@@ -1,9 +1,12 @@
 #include "jinja/text.h"
 
+#include "base/utf8.h"
 #include "jinja/render.h"
 
 #define BYTES_PER_STEP 1024
 #define ITEMS_PER_STEP 32
+/* Longer texts are counted as steps. */
+#define LOWER_MAX (BYTES_PER_STEP - 1)
 
 int text_expect(struct render *render, size_t bytes)
 {
@@ -26,6 +29,32 @@ int text_finish(struct render *render, const struct buf *out, uint8_t flags, str
     *ret = value_str(buf_copy(out, render->arena));
     ret->flags = flags;
     return 0;
+}
+
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+bool text_lower(struct render *render, const struct value *v, struct value *ret)
+{
+    const struct str text = v->s;
+    size_t same = 0;
+    char *lower;
+
+    if (text.n > LOWER_MAX || !utf8_is_ascii(text))
+        return false;
+    *ret = value_str(text);
+    ret->flags = v->flags & VALUE_SAFE;
+    while (same < text.n && !is_upper(text.p[same]))
+        same++;
+    if (same == text.n)
+        return true;
+    lower = arena_strndup(render->arena, text.p, text.n);
+    for (size_t i = same; i < text.n; i++)
+        lower[i] = (char)(is_upper(lower[i]) ? lower[i] | 0x20 : lower[i]);
+    ret->s.p = lower;
+    return true;
 }
 
 struct str text_ascii(unsigned char c)

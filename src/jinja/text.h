@@ -27,6 +27,8 @@ int text_expect_items(struct render *render, size_t items);
 
 /* A part of `whole`, which must have come from a value: shared where that is possible. */
 struct value text_part(struct render *render, const struct value *whole, size_t at, size_t n);
+/* A short text of ASCII in lower case, as most are; false: it is another one. */
+bool text_lower(struct render *render, const struct value *v, struct value *ret);
 /* One character as a text; `c` must be ASCII. */
 struct str text_ascii(unsigned char c);
 

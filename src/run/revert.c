@@ -17,6 +17,7 @@
 #include "state/pause.h"
 #include "compile/plan.h"
 #include "run/run.h"
+#include "run/run_id.h"
 #include "run/runlock.h"
 #include "run/trail.h"
 #include "state/secrets.h"
@@ -175,6 +176,13 @@ static int judge_unknown(const struct reverting *r, struct suggest *near, struct
                    ref.p);
 }
 
+static int tell_missing(const struct reverting *r, struct err *err)
+{
+    return err_set(err, ERR_NOT_FOUND,
+                   "no record of run '%s' is left: it changed nothing, or is too old",
+                   r->options->target);
+}
+
 /* A run that changed nothing leaves no record, and the oldest records are removed: which of both
  * is it? */
 static int judge_missing(const struct reverting *r, int64_t seconds, struct err *err)
@@ -191,9 +199,27 @@ static int judge_missing(const struct reverting *r, int64_t seconds, struct err 
         (ksuid_parse(str_from(places.list.p[places.list.n - 1].id), &oldest, &ignored) == 0 &&
          oldest.seconds < seconds))
         return 0;
-    return err_set(err, ERR_NOT_FOUND,
-                   "no record of run '%s' is left: it changed nothing, or is too old",
-                   r->options->target);
+    return tell_missing(r, err);
+}
+
+/* The run of a job whose id is not that of the run. */
+static int find_by_job(struct reverting *r, struct runs *ret, struct err *err)
+{
+    struct undo_places places;
+    struct undo_run run;
+
+    if (undo_list(r->arena, r->host->data_dir, &places, err) < 0)
+        return -1;
+    VEC_EACH (&places.list, place) {
+        if (!run_id_is_of(place->id, r->options->target))
+            continue;
+        if (undo_load(r->arena, place, &run, err) < 0)
+            return -1;
+        if (!run.reverted)
+            VEC_PUSH_IN(r->arena, &ret->list, run);
+        return 0;
+    }
+    return places.list.n < UNDO_KEEP_LEAST ? 0 : tell_missing(r, err);
 }
 
 static int find_runs(struct reverting *r, struct runs *ret, struct err *err)
@@ -204,6 +230,8 @@ static int find_runs(struct reverting *r, struct runs *ret, struct err *err)
     struct err ignored;
 
     if (ksuid_parse(str_from(r->options->target), &ksuid, &ignored) < 0) {
+        if (r->options->has_run)
+            return find_by_job(r, ret, err);
         suggest_init(&near, str_from(r->options->target));
         if (find_by_ref(r, ret, &near, err) < 0)
             return -1;

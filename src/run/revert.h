@@ -28,7 +28,7 @@ struct state_host;
 struct revert_options {
     const char *target; /* a run id, a reference, or several with commas */
     bool force;         /* also what somebody else has changed */
-    bool has_run;       /* the run id is known to have run here */
+    bool has_run;       /* it is the id of a job or run that ran here */
 };
 
 /* Returns 0 when it took place, whatever the outcome, which is in `ret_result`. Nothing to revert

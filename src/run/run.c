@@ -8,13 +8,13 @@
 #include "state/host.h"
 #include "compile/output.h"
 #include "run/owed.h"
+#include "run/run_id.h"
 #include "compile/plan.h"
 #include "run/runlock.h"
 #include "run/runner.h"
 #include "state/secrets.h"
 #include "undo/undo.h"
 #include "sys/cancel.h"
-#include "sys/chance.h"
 #include "sys/clock.h"
 #include "sys/lock.h"
 
@@ -155,27 +155,6 @@ static void find_watchers(struct runner *runner)
     runner->watcher_start = start;
 }
 
-/* Ids sort by time, also those of one second: the payload begins with the fraction. */
-static void make_run_id(const struct state_host *host, char *text)
-{
-    int64_t now = clock_wall();
-    struct ksuid ksuid = { .seconds = now / CLOCK_SECOND };
-    struct ksuid given;
-    struct err err;
-    const uint64_t head = (uint64_t)(now % CLOCK_SECOND) << 32 | (chance_number() & UINT32_MAX);
-    const uint64_t tail = chance_number();
-
-    if (host->run_id && ksuid_parse(str_from(host->run_id), &given, &err) == 0) {
-        ksuid_print(&given, text);
-        return;
-    }
-    for (int i = 0; i < 8; i++) {
-        ksuid.payload[i] = (unsigned char)(head >> (56 - 8 * i));
-        ksuid.payload[i + 8] = (unsigned char)(tail >> (56 - 8 * i));
-    }
-    ksuid_print(&ksuid, text);
-}
-
 static void hide_secrets(const struct runner *runner)
 {
     for (uint32_t s = 0; s < runner->plan->count; s++) {
@@ -223,7 +202,7 @@ static void init_worlds(struct runner *runner)
 
 static int init(struct runner *runner, struct err *err)
 {
-    make_run_id(runner->host, runner->run_id);
+    run_id_make(runner->host->run_id, runner->run_id);
     (void)pthread_mutex_init(&runner->mutex, NULL);
     if (runner->host->data_dir) {
         runner->owed = owed_open(runner->host->data_dir, runner->run_id,

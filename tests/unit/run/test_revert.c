@@ -170,6 +170,27 @@ TEST(a_run_that_changed_nothing_has_nothing_to_revert_unless_its_record_may_have
     scene_done(&scene);
 }
 
+TEST(the_run_of_a_reaction_is_reverted_by_the_id_of_its_job)
+{
+    const char *job = "rxn-0123456789abcdef0123456789abcdef";
+    struct revert_options options = { .target = job, .has_run = true };
+    struct scene scene;
+    struct err err;
+
+    scene_init(&scene);
+    scene.host.run_id = job;
+    scene_apply(&scene, "ROOT/x: {file.managed: [{content: new}]}\n");
+    scene.result = (struct run_result){ 0 };
+    CHECK_INT(revert_run(&scene.arena, &scene.host, &options, NULL, &scene.result, &err), 0);
+    CHECK_INT(scene.result.changed, 1);
+    CHECK(access(scene_path(&scene, "x"), F_OK) < 0);
+    options.target = "rxn-f123456789abcdef0123456789abcdef";
+    scene.result = (struct run_result){ 0 };
+    CHECK_INT(revert_run(&scene.arena, &scene.host, &options, NULL, &scene.result, &err), 0);
+    CHECK_STR(scene.result.states.p[0].diff.p, "nothing to revert (no apply recorded)");
+    scene_done(&scene);
+}
+
 /* --- states that change one path at the same time ------------------------------------------ */
 
 #define RACE_ID "0ujtsYcgvSTl8PAuAdqWYSMnLOv"

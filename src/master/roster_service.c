@@ -22,8 +22,8 @@
 #include "wire/subject.h"
 
 #define GAUGE_NS (15 * CLOCK_SECOND)
-/* Less than who asks waits for an answer. */
-#define SETTINGS_NS (4 * CLOCK_SECOND)
+/* Much less than who asks waits for an answer; then it asks again. */
+#define SETTINGS_NS (2 * CLOCK_SECOND)
 
 struct desk {
     struct master *master;

@@ -441,6 +441,33 @@ def test_an_archive_of_a_salt_file_has_one_folder_at_its_top(machine):
         assert (machine.root / name / "one").exists()
 
 
+def test_what_is_in_the_way_of_an_archive_of_a_salt_file_stays_unless_it_is_forced(machine):
+    digest = pack(machine, one="1")
+    (machine.root / "to").mkdir()
+    (machine.root / "to" / "app").write_text("mine")
+    machine.sls("web", "ROOT/to: {archive.extracted: [{source: ROOT/a.tar}]}")
+    for words in (["--test"], []):
+        result = machine.record("state.apply", "web", *words, status=2)["results"][0]
+        assert "force: true replaces it" in result["error"] and (machine.root / "to" / "app").read_text() == "mine"
+    assert extract(machine, digest, "force: true")["changed"] and (machine.root / "to" / "app" / "one").exists()
+    # also when it is known what was extracted
+    (machine.root / "to" / "app" / "one").unlink()
+    (machine.root / "to" / "app" / "one").symlink_to("elsewhere")
+    machine.sls("web", f"ROOT/to: {{archive.extracted: [{{source: ROOT/a.tar}}, {{source_hash: {digest}}}, {{overwrite: true}}]}}")
+    assert "force: true replaces it" in machine.record("state.apply", "web", status=2)["results"][0]["error"]
+    assert (machine.root / "to" / "app" / "one").is_symlink()
+
+
+def test_a_missing_path_alone_does_not_extract_an_archive_of_a_salt_file_again(machine):
+    digest = pack(machine, one="1")
+    missing = "if_missing: ROOT/to/flag"
+    assert extract(machine, digest, missing)["changed"] and not extract(machine, digest, missing)["changed"]
+    (machine.root / "to" / "flag").write_text("")
+    (machine.root / "to" / "app" / "one").unlink()
+    (machine.root / "a.tar").unlink()
+    assert not extract(machine, digest, missing)["changed"]
+
+
 def test_another_hash_extracts_again_only_when_told_or_when_a_file_is_missing(machine):
     extract(machine, pack(machine, one="1"))
     digest = pack(machine, one="2")
@@ -522,6 +549,13 @@ def test_keys_of_an_account_are_those_that_are_given_and_no_others(machine):
     assert f"{one} old" in machine.read("keys") and three not in machine.read("keys")
     machine.sls("web", "x: {ssh_auth.manage: [{config: ROOT/keys}, {ssh_keys: ['not a key']}]}")
     assert "'ssh_keys' is not a public key" in machine.run("state.apply", "web", status=2).stderr
+
+
+def test_a_word_that_is_not_a_key_is_not_written_to_the_keys_of_an_account(machine):
+    for name in ("notakey", "'ssh-rsa notakey me'"):
+        machine.sls("web", f"{name}: {{ssh_auth.present: [{{config: ROOT/keys}}]}}")
+        assert "is not a public key" in machine.run("state.apply", "web", status=2).stderr
+    assert not (machine.root / "keys").exists()
 
 
 def test_watch_is_another_name_of_wait(machine):

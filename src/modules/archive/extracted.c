@@ -24,7 +24,7 @@ struct extracted_args {
     int64_t strip;
     struct source_trust trust;
     bool makedirs, clean, clean_parent, overwrite, skip_list;
-    enum param_tristate source_hash_update, enforce_toplevel;
+    enum param_tristate source_hash_update, enforce_toplevel, force;
 };
 
 /* clang-format off */
@@ -35,7 +35,7 @@ static const struct param extracted_params[] = {
     PARAM("source_hash_name", STR, ARGS, trust.name, "name in the file of checksums (default: that of the source)"),
     PARAM("skip_verify", BOOL, ARGS, trust.skip_verify, "accept an archive from the network without a hash"),
     PARAM("archive_format", CHOICE, ARGS, format, "its format (default: detect it)", .choices = "auto|tar|zip|7zip|rar|cpio", .default_text = "auto"),
-    PARAM("if_missing", PATH, ARGS, if_missing, "do nothing if this path exists; nothing else is checked"),
+    PARAM("if_missing", PATH, ARGS, if_missing, "do nothing if this path exists; nothing else is checked (in a Salt file: only if it exists)"),
     PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders", .default_text = "true"),
     PARAM("strip_components", INT, ARGS, strip, "strip this many leading components from each path", PARAM_RANGE(0, STRIP_MAX)),
     PARAM("options", STR, ARGS, options, "options as for tar: '--strip-components=N'; compression options are accepted but not needed", .flags = PARAM_FILLED),
@@ -55,7 +55,7 @@ static const struct param extracted_params[] = {
     PARAM_IDLE("keep_source", "sources are not kept in a cache"),
     PARAM_IDLE("keep", "sources are not kept in a cache"),
     CONTENT_SIGNATURES,
-    PARAM_IDLE("force", "what is in the way of the archive is replaced"),
+    PARAM("force", TRISTATE, ARGS, force, "replace what is in the way of the archive and of another kind, such as a file where it has a folder; false: that is an error (default: true, and false in a Salt file)"),
     PARAM_REFUSED("signature", "signatures are not verified; give a source_hash"),
     PARAM_REFUSED("extract_perms", "files have the permissions of the archive", .default_text = "true"),
     PARAM_REFUSED("enforce_ownership_on", "user and group are those of what is extracted"),
@@ -185,6 +185,7 @@ static int find_wish(struct state_run *run, const struct extracted_args *want,
         .makedirs = want->makedirs,
         .one_top = param_choose(want->enforce_toplevel, run->salt),
         .top_is_folder = run->salt,
+        .keeps_others = !param_choose(want->force, !run->salt),
         .follows_hash = follows_hash(run, want),
         .trusts_list = want->skip_list,
     };
@@ -234,24 +235,45 @@ static int check_extracted(struct state_run *run, const struct extracted_args *w
         state_differs(run, "%s is extracted every time (overwrite)", want->source);
         return 0;
     }
-    if (want->if_missing)
+    if (want->if_missing && !run->salt)
         return check_if_missing(run, want, err);
     if (unpacked_check(run, wish, &known, err) < 0)
         return -1;
     return known ? 0 : check_unknown(run, want, wish, err);
 }
 
-static bool needs_archive(const struct extracted_args *want)
+static bool needs_archive(const struct state_run *run, const struct extracted_args *want)
 {
-    return !want->overwrite && !want->if_missing;
+    return !want->overwrite && (!want->if_missing || run->salt);
+}
+
+/* As in Salt, a missing path alone does not extract the archive again, but one that is there ends
+ * it. */
+static int is_skipped(const struct state_run *run, const struct extracted_args *want, bool *ret,
+                      struct err *err)
+{
+    struct fs_info info;
+
+    *ret = false;
+    if (!run->salt || !want->if_missing)
+        return 0;
+    if (fs_stat(want->if_missing, &info, err) < 0)
+        return -1;
+    *ret = info.kind != FS_NONE;
+    return 0;
 }
 
 static int extracted_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct extracted_args *want = args;
     struct unpacked_wish wish;
+    bool skipped;
 
-    if (needs_archive(want) && find_wish(run, want, &wish, err) < 0)
+    if (is_skipped(run, want, &skipped, err) < 0)
+        return -1;
+    if (skipped)
+        return check_if_missing(run, want, err);
+    if (needs_archive(run, want) && find_wish(run, want, &wish, err) < 0)
         return -1;
     return check_extracted(run, want, &wish, err);
 }
@@ -276,17 +298,19 @@ static int extracted_apply(struct state_run *run, const void *args, struct err *
 {
     const struct extracted_args *want = args;
     struct unpacked_wish wish;
-    bool done, acts;
+    bool done = true, acts = false, skipped;
 
-    if (needs_archive(want) && find_wish(run, want, &wish, err) < 0)
+    if (is_skipped(run, want, &skipped, err) < 0)
         return -1;
-    if (is_done(run, want, &wish, &done, &acts, err) < 0)
+    if (!skipped && needs_archive(run, want) && find_wish(run, want, &wish, err) < 0)
+        return -1;
+    if (!skipped && is_done(run, want, &wish, &done, &acts, err) < 0)
         return -1;
     if (done && !acts) {
         state_unchanged(run);
         return 0;
     }
-    if ((!needs_archive(want) && find_wish(run, want, &wish, err) < 0) ||
+    if ((!needs_archive(run, want) && find_wish(run, want, &wish, err) < 0) ||
         get_archive(run, want, &wish, err) < 0)
         return -1;
     if (done) {

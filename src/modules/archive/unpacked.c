@@ -67,12 +67,40 @@ static int check_paths(struct state_run *run, const struct unpacked_wish *wish, 
     return 0;
 }
 
+static int refuse_other_kind(const char *path, struct err *err)
+{
+    return err_set(err, ERR_INVALID,
+                   "'%s' is in the way of the archive, which has something of another kind there; "
+                   "force: true replaces it",
+                   path);
+}
+
+/* What is removed before is not in the way. */
+static int check_kinds(struct state_run *run, const struct unpacked_wish *wish,
+                       const struct unpack_entries *entries, struct err *err)
+{
+    struct fs_info info;
+
+    if (!wish->keeps_others || wish->clean || wish->cleans_tops)
+        return 0;
+    VEC_EACH (&entries->list, entry) {
+        const char *path = path_join(run->arena, wish->folder, entry->path);
+
+        if ((entry->kind == FS_FOLDER ? fs_stat : fs_lstat)(path, &info, err) < 0)
+            return -1;
+        if (info.kind != FS_NONE && info.kind != entry->kind)
+            return refuse_other_kind(path, err);
+    }
+    return 0;
+}
+
 int unpacked_compare(struct state_run *run, const struct unpacked_wish *wish, struct err *err)
 {
     struct unpack_entries entries;
     struct fs_info info;
 
-    if (unpack_list(run->arena, &wish->archive, &wish->options, &entries, err) < 0)
+    if (unpack_list(run->arena, &wish->archive, &wish->options, &entries, err) < 0 ||
+        check_kinds(run, wish, &entries, err) < 0)
         return -1;
     VEC_EACH (&entries.list, entry) {
         const char *path = path_join(run->arena, wish->folder, entry->path);
@@ -247,6 +275,7 @@ static int move_stage(struct state_run *run, const struct unpacked_wish *wish, s
 struct merge {
     struct state_run *run;
     const char *stage, *folder;
+    bool keeps_others;
     struct map closed; /* folders that get their mode from the archive once filled */
 };
 
@@ -264,6 +293,11 @@ static int refuse_way_out(const struct merge *m, const char *path, struct err *e
                    path, to, m->folder);
 }
 
+static int make_way(const struct merge *m, const char *path, struct err *err)
+{
+    return m->keeps_others ? refuse_other_kind(path, err) : change_remove(m->run, path, err);
+}
+
 static int merge_folder(struct merge *m, const char *path, const struct fs_info *from,
                         struct err *err)
 {
@@ -278,7 +312,7 @@ static int merge_folder(struct merge *m, const char *path, const struct fs_info 
         return -1;
     if (info.kind == FS_FOLDER)
         return 0;
-    if (info.kind != FS_NONE && change_remove(m->run, path, err) < 0)
+    if (info.kind != FS_NONE && make_way(m, path, err) < 0)
         return -1;
     if (closed)
         map_set(&m->closed, str_from(path), m);
@@ -303,8 +337,12 @@ static int merge_file(struct merge *m, const struct tree_entry *entry, const cha
 
     if (fs_lstat(path, &info, err) < 0)
         return -1;
-    if ((info.kind == FS_FOLDER || info.kind == FS_LINK) && change_remove(m->run, path, err) < 0)
+    if (info.kind == FS_LINK && entry->info.kind == FS_LINK) {
+        if (change_remove(m->run, path, err) < 0)
+            return -1;
+    } else if ((info.kind == FS_FOLDER || info.kind == FS_LINK) && make_way(m, path, err) < 0) {
         return -1;
+    }
     if (entry->info.kind != FS_LINK)
         return change_copy(m->run, entry->path, path, &attr, err);
     if (fs_readlink(m->run->arena, entry->path, &target, err) < 0)
@@ -378,7 +416,8 @@ static int merge_stage(struct state_run *run, const struct unpacked_wish *wish,
                        const struct site *stage, const struct unpack_entries *entries,
                        struct err *err)
 {
-    struct merge merge = { run, stage->path, wish->folder, MAP_INIT_IN(run->arena) };
+    struct merge merge = { run, stage->path, wish->folder, wish->keeps_others,
+                           MAP_INIT_IN(run->arena) };
 
     if (remove_others(run, wish, err) < 0 || remove_tops(run, wish, entries, err) < 0)
         return -1;
@@ -452,7 +491,8 @@ static int extract_archive(struct state_run *run, const struct unpacked_wish *wi
     options.folder = stage->path;
     options.cancel = run->host->cancel;
     if (unpack(run->arena, &wish->archive, &options, ret, err) < 0 ||
-        check_top(run, wish, ret, err) < 0 || write_list(run, wish, UNFINISHED, ret, err) < 0 ||
+        check_top(run, wish, ret, err) < 0 || check_kinds(run, wish, ret, err) < 0 ||
+        write_list(run, wish, UNFINISHED, ret, err) < 0 ||
         publish_stage(run, wish, stage, ret, err) < 0)
         return -1;
     return write_list(run, wish, wish->mark, ret, err);

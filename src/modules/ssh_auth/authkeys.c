@@ -35,6 +35,9 @@ static const char *type_of(const char *enc)
     return enc;
 }
 
+/* Every public key begins with the length of its type, in four bytes. */
+#define BLOB_START "AAAA"
+
 static bool is_blob(struct str text)
 {
     static const char letters[] =
@@ -43,7 +46,7 @@ static bool is_blob(struct str text)
     for (size_t i = 0; i < text.n; i++)
         if (!memchr(letters, text.p[i], sizeof(letters) - 1))
             return false;
-    return text.n > 0;
+    return str_starts(text, STR(BLOB_START));
 }
 
 static struct str name_of(const struct authkeys_args *args)

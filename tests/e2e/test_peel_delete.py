@@ -112,3 +112,11 @@ def test_a_forced_delete_removes_everything_and_jobs_that_were_queued_are_not_se
     again = fleet.zester("peel", "delete", "lap.top").stdout
     assert again == "lap.top deleted: nothing was left\n"
     assert not ran.exists()
+
+
+def test_peels_are_listed_without_the_bucket_of_presence_which_masters_of_an_older_version_do_not_make(fleet):
+    with Wire(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "admin.creds") as wire:
+        assert b'"success":true' in wire.request("$JS.API.STREAM.DELETE.KV_peel-presence")
+        wire.publish("$KV.facts.lone-01", pack({"id": "lone-01"}))
+        wire.flush()
+    fleet.wait(lambda: peels(fleet) == ["lone-01"], "it is listed")

@@ -210,11 +210,13 @@ static void beat(struct timer *timer)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     const struct nats_kv kv = beats_of(office);
-    int64_t wall = clock_wall();
+    const int64_t wall = clock_wall();
+    const int64_t since = roster_beats_since(master_roster(office->master));
     struct liveness_master sign = {
         .master_id = office->master->id,
         .timestamp = { wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) },
         .version = ZESTER_VERSION,
+        .since = { since / CLOCK_SECOND, (uint32_t)(since % CLOCK_SECOND) },
     };
     struct err err;
 

@@ -16,6 +16,7 @@
 #include "sys/clock.h"
 #include "target/index.h"
 #include "target/target.h"
+#include "wire/liveness.h"
 #include "wire/peel_id.h"
 
 /* What is known of a peel. */
@@ -143,8 +144,19 @@ static void on_master_beat(void *self, const struct nats_kv_entry *entry)
 {
     struct source *source = self;
 
-    (entry->change == NATS_KV_PUT ? vigil_note : vigil_part)(&source->roster->masters, entry->key,
-                                                             clock_now());
+    struct vigil *masters = &source->roster->masters;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct vigil_sign sign = { .id = entry->key, .now = clock_now(), .stored = entry->time };
+    struct liveness_master record;
+    struct err err;
+
+    if (entry->change != NATS_KV_PUT) {
+        vigil_part(masters, entry->key, sign.now);
+        return;
+    }
+    if (record_decode(&arena, &liveness_master_type, 1, entry->value, &record, &err) == 0)
+        sign.since = record.since.seconds * CLOCK_SECOND + record.since.nanoseconds;
+    vigil_note(masters, &sign);
 }
 
 static void on_caught_up(void *self)
@@ -251,6 +263,11 @@ void roster_each(const struct roster *roster, void (*fn)(void *self, struct str 
 bool roster_master_lives(const struct roster *roster, struct str master_id)
 {
     return !roster->master_beats.caught_up || !vigil_is_gone(&roster->masters, master_id);
+}
+
+int64_t roster_beats_since(const struct roster *roster)
+{
+    return roster->master_beats.caught_up ? vigil_since(&roster->masters, clock_now()) : 0;
 }
 
 uint64_t roster_doubts(const struct roster *roster)

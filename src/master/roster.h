@@ -52,6 +52,9 @@ void roster_each(const struct roster *roster, void (*fn)(void *self, struct str 
                  void *self);
 /* Of another master, by jobs/vigil.h. Before all signs of life were read, everybody lives. */
 bool roster_master_lives(const struct roster *roster, struct str master_id);
+/* For our sign of life: since when the bucket has had no gap, in nanoseconds since 1970; 0: not
+ * known. */
+int64_t roster_beats_since(const struct roster *roster);
 /* How often other masters may have thought that this one is gone. */
 uint64_t roster_doubts(const struct roster *roster);
 /* NULL: not known. */

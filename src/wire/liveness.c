@@ -7,6 +7,7 @@ static const struct record_field master_fields[] = {
     RECORD("active_jobs", TEXTS, struct liveness_master, active_jobs, RECORD_NIL),
     RECORD("timestamp",   TIME,  struct liveness_master, timestamp, 0),
     RECORD("version",     TEXT,  struct liveness_master, version, RECORD_OMIT, .fallback_text = ""),
+    RECORD("since",       TIME,  struct liveness_master, since, RECORD_OMIT),
     { 0 },
 };
 

@@ -16,6 +16,8 @@ struct liveness_master {
     struct param_strs active_jobs;
     struct value_time timestamp;
     const char *version;
+    /* Since when the bucket has taken signs of life without a gap; 0: not known. */
+    struct value_time since;
 };
 extern const struct record_type liveness_master_type;
 

@@ -97,7 +97,7 @@ static const struct {
       "id outcome reason? key? rules depth? provenance? parent? ts master? deliveries? seq?" },
     { &outcome_rule_type, "rule pattern result message? blocks?" },
     { &outcome_block_type, "block action result message? made? what?" },
-    { &liveness_master_type, "master_id active_jobs timestamp version?" },
+    { &liveness_master_type, "master_id active_jobs timestamp version? since?" },
     { &liveness_peel_type, "ts version? protocol? run?" },
     { &cluster_info_type, "v ca_bundle_pem fingerprint nats_urls issued_at" },
     { &enrollment_request_type, "id operator reason? force?" },

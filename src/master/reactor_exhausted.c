@@ -34,6 +34,7 @@
 #define HELD_MAX     16 /* at once */
 #define TRY_AGAIN_NS (5 * CLOCK_SECOND)
 #define ANSWER_MAX   ((size_t)4096)
+#define PROBES_MAX   1024 /* places where an event is looked for that an operator sends again */
 #define TAG          "reactor/exhausted"
 
 /* One message of the stream, or one request of an operator. */
@@ -45,6 +46,7 @@ struct salvage {
     struct outcome outcome;
     struct question_retried retried;
     struct question_retry question;
+    unsigned probes;         /* places where the event was looked for in vain */
     reactor_salvaged_fn *fn; /* of one that nobody has acknowledged; NULL: of any other */
     void *self;
 };
@@ -302,14 +304,12 @@ static void on_stored_again(void *self, const struct nats_error *error,
     answer_retry(salvage, error ? error->text : NULL);
 }
 
-static int store_again(struct salvage *salvage, const struct nats_stored *msg, struct err *err)
+static int store_again(struct salvage *salvage, const struct nats_stored *msg, struct event event,
+                       struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(REACTOR_EVENT_BYTES), header = BUF_INIT(NATS_HEADER_MAX);
     const int64_t now = clock_wall();
-    struct event event;
 
-    if (record_decode(&salvage->arena, &event_type, 0, msg->payload, &event, err) < 0)
-        return -1;
     event.ts = (struct value_time){ now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
     if (salvage->outcome.parent[0] &&
         nats_header_add(&header, REACTOR_PARENT_HEADER, str_from(salvage->outcome.parent), err) < 0)
@@ -323,19 +323,47 @@ static int store_again(struct salvage *salvage, const struct nats_stored *msg, s
                                on_stored_again, salvage, err);
 }
 
+static void read_again(struct salvage *salvage);
+
+/* Servers of a cluster may number the messages of a stream differently after one was killed (2.9):
+ * the number is that of the server which delivered it, and another one has the event nearby. */
+static void probe_next(struct salvage *salvage)
+{
+    if (++salvage->probes > PROBES_MAX)
+        answer_retry(salvage, "the event is no longer stored");
+    else
+        read_again(salvage);
+}
+
 static void on_event_found(void *self, const struct nats_error *error,
                            const struct nats_stored *msg)
 {
     struct salvage *salvage = self;
+    struct event event;
     struct err err;
 
-    if (error && error->fault == NATS_FAULT_NOT_FOUND)
-        answer_retry(salvage, "the event is no longer stored");
-    else if (error)
+    if (error && error->fault != NATS_FAULT_NOT_FOUND)
         answer_retry(salvage, error->text);
     else if (salvage->engine->is_stopping)
         answer_retry(salvage, "this master is stopping");
-    else if (store_again(salvage, msg, &err) < 0)
+    else if (error ||
+             record_decode(&salvage->arena, &event_type, 0, msg->payload, &event, &err) < 0 ||
+             !event.id || strcmp(event.id, salvage->outcome.id) != 0)
+        probe_next(salvage);
+    else if (store_again(salvage, msg, event, &err) < 0)
+        answer_retry(salvage, err.text);
+}
+
+/* Where it should be, then one after it, one before it, two after it, and so on. */
+static void read_again(struct salvage *salvage)
+{
+    const uint64_t away = (salvage->probes + 1) / 2, seq = salvage->outcome.seq;
+    const bool is_after = salvage->probes % 2 == 1;
+    struct err err;
+
+    if (!is_after && away >= seq)
+        probe_next(salvage);
+    else if (read_event(salvage, is_after ? seq + away : seq - away, on_event_found, &err) < 0)
         answer_retry(salvage, err.text);
 }
 
@@ -357,8 +385,7 @@ static void on_record_found(void *self, const struct nats_error *error,
                                            outcome_kind_name(outcome->outcome)));
     } else {
         salvage->retried.key = outcome->key;
-        if (read_event(salvage, outcome->seq, on_event_found, &err) < 0)
-            answer_retry(salvage, err.text);
+        read_again(salvage);
     }
 }
 

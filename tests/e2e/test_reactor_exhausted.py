@@ -1,9 +1,12 @@
 """Events that the server gave up after five deliveries: recorded, counted, told, and sent again by an operator."""
+import base64
 import json
+import os
+import time
 
 import pytest
 
-from bus import Bus, event
+from bus import Bus, event, pack
 from fleet import BUILD, SERVER, Fleet
 from test_reactor import reactions, start
 
@@ -93,6 +96,25 @@ def test_what_the_server_gave_up_without_a_word_is_found_by_an_audit_and_can_be_
     assert fleet.zester("reactor", "retry", "--all").stdout == f"{given_up} sent again (_admin/say)\n"
     fleet.wait(lambda: fleet.zester_json("event", "why", given_up)["outcome"] == "fired", "it has fired")
     assert fleet.master.log().count("heard unheard") == 1
+
+
+@pytest.mark.parametrize("away", [-2, 3])
+def test_an_event_that_servers_number_differently_is_found_nearby_and_no_other_is_sent(fleet, away):
+    made = [event("say", {"what": f"nearby {away} {number}"}) for number in range(8)]
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "admin.creds") as bus:
+        assert bus.store([("zester.event._admin.send.say", payload, name) for name, payload in made]) == []
+    for name, _ in made:
+        fleet.wait(lambda name=name: fleet.zester("event", "why", name, status=None).returncode == 0, "it has fired")
+    name, seq = made[4][0], ask(fleet, "$JS.API.STREAM.INFO.events")["state"]["last_seq"] - 3
+    record = pack({"id": name, "outcome": "exhausted", "key": "_admin/say", "rules": [], "ts": time.time(), "master": "m", "deliveries": 5,
+                   "seq": seq + away})
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
+        assert bus.store([(f"$KV.event-outcomes.{name}", record, os.urandom(8).hex())]) == []
+    sent = ask(fleet, "$JS.API.STREAM.INFO.events")["state"]["last_seq"]
+    assert fleet.zester("reactor", "retry", name).stdout == f"{name} sent again (_admin/say)\n"
+    stored = base64.b64decode(ask(fleet, "$JS.API.STREAM.MSG.GET.events", seq=sent + 1)["message"]["data"])
+    assert name.encode() in stored and f"nearby {away} 4".encode() in stored
+    fleet.wait(lambda: fleet.zester_json("event", "why", name)["outcome"] == "fired", "it has fired again")
 
 
 @pytest.mark.skipif("release" in BUILD, reason="only test builds crash on request")

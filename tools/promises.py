@@ -6,6 +6,8 @@ import glob
 import os
 
 FOLDER = "tests/promises"
+# What a list is about, where its name does not say it.
+TITLES = {"salt": "files that were written for Salt"}
 # How a test of each kind of file is written down.
 TEST_FORMS = {".c": "TEST({})\n", ".py": "def {}(", ".txt": "## {}\n"}
 
@@ -58,7 +60,7 @@ def page(path):
     check(path)
     name = os.path.splitext(os.path.basename(path))[0]
     sections = read(path)
-    parts = [f"# Conformance of the {name}\n\nWhat is promised of it, and the tests that hold it: {sum(len(rows) for _, rows in sections)} promises. "
+    parts = [f"# Conformance of {TITLES.get(name, f'the {name}')}\n\nWhat is promised of it, and the tests that hold it: {sum(len(rows) for _, rows in sections)} promises. "
              f"Written by `make docs` from\n`{path}`, which fails when a promise has no test or a test is not there; so does `make lint`.\n"]
     for title, rows in sections:
         parts.append("\n".join([f"\n## {title}\n", "| promise | test |", "|---|---|", *rows_of(rows), ""]))

@@ -167,9 +167,10 @@ int requisite_find(struct arena *arena, const struct lookup *lookup,
     if (item->key ? find_keyed(arena, lookup, module, id, item->salt, ret)
                   : find_text(arena, lookup, id, item->salt, ret))
         return 0;
-    *reterr_text = item->key
-                       ? arena_printf(arena, "%.*s:%.*s", STR_ARG(unfold_item(module)), STR_ARG(id))
-                       : arena_strndup(arena, id.p, id.n);
+    *reterr_text =
+        item->key ? arena_printf(arena, "%.*s:%.*s",
+                                 STR_ARG(item->salt ? module : unfold_item(module)), STR_ARG(id))
+                  : arena_strndup(arena, id.p, id.n);
     return -1;
 }
 
@@ -202,8 +203,8 @@ int requisite_add(struct requisites *requisites, uint32_t state, enum requisite 
     return 0;
 }
 
-/* Suggest what might have been meant. */
-static void suggest_target(struct requisites *requisites, const struct value *key, struct str id)
+/* Suggest what might have been meant; false: nothing comes to mind. */
+static bool suggest_target(struct requisites *requisites, const struct value *key, struct str id)
 {
     const struct lookup *lookup = requisites->lookup;
     struct plan_targets found = lookup_id(lookup, id);
@@ -211,24 +212,25 @@ static void suggest_target(struct requisites *requisites, const struct value *ke
 
     if (key && str_is(key->s, "sls")) {
         diag_hint(requisites->diags, "a file must be part of the run: include it");
-        return;
+        return true;
     }
     if (found.n > 0) {
         diag_hint(requisites->diags, "did you mean '%s'?", requisites->states[found.p[0]].name);
-        return;
+        return true;
     }
     if (key && str_is(key->s, AWAITED_FAMILY)) {
         diag_hint(requisites->diags, "a service needs a condition: '%s: %.*s started'", key->s.p,
                   STR_ARG(id));
-        return;
+        return true;
     }
     /* Very short names are close to everything. */
     if (id.n < SUGGESTION_LENGTH_MIN || diags_count(requisites->diags) > SUGGESTIONS_MAX)
-        return;
+        return false;
     near = lookup_suggest_id(lookup, id);
     found = near.p ? lookup_id(lookup, near) : found;
     if (found.n > 0)
         diag_hint(requisites->diags, "did you mean '%s'?", requisites->states[found.p[0]].name);
+    return found.n > 0;
 }
 
 static int report_unknown(struct requisites *requisites, uint32_t state,
@@ -310,7 +312,8 @@ static int read_target(struct requisites *requisites, uint32_t state,
     };
     if (requisite_find(requisites->arena, requisites->lookup, &item, &found, &unknown) < 0) {
         (void)report_unknown(requisites, state, form, key ? key : id, unknown);
-        suggest_target(requisites, key, text);
+        if (!suggest_target(requisites, key, text) && item.salt)
+            diag_hint(requisites->diags, "declare it, or include the file that does");
         return -1;
     }
 

@@ -146,3 +146,56 @@ def test_a_retry_that_is_a_list_means_the_defaults_of_salt(machine):
     assert show(machine)[0]["retry"] == {"attempts": 1, "interval": 30.0}
     told = machine.run("state.apply", "c", status=0).stderr
     assert "c.sls:1:23: 'retry' must be a map, not a list: it is tried twice, 30 seconds apart" in told
+
+
+NEEDS = """
+/mnt/data/app/conf: {file.managed: [{contents: x, user: deploy, group: ops}]}
+job: {cmd.run: [{name: id, runas: deploy}]}
+app: {pkg.installed: []}
+extra: {pkgrepo.managed: [{name: deb http://x.y/ stable main, file: /etc/apt/sources.list.d/x.list}]}
+/mnt/data/app: {file.directory: []}
+/mnt/data: {mount.mounted: [{device: /dev/x, fstype: ext4}]}
+deploy: {user.present: [{groups: [ops]}]}
+ops: {group.present: []}
+"""
+
+
+@pytest.mark.parametrize("write", ["sls", "state"])
+def test_what_a_state_plainly_needs_comes_first_in_both_languages(machine, write):
+    getattr(machine, write)("c", NEEDS)
+    shown = show(machine)
+    needs = {state["name"]: state.get("implied order", []) for state in shown}
+    assert needs == {
+        "file.managed:/mnt/data/app/conf": ["file.directory:/mnt/data/app", "mount.mounted:/mnt/data", "user.present:deploy", "group.present:ops"],
+        "cmd.run:job": ["user.present:deploy"],
+        "pkg.installed:app": ["pkgrepo.managed:extra"],
+        "file.directory:/mnt/data/app": ["mount.mounted:/mnt/data"],
+        "user.present:deploy": ["group.present:ops"],
+        "pkgrepo.managed:extra": [], "mount.mounted:/mnt/data": [], "group.present:ops": [],
+    }
+    place = {state["name"]: number for number, state in enumerate(shown)}
+    assert all(place[before] < place[name] for name, list in needs.items() for before in list)
+
+
+def test_files_of_both_languages_include_and_require_each_other(machine):
+    machine.state("ours", "z: {test.nop: []}\na: {test.nop: [{unless: ['true', 'false']}]}\nb: {test.nop: [{require: [{test: second}]}]}")
+    machine.sls("c", "include: [ours]\nsecond: {test.nop: [require: [test: z]]}\nfirst: {test.succeed_with_changes: [unless: ['true', 'false']]}")
+    results = {state["name"]: state for state in machine.record("state.apply", "c", status=0)["results"]}
+    order = list(results)
+    assert order.index("test.nop:z") < order.index("test.nop:second") < order.index("test.nop:b")
+    assert order.index("test.nop:second") < order.index("test.succeed_with_changes:first")
+    assert results["test.nop:a"]["diff"] == "skipped: guard condition not met"
+    assert results["test.succeed_with_changes:first"]["changed"]
+
+
+@pytest.mark.parametrize("text, words", [
+    ("a: {test.nop: [require: [file: nothere]]}", ["c.sls:1:26", 'requires unknown state "file:nothere"', "declare it, or include the file that does"]),
+    ("a: {test.nop: [name: {{ pillar.nope }}]}", ["c.sls:1:", "'dict object' has no attribute 'nope'"]),
+    ("{% from 'nope/map.jinja' import m %}", ["c.sls:1:4", "template 'nope/map.jinja' not found"]),
+    ("include: [web.conf]", ["c.sls:1:11", "no state file for 'web.conf'", "expected web/conf.zy"]),
+    ("#!py\ndef run(): return {}", ["c.sls:1:1", "no renderer 'py'", "files are rendered by 'jinja|yaml'"]),
+])
+def test_a_mistake_says_what_where_and_what_to_try(machine, text, words):
+    machine.sls("c", text + "\n")
+    told = machine.run("state.apply", "c").stderr
+    assert [word for word in words if word not in told] == []

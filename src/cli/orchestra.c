@@ -13,6 +13,7 @@
 #include "sys/cancel.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
+#include "sys/pool.h"
 #include "wire/event.h"
 #include "wire/exec.h"
 #include "wire/peel_id.h"
@@ -248,6 +249,7 @@ static int run_job(struct state_fleet *fleet, struct arena *arena, const struct 
     int result;
 
     *ret_end = (struct state_job_end){ .peels = VEC_INIT };
+    pool_block_begin(); /* most of it is waiting */
     while (sem_wait(&orchestra->places) < 0 && errno == EINTR)
         ;
     result = fleet_open(&step.arena, orchestra->options, &step.fleet, err);
@@ -264,6 +266,7 @@ static int run_job(struct state_fleet *fleet, struct arena *arena, const struct 
         watch_stop(&step.watch);
     fleet_close(step.fleet);
     (void)sem_post(&orchestra->places);
+    pool_block_end();
     arena_done(&step.arena);
     return result;
 }

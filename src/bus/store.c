@@ -144,6 +144,11 @@ const char *store_bucket_name(enum store_bucket bucket)
     return buckets[bucket].bucket;
 }
 
+unsigned store_bucket_history(enum store_bucket bucket)
+{
+    return (unsigned)buckets[bucket].history;
+}
+
 int64_t store_bucket_ttl(enum store_bucket bucket)
 {
     return buckets[bucket].ttl;

@@ -67,6 +67,8 @@ enum store_bucket {
 
 /* The name of a bucket. */
 const char *store_bucket_name(enum store_bucket bucket);
+/* How many revisions of a key it keeps. */
+unsigned store_bucket_history(enum store_bucket bucket);
 /* How long an entry of it lives, in nanoseconds; 0: for ever. */
 int64_t store_bucket_ttl(enum store_bucket bucket);
 

@@ -78,7 +78,8 @@ static void on_purged(void *self, const struct nats_error *error, uint64_t revis
 static void purge_facts(struct census *census, const struct resident *resident)
 {
     const struct nats_kv kv = { .js = census->master->js,
-                                .bucket = store_bucket_name(STORE_FACTS) };
+                                .bucket = store_bucket_name(STORE_FACTS),
+                                .history = store_bucket_history(STORE_FACTS) };
     struct err err;
 
     log_warning("facts of a revoked peel are removed peel=%s", resident->peel);

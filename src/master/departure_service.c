@@ -93,7 +93,8 @@ static struct nats_kv open_bucket(const struct farewell *farewell, enum store_bu
 {
     return (struct nats_kv){ .js = farewell->gate->master->js,
                              .bucket = store_bucket_name(bucket),
-                             .indirect = true };
+                             .indirect = true,
+                             .history = store_bucket_history(bucket) };
 }
 
 static void set_error(struct farewell *farewell, struct leaver *leaver, const char *error)

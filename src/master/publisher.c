@@ -663,8 +663,9 @@ struct publisher *publisher_new(const struct publisher_options *options, struct 
     publisher->options = *options;
     publisher->sums = (struct tree_sums)TREE_SUMS_INIT;
     publisher->folder = mem_strdup(options->folder);
-    publisher->kv =
-        (struct nats_kv){ .js = options->js, .bucket = store_bucket_name(options->kind->bucket) };
+    publisher->kv = (struct nats_kv){ .js = options->js,
+                                      .bucket = store_bucket_name(options->kind->bucket),
+                                      .history = store_bucket_history(options->kind->bucket) };
     publisher->objects = (struct nats_objects){ .js = options->js, .bucket = STORE_FILES };
     publisher->watch = nats_kv_watch_new(&publisher->kv,
                                          &(struct nats_kv_watch_options){ .entry = on_entry,

@@ -47,6 +47,13 @@
 #define CHECKED_MAX 128
 #define CREATED_MAX 64
 
+/* What the consumer was like when it was last asked for its lag. */
+struct audit_look {
+    uint64_t floor, delivered; /* numbers of the stream */
+    bool has_delivered;
+    char created[CREATED_MAX];
+};
+
 struct reactor_audit {
     struct reactor_engine *engine;
     struct lease lease;
@@ -56,10 +63,11 @@ struct reactor_audit {
     bool has_checked;          /* `checked` was read, or begins here */
     uint64_t checked;          /* up to here all is well */
     char created[CREATED_MAX]; /* of the consumer that this goes for */
-    uint64_t floor;            /* that was read last */
-    int64_t floor_since;       /* clock_now; 0: none was */
-    uint64_t until, block;     /* of the audit under way */
-    struct seq_set all;        /* what anybody has acknowledged there */
+    struct audit_look look;
+    uint64_t floor;        /* that is waited for */
+    int64_t floor_since;   /* clock_now; 0: none was */
+    uint64_t until, block; /* of the audit under way */
+    struct seq_set all;    /* what anybody has acknowledged there */
     VEC(uint64_t) missing;
     size_t next_missing;
 };
@@ -81,11 +89,6 @@ static bool is_over(const struct reactor_audit *audit)
 void reactor_note_ack(struct reactor_engine *engine, uint64_t seq)
 {
     seq_set_add(&engine->audit->acked, seq);
-}
-
-void reactor_note_floor(struct reactor_engine *engine, uint64_t floor)
-{
-    seq_set_forget(&engine->audit->acked, floor);
 }
 
 struct block_write {
@@ -291,36 +294,26 @@ static void begin_audit(struct reactor_audit *audit)
 
 /* Another consumer begins at the end of the stream: what came before is not its to deliver. It has
  * no floor before its first ack. */
-static void begin_anew(struct reactor_audit *audit, const struct nats_consumer_info *info,
-                       const char *created)
+static void begin_anew(struct reactor_audit *audit)
 {
-    uint64_t floor = info->ack_floor_stream_seq;
+    const struct audit_look *look = &audit->look;
 
-    if (floor == 0 && info->delivered_consumer_seq > 0) {
+    if (look->floor == 0 && look->has_delivered) {
         end_audit(audit);
         return;
     }
-    if (floor == 0)
-        floor = info->delivered_stream_seq;
-    audit->checked = audit->floor = floor;
+    audit->checked = audit->floor = look->floor ? look->floor : look->delivered;
     audit->floor_since = clock_now();
-    (void)snprintf(audit->created, sizeof(audit->created), "%s", created);
+    memcpy(audit->created, look->created, sizeof(audit->created));
     store_checked(audit);
 }
 
-static void on_floor(void *self, const struct nats_error *error,
-                     const struct nats_consumer_info *info)
+static void judge_floor(struct reactor_audit *audit)
 {
-    struct reactor_audit *audit = self;
-    const char *created = info ? value_get_text(info->reply, "created") : NULL;
     const int64_t now = clock_now();
 
-    if (error || !created || is_over(audit)) {
-        end_audit(audit);
-        return;
-    }
-    if (strcmp(audit->created, created) != 0) {
-        begin_anew(audit, info, created);
+    if (strcmp(audit->created, audit->look.created) != 0) {
+        begin_anew(audit);
         return;
     }
     if (audit->floor_since && now - audit->floor_since >= AUDIT_WAIT_NS &&
@@ -330,19 +323,10 @@ static void on_floor(void *self, const struct nats_error *error,
         return;
     }
     if (!audit->floor_since || audit->floor <= audit->checked) {
-        audit->floor = info->ack_floor_stream_seq;
+        audit->floor = audit->look.floor;
         audit->floor_since = now;
     }
     end_audit(audit);
-}
-
-static void read_floor(struct reactor_audit *audit)
-{
-    struct err err;
-
-    if (nats_consumer_info(&audit->engine->master->js, STORE_EVENTS, STORE_REACTOR, on_floor, audit,
-                           &err) < 0)
-        end_audit(audit);
 }
 
 static void parse_checked(struct reactor_audit *audit, struct str text)
@@ -369,7 +353,7 @@ static void on_checked(void *self, const struct nats_error *error,
     audit->has_checked = true;
     if (entry)
         parse_checked(audit, entry->value);
-    read_floor(audit);
+    judge_floor(audit);
 }
 
 static void read_checked(struct reactor_audit *audit)
@@ -381,7 +365,32 @@ static void read_checked(struct reactor_audit *audit)
         end_audit(audit);
 }
 
+static void note_look(struct reactor_audit *audit, const struct nats_consumer_info *info)
+{
+    const char *created = value_get_text(info->reply, "created");
+
+    audit->look = (struct audit_look){ .floor = info->ack_floor_stream_seq,
+                                       .delivered = info->delivered_stream_seq,
+                                       .has_delivered = info->delivered_consumer_seq > 0 };
+    (void)snprintf(audit->look.created, sizeof(audit->look.created), "%s", created ? created : "");
+}
+
 /* No event is lost for good while there are no rules to compare it with. */
+void reactor_note_look(struct reactor_engine *engine, const struct nats_consumer_info *info)
+{
+    struct reactor_audit *audit = engine->audit;
+
+    seq_set_forget(&audit->acked, info->ack_floor_stream_seq);
+    if (audit->is_busy || !engine->has_rules || !lease_is_held(&audit->lease))
+        return;
+    note_look(audit, info);
+    audit->is_busy = true;
+    if (audit->has_checked)
+        judge_floor(audit);
+    else
+        read_checked(audit);
+}
+
 static void on_timer(struct timer *timer)
 {
     struct reactor_audit *audit = container_of(timer, struct reactor_audit, timer);
@@ -389,13 +398,6 @@ static void on_timer(struct timer *timer)
     timer_set(loop_timers(audit->engine->master->loop), &audit->timer,
               clock_after(clock_now(), AUDIT_NS), on_timer);
     store_acked(audit);
-    if (audit->is_busy || !audit->engine->has_rules || !lease_is_held(&audit->lease))
-        return;
-    audit->is_busy = true;
-    if (audit->has_checked)
-        read_floor(audit);
-    else
-        read_checked(audit);
 }
 
 static void on_got(struct lease *lease)

@@ -32,6 +32,7 @@
 #include "sys/chore.h"
 
 struct reaction_env;
+struct nats_consumer_info;
 struct reactor_audit;
 struct reactor_bench;
 struct reactor_wait;
@@ -154,8 +155,8 @@ void reactor_salvage(struct reactor_engine *engine, uint64_t seq, reactor_salvag
 void reactor_begin_audit(struct reactor_engine *engine);
 /* A message of the stream was acknowledged. */
 void reactor_note_ack(struct reactor_engine *engine, uint64_t seq);
-/* Nothing up to this one is delivered again. */
-void reactor_note_floor(struct reactor_engine *engine, uint64_t floor);
+/* The consumer was looked at: nothing up to its floor is delivered again. */
+void reactor_note_look(struct reactor_engine *engine, const struct nats_consumer_info *info);
 void reactor_end_audit(struct reactor_engine *engine);
 /* When nothing of it is under way. */
 void reactor_free_audit(struct reactor_engine *engine);

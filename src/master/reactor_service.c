@@ -426,7 +426,7 @@ static void on_lag(void *self, const struct nats_error *error,
     if (!info)
         return;
     metrics_set(engine->master->metrics, MASTER_REACTOR_LAG, (double)info->pending, NULL, NULL);
-    reactor_note_floor(engine, info->ack_floor_stream_seq);
+    reactor_note_look(engine, info);
 }
 
 static void show_breaker(void *user, struct str rule, bool is_open)

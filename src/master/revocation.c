@@ -409,7 +409,9 @@ static void on_connect(void *self, const struct nats_msg *msg)
 
 static struct nats_kv open_bucket(const struct revocation *revocation, enum store_bucket bucket)
 {
-    return (struct nats_kv){ .js = revocation->master->js, .bucket = store_bucket_name(bucket) };
+    return (struct nats_kv){ .js = revocation->master->js,
+                             .bucket = store_bucket_name(bucket),
+                             .history = store_bucket_history(bucket) };
 }
 
 static void purge_peel(struct revocation *revocation, const char *peel)

@@ -591,8 +591,9 @@ struct vault *vault_new(const struct vault_options *options, struct err *err)
 
     vault->options = *options;
     vault->folder = mem_strdup(options->folder);
-    vault->kv =
-        (struct nats_kv){ .js = options->master->js, .bucket = store_bucket_name(STORE_SECRETS) };
+    vault->kv = (struct nats_kv){ .js = options->master->js,
+                                  .bucket = store_bucket_name(STORE_SECRETS),
+                                  .history = store_bucket_history(STORE_SECRETS) };
     vault->account = authority->account;
     nats_xkey_of(&vault->account, &key);
     nats_xkey_print(&key, vault->key);

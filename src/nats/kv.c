@@ -224,7 +224,8 @@ struct put_call {
     nats_kv_revision_fn *fn;
     void *self;
     bool is_compared;  /* with a revision that is there */
-    uint64_t revision; /* that it got, while it is settled */
+    uint64_t revision; /* that it got, while it is settled or marked again */
+    unsigned marks;    /* of a purge, that are still to be stored */
 };
 
 struct write {
@@ -249,6 +250,7 @@ static void finish_put(struct put_call *call, const struct nats_error *why, uint
 }
 
 static void settle_put(struct put_call *call, uint64_t revision);
+static void mark_again(struct put_call *call, uint64_t revision);
 
 static void on_put(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
@@ -260,6 +262,8 @@ static void on_put(void *self, const struct nats_error *error, const struct nats
         finish_put(call, error, 0);
     else if (nats_stored_ack_decode(msg->payload, &ack, &refused) < 0)
         finish_put(call, &refused, 0);
+    else if (call->marks > 0)
+        mark_again(call, ack.seq);
     else if (call->kv.settled && call->is_compared)
         settle_put(call, ack.seq);
     else
@@ -274,8 +278,7 @@ static int add_headers(const struct write *write, struct buf *header, struct err
         nats_header_add(header, OPERATION_HEADER, STR("DEL"), err) < 0)
         return -1;
     if (write->change == NATS_KV_PURGE &&
-        (nats_header_add(header, OPERATION_HEADER, STR("PURGE"), err) < 0 ||
-         nats_header_add(header, "Nats-Rollup", STR("sub"), err) < 0))
+        nats_header_add(header, OPERATION_HEADER, STR("PURGE"), err) < 0)
         return -1;
     if (write->expect == 0)
         return 0;
@@ -316,6 +319,8 @@ static int begin_put(const struct nats_kv *kv, const char *key, const struct wri
     *call = (struct put_call){
         .kv = *kv, .key = mem_strdup(key), .value = BUF_INIT(BUF_NO_LIMIT), .fn = fn, .self = self
     };
+    if (write->change == NATS_KV_PURGE && kv->history > 1)
+        call->marks = kv->history - 1;
     if (reply != on_put)
         buf_add_str(&call->value, write->value);
     if (send_put(call, write, reply, err) == 0)
@@ -376,7 +381,7 @@ int nats_kv_purge(const struct nats_kv *kv, const char *key, uint64_t revision,
     return begin_put(kv, key, &write, on_put, fn, self, err);
 }
 
-/* --- settling ----------------------------------------------------------------------- */
+/* --- purging ------------------------------------------------------------------------ */
 
 static void fail_put(struct put_call *call, enum nats_fault fault, const char *text)
 {
@@ -386,6 +391,40 @@ static void fail_put(struct put_call *call, enum nats_fault fault, const char *t
                    "%s", text);
     finish_put(call, &error, 0);
 }
+
+static void on_mark(void *self, const struct nats_error *error, const struct nats_msg *msg);
+
+/* As many marks as the bucket keeps of a key leave nothing else of it. A roll-up would do it at
+ * once, but nats-server 2.9 then skips, for everybody who watches the bucket, what it has not sent
+ * them yet, whatever its key. */
+static void mark_again(struct put_call *call, uint64_t revision)
+{
+    const struct write mark = { .value = STR(""),
+                                .expect = (int64_t)revision,
+                                .change = NATS_KV_PURGE };
+    struct err err;
+
+    call->marks--;
+    call->revision = revision;
+    if (send_write(call, call->key, &mark, on_mark, &err) < 0)
+        fail_put(call, NATS_FAULT_SLOW, err.text);
+}
+
+/* Whoever has put a value meanwhile is not deprived of it. */
+static void on_mark(void *self, const struct nats_error *error, const struct nats_msg *msg)
+{
+    struct put_call *call = self;
+    struct nats_stored_ack ack;
+    struct nats_error refused;
+
+    if (!error && nats_stored_ack_decode(msg->payload, &ack, &refused) < 0 &&
+        refused.fault == NATS_FAULT_CONFLICT)
+        finish_put(call, NULL, call->revision);
+    else
+        on_put(call, error, msg);
+}
+
+/* --- settling ----------------------------------------------------------------------- */
 
 static void on_settled(void *self, const struct nats_error *error,
                        const struct nats_kv_entry *entry)
@@ -420,7 +459,7 @@ static void on_fence(void *self, const struct nats_error *error, const struct na
 
 static void settle_put(struct put_call *call, uint64_t revision)
 {
-    const struct write fence = { .value = STR(""), .change = NATS_KV_PURGE };
+    const struct write fence = { .value = STR(""), .change = NATS_KV_DELETE };
     struct err err;
 
     call->revision = revision;

@@ -31,8 +31,9 @@ struct nats_error;
 struct nats_kv {
     struct nats_js js;
     const char *bucket;
-    bool indirect; /* read from the leader only: what was just written is seen */
-    bool settled;  /* an update that succeeds is the only one; see below */
+    bool indirect;    /* read from the leader only: what was just written is seen */
+    bool settled;     /* an update that succeeds is the only one; see below */
+    unsigned history; /* revisions that the bucket keeps; only a purge needs it, 0 is 1 */
 };
 
 struct nats_kv_config {
@@ -93,7 +94,8 @@ int nats_kv_publish(const struct nats_kv *kv, struct nats_publisher *publisher, 
 /* Leave a mark, and the history before it; `revision` 0: whatever is there. */
 int nats_kv_delete(const struct nats_kv *kv, const char *key, uint64_t revision,
                    nats_kv_revision_fn *fn, void *self, struct err *err);
-/* Leave a mark alone. */
+/* Leave marks alone: as many as there are revisions (`history`). With fewer, older values stay in
+ * the stream, where a get does not see them. */
 int nats_kv_purge(const struct nats_kv *kv, const char *key, uint64_t revision,
                   nats_kv_revision_fn *fn, void *self, struct err *err);
 

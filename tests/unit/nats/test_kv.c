@@ -25,6 +25,15 @@ static void on_revision(void *self, const struct nats_error *error, uint64_t rev
     outcome->revision = revision;
 }
 
+static int count_done(const struct kv_outcome *outcomes, size_t count)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < count; i++)
+        result += outcomes[i].count;
+    return result;
+}
+
 static void on_entry(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
     struct kv_outcome *outcome = self;
@@ -53,7 +62,7 @@ static struct nats_kv begin(struct js_scene *world, int64_t history)
                                 &(struct nats_kv_config){
                                     .bucket = "b", .description = "a bucket", .history = history },
                                 js_on_done, &done, &world->scene.err));
-    return (struct nats_kv){ .js = world->js, .bucket = "b" };
+    return (struct nats_kv){ .js = world->js, .bucket = "b", .history = (unsigned)history };
 }
 
 TEST(values_are_put_read_updated_and_deleted)
@@ -297,7 +306,7 @@ TEST(keys_and_history_list_what_is_there)
     buf_clear(&history.text);
     CHECK_INT(nats_kv_history(&kv, "a.1", on_listed, &history, err), 0);
     SCENE_RUN(&world.scene, history.ends == 2);
-    CHECK_STR(buf_text(&history.text), "a.1! ");
+    CHECK_STR(buf_text(&history.text), "a.1! a.1! a.1! "); /* and no value */
     CHECK_INT(keys.failures + some.failures + history.failures + none.failures, 0);
     buf_done(&keys.text);
     buf_done(&some.text);
@@ -349,6 +358,49 @@ TEST(a_watch_says_what_is_there_and_then_each_change_through_a_crash)
     nats_kv_watch_free(new_only);
     buf_done(&lines.text);
     buf_done(&fresh.text);
+    js_scene_end(&world);
+}
+
+/* nats-server 2.9 forgets what it has not yet sent to a watch when a message rolls a key up. */
+TEST(a_watch_misses_nothing_while_other_keys_are_purged_and_updates_settled)
+{
+    enum { KEYS = 100 };
+    struct kv_outcome outcomes[3 * KEYS] = { 0 };
+    struct lines lines = { 0 };
+    struct nats_kv_watch *watch;
+    struct js_scene world;
+    struct nats_kv kv = begin(&world, 1);
+    struct err *err = &world.scene.err;
+    int done_count = 0;
+
+    kv.settled = true;
+    put(&world, &kv, "s", "1");
+    watch = nats_kv_watch_new(
+        &kv,
+        &(struct nats_kv_watch_options){
+            .entry = on_watched, .caught_up = on_caught_up, .failed = on_failed, .self = &lines },
+        err);
+    SCENE_RUN(&world.scene, lines.caught_up == 1);
+    for (int i = 0; i < KEYS; i++) {
+        char key[16];
+
+        (void)snprintf(key, sizeof(key), "k.%d", i);
+        CHECK_INT(nats_kv_put(&kv, key, STR("x"), on_revision, &outcomes[3 * i], err), 0);
+        CHECK_INT(nats_kv_purge(&kv, "gone", 0, on_revision, &outcomes[3 * i + 1], err), 0);
+        CHECK_INT(nats_kv_update(&kv, "s", STR("2"), 1, on_revision, &outcomes[3 * i + 2], err), 0);
+    }
+    SCENE_RUN(&world.scene, (done_count = count_done(outcomes, ARRAY_LEN(outcomes))) == 3 * KEYS);
+    CHECK_INT(done_count, 3 * KEYS);
+    put(&world, &kv, "k.end", "x");
+    SCENE_RUN(&world.scene, strstr(buf_text(&lines.text), "k.end=x"));
+    for (int i = 0; i < KEYS; i++) {
+        char entry[24];
+
+        (void)snprintf(entry, sizeof(entry), "k.%d=x ", i);
+        CHECK_HAS(buf_text(&lines.text), entry);
+    }
+    nats_kv_watch_free(watch);
+    buf_done(&lines.text);
     js_scene_end(&world);
 }
 

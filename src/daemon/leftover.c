@@ -336,7 +336,8 @@ static bool sweep_group(const char *parent, const char *name)
 
     if (cgroup_create(&group, parent, name, &ignored) < 0)
         return false;
-    if (flock(group.fd, LOCK_EX | LOCK_NB) == 0 &&
+    /* another sweep may have removed this one, and its daemon made it again by the same name */
+    if (flock(group.fd, LOCK_EX | LOCK_NB) == 0 && is_same_folder(group.fd, group.path) &&
         cgroup_is_populated(&group, &populated, &ignored) == 0 && !populated)
         removed = cgroup_remove(&group, &ignored) == 0;
     cgroup_done(&group);

@@ -1,12 +1,16 @@
 #include "daemon/leftover.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "supervise/treemark.h"
+#include "sys/cgroup.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
@@ -201,4 +205,58 @@ TEST(who_shows_no_environment_yet_is_looked_at_again)
     }
     CHECK(process_wait(&process, clock_after(clock_real(), WAIT), &status, &err) == 0);
     process_done(&process);
+}
+
+/* --- groups --------------------------------------------------------------------------- */
+
+static atomic_bool sweeps_end;
+
+static void *sweep_often(void *parent)
+{
+    while (!atomic_load(&sweeps_end))
+        (void)leftover_sweep_groups(parent);
+    return NULL;
+}
+
+/* Several daemons that start sweep at the same time. */
+TEST(a_group_that_is_locked_stays_although_others_sweep)
+{
+    enum { SWEEPERS = 3, ROUNDS = 300 };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    pthread_t sweepers[SWEEPERS];
+    struct cgroup parent;
+    const char *home, *name;
+    struct err err;
+
+    CHECK_INT(cgroup_home(&arena, &home, &err), 0);
+    if (!home) {
+        print_message("skipped: no writable cgroup v2\n");
+        return;
+    }
+    CHECK_INT(cgroup_create(&parent, home, arena_printf(&arena, "zester-test-%d", getpid()), &err),
+              0);
+    name = LEFTOVER_GROUP_PREFIX "0123456789abcdef";
+    atomic_store(&sweeps_end, false);
+    for (int i = 0; i < SWEEPERS; i++)
+        CHECK_INT(pthread_create(&sweepers[i], NULL, sweep_often, parent.path), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct cgroup group;
+        struct stat ours, there;
+
+        if (leftover_own_group(&group, parent.path, name, &err) < 0)
+            continue; /* it says that it was removed too often */
+        for (int looks = 0; looks < 5; looks++) {
+            (void)sched_yield();
+            CHECK_INT(fstat(group.fd, &ours), 0);
+            CHECK_INT(stat(group.path, &there), 0);
+            CHECK(ours.st_ino == there.st_ino);
+        }
+        cgroup_done(&group);
+    }
+    atomic_store(&sweeps_end, true);
+    for (int i = 0; i < SWEEPERS; i++)
+        CHECK_INT(pthread_join(sweepers[i], NULL), 0);
+    (void)leftover_sweep_groups(parent.path);
+    CHECK_INT(cgroup_remove(&parent, &err), 0);
+    cgroup_done(&parent);
 }

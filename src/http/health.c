@@ -24,6 +24,7 @@ struct health_report {
     struct arena arena;
     struct value_map *checks;
     enum health_status worst;
+    int64_t since; /* when the check that is under way began */
 };
 
 static const char *const status_names[] = {
@@ -36,12 +37,16 @@ void health_report_add(struct health_report *report, const char *name, enum heal
                        const char *message)
 {
     struct arena *arena = &report->arena;
-    struct value_map *check = value_map_new(arena, 2);
+    struct value_map *check = value_map_new(arena, 3);
+    const int64_t now = clock_now();
 
     value_map_set(arena, check, value_text("status"), value_text(status_names[status]));
     if (message && message[0])
         value_map_set(arena, check, value_text("message"),
                       value_text(arena_strdup(arena, message)));
+    value_map_set(arena, check, value_text("latency_ms"),
+                  value_double((double)(now - report->since) / (double)CLOCK_MS));
+    report->since = now;
     value_map_set(arena, report->checks, value_text(arena_strdup(arena, name)), value_map(check));
     if (status > report->worst)
         report->worst = status;
@@ -70,6 +75,7 @@ static void on_readyz(void *self, struct http_request *request)
     double uptime = (double)(clock_now() - health->began) / (double)CLOCK_SECOND;
 
     report.checks = value_map_new(arena, 8);
+    report.since = clock_now();
     health->options.checks(health->options.self, &report);
     value_map_set(arena, map, value_text("status"), value_text(status_names[report.worst]));
     value_map_set(arena, map, value_text("checks"), value_map(report.checks));

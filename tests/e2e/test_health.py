@@ -1,4 +1,6 @@
 """zester-master health and zester-peel health: what supervisors and people ask a daemon."""
+import json
+
 import pytest
 
 from fleet import SERVER, Fleet, free_port
@@ -33,6 +35,8 @@ def test_a_master_is_ready_when_the_bus_is_and_each_check_has_a_line(fleet):
     rows = [line.split() for line in said.stdout.splitlines()]
     assert rows[0] == ["CHECK", "STATUS", "NOTE"]
     assert {row[0] for row in rows[1:]} == set(master.checks())
+    checks = json.loads(master.get("/readyz")[1])["checks"].values()
+    assert all({"status", "latency_ms"} <= set(check) and 0 <= check["latency_ms"] < 2000 for check in checks), checks
 
 
 def test_an_answer_that_is_not_ours_is_refused(fleet):

@@ -622,14 +622,15 @@ POINTERS = {"202", "98", "441"}
 
 
 def threads(pid):
-    """(system call and its words, voluntary switches) of each thread."""
+    """(system call and its words, voluntary switches) of each thread; one that ends meanwhile is left out."""
     found = {}
     for task in sorted(os.listdir(f"/proc/{pid}/task")):
-        with open(f"/proc/{pid}/task/{task}/syscall", encoding="ascii") as file:
-            call = file.read().split()
-        with open(f"/proc/{pid}/task/{task}/status", encoding="utf-8") as file:
-            switches = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", file.read(), re.M).group(1)
-        found[task] = (call, int(switches))
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            with open(f"/proc/{pid}/task/{task}/syscall", encoding="ascii") as file:
+                call = file.read().split()
+            with open(f"/proc/{pid}/task/{task}/status", encoding="utf-8") as file:
+                switches = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", file.read(), re.M).group(1)
+            found[task] = (call, int(switches))
     return found
 
 

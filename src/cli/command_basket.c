@@ -6,9 +6,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/fleet/bucket.h"
+#include "cli/table.h"
 #include "data/json.h"
 #include "data/record.h"
 #include "nats/conn.h"
@@ -56,14 +56,6 @@ static int ask_masters(struct cli *cli, const struct fleet_options *options,
     return ret->err[0] ? cli_error(cli, "%s", ret->err) : CLI_OK;
 }
 
-static const char *show_id(struct arena *arena, const char *id)
-{
-    char name[PEEL_ID_SIZE];
-
-    peel_id_decode(str_from(id), name);
-    return arena_strdup(arena, name);
-}
-
 static const char *show_value(struct arena *arena, const struct value *v)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -78,20 +70,16 @@ static const char *show_value(struct arena *arena, const struct value *v)
 
 static int print_rows(struct cli *cli, const struct question_resolved *answer)
 {
-    enum { COLUMNS = 2 };
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (answer->peels.n + 1) * COLUMNS);
+    static const char *const heads[] = { "PEEL", "VALUE" };
+    struct table table = TABLE_INIT(cli->arena, heads);
 
-    cells[0] = "PEEL";
-    cells[1] = "VALUE";
     for (size_t i = 0; i < answer->peels.n; i++) {
-        cells[(i + 1) * COLUMNS] = show_id(cli->arena, answer->peels.p[i]);
-        cells[(i + 1) * COLUMNS + 1] =
-            show_value(cli->arena, value_get(&answer->basket, answer->peels.p[i]));
+        const char **row = table_add(&table);
+
+        row[0] = peel_id_name(cli->arena, answer->peels.p[i]);
+        row[1] = show_value(cli->arena, value_get(&answer->basket, answer->peels.p[i]));
     }
-    columns_print(&out, cells, COLUMNS, answer->peels.n + 1);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
-    return CLI_OK;
+    return table_print(&table);
 }
 
 /* A list of peel_id and value; no value: it shares nothing under that name. */
@@ -104,7 +92,7 @@ static struct value make_list(struct arena *arena, const struct question_resolve
         struct value_map *item = value_map_new(arena, 2);
 
         value_map_set(arena, item, value_text("peel_id"),
-                      value_text(show_id(arena, answer->peels.p[i])));
+                      value_text(peel_id_name(arena, answer->peels.p[i])));
         if (v)
             value_map_set(arena, item, value_text("value"), *v);
         value_list_push(arena, list, value_map(item));
@@ -180,9 +168,7 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
     struct err err;
     int result;
 
-    if (peel_id_is_valid(str_from(operands.p[0])))
-        (void)snprintf(id, sizeof(id), "%s", operands.p[0]);
-    else if (peel_id_encode(str_from(operands.p[0]), id, &err) < 0)
+    if (peel_id_read(operands.p[0], id, &err) < 0)
         return cli_err(cli, &err);
     names.prefix = strlen(id) + 1;
     if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)

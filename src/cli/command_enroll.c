@@ -12,6 +12,7 @@
 #include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/fleet/link.h"
+#include "cli/table.h"
 #include "data/time_text.h"
 #include "enroll/admission.h"
 #include "enroll/registry.h"
@@ -162,73 +163,34 @@ static bool is_listed(const struct listing *listing, const struct enrollment *re
 
 static const char *time_of(struct arena *arena, struct value_time time)
 {
-    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
-
-    if (time.seconds == 0)
-        return "";
-    time_print(&text, time);
-    return buf_copy(&text, arena).p;
+    return time.seconds == 0 ? "" : time_text(arena, time);
 }
 
 static const char *const list_keys[] = { "id",    "peel_id", "hostname", "source",
                                          "state", "trust",   "created" };
 static const char *const list_heads[] = { "ID",    "PEEL ID", "HOSTNAME", "SOURCE",
                                           "STATE", "TRUST",   "CREATED" };
-#define LIST_COLUMNS ARRAY_LEN(list_keys)
 
-/* Ids as people write them. */
-static const char *peel_name(struct arena *arena, const char *id)
+static void fill_row(struct arena *arena, const struct enrollment *record, const char **row)
 {
-    char name[PEEL_ID_SIZE];
-
-    peel_id_decode(str_from(id), name);
-    return arena_strdup(arena, name);
-}
-
-static void fill_row(struct arena *arena, const struct enrollment *record,
-                     const char *cells[static LIST_COLUMNS])
-{
-    cells[0] = record->id;
-    cells[1] = peel_name(arena, record->peel_id);
-    cells[2] = record->hostname ? record->hostname : "";
-    cells[3] = record->remote_addr ? record->remote_addr : "";
-    cells[4] = enrollment_state_name(record->state);
-    cells[5] = admission_trust(record);
-    cells[6] = time_of(arena, record->created_at);
-}
-
-static struct value row_value(struct arena *arena, const char *const *cells)
-{
-    struct value_map *map = value_map_new(arena, LIST_COLUMNS);
-
-    for (size_t i = 0; i < LIST_COLUMNS; i++)
-        value_map_set(arena, map, value_text(list_keys[i]), value_text(cells[i]));
-    return value_map(map);
+    row[0] = record->id;
+    row[1] = peel_id_name(arena, record->peel_id);
+    row[2] = record->hostname ? record->hostname : "";
+    row[3] = record->remote_addr ? record->remote_addr : "";
+    row[4] = enrollment_state_name(record->state);
+    row[5] = admission_trust(record);
+    row[6] = time_of(arena, record->created_at);
 }
 
 static int print_list(struct cli *cli, enum fleet_format format, const struct listing *listing,
                       const char *state)
 {
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    const char **cells =
-        ARENA_ARRAY(cli->arena, const char *, (listing->records.n + 1) * LIST_COLUMNS);
-    struct value_list *list = value_list_new(cli->arena, 0);
-    struct value result = value_list(list);
-    size_t rows = 1;
+    struct table table = TABLE_INIT(cli->arena, list_heads);
 
-    memcpy(cells, list_heads, sizeof(list_heads));
-    VEC_EACH (&listing->records, record) {
-        if (!is_listed(listing, record, state))
-            continue;
-        fill_row(cli->arena, record, &cells[rows * LIST_COLUMNS]);
-        value_list_push(cli->arena, list, row_value(cli->arena, &cells[rows * LIST_COLUMNS]));
-        rows++;
-    }
-    if (format != FLEET_TEXT)
-        return fleet_print(cli, format, &result);
-    columns_print(&out, cells, LIST_COLUMNS, rows);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
-    return CLI_OK;
+    VEC_EACH (&listing->records, record)
+        if (is_listed(listing, record, state))
+            fill_row(cli->arena, record, table_add(&table));
+    return fleet_print_table(cli, format, &table, list_keys);
 }
 
 /* "pending, approved, ..." */
@@ -299,7 +261,7 @@ static void show_text(struct arena *arena, const struct enrollment *record)
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
     show_line(&out, "id", record->id);
-    show_line(&out, "peel", peel_name(arena, record->peel_id));
+    show_line(&out, "peel", peel_id_name(arena, record->peel_id));
     show_line(&out, "hostname", record->hostname);
     show_line(&out, "source", record->remote_addr);
     show_line(&out, "state", enrollment_state_name(record->state));
@@ -380,7 +342,7 @@ static void print_done(struct decision *decision, const char *id, const char *pe
 
     columns_print_text(&line, id);
     buf_add_text(&line, " (");
-    columns_print_text(&line, peel ? peel_name(decision->cli->arena, peel) : "");
+    columns_print_text(&line, peel ? peel_id_name(decision->cli->arena, peel) : "");
     buf_printf(&line, ") %s\n", decisions[decision->what].done);
     (void)fwrite(buf_text(&line), 1, line.n, stdout);
     decision->decided++;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/number.h"
 #include "cli/commands.h"
@@ -178,12 +177,11 @@ static int print_preview(struct cli *cli, const struct exec_args *args,
     struct value all = value_list(list);
 
     for (size_t i = 0; i < peels->n; i++) {
-        char name[PEEL_ID_SIZE];
+        const char *name = peel_id_name(cli->arena, peels->p[i]);
 
-        peel_id_decode(str_from(peels->p[i]), name);
         if (args->fleet.format == FLEET_TEXT)
             (void)printf("%s\n", name);
-        value_list_push(cli->arena, list, value_text(arena_strdup(cli->arena, name)));
+        value_list_push(cli->arena, list, value_text(name));
     }
     return args->fleet.format == FLEET_TEXT ? CLI_OK : fleet_print(cli, args->fleet.format, &all);
 }

@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "bus/daemon_conf.h"
-#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/fleet/link.h"
+#include "cli/table.h"
 #include "data/json.h"
 #include "http/probe.h"
 #include "sys/clock.h"
@@ -110,24 +109,20 @@ static int wait_until_ready(struct arena *arena, const char *address, int64_t wa
 
 static void print_checks(struct cli *cli, const struct value *body)
 {
-    enum { COLUMNS = 3 };
-    static const char *const heads[COLUMNS] = { "CHECK", "STATUS", "NOTE" };
+    static const char *const heads[] = { "CHECK", "STATUS", "NOTE" };
     const struct value *checks = value_get(body, "checks");
-    size_t count = value_is(checks, VALUE_MAP) ? checks->map->count : 0;
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (count + 1) * COLUMNS);
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    const size_t count = value_is(checks, VALUE_MAP) ? checks->map->count : 0;
+    struct table table = TABLE_INIT(cli->arena, heads);
 
-    memcpy(cells, heads, sizeof(heads));
     for (size_t i = 0; i < count; i++) {
         const struct value_pair *pair = &checks->map->pairs[i];
-        const char **row = &cells[(i + 1) * COLUMNS];
+        const char **row = table_add(&table);
 
         row[0] = pair->key.s.p;
         row[1] = value_get_text(&pair->value, "status");
         row[2] = value_get_text(&pair->value, "message");
     }
-    columns_print(&out, cells, COLUMNS, count + 1);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    (void)table_print(&table);
 }
 
 static int show_health(struct cli *cli, const struct health_args *want,

@@ -7,11 +7,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/number.h"
-#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/fleet/bucket.h"
 #include "cli/fleet/job.h"
 #include "cli/fleet/run.h"
+#include "cli/table.h"
 #include "nats/conn.h"
 #include "sys/clock.h"
 #include "wire/peel_id.h"
@@ -120,12 +120,8 @@ static const char *print_targets(struct arena *arena, const struct job *job)
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
     buf_add_char(&out, '[');
-    for (size_t i = 0; i < job->targets.n; i++) {
-        char name[PEEL_ID_SIZE];
-
-        peel_id_decode(str_from(job->targets.p[i]), name);
-        buf_printf(&out, "%s%s", i ? " " : "", name);
-    }
+    for (size_t i = 0; i < job->targets.n; i++)
+        buf_printf(&out, "%s%s", i ? " " : "", peel_id_name(arena, job->targets.p[i]));
     buf_add_char(&out, ']');
     return buf_copy(&out, arena).p;
 }
@@ -145,12 +141,8 @@ static struct value names_value(struct arena *arena, const struct param_strs *pe
 {
     struct value_list *names = value_list_new(arena, peels->n);
 
-    for (size_t i = 0; i < peels->n; i++) {
-        char name[PEEL_ID_SIZE];
-
-        peel_id_decode(str_from(peels->p[i]), name);
-        value_list_push(arena, names, value_text(arena_strdup(arena, name)));
-    }
+    for (size_t i = 0; i < peels->n; i++)
+        value_list_push(arena, names, value_text(peel_id_name(arena, peels->p[i])));
     return value_list(names);
 }
 
@@ -166,14 +158,6 @@ static struct value job_value(struct arena *arena, const struct job *job,
     if (queued->list->count > 0)
         value_map_set(arena, v.map, value_text("queued"), *queued);
     return v;
-}
-
-static void print_columns(const char *const *cells, size_t columns, size_t rows)
-{
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-
-    columns_print(&out, cells, columns, rows);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
 }
 
 /* How a list of jobs is shown as text. */
@@ -196,33 +180,29 @@ static const struct job_table active_table = {
 };
 
 static int print_jobs(struct cli *cli, enum fleet_format format, const struct jobs *jobs,
-                      const struct job_table *table)
+                      const struct job_table *how)
 {
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (jobs->list.n + 1) * COLUMNS);
+    struct table table = { .arena = cli->arena, .heads = how->heads, .columns = COLUMNS };
     struct value_list *list = value_list_new(cli->arena, jobs->list.n);
-    struct value result = value_list(list);
-    size_t rows = 1;
 
-    memcpy(cells, table->heads, sizeof(table->heads));
-    VEC_EACH (&jobs->list, job) {
-        const char **row = &cells[rows++ * COLUMNS];
-        const bool has_expr = job->target_expr[0] && !table->has_names;
+    for (size_t i = 0; i < jobs->list.n; i++) {
+        const struct job *job = &jobs->list.p[i];
+        const bool has_expr = job->target_expr[0] && !how->has_names;
+        const char **row = table_add(&table);
 
         row[0] = job->jid;
         row[1] = or_dash(job->function);
         row[2] = has_expr ? job->target_expr : print_targets(cli->arena, job);
-        row[3] = print_state(cli->arena, job, &jobs->queued[rows - 2]);
+        row[3] = print_state(cli->arena, job, &jobs->queued[i]);
         row[4] = or_dash(job->user);
         row[5] = or_dash(job->owner);
-        value_list_push(cli->arena, list, job_value(cli->arena, job, &jobs->queued[rows - 2]));
+        value_list_push(cli->arena, list, job_value(cli->arena, job, &jobs->queued[i]));
     }
-    if (format != FLEET_TEXT)
-        return fleet_print(cli, format, &result);
-    if (rows == 1)
-        (void)printf("%s\n", table->none);
-    else
-        print_columns(cells, COLUMNS, rows);
-    return CLI_OK;
+    if (format == FLEET_TEXT && jobs->list.n == 0) {
+        (void)printf("%s\n", how->none);
+        return CLI_OK;
+    }
+    return fleet_print_rows(cli, format, &table, list);
 }
 
 /* --- list, active ------------------------------------------------------------------- */
@@ -291,12 +271,9 @@ static int read_queued(struct fleet *fleet, const struct job *job, struct value 
     if (fleet_collect(fleet, job->jid, 0, true, &answers, err) < 0)
         return -1;
     for (size_t i = 0; i < answers.count; i++) {
-        char name[PEEL_ID_SIZE];
-
-        if (!answers.list[i].is_queued)
-            continue;
-        peel_id_decode(str_from(answers.list[i].peel), name);
-        value_list_push(fleet->arena, names, value_text(arena_strdup(fleet->arena, name)));
+        if (answers.list[i].is_queued)
+            value_list_push(fleet->arena, names,
+                            value_text(peel_id_name(fleet->arena, answers.list[i].peel)));
     }
     return 0;
 }
@@ -424,29 +401,24 @@ static int run_active(struct cli *cli, const void *args, struct param_strs opera
 
 static void print_returns(struct cli *cli, const struct fleet_answers *answers)
 {
-    enum { WIDTH = 4 };
-    static const char *const heads[WIDTH] = { "PEEL", "STATUS", "SUCCESS", "DURATION" };
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (answers->count + 1) * WIDTH);
-    size_t rows = 1;
+    static const char *const heads[] = { "PEEL", "STATUS", "SUCCESS", "DURATION" };
+    struct table table = TABLE_INIT(cli->arena, heads);
 
-    memcpy(cells, heads, sizeof(heads));
     for (size_t i = 0; i < answers->count; i++) {
         AUTO_BUF struct buf duration = BUF_INIT(64);
         const struct fleet_answer *answer = &answers->list[i];
-        char name[PEEL_ID_SIZE];
-        const char **row = &cells[rows * WIDTH];
+        const char **row;
 
         if (!answer->has_come)
             continue;
-        peel_id_decode(str_from(answer->peel), name);
-        row[0] = arena_strdup(cli->arena, name);
+        row = table_add(&table);
+        row[0] = peel_id_name(cli->arena, answer->peel);
         row[1] = fleet_answer_status(answer);
         row[2] = answer->success ? "true" : "false";
         number_print_duration(answer->duration, &duration);
         row[3] = buf_copy(&duration, cli->arena).p;
-        rows++;
     }
-    print_columns(cells, WIDTH, rows);
+    (void)table_print(&table);
 }
 
 static struct value returns_value(struct arena *arena, const struct fleet_answers *answers)
@@ -456,13 +428,12 @@ static struct value returns_value(struct arena *arena, const struct fleet_answer
     for (size_t i = 0; i < answers->count; i++) {
         const struct fleet_answer *answer = &answers->list[i];
         struct value_map *map;
-        char name[PEEL_ID_SIZE];
 
         if (!answer->has_come)
             continue;
-        peel_id_decode(str_from(answer->peel), name);
         map = value_map_new(arena, 5);
-        value_map_set(arena, map, value_text("peel_id"), value_text(arena_strdup(arena, name)));
+        value_map_set(arena, map, value_text("peel_id"),
+                      value_text(peel_id_name(arena, answer->peel)));
         value_map_set(arena, map, value_text("success"), value_bool(answer->success));
         value_map_set(arena, map, value_text("status"), value_text(fleet_answer_status(answer)));
         value_map_set(arena, map, value_text("duration"), value_int(answer->duration));

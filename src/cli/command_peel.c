@@ -4,14 +4,13 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
-#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/fleet/bucket.h"
 #include "cli/fleet/peels.h"
 #include "cli/fleet/runs.h"
 #include "cli/peel/delete.h"
+#include "cli/table.h"
 #include "data/msgpack.h"
 #include "data/time_text.h"
 #include "data/value.h"
@@ -48,38 +47,28 @@ static const struct param prune_options[] = {
 
 static const char *print_time(struct arena *arena, int64_t seconds)
 {
-    AUTO_BUF struct buf text = BUF_INIT(64);
-
-    if (seconds <= 0)
-        return "-";
-    time_print(&text, (struct value_time){ seconds, 0 });
-    return buf_copy(&text, arena).p;
+    return seconds <= 0 ? "-" : time_text(arena, (struct value_time){ seconds, 0 });
 }
 
-static void print_text(struct cli *cli, const struct fleet_peels *peels, int64_t now)
+static int print_text(struct cli *cli, const struct fleet_peels *peels, int64_t now)
 {
-    enum { COLUMNS = 7 };
-    static const char *const heads[COLUMNS] = { "PEEL ID",   "OS",        "ARCH", "ONLINE",
-                                                "LAST-SEEN", "CONVERGED", "DRIFT" };
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (peels->list.n + 1) * COLUMNS);
-    size_t rows = 1;
+    static const char *const heads[] = { "PEEL ID",   "OS",        "ARCH", "ONLINE",
+                                         "LAST-SEEN", "CONVERGED", "DRIFT" };
+    struct table table = TABLE_INIT(cli->arena, heads);
 
-    memcpy(cells, heads, sizeof(heads));
     VEC_EACH (&peels->list, item) {
         const struct fleet_peel *peel = *item;
-        const char **cell = &cells[rows++ * COLUMNS];
+        const char **row = table_add(&table);
 
-        cell[0] = peel->name;
-        cell[1] = peel->os;
-        cell[2] = peel->arch;
-        cell[3] = fleet_peel_is_online(peel, now) ? "yes" : "no";
-        cell[4] = print_time(cli->arena, peel->last_seen / CLOCK_SECOND);
-        cell[5] = print_time(cli->arena, peel->has_run ? peel->run.converged.seconds : 0);
-        cell[6] = fleet_peel_describe_drift(cli->arena, peel);
+        row[0] = peel->name;
+        row[1] = peel->os;
+        row[2] = peel->arch;
+        row[3] = fleet_peel_is_online(peel, now) ? "yes" : "no";
+        row[4] = print_time(cli->arena, peel->last_seen / CLOCK_SECOND);
+        row[5] = print_time(cli->arena, peel->has_run ? peel->run.converged.seconds : 0);
+        row[6] = fleet_peel_describe_drift(cli->arena, peel);
     }
-    columns_print(&out, cells, COLUMNS, rows);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    return table_print(&table);
 }
 
 static void put_value(struct arena *arena, struct value *map, const char *key, struct value v)
@@ -172,8 +161,7 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
         return cli_err(cli, &err);
     if (want->fleet.format != FLEET_TEXT)
         return print_value(cli, want->fleet.format, &peels, now);
-    print_text(cli, &peels, now);
-    return CLI_OK;
+    return print_text(cli, &peels, now);
 }
 
 static const struct command peel_commands[] = {
@@ -270,9 +258,7 @@ static int run_fact_get(struct cli *cli, const void *args, struct param_strs ope
     if (strcmp(operands.p[0], "get") != 0)
         return cli_usage(cli, "unknown word '%s' (the command is 'zester kv fact get PEEL [KEY]')",
                          operands.p[0]);
-    if (peel_id_is_valid(str_from(operands.p[1])))
-        (void)snprintf(id, sizeof(id), "%s", operands.p[1]);
-    else if (peel_id_encode(str_from(operands.p[1]), id, &err) < 0)
+    if (peel_id_read(operands.p[1], id, &err) < 0)
         return cli_err(cli, &err);
     if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);

@@ -47,9 +47,7 @@ static int run_show(struct cli *cli, const void *args, struct param_strs operand
     struct err err;
     int status;
 
-    if (peel_id_is_valid(str_from(operands.p[0])))
-        (void)snprintf(id, sizeof(id), "%s", operands.p[0]);
-    else if (peel_id_encode(str_from(operands.p[0]), id, &err) < 0)
+    if (peel_id_read(operands.p[0], id, &err) < 0)
         return cli_err(cli, &err);
     question.peel = id;
     if (record_encode(&bytes, &question_settings_type, &question, &err) < 0)

@@ -5,10 +5,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/fleet/link.h"
 #include "cli/join_token.h"
+#include "cli/table.h"
 #include "data/time_text.h"
 #include "sys/clock.h"
 #include "sys/hostnames.h"
@@ -87,56 +87,24 @@ static const char *const list_keys[] = {
 static const char *const list_heads[] = {
     "ID", "STATE", "CREATED", "EXPIRES", "CREATED BY", "PEELS"
 };
-#define LIST_COLUMNS ARRAY_LEN(list_keys)
 
-static const char *print_time(struct arena *arena, struct value_time time)
+static void fill_row(struct arena *arena, const struct token_record *record, const char **row)
 {
-    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
-
-    time_print(&text, time);
-    return buf_copy(&text, arena).p;
-}
-
-static void fill_row(struct arena *arena, const struct token_record *record,
-                     const char *cells[static LIST_COLUMNS])
-{
-    cells[0] = record->id;
-    cells[1] = join_token_is_expired(record) ? "expired" : "valid";
-    cells[2] = print_time(arena, record->created_at);
-    cells[3] = print_time(arena, record->expires_at);
-    cells[4] = record->created_by;
-    cells[5] = record->peels[0] ? record->peels : "*";
-}
-
-static void print_rows(const char *const *cells, size_t rows)
-{
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-
-    columns_print(&out, cells, LIST_COLUMNS, rows);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    row[0] = record->id;
+    row[1] = join_token_is_expired(record) ? "expired" : "valid";
+    row[2] = time_text(arena, record->created_at);
+    row[3] = time_text(arena, record->expires_at);
+    row[4] = record->created_by;
+    row[5] = record->peels[0] ? record->peels : "*";
 }
 
 static int print_list(struct cli *cli, enum fleet_format format, const struct join_token_list *list)
 {
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (list->tokens.n + 1) * LIST_COLUMNS);
-    struct value_list *values = value_list_new(cli->arena, list->tokens.n);
-    const struct value result = value_list(values);
-    size_t rows = 1;
+    struct table table = TABLE_INIT(cli->arena, list_heads);
 
-    memcpy(cells, list_heads, sizeof(list_heads));
-    VEC_EACH (&list->tokens, record) {
-        const char **row = &cells[rows++ * LIST_COLUMNS];
-        struct value_map *map = value_map_new(cli->arena, LIST_COLUMNS);
-
-        fill_row(cli->arena, record, row);
-        for (size_t i = 0; i < LIST_COLUMNS; i++)
-            value_map_set(cli->arena, map, value_text(list_keys[i]), value_text(row[i]));
-        value_list_push(cli->arena, values, value_map(map));
-    }
-    if (format != FLEET_TEXT)
-        return fleet_print(cli, format, &result);
-    print_rows(cells, rows);
-    return CLI_OK;
+    VEC_EACH (&list->tokens, record)
+        fill_row(cli->arena, record, table_add(&table));
+    return fleet_print_table(cli, format, &table, list_keys);
 }
 
 static int run_list(struct cli *cli, const void *args, struct param_strs operands)

@@ -7,9 +7,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/fleet/link.h"
+#include "cli/table.h"
 #include "cli/update/args.h"
 #include "cli/update/versions.h"
 #include "data/time_text.h"
@@ -126,47 +126,37 @@ static const char *arch_of(const struct update_args *want)
     return want->arch ? want->arch : facts_go_arch();
 }
 
-static const char *print_time(struct arena *arena, int64_t seconds)
+static const char *print_end(struct arena *arena, const struct update_manifest *manifest)
 {
-    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    const int64_t seconds = update_manifest_end(manifest);
 
-    if (seconds == UPDATE_EXPIRES_NEVER)
-        return "never";
-    time_print(&text, (struct value_time){ seconds, 0 });
-    return buf_copy(&text, arena).p;
+    if (manifest->promoted)
+        return "promoted";
+    return seconds == UPDATE_EXPIRES_NEVER ? "never"
+                                           : time_text(arena, (struct value_time){ seconds, 0 });
 }
 
 static int print_versions(struct cli *cli, enum fleet_format format,
                           const struct update_versions *versions)
 {
-    enum { COLUMNS = 6 };
-    static const char *const heads[COLUMNS] = { "VERSION",   "COMPONENT", "SYSTEM",
-                                                "PUBLISHED", "EXPIRES",   "SIGNED WITH" };
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (versions->list.n + 1) * COLUMNS);
+    static const char *const heads[] = { "VERSION",   "COMPONENT", "SYSTEM",
+                                         "PUBLISHED", "EXPIRES",   "SIGNED WITH" };
+    struct table table = TABLE_INIT(cli->arena, heads);
     struct value_list *list = value_list_new(cli->arena, versions->list.n);
-    const struct value result = value_list(list);
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    size_t rows = 1;
 
-    memcpy(cells, heads, sizeof(heads));
     VEC_EACH (&versions->list, manifest) {
-        const char **row = &cells[rows++ * COLUMNS];
+        const char **row = table_add(&table);
 
         row[0] = manifest->version;
         row[1] = update_component_name(manifest->component);
         row[2] = arena_printf(cli->arena, "%s/%s", manifest->goos, manifest->goarch);
-        row[3] = print_time(cli->arena, manifest->published.seconds);
-        row[4] =
-            manifest->promoted ? "promoted" : print_time(cli->arena, update_manifest_end(manifest));
+        row[3] = time_text(cli->arena, (struct value_time){ manifest->published.seconds, 0 });
+        row[4] = print_end(cli->arena, manifest);
         row[5] = manifest->key;
         value_list_push(cli->arena, list,
                         record_value(cli->arena, &update_manifest_type, manifest));
     }
-    if (format != FLEET_TEXT)
-        return fleet_print(cli, format, &result);
-    columns_print(&out, cells, COLUMNS, rows);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
-    return CLI_OK;
+    return fleet_print_rows(cli, format, &table, list);
 }
 
 static int run_versions(struct cli *cli, const void *args, struct param_strs operands)

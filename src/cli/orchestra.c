@@ -89,11 +89,9 @@ static const char *find_error(const struct fleet_answer *answer)
 static void add_peel(struct arena *arena, const struct fleet_answer *answer,
                      struct state_job_end *end)
 {
-    char name[PEEL_ID_SIZE];
     struct state_job_peel peel = { .success = answer->has_come && answer->success };
 
-    peel_id_decode(str_from(answer->peel), name);
-    peel.peel = arena_strdup(arena, name);
+    peel.peel = peel_id_name(arena, answer->peel);
     peel.changed = answer->has_come && has_changed(answer);
     peel.error = peel.success ? NULL : arena_strdup(arena, find_error(answer));
     VEC_PUSH_IN(arena, &end->peels, peel);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "bus/store.h"
@@ -83,10 +82,8 @@ static void on_failed(void *self, const struct nats_error *error)
 
 static const char *print_moment(struct arena *arena, int64_t wall)
 {
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-
-    time_print(&out, (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) });
-    return buf_copy(&out, arena).p;
+    return time_text(arena,
+                     (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) });
 }
 
 static int read_events(struct session *session, struct err *err)

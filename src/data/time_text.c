@@ -90,6 +90,14 @@ void time_print(struct buf *out, struct value_time time)
     buf_add_char(out, 'Z');
 }
 
+const char *time_text(struct arena *arena, struct value_time time)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    time_print(&text, time);
+    return buf_copy(&text, arena).p;
+}
+
 bool time_is_later(struct value_time a, struct value_time b)
 {
     return a.seconds != b.seconds ? a.seconds > b.seconds : a.nanoseconds > b.nanoseconds;

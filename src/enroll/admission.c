@@ -446,13 +446,11 @@ static void replace_record(struct arena *arena, const struct answered *answered,
 static const char *explain_taken(struct arena *arena, const struct enrollment *current)
 {
     const bool is_pending = current->state == ENROLLMENT_PENDING;
-    char name[PEEL_ID_SIZE];
 
-    peel_id_decode(str_from(current->peel_id), name);
     return arena_printf(arena,
                         "another key holds this peel id: if this machine is to replace the other, "
                         "'zester enroll %s --peel %s' on a master, otherwise give it another id",
-                        is_pending ? "reject" : "revoke", name);
+                        is_pending ? "reject" : "revoke", peel_id_name(arena, current->peel_id));
 }
 
 void admission_submit(struct arena *arena, const struct admission_request *request,

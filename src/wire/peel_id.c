@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -51,11 +52,31 @@ int peel_id_encode(struct str name, char id[static PEEL_ID_SIZE], struct err *er
     return 0;
 }
 
+int peel_id_read(const char *word, char id[static PEEL_ID_SIZE], struct err *err)
+{
+    const struct str text = str_from(word);
+
+    if (!peel_id_is_valid(text))
+        return peel_id_encode(text, id, err);
+    memcpy(id, word, text.n + 1);
+    return 0;
+}
+
 void peel_id_decode(struct str id, char name[static PEEL_ID_SIZE])
 {
     struct str shown = str_slice(id, 0, id.n < PEEL_ID_MAX ? id.n : PEEL_ID_MAX);
 
     swap_letters(shown, '_', '.', name);
+}
+
+const char *peel_id_name(struct arena *arena, const char *id)
+{
+    char name[PEEL_ID_SIZE];
+
+    if (!peel_id_is_valid(str_from(id)))
+        return id;
+    peel_id_decode(str_from(id), name);
+    return arena_strdup(arena, name);
 }
 
 bool peel_id_is_local_name(struct str name)

@@ -149,14 +149,6 @@ int fleet_answers_status(const struct fleet_answers *answers)
 
 /* --- values ------------------------------------------------------------------------- */
 
-static const char *shown_id(struct arena *arena, const char *peel)
-{
-    char name[PEEL_ID_SIZE];
-
-    peel_id_decode(str_from(peel), name);
-    return arena_strdup(arena, name);
-}
-
 static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
 {
     if (text && text[0])
@@ -202,7 +194,7 @@ static struct value answer_value(struct arena *arena, const struct fleet_answer 
 
     VEC_EACH (&answer->response.results.list, result)
         value_list_push(arena, results, result_value(arena, result, format));
-    value_map_set(arena, map, value_text("peel_id"), value_text(shown_id(arena, answer->peel)));
+    value_map_set(arena, map, value_text("peel_id"), value_text(peel_id_name(arena, answer->peel)));
     value_map_set(arena, map, value_text("status"), value_text(fleet_answer_status(answer)));
     value_map_set(arena, map, value_text("success"),
                   value_bool(!is_silent(answer) && answer->success));
@@ -388,7 +380,7 @@ static void print_folded(struct cli *cli, const struct fleet_answers *answers,
     for (size_t i = 0; i < answers->count; i++) {
         AUTO_BUF struct buf body = BUF_INIT(BUF_NO_LIMIT);
         const struct fleet_answer *answer = &answers->list[i];
-        const char *name = shown_id(cli->arena, answer->peel);
+        const char *name = peel_id_name(cli->arena, answer->peel);
         struct fold *fold;
 
         add_body(&body, answer, style->function, false);
@@ -422,7 +414,7 @@ static void print_each(struct cli *cli, const struct fleet_answers *answers,
         const struct fleet_answer *answer = &answers->list[i];
 
         add_body(&body, answer, style->function, true);
-        print_header(shown_id(cli->arena, answer->peel), answer->success && !is_silent(answer),
+        print_header(peel_id_name(cli->arena, answer->peel), answer->success && !is_silent(answer),
                      style->color);
         (void)fwrite(buf_text(&body), 1, body.n, stdout);
     }

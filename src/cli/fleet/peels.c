@@ -40,14 +40,12 @@ static const char *fact_text(struct arena *arena, const struct value *facts, con
 struct fleet_peel *fleet_peels_add(struct fleet_peels *peels, struct str id)
 {
     struct fleet_peel *peel = map_find(&peels->by_id, id);
-    char name[PEEL_ID_SIZE];
 
     if (peel)
         return peel;
     peel = ARENA_NEW(peels->arena, struct fleet_peel);
     peel->id = arena_str(peels->arena, id).p;
-    peel_id_decode(id, name);
-    peel->name = arena_strdup(peels->arena, name);
+    peel->name = peel_id_name(peels->arena, peel->id);
     peel->os = peel->arch = "-";
     peel->version = "";
     (void)map_set(&peels->by_id, str_from(peel->id), peel);

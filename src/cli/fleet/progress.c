@@ -189,10 +189,7 @@ void fleet_progress_draw(const struct fleet_progress *progress, int64_t elapsed,
     room = room > wanted ? wanted : room;
     cells = ARENA_ARRAY(&arena, const char *, room *COLUMNS + 1);
     for (; shown < room; shown++) {
-        char name[PEEL_ID_SIZE];
-
-        peel_id_decode(str_from(lines[shown].answer->peel), name);
-        cells[shown * COLUMNS] = arena_strdup(&arena, name);
+        cells[shown * COLUMNS] = peel_id_name(&arena, lines[shown].answer->peel);
         cells[shown * COLUMNS + 1] = cell_of(&arena, &lines[shown]);
         cells[shown * COLUMNS + 2] = lines[shown].row->text;
     }

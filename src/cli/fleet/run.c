@@ -44,12 +44,8 @@ static const char *print_peels(struct cli *cli, const struct param_strs *peels)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
-    for (size_t i = 0; i < peels->n; i++) {
-        char name[PEEL_ID_SIZE];
-
-        peel_id_decode(str_from(peels->p[i]), name);
-        buf_printf(&out, "%s%s", i ? " " : "", name);
-    }
+    for (size_t i = 0; i < peels->n; i++)
+        buf_printf(&out, "%s%s", i ? " " : "", peel_id_name(cli->arena, peels->p[i]));
     return buf_copy(&out, cli->arena).p;
 }
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cli/columns.h"
 #include "cli/fleet/peels.h"
+#include "cli/table.h"
 #include "data/time_text.h"
 #include "nats/conn.h"
 #include "sys/clock.h"
@@ -89,25 +90,16 @@ static const char *describe_removed(struct arena *arena, const struct departure 
     return out.n > 0 ? arena_strdup(arena, buf_text(&out) + strlen(", ")) : "nothing was left";
 }
 
-static const char *name_of(struct arena *arena, const char *id)
-{
-    char name[PEEL_ID_SIZE];
-
-    if (!peel_id_is_valid(str_from(id)))
-        return id;
-    peel_id_decode(str_from(id), name);
-    return arena_strdup(arena, name);
-}
-
 static void print_departure(struct cli *cli, const struct departure *departure)
 {
     AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
 
     if (departure->err[0]) {
-        (void)cli_error(cli, "'%s': %s", name_of(cli->arena, departure->peel_id), departure->err);
+        (void)cli_error(cli, "'%s': %s", peel_id_name(cli->arena, departure->peel_id),
+                        departure->err);
         return;
     }
-    columns_print_text(&line, name_of(cli->arena, departure->peel_id));
+    columns_print_text(&line, peel_id_name(cli->arena, departure->peel_id));
     printf("%s deleted: %s\n", buf_text(&line), describe_removed(cli->arena, departure));
     if (departure->warning[0])
         (void)fprintf(stderr, "WARNING: %s\n", departure->warning);
@@ -123,7 +115,7 @@ static int print_departures(struct cli *cli, enum fleet_format format,
     VEC_EACH (&departures->list, departure) {
         struct departure shown = *departure;
 
-        shown.peel_id = name_of(cli->arena, departure->peel_id);
+        shown.peel_id = peel_id_name(cli->arena, departure->peel_id);
         value_list_push(cli->arena, list, record_value(cli->arena, &departure_type, &shown));
         if (departure->err[0])
             status = CLI_ERROR;
@@ -148,9 +140,7 @@ static int read_ids(struct arena *arena, struct param_strs names, struct param_s
         char id[PEEL_ID_SIZE];
         size_t known = 0;
 
-        if (peel_id_is_valid(str_from(names.p[i])))
-            (void)snprintf(id, sizeof(id), "%s", names.p[i]);
-        else if (peel_id_encode(str_from(names.p[i]), id, err) < 0)
+        if (peel_id_read(names.p[i], id, err) < 0)
             return -1;
         while (known < n && strcmp(ids[known], id) != 0)
             known++;
@@ -203,40 +193,19 @@ static struct absent find_absent(struct arena *arena, const struct fleet_peels *
     return absent;
 }
 
-static const char *time_of(struct arena *arena, const struct fleet_peel *peel)
-{
-    AUTO_BUF struct buf text = BUF_INIT(64);
-
-    time_print(&text, (struct value_time){ peel->last_seen / CLOCK_SECOND, 0 });
-    return buf_copy(&text, arena).p;
-}
-
 static int print_absent(struct cli *cli, enum fleet_format format, const struct absent *absent)
 {
-    enum { COLUMNS = 2 };
-    static const char *const heads[COLUMNS] = { "PEEL ID", "LAST-SEEN" };
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (absent->list.n + 1) * COLUMNS);
-    struct value_list *list = value_list_new(cli->arena, absent->list.n);
-    const struct value all = value_list(list);
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    size_t rows = 1;
+    static const char *const keys[] = { "peel_id", "last_seen" };
+    static const char *const heads[] = { "PEEL ID", "LAST-SEEN" };
+    struct table table = TABLE_INIT(cli->arena, heads);
 
-    memcpy(cells, heads, sizeof(heads));
     VEC_EACH (&absent->list, peel) {
-        struct value_map *map = value_map_new(cli->arena, COLUMNS);
-        const char **row = &cells[rows++ * COLUMNS];
+        const char **row = table_add(&table);
 
         row[0] = (*peel)->name;
-        row[1] = time_of(cli->arena, *peel);
-        value_map_set(cli->arena, map, value_text("peel_id"), value_text(row[0]));
-        value_map_set(cli->arena, map, value_text("last_seen"), value_text(row[1]));
-        value_list_push(cli->arena, list, value_map(map));
+        row[1] = time_text(cli->arena, (struct value_time){ (*peel)->last_seen / CLOCK_SECOND, 0 });
     }
-    if (format != FLEET_TEXT)
-        return fleet_print(cli, format, &all);
-    columns_print(&out, cells, COLUMNS, rows);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
-    return CLI_OK;
+    return fleet_print_table(cli, format, &table, keys);
 }
 
 static int delete_absent(struct cli *cli, struct fleet *fleet, const struct peel_delete_args *want,

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "bus/store.h"
@@ -197,19 +196,13 @@ static void on_message(void *self, const struct nats_msg *msg, const struct nats
     source->feed->changed(source->feed->self);
 }
 
-static const char *print_moment(struct arena *arena, int64_t time)
-{
-    AUTO_BUF struct buf text = BUF_INIT(64);
-
-    time_print(&text, (struct value_time){ time / CLOCK_SECOND, 0 });
-    return buf_copy(&text, arena).p;
-}
-
 static int read_stream(struct source *source, struct err *err)
 {
     struct top_feed *feed = source->feed;
 
-    source->since = print_moment(&feed->arena, clock_wall() - streams[source->kind].age);
+    source->since = time_text(
+        &feed->arena,
+        (struct value_time){ (clock_wall() - streams[source->kind].age) / CLOCK_SECOND, 0 });
     source->messages = nats_ordered_new(
         &feed->fleet->js,
         &(struct nats_ordered_options){ .stream = streams[source->kind].stream,

@@ -358,12 +358,9 @@ static void put_value(struct arena *arena, struct value *map, const char *key, s
 
 static struct value print_time(struct arena *arena, int64_t time)
 {
-    AUTO_BUF struct buf text = BUF_INIT(64);
-
     if (time <= 0)
         return value_null();
-    time_print(&text, (struct value_time){ time / CLOCK_SECOND, 0 });
-    return value_str(buf_copy(&text, arena));
+    return value_text(time_text(arena, (struct value_time){ time / CLOCK_SECOND, 0 }));
 }
 
 static struct value list_machines(struct arena *arena, const struct top_model *model, int64_t now)

@@ -9,6 +9,7 @@
 #include "bus/store.h"
 #include "cli/columns.h"
 #include "cli/fleet/bucket.h"
+#include "cli/table.h"
 #include "cli/update/args.h"
 #include "cli/update/versions.h"
 #include "data/time_text.h"
@@ -98,33 +99,25 @@ static void print_switch(const struct report *report)
 
 static int print_report(struct cli *cli, const struct report *report)
 {
-    enum { COLUMNS = 5 };
-    static const char *const heads[COLUMNS] = { "VERSION", "COMPONENT", "ROLLOUT", "STATE",
-                                                "ERROR" };
-    const size_t most = report->versions.list.n + 1;
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, most *COLUMNS);
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    size_t rows = 1;
+    static const char *const heads[] = { "VERSION", "COMPONENT", "ROLLOUT", "STATE", "ERROR" };
+    struct table table = TABLE_INIT(cli->arena, heads);
 
-    memcpy(cells, heads, sizeof(heads));
     VEC_EACH (&report->versions.list, manifest) {
         const struct update_rollout *last;
-        const char **row = &cells[rows * COLUMNS];
+        const char **row;
 
         if (!manifest->promoted || is_listed(&report->versions, manifest))
             continue;
         last = auto_rollout_last(&report->world, manifest->component, manifest->version);
+        row = table_add(&table);
         row[0] = manifest->version;
         row[1] = update_component_name(manifest->component);
         row[2] = last ? last->id : "-";
         row[3] = last ? update_rollout_state_name(last->state) : "-";
         row[4] = last ? last->error : "";
-        rows++;
     }
     print_switch(report);
-    columns_print(&out, cells, COLUMNS, rows);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
-    return CLI_OK;
+    return table_print(&table);
 }
 
 static struct value version_value(struct arena *arena, const struct report *report,

@@ -10,8 +10,8 @@
 #include "base/number.h"
 #include "base/vec.h"
 #include "bus/store.h"
-#include "cli/columns.h"
 #include "cli/fleet/bucket.h"
+#include "cli/table.h"
 #include "cli/update/args.h"
 #include "data/time_text.h"
 #include "nats/conn.h"
@@ -22,35 +22,6 @@
 #define ANSWER_NS   (INT64_C(10) * CLOCK_SECOND)
 #define LOOK_NS     (CLOCK_SECOND / 2)
 #define MESSAGE_MAX ((size_t)64 << 10)
-
-static const char *print_time(struct arena *arena, struct value_time time)
-{
-    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
-
-    if (time.seconds == 0)
-        return "";
-    time_print(&text, (struct value_time){ time.seconds, 0 });
-    return buf_copy(&text, arena).p;
-}
-
-static const char *node_name(struct arena *arena, const char *id)
-{
-    char name[PEEL_ID_SIZE];
-
-    if (strlen(id) >= sizeof(name))
-        return id;
-    peel_id_decode(str_from(id), name);
-    return arena_strdup(arena, name);
-}
-
-static int print_table(const char *const *cells, size_t columns, size_t rows)
-{
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-
-    columns_print(&out, cells, columns, rows);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
-    return CLI_OK;
-}
 
 /* A question to whichever master answers first. */
 static int ask_master(struct fleet *fleet, enum subject_kind subject,
@@ -86,11 +57,9 @@ static int read_rollout(struct fleet *fleet, const char *id, struct update_rollo
 static int print_rollout(struct cli *cli, enum fleet_format format,
                          const struct update_rollout *rollout)
 {
-    enum { COLUMNS = 3 };
-    static const char *const heads[COLUMNS] = { "NODE", "STATUS", "ERROR" };
+    static const char *const heads[] = { "NODE", "STATUS", "ERROR" };
     const struct value result = record_value(cli->arena, &update_rollout_type, rollout);
-    const size_t count = rollout->node_results.list.n;
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (count + 1) * COLUMNS);
+    struct table table = TABLE_INIT(cli->arena, heads);
 
     if (format != FLEET_TEXT)
         return fleet_print(cli, format, &result);
@@ -98,16 +67,14 @@ static int print_rollout(struct cli *cli, enum fleet_format format,
            update_component_name(rollout->config.component), rollout->config.version,
            update_rollout_state_name(rollout->state), rollout->error[0] ? ": " : "",
            rollout->error);
-    memcpy(cells, heads, sizeof(heads));
-    for (size_t i = 0; i < count; i++) {
-        const struct update_result *node = &rollout->node_results.list.p[i];
-        const char **row = &cells[(i + 1) * COLUMNS];
+    VEC_EACH (&rollout->node_results.list, node) {
+        const char **row = table_add(&table);
 
-        row[0] = node_name(cli->arena, node->node);
+        row[0] = peel_id_name(cli->arena, node->node);
         row[1] = update_node_result_name(node->status);
         row[2] = node->error;
     }
-    return print_table(cells, COLUMNS, count + 1);
+    return table_print(&table);
 }
 
 /* Until it is over; what changes is shown. */
@@ -180,7 +147,7 @@ static int print_started(struct cli *cli, const struct update_args *want,
 
         printf("%zu:", i + 1);
         for (size_t j = 0; value_is(batch, VALUE_LIST) && j < batch->list->count; j++)
-            printf(" %s", node_name(cli->arena, batch->list->items[j].s.p));
+            printf(" %s", peel_id_name(cli->arena, batch->list->items[j].s.p));
         printf("\n");
     }
     return CLI_OK;
@@ -271,37 +238,38 @@ int update_rollouts_read(struct fleet *fleet, struct update_rollouts *ret, struc
     return 0;
 }
 
+static const char *print_batch(struct arena *arena, const struct update_rollout *rollout)
+{
+    const size_t batches =
+        value_is(&rollout->batches, VALUE_LIST) ? rollout->batches.list->count : 0;
+    const size_t current = (size_t)rollout->current_batch;
+
+    return arena_printf(arena, "%zu/%zu", current < batches ? current + 1 : batches, batches);
+}
+
 static int print_rollouts(struct cli *cli, enum fleet_format format,
                           const struct update_rollouts *rollouts)
 {
-    enum { COLUMNS = 7 };
-    static const char *const heads[COLUMNS] = { "ID",    "COMPONENT", "VERSION", "STATE",
-                                                "BATCH", "FAILED",    "STARTED" };
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (rollouts->list.n + 1) * COLUMNS);
+    static const char *const heads[] = { "ID",    "COMPONENT", "VERSION", "STATE",
+                                         "BATCH", "FAILED",    "STARTED" };
+    struct table table = TABLE_INIT(cli->arena, heads);
     struct value_list *list = value_list_new(cli->arena, rollouts->list.n);
-    const struct value result = value_list(list);
-    size_t rows = 1;
 
-    memcpy(cells, heads, sizeof(heads));
     VEC_EACH (&rollouts->list, rollout) {
-        const char **row = &cells[rows++ * COLUMNS];
-        const size_t batches =
-            value_is(&rollout->batches, VALUE_LIST) ? rollout->batches.list->count : 0;
+        const char **row = table_add(&table);
 
         row[0] = rollout->id;
         row[1] = update_component_name(rollout->config.component);
         row[2] = rollout->config.version;
         row[3] = update_rollout_state_name(rollout->state);
-        row[4] = arena_printf(
-            cli->arena, "%zu/%zu",
-            (size_t)rollout->current_batch < batches ? (size_t)rollout->current_batch + 1 : batches,
-            batches);
+        row[4] = print_batch(cli->arena, rollout);
         row[5] = arena_printf(cli->arena, "%d", (int)rollout->failed_count);
-        row[6] = print_time(cli->arena, rollout->started_at);
+        row[6] = rollout->started_at.seconds == 0
+                     ? ""
+                     : time_text(cli->arena, (struct value_time){ rollout->started_at.seconds, 0 });
         value_list_push(cli->arena, list, record_value(cli->arena, &update_rollout_type, rollout));
     }
-    return format == FLEET_TEXT ? print_table(cells, COLUMNS, rows)
-                                : fleet_print(cli, format, &result);
+    return fleet_print_rows(cli, format, &table, list);
 }
 
 int update_run_rollouts(struct cli *cli, const void *args, struct param_strs operands)
@@ -380,26 +348,21 @@ static int compare_nodes(const void *a, const void *b)
 
 static int print_nodes(struct cli *cli, enum fleet_format format, const struct node_list *nodes)
 {
-    enum { COLUMNS = 5 };
-    static const char *const heads[COLUMNS] = { "NODE", "COMPONENT", "VERSION", "STATE", "NOTE" };
-    const char **cells = ARENA_ARRAY(cli->arena, const char *, (nodes->list.n + 1) * COLUMNS);
+    static const char *const heads[] = { "NODE", "COMPONENT", "VERSION", "STATE", "NOTE" };
+    struct table table = TABLE_INIT(cli->arena, heads);
     struct value_list *list = value_list_new(cli->arena, nodes->list.n);
-    const struct value result = value_list(list);
-    size_t rows = 1;
 
-    memcpy(cells, heads, sizeof(heads));
     VEC_EACH (&nodes->list, node) {
-        const char **row = &cells[rows++ * COLUMNS];
+        const char **row = table_add(&table);
 
-        row[0] = node_name(cli->arena, node->id);
+        row[0] = peel_id_name(cli->arena, node->id);
         row[1] = update_component_name(node->component);
         row[2] = node->version;
         row[3] = update_state_name(node->state);
         row[4] = node->degraded ? "degraded" : node->veto;
         value_list_push(cli->arena, list, record_value(cli->arena, &update_node_type, node));
     }
-    return format == FLEET_TEXT ? print_table(cells, COLUMNS, rows)
-                                : fleet_print(cli, format, &result);
+    return fleet_print_rows(cli, format, &table, list);
 }
 
 int update_run_status(struct cli *cli, const void *args, struct param_strs operands)

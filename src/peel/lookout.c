@@ -426,6 +426,12 @@ static void take_sections(struct lookout *lookout, const struct value *map,
 
 void lookout_read(struct lookout *lookout, const struct value *local, const struct value *settings)
 {
+    if (settings && settings->kind != VALUE_NULL && settings->kind != VALUE_MAP) {
+        log_error("beacons of the settings refused, expected a map of sections, got %s",
+                  value_describe(settings));
+        if (lookout->beacons)
+            return;
+    }
     for (struct beacon *beacon = lookout->beacons; beacon; beacon = beacon->next)
         beacon->is_seen = false;
     take_sections(lookout, local, settings);

@@ -55,7 +55,8 @@ void lookout_free(struct lookout *lookout);
 /* Stop looking. */
 void lookout_stop(struct lookout *lookout);
 
-/* The sections of the configuration and of the settings; each a map, or NULL. */
+/* The sections of the configuration and of the settings; each a map, or NULL. Settings that are
+ * something else are logged, and the sections that count stay. */
 void lookout_read(struct lookout *lookout, const struct value *local, const struct value *settings);
 /* There is a connection, or NULL: none. */
 void lookout_connect(struct lookout *lookout, const struct nats_js *js);

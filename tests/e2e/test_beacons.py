@@ -207,6 +207,38 @@ def test_an_unknown_beacon_is_a_warning_and_a_bad_section_keeps_the_one_before(f
     fleet.wait(lambda: len(heard(fleet, "service")) >= count + 2, "it is still watched, and brought back")
 
 
+SYSTEMCTL = """#!/bin/sh
+case $1 in
+is-active) cat DIR/$2 || exit 3 ;;
+start) echo active > DIR/$2 ;;
+*) exit 1 ;;
+esac
+"""
+
+
+@pytest.mark.skipif(os.path.exists("/run/systemd/system"), reason="systemd itself is asked for services here")
+def test_a_machine_without_systemd_can_bring_its_own_systemctl(fleet):
+    folder = fleet.folder / "own"
+    folder.mkdir()
+    (folder / "systemctl").write_text(SYSTEMCTL.replace("DIR", str(folder)))
+    (folder / "systemctl").chmod(0o755)
+    published = fleet.master.log().count("published settings:")
+    write_settings(fleet, {})  # its section would win
+    fleet.wait(lambda: fleet.master.log().count("published settings:") > published, "the section is gone")
+    peel = start_peel(fleet, fleet.master, "web-02", beacons={"service": {"services": {"own": {}}, "interval": "100ms"}},
+                      environment={"PATH": f"{folder}:{os.environ['PATH']}", "KEPLER_DAEMON_PATH": str(folder)})
+    fleet.wait(lambda: peel.has_logged("beacon has its baseline beacon=service"), "the beacon has looked")
+    (folder / "own").write_text("active\n")
+
+    def events():
+        return [data for line in fleet.master.lines() if "heard beacon/web-02/service depth 0 " in line["msg"]
+                for data in [json.JSONDecoder().raw_decode(line["msg"][line["msg"].index("{"):])[0]]]
+    fleet.wait(lambda: events() == [{"service": "own", "running": True, "previous": False}], "it is up")
+    (folder / "own").unlink()
+    fleet.wait(lambda: {"service": "own", "running": False, "previous": True} in events(), "it is down")
+    fleet.wait((folder / "own").exists, "the reaction has started it with this systemctl")
+
+
 def test_events_of_an_agent_that_is_cut_off_leave_in_order_later(fleet):
     fleet.server.kill()
     fleet.wait(lambda: fleet.peel.checks().get("nats") == "down", "the peel is cut off")

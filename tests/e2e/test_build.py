@@ -313,7 +313,7 @@ def test_repositories_of_a_package_manager_are_in_its_file(grown):
 def test_a_service_manager_is_one_file(grown):
     assert "running" in ask_grown(grown, "service.status", "web", "provider=runner").stdout
     assert "the runner cannot touch 'web'" in ask_grown(grown, "service.restart", "web", "provider=runner").stderr
-    assert "auto|systemd|openrc|kepler|sysv|runner" in run(grown / "build/release/zester", "doc", "service.running").stdout
+    assert "auto|systemd|openrc|kepler|systemctl|sysv|runner" in run(grown / "build/release/zester", "doc", "service.running").stdout
 
 
 def test_a_file_that_exports_no_manager_is_reported(grown):

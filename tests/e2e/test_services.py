@@ -222,6 +222,52 @@ def test_fake_chkconfig_is_used_where_there_is_no_update_rc_d(machine):
     assert (machine.root / "chkconfig").read_text() == "--add toy\ntoy on\ntoy off\n"
 
 
+SYSTEMCTL = """#!/bin/sh
+# What a container without systemd brings along. Its services are files; "--" and options are not known here.
+echo "$*" >> DIR/systemctl.calls
+case $1 in
+is-active) [ -e DIR/$2.known ] || exit 4; [ -e DIR/$2.up ] && echo active || { echo inactive; exit 3; } ;;
+is-enabled) [ -e DIR/$2.on ] ;;
+start) touch DIR/$2.up ;;
+stop) rm DIR/$2.up ;;
+enable) touch DIR/$2.on ;;
+disable) rm DIR/$2.on ;;
+*) echo "unknown verb $1" >&2; exit 1 ;;
+esac
+"""
+
+
+@pytest.fixture
+def scripted(machine):
+    """A machine without systemd, with a systemctl that is a script."""
+    folder = machine.root / "bin"
+    folder.mkdir()
+    (folder / "systemctl").write_text(SYSTEMCTL.replace("DIR", str(machine.root)))
+    (folder / "systemctl").chmod(0o755)
+    (machine.root / "web.known").touch()
+    machine.env["PATH"] = f"{folder}:" + machine.env["PATH"]
+    machine.sh("mount -t tmpfs none /run")
+    return machine
+
+
+def test_a_script_called_systemctl_controls_services_where_systemd_does_not_run(scripted):
+    result = scripted.settles("web: {service.running: [{enable: true}]}")["service.running:web"]
+    assert result["details"]["action"] == "enabled, started" and result["details"]["manager"] == "systemctl"
+    assert (scripted.root / "web.up").exists() and (scripted.root / "web.on").exists()
+    assert "is-active web" in (scripted.root / "systemctl.calls").read_text().splitlines(), "as a user would type it"
+    assert scripted.revert()["service.running:web"]["diff"] == "stopped, disabled web (revert)"
+    assert not (scripted.root / "web.up").exists() and not (scripted.root / "web.on").exists()
+
+
+def test_a_service_that_the_script_does_not_know_is_an_error(scripted):
+    assert "systemctl has no service 'nosuch'" in scripted.apply("nosuch: {service.running: []}")["service.running:nosuch"]["error"]
+
+
+def test_the_program_of_systemd_is_not_used_where_systemd_does_not_run(scripted):
+    scripted.sh(f"cp --dereference /bin/sh {scripted.root}/bin/systemctl")
+    assert scripted.settles("toy: {service.running: []}")["service.running:toy"]["details"]["manager"] == "sysv"
+
+
 def test_a_machine_without_any_program_fails_what_needs_one_and_nothing_else(machine):
     """Also packages: what was looked for is told, and where."""
     hide = ""

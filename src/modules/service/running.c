@@ -31,7 +31,8 @@ const struct module module_service_running = {
                "has drifted. The state waits until the service is really up. systemd is controlled "
                "over D-Bus, or with systemctl if libsystemd, the bus or the permission is missing; "
                "OpenRC with its programs; kepler over its socket, where 'enable' means 'autostart' "
-               "of the whole config.",
+               "of the whole config. Where none of them runs, a script called systemctl in PATH "
+               "counts before init scripts.",
     .example = "name: nginx\nenable: true\n",
     .params = running_params,
     SERVICES_STATE_FIELDS,

@@ -210,3 +210,19 @@ TEST(settings_win_and_a_section_that_did_not_change_keeps_what_it_knows)
     WAIT_FOR((loop_turn(stage.loop), count_logged("beacon has its baseline") == 2));
     close_stage(&stage);
 }
+
+TEST(settings_whose_beacons_are_a_list_are_an_error_and_the_sections_before_stay)
+{
+    struct stage stage = { 0 };
+    struct value local, settings;
+
+    open_stage(&stage, sections_of(&stage, ""));
+    local = parse(&stage, "{}");
+    settings = parse(&stage, "[{process: {processes: [other]}}]");
+    lookout_read(stage.lookout, &local, &settings);
+    CHECK_INT(count_logged("beacons of the settings refused, expected a map of sections, got"), 1);
+    settings = parse(&stage, sections_of(&stage, ""));
+    lookout_read(stage.lookout, &local, &settings);
+    CHECK_INT(count_logged("beacon read"), 1); /* it was still there */
+    close_stage(&stage);
+}

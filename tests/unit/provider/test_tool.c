@@ -109,7 +109,7 @@ TEST(words_grow_and_end_in_null)
 
 TEST(choices_are_numbers_of_the_managers_in_their_order)
 {
-    CHECK_STR(service_manager_choices, "auto|systemd|openrc|kepler|sysv");
+    CHECK_STR(service_manager_choices, "auto|systemd|openrc|kepler|systemctl|sysv");
     CHECK(!service_manager_chosen(0));
     CHECK_STR(service_manager_chosen(2)->name, "openrc");
     CHECK_STR(service_manager_with_configs()->name, "kepler");

@@ -1,6 +1,5 @@
 /* zester job: shows, stops and repeats jobs. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -8,24 +7,22 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "cli/commands.h"
-#include "cli/fleet/bucket.h"
 #include "cli/fleet/job.h"
 #include "cli/fleet/run.h"
+#include "cli/job/listing.h"
 #include "cli/table.h"
 #include "nats/conn.h"
 #include "sys/clock.h"
 #include "wire/peel_id.h"
 #include "wire/subject.h"
 
-#define ACTIVE "active."
 #define ANSWER_STATUSES                                                                            \
     "0 success; 1 no such job or connection; 2 a peel failed; 3 a peel is silent; 4 both"
 
 struct job_args {
     struct fleet_options fleet;
     struct fleet_batch batch;
-    const char *function, *status, *user, *peel;
-    int64_t limit, offset;
+    struct job_filter filter;
     bool async;
 };
 
@@ -33,12 +30,12 @@ struct job_args {
 
 /* clang-format off */
 static const struct param list_options[] = {
-    PARAM("function", STR, ARGS, function, "only jobs of this function", .kind_text = "NAME"),
-    PARAM("status", STR, ARGS, status, "only jobs in this status", .kind_text = "STATUS"),
-    PARAM("user", STR, ARGS, user, "only jobs of this user", .kind_text = "NAME"),
-    PARAM("peel", STR, ARGS, peel, "only jobs that this peel is a target of", .kind_text = "NAME"),
-    PARAM("limit", INT, ARGS, limit, "show this many, newest first", .default_text = "50", PARAM_RANGE(1, 1000000), .kind_text = "N"),
-    PARAM("offset", INT, ARGS, offset, "skip this many newer ones", .default_text = "0", PARAM_RANGE(0, 1000000), .kind_text = "N"),
+    PARAM("function", STR, ARGS, filter.function, "only jobs of this function", .kind_text = "NAME"),
+    PARAM("status", STR, ARGS, filter.status, "only jobs in this status", .kind_text = "STATUS"),
+    PARAM("user", STR, ARGS, filter.user, "only jobs of this user", .kind_text = "NAME"),
+    PARAM("peel", STR, ARGS, filter.peel, "only jobs that this peel is a target of", .kind_text = "NAME"),
+    PARAM("limit", INT, ARGS, filter.limit, "show this many, newest first", .default_text = "50", PARAM_RANGE(1, 1000000), .kind_text = "N"),
+    PARAM("offset", INT, ARGS, filter.offset, "skip this many newer ones", .default_text = "0", PARAM_RANGE(0, 1000000), .kind_text = "N"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -55,292 +52,6 @@ static const struct param retry_options[] = {
     { 0 },
 };
 /* clang-format on */
-
-/* --- reading ------------------------------------------------------------------------ */
-
-struct jobs {
-    struct arena *arena;
-    VEC(struct job) list;
-    struct value *queued; /* lists of names, in the order of the jobs */
-};
-
-/* Ids in the index of jobs that have not ended. */
-struct active {
-    struct arena *arena;
-    VEC(const char *) jids;
-};
-
-static void add_job(void *self, const struct nats_kv_entry *entry)
-{
-    struct jobs *jobs = self;
-    struct job job;
-    struct err err;
-
-    if (!str_starts(entry->key, STR(ACTIVE)) &&
-        record_decode(jobs->arena, &job_type, 1, arena_str(jobs->arena, entry->value), &job,
-                      &err) == 0)
-        VEC_PUSH_IN(jobs->arena, &jobs->list, job);
-}
-
-static int compare_jobs(const void *a, const void *b)
-{
-    const struct job *left = a, *right = b;
-
-    if (left->created.seconds != right->created.seconds)
-        return left->created.seconds < right->created.seconds ? 1 : -1;
-    if (left->created.nanoseconds != right->created.nanoseconds)
-        return left->created.nanoseconds < right->created.nanoseconds ? 1 : -1;
-    return strcmp(right->jid, left->jid);
-}
-
-static void sort_jobs(struct jobs *jobs)
-{
-    if (jobs->list.n > 1)
-        qsort(jobs->list.p, jobs->list.n, sizeof(jobs->list.p[0]), compare_jobs);
-}
-
-static int read_jobs(struct fleet *fleet, struct jobs *ret_jobs, struct err *err)
-{
-    *ret_jobs = (struct jobs){ .arena = fleet->arena };
-    if (fleet_bucket_each(fleet, STORE_JOBS, "*", add_job, ret_jobs, err) < 0)
-        return -1;
-    sort_jobs(ret_jobs);
-    return 0;
-}
-
-/* --- printing ----------------------------------------------------------------------- */
-
-static const char *or_dash(const char *text)
-{
-    return text && text[0] ? text : "-";
-}
-
-static const char *print_targets(struct arena *arena, const struct job *job)
-{
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-
-    buf_add_char(&out, '[');
-    for (size_t i = 0; i < job->targets.n; i++)
-        buf_printf(&out, "%s%s", i ? " " : "", peel_id_name(arena, job->targets.p[i]));
-    buf_add_char(&out, ']');
-    return buf_copy(&out, arena).p;
-}
-
-static const char *print_state(struct arena *arena, const struct job *job,
-                               const struct value *queued)
-{
-    const char *name = job_status_name(job->status);
-
-    return queued->list->count > 0
-               ? arena_printf(arena, "%s, %zu queued", name, queued->list->count)
-               : name;
-}
-
-/* Ids as people write them. */
-static struct value names_value(struct arena *arena, const struct param_strs *peels)
-{
-    struct value_list *names = value_list_new(arena, peels->n);
-
-    for (size_t i = 0; i < peels->n; i++)
-        value_list_push(arena, names, value_text(peel_id_name(arena, peels->p[i])));
-    return value_list(names);
-}
-
-static struct value job_value(struct arena *arena, const struct job *job,
-                              const struct value *queued)
-{
-    struct value v = record_value(arena, &job_type, job);
-
-    value_map_set(arena, v.map, value_text("targets"), names_value(arena, &job->targets));
-    if (job->offline_at_dispatch.n > 0)
-        value_map_set(arena, v.map, value_text("offline_at_dispatch"),
-                      names_value(arena, &job->offline_at_dispatch));
-    if (queued->list->count > 0)
-        value_map_set(arena, v.map, value_text("queued"), *queued);
-    return v;
-}
-
-/* How a list of jobs is shown as text. */
-#define COLUMNS 6
-struct job_table {
-    const char *heads[COLUMNS];
-    bool has_names; /* of the targets, not the expression */
-    const char *none;
-};
-
-static const struct job_table list_table = {
-    .heads = { "JID", "FUNCTION", "TARGET", "STATE", "USER", "OWNER" },
-    .none = "No jobs found.",
-};
-
-static const struct job_table active_table = {
-    .heads = { "JID", "FUNCTION", "TARGETS", "STATUS", "USER", "OWNER" },
-    .has_names = true,
-    .none = "No active jobs.",
-};
-
-static int print_jobs(struct cli *cli, enum fleet_format format, const struct jobs *jobs,
-                      const struct job_table *how)
-{
-    struct table table = { .arena = cli->arena, .heads = how->heads, .columns = COLUMNS };
-    struct value_list *list = value_list_new(cli->arena, jobs->list.n);
-
-    for (size_t i = 0; i < jobs->list.n; i++) {
-        const struct job *job = &jobs->list.p[i];
-        const bool has_expr = job->target_expr[0] && !how->has_names;
-        const char **row = table_add(&table);
-
-        row[0] = job->jid;
-        row[1] = or_dash(job->function);
-        row[2] = has_expr ? job->target_expr : print_targets(cli->arena, job);
-        row[3] = print_state(cli->arena, job, &jobs->queued[i]);
-        row[4] = or_dash(job->user);
-        row[5] = or_dash(job->owner);
-        value_list_push(cli->arena, list, job_value(cli->arena, job, &jobs->queued[i]));
-    }
-    if (format == FLEET_TEXT && jobs->list.n == 0) {
-        (void)printf("%s\n", how->none);
-        return CLI_OK;
-    }
-    return fleet_print_rows(cli, format, &table, list);
-}
-
-/* --- list, active ------------------------------------------------------------------- */
-
-static bool has_target(const struct job *job, const char *peel)
-{
-    for (size_t i = 0; i < job->targets.n; i++)
-        if (strcmp(job->targets.p[i], peel) == 0)
-            return true;
-    return false;
-}
-
-static bool is_listed(const struct job_args *want, const struct job *job)
-{
-    return (!want->peel || has_target(job, want->peel)) &&
-           (!want->function || strcmp(want->function, job->function) == 0) &&
-           (!want->status || strcmp(want->status, job_status_name(job->status)) == 0) &&
-           (!want->user || strcmp(want->user, job->user) == 0);
-}
-
-static void select_jobs(const struct job_args *want, const struct jobs *all, struct jobs *ret)
-{
-    int64_t seen = 0;
-
-    *ret = (struct jobs){ .arena = all->arena };
-    VEC_EACH (&all->list, job) {
-        if (!is_listed(want, job))
-            continue;
-        if (seen >= want->offset && seen < want->offset + want->limit)
-            VEC_PUSH_IN(ret->arena, &ret->list, *job);
-        seen++;
-    }
-}
-
-static const char *list_statuses(struct arena *arena)
-{
-    const char *text = "";
-
-    for (int i = 0; i < JOB_STATUSES; i++)
-        text = arena_printf(arena, "%s%s%s", text, i > 0 ? ", " : "",
-                            job_status_name((enum job_status)i));
-    return text;
-}
-
-static int check_status(struct cli *cli, const char *status)
-{
-    for (int i = 0; status && i < JOB_STATUSES; i++)
-        if (strcmp(job_status_name((enum job_status)i), status) == 0)
-            return CLI_OK;
-    return status ? cli_usage(cli, "--status: '%s' is not a status of jobs (%s)", status,
-                              list_statuses(cli->arena))
-                  : CLI_OK;
-}
-
-/* The targets for which a running job is kept; an empty list for any other job. */
-static int read_queued(struct fleet *fleet, const struct job *job, struct value *ret_names,
-                       struct err *err)
-{
-    struct value_list *names = value_list_new(fleet->arena, 0);
-    struct fleet_answers answers;
-
-    *ret_names = value_list(names);
-    if (job_status_is_final(job->status) || job_queue_seconds(job) <= 0)
-        return 0;
-    fleet_answers_init(&answers, fleet->arena, &job->targets);
-    if (fleet_collect(fleet, job->jid, 0, true, &answers, err) < 0)
-        return -1;
-    for (size_t i = 0; i < answers.count; i++) {
-        if (answers.list[i].is_queued)
-            value_list_push(fleet->arena, names,
-                            value_text(peel_id_name(fleet->arena, answers.list[i].peel)));
-    }
-    return 0;
-}
-
-static int read_all_queued(struct fleet *fleet, struct jobs *jobs, struct err *err)
-{
-    jobs->queued = ARENA_ARRAY(jobs->arena, struct value, jobs->list.n + 1);
-    for (size_t i = 0; i < jobs->list.n; i++)
-        if (read_queued(fleet, &jobs->list.p[i], &jobs->queued[i], err) < 0)
-            return -1;
-    return 0;
-}
-
-static int list_jobs(struct cli *cli, struct fleet *fleet, const struct job_args *want)
-{
-    struct jobs all, chosen;
-    struct err err;
-
-    if (read_jobs(fleet, &all, &err) < 0)
-        return cli_err(cli, &err);
-    select_jobs(want, &all, &chosen);
-    if (read_all_queued(fleet, &chosen, &err) < 0)
-        return cli_err(cli, &err);
-    return print_jobs(cli, want->fleet.format, &chosen, &list_table);
-}
-
-static void add_active_jid(void *self, const struct nats_kv_entry *entry)
-{
-    struct active *active = self;
-    struct str jid = entry->key;
-
-    (void)str_cut(&jid, '.');
-    VEC_PUSH_IN(active->arena, &active->jids, arena_str(active->arena, jid).p);
-}
-
-/* By the index: the records of all other jobs are not read. An entry whose job has ended, or was
- * never written, is removed by a master. */
-static int read_active(struct fleet *fleet, struct jobs *ret_jobs, struct err *err)
-{
-    struct active active = { .arena = fleet->arena };
-
-    *ret_jobs = (struct jobs){ .arena = fleet->arena };
-    if (fleet_bucket_each(fleet, STORE_JOBS, ACTIVE "*", add_active_jid, &active, err) < 0)
-        return -1;
-    VEC_EACH (&active.jids, jid) {
-        struct job job;
-
-        if (fleet_read_job(fleet, *jid, &job, err) == 0) {
-            if (!job_status_is_final(job.status))
-                VEC_PUSH_IN(ret_jobs->arena, &ret_jobs->list, job);
-        } else if (err->code != ERR_NOT_FOUND) {
-            return -1;
-        }
-    }
-    sort_jobs(ret_jobs);
-    return 0;
-}
-
-static int list_active(struct cli *cli, struct fleet *fleet, const struct job_args *want)
-{
-    struct jobs jobs;
-    struct err err;
-
-    if (read_active(fleet, &jobs, &err) < 0 || read_all_queued(fleet, &jobs, &err) < 0)
-        return cli_err(cli, &err);
-    return print_jobs(cli, want->fleet.format, &jobs, &active_table);
-}
 
 /* Run one of the actions below over a connection. */
 typedef int action_fn(struct cli *cli, struct fleet *fleet, const struct job_args *want,
@@ -364,7 +75,7 @@ static int act_list(struct cli *cli, struct fleet *fleet, const struct job_args 
                     const char *jid)
 {
     (void)jid;
-    return list_jobs(cli, fleet, want);
+    return job_listing_print(cli, fleet, &want->filter, want->fleet.format);
 }
 
 static int run_list(struct cli *cli, const void *args, struct param_strs operands)
@@ -374,12 +85,12 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
     struct err err;
 
     (void)operands;
-    if (check_status(cli, want.status) != CLI_OK)
+    if (job_listing_check_status(cli, want.filter.status) != CLI_OK)
         return CLI_ERROR;
-    if (want.peel) {
-        if (peel_id_encode(str_from(want.peel), peel, &err) < 0)
+    if (want.filter.peel) {
+        if (peel_id_encode(str_from(want.filter.peel), peel, &err) < 0)
             return cli_usage(cli, "--peel: %s", err.text);
-        want.peel = peel;
+        want.filter.peel = peel;
     }
     return with_fleet(cli, &want, "", act_list);
 }
@@ -388,7 +99,7 @@ static int act_active(struct cli *cli, struct fleet *fleet, const struct job_arg
                       const char *jid)
 {
     (void)jid;
-    return list_active(cli, fleet, want);
+    return job_listing_print_active(cli, fleet, want->fleet.format);
 }
 
 static int run_active(struct cli *cli, const void *args, struct param_strs operands)
@@ -457,9 +168,9 @@ static int act_show(struct cli *cli, struct fleet *fleet, const struct job_args 
         return cli_err(cli, &err);
     fleet_answers_init(&answers, cli->arena, &job.targets);
     if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0 ||
-        read_queued(fleet, &job, &queued, &err) < 0)
+        job_read_queued(fleet, &job, &queued, &err) < 0)
         return cli_err(cli, &err);
-    one = job_value(cli->arena, &job, &queued);
+    one = job_describe(cli->arena, &job, &queued);
     if (want->fleet.format == FLEET_TEXT) {
         if (fleet_print(cli, FLEET_JSON, &one) != CLI_OK)
             return CLI_ERROR;

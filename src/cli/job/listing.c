@@ -1,0 +1,302 @@
+#include "cli/job/listing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/fleet/answers.h"
+#include "cli/fleet/bucket.h"
+#include "cli/fleet/job.h"
+#include "cli/table.h"
+#include "wire/peel_id.h"
+
+#define ACTIVE "active."
+
+/* --- reading ------------------------------------------------------------------------ */
+
+struct jobs {
+    struct arena *arena;
+    VEC(struct job) list;
+    struct value *queued; /* lists of names, in the order of the jobs */
+};
+
+/* Ids in the index of jobs that have not ended. */
+struct active {
+    struct arena *arena;
+    VEC(const char *) jids;
+};
+
+static void add_job(void *self, const struct nats_kv_entry *entry)
+{
+    struct jobs *jobs = self;
+    struct job job;
+    struct err err;
+
+    if (!str_starts(entry->key, STR(ACTIVE)) &&
+        record_decode(jobs->arena, &job_type, 1, arena_str(jobs->arena, entry->value), &job,
+                      &err) == 0)
+        VEC_PUSH_IN(jobs->arena, &jobs->list, job);
+}
+
+static int compare_jobs(const void *a, const void *b)
+{
+    const struct job *left = a, *right = b;
+
+    if (left->created.seconds != right->created.seconds)
+        return left->created.seconds < right->created.seconds ? 1 : -1;
+    if (left->created.nanoseconds != right->created.nanoseconds)
+        return left->created.nanoseconds < right->created.nanoseconds ? 1 : -1;
+    return strcmp(right->jid, left->jid);
+}
+
+static void sort_jobs(struct jobs *jobs)
+{
+    if (jobs->list.n > 1)
+        qsort(jobs->list.p, jobs->list.n, sizeof(jobs->list.p[0]), compare_jobs);
+}
+
+static int read_jobs(struct fleet *fleet, struct jobs *ret_jobs, struct err *err)
+{
+    *ret_jobs = (struct jobs){ .arena = fleet->arena };
+    if (fleet_bucket_each(fleet, STORE_JOBS, "*", add_job, ret_jobs, err) < 0)
+        return -1;
+    sort_jobs(ret_jobs);
+    return 0;
+}
+
+/* --- printing ----------------------------------------------------------------------- */
+
+static const char *or_dash(const char *text)
+{
+    return text && text[0] ? text : "-";
+}
+
+static const char *print_targets(struct arena *arena, const struct job *job)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_add_char(&out, '[');
+    for (size_t i = 0; i < job->targets.n; i++)
+        buf_printf(&out, "%s%s", i ? " " : "", peel_id_name(arena, job->targets.p[i]));
+    buf_add_char(&out, ']');
+    return buf_copy(&out, arena).p;
+}
+
+static const char *print_state(struct arena *arena, const struct job *job,
+                               const struct value *queued)
+{
+    const char *name = job_status_name(job->status);
+
+    return queued->list->count > 0
+               ? arena_printf(arena, "%s, %zu queued", name, queued->list->count)
+               : name;
+}
+
+/* Ids as people write them. */
+static struct value names_value(struct arena *arena, const struct param_strs *peels)
+{
+    struct value_list *names = value_list_new(arena, peels->n);
+
+    for (size_t i = 0; i < peels->n; i++)
+        value_list_push(arena, names, value_text(peel_id_name(arena, peels->p[i])));
+    return value_list(names);
+}
+
+struct value job_describe(struct arena *arena, const struct job *job, const struct value *queued)
+{
+    struct value v = record_value(arena, &job_type, job);
+
+    value_map_set(arena, v.map, value_text("targets"), names_value(arena, &job->targets));
+    if (job->offline_at_dispatch.n > 0)
+        value_map_set(arena, v.map, value_text("offline_at_dispatch"),
+                      names_value(arena, &job->offline_at_dispatch));
+    if (queued->list->count > 0)
+        value_map_set(arena, v.map, value_text("queued"), *queued);
+    return v;
+}
+
+/* How a list of jobs is shown as text. */
+#define COLUMNS 6
+struct job_heads {
+    const char *heads[COLUMNS];
+    bool has_names; /* of the targets, not the expression */
+    const char *none;
+};
+
+static const struct job_heads list_table = {
+    .heads = { "JID", "FUNCTION", "TARGET", "STATE", "USER", "OWNER" },
+    .none = "No jobs found.",
+};
+
+static const struct job_heads active_table = {
+    .heads = { "JID", "FUNCTION", "TARGETS", "STATUS", "USER", "OWNER" },
+    .has_names = true,
+    .none = "No active jobs.",
+};
+
+static int print_jobs(struct cli *cli, enum fleet_format format, const struct jobs *jobs,
+                      const struct job_heads *how)
+{
+    struct table table = { .arena = cli->arena, .heads = how->heads, .columns = COLUMNS };
+    struct value_list *list = value_list_new(cli->arena, jobs->list.n);
+
+    for (size_t i = 0; i < jobs->list.n; i++) {
+        const struct job *job = &jobs->list.p[i];
+        const bool has_expr = job->target_expr[0] && !how->has_names;
+        const char **row = table_add(&table);
+
+        row[0] = job->jid;
+        row[1] = or_dash(job->function);
+        row[2] = has_expr ? job->target_expr : print_targets(cli->arena, job);
+        row[3] = print_state(cli->arena, job, &jobs->queued[i]);
+        row[4] = or_dash(job->user);
+        row[5] = or_dash(job->owner);
+        value_list_push(cli->arena, list, job_describe(cli->arena, job, &jobs->queued[i]));
+    }
+    if (format == FLEET_TEXT && jobs->list.n == 0) {
+        (void)printf("%s\n", how->none);
+        return CLI_OK;
+    }
+    return fleet_print_rows(cli, format, &table, list);
+}
+
+/* --- list, active ------------------------------------------------------------------- */
+
+static bool has_target(const struct job *job, const char *peel)
+{
+    for (size_t i = 0; i < job->targets.n; i++)
+        if (strcmp(job->targets.p[i], peel) == 0)
+            return true;
+    return false;
+}
+
+static bool is_listed(const struct job_filter *filter, const struct job *job)
+{
+    return (!filter->peel || has_target(job, filter->peel)) &&
+           (!filter->function || strcmp(filter->function, job->function) == 0) &&
+           (!filter->status || strcmp(filter->status, job_status_name(job->status)) == 0) &&
+           (!filter->user || strcmp(filter->user, job->user) == 0);
+}
+
+static void select_jobs(const struct job_filter *filter, const struct jobs *all, struct jobs *ret)
+{
+    int64_t seen = 0;
+
+    *ret = (struct jobs){ .arena = all->arena };
+    VEC_EACH (&all->list, job) {
+        if (!is_listed(filter, job))
+            continue;
+        if (seen >= filter->offset && seen < filter->offset + filter->limit)
+            VEC_PUSH_IN(ret->arena, &ret->list, *job);
+        seen++;
+    }
+}
+
+static const char *list_statuses(struct arena *arena)
+{
+    const char *text = "";
+
+    for (int i = 0; i < JOB_STATUSES; i++)
+        text = arena_printf(arena, "%s%s%s", text, i > 0 ? ", " : "",
+                            job_status_name((enum job_status)i));
+    return text;
+}
+
+int job_listing_check_status(struct cli *cli, const char *status)
+{
+    for (int i = 0; status && i < JOB_STATUSES; i++)
+        if (strcmp(job_status_name((enum job_status)i), status) == 0)
+            return CLI_OK;
+    return status ? cli_usage(cli, "--status: '%s' is not a status of jobs (%s)", status,
+                              list_statuses(cli->arena))
+                  : CLI_OK;
+}
+
+int job_read_queued(struct fleet *fleet, const struct job *job, struct value *ret_names,
+                    struct err *err)
+{
+    struct value_list *names = value_list_new(fleet->arena, 0);
+    struct fleet_answers answers;
+
+    *ret_names = value_list(names);
+    if (job_status_is_final(job->status) || job_queue_seconds(job) <= 0)
+        return 0;
+    fleet_answers_init(&answers, fleet->arena, &job->targets);
+    if (fleet_collect(fleet, job->jid, 0, true, &answers, err) < 0)
+        return -1;
+    for (size_t i = 0; i < answers.count; i++) {
+        if (answers.list[i].is_queued)
+            value_list_push(fleet->arena, names,
+                            value_text(peel_id_name(fleet->arena, answers.list[i].peel)));
+    }
+    return 0;
+}
+
+static int read_all_queued(struct fleet *fleet, struct jobs *jobs, struct err *err)
+{
+    jobs->queued = ARENA_ARRAY(jobs->arena, struct value, jobs->list.n + 1);
+    for (size_t i = 0; i < jobs->list.n; i++)
+        if (job_read_queued(fleet, &jobs->list.p[i], &jobs->queued[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int job_listing_print(struct cli *cli, struct fleet *fleet, const struct job_filter *filter,
+                      enum fleet_format format)
+{
+    struct jobs all, chosen;
+    struct err err;
+
+    if (read_jobs(fleet, &all, &err) < 0)
+        return cli_err(cli, &err);
+    select_jobs(filter, &all, &chosen);
+    if (read_all_queued(fleet, &chosen, &err) < 0)
+        return cli_err(cli, &err);
+    return print_jobs(cli, format, &chosen, &list_table);
+}
+
+static void add_active_jid(void *self, const struct nats_kv_entry *entry)
+{
+    struct active *active = self;
+    struct str jid = entry->key;
+
+    (void)str_cut(&jid, '.');
+    VEC_PUSH_IN(active->arena, &active->jids, arena_str(active->arena, jid).p);
+}
+
+/* By the index: the records of all other jobs are not read. An entry whose job has ended, or was
+ * never written, is removed by a master. */
+static int read_active(struct fleet *fleet, struct jobs *ret_jobs, struct err *err)
+{
+    struct active active = { .arena = fleet->arena };
+
+    *ret_jobs = (struct jobs){ .arena = fleet->arena };
+    if (fleet_bucket_each(fleet, STORE_JOBS, ACTIVE "*", add_active_jid, &active, err) < 0)
+        return -1;
+    VEC_EACH (&active.jids, jid) {
+        struct job job;
+
+        if (fleet_read_job(fleet, *jid, &job, err) == 0) {
+            if (!job_status_is_final(job.status))
+                VEC_PUSH_IN(ret_jobs->arena, &ret_jobs->list, job);
+        } else if (err->code != ERR_NOT_FOUND) {
+            return -1;
+        }
+    }
+    sort_jobs(ret_jobs);
+    return 0;
+}
+
+int job_listing_print_active(struct cli *cli, struct fleet *fleet, enum fleet_format format)
+{
+    struct jobs jobs;
+    struct err err;
+
+    if (read_active(fleet, &jobs, &err) < 0 || read_all_queued(fleet, &jobs, &err) < 0)
+        return cli_err(cli, &err);
+    return print_jobs(cli, format, &jobs, &active_table);
+}

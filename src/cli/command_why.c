@@ -26,6 +26,9 @@
 /* How long the daemon of services may take to answer. */
 #define SERVICE_NS (30 * CLOCK_SECOND)
 
+/* What references of rules begin with. */
+#define REACTION_PREFIX "reactor."
+
 struct why_args {
     struct fleet_options fleet;
     const char *data_dir;
@@ -94,6 +97,17 @@ static int answer_job(struct question *q, struct err *err)
 static int answer_event(struct question *q, struct err *err)
 {
     return reach_fleet(q, err) < 0 ? -1 : why_add_event(&q->chain, q->fleet, q->thing, err);
+}
+
+/* As rules name it. */
+static bool is_reaction(const struct question *q)
+{
+    return !q->peel && strncmp(q->thing, REACTION_PREFIX, strlen(REACTION_PREFIX)) == 0;
+}
+
+static int answer_reaction(struct question *q, struct err *err)
+{
+    return reach_fleet(q, err) < 0 ? -1 : why_add_reaction(&q->chain, q->fleet, q->thing, err);
 }
 
 /* --- states and services ------------------------------------------------------------------------
@@ -194,6 +208,7 @@ static const struct kind {
 } kinds[] = {
     { "job", is_job_id, answer_job },
     { "event", is_event_id, answer_event },
+    { "reaction", is_reaction, answer_reaction },
     { "state", is_of_peel, answer_peel_state },
     { "state", is_of_machine, answer_state },
     { "service", is_of_machine, answer_service },
@@ -247,12 +262,14 @@ const struct command command_why = {
     .operands = "THING | PEEL STATE",
     .summary = "say why something is as it is, back to the first cause",
     .details =
-        "THING is the id of a job (also of a reaction: rxn-...), the id of an event, a state of\n"
-        "the last run on this machine, in full or by its ID, or a service of kepler: SERVICE,\n"
-        "CONFIG/SERVICE or PATH:SERVICE. With PEEL, the state is one of the last job that ran\n"
-        "states there. Each line is the cause of the one above: a job comes from a reaction, that\n"
-        "from an event, that from a beacon, a job or a person, on whatever machine.\n",
+        "THING is the id of a job (also of a reaction: rxn-...), the id of an event, a reaction\n"
+        "as rules name it (reactor.restart: what it did last), a state of the last run on this\n"
+        "machine, in full or by its ID, or a service of kepler: SERVICE, CONFIG/SERVICE or\n"
+        "PATH:SERVICE. With PEEL, the state is one of the last job that ran states there. Each\n"
+        "line is the cause of the one above: a job comes from a reaction, that from an event,\n"
+        "that from a beacon, a job or a person, on whatever machine.\n",
     .examples = "  zester why rxn-7f3a0c11d2e84b5596a7c8d9e0f1a2b3\n"
+                "  zester why reactor.restart\n"
                 "  zester why web-01 file.managed:/etc/motd\n"
                 "  zester why web/api\n",
     .lookup = "job list",

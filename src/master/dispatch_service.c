@@ -38,7 +38,7 @@
 struct orphan {
     unsigned scans;
     unsigned last_scan;
-    char jid[DISPATCHER_JID_MAX + 1];
+    char jid[JOB_ID_MAX + 1];
 };
 
 struct office {
@@ -272,7 +272,7 @@ static void check_active(struct office *office, const struct nats_kv_entry *entr
     struct err err;
 
     (void)str_cut(&jid, '.');
-    if (jid.n == 0 || jid.n > DISPATCHER_JID_MAX || dispatcher_has(office->dispatcher, jid))
+    if (jid.n == 0 || jid.n > JOB_ID_MAX || dispatcher_has(office->dispatcher, jid))
         return;
     if (record_decode(&arena, &job_active_type, 1, entry->value, &active, &err) < 0)
         active.owner = "";

@@ -77,7 +77,7 @@ bool dispatcher_is_jid(const char *jid)
 {
     size_t n = strlen(jid);
 
-    return n > 0 && n <= DISPATCHER_JID_MAX &&
+    return n > 0 && n <= JOB_ID_MAX &&
            strspn(jid, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == n;
 }
 

@@ -29,7 +29,6 @@ struct err;
 struct roster;
 
 /* Of a job that comes from outside. */
-#define DISPATCHER_JID_MAX      64
 #define DISPATCHER_FUNCTION_MAX 128
 #define DISPATCHER_TARGETS_MAX  100000
 #define DISPATCHER_TIMEOUT_NS   (INT64_C(60) * 1000000000)

@@ -25,7 +25,7 @@
 struct job_rescue {
     struct dispatcher *home; /* NULL: it has ended meanwhile */
     bool is_reading;
-    char jid[DISPATCHER_JID_MAX + 1];
+    char jid[JOB_ID_MAX + 1];
 };
 
 static void begin_rescues(struct dispatcher *home);

@@ -45,7 +45,7 @@ struct post {
     struct nats_puller *puller;
     struct map corrections; /* struct correction by jid */
     struct map inquiries;   /* struct inquiry by jid */
-    char settled[SETTLED_MAX][DISPATCHER_JID_MAX + 1];
+    char settled[SETTLED_MAX][JOB_ID_MAX + 1];
     size_t next_settled;
     /* Returns of jobs under way wait a moment: their runs mostly have them, and everybody is busy
      * with the rest. */
@@ -361,7 +361,7 @@ static bool is_settled(const struct post *post, const char *jid)
 
 static void note_settled(struct post *post, const char *jid)
 {
-    if (strlen(jid) > DISPATCHER_JID_MAX || is_settled(post, jid))
+    if (strlen(jid) > JOB_ID_MAX || is_settled(post, jid))
         return;
     (void)snprintf(post->settled[post->next_settled], sizeof(post->settled[0]), "%s", jid);
     post->next_settled = (post->next_settled + 1) % SETTLED_MAX;

@@ -219,7 +219,7 @@ static const char *read_note(struct note *note, const struct nats_msg *msg)
 
     if (!nats_delivery_parse(note->reply, &delivery) ||
         !subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_SCHEDULE ||
-        names.jid.n > DISPATCHER_JID_MAX)
+        names.jid.n > JOB_ID_MAX)
         return dispatcher_drop_name(DISPATCHER_MALFORMED);
     note->jid = arena_str(&note->arena, names.jid).p;
     note->peel = arena_str(&note->arena, names.peel).p;

@@ -16,6 +16,9 @@
 #include "data/params.h"
 #include "data/record.h"
 
+/* Bytes of an id: a KSUID, or that of a reaction, which is longer. */
+#define JOB_ID_MAX 64
+
 enum job_status {
     JOB_PENDING,
     JOB_CLAIMED,

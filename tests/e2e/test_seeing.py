@@ -31,7 +31,10 @@ def fleet(tmp_path_factory):
             f"check:\n  cmd.run:\n    - name: test ! -e {fleet.work}/broken\n"
             f"    - onlyif: test -e {fleet.work}/broken\n    - require: [file: '{fleet.work}/{{{{ facts.id }}}}']\n")
         fleet.start_server()
-        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0}, states_dir=str(tree))
+        (fleet.folder / "rules").mkdir()
+        (fleet.folder / "rules/top.zy").write_text("reactor:\n  - '_admin/*': [reactor.apply]\n")
+        (fleet.folder / "rules/apply.zy").write_text("site:\n  dispatch.state: { target: web-01, sls: site, wait: true }\n")
+        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0}, states_dir=str(tree), reactor={"dir": str(fleet.folder / "rules")})
         fleet.peels = {name: start_peel(fleet, fleet.master, name) for name in NAMES}
         for peel in fleet.peels.values():
             fleet.wait((peel.folder / "states/top.zy").exists, f"{peel.name} has the tree")
@@ -110,6 +113,22 @@ def test_why_leads_from_a_state_of_a_machine_to_the_job_that_ran_it_and_who_aske
     assert found["first_cause"].startswith("requested by ")
     assert "no state 'nope' in the last job of web-01" in fleet.zester("why", "web-01", "nope", status=1).stderr
     assert "no peel 'nope'" in fleet.zester("why", "nope", "check", status=1).stderr
+
+
+def test_why_leads_from_a_state_over_the_job_of_a_reaction_to_the_event(fleet):
+    assert "no event of the last week matched a rule with 'reactor.nope'" in fleet.zester("why", "reactor.nope", status=1).stderr
+    event = fleet.zester_json("event", "send", "site/changed", "by=hand")["id"]
+
+    def why(*thing):
+        result = fleet.zester("why", *thing, "--format", "json", status=None)
+        return json.loads(result.stdout) if result.returncode == 0 else None
+    reaction = fleet.wait(lambda: why("reactor.apply"), "the reaction is recorded")
+    assert [link["id"] for link in reaction["chain"]] == ["reactor.apply", event] and reaction["kind"] == "reaction", reaction
+    assert reaction["chain"][0]["what"].startswith("dispatched for _admin/site/changed, site dispatched (rxn-"), reaction
+    assert reaction["first_cause"] == "sent by an operator"
+    found = why("web-01", f"file.managed:{fleet.work}/web-01")
+    assert [link["kind"] for link in found["chain"]] == ["state", "run", "job", "reaction", "event"], found
+    assert found["chain"][1]["id"].startswith("rxn-") and found["chain"][-1]["id"] == event, found
 
 
 class Tags(html.parser.HTMLParser):

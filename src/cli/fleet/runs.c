@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/ksuid.h"
 #include "data/time_text.h"
 #include "cli/fleet/bucket.h"
 #include "data/value.h"
@@ -17,7 +16,7 @@
 
 struct state_job {
     struct value_time created;
-    char jid[KSUID_SIZE];
+    char jid[JOB_ID_MAX + 1];
     const char *function; /* of the table of verbs */
 };
 

@@ -7,9 +7,11 @@
 #include "base/err.h"
 #include "bus/store.h"
 #include "cli/event_why.h"
+#include "cli/fleet/bucket.h"
 #include "cli/fleet/job.h"
 #include "cli/orchestra.h"
 #include "data/json.h"
+#include "data/time_text.h"
 #include "nats/error.h"
 #include "nats/stream.h"
 #include "sys/clock.h"
@@ -234,4 +236,72 @@ int why_add_job(struct why_chain *chain, struct fleet *fleet, const char *jid, s
 int why_add_event(struct why_chain *chain, struct fleet *fleet, const char *id, struct err *err)
 {
     return follow(&(struct walk){ .chain = chain, .fleet = fleet, .event = id }, err);
+}
+
+/* --- reactions ----------------------------------------------------------------------------------
+ */
+
+struct newest {
+    struct arena *arena;
+    const char *rule;
+    const char *event; /* NULL: none yet */
+    struct why_link link;
+};
+
+static const struct outcome_rule *find_rule(const struct outcome *outcome, const char *name)
+{
+    VEC_EACH (&outcome->rules.list, rule)
+        if (strcmp(rule->rule, name) == 0)
+            return rule;
+    return NULL;
+}
+
+static const char *describe_rule(struct arena *arena, const struct outcome *outcome,
+                                 const struct outcome_rule *rule)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_printf(&text, "%s for %s", outcome_result_name(rule->result), outcome->key);
+    if (rule->message[0])
+        buf_printf(&text, ": %s", rule->message);
+    VEC_EACH (&rule->blocks.list, block) {
+        buf_printf(&text, ", %s %s", block->block, outcome_result_name(block->result));
+        if (block->made[0])
+            buf_printf(&text, " (%s)", block->made);
+    }
+    return buf_copy(&text, arena).p;
+}
+
+static void note_outcome(void *self, const struct nats_kv_entry *entry)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct newest *newest = self;
+    const struct outcome_rule *rule;
+    struct outcome outcome;
+    struct err ignored;
+
+    if (record_decode(&scratch, &outcome_type, 0, entry->value, &outcome, &ignored) < 0)
+        return;
+    rule = find_rule(&outcome, newest->rule);
+    if (!rule || (newest->event && !time_is_later(outcome.ts, newest->link.time)))
+        return;
+    newest->event = arena_strdup(newest->arena, outcome.id);
+    newest->link = (struct why_link){ .kind = "reaction",
+                                      .id = newest->rule,
+                                      .what = describe_rule(newest->arena, &outcome, rule),
+                                      .time = outcome.ts };
+}
+
+int why_add_reaction(struct why_chain *chain, struct fleet *fleet, const char *rule,
+                     struct err *err)
+{
+    struct newest newest = { .arena = chain->arena, .rule = rule };
+
+    if (fleet_bucket_each(fleet, STORE_EVENT_OUTCOMES, NULL, note_outcome, &newest, err) < 0)
+        return -1;
+    if (!newest.event)
+        return err_set(err, ERR_NOT_FOUND, "no event of the last week matched a rule with '%.256s'",
+                       rule);
+    (void)why_add(chain, &newest.link);
+    return why_add_event(chain, fleet, newest.event, err);
 }

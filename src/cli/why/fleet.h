@@ -20,5 +20,8 @@ struct fleet;
  * there is no record of it. */
 int why_add_job(struct why_chain *chain, struct fleet *fleet, const char *jid, struct err *err);
 int why_add_event(struct why_chain *chain, struct fleet *fleet, const char *id, struct err *err);
+/* The newest recorded reaction of a rule. */
+int why_add_reaction(struct why_chain *chain, struct fleet *fleet, const char *rule,
+                     struct err *err);
 
 #endif

@@ -7,17 +7,14 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
-#include "base/ksuid.h"
 #include "base/map.h"
-#include "base/suggest.h"
-#include "compile/tree.h"
 #include "run/attempt.h"
 #include "state/host.h"
 #include "state/outcome.h"
 #include "state/pause.h"
 #include "compile/plan.h"
+#include "run/recorded.h"
 #include "run/run.h"
-#include "run/run_id.h"
 #include "run/runlock.h"
 #include "run/trail.h"
 #include "state/secrets.h"
@@ -40,14 +37,13 @@ struct reverting {
     const struct revert_options *options;
     const struct run_sink *sink;
     struct run_result *result;
-    struct map ours;    /* "path\nmark": what any run of the reference found and kept an image of */
+    struct recorded recorded; /* the runs that are meant */
     struct map by_name; /* index + 1 into the results: a state of several runs is one result */
     const struct undo_run *run;
     struct trail trail; /* of that run */
     struct undo *journal;
     VEC(struct full_folder) full; /* another state of the run may have things in it */
     bool complete;                /* every state of the run so far */
-    bool known;                   /* a run of the reference is recorded, maybe already reverted */
 };
 
 static void emit(const struct reverting *r, struct run_event event)
@@ -57,48 +53,6 @@ static void emit(const struct reverting *r, struct run_event event)
     event.run_id = r->result->run_id;
     event.state_count = (uint32_t)r->result->states.n;
     r->sink->emit(r->sink->self, &event);
-}
-
-/* --- which runs ------------------------------------------------------------------------- */
-
-/* "a,b" are the runs of either, as it is for those who apply. */
-static bool has_ref(const struct undo_run *run, const char *refs)
-{
-    struct str rest = str_from(refs);
-
-    while (rest.p) {
-        const struct str ref = str_trim(str_cut(&rest, ','));
-
-        for (size_t i = 0; i < run->refs.n; i++)
-            if (str_is(ref, run->refs.p[i]))
-                return true;
-    }
-    return false;
-}
-
-struct runs {
-    VEC(struct undo_run) list; /* newest first */
-};
-
-static struct str image_key(struct arena *arena, const char *path, const char *mark)
-{
-    return str_from(arena_printf(arena, "%s\n%s", path, mark));
-}
-
-/* What a newer run replaced, and its revert puts back, did not happen unnoticed: an older run
- * may go on from there, also when the revert before this one was cut off in between. */
-static void learn_images(struct reverting *r, const struct undo_run *run)
-{
-    VEC_EACH (&run->states, entry)
-        VEC_EACH (&entry->images, image)
-            if (image->image.mark)
-                map_set(&r->ours, image_key(r->arena, image->image.path, image->image.mark), r);
-}
-
-static void offer_refs(struct suggest *near, const struct undo_run *run)
-{
-    for (size_t i = 0; i < run->refs.n; i++)
-        suggest_offer(near, str_from(run->refs.p[i]));
 }
 
 static void add_failure(struct reverting *r, const struct undo_run *run, const char *error)
@@ -123,127 +77,6 @@ static void tell_nameless(struct reverting *r, const struct undo_run *run)
                              r->options->target));
 }
 
-static int find_by_ref(struct reverting *r, struct runs *ret, struct suggest *near, struct err *err)
-{
-    struct undo_places places;
-
-    if (undo_list(r->arena, r->host->data_dir, &places, err) < 0)
-        return -1;
-    VEC_EACH (&places.list, place) {
-        struct undo_run run;
-
-        if (undo_load(r->arena, place, &run, err) < 0) {
-            if (err->code == ERR_NOT_FOUND) /* it was cut off before its journal began */
-                continue;
-            return -1;
-        }
-        if (!run.named && !run.reverted && undo_is_damaged(&run))
-            tell_nameless(r, &run);
-        if (!has_ref(&run, r->options->target)) {
-            offer_refs(near, &run);
-            continue;
-        }
-        r->known = true;
-        learn_images(r, &run);
-        if (!run.reverted)
-            VEC_PUSH_IN(r->arena, &ret->list, run);
-    }
-    return 0;
-}
-
-/* No run is kept of it. That is fine for a state file that never changed anything, and a
- * mistake for an unknown name. */
-static int judge_unknown(const struct reverting *r, struct suggest *near, struct err *err)
-{
-    const struct str ref = str_from(r->options->target);
-    const char *found = NULL, *nearest = NULL;
-    struct err ignored;
-
-    if (r->host->tree && tree_find(r->host->tree, r->arena, ref, &found, &ignored) == 0 && found)
-        return 0;
-    if (r->host->tree)
-        nearest = tree_suggest(r->host->tree, r->arena, ref);
-    if (nearest)
-        suggest_offer(near, str_from(nearest));
-    if (suggest_best(near).p)
-        return err_set(
-            err, ERR_NOT_FOUND,
-            "no run of '%s' is recorded, and there is no such state file; did you mean '%.*s'?",
-            ref.p, STR_ARG(suggest_best(near)));
-    return err_set(err, ERR_NOT_FOUND,
-                   "no run of '%s' is recorded, and there is no such state file; expected what was "
-                   "applied (a reference, 'highstate') or a run ID, as shown in its report",
-                   ref.p);
-}
-
-static int tell_missing(const struct reverting *r, struct err *err)
-{
-    return err_set(err, ERR_NOT_FOUND,
-                   "no record of run '%s' is left: it changed nothing, or is too old",
-                   r->options->target);
-}
-
-/* A run that changed nothing leaves no record, and the oldest records are removed: which of both
- * is it? */
-static int judge_missing(const struct reverting *r, int64_t seconds, struct err *err)
-{
-    struct undo_places places;
-    struct ksuid oldest;
-    struct err ignored;
-
-    if (!r->options->has_run)
-        return -1;
-    if (undo_list(r->arena, r->host->data_dir, &places, err) < 0)
-        return -1;
-    if (places.list.n < UNDO_KEEP_LEAST ||
-        (ksuid_parse(str_from(places.list.p[places.list.n - 1].id), &oldest, &ignored) == 0 &&
-         oldest.seconds < seconds))
-        return 0;
-    return tell_missing(r, err);
-}
-
-/* The run of a job whose id is not that of the run. */
-static int find_by_job(struct reverting *r, struct runs *ret, struct err *err)
-{
-    struct undo_places places;
-    struct undo_run run;
-
-    if (undo_list(r->arena, r->host->data_dir, &places, err) < 0)
-        return -1;
-    VEC_EACH (&places.list, place) {
-        if (!run_id_is_of(place->id, r->options->target))
-            continue;
-        if (undo_load(r->arena, place, &run, err) < 0)
-            return -1;
-        if (!run.reverted)
-            VEC_PUSH_IN(r->arena, &ret->list, run);
-        return 0;
-    }
-    return places.list.n < UNDO_KEEP_LEAST ? 0 : tell_missing(r, err);
-}
-
-static int find_runs(struct reverting *r, struct runs *ret, struct err *err)
-{
-    struct undo_run run;
-    struct suggest near;
-    struct ksuid ksuid;
-    struct err ignored;
-
-    if (ksuid_parse(str_from(r->options->target), &ksuid, &ignored) < 0) {
-        if (r->options->has_run)
-            return find_by_job(r, ret, err);
-        suggest_init(&near, str_from(r->options->target));
-        if (find_by_ref(r, ret, &near, err) < 0)
-            return -1;
-        return r->known || r->result->states.n > 0 ? 0 : judge_unknown(r, &near, err);
-    }
-    if (undo_read(r->arena, r->host->data_dir, r->options->target, &run, err) < 0)
-        return err->code == ERR_NOT_FOUND ? judge_missing(r, ksuid.seconds, err) : -1;
-    if (!run.reverted)
-        VEC_PUSH_IN(r->arena, &ret->list, run);
-    return 0;
-}
-
 /* --- one path ---------------------------------------------------------------------------- */
 
 static int check_owner(const struct reverting *r, const struct undo_image *image,
@@ -256,7 +89,7 @@ static int check_owner(const struct reverting *r, const struct undo_image *image
     if (image_mark_path(scratch, image->image.path, &mark, err) < 0)
         return -1;
     if (trail_knows(&r->trail, image->image.path, mark) ||
-        map_has(&r->ours, image_key(scratch, image->image.path, mark)))
+        recorded_has_image(&r->recorded, scratch, image->image.path, mark))
         return 0;
     return err_set(err, ERR_BUSY,
                    "'%s' was changed since run %s; not reverted (use --force to revert it anyway)",
@@ -592,17 +425,20 @@ static void tell_nothing(struct reverting *r)
 static int revert(struct reverting *r, struct err *err)
 {
     int64_t began = clock_real();
-    struct runs runs = { 0 };
+    const struct recorded_want wanted = { r->host, r->options->target, r->options->has_run };
+    const struct recorded *recorded = &r->recorded;
 
-    if (find_runs(r, &runs, err) < 0)
+    if (recorded_find(&r->recorded, &wanted, err) < 0)
         return -1;
+    VEC_EACH (&recorded->nameless, run)
+        tell_nameless(r, run);
     r->result->revert = true;
-    if (runs.list.n > 0)
-        r->result->run_id = runs.list.p[0].place.id;
-    VEC_EACH (&runs.list, run)
+    if (recorded->list.n > 0)
+        r->result->run_id = recorded->list.p[0].place.id;
+    VEC_EACH (&recorded->list, run)
         VEC_PUSH_IN(r->arena, &r->result->reverted, run->place.id);
     emit(r, (struct run_event){ .kind = RUN_STARTED });
-    VEC_EACH (&runs.list, run)
+    VEC_EACH (&recorded->list, run)
         if (revert_one(r, run, err) < 0)
             return -1;
     if (r->result->states.n == 0)
@@ -622,7 +458,7 @@ int revert_run(struct arena *arena, struct state_host *host, const struct revert
                            .options = options,
                            .sink = sink,
                            .result = &result,
-                           .ours = MAP_INIT_IN(arena),
+                           .recorded = RECORDED_INIT(arena),
                            .by_name = MAP_INIT_IN(arena) };
     struct lock lock = LOCK_NONE;
     int rc;

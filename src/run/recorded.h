@@ -1,0 +1,47 @@
+/*
+ * recorded - the runs in the undo journals that a person means: by the id of a run or of its job,
+ * or by what was applied.
+ *
+ * Memory: all of it in the arena. Threads: one at a time.
+ */
+#ifndef RUN_RECORDED_H
+#define RUN_RECORDED_H
+
+#include <stdbool.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "undo/undo.h"
+
+struct arena;
+struct err;
+struct state_host;
+
+struct recorded {
+    struct arena *arena;
+    VEC(struct undo_run) list;     /* not reverted yet; newest first */
+    VEC(struct undo_run) nameless; /* damaged, so that nobody can know what they applied */
+    struct map images; /* "path\nmark": what any run of the reference kept an image of */
+    bool is_known;     /* a run of the reference is there, maybe reverted */
+};
+
+#define RECORDED_INIT(in)                                                                          \
+    {                                                                                              \
+        .arena = (in), .images = MAP_INIT_IN(in)                                                   \
+    }
+
+struct recorded_want {
+    const struct state_host *host;
+    const char *target; /* a run id, a reference, or several with commas */
+    bool has_run;       /* it is the id of a job or run that ran here */
+};
+
+/* Fill an empty one. Fails with ERR_NOT_FOUND for a name that nobody has applied and that is not a
+ * state file, and for a run whose record is gone. */
+int recorded_find(struct recorded *recorded, const struct recorded_want *wanted, struct err *err);
+
+/* Was this version of the path found, and kept, by a run of the reference? */
+bool recorded_has_image(const struct recorded *recorded, struct arena *scratch, const char *path,
+                        const char *mark);
+
+#endif

@@ -310,21 +310,13 @@ static void begin_anew(struct reactor_audit *audit)
 
 static void judge_floor(struct reactor_audit *audit)
 {
-    const int64_t now = clock_now();
-
     if (strcmp(audit->created, audit->look.created) != 0) {
         begin_anew(audit);
         return;
     }
-    if (audit->floor_since && now - audit->floor_since >= AUDIT_WAIT_NS &&
-        audit->floor > audit->checked) {
-        begin_audit(audit);
-        audit->floor_since = 0;
-        return;
-    }
     if (!audit->floor_since || audit->floor <= audit->checked) {
         audit->floor = audit->look.floor;
-        audit->floor_since = now;
+        audit->floor_since = clock_now();
     }
     end_audit(audit);
 }
@@ -381,7 +373,7 @@ void reactor_note_look(struct reactor_engine *engine, const struct nats_consumer
     struct reactor_audit *audit = engine->audit;
 
     seq_set_forget(&audit->acked, info->ack_floor_stream_seq);
-    if (audit->is_busy || !engine->has_rules || !lease_is_held(&audit->lease))
+    if (audit->is_busy || !engine->has_rules || is_over(audit))
         return;
     note_look(audit, info);
     audit->is_busy = true;
@@ -391,6 +383,12 @@ void reactor_note_look(struct reactor_engine *engine, const struct nats_consumer
         read_checked(audit);
 }
 
+static bool is_due(const struct reactor_audit *audit)
+{
+    return !audit->is_busy && !is_over(audit) && audit->floor_since &&
+           audit->floor > audit->checked && clock_now() - audit->floor_since >= AUDIT_WAIT_NS;
+}
+
 static void on_timer(struct timer *timer)
 {
     struct reactor_audit *audit = container_of(timer, struct reactor_audit, timer);
@@ -398,6 +396,11 @@ static void on_timer(struct timer *timer)
     timer_set(loop_timers(audit->engine->master->loop), &audit->timer,
               clock_after(clock_now(), AUDIT_NS), on_timer);
     store_acked(audit);
+    if (!is_due(audit))
+        return;
+    audit->is_busy = true;
+    audit->floor_since = 0;
+    begin_audit(audit);
 }
 
 static void on_got(struct lease *lease)

@@ -8,7 +8,8 @@
  *     reactor_acts.c       what blocks do: jobs, enrollments, events, log
  *     reactor_waits.c      blocks that wait for their job
  *     reactor_outcomes.c   what became of events, in the bucket
- *     reactor_exhausted.c  events that the server gave up, and how they are sent again
+ *     reactor_exhausted.c  events that the server gave up
+ *     reactor_again.c      how those are sent again
  *     reactor_audit.c      events that nobody has acknowledged, and that do not come again
  *     reactor_test.c       the answer to `zester reactor test`
  *
@@ -55,6 +56,8 @@ struct rule_watch;
 #define REACTOR_EVENT_BYTES ((size_t)1 << 20)
 /* Of an event that a reaction has sent: the id of the event that caused it. */
 #define REACTOR_PARENT_HEADER "Zester-Parent"
+/* Of an event that a master has sent again. */
+#define REACTOR_AGAIN_HEADER "Zester-Again"
 
 struct reactor_engine {
     struct master *master;
@@ -139,8 +142,11 @@ void reactor_keep_outcome(struct reactor_engine *engine, const struct outcome *o
                           void (*fn)(void *self), void *self);
 
 /* --- reactor_exhausted.c --- */
-/* Count it, and tell who reads the log and who has rules for _master/reactor/exhausted. */
-void reactor_tell_exhausted(struct reactor_engine *engine, const struct outcome *outcome);
+/* An event failed as often as the server delivers. Count it, tell who reads the log and who has
+ * rules for _master/reactor/exhausted, record it, send the event again unless that was done before,
+ * and call `fn`. */
+void reactor_give_up(struct reactor_engine *engine, const struct outcome *outcome,
+                     void (*fn)(void *self), void *self);
 /* Listen to what the server says, and to operators who send an event again. */
 int reactor_watch_exhausted(struct reactor_engine *engine, struct err *err);
 void reactor_leave_exhausted(struct reactor_engine *engine);
@@ -150,6 +156,22 @@ void reactor_leave_exhausted(struct reactor_engine *engine);
 typedef void reactor_salvaged_fn(void *self, const char *problem);
 void reactor_salvage(struct reactor_engine *engine, uint64_t seq, reactor_salvaged_fn *fn,
                      void *self);
+
+/* --- reactor_again.c --- */
+struct reactor_again;
+/* An event that was given up. Copies what it needs; its end is that of reactor_again_send. */
+struct reactor_again *reactor_again_new(struct reactor_engine *engine,
+                                        const struct outcome *outcome);
+enum reactor_again_mode {
+    REACTOR_AGAIN_ONCE,  /* as it is, unless it was sent again in this way before */
+    REACTOR_AGAIN_ASKED, /* with a new time: an operator has decided that it is not too old */
+};
+/* `seq` is where the stream has it now; `problem` says why it was not sent, else it is NULL. */
+typedef void reactor_again_fn(void *self, const char *problem, uint64_t seq);
+void reactor_again_send(struct reactor_again *again, enum reactor_again_mode mode,
+                        reactor_again_fn *fn, void *self);
+/* Listen to operators who send an event again. */
+int reactor_serve_retries(struct reactor_engine *engine, struct err *err);
 
 /* --- reactor_audit.c --- */
 void reactor_begin_audit(struct reactor_engine *engine);

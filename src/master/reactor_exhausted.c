@@ -4,9 +4,7 @@
  * later, and says so in a stream, which all masters read: the outcome is recorded then. What it
  * says while nobody hears it, reactor_audit.c finds.
  *
- * An operator sends such an event again with `zester reactor retry`: it is stored once more, with
- * its id, so that the blocks which have acted do not act twice, and with a new time, so that it is
- * not too old.
+ * Then the event is sent again, once (reactor_again.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,20 +31,15 @@
 
 #define HELD_MAX     16 /* at once */
 #define TRY_AGAIN_NS (5 * CLOCK_SECOND)
-#define ANSWER_MAX   ((size_t)4096)
-#define PROBES_MAX   1024 /* places where an event is looked for that an operator sends again */
 #define TAG          "reactor/exhausted"
 
-/* One message of the stream, or one request of an operator. */
+/* One message of the stream, or one event that an audit has found. */
 struct salvage {
     struct arena arena; /* the salvage is in it */
     struct reactor_engine *engine;
     struct str reply;
     struct nats_poison poison;
     struct outcome outcome;
-    struct question_retried retried;
-    struct question_retry question;
-    unsigned probes;         /* places where the event was looked for in vain */
     reactor_salvaged_fn *fn; /* of one that nobody has acknowledged; NULL: of any other */
     void *self;
 };
@@ -58,7 +51,6 @@ static struct salvage *make_salvage(struct reactor_engine *engine, struct str re
 
     salvage->engine = engine;
     salvage->reply = arena_str(&arena, reply);
-    salvage->retried = (struct question_retried){ .key = "", .err = "" };
     salvage->arena = arena;
     return salvage;
 }
@@ -109,7 +101,7 @@ static int64_t find_seconds(const char *id)
     return ksuid_parse(str_from(id), &ksuid, &err) == 0 ? ksuid.seconds : 0;
 }
 
-void reactor_tell_exhausted(struct reactor_engine *engine, const struct outcome *outcome)
+static void tell_exhausted(struct reactor_engine *engine, const struct outcome *outcome)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct announcement announcement = {
@@ -129,6 +121,44 @@ void reactor_tell_exhausted(struct reactor_engine *engine, const struct outcome 
         return; /* else a rule for these that fails would go round in circles */
     if (announce_event(engine->master, &announcement, &err) < 0)
         log_warning("event cannot be stored error=%s", err.text);
+}
+
+struct giving_up {
+    struct reactor_again *again;
+    void (*fn)(void *self);
+    void *self;
+};
+
+static void end_giving_up(struct giving_up *giving_up)
+{
+    giving_up->fn(giving_up->self);
+    free(giving_up);
+}
+
+static void on_sent_again(void *self, const char *problem, uint64_t seq)
+{
+    (void)seq;
+    if (problem)
+        log_warning("an event that was given up was not sent again: %s", problem);
+    end_giving_up(self);
+}
+
+/* Not before: what comes of the event replaces the record. */
+static void on_recorded(void *self)
+{
+    struct giving_up *giving_up = self;
+
+    reactor_again_send(giving_up->again, REACTOR_AGAIN_ONCE, on_sent_again, giving_up);
+}
+
+void reactor_give_up(struct reactor_engine *engine, const struct outcome *outcome,
+                     void (*fn)(void *self), void *self)
+{
+    struct giving_up *giving_up = mem_zalloc(sizeof(*giving_up));
+
+    *giving_up = (struct giving_up){ reactor_again_new(engine, outcome), fn, self };
+    tell_exhausted(engine, outcome);
+    reactor_keep_outcome(engine, outcome, on_recorded, giving_up);
 }
 
 /* --- what the server says ----------------------------------------------------------------- */
@@ -155,9 +185,19 @@ static void end_salvage(struct salvage *salvage, const char *problem)
     free_salvage(salvage);
 }
 
-static void on_kept(void *self)
+static void on_given_up(void *self)
 {
     end_salvage(self, NULL);
+}
+
+/* It was recorded before, or is on its way again. */
+static bool is_known(const struct salvage *salvage, const struct outcome *previous)
+{
+    const uint64_t seq = salvage->outcome.seq;
+
+    return previous->outcome == OUTCOME_EXHAUSTED &&
+           (previous->seq > seq ||
+            (previous->seq == seq && strcmp(previous->reason, OUTCOME_LAST_DELIVERY) != 0));
 }
 
 /* An attempt that was the last may have done everything, and only its ack was lost. */
@@ -174,18 +214,14 @@ static void on_previous(void *self, const struct nats_error *error,
     }
     if (entry &&
         record_decode(&salvage->arena, &outcome_type, 0, entry->value, &previous, &err) == 0) {
-        const bool is_known = previous.outcome == OUTCOME_EXHAUSTED &&
-                              strcmp(previous.reason, OUTCOME_LAST_DELIVERY) != 0;
-
-        if (is_known || outcome_is_settled(&previous)) {
+        if (is_known(salvage, &previous) || outcome_is_settled(&previous)) {
             end_salvage(salvage, NULL);
             return;
         }
         salvage->outcome.rules = previous.rules;
         salvage->outcome.parent = previous.parent;
     }
-    reactor_tell_exhausted(salvage->engine, &salvage->outcome);
-    reactor_keep_outcome(salvage->engine, &salvage->outcome, on_kept, salvage);
+    reactor_give_up(salvage->engine, &salvage->outcome, on_given_up, salvage);
 }
 
 /* Of one that nobody has acknowledged, and that may have been dropped all the same. */
@@ -269,139 +305,6 @@ void reactor_salvage(struct reactor_engine *engine, uint64_t seq, reactor_salvag
         end_salvage(salvage, err.text);
 }
 
-/* --- sending again ------------------------------------------------------------------------ */
-
-static void answer_retry(struct salvage *salvage, const char *problem)
-{
-    struct nats_conn *conn = salvage->engine->master->js.conn;
-    AUTO_BUF struct buf bytes = BUF_INIT(ANSWER_MAX);
-    struct nats_pub pub = { .subject = salvage->reply };
-    struct err err;
-
-    if (problem)
-        salvage->retried.err = problem;
-    if (record_encode(&bytes, &question_retried_type, &salvage->retried, &err) == 0) {
-        pub.payload = buf_view(&bytes);
-        if (!salvage->engine->is_stopping && nats_publish(conn, &pub, &err) < 0)
-            log_warning("answer to a retry: %s", err.text);
-    }
-    audit_log(&(struct audit){ .action = "reactor.retry",
-                               .by = salvage->question.operator,
-                               .id = salvage->question.id,
-                               .error = problem });
-    free_salvage(salvage);
-}
-
-static void on_stored_again(void *self, const struct nats_error *error,
-                            const struct nats_stored_ack *ack)
-{
-    struct salvage *salvage = self;
-
-    if (ack) {
-        salvage->retried.seq = ack->seq;
-        log_info("event was sent again id=%s key=%s", salvage->outcome.id, salvage->outcome.key);
-    }
-    answer_retry(salvage, error ? error->text : NULL);
-}
-
-static int store_again(struct salvage *salvage, const struct nats_stored *msg, struct event event,
-                       struct err *err)
-{
-    AUTO_BUF struct buf bytes = BUF_INIT(REACTOR_EVENT_BYTES), header = BUF_INIT(NATS_HEADER_MAX);
-    const int64_t now = clock_wall();
-
-    event.ts = (struct value_time){ now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
-    if (salvage->outcome.parent[0] &&
-        nats_header_add(&header, REACTOR_PARENT_HEADER, str_from(salvage->outcome.parent), err) < 0)
-        return -1;
-    if (record_encode(&bytes, &event_type, &event, err) < 0)
-        return -1;
-    return nats_publisher_send(salvage->engine->publisher,
-                               &(struct nats_store){ .subject = msg->subject,
-                                                     .payload = buf_view(&bytes),
-                                                     .header = buf_view(&header) },
-                               on_stored_again, salvage, err);
-}
-
-static void read_again(struct salvage *salvage);
-
-/* Servers of a cluster may number the messages of a stream differently after one was killed (2.9):
- * the number is that of the server which delivered it, and another one has the event nearby. */
-static void probe_next(struct salvage *salvage)
-{
-    if (++salvage->probes > PROBES_MAX)
-        answer_retry(salvage, "the event is no longer stored");
-    else
-        read_again(salvage);
-}
-
-static void on_event_found(void *self, const struct nats_error *error,
-                           const struct nats_stored *msg)
-{
-    struct salvage *salvage = self;
-    struct event event;
-    struct err err;
-
-    if (error && error->fault != NATS_FAULT_NOT_FOUND)
-        answer_retry(salvage, error->text);
-    else if (salvage->engine->is_stopping)
-        answer_retry(salvage, "this master is stopping");
-    else if (error ||
-             record_decode(&salvage->arena, &event_type, 0, msg->payload, &event, &err) < 0 ||
-             !event.id || strcmp(event.id, salvage->outcome.id) != 0)
-        probe_next(salvage);
-    else if (store_again(salvage, msg, event, &err) < 0)
-        answer_retry(salvage, err.text);
-}
-
-/* Where it should be, then one after it, one before it, two after it, and so on. */
-static void read_again(struct salvage *salvage)
-{
-    const uint64_t away = (salvage->probes + 1) / 2, seq = salvage->outcome.seq;
-    const bool is_after = salvage->probes % 2 == 1;
-    struct err err;
-
-    if (!is_after && away >= seq)
-        probe_next(salvage);
-    else if (read_event(salvage, is_after ? seq + away : seq - away, on_event_found, &err) < 0)
-        answer_retry(salvage, err.text);
-}
-
-static void on_record_found(void *self, const struct nats_error *error,
-                            const struct nats_kv_entry *entry)
-{
-    struct salvage *salvage = self;
-    struct outcome *outcome = &salvage->outcome;
-    struct err err;
-
-    if (error) {
-        answer_retry(salvage, error->fault == NATS_FAULT_NOT_FOUND
-                                  ? "nothing is recorded about the event"
-                                  : error->text);
-    } else if (record_decode(&salvage->arena, &outcome_type, 0, entry->value, outcome, &err) < 0) {
-        answer_retry(salvage, err.text);
-    } else if (outcome->outcome != OUTCOME_EXHAUSTED) {
-        answer_retry(salvage, arena_printf(&salvage->arena, "the event was not given up: %s",
-                                           outcome_kind_name(outcome->outcome)));
-    } else {
-        salvage->retried.key = outcome->key;
-        read_again(salvage);
-    }
-}
-
-static void on_retry(void *self, const struct nats_msg *msg)
-{
-    struct salvage *salvage = make_salvage(self, msg->reply);
-    struct err err;
-
-    if (msg->reply.n == 0)
-        free_salvage(salvage);
-    else if (record_decode(&salvage->arena, &question_retry_type, 0, msg->payload,
-                           &salvage->question, &err) < 0 ||
-             read_record(salvage, salvage->question.id, on_record_found, &err) < 0)
-        answer_retry(salvage, err.text);
-}
-
 /* --- life --------------------------------------------------------------------------------- */
 
 int reactor_watch_exhausted(struct reactor_engine *engine, struct err *err)
@@ -413,16 +316,9 @@ int reactor_watch_exhausted(struct reactor_engine *engine, struct err *err)
         .message = on_advisory,
         .self = engine,
     };
-    const struct nats_sub_options options = {
-        .subject = subject_template(SUBJECT_REACTOR_RETRY),
-        .queue = subject_queue(SUBJECT_REACTOR_RETRY),
-        .message = on_retry,
-        .self = engine,
-    };
 
     engine->exhausted = nats_puller_new(&engine->master->js, &puller, err);
-    engine->retries = nats_sub_new(engine->master->js.conn, &options, err);
-    return engine->exhausted && engine->retries ? 0 : -1;
+    return engine->exhausted ? reactor_serve_retries(engine, err) : -1;
 }
 
 void reactor_leave_exhausted(struct reactor_engine *engine)

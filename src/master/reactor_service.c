@@ -185,8 +185,7 @@ static void on_end(void *user, struct flight *flight, const struct flight_end *e
     count_results(engine, end->outcome);
     log_results(end->outcome);
     if (end->verdict == FLIGHT_EXHAUSTED) {
-        reactor_tell_exhausted(engine, end->outcome);
-        reactor_keep_outcome(engine, end->outcome, on_last_kept, mission);
+        reactor_give_up(engine, end->outcome, on_last_kept, mission);
         return;
     }
     crash_point("event-decided");

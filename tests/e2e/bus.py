@@ -132,14 +132,14 @@ class Bus:
         """The payload of the next message of a consumer; self.reply is for what is said about it."""
         return self.request(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", b"1")
 
-    def store(self, messages):
-        """Publish (subject, payload, message id); returns those that the stream did not confirm."""
+    def store(self, messages, header=""):
+        """Publish (subject, payload, message id), with more lines of the header; returns those that the stream did not confirm."""
         waiting = dict(enumerate(messages, self.stored))
         self.stored += len(messages)
         self.send(f"SUB {self.inbox}.* 1\r\n".encode())
         for number, (subject, payload, name) in waiting.items():
-            header = f"NATS/1.0\r\nNats-Msg-Id: {name}\r\n\r\n".encode()
-            self.send(f"HPUB {subject} {self.inbox}.{number} {len(header)} {len(header) + len(payload)}\r\n".encode() + header + payload +
+            lines = f"NATS/1.0\r\nNats-Msg-Id: {name}\r\n{header}\r\n".encode()
+            self.send(f"HPUB {subject} {self.inbox}.{number} {len(lines)} {len(lines) + len(payload)}\r\n".encode() + lines + payload +
                       b"\r\n")
         while waiting:
             message = self.read()

@@ -1,4 +1,4 @@
-"""Events that the server gave up after five deliveries: recorded, counted, told, and sent again by an operator."""
+"""Events that the server gave up after five deliveries: recorded, counted, told, and sent again; once by a master, then by an operator."""
 import base64
 import json
 import os
@@ -13,6 +13,7 @@ from test_reactor import reactions, start
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 
 DELIVERIES = 5
+AGAIN = "Zester-Again: 1\r\n"  # of events that a master has sent again before
 RULES = {
     "top.zy": """reactor:
   - '_admin/say': [reactor.say]
@@ -36,11 +37,11 @@ def fleet(tmp_path_factory):
         yield fleet
 
 
-def exhaust(fleet, *texts, deliveries=DELIVERIES, tag="say"):
+def exhaust(fleet, *texts, deliveries=DELIVERIES, tag="say", header=AGAIN):
     """Events that were refused as often; their ids."""
     made = [event(tag, {"what": text}) for text in texts]
     with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "admin.creds") as bus:
-        assert bus.store([("zester.event._admin.send." + tag.replace("/", "."), payload, name) for name, payload in made]) == []
+        assert bus.store([("zester.event._admin.send." + tag.replace("/", "."), payload, name) for name, payload in made], header) == []
         for _ in range(deliveries * len(made)):
             bus.pull("events", "reactor")
             bus.publish(bus.reply, b"-NAK")
@@ -75,6 +76,24 @@ def test_an_operator_sends_again_what_was_given_up_and_nothing_else(fleet):
         assert "expected the ids of events, or --all" in fleet.zester("reactor", "retry", *words, status=1).stderr
 
 
+def test_what_the_server_gave_up_is_sent_again_once_by_a_master(fleet):
+    fleet.master.stop()
+    name, = exhaust(fleet, "by itself", header="")
+    fleet.master.start()
+    fleet.wait_ready(fleet.master)
+    fleet.wait(lambda: fleet.master.has_logged("heard by itself"), "it has fired")
+    fleet.wait(lambda: fleet.zester_json("event", "why", name)["outcome"] == "fired", "that is on record")
+    assert f"event was given up id={name} key=_admin/say deliveries=5" in fleet.master.log()
+    assert fleet.master.metric("zester_reactor_events_exhausted_total") == 1
+    state = ask(fleet, "$JS.API.STREAM.INFO.events")["state"]
+    stored = [ask(fleet, "$JS.API.STREAM.MSG.GET.events", seq=seq).get("message", {})
+              for seq in range(state["first_seq"], state["last_seq"] + 1)]
+    copies = [message for message in stored if name.encode() in base64.b64decode(message.get("data", "")) and ".send.say" in message["subject"]]
+    assert [AGAIN.encode() in base64.b64decode(message["hdrs"]) for message in copies] == [False, True]
+    first, second = (base64.b64decode(message["data"]) for message in copies)
+    assert first == second  # also its time: what is too old by then is dropped
+
+
 def ask(fleet, subject, **body):
     with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
         return json.loads(bus.request(subject, json.dumps(body).encode()))
@@ -98,6 +117,32 @@ def test_what_the_server_gave_up_without_a_word_is_found_by_an_audit_and_can_be_
     assert fleet.master.log().count("heard unheard") == 1
 
 
+def read_checked(fleet):
+    """Up to where the stream was audited, and when the consumer was made which that goes for."""
+    message = ask(fleet, "$JS.API.STREAM.MSG.GET.KV_reactor-acks", last_by_subj="$KV.reactor-acks.checked").get("message")
+    seq, _, created = base64.b64decode(message["data"]).decode().partition(" ") if message else ("0", "", "")
+    return int(seq), created
+
+
+def test_what_another_consumer_was_never_to_deliver_is_not_given_up(fleet):
+    fleet.wait(lambda: read_checked(fleet)[1], "the stream is audited")
+    fleet.master.stop()
+    assert ask(fleet, "$JS.API.CONSUMER.DELETE.events.reactor")["success"]
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "admin.creds") as bus:
+        missed = [event("say", {"what": "missed"}) for _ in range(8)]
+        assert bus.store([("zester.event._admin.send.say", payload, name) for name, payload in missed]) == []
+    fleet.master.start()  # makes a consumer, which begins at the end of the stream
+    fleet.wait_ready(fleet.master)
+    fleet.zester("event", "send", "say", "what=after")
+    fleet.wait(lambda: fleet.master.has_logged("heard after"), "the next one fires")
+    last, created = (ask(fleet, subject) for subject in ("$JS.API.STREAM.INFO.events", "$JS.API.CONSUMER.INFO.events.reactor"))
+    fleet.wait(lambda: read_checked(fleet) >= (last["state"]["last_seq"], created["created"]), "that was audited")
+    assert read_checked(fleet)[1] == created["created"]
+    assert not fleet.master.metric("zester_reactor_events_exhausted_total")
+    assert fleet.zester("event", "why", missed[0][0], status=None).returncode != 0
+    assert not fleet.master.has_logged("heard missed")
+
+
 @pytest.mark.parametrize("away", [-2, 3])
 def test_an_event_that_servers_number_differently_is_found_nearby_and_no_other_is_sent(fleet, away):
     made = [event("say", {"what": f"nearby {away} {number}"}) for number in range(8)]
@@ -114,6 +159,7 @@ def test_an_event_that_servers_number_differently_is_found_nearby_and_no_other_i
     assert fleet.zester("reactor", "retry", name).stdout == f"{name} sent again (_admin/say)\n"
     stored = base64.b64decode(ask(fleet, "$JS.API.STREAM.MSG.GET.events", seq=sent + 1)["message"]["data"])
     assert name.encode() in stored and f"nearby {away} 4".encode() in stored
+    assert b"Nats-Msg-Id: " in base64.b64decode(ask(fleet, "$JS.API.STREAM.MSG.GET.events", seq=sent + 1)["message"]["hdrs"])
     fleet.wait(lambda: fleet.zester_json("event", "why", name)["outcome"] == "fired", "it has fired again")
 
 

@@ -355,7 +355,7 @@ static const struct command reactor_commands[] = {
             "DIR contains top.zy and the reaction files. Mistakes are reported with file, line\n"
             "and column, all at once. Reactions that are templates are checked as far as\n"
             "possible without an event: syntax, names of actions and fields, and values that do\n"
-            "not depend on the event.\n"
+            "not depend on the event, also in blocks below conditions.\n"
             "Rules that are valid but probably wrong are warnings.\n",
         .examples = "  zester reactor check /var/lib/zester/reactor\n",
         .options = params_none,

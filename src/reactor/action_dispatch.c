@@ -42,7 +42,7 @@ static int64_t timeout_of(const char *function, int64_t given)
 {
     if (given > 0)
         return given;
-    for (size_t i = 0; i < ARRAY_LEN(slow_functions); i++)
+    for (size_t i = 0; function && i < ARRAY_LEN(slow_functions); i++)
         if (strcmp(slow_functions[i].function, function) == 0)
             return slow_functions[i].timeout;
     return TIMEOUT;
@@ -124,11 +124,13 @@ static int check_wait(const struct action_reader *r, const struct action_dispatc
                       "a job that is waited for may take 30 minutes at most");
 }
 
+/* Fields that could not be read were reported, and are NULL here: the others are checked. */
 static int finish_dispatch(const struct action_reader *r,
                            const struct action_dispatch_fields *fields,
                            const char *const keys[static 2], struct action *action)
 {
     struct action_dispatch *dispatch = &action->dispatch;
+    int result;
 
     action->kind = ACTION_DISPATCH;
     *dispatch = (struct action_dispatch){
@@ -140,11 +142,12 @@ static int finish_dispatch(const struct action_reader *r,
         .max_targets = fields->max_targets,
         .wait = fields->wait,
     };
-    if (check_wait(r, dispatch) < 0)
-        return -1;
+    result = check_wait(r, dispatch);
     if (read_type(r, keys[1], fields->target_type, &dispatch->type) < 0)
         return -1;
-    return check_target(r, keys[0], dispatch);
+    if (dispatch->target && dispatch->target[0] && check_target(r, keys[0], dispatch) < 0)
+        return -1;
+    return result;
 }
 
 static const char *const module_keys[] = { "target", "target_type" };
@@ -152,11 +155,11 @@ static const char *const module_keys[] = { "target", "target_type" };
 int action_read_module(const struct action_reader *r, struct action *action)
 {
     struct action_dispatch_fields fields = { 0 };
-    int result;
+    int result = action_read_fields(r, action_module_params, &fields);
 
-    if (action_read_fields(r, action_module_params, &fields) < 0)
-        return -1;
-    result = check_function(r, value_point(r->body, "function"), fields.function);
+    if (fields.function && fields.function[0] &&
+        check_function(r, value_point(r->body, "function"), fields.function) < 0)
+        result = -1;
     return finish_dispatch(r, &fields, module_keys, action) < 0 ? -1 : result;
 }
 
@@ -178,18 +181,18 @@ static const struct value *merge_mods(struct arena *arena, const char *sls,
 int action_read_state(const struct action_reader *r, struct action *action)
 {
     struct action_dispatch_fields fields = { 0 };
+    int result = action_read_fields(r, action_state_params, &fields);
 
-    if (action_read_fields(r, action_state_params, &fields) < 0)
-        return -1;
     if (fields.sls && fields.highstate)
-        return value_diag(r->diags, value_point(r->body, "highstate"),
-                          "'sls' and 'highstate' are mutually exclusive");
-    if (!fields.sls && !fields.highstate)
-        return value_diag(r->diags, r->where, "'sls' or 'highstate' is missing");
+        result = value_diag(r->diags, value_point(r->body, "highstate"),
+                            "'sls' and 'highstate' are mutually exclusive");
+    else if (!fields.sls && !fields.highstate &&
+             (result == 0 || (!value_get(r->body, "sls") && !value_get(r->body, "highstate"))))
+        result = value_diag(r->diags, r->where, "'sls' or 'highstate' is missing");
     fields.function = fields.sls ? STATE_APPLY : STATE_HIGHSTATE;
     if (fields.sls)
         fields.args = merge_mods(r->arena, fields.sls, fields.args);
-    return finish_dispatch(r, &fields, module_keys, action);
+    return finish_dispatch(r, &fields, module_keys, action) < 0 ? -1 : result;
 }
 
 /* --- local.<function> ------------------------------------------------------------------ */
@@ -213,13 +216,11 @@ int action_read_local(const struct action_reader *r, struct action *action)
     static const char *const keys[] = { "tgt", "tgt_type" };
     struct action_local_fields fields = { 0 };
     struct action_dispatch_fields module;
+    int result = action_read_fields(r, action_local_params, &fields);
 
-    if (action_read_fields(r, action_local_params, &fields) < 0)
-        return -1;
     if (fields.arg.n > 1) {
-        value_diag(r->diags, value_point(r->body, "arg"), "more than one bare argument");
+        result = value_diag(r->diags, value_point(r->body, "arg"), "more than one bare argument");
         diag_hint(r->diags, "use 'kwarg' for arguments with names");
-        return -1;
     }
     module = (struct action_dispatch_fields){
         .target = fields.tgt,
@@ -230,8 +231,8 @@ int action_read_local(const struct action_reader *r, struct action *action)
         .timeout = fields.timeout,
     };
     if (check_function(r, r->where, module.function) < 0)
-        return -1;
-    return finish_dispatch(r, &module, keys, action);
+        result = -1;
+    return finish_dispatch(r, &module, keys, action) < 0 ? -1 : result;
 }
 
 /* --- orchestrate --------------------------------------------------------------------------- */

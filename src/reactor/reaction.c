@@ -15,6 +15,7 @@
 #include "jinja/relocate.h"
 #include "jinja/trace.h"
 #include "reactor/awaited.h"
+#include "reactor/reaction_part.h"
 #include "reactor/rule_set.h"
 
 struct reaction_env {
@@ -319,6 +320,11 @@ enum reaction_status reaction_read(struct reaction_env *env, struct arena *arena
 
 /* --- checking ----------------------------------------------------------------------------- */
 
+/* Of a peel, without data. */
+static const struct event_source bare_source = { EVENT_FROM_PEEL, "peel", "tag", "peel/tag" };
+static const struct event bare_event = { .id = "", .tag = "tag" };
+static const struct reaction_event bare = { .source = &bare_source, .event = &bare_event };
+
 static void check_blocks(struct arena *arena, const struct value *doc, struct diags *diags)
 {
     if (doc->kind != VALUE_MAP && doc->kind != VALUE_NULL)
@@ -346,51 +352,93 @@ static bool has_diag(const struct diags *diags, const struct diag *diag)
     return false;
 }
 
-/* Without statements, the blocks and fields are the same for every event: what is wrong with a line
- * that has no expression is wrong for all of them. */
-static void check_written_lines(const struct reaction_env *env, struct arena *arena,
-                                const struct rule_file *file, const struct value *doc,
-                                struct diags *diags)
+static bool has_statements(const struct rule_file *file)
 {
+    return str_find(file->text, STR("{%"), 0) != STR_NONE;
+}
+
+static void keep_diag(const struct rule_file *file, const struct diag *diag, struct diags *diags)
+{
+    if (has_diag(diags, diag))
+        return;
+    diag_add(diags, diag->at, "%s", diag->text);
+    if (diag->hint)
+        diag_hint(diags, "%s", diag->hint);
+    diag_source(diags, file->text);
+}
+
+/* Without statements, the blocks and fields are the same for every event: fields that are missing
+ * are missing for all of them, and what is wrong with a line that has no expression is wrong, too.
+ */
+static void keep_certain(const struct rule_file *file, const struct diags *found,
+                         struct diags *diags)
+{
+    VEC_EACH (&found->list, diag)
+        if (is_written_line(file->text, diag->at.line) || strstr(diag->text, "' is missing in "))
+            keep_diag(file, diag, diags);
+}
+
+/* What comes out with no data, when jobs end as in one of the worlds. */
+static void check_world(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
+                        const struct awaited_end *assumed, struct diags *diags)
+{
+    struct awaited awaited = { .arena = arena, .assumed = assumed };
     struct reaction reaction = { .actions = VEC_INIT };
     struct diags found = DIAGS_INIT(arena);
+    struct value doc;
+    const enum reaction_status status = render(env, arena, file, &bare, &awaited, &doc, &found);
 
-    if (str_find(file->text, STR("{%"), 0) != STR_NONE)
+    if (status == REACTION_RENDER_ERROR)
         return;
-    (void)read_blocks(env, arena, doc, &reaction, &found);
-    VEC_EACH (&found.list, diag) {
-        if (!is_written_line(file->text, diag->at.line) || has_diag(diags, diag))
-            continue;
-        diag_add(diags, diag->at, "%s", diag->text);
-        if (diag->hint)
-            diag_hint(diags, "%s", diag->hint);
-        diag_source(diags, file->text);
+    if (status == REACTION_OK) {
+        check_blocks(arena, &doc, diags);
+        (void)read_blocks(env, arena, &doc, &reaction, &found);
     }
+    if (!has_statements(file))
+        keep_certain(file, &found, diags);
+}
+
+/* Blocks that a condition leaves out of a rendering without data, or that were not reached because
+ * the file as a whole cannot be read. */
+static void check_parts(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
+                        struct diags *diags)
+{
+    struct reaction_part part = { .text = file->text };
+    struct rule_file block = *file;
+
+    while (reaction_part_next(arena, &part, &block.text)) {
+        struct diags found = DIAGS_INIT(arena);
+
+        check_world(env, arena, &block, &awaited_worlds[0], &found);
+        VEC_EACH (&found.list, diag)
+            keep_diag(file, diag, diags);
+    }
+}
+
+static void check_template(struct reaction_env *env, struct arena *arena,
+                           const struct rule_file *file, struct diags *diags)
+{
+    const size_t worlds = reaction_uses_outcomes(file) ? awaited_world_count : 1;
+    const size_t before = diags_count(diags);
+
+    if (jinja_check(env->jinja, file->name, file->text, diags) < 0)
+        return;
+    for (size_t i = 0; i < worlds && diags_count(diags) == before; i++)
+        check_world(env, arena, file, &awaited_worlds[i], diags);
 }
 
 int reaction_check(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
                    struct diags *diags)
 {
-    const struct event_source source = { EVENT_FROM_PEEL, "peel", "tag", "peel/tag" };
-    const struct event event = { .id = "", .tag = "tag" };
-    const struct reaction_event about = { .source = &source, .event = &event };
     const size_t before = diags_count(diags), kept = diags->list.n;
-    const size_t worlds = reaction_uses_outcomes(file) ? awaited_world_count : 1;
-    struct diags scratch = DIAGS_INIT(arena);
     struct reaction reaction;
 
     if (jinja_is_plain(file->text))
-        (void)reaction_read(env, arena, file, &about, &reaction, diags);
-    else if (jinja_check(env->jinja, file->name, file->text, diags) == 0)
-        for (size_t i = 0; i < worlds && diags_count(diags) == before; i++) {
-            struct awaited awaited = { .arena = arena, .assumed = &awaited_worlds[i] };
-            struct value doc;
-
-            if (render(env, arena, file, &about, &awaited, &doc, &scratch) != REACTION_OK)
-                continue;
-            check_blocks(arena, &doc, diags);
-            check_written_lines(env, arena, file, &doc, diags);
-        }
+        (void)reaction_read(env, arena, file, &bare, &reaction, diags);
+    else
+        check_template(env, arena, file, diags);
+    if (has_statements(file) || diags_count(diags) > before)
+        check_parts(env, arena, file, diags);
     diags_sort(diags, kept);
     return diags_count(diags) > before ? -1 : 0;
 }

@@ -69,8 +69,8 @@ enum reaction_status reaction_read(struct reaction_env *env, struct arena *arena
 bool reaction_uses_outcomes(const struct rule_file *file);
 
 /* What can be said of a file without an event, in a lenient environment: all of it when it is not a
- * template; else its syntax, the names of the actions and fields that come out with no data, and,
- * in a template without statements, the lines without expressions. */
+ * template; else its syntax, the names of the actions and fields that come out with no data, and
+ * the lines without expressions, in blocks that have no statement inside. */
 int reaction_check(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
                    struct diags *diags);
 

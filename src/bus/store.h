@@ -43,8 +43,9 @@ enum store_bucket {
     STORE_UPDATE_STATUS,
     STORE_UPDATE_ROLLOUTS,
     STORE_REACTOR_ACKS,
+    STORE_TREE_HISTORY,
 };
-#define STORE_BUCKETS (STORE_REACTOR_ACKS + 1)
+#define STORE_BUCKETS (STORE_TREE_HISTORY + 1)
 
 #define STORE_EVENTS     "events"          /* stream of events */
 #define STORE_JOB_EVENTS "job-events"      /* stream of what happens to jobs */

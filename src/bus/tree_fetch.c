@@ -32,7 +32,7 @@ struct tree_fetch {
     struct chore chore;
     struct tree_fetch_options options;
     struct arena arena;
-    const char *bucket, *staging;
+    const char *bucket, *staging, *blobs;
     struct tree_files files;
     size_t next, under_way;
     bool is_dropped, is_broken, is_published;
@@ -310,6 +310,14 @@ static void on_object(void *self, const struct nats_error *error,
 
 /* --- all of them -------------------------------------------------------------------- */
 
+static const char *key_of(struct parcel *parcel)
+{
+    const char *blobs = parcel->fetch->blobs;
+
+    return blobs ? arena_printf(&parcel->arena, "%s%s", blobs, parcel->file->sha256)
+                 : parcel->file->key;
+}
+
 /* A value of the bucket, or an object that is named by its hash. */
 static int begin_file(const struct tree_fetch *fetch, struct parcel *parcel, struct err *err)
 {
@@ -319,7 +327,7 @@ static int begin_file(const struct tree_fetch *fetch, struct parcel *parcel, str
                                           .direct = true };
 
     if (parcel->file->size == 0)
-        return nats_kv_get(&kv, parcel->file->key, on_value, parcel, err);
+        return nats_kv_get(&kv, key_of(parcel), on_value, parcel, err);
     return nats_object_read(&objects, parcel->file->sha256, on_part, on_object, parcel, err);
 }
 
@@ -335,6 +343,7 @@ static void fetch_file(struct tree_fetch *fetch, const struct tree_file *file)
         return;
     break_fetch(fetch, err.text);
     fetch->under_way--;
+    arena_done(&parcel->arena);
     free(parcel);
 }
 
@@ -422,7 +431,9 @@ struct tree_fetch *tree_fetch_begin(const struct tree_fetch_options *options)
     fetch->options = *options;
     fetch->bucket = arena_strdup(&fetch->arena, options->bucket);
     fetch->staging = arena_strdup(&fetch->arena, options->staging);
-    if (nats_kv_get(&kv, FILESET_MANIFEST, on_manifest, fetch, &err) < 0) {
+    fetch->blobs = options->blobs ? arena_strdup(&fetch->arena, options->blobs) : NULL;
+    if (nats_kv_get(&kv, options->manifest ? options->manifest : FILESET_MANIFEST, on_manifest,
+                    fetch, &err) < 0) {
         break_fetch(fetch, err.text);
         chore_begin(fetch->options.chores, &fetch->chore, do_nothing, on_finished);
     }

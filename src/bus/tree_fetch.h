@@ -47,7 +47,11 @@ struct tree_files {
 struct tree_fetch_options {
     struct nats_js js;
     const char *bucket, *staging; /* must outlive it */
-    struct chores *chores;        /* the same */
+    /* Where the manifest is, copied; NULL: FILESET_MANIFEST. */
+    const char *manifest;
+    /* What the key of a file is, followed by its sum, copied; NULL: the key of the manifest. */
+    const char *blobs;
+    struct chores *chores; /* the same */
     /* Set is_needed of each file that must be fetched. A fetch that was dropped may still choose
      * while the next one begins: what is chosen belongs into `files`. */
     int (*choose)(void *self, struct tree_files *files, struct err *err);

@@ -8,6 +8,7 @@
 #include "bus/link.h"
 #include "bus/store.h"
 #include "http/address.h"
+#include "master/tree_history.h"
 #include "reactor/breaker.h"
 #include "sys/clock.h"
 #include "target/target.h"
@@ -63,6 +64,7 @@ static const struct param rows[] = {
     PARAM("files_mirror", BOOL, ARGS, files_mirror, "a master that does not publish keeps its folders in step with what is published", .default_text = "true"),
     PARAM("files_mirror_after", DURATION, ARGS, files_mirror_after, "how long another master must publish before its files replace those of this one", .default_text = "30s"),
     PARAM("files_republish_interval", DURATION, ARGS, files_republish_interval, "how often trees are compared with what is published; 0: never", .default_text = "30s"),
+    PARAM("files_history", INT, ARGS, files_history, "revisions of each tree that are kept, for `zester fileserver rollback`", PARAM_RANGE(1, TREE_HISTORY_KEEP_MAX), .default_text = "10"),
     PARAM("nodegroups", MAP, ARGS, nodegroups, "names for targets: `N@NAME` means what the expression means; groups may name others"),
     PARAM("publisher_status_file", STR, ARGS, publisher_status_file, "a file for scripts that names the publishing master; empty: none", .kind_text = "FILE", .default_text = "/run/zester/publisher-status"),
     { 0 },

@@ -21,6 +21,7 @@ struct master_conf {
     bool files_watch, files_mirror;
     int64_t files_mirror_after;       /* nanoseconds */
     int64_t files_republish_interval; /* nanoseconds; 0: never */
+    int64_t files_history;            /* revisions of each tree that are kept */
     const char *publisher_status_file;
     int64_t jetstream_replicas;
     const struct value *nodegroups; /* name -> expression; NULL: none */

@@ -1,39 +1,29 @@
 #include "master/publisher.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/hex.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/sha256.h"
-#include "data/msgpack.h"
-#include "data/record.h"
 #include "master/lease.h"
+#include "master/tree_keys.h"
+#include "master/tree_history.h"
 #include "master/tree_set.h"
 #include "master/tree_sums.h"
+#include "master/tree_write.h"
 #include "nats/error.h"
 #include "nats/kv.h"
-#include "nats/object.h"
 #include "sys/chore.h"
 #include "wire/fileset.h"
 
 /* Writes under way at once. */
 #define WINDOW 32
-
-/* What the bucket has under a key. */
-struct stored {
-    char sha256[SHA256_HEX_SIZE]; /* "": deleted */
-    uint64_t revision;
-    char key[];
-};
 
 /* Somebody who waits for the end of a round. */
 struct waiter {
@@ -42,18 +32,32 @@ struct waiter {
     bool force;
 };
 
-enum step { STEP_IDLE, STEP_READING, STEP_WRITING, STEP_PRUNING, STEP_MANIFEST, STEP_REVISION };
+enum step {
+    STEP_IDLE,
+    STEP_READING,
+    STEP_WRITING,
+    STEP_PRUNING,
+    STEP_MANIFEST,
+    STEP_REVISION,
+    STEP_RECORDING
+};
 
 struct publisher {
     struct publisher_options options;
     char *folder;
-    struct nats_kv kv;
-    struct nats_objects objects;
+    struct tree_write_place place;
     struct nats_kv_watch *watch;
-    bool is_caught_up, is_wanted, is_gone;
-    struct map stored;   /* struct stored by key */
+    bool is_caught_up, is_wanted, is_gone, is_paused;
+    struct tree_keys keys;
     uint64_t number;     /* of the last change */
     struct str manifest; /* of the round */
+
+    /* what this master recorded last, while it held the lease that it got then */
+    char recorded[SHA256_HEX_SIZE];
+    int64_t recorded_since;
+    uint64_t revision;
+    char *by; /* whose rollback the next round publishes; NULL: nobody's */
+    uint64_t restored;
 
     /* the round */
     struct chore chore;
@@ -71,41 +75,9 @@ struct publisher {
 
 static void advance(struct publisher *publisher);
 static void begin_round(struct publisher *publisher);
+static void begin_reading(struct publisher *publisher);
 
 /* --- what the bucket has ------------------------------------------------------------- */
-
-static struct stored *get_stored(struct publisher *publisher, struct str key)
-{
-    struct stored *stored = map_find(&publisher->stored, key);
-
-    if (stored)
-        return stored;
-    stored = mem_zalloc(sizeof(*stored) + key.n + 1);
-    memcpy(stored->key, key.p, key.n);
-    (void)map_set(&publisher->stored, str_from(stored->key), stored);
-    return stored;
-}
-
-static void note_stored(struct publisher *publisher, struct str key, struct str value,
-                        uint64_t revision)
-{
-    struct stored *stored = get_stored(publisher, key);
-
-    if (revision < stored->revision)
-        return;
-    stored->revision = revision;
-    sha256_hex(value.p, value.n, stored->sha256);
-}
-
-static void note_removed(struct publisher *publisher, struct str key, uint64_t revision)
-{
-    struct stored *stored = get_stored(publisher, key);
-
-    if (revision < stored->revision)
-        return;
-    stored->revision = revision;
-    stored->sha256[0] = '\0';
-}
 
 /* Decimal digits; anything else ends them. */
 static uint64_t read_number(struct str text)
@@ -128,10 +100,10 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
     struct publisher *publisher = self;
 
     if (entry->change != NATS_KV_PUT) {
-        note_removed(publisher, entry->key, entry->revision);
+        tree_keys_remove(&publisher->keys, entry->key, entry->revision);
         return;
     }
-    note_stored(publisher, entry->key, entry->value, entry->revision);
+    tree_keys_put(&publisher->keys, entry->key, entry->value, entry->revision);
     if (!str_eq(entry->key, STR(FILESET_REVISION)))
         return;
     publisher->number = read_number(entry->value);
@@ -154,21 +126,7 @@ static void on_watch_failed(void *self, const struct nats_error *error)
     struct publisher *publisher = self;
 
     if (error->fault != NATS_FAULT_CANCELED)
-        log_error("watching %s: %s", publisher->kv.bucket, error->text);
-}
-
-static bool has_key(const struct publisher *publisher, const char *key, const char *sha256)
-{
-    const struct stored *stored = map_find(&publisher->stored, str_from(key));
-
-    return stored && stored->sha256[0] && (!sha256 || strcmp(stored->sha256, sha256) == 0);
-}
-
-static uint64_t revision_of(const struct publisher *publisher, const char *key)
-{
-    const struct stored *stored = map_find(&publisher->stored, str_from(key));
-
-    return stored && stored->sha256[0] ? stored->revision : 0;
+        log_error("watching %s: %s", publisher->place.kv.bucket, error->text);
 }
 
 /* --- the end of a round ------------------------------------------------------------- */
@@ -188,11 +146,13 @@ static void finish(struct publisher *publisher)
         .changed = publisher->has_written,
         .error = publisher->has_failed ? publisher->err.text : "",
         .manifest = publisher->has_failed ? STR("") : publisher->manifest,
+        .revision = publisher->has_failed ? 0 : publisher->revision,
     };
     struct waiter *waiters = publisher->waiters.p;
     size_t count = publisher->waiters.n;
 
     publisher->step = STEP_IDLE;
+    publisher_attribute(publisher, NULL, 0);
     VEC_EACH (&publisher->set.refused, text)
         log_error("a file of the %s is not published: %s", publisher->options.kind->name, *text);
     if (publisher->set.refused.n && !publisher->has_failed)
@@ -216,11 +176,11 @@ static void finish(struct publisher *publisher)
 }
 
 /* A write has come back. False: the publisher is gone. */
-static bool came_back(struct publisher *publisher, const struct nats_error *error)
+static bool came_back(struct publisher *publisher, const char *error)
 {
     publisher->pending--;
     if (error)
-        fail_round(publisher, error->text);
+        fail_round(publisher, error);
     if (!publisher->is_gone)
         return true;
     if (publisher->pending == 0)
@@ -230,100 +190,27 @@ static bool came_back(struct publisher *publisher, const struct nats_error *erro
 
 /* --- writing ------------------------------------------------------------------------ */
 
-struct write {
-    struct publisher *publisher;
-    const struct tree_set_file *file;
-    int fd;
-};
-
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_written(void *self, const struct tree_set_file *file, const char *error,
+                       uint64_t revision)
 {
-    struct write *write = self;
-    struct publisher *publisher = write->publisher;
+    struct publisher *publisher = self;
 
-    if (!error && !publisher->is_gone)
-        note_stored(publisher, str_from(write->file->key), write->file->bytes, revision);
-    free(write);
-    if (came_back(publisher, error))
-        advance(publisher);
-}
-
-/* Does the object have the content that its name says? */
-static bool is_object_of(const struct nats_object_info *info, const struct tree_set_file *file)
-{
-    char sum[SHA256_HEX_SIZE];
-
-    hex_write(info->digest, sizeof(info->digest), sum);
-    return strcmp(sum, file->sha256) == 0;
-}
-
-static void on_object(void *self, const struct nats_error *error,
-                      const struct nats_object_info *info)
-{
-    struct write *write = self;
-    struct publisher *publisher = write->publisher;
-
-    /* the next round finds that it differs, and replaces it */
-    if (!error && !is_object_of(info, write->file))
-        fail_round(publisher, "a file changed while it was published");
-    (void)close(write->fd);
-    free(write);
-    if (came_back(publisher, error))
-        advance(publisher);
-}
-
-static int put_object(struct publisher *publisher, struct write *write, struct err *err)
-{
-    write->fd = open(write->file->file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (write->fd < 0)
-        return err_set(err, ERR_SYSTEM, "%s: cannot be opened", write->file->file);
-    if (nats_object_put(&publisher->objects,
-                        &(struct nats_object_put){ .name = write->file->sha256, .fd = write->fd },
-                        on_object, write, err) == 0)
-        return 0;
-    (void)close(write->fd);
-    return -1;
-}
-
-static void on_object_info(void *self, const struct nats_error *error,
-                           const struct nats_object_info *info)
-{
-    struct write *write = self;
-    struct publisher *publisher = write->publisher;
-    struct err err;
-
-    bool is_missing =
-        error ? error->fault == NATS_FAULT_NOT_FOUND : !is_object_of(info, write->file);
-
-    if (is_missing && !publisher->is_gone) {
-        if (put_object(publisher, write, &err) == 0)
-            return; /* the same call goes on */
-        fail_round(publisher, err.text);
-        error = NULL;
-    }
-    free(write);
+    if (!error && !publisher->is_gone && !file->is_large)
+        tree_keys_put(&publisher->keys, str_from(file->key), file->bytes, revision);
     if (came_back(publisher, error))
         advance(publisher);
 }
 
 static void begin_write(struct publisher *publisher, const struct tree_set_file *file)
 {
-    struct write *write = mem_zalloc(sizeof(*write));
     struct err err;
-    int result;
 
-    *write = (struct write){ publisher, file, -1 };
-    if (!file->is_large)
-        result = nats_kv_put(&publisher->kv, file->key, file->bytes, on_written, write, &err);
-    else
-        result = nats_object_info(&publisher->objects, file->sha256, on_object_info, write, &err);
-    if (result == 0) {
-        publisher->pending++;
-        publisher->has_written = publisher->has_written || !file->is_large;
+    if (tree_write_begin(&publisher->place, file, on_written, publisher, &err) < 0) {
+        fail_round(publisher, err.text);
         return;
     }
-    fail_round(publisher, err.text);
-    free(write);
+    publisher->pending++;
+    publisher->has_written = publisher->has_written || !file->is_large;
 }
 
 static void write_files(struct publisher *publisher)
@@ -332,7 +219,8 @@ static void write_files(struct publisher *publisher)
            !publisher->has_failed) {
         const struct tree_set_file *file = &publisher->set.files.p[publisher->next++];
 
-        if (file->is_large || publisher->is_forced || !has_key(publisher, file->key, file->sha256))
+        if (file->is_large || publisher->is_forced ||
+            !tree_keys_has(&publisher->keys, file->key, file->sha256))
             begin_write(publisher, file);
     }
 }
@@ -342,7 +230,7 @@ static void on_purged(void *self, const struct nats_error *error, uint64_t revis
     struct publisher *publisher = self;
 
     (void)revision;
-    if (came_back(publisher, error))
+    if (came_back(publisher, error ? error->text : NULL))
         advance(publisher);
 }
 
@@ -354,12 +242,9 @@ static void find_removed(struct publisher *publisher)
         if (!file->is_large)
             (void)map_set(&wanted, str_from(file->key), publisher);
     publisher->removed.n = 0;
-    MAP_EACH (&publisher->stored, entry) {
-        const struct stored *stored = entry->value;
-
-        if (stored->sha256[0] && stored->key[0] != '_' && !map_has(&wanted, entry->key))
-            VEC_PUSH(&publisher->removed, stored->key);
-    }
+    TREE_KEYS_EACH_FILE(&publisher->keys, entry)
+    if (!map_has(&wanted, entry->key))
+        VEC_PUSH(&publisher->removed, entry->key.p);
 }
 
 static void prune(struct publisher *publisher)
@@ -369,38 +254,18 @@ static void prune(struct publisher *publisher)
     while (publisher->removed.n && publisher->pending < WINDOW && !publisher->has_failed) {
         const char *key = publisher->removed.p[--publisher->removed.n];
 
-        if (nats_kv_purge(&publisher->kv, key, 0, on_purged, publisher, &err) < 0) {
+        if (nats_kv_purge(&publisher->place.kv, key, 0, on_purged, publisher, &err) < 0) {
             fail_round(publisher, err.text);
             return;
         }
-        note_removed(publisher, str_from(key), revision_of(publisher, key));
+        tree_keys_remove(&publisher->keys, str_from(key),
+                         tree_keys_revision(&publisher->keys, key));
         publisher->pending++;
         publisher->has_written = true;
     }
 }
 
 /* --- manifest and number ------------------------------------------------------------ */
-
-static struct str print_manifest(struct publisher *publisher)
-{
-    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    struct fileset_manifest manifest = { 0 };
-    struct value v;
-    struct err err;
-
-    VEC_EACH (&publisher->set.files, file)
-        VEC_PUSH_IN(&publisher->arena, &manifest.files.list,
-                    (struct fileset_file){ .key = file->key,
-                                           .sha256 = file->sha256,
-                                           .path = file->path,
-                                           .size = file->is_large ? (int64_t)file->size : 0 });
-    v = record_value(&publisher->arena, &fileset_manifest_type, &manifest);
-    if (publisher->options.kind->is_bare)
-        v = *value_get(&v, "files");
-    if (msgpack_encode(&bytes, &v, &err) < 0)
-        fail_round(publisher, err.text);
-    return buf_copy(&bytes, &publisher->arena);
-}
 
 struct record_write {
     struct publisher *publisher;
@@ -414,23 +279,24 @@ static void on_record(void *self, const struct nats_error *error, uint64_t revis
     struct publisher *publisher = write->publisher;
 
     if (!error && !publisher->is_gone) {
-        note_stored(publisher, str_from(write->key), write->value, revision);
+        tree_keys_put(&publisher->keys, str_from(write->key), write->value, revision);
         publisher->has_written = true;
     }
-    if (came_back(publisher, error))
+    if (came_back(publisher, error ? error->text : NULL))
         advance(publisher);
 }
 
 static void put_record(struct publisher *publisher, const char *key, struct str value)
 {
     struct record_write *write = ARENA_NEW(&publisher->arena, struct record_write);
-    uint64_t revision = revision_of(publisher, key);
+    uint64_t revision = tree_keys_revision(&publisher->keys, key);
     struct err err;
     int result;
 
     *write = (struct record_write){ publisher, key, value };
-    result = revision ? nats_kv_update(&publisher->kv, key, value, revision, on_record, write, &err)
-                      : nats_kv_create(&publisher->kv, key, value, on_record, write, &err);
+    result = revision ? nats_kv_update(&publisher->place.kv, key, value, revision, on_record, write,
+                                       &err)
+                      : nats_kv_create(&publisher->place.kv, key, value, on_record, write, &err);
     if (result == 0)
         publisher->pending++;
     else
@@ -441,21 +307,87 @@ static void write_manifest(struct publisher *publisher)
 {
     char sum[SHA256_HEX_SIZE];
 
-    publisher->manifest = print_manifest(publisher);
+    struct err err;
+
+    if (tree_set_manifest(&publisher->arena, &publisher->set, publisher->options.kind->is_bare,
+                          &publisher->manifest, &err) < 0) {
+        fail_round(publisher, err.text);
+        return;
+    }
     sha256_hex(publisher->manifest.p, publisher->manifest.n, sum);
-    if (!has_key(publisher, FILESET_MANIFEST, sum) || publisher->has_written)
+    if (!tree_keys_has(&publisher->keys, FILESET_MANIFEST, sum) || publisher->has_written)
         put_record(publisher, FILESET_MANIFEST, publisher->manifest);
 }
 
 /* Only readers that see a number after the manifest know that it is whole. */
 static void write_number(struct publisher *publisher)
 {
-    if (!publisher->has_written &&
-        revision_of(publisher, FILESET_REVISION) > revision_of(publisher, FILESET_MANIFEST))
+    if (!publisher->has_written && tree_keys_revision(&publisher->keys, FILESET_REVISION) >
+                                       tree_keys_revision(&publisher->keys, FILESET_MANIFEST))
         return;
     publisher->number++;
     put_record(publisher, FILESET_REVISION,
                str_from(arena_printf(&publisher->arena, "%" PRIu64, publisher->number)));
+}
+
+/* --- history ------------------------------------------------------------------------ */
+
+/* Files that were not read, because they have not changed, are not in the history: read all. */
+static void read_again(struct publisher *publisher)
+{
+    tree_sums_forget(&publisher->sums);
+    publisher->step = STEP_READING;
+    begin_reading(publisher);
+}
+
+static void on_recorded(void *self, const struct tree_history_result *result)
+{
+    struct publisher *publisher = self;
+
+    if (!result->error && !publisher->is_gone) {
+        publisher->revision = result->revision;
+        publisher->recorded_since = publisher->options.lease->since;
+        sha256_hex(publisher->manifest.p, publisher->manifest.n, publisher->recorded);
+    } else if (result->error && !result->lacks_bytes) {
+        log_warning("this revision of the %s is not recorded: %s", publisher->options.kind->name,
+                    result->error);
+    }
+    if (!came_back(publisher, NULL))
+        return;
+    if (result->lacks_bytes)
+        read_again(publisher);
+    else
+        advance(publisher);
+}
+
+/* After it was published, since only what is published is kept; a round that did not come so far is
+ * made up for by the next one. */
+static void record_revision(struct publisher *publisher)
+{
+    const struct publisher_options *options = &publisher->options;
+    char sum[SHA256_HEX_SIZE];
+    struct err err;
+
+    sha256_hex(publisher->manifest.p, publisher->manifest.n, sum);
+    if (!options->kind->history || !options->keep ||
+        (strcmp(sum, publisher->recorded) == 0 &&
+         publisher->recorded_since == options->lease->since))
+        return;
+    publisher->revision = 0;
+    if (tree_history_record(&(struct tree_history_now){ .js = options->js,
+                                                        .tree = options->kind->history,
+                                                        .master = options->master,
+                                                        .prefix = options->kind->prefix,
+                                                        .set = &publisher->set,
+                                                        .manifest = publisher->manifest,
+                                                        .number = publisher->number,
+                                                        .keep = *options->keep,
+                                                        .by = publisher->by ? publisher->by : "",
+                                                        .restored = publisher->restored },
+                            on_recorded, publisher, &err) == 0)
+        publisher->pending++;
+    else
+        log_warning("this revision of the %s is not recorded: %s", options->kind->name, err.text);
 }
 
 /* --- rounds ------------------------------------------------------------------------- */
@@ -466,10 +398,9 @@ static const struct {
     void (*run)(struct publisher *publisher);
     bool is_single;
 } steps[] = {
-    [STEP_WRITING] = { write_files, false },
-    [STEP_PRUNING] = { prune, false },
-    [STEP_MANIFEST] = { write_manifest, true },
-    [STEP_REVISION] = { write_number, true },
+    [STEP_WRITING] = { write_files, false },      [STEP_PRUNING] = { prune, false },
+    [STEP_MANIFEST] = { write_manifest, true },   [STEP_REVISION] = { write_number, true },
+    [STEP_RECORDING] = { record_revision, true },
 };
 
 static void do_step(struct publisher *publisher)
@@ -479,8 +410,8 @@ static void do_step(struct publisher *publisher)
     publisher->is_begun = true;
 }
 
-static const enum step plain_order[] = { STEP_WRITING, STEP_MANIFEST, STEP_REVISION, STEP_PRUNING,
-                                         STEP_IDLE };
+static const enum step plain_order[] = { STEP_WRITING, STEP_MANIFEST,  STEP_REVISION,
+                                         STEP_PRUNING, STEP_RECORDING, STEP_IDLE };
 static const enum step bare_order[] = { STEP_WRITING, STEP_PRUNING, STEP_MANIFEST, STEP_REVISION,
                                         STEP_IDLE };
 
@@ -526,13 +457,7 @@ static void advance(struct publisher *publisher)
 
 static bool is_populated(const struct publisher *publisher)
 {
-    MAP_EACH (&publisher->stored, entry) {
-        const struct stored *stored = entry->value;
-
-        if (stored->sha256[0] && stored->key[0] != '_')
-            return true;
-    }
-    return false;
+    return tree_keys_next_file(&publisher->keys, NULL) != NULL;
 }
 
 /* Must a file be written that was not read, because it has not changed? The bucket has lost it. */
@@ -540,12 +465,10 @@ static bool lacks_bytes(const struct publisher *publisher)
 {
     VEC_EACH (&publisher->set.files, file)
         if (!file->is_large && !file->bytes.p &&
-            (publisher->is_forced || !has_key(publisher, file->key, file->sha256)))
+            (publisher->is_forced || !tree_keys_has(&publisher->keys, file->key, file->sha256)))
             return true;
     return false;
 }
-
-static void begin_reading(struct publisher *publisher);
 
 static void on_read(struct chore *chore)
 {
@@ -604,26 +527,13 @@ static void begin_reading(struct publisher *publisher)
     chore_begin(publisher->options.chores, &publisher->chore, read_folder, on_read);
 }
 
-/* Keys that are gone are not kept for ever. */
-static void forget_removed(struct publisher *publisher)
-{
-    MAP_EACH (&publisher->stored, entry) {
-        struct stored *stored = entry->value;
-
-        if (stored->sha256[0])
-            continue;
-        (void)map_remove(&publisher->stored, entry->key);
-        free(stored);
-    }
-}
-
 static void begin_round(struct publisher *publisher)
 {
     publisher->is_wanted = true;
-    if (!publisher->is_caught_up || publisher->step != STEP_IDLE)
+    if (!publisher->is_caught_up || publisher->is_paused || publisher->step != STEP_IDLE)
         return;
     publisher->is_wanted = false;
-    forget_removed(publisher);
+    tree_keys_forget_removed(&publisher->keys);
     publisher->step = STEP_READING;
     publisher->has_failed = publisher->has_written = publisher->is_forced = false;
     VEC_EACH (&publisher->waiters, waiter)
@@ -642,6 +552,25 @@ void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, 
     }
     VEC_PUSH(&publisher->waiters, waiter);
     begin_round(publisher);
+}
+
+void publisher_pause(struct publisher *publisher)
+{
+    publisher->is_paused = true;
+}
+
+void publisher_resume(struct publisher *publisher)
+{
+    publisher->is_paused = false;
+    if (publisher->is_wanted)
+        begin_round(publisher);
+}
+
+void publisher_attribute(struct publisher *publisher, const char *by, uint64_t restored)
+{
+    free(publisher->by);
+    publisher->by = by ? mem_strdup(by) : NULL;
+    publisher->restored = restored;
 }
 
 uint64_t publisher_number(const struct publisher *publisher)
@@ -663,11 +592,13 @@ struct publisher *publisher_new(const struct publisher_options *options, struct 
     publisher->options = *options;
     publisher->sums = (struct tree_sums)TREE_SUMS_INIT;
     publisher->folder = mem_strdup(options->folder);
-    publisher->kv = (struct nats_kv){ .js = options->js,
-                                      .bucket = store_bucket_name(options->kind->bucket),
-                                      .history = store_bucket_history(options->kind->bucket) };
-    publisher->objects = (struct nats_objects){ .js = options->js, .bucket = STORE_FILES };
-    publisher->watch = nats_kv_watch_new(&publisher->kv,
+    publisher->place = (struct tree_write_place){
+        .kv = { .js = options->js,
+                .bucket = store_bucket_name(options->kind->bucket),
+                .history = store_bucket_history(options->kind->bucket) },
+        .objects = { .js = options->js, .bucket = STORE_FILES },
+    };
+    publisher->watch = nats_kv_watch_new(&publisher->place.kv,
                                          &(struct nats_kv_watch_options){ .entry = on_entry,
                                                                           .caught_up = on_caught_up,
                                                                           .failed = on_watch_failed,
@@ -701,14 +632,13 @@ void publisher_free(struct publisher *publisher)
     }
     if (publisher->pending > 0)
         return; /* what is under way frees it */
-    MAP_EACH (&publisher->stored, entry)
-        free(entry->value);
-    map_done(&publisher->stored);
+    tree_keys_done(&publisher->keys);
     vec_done(&publisher->removed);
     vec_done(&publisher->waiters);
     vec_done(&publisher->later);
     arena_done(&publisher->arena);
     tree_sums_done(&publisher->sums);
     free(publisher->folder);
+    free(publisher->by);
     free(publisher);
 }

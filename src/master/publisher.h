@@ -7,7 +7,8 @@
  *
  * A round reads the folder, writes what differs from the bucket (also when somebody else changed
  * the bucket), and nothing when nothing differs. A folder that is empty never empties a bucket that
- * is not. A round that was begun by a holder of the lease ends when it is lost.
+ * is not. What was published is recorded (master/tree_history.h). A round that was begun by a
+ * holder of the lease ends when it is lost.
  *
  *     publisher_new -> { publisher_round -> fn }... -> publisher_free
  *
@@ -38,6 +39,7 @@ struct publisher_kind {
     const char *marker;
     tree_set_prepare_fn *open; /* the way back, for masters that mirror it; NULL: as it is */
     bool is_mirrored;          /* see master/standby.h */
+    const char *history;       /* the tree in master/tree_history.h; NULL: it is not recorded */
 };
 
 struct publisher_options {
@@ -50,6 +52,10 @@ struct publisher_options {
     void *self;
     struct chores *chores;     /* must outlive it */
     const struct lease *lease; /* the same */
+    /* Recorded revisions of a kind that has a history; NULL: nothing is recorded. Both must outlive
+     * it. */
+    const int64_t *keep;
+    const char *master;
 };
 
 struct publisher *publisher_new(const struct publisher_options *options, struct err *err);
@@ -61,12 +67,19 @@ struct publisher_outcome {
     bool changed;
     const char *error;   /* "": none; also when some files were left out */
     struct str manifest; /* of what is published now; empty: the round failed */
+    uint64_t revision;   /* that it is recorded as; 0: it is not */
 };
 typedef void publisher_fn(void *self, const struct publisher_outcome *outcome);
 
 /* Begin a round; `force` writes every file and a new number, whatever the bucket has. When one is
  * under way, `fn` is called after another one that begins after it. */
 void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, void *self);
+
+/* No round begins until then; one that is under way goes on. */
+void publisher_pause(struct publisher *publisher);
+void publisher_resume(struct publisher *publisher);
+/* The next round publishes an earlier revision that `by` brought back. NULL: nobody did. */
+void publisher_attribute(struct publisher *publisher, const char *by, uint64_t restored);
 
 /* The number of the last change; 0: nothing was published, or it is not known yet. */
 uint64_t publisher_number(const struct publisher *publisher);

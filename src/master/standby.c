@@ -1,10 +1,12 @@
 #include "master/standby.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -12,18 +14,22 @@
 #include "bus/store.h"
 #include "bus/tree_fetch.h"
 #include "master/publisher.h"
+#include "master/tree_place.h"
 #include "master/tree_set.h"
 #include "master/tree_sums.h"
 #include "sys/chore.h"
+#include "sys/crash_point.h"
 #include "sys/fs.h"
 #include "sys/lock.h"
 #include "sys/path.h"
 #include "wire/fileset.h"
 
-#define STAGING    ".zester-incoming"
-#define LOCK_FILE  ".zester-lock"
-#define BASE_MAX   ((size_t)64 << 20)
-#define SEALED_MAX (FILESET_INLINE_MAX * 2)
+#define STAGING     ".zester-incoming"
+#define LOCK_FILE   ".zester-lock"
+#define JOURNAL     ".zester-rollback"
+#define JOURNAL_MAX 64
+#define BASE_MAX    ((size_t)64 << 20)
+#define SEALED_MAX  (FILESET_INLINE_MAX * 2)
 
 /* What becomes of a file of the folder. */
 struct act {
@@ -36,9 +42,11 @@ struct standby {
     struct standby_options options;
     struct arena arena;
     struct chores chores;
-    const char *base, *staging, *lock_file;
+    const char *base, *staging, *lock_file, *journal;
     struct tree_fetch *fetch;
     bool is_leading;
+    standby_restored_fn *restored; /* of a restore under way */
+    uint64_t restoring;
     char noted[SHA256_HEX_SIZE]; /* of the manifest that was noted last */
     char problem[ERR_TEXT_SIZE]; /* that was logged last */
 
@@ -108,7 +116,9 @@ static int read_base(struct standby *standby, struct version *ret, struct err *e
 
     if (fs_read(&standby->plan, standby->base, BASE_MAX, &manifest, err) < 0)
         return -1;
-    standby->has_base = manifest.p && tree_files_parse(&standby->plan, manifest, &files, err) == 0;
+    /* what a rollback did that was interrupted is nobody's edit */
+    standby->has_base = manifest.p && access(standby->journal, F_OK) < 0 &&
+                        tree_files_parse(&standby->plan, manifest, &files, err) == 0;
     for (size_t i = 0; standby->has_base && i < files.n; i++)
         add_hash(&standby->plan, ret, path_of(standby, &files.p[i]), files.p[i].sha256);
     return 0;
@@ -177,14 +187,19 @@ static bool is_foreign(const struct standby *standby)
            (access(folder, F_OK) == 0 && access(folder, W_OK) < 0);
 }
 
+static void clear_plan(struct standby *standby)
+{
+    arena_clear(&standby->plan);
+    standby->acts.p = NULL;
+    standby->acts.n = standby->acts.cap = standby->edits = 0;
+}
+
 static int choose_files(void *self, struct tree_files *files, struct err *err)
 {
     struct standby *standby = self;
     struct version here = { MAP_INIT_IN(&standby->plan) }, base = { MAP_INIT_IN(&standby->plan) };
 
-    arena_clear(&standby->plan);
-    standby->acts.p = NULL;
-    standby->acts.n = standby->acts.cap = standby->edits = 0;
+    clear_plan(standby);
     lock_drop(&standby->lock);
     standby->is_foreign = is_foreign(standby) || is_shared(standby);
     if (standby->is_foreign)
@@ -213,48 +228,28 @@ static int keep_aside(const struct standby *standby, const char *path, struct er
     return fs_copy(from, to, NULL, err);
 }
 
-/* The file, and folders that it leaves empty. */
-static int remove_file(const struct standby *standby, const char *path, struct err *err)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *folder = standby->options.folder;
-    char *at = path_join(&arena, folder, path);
-
-    if (fs_unlink(at, err) < 0)
-        return -1;
-    do
-        at = path_dirname(&arena, at);
-    while (strcmp(at, folder) != 0 && path_is_below(at, folder) && rmdir(at) == 0);
-    return 0;
-}
-
 static int place_file(const struct standby *standby, const struct act *act, struct err *err)
 {
     const struct publisher_kind *kind = standby->options.kind;
+    const mode_t mode = kind->open ? 0600 : FS_NEW_MODE;
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *to = path_join(&arena, standby->options.folder, act->path);
     const char *from = path_join(&arena, standby->staging, act->file->path);
-    struct fs_replace_options options = { .attr = FS_ATTR_KEEP };
-    struct fs_info old;
     struct str bytes;
 
-    if (fs_mkdirs(path_dirname(&arena, to), 0755, err) < 0 || fs_lstat(to, &old, err) < 0)
-        return -1;
-    if (old.kind != FS_FILE)
-        options.attr.mode = kind->open ? 0600 : FS_NEW_MODE;
     if (!kind->open || act->file->size > 0)
-        return fs_copy(from, to, &options, err);
+        return tree_place_copy(standby->options.folder, act->path, from, mode, err);
     if (fs_read(&arena, from, SEALED_MAX, &bytes, err) < 0 ||
         kind->open(standby->options.secret, &arena, act->path, &bytes, err) < 0)
         return -1;
-    return fs_replace(to, bytes, &options, err);
+    return tree_place_text(standby->options.folder, act->path, bytes, mode, err);
 }
 
 static int do_act(const struct standby *standby, const struct act *act, struct err *err)
 {
     if (act->is_kept && keep_aside(standby, act->path, err) < 0)
         return -1;
-    return act->file ? place_file(standby, act, err) : remove_file(standby, act->path, err);
+    return act->file ? place_file(standby, act, err)
+                     : tree_place_remove(standby->options.folder, act->path, err);
 }
 
 static int write_base(const struct standby *standby, struct str manifest, struct err *err)
@@ -265,20 +260,32 @@ static int write_base(const struct standby *standby, struct str manifest, struct
 }
 
 /* What goes makes room for folders of its name. */
+static int do_acts(const struct standby *standby, struct err *err)
+{
+    if (standby->acts.n && fs_mkdirs(standby->options.folder, 0755, err) < 0)
+        return -1;
+    for (int pass = 0; pass < 2; pass++)
+        VEC_EACH (&standby->acts, act)
+            if ((pass == 0) == !act->file) {
+                if (do_act(standby, act, err) < 0)
+                    return -1;
+                crash_point("tree-file-placed");
+            }
+    return 0;
+}
+
 static int finish_files(void *self, const struct tree_files *files, struct err *err)
 {
     struct standby *standby = self;
-    int rc = 0;
 
-    for (int pass = 0; pass < 2; pass++)
-        VEC_EACH (&standby->acts, act)
-            if (rc == 0 && (pass == 0) == !act->file)
-                rc = do_act(standby, act, err);
-    if (rc == 0 && !standby->is_foreign && (!standby->is_leading || standby->has_base))
-        rc = fs_mkdirs(standby->options.folder, 0755, err) < 0
-                 ? -1
-                 : write_base(standby, files->manifest, err);
-    return rc;
+    if (do_acts(standby, err) < 0)
+        return -1;
+    if (standby->is_foreign || (standby->is_leading && !standby->has_base))
+        return 0;
+    if (fs_mkdirs(standby->options.folder, 0755, err) < 0 ||
+        write_base(standby, files->manifest, err) < 0)
+        return -1;
+    return fs_unlink(standby->journal, err); /* of a rollback: others have published since */
 }
 
 static void report_sync(struct standby *standby, const char *error)
@@ -325,6 +332,110 @@ void standby_sync(struct standby *standby, bool is_leading)
                                       .finish = finish_files,
                                       .done = on_fetched,
                                       .self = standby });
+}
+
+/* --- an earlier revision ----------------------------------------------------------------- */
+
+static int check_is_ours(const struct standby *standby, struct err *err)
+{
+    const char *folder = standby->options.folder;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    if (access(path_join(&arena, folder, ".git"), F_OK) == 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "'%s' is a git checkout: revert the commit there instead", folder);
+    if (access(folder, F_OK) == 0 && access(folder, W_OK) < 0)
+        return err_set(err, ERR_UNSUPPORTED, "'%s' cannot be written by this master", folder);
+    return 0;
+}
+
+/* Whatever differs. What was here was recorded before. */
+static int choose_restored(void *self, struct tree_files *files, struct err *err)
+{
+    struct standby *standby = self;
+    struct version here = { MAP_INIT_IN(&standby->plan) };
+
+    clear_plan(standby);
+    if (check_is_ours(standby, err) < 0 || read_here(standby, &here, err) < 0)
+        return -1;
+    for (size_t i = 0; i < files->n; i++) {
+        struct tree_file *file = &files->p[i];
+        const char *path = path_of(standby, file);
+
+        file->is_needed = !is_same(map_remove(&here.map, str_from(path)), file->sha256);
+        if (file->is_needed)
+            VEC_PUSH_IN(&standby->plan, &standby->acts, (struct act){ path, file, false });
+    }
+    MAP_EACH (&here.map, entry)
+        VEC_PUSH_IN(&standby->plan, &standby->acts, (struct act){ entry->key.p, NULL, false });
+    return 0;
+}
+
+/* The journal is there until all is done, so a master that was killed meanwhile finishes it before
+ * it publishes anything. */
+static int finish_restored(void *self, const struct tree_files *files, struct err *err)
+{
+    const struct fs_replace_options options = { .attr = { 0600, FS_KEEP, FS_KEEP } };
+    struct standby *standby = self;
+    AUTO_BUF struct buf text = BUF_INIT(32);
+
+    (void)files;
+    buf_printf(&text, "%" PRIu64 "\n", standby->restoring);
+    if (fs_mkdirs(standby->options.folder, 0755, err) < 0 ||
+        fs_replace(standby->journal, buf_view(&text), &options, err) < 0)
+        return -1;
+    if (do_acts(standby, err) < 0)
+        return -1;
+    return fs_unlink(standby->journal, err);
+}
+
+static void on_restored(void *self, const char *error, const struct tree_files *files)
+{
+    struct standby *standby = self;
+    AUTO_BUF struct buf text = BUF_INIT(ERR_TEXT_SIZE);
+    struct err err;
+
+    standby->fetch = NULL;
+    standby->noted[0] = '\0';
+    if (!error && !files) { /* nobody can finish what was begun with it, then */
+        buf_printf(&text, "revision %" PRIu64 " is not recorded", standby->restoring);
+        (void)fs_unlink(standby->journal, &err);
+    }
+    if (error)
+        buf_add_text(&text, error);
+    standby->restored(standby->options.self, text.n ? buf_text(&text) : NULL, standby->acts.n);
+}
+
+void standby_restore(struct standby *standby, uint64_t revision, standby_restored_fn *fn)
+{
+    const char *tree = standby->options.kind->history;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    standby->restored = fn;
+    standby->restoring = revision;
+    standby->fetch = tree_fetch_begin(&(struct tree_fetch_options){
+        .js = standby->options.js,
+        .bucket = store_bucket_name(STORE_TREE_HISTORY),
+        .manifest = arena_printf(&arena, FILESET_PAST_MANIFEST, tree, revision),
+        .blobs = arena_printf(&arena, FILESET_PAST_BLOB, tree, ""),
+        .staging = standby->staging,
+        .chores = &standby->chores,
+        .choose = choose_restored,
+        .finish = finish_restored,
+        .done = on_restored,
+        .self = standby,
+    });
+}
+
+uint64_t standby_unfinished(const struct standby *standby)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct str text;
+    struct err err;
+
+    if (fs_read(&arena, standby->journal, JOURNAL_MAX, &text, &err) < 0 || !text.p)
+        return 0;
+    return strtoull(text.p, NULL, 10);
 }
 
 bool standby_is_busy(const struct standby *standby)
@@ -387,6 +498,7 @@ struct standby *standby_new(const struct standby_options *options, struct err *e
     standby->options = *options;
     standby->base = path_join(&standby->arena, options->folder, STANDBY_BASE);
     standby->staging = path_join(&standby->arena, options->folder, STAGING);
+    standby->journal = path_join(&standby->arena, options->folder, JOURNAL);
     standby->lock_file = path_join(&standby->arena, options->folder, LOCK_FILE);
     standby->lock = (struct lock)LOCK_NONE;
     standby->sums = (struct tree_sums)TREE_SUMS_INIT;

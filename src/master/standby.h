@@ -3,6 +3,7 @@
  *
  *     <folder>/.zester-published    the manifest that the folder was in step with last
  *     <folder>/.zester-kept         files of this folder that others replaced
+ *     <folder>/.zester-rollback     the revision that the folder is being brought back to
  *
  * So a master that takes the lease over publishes what is published already. Three versions of each
  * file decide: the published one, that of this folder, and the one both had last. What others
@@ -24,6 +25,8 @@
 #define MASTER_STANDBY_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/str.h"
 #include "nats/js.h"
@@ -54,6 +57,16 @@ void standby_free(struct standby *standby);
 /* Begin, unless it is under way; `synced` follows. */
 void standby_sync(struct standby *standby, bool is_leading);
 bool standby_is_busy(const struct standby *standby);
+
+/* The folder is that revision (master/tree_history.h); `error` NULL, or not. `files` were written
+ * or removed. */
+typedef void standby_restored_fn(void *self, const char *error, size_t files);
+/* Make the folder what it was, for the master that publishes from it. Not while it is busy. Fails
+ * for a folder that is a checkout of git, or cannot be written. */
+void standby_restore(struct standby *standby, uint64_t revision, standby_restored_fn *fn);
+/* The revision of a restore that was interrupted; 0: none was. */
+uint64_t standby_unfinished(const struct standby *standby);
+
 /* What this master published from the folder: its manifest. */
 void standby_note(struct standby *standby, struct str manifest);
 

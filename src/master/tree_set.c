@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/hex.h"
+#include "data/msgpack.h"
+#include "data/record.h"
 #include "master/tree_sums.h"
 #include "nats/kv.h"
 #include "sys/clock.h"
@@ -247,5 +250,27 @@ int tree_set_read(struct arena *arena, const struct tree_set_options *options,
         tree_sums_end(options->sums);
     if (ret_set->files.n > 1)
         qsort(ret_set->files.p, ret_set->files.n, sizeof(ret_set->files.p[0]), compare_files);
+    return 0;
+}
+
+int tree_set_manifest(struct arena *arena, const struct tree_set *set, bool is_bare,
+                      struct str *ret_manifest, struct err *err)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct fileset_manifest manifest = { 0 };
+    struct value v;
+
+    VEC_EACH (&set->files, file)
+        VEC_PUSH_IN(arena, &manifest.files.list,
+                    (struct fileset_file){ .key = file->key,
+                                           .sha256 = file->sha256,
+                                           .path = file->path,
+                                           .size = file->is_large ? (int64_t)file->size : 0 });
+    v = record_value(arena, &fileset_manifest_type, &manifest);
+    if (is_bare)
+        v = *value_get(&v, "files");
+    if (msgpack_encode(&bytes, &v, err) < 0)
+        return -1;
+    *ret_manifest = buf_copy(&bytes, arena);
     return 0;
 }

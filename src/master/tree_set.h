@@ -63,6 +63,10 @@ struct tree_set_options {
 int tree_set_read(struct arena *arena, const struct tree_set_options *options,
                   struct tree_set *ret_set, struct err *err);
 
+/* What is published about the set; `is_bare`: the list of files alone. */
+int tree_set_manifest(struct arena *arena, const struct tree_set *set, bool is_bare,
+                      struct str *ret_manifest, struct err *err);
+
 /* The key of a path. */
 const char *tree_set_key(struct arena *arena, const char *prefix, const char *path,
                          const char **ret_path);

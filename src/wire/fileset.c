@@ -69,4 +69,51 @@ static const struct record_field status_reply_fields[] = {
 const struct record_type fileset_update_reply_type = RECORD_TYPE("update reply", struct fileset_update_reply, update_reply_fields, RECORD_LENIENT);
 const struct record_type fileset_status_reply_type = RECORD_TYPE("status reply", struct fileset_status_reply, status_reply_fields, RECORD_LENIENT);
 
+static const struct record_field change_fields[] = {
+    RECORD("change", TEXT, struct fileset_change, change, 0, .fallback_text = ""),
+    RECORD("path",   TEXT, struct fileset_change, path, 0, .fallback_text = ""),
+    { 0 },
+};
+
+const struct record_type fileset_change_type = RECORD_TYPE("change", struct fileset_change, change_fields, RECORD_LENIENT);
+
+static const struct record_field revision_fields[] = {
+    RECORD("tree",      TEXT, struct fileset_revision, tree, RECORD_REQUIRED),
+    RECORD("revision",  INT,  struct fileset_revision, revision, RECORD_REQUIRED),
+    RECORD("time_unix", INT,  struct fileset_revision, time_unix, 0),
+    RECORD("master",    TEXT, struct fileset_revision, master, 0, .fallback_text = ""),
+    RECORD("operator",  TEXT, struct fileset_revision, operator, RECORD_OMIT, .fallback_text = ""),
+    RECORD("restored",  INT,  struct fileset_revision, restored, RECORD_OMIT),
+    RECORD("files",     INT,  struct fileset_revision, files, 0),
+    RECORD("added",     INT,  struct fileset_revision, added, 0),
+    RECORD("changed",   INT,  struct fileset_revision, changed, 0),
+    RECORD("removed",   INT,  struct fileset_revision, removed, 0),
+    RECORD("changes",   LIST, struct fileset_revision, changes, 0, .inner = &fileset_change_type),
+    RECORD("manifest",  TEXT, struct fileset_revision, manifest, 0, .fallback_text = ""),
+    { 0 },
+};
+
+const struct record_type fileset_revision_type = RECORD_TYPE("revision", struct fileset_revision, revision_fields, RECORD_LENIENT);
+
+static const struct record_field rollback_fields[] = {
+    RECORD("tree",     TEXT, struct fileset_rollback, tree, RECORD_REQUIRED),
+    RECORD("revision", INT,  struct fileset_rollback, revision, RECORD_REQUIRED),
+    RECORD("operator", TEXT, struct fileset_rollback, operator, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
+const struct record_type fileset_rollback_type = RECORD_TYPE("rollback", struct fileset_rollback, rollback_fields, RECORD_LENIENT);
+
+static const struct record_field rollback_reply_fields[] = {
+    RECORD("master",   TEXT, struct fileset_rollback_reply, master, 0, .fallback_text = ""),
+    RECORD("tree",     TEXT, struct fileset_rollback_reply, tree, 0, .fallback_text = ""),
+    RECORD("restored", INT,  struct fileset_rollback_reply, restored, 0),
+    RECORD("revision", INT,  struct fileset_rollback_reply, revision, 0),
+    RECORD("files",    INT,  struct fileset_rollback_reply, files, 0),
+    RECORD("err",      TEXT, struct fileset_rollback_reply, err, RECORD_OMIT, .fallback_text = ""),
+    { 0 },
+};
+
+const struct record_type fileset_rollback_reply_type = RECORD_TYPE("rollback reply", struct fileset_rollback_reply, rollback_reply_fields, RECORD_LENIENT);
+
 /* clang-format on */

@@ -6,6 +6,7 @@
 #ifndef WIRE_FILESET_H
 #define WIRE_FILESET_H
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -74,5 +75,53 @@ struct fileset_status_reply {
     int64_t since_unix;
 };
 extern const struct record_type fileset_status_reply_type;
+
+/* --- earlier revisions -------------------------------------------------------------- */
+
+/* Keys of the bucket of history: of a tree and a number, or of a tree and the sum of a file. */
+#define FILESET_PAST_REVISION "%s.revision.%" PRIu64
+#define FILESET_PAST_MANIFEST "%s.manifest.%" PRIu64
+#define FILESET_PAST_BLOB     "%s.blob.%s"
+
+/* Paths that a revision names; it counts the others. */
+#define FILESET_CHANGES_MAX 100
+
+struct fileset_change {
+    const char *change, *path; /* "added", "changed" or "removed" */
+};
+extern const struct record_type fileset_change_type;
+
+struct fileset_changes {
+    VEC(struct fileset_change) list;
+};
+
+/* A tree as it was published once. */
+struct fileset_revision {
+    const char *tree;
+    uint64_t revision;
+    int64_t time_unix;
+    const char *master;   /* that published it */
+    const char *operator; /* who brought an earlier revision back; "": files were edited */
+    uint64_t restored;    /* that revision; 0: none */
+    uint64_t files, added, changed, removed;
+    struct fileset_changes changes; /* the first of them, by path */
+    const char *manifest;           /* its sum */
+};
+extern const struct record_type fileset_revision_type;
+
+/* Bring a revision of a tree back. */
+struct fileset_rollback {
+    const char *tree, *operator;
+    uint64_t revision;
+};
+extern const struct record_type fileset_rollback_type;
+
+struct fileset_rollback_reply {
+    const char *master, *tree;
+    uint64_t restored, revision; /* what was asked for, and the new one */
+    uint64_t files;              /* of the folder that were written or removed */
+    const char *err;
+};
+extern const struct record_type fileset_rollback_reply_type;
 
 #endif

@@ -35,6 +35,7 @@ static const struct {
     [SUBJECT_PEEL_DELETE]    = { "zester.admin.peel.delete", "zester-masters-admin" },
     [SUBJECT_FILES_UPDATE]   = { "zester.admin.fileserver.update", NULL },
     [SUBJECT_FILES_STATUS]   = { "zester.admin.fileserver.status", NULL },
+    [SUBJECT_FILES_ROLLBACK] = { "zester.admin.fileserver.rollback", NULL },
     [SUBJECT_SETTINGS_SHOW]  = { "zester.admin.settings.show", NULL },
     [SUBJECT_UPDATE_PEEL]    = { "zester.update.cmd.{peel}", NULL },
     [SUBJECT_UPDATE_MASTER]  = { "zester.update.master.{peel}", NULL },

@@ -45,14 +45,15 @@ enum subject_kind {
     SUBJECT_ENROLL_APPROVE, /* AdminRequest, answered by a master */
     SUBJECT_ENROLL_REJECT,
     SUBJECT_ENROLL_REVOKE,
-    SUBJECT_PEEL_DELETE,   /* machines leave for good, answered by a master */
-    SUBJECT_FILES_UPDATE,  /* publish trees now; the lease holder answers */
-    SUBJECT_FILES_STATUS,  /* who publishes */
-    SUBJECT_SETTINGS_SHOW, /* what a peel gets */
-    SUBJECT_UPDATE_PEEL,   /* command to the watchdog of a peel */
-    SUBJECT_UPDATE_MASTER, /* command to the watchdog of a master: no peel may hear it */
-    SUBJECT_UPDATE_START,  /* begin a rollout, answered by a master */
-    SUBJECT_UPDATE_ABORT,  /* end it */
+    SUBJECT_PEEL_DELETE,    /* machines leave for good, answered by a master */
+    SUBJECT_FILES_UPDATE,   /* publish trees now; the lease holder answers */
+    SUBJECT_FILES_STATUS,   /* who publishes */
+    SUBJECT_FILES_ROLLBACK, /* bring a revision back; the same */
+    SUBJECT_SETTINGS_SHOW,  /* what a peel gets */
+    SUBJECT_UPDATE_PEEL,    /* command to the watchdog of a peel */
+    SUBJECT_UPDATE_MASTER,  /* command to the watchdog of a master: no peel may hear it */
+    SUBJECT_UPDATE_START,   /* begin a rollout, answered by a master */
+    SUBJECT_UPDATE_ABORT,   /* end it */
 };
 #define SUBJECT_KINDS (SUBJECT_UPDATE_ABORT + 1)
 

@@ -1,0 +1,95 @@
+/*
+ * shelf - what the files of the service "publisher-lease" share: the trees of a master, and who
+ * asked for something about them.
+ *
+ *     files_service.c     when a tree is published, and when it follows what others publish
+ *     files_update.c      an operator publishes now
+ *     files_rollback.c    an operator brings an earlier revision back
+ *
+ * Threads: the loop's.
+ */
+#ifndef MASTER_SHELF_H
+#define MASTER_SHELF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "master/lease.h"
+#include "master/publisher.h"
+#include "master/settings_views.h"
+#include "nats/nkey.h"
+#include "supervise/filewatch.h"
+#include "sys/chore.h"
+#include "sys/timers.h"
+
+struct master;
+struct nats_msg;
+struct nats_sub;
+struct shelf;
+struct shelf_one_update;
+struct shelf_rollback;
+struct standby;
+struct vault;
+
+/* Rows of shelf_kinds. */
+enum { SHELF_SETTINGS, SHELF_STATES, SHELF_REACTOR, SHELF_SEALED };
+#define SHELF_KINDS    (SHELF_SEALED + 1)
+#define SHELF_HOST_MAX 256
+extern const struct publisher_kind shelf_kinds[SHELF_KINDS];
+
+/* One tree, and whoever watches it on disk. */
+struct shelf_branch {
+    struct shelf *shelf;
+    struct filewatch watch;
+    struct publisher *publisher;
+    struct standby *standby; /* NULL: it is not mirrored */
+    uint64_t synced;  /* the number of the set that the folder has, or was published from it */
+    uint64_t syncing; /* that a sync begins with */
+    VEC(struct shelf_one_update *) waiting; /* until it may be published */
+    bool leads;          /* the folder is what must be published, as long as we hold the lease */
+    uint64_t unfinished; /* the revision of a rollback that was interrupted; 0: none was */
+    struct shelf_rollback *rollback; /* under way; NULL */
+};
+
+struct shelf {
+    struct master *master;
+    struct chores chores;
+    struct lease lease;
+    struct filewatch_hub hub;
+    struct shelf_branch branches[SHELF_KINDS];
+    struct vault *vault;
+    struct nats_sub *updates, *statuses, *rollbacks;
+    struct settings_views views;
+    struct timer again;
+    struct nats_nkey account;
+    int64_t apart_since; /* clock_now since when another master has the lease; 0: it has not */
+    bool mirrors;        /* another has had it for long: the folders follow what it publishes */
+    char host[SHELF_HOST_MAX];
+};
+
+/* May the folder be published? Not before it has what another master published, and not while an
+ * earlier revision is brought back. */
+bool shelf_may_publish(struct shelf_branch *branch);
+/* What was published from the folder. */
+void shelf_note_round(struct shelf_branch *branch, const struct publisher_outcome *outcome);
+/* Folders follow what is published, and are published by the holder of the lease. */
+void shelf_advance(struct shelf *shelf);
+
+/* --- files_update.c ----------------------------------------------------------------- */
+
+/* A request of an operator. */
+void shelf_on_update(void *self, const struct nats_msg *msg);
+/* Those that waited for the branch. */
+void shelf_run_updates(struct shelf_branch *branch);
+void shelf_refuse_updates(struct shelf_branch *branch, const char *why);
+
+/* --- files_rollback.c --------------------------------------------------------------- */
+
+void shelf_on_rollback(void *self, const struct nats_msg *msg);
+/* Go on with one that was interrupted, before anything is published. */
+void shelf_resume_rollback(struct shelf_branch *branch);
+/* The master is shutting down. */
+void shelf_drop_rollback(struct shelf_branch *branch);
+
+#endif

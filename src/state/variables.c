@@ -64,6 +64,22 @@ void variables_set(struct variables *variables, const char *name, const char *va
     (void)pthread_mutex_unlock(&variables->lock);
 }
 
+const char *variables_find(struct variables *variables, struct arena *arena, const char *name)
+{
+    const struct variable *known;
+    const char *value = getenv(name);
+
+    if (!variables)
+        return value;
+    (void)pthread_mutex_lock(&variables->lock);
+    known = find_variable(variables, name, strlen(name));
+    if (known)
+        value = known->value;
+    value = value ? arena_strdup(arena, value) : NULL;
+    (void)pthread_mutex_unlock(&variables->lock);
+    return value;
+}
+
 const char *const *variables_make(struct variables *variables, struct arena *arena)
 {
     VEC(const char *) all = VEC_INIT;

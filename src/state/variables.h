@@ -20,6 +20,8 @@ void variables_free(struct variables *variables);
 
 /* A NULL value: the variable is not there. With a NULL environment nothing happens. */
 void variables_set(struct variables *variables, const char *name, const char *value);
+/* What a command would see; NULL: the variable is not there. In the arena. */
+const char *variables_find(struct variables *variables, struct arena *arena, const char *name);
 /* "NAME=value" of the process with what was set on top, ends in NULL. NULL: nothing was set, and
  * the process's own will do. */
 const char *const *variables_make(struct variables *variables, struct arena *arena);

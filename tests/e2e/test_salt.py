@@ -195,6 +195,24 @@ seen: {cmd.run: [{name: echo $SALT_TEST_VARIABLE >> ROOT/log}]}
         assert "SALT_TEST_VARIABLE" not in f.read()
 
 
+def test_a_variable_is_a_change_when_commands_would_see_another_value(machine, monkeypatch):
+    monkeypatch.setenv("SALT_TEST_THERE", "there")
+    machine.sls("web", """
+SALT_TEST_VARIABLE: {environ.setenv: [{value: 'a#b'}]}
+again: {environ.setenv: [{name: SALT_TEST_VARIABLE, value: 'a#b'}]}
+SALT_TEST_THERE: {environ.setenv: [{value: there}]}
+empty: {environ.setenv: [{value: {SALT_TEST_THERE: false}}]}
+gone: {environ.setenv: [{value: {SALT_TEST_THERE: false}, false_unsets: true}]}
+seen: {cmd.run: [{name: 'echo "$SALT_TEST_VARIABLE ${SALT_TEST_THERE-none}" >> ROOT/log', onchanges: [{environ: SALT_TEST_VARIABLE}]}]}
+not seen: {cmd.run: [{name: echo no >> ROOT/log, onchanges: [{environ: again}]}]}
+""")
+    record = machine.record("state.apply", "web", status=0)
+    changed = dict(zip(names(record), (state["changed"] for state in record["results"])))
+    assert changed == {"SALT_TEST_VARIABLE": True, "again": False, "SALT_TEST_THERE": False, "empty": True, "gone": True,
+                       "seen": True, "not seen": False}
+    assert machine.read("log") == "a#b none\n"
+
+
 # --- templates -----------------------------------------------------------------------------------------------------
 
 def test_templates_without_context_see_the_machine_and_where_they_are(machine):

@@ -36,23 +36,36 @@ static const struct param setenv_params[] = {
 };
 /* clang-format on */
 
-static int validate_pair(struct str name, const struct value *v, const struct value *where,
+/* The file has a line for each variable, and no way to quote. */
+static int validate_line(struct str name, const struct value *v, const struct value *where,
                          struct diags *diags)
 {
+    if (memchr(v->s.p, '\n', v->s.n) || memchr(v->s.p, '\r', v->s.n))
+        return value_diag(diags, where, "the value of '%.*s' must not contain a newline",
+                          STR_ARG(name));
+    if (memchr(v->s.p, '#', v->s.n))
+        return value_diag(diags, v,
+                          "the value of '%.*s' must not contain '#': the file has no way to quote "
+                          "it, and sessions would get a truncated value",
+                          STR_ARG(name));
+    return 0;
+}
+
+static int validate_pair(const struct setenv_args *want, struct str name, const struct value *v,
+                         const struct value *where, struct diags *diags)
+{
+    const bool has_file = want->config || want->permanent || !where->source || !where->source->salt;
+
     if (!validate_is_variable(name))
         return value_diag(diags, where, "'%.*s' is not a valid variable name", STR_ARG(name));
     if (v->kind == VALUE_LIST || v->kind == VALUE_MAP)
         return value_diag(diags, where, "'%.*s' must be a text, got %s", STR_ARG(name),
                           value_describe(v));
-    if (v->kind == VALUE_STR && (memchr(v->s.p, '\n', v->s.n) || memchr(v->s.p, '\0', v->s.n) ||
-                                 memchr(v->s.p, '\r', v->s.n)))
-        return value_diag(diags, where, "the value of '%.*s' must not contain a newline",
+    if (v->kind == VALUE_STR && memchr(v->s.p, '\0', v->s.n))
+        return value_diag(diags, where, "the value of '%.*s' must not contain a null character",
                           STR_ARG(name));
-    if (v->kind == VALUE_STR && memchr(v->s.p, '#', v->s.n))
-        return value_diag(diags, v,
-                          "the value of '%.*s' must not contain '#': the file has no way to quote "
-                          "it, and sessions would get a truncated value",
-                          STR_ARG(name));
+    if (v->kind == VALUE_STR && has_file)
+        return validate_line(name, v, where, diags);
     return 0;
 }
 
@@ -62,13 +75,13 @@ static int setenv_validate(const void *args, const struct value *where, struct d
     int result = 0;
 
     if (want->value->kind != VALUE_MAP)
-        return validate_pair(str_from(want->name), want->value, where, diags);
+        return validate_pair(want, str_from(want->name), want->value, where, diags);
     for (size_t i = 0; i < want->value->map->count; i++) {
         const struct value_pair *pair = &want->value->map->pairs[i];
 
         if (pair->key.kind != VALUE_STR)
             result = value_diag(diags, where, "variable names must be text");
-        else if (validate_pair(pair->key.s, &pair->value, where, diags) < 0)
+        else if (validate_pair(want, pair->key.s, &pair->value, where, diags) < 0)
             result = -1;
     }
     return result;
@@ -140,17 +153,47 @@ static const char *find_file(const struct state_run *run, const struct setenv_ar
     return run->salt && !want->permanent ? NULL : ENVIRONMENT_FILE;
 }
 
-/* For the commands of this run. A variable that is already set does not differ. */
-static void set_pairs(struct state_run *run, const struct setenv_args *want)
+/* The value for the commands of this run; NULL: none. As in Salt, false is an empty text. */
+static const char *value_for_run(struct state_run *run, const struct setenv_args *want,
+                                 const struct value *v)
 {
-    AUTO_BUF struct buf unused = BUF_INIT(BUF_NO_LIMIT);
-    struct str text = STR("");
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
-    if (want->value->kind != VALUE_MAP)
-        put_pair(run, want, str_from(want->name), want->value, &text, &unused);
-    for (size_t i = 0; want->value->kind == VALUE_MAP && i < want->value->map->count; i++)
-        put_pair(run, want, want->value->map->pairs[i].key.s, &want->value->map->pairs[i].value,
-                 &text, &unused);
+    if (removes(want, v))
+        return NULL;
+    if (v->kind != VALUE_BOOL || v->b)
+        content_add_scalar(&text, v);
+    return buf_copy(&text, run->arena).p;
+}
+
+/* An empty variable and none are the same, unless it is to be removed. */
+static void compare_pair(struct state_run *run, const char *name, const char *value)
+{
+    const char *now = variables_find(run->host->variables, run->arena, name);
+
+    if (value ? strcmp(value, now ? now : "") != 0 : now != NULL)
+        state_differs(run,
+                      value ? "%s is set for the commands of this run"
+                            : "%s is removed for the commands of this run",
+                      name);
+}
+
+typedef void pair_fn(struct state_run *run, const char *name, const char *value);
+
+static void set_pair(struct state_run *run, const char *name, const char *value)
+{
+    variables_set(run->host->variables, name, value);
+}
+
+static void each_pair(struct state_run *run, const struct setenv_args *want, pair_fn *use)
+{
+    const struct value_map *map = want->value->kind == VALUE_MAP ? want->value->map : NULL;
+
+    if (!map)
+        use(run, want->name, value_for_run(run, want, want->value));
+    for (size_t i = 0; map && i < map->count; i++)
+        use(run, arena_str(run->arena, map->pairs[i].key.s).p,
+            value_for_run(run, want, &map->pairs[i].value));
 }
 
 static int setenv_check(struct state_run *run, const void *args, struct err *err)
@@ -159,8 +202,11 @@ static int setenv_check(struct state_run *run, const void *args, struct err *err
 
     if (editor.path)
         return editor_check(run, &editor, args, err);
-    set_pairs(run, args);
-    state_say(run, "set for the commands of this run");
+    each_pair(run, args, compare_pair);
+    if (run->test || !run->differs) /* guards of later states see it in a dry run, too */
+        each_pair(run, args, set_pair);
+    if (!run->differs)
+        state_say(run, "already set");
     return 0;
 }
 
@@ -170,8 +216,9 @@ static int setenv_apply(struct state_run *run, const void *args, struct err *err
 
     if (editor.path)
         return editor_apply(run, &editor, args, err);
-    set_pairs(run, args);
-    state_unchanged(run);
+    buf_clear(&run->text);
+    each_pair(run, args, compare_pair);
+    each_pair(run, args, set_pair);
     return 0;
 }
 

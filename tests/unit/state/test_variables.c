@@ -35,6 +35,9 @@ TEST(what_is_set_stands_over_the_environment_of_the_process)
     CHECK_STR(value_in(env, "ZESTER_TWO"), "(none)");
     CHECK_STR(value_in(env, "ZESTER_THREE"), "a=b");
     CHECK_STR(getenv("ZESTER_ONE"), "old");
+    CHECK_STR(variables_find(variables, &arena, "ZESTER_ONE"), "new");
+    CHECK_STR(variables_find(variables, &arena, "ZESTER_ONE_MORE"), "kept");
+    CHECK(variables_find(variables, &arena, "ZESTER_TWO") == NULL);
     variables_free(variables);
 }
 

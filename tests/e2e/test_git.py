@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from machine import Machine, skip_without
+from machine import Machine, by_name, skip_without
 
 ENV = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
        "GIT_CONFIG_GLOBAL": "/dev/null", "PATH": os.environ["PATH"]}
@@ -552,3 +552,115 @@ def test_a_bare_repository_is_not_a_working_copy(machine, repo):
     machine.settles(latest(machine, repo.path, mirror="true", force_clone="true"))
     failed = machine.apply(latest(machine, repo.path))["git.latest:copy"]
     assert "is not a working copy and not empty" in failed["error"]
+
+
+# --- files of Salt -----------------------------------------------------------------------------------------------------
+
+class Copy:
+    """A working copy that a Salt file keeps up to date."""
+
+    def __init__(self, machine, repo):
+        self.machine, self.repo, self.path, self.sls = machine, repo, machine.root / "copy", "salt"
+
+    def apply(self, state="latest", **more):
+        text = latest(self.machine, self.repo.path, **more).replace("git.latest", "git." + state)
+        (self.machine.states / f"{self.sls}.sls").write_text(text)
+        return by_name(self.machine.zester("state.apply", self.sls)[0])[f"git.{state}:copy"]
+
+    def settles(self, **more):
+        assert self.apply(**more)["changed"]
+        again = self.apply(**more)
+        assert not again["changed"] and not again["failed"]
+
+    def git(self, *words):
+        return git(self.path, *words)
+
+    def where(self):
+        """The branch that is checked out, what it tracks, and its file."""
+        upstream = self.git("for-each-ref", "--format=%(upstream:short)", self.git("symbolic-ref", "HEAD"))
+        return self.git("symbolic-ref", "--short", "HEAD"), upstream, (self.path / "file").read_text()
+
+
+@pytest.fixture
+def copy(machine, repo):
+    git(repo.path, "tag", "-a", "-m", "one", "v1")
+    git(repo.path, "checkout", "-q", "-b", "dev")
+    repo.commit("dev")
+    git(repo.path, "checkout", "-q", "main")
+    repo.commit("two")
+    return Copy(machine, repo)
+
+
+def test_the_branch_of_a_salt_file_is_the_local_one_that_follows_a_revision(copy):
+    copy.settles(branch="work", rev="dev")
+    assert copy.where() == ("work", "origin/dev", "dev")
+    git(copy.repo.path, "checkout", "-q", "dev")
+    copy.repo.commit("newer")
+    copy.settles(branch="work", rev="dev")
+    assert copy.where() == ("work", "origin/dev", "newer")
+    copy.sls = "later"
+    copy.settles(branch="old", rev="v1")
+    assert copy.where() == ("old", "", "one")
+    copy.machine.zester("state.revert", "later")
+    assert copy.where() == ("work", "origin/dev", "newer")
+
+
+def test_without_a_branch_of_a_salt_file_the_one_that_is_there_follows(copy):
+    copy.settles(rev="dev")
+    assert copy.where() == ("main", "origin/dev", "dev")
+    assert "cannot be fast-forwarded to v1" in copy.apply(rev="v1")["error"]
+    copy.settles(rev="v1", force_reset="true")
+    assert copy.where() == ("main", "", "one")
+    copy.settles(rev="main")
+    assert copy.where() == ("main", "origin/main", "two")
+    copy.git("checkout", "-q", "--detach")
+    copy.repo.commit("three")
+    copy.settles(rev="main")
+    assert (copy.path / "file").read_text() == "three" and copy.git("rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
+
+
+def test_local_changes_are_dropped_in_a_salt_file_only_as_far_as_it_says(copy):
+    copy.apply(rev="main")
+    (copy.path / "file").write_text("mine")
+    assert not copy.apply(rev="main")["changed"]
+    assert not copy.apply(rev="main", force_reset="remote-changes")["changed"]
+    assert (copy.path / "file").read_text() == "mine"
+    copy.repo.commit("three")
+    assert "uncommitted changes" in copy.apply(rev="main", force_checkout="true")["error"]
+    copy.settles(rev="main", force_reset="remote-changes")
+    assert (copy.path / "file").read_text() == "three"
+    (copy.path / "file").write_text("mine")
+    copy.settles(rev="main", force_reset="true")
+    assert (copy.path / "file").read_text() == "three"
+
+
+def test_a_tag_that_has_moved_is_followed_in_a_salt_file_only_with_force(copy):
+    copy.apply(rev="v1")
+    git(copy.repo.path, "tag", "-f", "v1", "main")
+    assert "tag 'v1' has moved" in copy.apply(rev="v1")["error"]
+    copy.settles(rev="v1", force_reset="true")
+    assert copy.where() == ("main", "", "two")
+
+
+def test_a_revision_of_a_salt_file_that_is_nowhere_leaves_no_clone(copy):
+    assert "has no branch or tag 'none'" in copy.apply(rev="none")["error"]
+    assert not copy.path.exists()
+
+
+def test_a_short_history_of_a_salt_file_reaches_a_commit_and_a_branch(repo, copy):
+    first = git(repo.path, "rev-parse", "v1^{commit}")
+    repo.path = f"file://{repo.path}" # without it, git makes no short history of a repository on this machine
+    copy.settles(rev=first, depth=1)
+    assert copy.where() == ("main", "", "one")
+    assert copy.git("rev-list", "--count", "HEAD") == "1"
+    copy.settles(rev="dev", depth=1, branch="dev")
+    assert copy.where() == ("dev", "origin/dev", "dev")
+
+
+def test_a_detached_copy_moves_with_the_branch_that_it_names_and_settles(copy):
+    copy.apply("cloned")
+    assert copy.apply("detached", rev="main")["changed"]
+    assert not copy.apply("detached", rev="main")["changed"]
+    three = copy.repo.commit("three")
+    assert copy.apply("detached", rev="main")["changed"] and copy.git("rev-parse", "HEAD") == three
+    assert not copy.apply("detached", rev="main")["changed"]

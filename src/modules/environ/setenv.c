@@ -166,7 +166,7 @@ static const char *value_for_run(struct state_run *run, const struct setenv_args
     return buf_copy(&text, run->arena).p;
 }
 
-/* An empty variable and none are the same, unless it is to be removed. */
+/* An empty variable and none are the same, unless it must go. */
 static void compare_pair(struct state_run *run, const char *name, const char *value)
 {
     const char *now = variables_find(run->host->variables, run->arena, name);

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "modules/cmd/run_tool.h"
+#include "modules/git/advertised.h"
 #include "modules/git/repo.h"
 #include "state/module.h"
 
@@ -43,6 +44,32 @@ static bool is_url(const struct repo *now, const char *url)
     return now->url && strcmp(now->url, url) == 0;
 }
 
+/* The name of a branch there means what the remote has. */
+static int find_commit(struct state_run *run, const struct repo_args *want, const char **ret,
+                       struct err *err)
+{
+    const char *there = arena_printf(run->arena, "refs/remotes/%s/%s", want->remote, want->rev);
+
+    if (repo_resolve(run, want, there, ret, err) < 0)
+        return -1;
+    return *ret ? 0 : repo_resolve(run, want, want->rev, ret, err);
+}
+
+/* A branch or tag is where the remote has it now, unless nothing may be fetched. */
+static int is_there(struct state_run *run, const struct detached_args *args, const struct repo *now,
+                    bool *ret, struct err *err)
+{
+    struct advertised there = { 0 };
+
+    if (args->fetch_remote && !repo_is_hex(args->repo.rev) &&
+        advertised_find(run, &args->repo, args->repo.rev, &there, err) < 0)
+        return -1;
+    if (!there.commit && find_commit(run, &args->repo, &there.commit, err) < 0)
+        return -1;
+    *ret = now->head && there.commit && strcmp(now->head, there.commit) == 0;
+    return 0;
+}
+
 static int detached_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct repo_args *want = &((const struct detached_args *)args)->repo;
@@ -60,7 +87,7 @@ static int detached_check(struct state_run *run, const void *args, struct err *e
     if (!is_url(&now, want->url))
         state_differs(run, "remote URL mismatch in %s: got \"%s\", want \"%s\"", want->path,
                       now.url ? now.url : "", want->url);
-    if (repo_is_at(run, want, &now, want->rev, &there, err) < 0)
+    if (is_there(run, args, &now, &there, err) < 0)
         return -1;
     if (!there)
         state_differs(run, "%s needs checkout to %s (HEAD: %.12s)", want->path, want->rev,
@@ -70,17 +97,6 @@ static int detached_check(struct state_run *run, const void *args, struct err *e
     if (!run->differs)
         state_say(run, "%s is detached at %s", want->path, want->rev);
     return 0;
-}
-
-/* The name of a branch there means what the remote has. */
-static int find_commit(struct state_run *run, const struct repo_args *want, const char **ret,
-                       struct err *err)
-{
-    const char *there = arena_printf(run->arena, "refs/remotes/%s/%s", want->remote, want->rev);
-
-    if (repo_resolve(run, want, there, ret, err) < 0)
-        return -1;
-    return *ret ? 0 : repo_resolve(run, want, want->rev, ret, err);
 }
 
 static int check_out(struct state_run *run, const struct detached_args *args, struct err *err)
@@ -123,7 +139,7 @@ static int detached_apply(struct state_run *run, const void *args, struct err *e
     bool there = false;
 
     if (repo_look(run, want, &now, err) < 0 ||
-        (now.is_repo && repo_is_at(run, want, &now, want->rev, &there, err) < 0))
+        (now.is_repo && is_there(run, detached, &now, &there, err) < 0))
         return -1;
     if (now.is_repo && there && !now.branch && is_url(&now, want->url)) {
         state_unchanged(run);

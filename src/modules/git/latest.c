@@ -4,6 +4,8 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "modules/git/advertised.h"
+#include "modules/git/follow.h"
 #include "modules/git/mirror.h"
 #include "modules/cmd/run_tool.h"
 #include "modules/git/repo.h"
@@ -14,7 +16,8 @@
 
 struct latest_args {
     struct repo_args repo;
-    bool force_clone, force_reset, force_checkout, update_head;
+    enum follow_reset force_reset;
+    bool force_clone, force_checkout, update_head, fetch_tags;
 };
 
 /* clang-format off */
@@ -23,16 +26,16 @@ static const struct param latest_params[] = {
     PARAM("target", PATH, ARGS, repo.path, "the working copy", .flags = PARAM_REQUIRED),
     PARAM("force", BOOL, ARGS, repo.force, "force_clone and force_reset"),
     PARAM("force_clone", BOOL, ARGS, force_clone, "replace the contents of a folder that is not a working copy"),
-    PARAM("force_reset", BOOL, ARGS, force_reset, "drop local commits and changes that conflict"),
+    PARAM("force_reset", CHOICE, ARGS, force_reset, "drop local commits and changes that conflict; remote-changes: only to reach another commit", .choices = "false|true|remote-changes", .default_text = "false"),
     PARAM("force_checkout", BOOL, ARGS, force_checkout, "drop local changes when checking out another branch or revision"),
     PARAM("update_head", BOOL, ARGS, update_head, "false: a working copy that is there stays where it is", .default_text = "true"),
+    PARAM("fetch_tags", BOOL, ARGS, fetch_tags, "fetch all tags, not only those of what is fetched", .default_text = "true"),
     PARAM("bare", BOOL, ARGS, repo.bare, "a bare repository with all branches and tags, instead of a working copy"),
     PARAM("mirror", BOOL, ARGS, repo.mirror, "a bare repository with all references; references deleted there are deleted here"),
     REPO_PARAMS(ARGS, repo),
     PARAM_IDLE("password", "Windows only"),
     PARAM_IDLE("output_encoding", "output of git is taken as it is"),
     PARAM_IDLE("force_fetch", "a fetch always follows the repository"),
-    PARAM_REFUSED("fetch_tags", "tags are always fetched", .default_text = "true"),
     PARAM_IDLE("sync_tags", "tags that are gone there stay here"),
     PARAM_REFUSED("refspec_branch", "all branches and tags are fetched", .default_text = "*"),
     PARAM_REFUSED("refspec_tag", "all branches and tags are fetched", .default_text = "*"),
@@ -57,7 +60,7 @@ static int validate_bare(const struct latest_args *args, const struct value *whe
         { "branch", args->repo.branch },
         { "depth", args->repo.depth > 0 },
         { "submodules", args->repo.submodules },
-        { "force_reset", args->force_reset },
+        { "force_reset", args->force_reset != FOLLOW_KEEP },
         { "force_checkout", args->force_checkout },
     };
     int result = 0;
@@ -77,58 +80,15 @@ static int latest_validate(const void *args, const struct value *where, struct d
     return validate_bare(want, where, diags) < 0 ? -1 : result;
 }
 
-static bool is_full_commit(const char *rev)
-{
-    return strlen(rev) == 40 && rev[strspn(rev, "0123456789abcdef")] == '\0';
-}
-
-/* What the wanted name refers to in the repository. */
-struct found {
-    const char *commit;
-    bool is_branch;
-};
-
-/* From git's list, the rows with the full name: "main" is not "experimental/main". A branch
- * wins over a tag of the same name, and a tag is peeled. */
-static struct found pick_ref(struct arena *arena, struct str text, const char *name)
-{
-    const char *const order[] = { arena_printf(arena, "refs/heads/%s", name),
-                                  arena_printf(arena, "refs/tags/%s^{}", name),
-                                  arena_printf(arena, "refs/tags/%s", name),
-                                  arena_printf(arena, "%s^{}", name), name };
-    struct found found = { NULL, false };
-    size_t best = ARRAY_LEN(order);
-
-    while (text.p) {
-        struct str line = str_cut(&text, '\n');
-        const struct str commit = str_cut(&line, '\t');
-
-        for (size_t i = 0; line.p && i < best; i++)
-            if (str_is(str_trim(line), order[i])) {
-                found.commit = arena_str(arena, commit).p;
-                best = i;
-            }
-    }
-    found.is_branch = best == 0;
-    return found;
-}
-
 /* Query the remote. A `rev` that turns out to be a branch is followed as one, and HEAD is the
  * default branch of the repository. */
-static int query_remote(struct state_run *run, struct repo_args *want, struct found *ret,
+static int query_remote(struct state_run *run, struct repo_args *want, struct advertised *ret,
                         struct err *err)
 {
     const char *name = want->rev ? want->rev : want->branch ? want->branch : "HEAD";
-    struct str text;
 
-    *ret = (struct found){ name, false };
-    if (is_full_commit(name))
-        return 0;
-    if (repo_git(run, want, NULL,
-                 TOOL("ls-remote", "--", want->url, name, arena_printf(run->arena, "%s^{}", name)),
-                 &text, err) < 0)
+    if (advertised_find(run, want, name, ret, err) < 0)
         return -1;
-    *ret = pick_ref(run->arena, text, name);
     if (want->rev && (ret->is_branch || strcmp(name, "HEAD") == 0)) {
         want->branch = ret->is_branch ? name : NULL;
         want->rev = NULL;
@@ -149,20 +109,36 @@ static int is_current(struct state_run *run, const struct repo_args *want, const
         return 0;
     }
     *ret = false;
-    if (is_full_commit(commit))
+    if (advertised_is_commit(commit))
         return 0;
     return repo_is_at(run, want, now, commit, ret, err);
+}
+
+/* In a Salt file `branch` is the name of the local branch. */
+static struct follow follow_of(const struct latest_args *args, const struct repo_args *repo)
+{
+    return (struct follow){
+        .repo = repo,
+        .reset = args->repo.force ? FOLLOW_DROP : args->force_reset,
+        .force_checkout = args->force_checkout,
+        .keep_head = !args->update_head,
+    };
 }
 
 static int latest_check(struct state_run *run, const void *args, struct err *err)
 {
     struct repo_args copy = ((const struct latest_args *)args)->repo, *want = &copy;
     struct repo now;
-    struct found found;
+    struct advertised found;
     bool current;
 
     if (is_bare(args))
         return mirror_check(run, want, err);
+    if (run->salt) {
+        const struct follow follow = follow_of(args, want);
+
+        return follow_check(run, &follow, err);
+    }
     if (repo_look(run, want, &now, err) < 0)
         return -1;
     if (!now.is_repo) {
@@ -196,7 +172,7 @@ static int latest_check(struct state_run *run, const void *args, struct err *err
 static const char *target_of(struct state_run *run, const struct repo_args *want,
                              const char *commit)
 {
-    if (want->rev || is_full_commit(commit))
+    if (want->rev || advertised_is_commit(commit))
         return commit;
     return arena_printf(run->arena, "refs/remotes/%s/%s", want->remote,
                         want->branch ? want->branch : "HEAD");
@@ -231,10 +207,10 @@ static int check_out(struct state_run *run, const struct repo_args *want, const 
 }
 
 static int update_copy(struct state_run *run, const struct latest_args *args,
-                       const struct repo *now, const struct found *found, struct err *err)
+                       const struct repo *now, const struct advertised *found, struct err *err)
 {
     const struct repo_args *want = &args->repo;
-    const bool reset = want->force || args->force_reset;
+    const bool reset = want->force || args->force_reset != FOLLOW_KEEP;
     const bool forced = reset || args->force_checkout;
     const char *target;
 
@@ -272,12 +248,18 @@ static int latest_apply(struct state_run *run, const void *args, struct err *err
     struct latest_args copy = *(const struct latest_args *)args, *latest = &copy;
     struct repo_args *want = &copy.repo;
     struct repo now, after;
-    struct found found;
+    struct advertised found;
     bool current = false;
 
-    want->force |= is_bare(latest) && latest->force_clone;
+    want->no_tags = !latest->fetch_tags;
+    want->force |= latest->force_clone && (is_bare(latest) || run->salt);
     if (is_bare(latest))
         return mirror_apply(run, want, err);
+    if (run->salt) {
+        const struct follow follow = follow_of(args, want);
+
+        return follow_apply(run, &follow, err);
+    }
     if (repo_look(run, want, &now, err) < 0)
         return -1;
     if (((now.is_repo || want->rev) && query_remote(run, want, &found, err) < 0) ||

@@ -200,7 +200,7 @@ int repo_resolve(struct state_run *run, const struct repo_args *args, const char
         ret_commit, err);
 }
 
-static bool is_hex(const char *text)
+bool repo_is_hex(const char *text)
 {
     return strlen(text) >= HEX_MIN && text[strspn(text, "0123456789abcdef")] == '\0';
 }
@@ -213,7 +213,7 @@ int repo_is_at(struct state_run *run, const struct repo_args *args, const struct
     *ret = false;
     if (!now->head)
         return 0;
-    if (is_hex(rev) && strncmp(now->head, rev, strlen(rev)) == 0) {
+    if (repo_is_hex(rev) && strncmp(now->head, rev, strlen(rev)) == 0) {
         *ret = true;
         return 0;
     }
@@ -396,7 +396,9 @@ int repo_fetch(struct state_run *run, const struct repo_args *args, struct err *
     const char *name = args->rev ? args->rev : args->branch;
     bool known = true;
 
-    if (repo_git(run, args, args->path, TOOL("fetch", "--quiet", "--tags", "--force", args->remote),
+    if (repo_git(run, args, args->path,
+                 args->no_tags ? TOOL("fetch", "--quiet", "--force", args->remote)
+                               : TOOL("fetch", "--quiet", "--tags", "--force", args->remote),
                  NULL, err) < 0 ||
         (name && is_known(run, args, name, &known, err) < 0))
         return -1;

@@ -26,6 +26,7 @@ struct repo_args {
     const char *https_user, *https_pass;
     int64_t depth;
     bool force, submodules;
+    bool no_tags;      /* a fetch brings only tags of the commits that it brings */
     bool bare, mirror; /* not a working copy: modules/git/mirror.h */
 };
 
@@ -65,6 +66,8 @@ int repo_look(struct state_run *run, const struct repo_args *args, struct repo *
 /* The commit that a name resolves to here; NULL: none. */
 int repo_resolve(struct state_run *run, const struct repo_args *args, const char *name,
                  const char **ret_commit, struct err *err);
+/* Could it be a commit, abbreviated or not? */
+bool repo_is_hex(const char *text);
 /* Is `rev` checked out? */
 int repo_is_at(struct state_run *run, const struct repo_args *args, const struct repo *now,
                const char *rev, bool *ret, struct err *err);

@@ -380,10 +380,10 @@ static void keep_certain(const struct rule_file *file, const struct diags *found
 
 /* What comes out with no data, when jobs end as in one of the worlds. */
 static void check_world(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
-                        const struct awaited_end *assumed, struct diags *diags)
+                        const struct awaited_end *assumed, struct reaction *reaction,
+                        struct diags *diags)
 {
     struct awaited awaited = { .arena = arena, .assumed = assumed };
-    struct reaction reaction = { .actions = VEC_INIT };
     struct diags found = DIAGS_INIT(arena);
     struct value doc;
     const enum reaction_status status = render(env, arena, file, &bare, &awaited, &doc, &found);
@@ -392,7 +392,7 @@ static void check_world(struct reaction_env *env, struct arena *arena, const str
         return;
     if (status == REACTION_OK) {
         check_blocks(arena, &doc, diags);
-        (void)read_blocks(env, arena, &doc, &reaction, &found);
+        (void)read_blocks(env, arena, &doc, reaction, &found);
     }
     if (!has_statements(file))
         keep_certain(file, &found, diags);
@@ -401,7 +401,7 @@ static void check_world(struct reaction_env *env, struct arena *arena, const str
 /* Blocks that a condition leaves out of a rendering without data, or that were not reached because
  * the file as a whole cannot be read. */
 static void check_parts(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
-                        struct diags *diags)
+                        struct reaction *reaction, struct diags *diags)
 {
     struct reaction_part part = { .text = file->text };
     struct rule_file block = *file;
@@ -409,14 +409,15 @@ static void check_parts(struct reaction_env *env, struct arena *arena, const str
     while (reaction_part_next(arena, &part, &block.text)) {
         struct diags found = DIAGS_INIT(arena);
 
-        check_world(env, arena, &block, &awaited_worlds[0], &found);
+        check_world(env, arena, &block, &awaited_worlds[0], reaction, &found);
         VEC_EACH (&found.list, diag)
             keep_diag(file, diag, diags);
     }
 }
 
 static void check_template(struct reaction_env *env, struct arena *arena,
-                           const struct rule_file *file, struct diags *diags)
+                           const struct rule_file *file, struct reaction *reaction,
+                           struct diags *diags)
 {
     const size_t worlds = reaction_uses_outcomes(file) ? awaited_world_count : 1;
     const size_t before = diags_count(diags);
@@ -424,21 +425,21 @@ static void check_template(struct reaction_env *env, struct arena *arena,
     if (jinja_check(env->jinja, file->name, file->text, diags) < 0)
         return;
     for (size_t i = 0; i < worlds && diags_count(diags) == before; i++)
-        check_world(env, arena, file, &awaited_worlds[i], diags);
+        check_world(env, arena, file, &awaited_worlds[i], reaction, diags);
 }
 
 int reaction_check(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
-                   struct diags *diags)
+                   struct reaction *ret_reaction, struct diags *diags)
 {
     const size_t before = diags_count(diags), kept = diags->list.n;
-    struct reaction reaction;
 
+    *ret_reaction = (struct reaction){ .actions = VEC_INIT };
     if (jinja_is_plain(file->text))
-        (void)reaction_read(env, arena, file, &bare, &reaction, diags);
+        (void)reaction_read(env, arena, file, &bare, ret_reaction, diags);
     else
-        check_template(env, arena, file, diags);
+        check_template(env, arena, file, ret_reaction, diags);
     if (has_statements(file) || diags_count(diags) > before)
-        check_parts(env, arena, file, diags);
+        check_parts(env, arena, file, ret_reaction, diags);
     diags_sort(diags, kept);
     return diags_count(diags) > before ? -1 : 0;
 }

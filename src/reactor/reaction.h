@@ -70,8 +70,9 @@ bool reaction_uses_outcomes(const struct rule_file *file);
 
 /* What can be said of a file without an event, in a lenient environment: all of it when it is not a
  * template; else its syntax, the names of the actions and fields that come out with no data, and
- * the lines without expressions, in blocks that have no statement inside. */
+ * the lines without expressions, in blocks that have no statement inside. `ret_reaction` gets the
+ * actions that came out and have no mistake. */
 int reaction_check(struct reaction_env *env, struct arena *arena, const struct rule_file *file,
-                   struct diags *diags);
+                   struct reaction *ret_reaction, struct diags *diags);
 
 #endif

@@ -175,6 +175,33 @@ static int print_version(const struct program *program)
     return CLI_OK;
 }
 
+/* Remove an option with its value wherever it stands before `--`; returns how many words are left.
+ */
+static int drop_option(const struct param *option, int argc, char **argv)
+{
+    const struct param table[] = { *option, { 0 } };
+
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0;) {
+        const int n = options_skip(table, argc - i, argv + i);
+
+        memmove(&argv[i], &argv[i + n], (size_t)(argc - i - n) * sizeof(argv[0]));
+        argc -= n;
+        i += n == 0;
+    }
+    return argc;
+}
+
+/* Options that all commands share may be given to one that does not need them, as scripts and
+ * aliases do. An output format that it does not have is a mistake. */
+static int drop_unused_globals(const struct program *program, const struct param *options, int argc,
+                               char **argv)
+{
+    for (const struct param *p = program->globals; p && p->name; p++)
+        if (strcmp(p->name, "format") != 0 && !params_find(options, str_from(p->name)))
+            argc = drop_option(p, argc, argv);
+    return argc;
+}
+
 static int run_command(struct cli *cli, int argc, char **argv)
 {
     static const struct param no_options[] = { { 0 } };
@@ -188,6 +215,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
         return help_print_command(cli, command);
     if (options_has(argc, argv, "--version"))
         return print_version(cli->program);
+    argc = drop_unused_globals(cli->program, options, argc, argv);
     if (options_parse(cli->arena, options, argc, argv, args, &operands, &diags) < 0) {
         (void)cli_diags(cli, &diags);
         return point_to_help(cli);

@@ -51,39 +51,88 @@ static const char *plural_of(size_t n)
     return n == 1 ? "" : "s";
 }
 
-static int check_files(struct cli *cli, const char *folder, const struct rule_files *files)
+static void add_diags(struct arena *arena, struct value_map *out, const char *key,
+                      const struct diags *diags)
 {
-    const struct reaction_options options = { .now = print_time, .lenient = true };
-    struct diags diags = DIAGS_INIT(cli->arena), lints = DIAGS_INIT(cli->arena);
-    struct reaction_env *env = reaction_env_new(&options);
-    struct rule_check_result result;
-    const int status = rule_check(env, files->list.p, files->list.n, &result, &diags, &lints);
+    struct value_list *rows = value_list_new(arena, diags->list.n);
 
-    reaction_env_free(env);
-    if (status < 0)
-        (void)cli_diags(cli, &diags);
-    print_lints(cli->arena, &lints);
-    if (status < 0)
-        return cli_error(cli, "%s: %zu mistake%s", folder, diags_count(&diags),
-                         plural_of(diags_count(&diags)));
-    printf("%s: %zu rule%s, %zu reaction file%s", folder, result.rules, plural_of(result.rules),
-           result.files, plural_of(result.files));
-    if (diags_count(&lints) > 0)
-        printf(", %zu warning%s", diags_count(&lints), plural_of(diags_count(&lints)));
+    VEC_EACH (&diags->list, diag) {
+        struct value_map *row = value_map_new(arena, 5);
+
+        value_map_set(arena, row, value_text("file"), value_text(diag->at.file));
+        value_map_set(arena, row, value_text("line"), value_int(diag->at.line));
+        value_map_set(arena, row, value_text("column"), value_int(diag->at.column));
+        value_map_set(arena, row, value_text("message"), value_text(diag->text));
+        if (diag->hint)
+            value_map_set(arena, row, value_text("hint"), value_text(diag->hint));
+        value_list_push(arena, rows, value_map(row));
+    }
+    value_map_set(arena, out, value_text(key), value_list(rows));
+}
+
+static int print_check(struct cli *cli, enum fleet_format format,
+                       const struct rule_check_result *result, const struct diags *mistakes,
+                       const struct diags *warnings)
+{
+    struct value_map *out = value_map_new(cli->arena, 4);
+    const struct value whole = value_map(out);
+
+    value_map_set(cli->arena, out, value_text("rules"), value_int((int64_t)result->rules));
+    value_map_set(cli->arena, out, value_text("files"), value_int((int64_t)result->files));
+    add_diags(cli->arena, out, "mistakes", mistakes);
+    add_diags(cli->arena, out, "warnings", warnings);
+    return fleet_print(cli, format, &whole);
+}
+
+static int report_check(struct cli *cli, const char *folder, const struct rule_check_result *result,
+                        struct diags *mistakes, struct diags *warnings)
+{
+    const size_t wrong = diags_count(mistakes), odd = diags_count(warnings);
+
+    if (wrong > 0)
+        (void)cli_diags(cli, mistakes);
+    print_lints(cli->arena, warnings);
+    if (wrong > 0)
+        return cli_error(cli, "%s: %zu mistake%s", folder, wrong, plural_of(wrong));
+    printf("%s: %zu rule%s, %zu reaction file%s", folder, result->rules, plural_of(result->rules),
+           result->files, plural_of(result->files));
+    if (odd > 0)
+        printf(", %zu warning%s", odd, plural_of(odd));
     printf("\n");
     return CLI_OK;
 }
 
+struct check_args {
+    enum fleet_format format;
+};
+
+/* clang-format off */
+static const struct param check_options[] = {
+    PARAM("format", CHOICE, struct check_args, format, "output format", .choices = "text|json|yaml", .default_text = "text"),
+    { 0 },
+};
+/* clang-format on */
+
 static int run_check(struct cli *cli, const void *args, struct param_strs operands)
 {
-    const char *folder = operands.p[0];
+    const struct reaction_options options = { .now = print_time, .lenient = true };
+    const enum fleet_format format = ((const struct check_args *)args)->format;
+    struct diags mistakes = DIAGS_INIT(cli->arena), warnings = DIAGS_INIT(cli->arena);
+    struct rule_check_result result;
+    struct reaction_env *env;
     struct rule_files files;
     struct err err;
+    int status;
 
-    (void)args;
-    if (rule_files_read(cli->arena, folder, &files, &err) < 0)
+    if (rule_files_read(cli->arena, operands.p[0], &files, &err) < 0)
         return cli_err(cli, &err);
-    return check_files(cli, folder, &files);
+    env = reaction_env_new(&options);
+    status = rule_check(env, files.list.p, files.list.n, &result, &mistakes, &warnings);
+    reaction_env_free(env);
+    if (format == FLEET_TEXT)
+        return report_check(cli, operands.p[0], &result, &mistakes, &warnings);
+    (void)print_check(cli, format, &result, &mistakes, &warnings);
+    return status < 0 ? CLI_ERROR : CLI_OK;
 }
 
 /* --- test ------------------------------------------------------------------------ */
@@ -356,9 +405,13 @@ static const struct command reactor_commands[] = {
             "and column, all at once. Reactions that are templates are checked as far as\n"
             "possible without an event: syntax, names of actions and fields, and values that do\n"
             "not depend on the event, also in blocks below conditions.\n"
-            "Rules that are valid but probably wrong are warnings.\n",
-        .examples = "  zester reactor check /var/lib/zester/reactor\n",
-        .options = params_none,
+            "Rules that are valid but probably wrong are warnings.\n"
+            "JSON and YAML have rules, files, mistakes and warnings, each with file, line,\n"
+            "column, message and hint.\n",
+        .examples = "  zester reactor check /var/lib/zester/reactor\n"
+                    "  zester reactor check ./reactor --format json\n",
+        .options = check_options,
+        .args_size = sizeof(struct check_args),
         .least = 1,
         .most = 1,
         .run = run_check,

@@ -1,4 +1,5 @@
 """zester reactor check: every mistake of a folder of rules, before it is published."""
+import json
 import os
 import subprocess
 
@@ -10,11 +11,11 @@ RULES = {
 }
 
 
-def check(folder, files, status):
+def check(folder, files, status, *before):
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
-    result = subprocess.run([ZESTER, "reactor", "check", "."], cwd=folder, capture_output=True, text=True, timeout=60)
+    result = subprocess.run([ZESTER, *before, "reactor", "check", "."], cwd=folder, capture_output=True, text=True, timeout=60)
     assert result.returncode == status, result.stdout + result.stderr
     return result
 
@@ -75,3 +76,20 @@ def test_warnings_are_shown_and_are_not_mistakes(tmp_path):
 
 def test_a_folder_without_rules_is_a_mistake(tmp_path):
     assert "no .zy files in '.'" in check(tmp_path, {}, 1).stderr
+
+
+def test_mistakes_and_warnings_for_programs(tmp_path):
+    wrong = {"top.zy": "reactor:\n  - 'a/b': [reactor.x]\n", "x.zy": "a: { lgo: x }\n", "deploy/notify.zy": "a: { log: x }\n"}
+    found = json.loads(check(tmp_path, wrong, 1, "--format", "json").stdout)
+    assert found["rules"] == 1 and found["files"] == 2
+    assert found["mistakes"] == [{"file": "./x.zy", "line": 1, "column": 6, "message": "no action 'lgo'", "hint": "did you mean 'log'?"}]
+    assert [one["message"] for one in found["warnings"]] == ["no rule names this file"], found
+    assert json.loads(check(tmp_path, {"x.zy": "a: { log: x }\n"}, 0, "--format", "json").stdout)["mistakes"] == []
+
+
+def test_options_of_the_connection_may_stand_before_a_command_that_needs_none(tmp_path):
+    check(tmp_path, RULES, 0, "--config", "no-such-file", "--timeout=5s")
+    result = subprocess.run([ZESTER, "--config", "no-such-file", "render", "x.j2"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert "unknown option" not in result.stderr and "x.j2" in result.stderr, result.stderr
+    result = subprocess.run([ZESTER, "--format", "json", "ca", "fingerprint"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1 and "unknown option '--format'" in result.stderr, "there is no such output"

@@ -3,7 +3,7 @@
  * up to BLOCK_MAX. Where large pages are wanted, one of them follows on the
  * block of LARGE_AFTER, and then another. Under the address sanitizer the unused part of a block
  * and a gap after each object are poisoned, so that an overrun is caught here as it would be on the
- * heap.
+ * heap; `end` is then never past `next`, which sends every call the long way.
  */
 #include "base/arena.h"
 
@@ -94,28 +94,53 @@ static struct arena_block *new_block(const struct arena *arena, size_t least)
     return block;
 }
 
+/* Where the newest block ends. */
+static char *find_end(const struct arena *arena)
+{
+    return arena->blocks ? arena->blocks->bytes + arena->blocks->size : NULL;
+}
+
+/* The next object begins at `next`. */
+static void move_next(struct arena *arena, char *next)
+{
+    arena->next = next;
+    arena->end = __asan_poison_memory_region ? next : find_end(arena);
+}
+
 static void add_block(struct arena *arena, size_t least)
 {
     struct arena_block *block = new_block(arena, least);
 
     block->older = arena->blocks;
     arena->blocks = block;
-    arena->next = block->bytes;
-    arena->end = block->bytes + block->size;
+    move_next(arena, block->bytes);
     poison(block->bytes, block->size);
 }
 
-void *arena_alloc(struct arena *arena, size_t size)
+static void *alloc_slowly(struct arena *arena, size_t size)
 {
     size_t need = round_up(size > 0 ? size : 1);
     char *p;
 
-    if (need > (size_t)(arena->end - arena->next))
+    if (need > (size_t)(find_end(arena) - arena->next))
         add_block(arena, need);
     p = arena->next;
-    arena->next += need;
+    move_next(arena, p + need);
     arena->used += need;
     unpoison(p, size);
+    return p;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    char *p = arena->next;
+    size_t need;
+
+    if (size - 1 >= (size_t)(arena->end - p)) /* an empty one, too */
+        return alloc_slowly(arena, size);
+    need = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1); /* what is left is a multiple of it */
+    arena->next = p + need;
+    arena->used += need;
     return p;
 }
 
@@ -185,8 +210,8 @@ void *arena_grow(struct arena *arena, void *old, size_t old_size, size_t new_siz
     if (new_size <= old_size)
         return old;
     if (old && (char *)old + had == arena->next &&
-        need - had <= (size_t)(arena->end - arena->next)) {
-        arena->next += need - had;
+        need - had <= (size_t)(find_end(arena) - arena->next)) {
+        move_next(arena, arena->next + (need - had));
         arena->used += need - had;
         unpoison(old, new_size);
         return old;
@@ -219,8 +244,7 @@ void arena_clear(struct arena *arena)
         return;
     free_blocks(keep->older);
     keep->older = NULL;
-    arena->next = keep->bytes;
-    arena->end = keep->bytes + keep->size;
+    move_next(arena, keep->bytes);
     arena->used = 0;
     poison(keep->bytes, keep->size);
 }

@@ -23,7 +23,7 @@ struct arena_block;
 
 struct arena {
     struct arena_block *blocks;
-    char *next, *end; /* what is left of the newest block */
+    char *next, *end; /* what is left of the newest block for the fast path */
     size_t used;      /* bytes handed out since init or clear */
     bool large;       /* large pages, once it has filled a megabyte */
 };

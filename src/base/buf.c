@@ -11,7 +11,8 @@
 /* A text up to this size is formatted once, a longer one twice: to learn its length first. */
 #define SHORT_TEXT_SIZE 256
 
-char *buf_reserve(struct buf *buf, size_t n)
+/* Room for `n` bytes when there is not enough. */
+static char *grow_room(struct buf *buf, size_t n)
 {
     size_t cap = buf->cap;
 
@@ -19,8 +20,6 @@ char *buf_reserve(struct buf *buf, size_t n)
         buf->full = true;
         return NULL;
     }
-    if (buf->n + n < cap) /* one byte is kept for the NUL */
-        return buf->p + buf->n;
     if (cap < FIRST_CAPACITY)
         cap = FIRST_CAPACITY;
     while (cap <= buf->n + n)
@@ -30,18 +29,31 @@ char *buf_reserve(struct buf *buf, size_t n)
     return buf->p + buf->n;
 }
 
+static inline char *find_room(struct buf *buf, size_t n)
+{
+    /* one byte is kept for the NUL */
+    if (n < buf->cap - buf->n && buf->n + n <= buf->max)
+        return buf->p + buf->n;
+    return grow_room(buf, n);
+}
+
+char *buf_reserve(struct buf *buf, size_t n)
+{
+    return find_room(buf, n);
+}
+
 void buf_add(struct buf *buf, const void *bytes, size_t n)
 {
     char *room;
 
     if (n == 0)
         return;
-    room = buf_reserve(buf, n);
+    room = find_room(buf, n);
     if (!room)
         return;
     memcpy(room, bytes, n);
+    room[n] = '\0';
     buf->n += n;
-    buf->p[buf->n] = '\0';
 }
 
 void buf_add_str(struct buf *buf, struct str text)
@@ -56,7 +68,13 @@ void buf_add_text(struct buf *buf, const char *text)
 
 void buf_add_char(struct buf *buf, char c)
 {
-    buf_add(buf, &c, 1);
+    char *room = find_room(buf, 1);
+
+    if (!room)
+        return;
+    room[0] = c;
+    room[1] = '\0';
+    buf->n++;
 }
 
 void buf_fill(struct buf *buf, char c, size_t n)
@@ -65,7 +83,7 @@ void buf_fill(struct buf *buf, char c, size_t n)
 
     if (n == 0)
         return;
-    room = buf_reserve(buf, n);
+    room = find_room(buf, n);
     if (!room)
         return;
     memset(room, c, n);
@@ -82,7 +100,7 @@ void buf_vprintf(struct buf *buf, const char *fmt, va_list args)
 
     va_copy(again, args);
     size = vsnprintf(text, sizeof(text), fmt, args);
-    room = size > 0 ? buf_reserve(buf, (size_t)size) : NULL;
+    room = size > 0 ? find_room(buf, (size_t)size) : NULL;
     if (room && (size_t)size < sizeof(text))
         memcpy(room, text, (size_t)size + 1);
     else if (room)

@@ -3,24 +3,9 @@
 #include <limits.h>
 #include <string.h>
 
-struct str str_from(const char *text)
-{
-    return (struct str){ text, strlen(text) };
-}
-
-struct str str_bytes(const void *bytes, size_t n)
-{
-    return (struct str){ bytes, n };
-}
-
 int str_int(size_t n)
 {
     return n > INT_MAX ? INT_MAX : (int)n;
-}
-
-bool str_eq(struct str a, struct str b)
-{
-    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
 bool str_eq_text(struct str a, const char *text)
@@ -46,20 +31,6 @@ bool str_starts(struct str text, struct str prefix)
 bool str_ends(struct str text, struct str suffix)
 {
     return text.n >= suffix.n && str_eq(str_from_offset(text, text.n - suffix.n), suffix);
-}
-
-struct str str_slice(struct str text, size_t at, size_t n)
-{
-    if (at > text.n)
-        at = text.n;
-    if (n > text.n - at)
-        n = text.n - at;
-    return (struct str){ text.p ? text.p + at : NULL, n };
-}
-
-struct str str_from_offset(struct str text, size_t at)
-{
-    return str_slice(text, at, text.n);
 }
 
 size_t str_find(struct str text, struct str part, size_t from)

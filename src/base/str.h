@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 struct str {
     const char *p;
@@ -17,15 +18,24 @@ struct str {
 
 /* A view of a literal, and one of a C string. */
 #define STR(literal) ((struct str){ "" literal "", sizeof(literal) - 1 })
-struct str str_from(const char *text);
+static inline struct str str_from(const char *text)
+{
+    return (struct str){ text, strlen(text) };
+}
 /* A view of bytes of any type. */
-struct str str_bytes(const void *bytes, size_t n);
+static inline struct str str_bytes(const void *bytes, size_t n)
+{
+    return (struct str){ (const char *)bytes, n };
+}
 
 /* For printf: "%.*s", STR_ARG(view). Long views are cut at INT_MAX. */
 #define STR_ARG(view) str_int((view).n), (view).p
 int str_int(size_t n);
 
-bool str_eq(struct str a, struct str b);
+static inline bool str_eq(struct str a, struct str b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
 bool str_eq_text(struct str a, const char *text);
 /* Tables of words are searched with this, so most comparisons fail, and do so at the first byte. */
 static inline bool str_is(struct str a, const char *text)
@@ -38,8 +48,18 @@ bool str_starts(struct str text, struct str prefix);
 bool str_ends(struct str text, struct str suffix);
 
 /* From `at` on, `n` bytes at most; never beyond the end. */
-struct str str_slice(struct str text, size_t at, size_t n);
-struct str str_from_offset(struct str text, size_t at);
+static inline struct str str_slice(struct str text, size_t at, size_t n)
+{
+    if (at > text.n)
+        at = text.n;
+    if (n > text.n - at)
+        n = text.n - at;
+    return (struct str){ text.p ? text.p + at : NULL, n };
+}
+static inline struct str str_from_offset(struct str text, size_t at)
+{
+    return str_slice(text, at, text.n);
+}
 
 #define STR_NONE ((size_t)-1)
 /* Where `part` begins at or after `from`, or STR_NONE. */

@@ -18,90 +18,47 @@ _Static_assert(sizeof(struct value) == 32, "values are passed by copy: keep them
 
 /* --- making --------------------------------------------------------------- */
 
-struct value value_null(void)
-{
-    return (struct value){ .kind = VALUE_NULL };
-}
-
-struct value value_bool(bool b)
-{
-    return (struct value){ .kind = VALUE_BOOL, .b = b };
-}
-
-struct value value_int(int64_t i)
-{
-    return (struct value){ .kind = VALUE_INT, .i = i };
-}
-
-struct value value_double(double d)
-{
-    return (struct value){ .kind = VALUE_DOUBLE, .d = d };
-}
-
-struct value value_str(struct str s)
-{
-    return (struct value){ .kind = VALUE_STR, .s = s };
-}
-
-struct value value_text(const char *text)
-{
-    return value_str(str_from(text));
-}
-
-struct value value_bytes(struct str s)
-{
-    return (struct value){ .kind = VALUE_BYTES, .s = s };
-}
-
-struct value value_time(int64_t seconds, uint32_t nanoseconds)
-{
-    return (struct value){ .kind = VALUE_TIME, .t = { seconds, nanoseconds } };
-}
-
-struct value value_list(struct value_list *list)
-{
-    return (struct value){ .kind = VALUE_LIST, .list = list };
-}
-
-struct value value_map(struct value_map *map)
-{
-    return (struct value){ .kind = VALUE_MAP, .map = map };
-}
-
-struct value value_at(struct value v, const struct value *where)
-{
-    v.source = where->source;
-    v.line = where->line;
-    v.column = where->column;
-    return v;
-}
-
+/* The items follow the list, until there are more than expected. */
 struct value_list *value_list_new(struct arena *arena, size_t expected)
 {
-    struct value_list *list = ARENA_NEW(arena, struct value_list);
+    struct value_list *list =
+        arena_alloc(arena, sizeof(*list) + mem_product(expected, sizeof(*list->items)));
 
-    if (expected > 0) {
-        list->items = arena_alloc(arena, mem_product(expected, sizeof(*list->items)));
-        list->cap = expected;
-    }
+    *list = (struct value_list){
+        .cap = expected,
+        .items = expected > 0 ? (struct value *)(list + 1) : NULL,
+    };
     return list;
 }
 
-void value_list_push(struct arena *arena, struct value_list *list, struct value item)
+void value_list_grow(struct arena *arena, struct value_list *list)
 {
-    if (list->count == list->cap)
-        list->items = vec_grow(arena, list->items, &list->cap, sizeof(*list->items));
-    list->items[list->count++] = item;
+    list->items = vec_grow(arena, list->items, &list->cap, sizeof(*list->items));
+}
+
+void value_list_add_all(struct arena *arena, struct value_list *list, const struct value_list *more)
+{
+    const size_t count = more->count;
+
+    if (list->cap - list->count < count) {
+        for (size_t i = 0; i < count; i++)
+            value_list_push(arena, list, more->items[i]);
+        return;
+    }
+    if (count > 0)
+        memcpy(&list->items[list->count], more->items, count * sizeof(*more->items));
+    list->count += count;
 }
 
 struct value_map *value_map_new(struct arena *arena, size_t expected)
 {
-    struct value_map *map = ARENA_NEW(arena, struct value_map);
+    struct value_map *map =
+        arena_alloc(arena, sizeof(*map) + mem_product(expected, sizeof(*map->pairs)));
 
-    if (expected > 0) {
-        map->pairs = arena_alloc(arena, mem_product(expected, sizeof(*map->pairs)));
-        map->cap = expected;
-    }
+    *map = (struct value_map){
+        .cap = expected,
+        .pairs = expected > 0 ? (struct value_pair *)(map + 1) : NULL,
+    };
     return map;
 }
 
@@ -244,6 +201,25 @@ const struct value *value_map_find(const struct value_map *map, const struct val
     const struct value_pair *pair = value_map_find_pair(map, key);
 
     return pair ? &pair->value : NULL;
+}
+
+const struct value *value_map_find_near(const struct value_map *map, struct str key,
+                                        uint32_t *place)
+{
+    const struct value_pair *pair;
+    struct value wanted;
+
+    if (*place < map->count) {
+        pair = &map->pairs[*place];
+        if (pair->key.kind == VALUE_STR && str_eq(pair->key.s, key))
+            return &pair->value;
+    }
+    wanted = value_str(key);
+    pair = value_map_find_pair(map, &wanted);
+    if (!pair)
+        return NULL;
+    *place = (uint32_t)(pair - map->pairs);
+    return &pair->value;
 }
 
 const struct value *value_get_str(const struct value *v, struct str key)
@@ -614,10 +590,8 @@ static struct value merge(struct arena *arena, const struct value *base, const s
         return made;
     if (base->kind == VALUE_LIST && over->kind == VALUE_LIST && how == VALUE_MERGE_APPEND) {
         made.list = value_list_new(arena, base->list->count + over->list->count);
-        for (size_t i = 0; i < base->list->count; i++)
-            value_list_push(arena, made.list, base->list->items[i]);
-        for (size_t i = 0; i < over->list->count; i++)
-            value_list_push(arena, made.list, over->list->items[i]);
+        value_list_add_all(arena, made.list, base->list);
+        value_list_add_all(arena, made.list, over->list);
     }
     if (base->kind != VALUE_MAP || over->kind != VALUE_MAP)
         return made;

@@ -106,22 +106,68 @@ struct value_map {
 
 /* --- making --------------------------------------------------------------- */
 
-struct value value_null(void);
-struct value value_bool(bool b);
-struct value value_int(int64_t i);
-struct value value_double(double d);
+static inline struct value value_null(void)
+{
+    return (struct value){ .kind = VALUE_NULL };
+}
+static inline struct value value_bool(bool b)
+{
+    return (struct value){ .kind = VALUE_BOOL, .b = b };
+}
+static inline struct value value_int(int64_t i)
+{
+    return (struct value){ .kind = VALUE_INT, .i = i };
+}
+static inline struct value value_double(double d)
+{
+    return (struct value){ .kind = VALUE_DOUBLE, .d = d };
+}
 /* Borrows: the text must live as long as the value and have a NUL after its end. */
-struct value value_str(struct str s);
-struct value value_text(const char *text);
-struct value value_bytes(struct str s);
-struct value value_time(int64_t seconds, uint32_t nanoseconds);
-struct value value_list(struct value_list *list);
-struct value value_map(struct value_map *map);
+static inline struct value value_str(struct str s)
+{
+    return (struct value){ .kind = VALUE_STR, .s = s };
+}
+static inline struct value value_text(const char *text)
+{
+    return value_str(str_from(text));
+}
+static inline struct value value_bytes(struct str s)
+{
+    return (struct value){ .kind = VALUE_BYTES, .s = s };
+}
+static inline struct value value_time(int64_t seconds, uint32_t nanoseconds)
+{
+    return (struct value){ .kind = VALUE_TIME, .t = { seconds, nanoseconds } };
+}
+static inline struct value value_list(struct value_list *list)
+{
+    return (struct value){ .kind = VALUE_LIST, .list = list };
+}
+static inline struct value value_map(struct value_map *map)
+{
+    return (struct value){ .kind = VALUE_MAP, .map = map };
+}
 /* `v` with the place of `where`. */
-struct value value_at(struct value v, const struct value *where);
+static inline struct value value_at(struct value v, const struct value *where)
+{
+    v.source = where->source;
+    v.line = where->line;
+    v.column = where->column;
+    return v;
+}
 
 struct value_list *value_list_new(struct arena *arena, size_t expected);
-void value_list_push(struct arena *arena, struct value_list *list, struct value item);
+/* Make room for another item. */
+void value_list_grow(struct arena *arena, struct value_list *list);
+static inline void value_list_push(struct arena *arena, struct value_list *list, struct value item)
+{
+    if (list->count == list->cap)
+        value_list_grow(arena, list);
+    list->items[list->count++] = item;
+}
+/* All items of another list, or of the same one. */
+void value_list_add_all(struct arena *arena, struct value_list *list,
+                        const struct value_list *more);
 
 struct value_map *value_map_new(struct arena *arena, size_t expected);
 /* Another map, for a copy of `model`, with whether its order counts. */
@@ -142,6 +188,10 @@ struct value value_copy(struct arena *arena, const struct value *v);
 
 /* Borrowed from the map; NULL when there is none, or when `v` is not a map. */
 const struct value *value_map_find(const struct value_map *map, const struct value *key);
+/* The same of a text. `*place` is where it was the last time, mostly in another map of the same
+ * form: it is looked for there first. */
+const struct value *value_map_find_near(const struct value_map *map, struct str key,
+                                        uint32_t *place);
 const struct value_pair *value_map_find_pair(const struct value_map *map, const struct value *key);
 const struct value *value_get(const struct value *v, const char *key);
 const struct value *value_get_str(const struct value *v, struct str key);

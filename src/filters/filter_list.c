@@ -65,8 +65,7 @@ static struct value_list *copy_items(struct render *render, const struct value_l
 {
     struct value_list *copy = container_new_list(render, list->count);
 
-    for (size_t i = 0; i < list->count; i++)
-        value_list_push(render->arena, copy, list->items[i]);
+    value_list_add_all(render->arena, copy, list);
     return copy;
 }
 

@@ -39,7 +39,7 @@ static void grow(struct arena *arena, struct overlay *overlay)
             *find_slot(overlay, old.slots[i].original) = old.slots[i];
 }
 
-static void *find_copy(const struct render *render, const void *original)
+void *container_find_copy(const struct render *render, const void *original)
 {
     return render->overlay ? find_slot(render->overlay, original)->copy : NULL;
 }
@@ -54,32 +54,17 @@ static void keep_copy(struct render *render, const void *original, void *copy)
     render->overlay->count++;
 }
 
-const struct value_list *container_list(struct render *render, const struct value *v)
-{
-    const struct value_list *copy = find_copy(render, v->list);
-
-    return copy ? copy : v->list;
-}
-
-const struct value_map *container_map(struct render *render, const struct value *v)
-{
-    const struct value_map *copy = find_copy(render, v->map);
-
-    return copy ? copy : v->map;
-}
-
 struct value_list *container_change_list(struct render *render, const struct value *v)
 {
     struct value_list *list;
 
     if (v->list->owner == render)
         return v->list;
-    list = find_copy(render, v->list);
+    list = container_find_copy(render, v->list);
     if (list)
         return list;
     list = container_new_list(render, v->list->count);
-    for (size_t i = 0; i < v->list->count; i++)
-        value_list_push(render->arena, list, v->list->items[i]);
+    value_list_add_all(render->arena, list, v->list);
     keep_copy(render, v->list, list);
     return list;
 }
@@ -90,7 +75,7 @@ struct value_map *container_change_map(struct render *render, const struct value
 
     if (v->map->owner == render)
         return v->map;
-    map = find_copy(render, v->map);
+    map = container_find_copy(render, v->map);
     if (map)
         return map;
     map = container_new_map(render, v->map->count);

@@ -13,12 +13,23 @@
 #define JINJA_CONTAINER_H
 
 #include "data/value.h"
-
-struct render;
+#include "jinja/render.h"
 
 /* As of now, for reading. */
-const struct value_list *container_list(struct render *render, const struct value *v);
-const struct value_map *container_map(struct render *render, const struct value *v);
+void *container_find_copy(const struct render *render, const void *original);
+static inline const struct value_list *container_list(struct render *render, const struct value *v)
+{
+    const struct value_list *copy =
+        render->overlay ? container_find_copy(render, v->list) : NULL; /* mostly there is none */
+
+    return copy ? copy : v->list;
+}
+static inline const struct value_map *container_map(struct render *render, const struct value *v)
+{
+    const struct value_map *copy = render->overlay ? container_find_copy(render, v->map) : NULL;
+
+    return copy ? copy : v->map;
+}
 
 /* For changing: the same one when the rendering made it, else its copy. */
 struct value_list *container_change_list(struct render *render, const struct value *v);

@@ -14,16 +14,6 @@ struct function_object {
     void *user;
 };
 
-bool value_is_absent(const struct value *v)
-{
-    return v->kind == VALUE_OBJECT && !v->object;
-}
-
-struct value value_absent(void)
-{
-    return (struct value){ .kind = VALUE_OBJECT };
-}
-
 int function_call(struct render *render, const struct function *function, void *user,
                   const struct call *call, struct value *ret)
 {

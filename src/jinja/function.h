@@ -55,8 +55,14 @@ int function_call(struct render *render, const struct function *function, void *
                   const struct call *call, struct value *ret);
 
 /* An argument that was not given: an object that is NULL. */
-bool value_is_absent(const struct value *v);
-struct value value_absent(void);
+static inline bool value_is_absent(const struct value *v)
+{
+    return v->kind == VALUE_OBJECT && !v->object;
+}
+static inline struct value value_absent(void)
+{
+    return (struct value){ .kind = VALUE_OBJECT };
+}
 
 /* `value|name(call...)` and `value is name(call...)` from inside a filter such as map or select.
  * An unknown name is an error with a suggestion. */

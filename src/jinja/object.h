@@ -34,15 +34,22 @@ struct object_type {
     /* Does it stand for something that does not exist, for the test `defined`? NULL: it exists. */
     int (*is_missing)(struct render *render, struct object *object, bool *ret);
     bool (*equal)(struct object *a, struct object *b); /* same type; NULL: identity */
+    bool is_undefined;                                 /* the value of an unknown name */
 };
 
 struct object {
     const struct object_type *type;
 };
 
-struct value object_value(struct object *object);
+static inline struct value object_value(struct object *object)
+{
+    return (struct value){ .kind = VALUE_OBJECT, .object = object };
+}
 /* The object of this type, or NULL. */
-void *object_as(const struct value *v, const struct object_type *type);
+static inline void *object_as(const struct value *v, const struct object_type *type)
+{
+    return v->kind == VALUE_OBJECT && v->object->type == type ? v->object : NULL;
+}
 
 /* --- undefined ------------------------------------------------------------- */
 
@@ -55,12 +62,21 @@ struct value undefined_new_item(struct render *render, const struct value *key,
 /* One whose error text is `text`, which is kept: "there is no previous item". `lenient`: even when
  * the environment is strict, as for an `if` expression without `else`. */
 struct value undefined_because(struct render *render, bool lenient, const char *text);
-bool value_is_undefined(const struct value *v);
+static inline bool value_is_undefined(const struct value *v)
+{
+    return v->kind == VALUE_OBJECT && v->object && /* NULL: an argument that is absent */
+           v->object->type->is_undefined;
+}
 /* Is it undefined, or an object that stands for something that does not exist? */
 int undefined_test(struct render *render, const struct value *v, bool *ret);
 /* The error of using it; returns -1. */
 int undefined_fail(struct render *render, const struct value *v);
-/* Fails when `v` is undefined and strict. */
-int undefined_check(struct render *render, const struct value *v);
+/* Fails when the object `v` is undefined and strict. */
+int undefined_check_object(struct render *render, const struct value *v);
+/* The same of any value. */
+static inline int undefined_check(struct render *render, const struct value *v)
+{
+    return v->kind == VALUE_OBJECT ? undefined_check_object(render, v) : 0;
+}
 
 #endif

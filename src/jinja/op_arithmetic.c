@@ -247,10 +247,8 @@ static int join_lists(struct render *render, const struct value *a, const struct
     if (text_expect_items(render, left->count + right->count) < 0)
         return -1;
     made = container_new_list(render, left->count + right->count);
-    for (size_t i = 0; i < left->count; i++)
-        value_list_push(render->arena, made, left->items[i]);
-    for (size_t i = 0; i < right->count; i++)
-        value_list_push(render->arena, made, right->items[i]);
+    value_list_add_all(render->arena, made, left);
+    value_list_add_all(render->arena, made, right);
     *ret = value_list(made);
     ret->flags = a->flags & VALUE_TUPLE;
     return 0;

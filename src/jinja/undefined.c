@@ -72,6 +72,7 @@ static const struct object_type undefined_type = {
     .length = length_nothing,
     .is_true = is_never_true,
     .equal = is_always_equal,
+    .is_undefined = true,
 };
 
 static const struct object_type strict_type = {
@@ -81,6 +82,7 @@ static const struct object_type strict_type = {
     .length = length_nothing,
     .is_true = is_never_true,
     .equal = is_always_equal,
+    .is_undefined = true,
 };
 
 static struct value make(struct render *render, bool lenient, struct undefined content)
@@ -112,12 +114,6 @@ struct value undefined_new_item(struct render *render, const struct value *key,
 struct value undefined_because(struct render *render, bool lenient, const char *text)
 {
     return make(render, lenient || render->options->lenient, (struct undefined){ .text = text });
-}
-
-bool value_is_undefined(const struct value *v)
-{
-    return v->kind == VALUE_OBJECT && v->object && /* NULL: an argument that is absent */
-           (v->object->type == &undefined_type || v->object->type == &strict_type);
 }
 
 int undefined_test(struct render *render, const struct value *v, bool *ret)
@@ -210,8 +206,7 @@ int undefined_fail(struct render *render, const struct value *v)
     return -1;
 }
 
-int undefined_check(struct render *render, const struct value *v)
+int undefined_check_object(struct render *render, const struct value *v)
 {
-    return v->kind == VALUE_OBJECT && v->object->type == &strict_type ? undefined_fail(render, v)
-                                                                      : 0;
+    return v->object->type == &strict_type ? undefined_fail(render, v) : 0;
 }

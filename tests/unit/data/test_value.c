@@ -80,6 +80,42 @@ TEST(a_map_of_any_size_finds_its_keys_and_keeps_their_order)
     CHECK_INT(map.map->pairs[499].key.i, 999);
 }
 
+TEST(a_key_is_found_wherever_it_was_in_the_map_before)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    uint32_t place = 0;
+
+    for (int64_t size = 0; size < 40; size++) {
+        struct value_map *map = value_map_new(&arena, 0);
+        const struct value *found;
+
+        for (int64_t i = 0; i < size; i++)
+            value_map_append(&arena, map, value_int(i), value_int(i));
+        CHECK(!value_map_find_near(map, STR("key"), &place));
+        value_map_append(&arena, map, value_text("yek"), value_int(-1));
+        value_map_append(&arena, map, value_text("key"), value_int(size));
+        for (int again = 0; again < 2; again++) {
+            found = value_map_find_near(map, STR("key"), &place);
+            CHECK(found && found->i == size);
+            CHECK_INT(place, size + 1);
+        }
+    }
+}
+
+TEST(a_list_takes_all_items_of_another_or_its_own)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct value few = numbers(&arena, 1, 3), none = numbers(&arena, 1, 0);
+    struct value_list *list = value_list_new(&arena, 4);
+
+    value_list_add_all(&arena, list, none.list);
+    value_list_add_all(&arena, list, few.list);
+    value_list_add_all(&arena, list, list);
+    CHECK_INT(list->count, 6);
+    for (size_t i = 0; i < list->count; i++)
+        CHECK_INT(list->items[i].i, i % 3 + 1);
+}
+
 TEST(a_path_walks_maps_and_lists_and_whole_keys_win)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

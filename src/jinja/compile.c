@@ -90,6 +90,18 @@ static void fail_unknown(struct compile *c, const struct node_apply *node, bool 
         diag_hint(c->diags, "did you mean '%.*s'?", STR_ARG(best));
 }
 
+/* Can the arguments be evaluated where the function finds them? */
+static bool is_plain(const struct node_apply *node)
+{
+    const struct signature *signature = node->signature;
+    const uint32_t given = 1 + node->args.places.n;
+
+    return signature && node->value && node->args.named.n == 0 && !node->args.star &&
+           !node->args.star_star && signature->bound == signature->count &&
+           signature->count <= NODE_PLAIN_MAX && given >= signature->required &&
+           given <= signature->count;
+}
+
 static void complete_apply(struct compile *c, struct frame *frame, struct node_apply *node)
 {
     bool is_filter = node->node.kind == NODE_FILTER;
@@ -99,6 +111,7 @@ static void complete_apply(struct compile *c, struct frame *frame, struct node_a
         node->signature = signatures_get(&c->template->jinja->signatures, node->function);
     else if (!frame->soft)
         fail_unknown(c, node, is_filter);
+    node->plain = is_plain(node);
     complete(c, frame, node->value);
     complete_args(c, frame, &node->args);
 }

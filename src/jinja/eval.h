@@ -122,6 +122,10 @@ struct value eval_capture(struct eval *eval, size_t start, bool safe);
 /* --- expressions ---------------------------------------------------------------------- */
 
 int eval_expression(struct eval *eval, const struct node *node, struct value *ret);
+/* The value where it is, as far as that is possible (a variable, a constant, a value of a map),
+ * else in `room`; NULL: it failed. It is valid until another expression is evaluated, which may
+ * change what it is part of. */
+const struct value *eval_reference(struct eval *eval, const struct node *node, struct value *room);
 int eval_truth(struct eval *eval, const struct node *node, bool *ret);
 
 /* The arguments of a call, evaluated. */

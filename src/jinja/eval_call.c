@@ -186,10 +186,35 @@ static int apply(struct eval *eval, const struct node_apply *node, const struct 
     return node->function->call(&eval->render, &bound, ret);
 }
 
+/* The arguments are evaluated where the function finds them. */
+static int apply_plain(struct eval *eval, const struct node_apply *node, struct value *ret)
+{
+    const struct signature *signature = node->signature;
+    const struct args *given = &node->args;
+    struct value args[NODE_PLAIN_MAX];
+    const struct bound bound = {
+        .args = args,
+        .count = signature->bound,
+        .name = node->function->name,
+    };
+
+    if (eval_expression(eval, node->value, &args[0]) < 0 || render_step(&eval->render, 1) < 0)
+        return -1;
+    for (uint32_t i = 0; i < given->places.n; i++)
+        if (eval_expression(eval, given->places.p[i], &args[1 + i]) < 0)
+            return -1;
+    for (uint32_t i = 1 + given->places.n; i < signature->count; i++)
+        args[i] = signature->params[i].value;
+    eval->render.at = node->node.at;
+    return node->function->call(&eval->render, &bound, ret);
+}
+
 int eval_apply(struct eval *eval, const struct node_apply *node, struct value *ret)
 {
     struct value value;
 
+    if (node->plain)
+        return apply_plain(eval, node, ret);
     if (node->value) {
         if (eval_expression(eval, node->value, &value) < 0)
             return -1;

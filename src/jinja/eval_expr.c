@@ -19,12 +19,68 @@ APART static void name_undefined(struct eval *eval, const struct node_name *node
     *ret = undefined_new(&eval->render, node->name->text, NULL);
 }
 
-static inline int eval_name(struct eval *eval, const struct node_name *node, struct value *ret)
+/* Any attribute of any value; `value` may be in `room`. */
+APART static const struct value *find_attribute(struct eval *eval,
+                                                const struct node_attribute *node,
+                                                const struct value *value, struct value *room)
 {
-    *ret = *eval_slot(eval, node->slot);
-    if (ret->kind == VALUE_OBJECT && !ret->object)
-        name_undefined(eval, node, ret);
-    return 0;
+    const struct value owner = *value;
+
+    eval->render.at = node->node.at;
+    if (owner.kind == VALUE_MAP && node->place)
+        *room = undefined_new(&eval->render, node->name->text, &owner);
+    else if (op_attribute(&eval->render, &owner, node->name->text, room) < 0)
+        return NULL;
+    return room;
+}
+
+/* The value of a key, as most attributes are; NULL: look further. */
+static inline const struct value *find_key(struct eval *eval, const struct node_attribute *node,
+                                           const struct value *value)
+{
+    if (value->kind != VALUE_MAP || !node->place)
+        return NULL;
+    return value_map_find_near(container_map(&eval->render, value), node->name->text, node->place);
+}
+
+static inline const struct value *refer_name(struct eval *eval, const struct node_name *node,
+                                             struct value *room)
+{
+    const struct value *slot = eval_slot(eval, node->slot);
+
+    if (!value_is_absent(slot))
+        return slot;
+    name_undefined(eval, node, room);
+    return room;
+}
+
+static const struct value *refer_attribute(struct eval *eval, const struct node_attribute *node,
+                                           struct value *room)
+{
+    const struct value *value, *found;
+
+    if (node->value->kind == NODE_NAME) {
+        value = refer_name(eval, (const struct node_name *)node->value, room);
+    } else {
+        if (eval_descend(eval) < 0)
+            return NULL;
+        value = eval_reference(eval, node->value, room);
+        eval_ascend(eval);
+        if (!value)
+            return NULL;
+    }
+    found = find_key(eval, node, value);
+    return found ? found : find_attribute(eval, node, value, room);
+}
+
+const struct value *eval_reference(struct eval *eval, const struct node *node, struct value *room)
+{
+    switch ((enum node_kind)node->kind) {
+    case NODE_CONST: return &((const struct node_const *)node)->value;
+    case NODE_NAME: return refer_name(eval, (const struct node_name *)node, room);
+    case NODE_ATTRIBUTE: return refer_attribute(eval, (const struct node_attribute *)node, room);
+    default: return eval_expression(eval, node, room) < 0 ? NULL : room;
+    }
 }
 
 APART static int eval_list(struct eval *eval, const struct node_list *node, struct value *ret)
@@ -89,17 +145,6 @@ APART static int eval_unary(struct eval *eval, const struct node_unary *node, st
     return op_unary(&eval->render, (enum op_unary)node->node.op, &operand, ret);
 }
 
-APART static int eval_binary(struct eval *eval, const struct node_binary *node, struct value *ret)
-{
-    struct value left, right;
-
-    if (eval_expression(eval, node->left, &left) < 0 ||
-        eval_expression(eval, node->right, &right) < 0)
-        return -1;
-    eval->render.at = node->node.at;
-    return op_binary(&eval->render, (enum op_binary)node->node.op, &left, &right, ret);
-}
-
 /* `and` and `or` give the operand that decided. */
 APART static int eval_logic(struct eval *eval, const struct node_binary *node, struct value *ret)
 {
@@ -117,22 +162,36 @@ APART static int eval_logic(struct eval *eval, const struct node_binary *node, s
     return 0;
 }
 
-/* The value of a variable or a constant where it is, of anything else in `room`; NULL: it failed.
- * It is valid until another expression is evaluated, which may change the variable (a loop that
- * calls itself). */
-static inline const struct value *eval_place(struct eval *eval, const struct node *node,
-                                             struct value *room)
+/* Whether what `node` refers to stays what it is while `next` is evaluated. */
+static bool stays_valid(const struct node *node, const struct node *next)
 {
-    const struct value *slot;
+    return node->kind == NODE_CONST || next->kind == NODE_CONST || next->kind == NODE_NAME;
+}
 
-    if (node->kind == NODE_CONST)
-        return &((const struct node_const *)node)->value;
-    if (node->kind == NODE_NAME) {
-        slot = eval_slot(eval, ((const struct node_name *)node)->slot);
-        if (slot->kind != VALUE_OBJECT || slot->object)
-            return slot;
+/* The values of two operands; the left one may be moved to `room`, which has room for two. */
+static int refer_both(struct eval *eval, const struct node *left, const struct node *right,
+                      struct value *room, const struct value *ret[2])
+{
+    ret[0] = eval_reference(eval, left, &room[0]);
+    if (!ret[0])
+        return -1;
+    if (ret[0] != &room[0] && !stays_valid(left, right)) {
+        room[0] = *ret[0];
+        ret[0] = &room[0];
     }
-    return eval_expression(eval, node, room) < 0 ? NULL : room;
+    ret[1] = eval_reference(eval, right, &room[1]);
+    return ret[1] ? 0 : -1;
+}
+
+APART static int eval_binary(struct eval *eval, const struct node_binary *node, struct value *ret)
+{
+    const struct value *both[2];
+    struct value room[2];
+
+    if (refer_both(eval, node->left, node->right, room, both) < 0)
+        return -1;
+    eval->render.at = node->node.at;
+    return op_binary(&eval->render, (enum op_binary)node->node.op, both[0], both[1], ret);
 }
 
 static int compare_two(struct eval *eval, const struct node_compare *node, uint32_t i,
@@ -148,7 +207,8 @@ static int compare_two(struct eval *eval, const struct node_compare *node, uint3
     return op_compare(&eval->render, op, left, right, ret);
 }
 
-APART static int eval_compare(struct eval *eval, const struct node_compare *node, struct value *ret)
+/* `a < b < c`: each operand is evaluated once, and none after the first that decides. */
+static int compare_chain(struct eval *eval, const struct node_compare *node, bool *ret)
 {
     struct value left, room;
     const struct value *right;
@@ -157,12 +217,33 @@ APART static int eval_compare(struct eval *eval, const struct node_compare *node
     if (eval_expression(eval, node->first, &left) < 0)
         return -1;
     for (uint32_t i = 0; i < node->count && holds; i++) {
-        right = eval_place(eval, node->operands.p[i], &room);
+        right = eval_reference(eval, node->operands.p[i], &room);
         if (!right || compare_two(eval, node, i, &left, right, &holds) < 0)
             return -1;
-        if (i + 1 < node->count)
-            left = *right;
+        left = *right;
     }
+    *ret = holds;
+    return 0;
+}
+
+APART static int truth_of_compare(struct eval *eval, const struct node_compare *node, bool *ret)
+{
+    const struct value *both[2];
+    struct value room[2];
+
+    if (node->count != 1)
+        return compare_chain(eval, node, ret);
+    if (refer_both(eval, node->first, node->operands.p[0], room, both) < 0)
+        return -1;
+    return compare_two(eval, node, 0, both[0], both[1], ret);
+}
+
+APART static int eval_compare(struct eval *eval, const struct node_compare *node, struct value *ret)
+{
+    bool holds;
+
+    if (truth_of_compare(eval, node, &holds) < 0)
+        return -1;
     *ret = value_bool(holds);
     return 0;
 }
@@ -181,39 +262,15 @@ APART static int eval_concat(struct eval *eval, const struct node_list *node, st
     return op_concat(&eval->render, parts, node->items.n, ret);
 }
 
-APART static int eval_attribute(struct eval *eval, const struct node_attribute *node,
-                                struct value *ret)
-{
-    struct value room;
-    const struct value *value = eval_place(eval, node->value, &room);
-
-    if (!value)
-        return -1;
-    eval->render.at = node->node.at;
-    /* fast path for the common case: a key of a map that hides no method */
-    if (value->kind == VALUE_MAP && !node->name->methods[VALUE_MAP] &&
-        node->name->text.p[0] != '_') {
-        const struct value key = { .kind = VALUE_STR, .s = node->name->text };
-        const struct value *found = value_map_find(container_map(&eval->render, value), &key);
-
-        if (found) {
-            *ret = *found;
-            return 0;
-        }
-    }
-    room = *value; /* `ret` may be where it is */
-    return op_attribute(&eval->render, &room, node->name->text, ret);
-}
-
 APART static int eval_item(struct eval *eval, const struct node_binary *node, struct value *ret)
 {
-    struct value value, key;
+    const struct value *both[2];
+    struct value room[2];
 
-    if (eval_expression(eval, node->left, &value) < 0 ||
-        eval_expression(eval, node->right, &key) < 0)
+    if (refer_both(eval, node->left, node->right, room, both) < 0)
         return -1;
     eval->render.at = node->node.at;
-    return op_item(&eval->render, &value, &key, ret);
+    return op_item(&eval->render, both[0], both[1], ret);
 }
 
 APART static int eval_slice(struct eval *eval, const struct node_slice *node, struct value *ret)
@@ -257,7 +314,6 @@ static int eval_deep(struct eval *eval, const struct node *node, struct value *r
     case NODE_OR: return eval_logic(eval, (const struct node_binary *)node, ret);
     case NODE_COMPARE: return eval_compare(eval, (const struct node_compare *)node, ret);
     case NODE_CONCAT: return eval_concat(eval, (const struct node_list *)node, ret);
-    case NODE_ATTRIBUTE: return eval_attribute(eval, (const struct node_attribute *)node, ret);
     case NODE_ITEM: return eval_item(eval, (const struct node_binary *)node, ret);
     case NODE_SLICE: return eval_slice(eval, (const struct node_slice *)node, ret);
     case NODE_CALL: return eval_call(eval, (const struct node_call *)node, NULL, ret);
@@ -279,13 +335,14 @@ int eval_fail_deep(struct eval *eval)
 
 int eval_expression(struct eval *eval, const struct node *node, struct value *ret)
 {
+    const struct value *value;
     int rc;
 
-    if (node->kind == NODE_NAME)
-        return eval_name(eval, (const struct node_name *)node, ret);
-    if (node->kind == NODE_CONST) {
-        *ret = ((const struct node_const *)node)->value;
-        return 0;
+    if (node->kind == NODE_NAME || node->kind == NODE_CONST || node->kind == NODE_ATTRIBUTE) {
+        value = eval_reference(eval, node, ret);
+        if (value && value != ret)
+            *ret = *value;
+        return value ? 0 : -1;
     }
     if (eval_descend(eval) < 0)
         return -1;
@@ -294,16 +351,57 @@ int eval_expression(struct eval *eval, const struct node *node, struct value *re
     return rc;
 }
 
-int eval_truth(struct eval *eval, const struct node *node, bool *ret)
-{
-    struct value value;
+/* --- truth: of operators that give a boolean, without making a value of it ------------------- */
 
-    if (eval_expression(eval, node, &value) < 0)
+APART static int truth_of_logic(struct eval *eval, const struct node_binary *node, bool *ret)
+{
+    if (eval_truth(eval, node->left, ret) < 0)
         return -1;
-    if (value.kind == VALUE_BOOL) {
-        *ret = value.b;
+    return *ret == (node->node.kind == NODE_AND) ? eval_truth(eval, node->right, ret) : 0;
+}
+
+APART static int truth_of_not(struct eval *eval, const struct node_unary *node, bool *ret)
+{
+    if (eval_truth(eval, node->operand, ret) < 0)
+        return -1;
+    *ret = !*ret;
+    return 0;
+}
+
+APART static int truth_of_value(struct eval *eval, const struct node *node, bool *ret)
+{
+    struct value room;
+    const struct value *value = eval_reference(eval, node, &room);
+
+    if (!value)
+        return -1;
+    if (value->kind == VALUE_BOOL) {
+        *ret = value->b;
         return 0;
     }
     eval->render.at = node->at;
-    return op_truth(&eval->render, &value, ret);
+    return op_truth(&eval->render, value, ret);
+}
+
+static int truth_of(struct eval *eval, const struct node *node, bool *ret)
+{
+    switch ((enum node_kind)node->kind) {
+    case NODE_COMPARE: return truth_of_compare(eval, (const struct node_compare *)node, ret);
+    case NODE_NOT: return truth_of_not(eval, (const struct node_unary *)node, ret);
+    default: return truth_of_logic(eval, (const struct node_binary *)node, ret);
+    }
+}
+
+int eval_truth(struct eval *eval, const struct node *node, bool *ret)
+{
+    int rc;
+
+    if (node->kind != NODE_COMPARE && node->kind != NODE_NOT && node->kind != NODE_AND &&
+        node->kind != NODE_OR)
+        return truth_of_value(eval, node, ret);
+    if (eval_descend(eval) < 0)
+        return -1;
+    rc = truth_of(eval, node, ret);
+    eval_ascend(eval);
+    return rc;
 }

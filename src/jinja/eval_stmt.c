@@ -103,17 +103,19 @@ int eval_write_text(struct eval *eval, const struct value *value)
 
 static int eval_print(struct eval *eval, const struct node_unary *node)
 {
-    struct value value;
+    const struct value *value;
+    struct value room;
 
     if (node->checked && *eval->now.parent)
         return 0;
-    if (eval_expression(eval, node->operand, &value) < 0)
+    value = eval_reference(eval, node->operand, &room);
+    if (!value)
         return -1;
-    if (value.kind == VALUE_STR && !eval->now.autoescape) {
-        buf_add_str(eval->out, value.s);
+    if (value->kind == VALUE_STR && !eval->now.autoescape) {
+        buf_add_str(eval->out, value->s);
     } else {
         eval->render.at = node->operand->at;
-        if (op_output(&eval->render, &value, eval->out) < 0)
+        if (op_output(&eval->render, value, eval->out) < 0)
             return -1;
     }
     return check_output(eval);

@@ -26,22 +26,36 @@ struct loop {
 /* --- items -------------------------------------------------------------------------- */
 
 /* Run the test on one item, with the variables of the test. */
-static int passes(struct eval *eval, struct loop *loop, const struct value *item, bool *ret)
+static int run_test(struct eval *eval, struct loop *loop, const struct value *item, bool *ret)
 {
-    struct running saved = eval_save(eval);
-    uint32_t at = eval->render.at;
-    int rc;
-
-    eval_return(eval, loop->home, at);
     if (!loop->tested)
         eval_enter(eval, &loop->node->test_scope);
     loop->tested = true;
-    rc = eval_assign(eval, loop->node->test_target, item);
-    if (rc == 0)
-        rc = eval_truth(eval, loop->node->test, ret);
-    if (rc == 0)
-        eval_return(eval, saved, at);
-    return rc;
+    if (eval_assign(eval, loop->node->test_target, item) < 0)
+        return -1;
+    return eval_truth(eval, loop->node->test, ret);
+}
+
+/* The same from anywhere: `loop.last` may be asked by a macro. */
+static int passes(struct eval *eval, struct loop *loop, const struct value *item, bool *ret)
+{
+    const bool at_home = eval->now.activation == loop->home.activation &&
+                         eval->now.autoescape == loop->home.autoescape;
+    struct running saved;
+    uint32_t at = eval->render.at;
+
+    if (at_home) {
+        if (run_test(eval, loop, item, ret) < 0)
+            return -1;
+        eval->render.at = at;
+        return 0;
+    }
+    saved = eval_save(eval);
+    eval_return(eval, loop->home, at);
+    if (run_test(eval, loop, item, ret) < 0)
+        return -1;
+    eval_return(eval, saved, at);
+    return 0;
 }
 
 /* The next item; absent at the end. */

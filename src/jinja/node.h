@@ -170,6 +170,7 @@ struct node_attribute {
     struct node node;
     struct node *value;
     struct name *name;
+    uint32_t *place; /* of the key in the last map; NULL: a method of maps, or hidden */
 };
 
 struct node_slice {
@@ -189,6 +190,10 @@ struct node_call {
     struct args args;
 };
 
+/* Parameters of a function whose arguments may be plain: they stay on the stack while the value is
+ * evaluated. */
+#define NODE_PLAIN_MAX 5
+
 struct node_apply { /* filter, test */
     struct node node;
     struct node *value; /* NULL: the text of the block around it */
@@ -196,6 +201,7 @@ struct node_apply { /* filter, test */
     const struct function *function; /* NULL: not known, an error when it runs */
     const struct signature *signature;
     struct args args;
+    bool plain; /* all arguments are given by place, and they fit */
 };
 
 struct node_cond {

@@ -209,9 +209,14 @@ static int in_list(struct render *render, const struct value *item, const struct
     *ret = false;
     if (text_expect_items(render, list->count) < 0)
         return -1;
-    for (size_t i = 0; !*ret && i < list->count; i++)
-        if (equal(render, &list->items[i], item, 0, ret) < 0)
+    for (size_t i = 0; !*ret && i < list->count; i++) {
+        const struct value *other = &list->items[i];
+
+        if (item->kind == VALUE_STR && other->kind == VALUE_STR)
+            *ret = str_eq(item->s, other->s);
+        else if (equal(render, other, item, 0, ret) < 0)
             return -1;
+    }
     return 0;
 }
 

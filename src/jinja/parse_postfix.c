@@ -112,6 +112,8 @@ static struct node *parse_attribute(struct parse *parse, struct node *value)
     node = PARSE_NODE(parse, NODE_ATTRIBUTE, node_attribute, token.at);
     node->value = value;
     node->name = parse_name(parse, token.text);
+    if (!node->name->methods[VALUE_MAP] && token.text.p[0] != '_')
+        node->place = ARENA_NEW(parse->arena, uint32_t);
     return parse_holds(parse, &node->node, value) ? &node->node : NULL;
 }
 

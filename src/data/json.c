@@ -281,8 +281,28 @@ static size_t count_plain(struct str text)
     return n;
 }
 
+/* A text without a character to escape, as most are; false: it has one, or there is no room. */
+static bool print_plain(struct buf *out, struct str text)
+{
+    char *room;
+
+    if (count_plain(text) < text.n)
+        return false;
+    room = buf_reserve(out, text.n + 2);
+    if (!room)
+        return false;
+    room[0] = '"';
+    memcpy(room + 1, text.p, text.n);
+    room[text.n + 1] = '"';
+    room[text.n + 2] = '\0';
+    out->n += text.n + 2;
+    return true;
+}
+
 void json_print_text(struct buf *out, struct str text, unsigned style)
 {
+    if (text.n > 0 && print_plain(out, text))
+        return;
     buf_add_char(out, '"');
     while (text.n > 0 && !out->full) {
         const size_t plain = count_plain(text);

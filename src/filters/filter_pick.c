@@ -14,6 +14,9 @@
 #include "jinja/sort.h"
 #include "jinja/text.h"
 
+/* Room that `unique` makes before it knows how many there are. */
+#define UNIQUE_EXPECTED_MAX 8
+
 /* --- sorting ---------------------------------------------------------------------- */
 
 /* One attribute of a key: folded to lower case unless case matters. */
@@ -22,7 +25,9 @@ static int make_key(struct render *render, const struct value *item, const struc
 {
     struct value found;
 
-    if (argument_follow(render, item, path, NULL, &found) < 0)
+    if (argument_is_none(path))
+        found = *item;
+    else if (argument_follow(render, item, path, NULL, &found) < 0)
         return -1;
     if (!case_sensitive)
         return argument_fold(render, &found, ret);
@@ -52,6 +57,18 @@ static int make_keys(struct render *render, const struct value *item, const stru
     return 0;
 }
 
+/* Do the items compare as lists of one of them do? Other kinds fail, unless they are equal. */
+static bool are_plain(const struct value_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const uint8_t kind = list->items[i].kind;
+
+        if (kind != VALUE_STR && kind != VALUE_INT && kind != VALUE_BOOL && kind != VALUE_DOUBLE)
+            return false;
+    }
+    return true;
+}
+
 typedef int key_fn(struct render *render, const struct value *item, const struct value *path,
                    bool case_sensitive, struct value *ret);
 
@@ -79,14 +96,18 @@ static int two_flags(struct render *render, const struct value *a, const struct 
 
 static int filter_sort(struct render *render, const struct bound *bound, struct value *ret)
 {
+    const struct value *paths = &bound->args[3];
     const struct value_list *list;
     struct sort_item *items;
     struct value_list *made;
     bool descending, case_sensitive;
+    key_fn *key_of;
 
     if (op_list(render, &bound->args[0], &list) < 0 ||
-        two_flags(render, &bound->args[1], &bound->args[2], &descending, &case_sensitive) < 0 ||
-        sorted(render, list, make_keys, &bound->args[3], case_sensitive, descending, &items) < 0)
+        two_flags(render, &bound->args[1], &bound->args[2], &descending, &case_sensitive) < 0)
+        return -1;
+    key_of = argument_is_none(paths) && are_plain(list) ? make_key : make_keys;
+    if (sorted(render, list, key_of, paths, case_sensitive, descending, &items) < 0)
         return -1;
     made = container_new_list(render, list->count);
     for (size_t i = 0; i < list->count; i++)
@@ -313,10 +334,16 @@ static int unique_of_salt(struct render *render, const struct value_list *list, 
     return 0;
 }
 
+/* All of them when there are few; of many a part may be enough. */
+static size_t expected_unique(const struct value_list *list)
+{
+    return list->count < UNIQUE_EXPECTED_MAX ? list->count : UNIQUE_EXPECTED_MAX;
+}
+
 static int filter_unique(struct render *render, const struct bound *bound, struct value *ret)
 {
-    struct value_map *seen = container_new_map(render, 0);
-    struct value_list *made = container_new_list(render, 0);
+    struct value_map *seen;
+    struct value_list *made;
     const struct value_list *list;
     bool case_sensitive;
 
@@ -325,6 +352,8 @@ static int filter_unique(struct render *render, const struct bound *bound, struc
         return -1;
     if (render->yaml == YAML_DIALECT_SALT && argument_is_none(&bound->args[2]))
         return unique_of_salt(render, list, ret);
+    seen = container_new_map(render, expected_unique(list));
+    made = container_new_list(render, expected_unique(list));
     for (size_t i = 0; i < list->count; i++) {
         struct value key;
 
@@ -333,7 +362,7 @@ static int filter_unique(struct render *render, const struct bound *bound, struc
             return -1;
         if (value_map_find(seen, &key))
             continue;
-        value_map_set(render->arena, seen, key, value_null());
+        value_map_append(render->arena, seen, key, value_null());
         value_list_push(render->arena, made, list->items[i]);
     }
     *ret = generator_new(render, "generator", made);

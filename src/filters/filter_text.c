@@ -74,22 +74,58 @@ static int filter_string(struct render *render, const struct bound *bound, struc
     return soft_text(render, &bound->args[0], ret);
 }
 
-/* A letter after a blank, a dash or an opening bracket becomes upper case, the others lower case.
- */
 /* A character after which a word begins. */
 static bool is_word_edge(uint32_t c)
 {
     return c == '-' || c == '(' || c == '{' || c == '[' || c == '<' || unicode_is(c, UNICODE_SPACE);
 }
 
+static bool is_small(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static bool is_large(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* A title of ASCII, in place. */
+static void title_ascii(char *text, size_t n)
+{
+    bool begins = true;
+
+    for (size_t i = 0; i < n; i++) {
+        const char c = text[i];
+
+        if (begins ? is_small(c) : is_large(c))
+            text[i] = (char)(c ^ 0x20);
+        begins = !is_small(c) && !is_large(c) && !is_digit(c) && is_word_edge((unsigned char)c);
+    }
+}
+
+/* A letter after a blank, a dash or an opening bracket becomes upper case, the others lower case.
+ */
 static int filter_title(struct render *render, const struct bound *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct value text;
     struct str rest;
+    char *copy;
 
     if (soft_text(render, &bound->args[0], &text) < 0)
         return -1;
+    if (utf8_is_ascii(text.s)) {
+        copy = arena_strndup(render->arena, text.s.p, text.s.n);
+        title_ascii(copy, text.s.n);
+        *ret = value_str((struct str){ copy, text.s.n });
+        return text_expect(render, text.s.n);
+    }
     /* a letter in upper case, then all up to the next edge in lower case */
     for (rest = text.s; rest.n > 0;) {
         struct str begin = rest, word;
@@ -257,16 +293,6 @@ static int filter_wordcount(struct render *render, const struct bound *bound, st
     return 0;
 }
 
-static bool is_large(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_small(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
 /* An upper-case letter begins a word after a lower-case one, and before one. */
 static int filter_snake(struct render *render, const struct bound *bound, struct value *ret)
 {
@@ -277,8 +303,8 @@ static int filter_snake(struct render *render, const struct bound *bound, struct
         return -1;
     for (size_t i = 0; i < text.n; i++) {
         const bool begins = i > 0 && is_large(text.p[i]) && text.p[i - 1] != '_' &&
-                            (is_small(text.p[i - 1]) ||
-                             (i + 1 < text.n && text.p[i + 1] >= 'a' && text.p[i + 1] <= 'z'));
+                            (is_small(text.p[i - 1]) || is_digit(text.p[i - 1]) ||
+                             (i + 1 < text.n && is_small(text.p[i + 1])));
 
         if (begins)
             buf_add_char(&out, '_');

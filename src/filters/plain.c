@@ -35,12 +35,23 @@ static int plain_map(struct render *render, const struct value_map *map, struct 
     return 0;
 }
 
+/* A list that nobody has changed, of scalars: as it is. */
+static bool is_flat(struct render *render, const struct value *v)
+{
+    if (v->kind != VALUE_LIST || container_list(render, v) != v->list)
+        return false;
+    for (size_t i = 0; i < v->list->count; i++)
+        if (v->list->items[i].kind >= VALUE_LIST)
+            return false;
+    return true;
+}
+
 int plain_value(struct render *render, const struct value *v, struct value *ret)
 {
     const struct value_list *list;
     int result = 0;
 
-    if (v->kind < VALUE_LIST) {
+    if (v->kind < VALUE_LIST || is_flat(render, v)) {
         *ret = *v;
         return 0;
     }

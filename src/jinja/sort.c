@@ -5,6 +5,9 @@
 #include "jinja/ops.h"
 #include "jinja/render.h"
 
+/* So few are sorted without a second array. */
+#define FEW_ITEMS 8
+
 /* Two sorted runs, the second from `middle` on, into one. */
 static int merge(struct render *render, const struct sort_item *from, struct sort_item *to,
                  size_t middle, size_t count, bool descending)
@@ -27,7 +30,31 @@ static int merge(struct render *render, const struct sort_item *from, struct sor
     return 0;
 }
 
-int sort_by_key(struct render *render, struct sort_item *items, size_t count, bool descending)
+/* Few items, each moved to its place among those before it. */
+static int insert_each(struct render *render, struct sort_item *items, size_t count,
+                       bool descending)
+{
+    for (size_t i = 1; i < count; i++) {
+        const struct sort_item item = items[i];
+        size_t at = i;
+
+        for (bool before = true; at > 0; at--) {
+            const struct value *other = &items[at - 1].key;
+
+            if (op_compare(render, OP_LT, descending ? other : &item.key,
+                           descending ? &item.key : other, &before) < 0 ||
+                render_step(render, 1) < 0)
+                return -1;
+            if (!before)
+                break;
+            items[at] = items[at - 1];
+        }
+        items[at] = item;
+    }
+    return 0;
+}
+
+static int merge_runs(struct render *render, struct sort_item *items, size_t count, bool descending)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct sort_item *from = items, *to = ARENA_ARRAY(&scratch, struct sort_item, count);
@@ -49,4 +76,10 @@ int sort_by_key(struct render *render, struct sort_item *items, size_t count, bo
     for (size_t i = 0; i < count && from != items; i++)
         items[i] = from[i];
     return 0;
+}
+
+int sort_by_key(struct render *render, struct sort_item *items, size_t count, bool descending)
+{
+    return count <= FEW_ITEMS ? insert_each(render, items, count, descending)
+                              : merge_runs(render, items, count, descending);
 }

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/commands.h"
+#include "cli/fleet/audit.h"
 #include "cli/fleet/link.h"
 #include "cli/join_token.h"
 #include "cli/table.h"
@@ -75,6 +76,8 @@ static int run_make(struct cli *cli, const void *args, struct param_strs operand
                                                         .peels = want->peels,
                                                         .timeout = want->fleet.timeout },
                              &token, &err);
+    fleet_audit(cli, fleet, AUDIT_TOKEN_CREATE, result < 0 ? "" : token.id,
+                result < 0 ? &err : NULL);
     fleet_close(fleet);
     return result < 0 ? cli_err(cli, &err) : print_token(cli, want, &token);
 }
@@ -144,10 +147,13 @@ static int revoke_token(struct cli *cli, struct fleet *fleet, const struct token
 {
     const char *id = find_id(cli->arena, word);
     struct err err;
+    int result;
 
     if (!id)
         return cli_error(cli, "'%s' is neither the id of a token nor a token", word);
-    if (join_token_revoke(fleet, id, want->fleet.timeout, &err) < 0)
+    result = join_token_revoke(fleet, id, want->fleet.timeout, &err);
+    fleet_audit(cli, fleet, AUDIT_TOKEN_REVOKE, id, result < 0 ? &err : NULL);
+    if (result < 0)
         return err.code == ERR_NOT_FOUND ? cli_error(cli, "'%s': no such token", id)
                                          : cli_err(cli, &err);
     printf("%s revoked\n", id);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/commands.h"
+#include "cli/fleet/audit.h"
 #include "cli/fleet/link.h"
 #include "cli/table.h"
 #include "cli/update/args.h"
@@ -175,6 +176,14 @@ static int run_versions(struct cli *cli, const void *args, struct param_strs ope
     return result < 0 ? cli_err(cli, &err) : print_versions(cli, want->fleet.format, &versions);
 }
 
+/* "peel 1.4.0 linux/amd64", for the audit. */
+static const char *name_version(struct cli *cli, const struct update_args *want,
+                                const char *version)
+{
+    return arena_printf(cli->arena, "%s %s %s/%s", update_component_name(want->component), version,
+                        SYSTEM, arch_of(want));
+}
+
 /* --- publish ---------------------------------------------------------------------------- */
 
 static int publish(struct cli *cli, const struct update_args *want, const char *version,
@@ -198,6 +207,8 @@ static int publish(struct cli *cli, const struct update_args *want, const char *
     result = fleet_open(cli->arena, &want->fleet, &fleet, err);
     if (result == 0) {
         result = update_versions_publish(fleet, file, &key, manifest, want->fleet.timeout, err);
+        fleet_audit(cli, fleet, AUDIT_UPDATE_PUBLISH, name_version(cli, want, version),
+                    result < 0 ? err : NULL);
         fleet_close(fleet);
     }
     nats_nkey_done(&key);
@@ -242,8 +253,16 @@ static const struct update_manifest *find_version(const struct update_versions *
     return NULL;
 }
 
+/* What is done with a version. */
+struct deed {
+    version_fn *fn;
+    const char *done;
+    enum audit_act act;
+    bool changes_nothing; /* it is not in the audit */
+};
+
 static int with_version(struct cli *cli, const struct update_args *want, struct param_strs operands,
-                        version_fn *fn, const char *done)
+                        const struct deed *deed)
 {
     const struct update_manifest *manifest = NULL;
     struct update_versions versions;
@@ -256,15 +275,18 @@ static int with_version(struct cli *cli, const struct update_args *want, struct 
     result = update_versions_read(fleet, &versions, &err);
     if (result == 0) {
         manifest = find_version(&versions, want, operands.p[0]);
-        result = manifest ? fn(fleet, want, manifest, operands, &err)
+        result = manifest ? deed->fn(fleet, want, manifest, operands, &err)
                           : err_set(&err, ERR_NOT_FOUND,
                                     "version '%s' of %s is not published for %s/%s", operands.p[0],
                                     update_component_name(want->component), SYSTEM, arch_of(want));
     }
+    if (!deed->changes_nothing)
+        fleet_audit(cli, fleet, deed->act, name_version(cli, want, operands.p[0]),
+                    result < 0 ? &err : NULL);
     fleet_close(fleet);
     if (result < 0)
         return cli_err(cli, &err);
-    printf("%s %s %s\n", done, update_component_name(want->component), operands.p[0]);
+    printf("%s %s %s\n", deed->done, update_component_name(want->component), operands.p[0]);
     return CLI_OK;
 }
 
@@ -329,27 +351,31 @@ static int fetch(struct fleet *fleet, const struct update_args *want,
 
 static int run_promote(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_version(cli, args, operands, promote, "promoted");
+    return with_version(cli, args, operands,
+                        &(struct deed){ promote, "promoted", AUDIT_UPDATE_PROMOTE, false });
 }
 
 static int run_demote(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_version(cli, args, operands, demote, "demoted");
+    return with_version(cli, args, operands,
+                        &(struct deed){ demote, "demoted", AUDIT_UPDATE_DEMOTE, false });
 }
 
 static int run_set_ttl(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_version(cli, args, operands, set_ttl, "changed");
+    return with_version(cli, args, operands,
+                        &(struct deed){ set_ttl, "changed", AUDIT_UPDATE_SET_TTL, false });
 }
 
 static int run_unpublish(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_version(cli, args, operands, unpublish, "unpublished");
+    return with_version(cli, args, operands,
+                        &(struct deed){ unpublish, "unpublished", AUDIT_UPDATE_UNPUBLISH, false });
 }
 
 static int run_fetch(struct cli *cli, const void *args, struct param_strs operands)
 {
-    return with_version(cli, args, operands, fetch, "fetched");
+    return with_version(cli, args, operands, &(struct deed){ fetch, "fetched", 0, true });
 }
 
 /* --- the table -------------------------------------------------------------------------- */

@@ -37,6 +37,7 @@ static const struct {
     [SUBJECT_FILES_STATUS]   = { "zester.admin.fileserver.status", NULL },
     [SUBJECT_FILES_ROLLBACK] = { "zester.admin.fileserver.rollback", NULL },
     [SUBJECT_SETTINGS_SHOW]  = { "zester.admin.settings.show", NULL },
+    [SUBJECT_AUDIT_NOTICE]   = { "zester.admin.audit", "zester-masters-admin" },
     [SUBJECT_UPDATE_PEEL]    = { "zester.update.cmd.{peel}", NULL },
     [SUBJECT_UPDATE_MASTER]  = { "zester.update.master.{peel}", NULL },
     [SUBJECT_UPDATE_START]   = { "zester.update.rollout.start", "zester.masters" },

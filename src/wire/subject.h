@@ -50,6 +50,7 @@ enum subject_kind {
     SUBJECT_FILES_STATUS,   /* who publishes */
     SUBJECT_FILES_ROLLBACK, /* bring a revision back; the same */
     SUBJECT_SETTINGS_SHOW,  /* what a peel gets */
+    SUBJECT_AUDIT_NOTICE,   /* what an operator did without a master, for the log of one */
     SUBJECT_UPDATE_PEEL,    /* command to the watchdog of a peel */
     SUBJECT_UPDATE_MASTER,  /* command to the watchdog of a master: no peel may hear it */
     SUBJECT_UPDATE_START,   /* begin a rollout, answered by a master */

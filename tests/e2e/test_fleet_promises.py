@@ -158,6 +158,55 @@ def test_every_act_of_an_operator_is_audited_with_who_what_on_whom_and_its_resul
         fleet.wait(lambda pattern=pattern: any(re.match(pattern, line["msg"]) for line in fleet.master.lines()), pattern)
 
 
+# What every command of an operator leaves in the log of a master; those that are refused are acts, too.
+AUDITED = {
+    "enroll approve": (("enr-none",), "enroll.approve"), "enroll reject": (("enr-none",), "enroll.reject"),
+    "enroll revoke": (("enr-none",), "enroll.revoke"), "peel delete": (("nobody",), "peel.delete"),
+    "fileserver update": ((), "fileserver.update"), "fileserver rollback": (("states", "999"), "fileserver.rollback"),
+    "settings show": (("nobody",), "settings.show"), "reactor retry": (("none",), "reactor.retry"),
+    "update publish": (("9.0", "{script}", "--key", "{key}"), "update.publish"), "update promote": (("9.0",), "update.promote"),
+    "update demote": (("9.0",), "update.demote"), "update set-ttl": (("9.0", "1h"), "update.set-ttl"),
+    "update rollout": (("none", "web-01"), "update.rollout"), "update abort": (("none",), "update.abort"),
+    "update auto": (("off",), "update.auto-off"), "update rollback": (("nobody",), "update.rollback"),
+    "update unpublish": (("9.0",), "update.unpublish"),
+}
+# Their jobs are audited; or what they delete, job by job and peel by peel.
+BY_OTHERS = {"apply", "orchestrate", "job retry", "job kill", "peel prune"}
+# They change nothing of the fleet, or only files of this machine; an event that is sent is its own record.
+READERS = {"peel list", "job list", "job show", "job watch", "job active", "kv fact", "fileserver status", "fileserver history", "enroll list",
+           "enroll show", "doctor", "nats-auth init", "nats-auth leaf", "nats-auth lint", "ca init", "ca fingerprint", "ca print", "ca issue",
+           "event send", "event watch", "event why", "reactor check", "reactor test", "reactor replay", "report", "top", "update keygen",
+           "update versions", "update fetch", "update rollouts", "update status", "why", "basket get", "basket list", "render", "doc", "completion"}
+
+
+def test_every_command_is_audited_or_known_to_change_nothing(fleet, tmp_path):
+    script = fleet.run("zester", "completion", "bash").stdout
+    found = set(re.findall(r"^        '?([a-z][a-z -]*)'?\)$", script, re.M))
+    commands = found - {name.split()[0] for name in found if " " in name}
+    assert commands == set(AUDITED) | BY_OTHERS | READERS, "a new command is in one of the lists"
+    fleet.run("zester", "update", "keygen", tmp_path / "key")
+    (tmp_path / "binary").write_text("#!/bin/sh\n")
+    places = {"{script}": str(tmp_path / "binary"), "{key}": str(tmp_path / "key")}
+    by = re.escape(json.dumps(getpass.getuser()))
+    for name, (words, action) in AUDITED.items():
+        fleet.zester(*name.split(), *(places.get(word, word) for word in words), status=None)
+        pattern = rf"audit action={re.escape(action)} result=(ok|refused) by={by}"
+        fleet.wait(lambda pattern=pattern: any(re.match(pattern, line["msg"]) for line in fleet.master.lines()), pattern)
+    for result, action in (("ok", "publish"), ("ok", "promote"), ("refused", "rollout"), ("ok", "unpublish"), ("refused", "rollback")):
+        assert fleet.master.has_logged(f"audit action=update.{action} result={result} by=")
+    assert fleet.master.has_logged(r'id=\"peel 9.0 linux/')
+
+
+def test_join_tokens_are_audited_when_they_are_made_and_revoked(fleet):
+    conf = ("--config", fleet.write_cli_conf())
+    made = json.loads(fleet.run("zester-master", "token", *conf, "--format", "json").stdout)
+    fleet.run("zester-master", "token", "revoke", made["id"], *conf)
+    for act in ("create", "revoke"):
+        pattern = rf'audit action=token\.{act} result=ok by=".+" id="{made["id"]}"'
+        fleet.wait(lambda pattern=pattern: any(re.match(pattern, line["msg"]) for line in fleet.master.lines()), pattern)
+    assert made["token"] not in fleet.master.log()
+
+
 def test_a_schedule_counts_from_the_end_of_a_run_and_keeps_its_time_through_reloads(fleet):
     """An interval of a second would never be over if each reload began it anew."""
     marks = fleet.folder / "marks"

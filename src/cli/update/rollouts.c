@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/vec.h"
 #include "bus/store.h"
+#include "cli/fleet/audit.h"
 #include "cli/fleet/bucket.h"
 #include "cli/table.h"
 #include "cli/update/args.h"
@@ -431,11 +432,15 @@ int update_run_rollback(struct cli *cli, const void *args, struct param_strs ope
     if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
     result = send_rollback(fleet, want, operands.p[0], &response, &err);
+    if (result == 0 && strcmp(response.status, UPDATE_OK) != 0)
+        result = err_set(&err, ERR_INVALID, "'%s': %s", operands.p[0], response.error);
+    fleet_audit(
+        cli, fleet, AUDIT_UPDATE_ROLLBACK,
+        arena_printf(cli->arena, "%s %s", update_component_name(want->component), operands.p[0]),
+        result < 0 ? &err : NULL);
     fleet_close(fleet);
     if (result < 0)
         return cli_err(cli, &err);
-    if (strcmp(response.status, UPDATE_OK) != 0)
-        return cli_error(cli, "'%s': %s", operands.p[0], response.error);
     printf("%s: %s\n", operands.p[0],
            response.state == UPDATE_IDLE ? "nothing to roll back" : "rolling back");
     return CLI_OK;

@@ -78,6 +78,8 @@ TEST(every_documented_subject_and_queue_group_is_in_the_table)
         { SUBJECT_ENROLL_REVOKE, "zester.admin.enroll.revoke", "zester-masters-admin" },
         { SUBJECT_FILES_UPDATE, "zester.admin.fileserver.update", NULL },
         { SUBJECT_FILES_STATUS, "zester.admin.fileserver.status", NULL },
+        { SUBJECT_FILES_ROLLBACK, "zester.admin.fileserver.rollback", NULL },
+        { SUBJECT_AUDIT_NOTICE, "zester.admin.audit", "zester-masters-admin" },
         { SUBJECT_UPDATE_PEEL, "zester.update.cmd.p", NULL },
         { SUBJECT_UPDATE_START, "zester.update.rollout.start", "zester.masters" },
         { SUBJECT_UPDATE_ABORT, "zester.update.rollout.abort", "zester.masters" },

@@ -1,0 +1,43 @@
+/*
+ * audit_notice - what an operator did without a master, for the audit of one.
+ *
+ * Some commands write to the bus themselves; they tell a master what they did, or why they could
+ * not, and it leaves the line in its log.
+ *
+ * Pure. Memory: texts are borrowed. Threads: any.
+ */
+#ifndef WIRE_AUDIT_NOTICE_H
+#define WIRE_AUDIT_NOTICE_H
+
+#include "data/record.h"
+
+enum audit_act {
+    AUDIT_TOKEN_CREATE,
+    AUDIT_TOKEN_REVOKE,
+    AUDIT_UPDATE_PUBLISH,
+    AUDIT_UPDATE_PROMOTE,
+    AUDIT_UPDATE_DEMOTE,
+    AUDIT_UPDATE_SET_TTL,
+    AUDIT_UPDATE_UNPUBLISH,
+    AUDIT_UPDATE_ROLLBACK,
+};
+#define AUDIT_ACTS (AUDIT_UPDATE_ROLLBACK + 1)
+
+/* "update.promote" */
+const char *audit_act_name(enum audit_act act);
+
+struct audit_notice {
+    enum audit_act act;
+    const char *operator;
+    const char *id;  /* of what it was done to */
+    const char *err; /* why it was not done; "": it was */
+};
+extern const struct record_type audit_notice_type;
+
+/* It is in the log. */
+struct audit_notice_reply {
+    const char *master;
+};
+extern const struct record_type audit_notice_reply_type;
+
+#endif

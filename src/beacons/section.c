@@ -33,15 +33,24 @@ static int join_maps(struct arena *arena, const struct value *section, struct va
     return 0;
 }
 
+int section_map(struct arena *arena, const struct value *section, struct value *ret,
+                struct diags *diags)
+{
+    if (section->kind == VALUE_LIST)
+        return join_maps(arena, section, ret, diags);
+    *ret = *section;
+    return 0;
+}
+
 const void *section_read(struct arena *arena, const struct beacon_kind *kind,
                          const struct value *section, struct diags *diags)
 {
     const struct params_policy policy = { .noun = "key", .owner = kind->name };
     void *args = arena_zalloc(arena, kind->args_size);
     const size_t before = diags->list.n;
-    struct value map = *section;
+    struct value map;
 
-    if (section->kind == VALUE_LIST && join_maps(arena, section, &map, diags) < 0)
+    if (section_map(arena, section, &map, diags) < 0)
         return NULL;
     if (params_decode(arena, kind->params, &policy, &map, args, diags) < 0)
         return NULL;

@@ -18,6 +18,10 @@ struct buf;
 const void *section_read(struct arena *arena, const struct beacon_kind *kind,
                          const struct value *section, struct diags *diags);
 
+/* A section as one map, however it was written. */
+int section_map(struct arena *arena, const struct value *section, struct value *ret,
+                struct diags *diags);
+
 /* Names that are the keys of a map (with empty values), a list, or one text. */
 int section_names(struct arena *arena, const struct value *given, const char *key,
                   struct param_strs *ret_names, struct diags *diags);

@@ -11,6 +11,7 @@
 #include "data/value.h"
 #include "filters/builtins.h"
 #include "jinja/function.h"
+#include "local/agent.h"
 #include "state/manual.h"
 #include "state/module.h"
 
@@ -65,6 +66,32 @@ static void add_jinja(struct arena *arena, struct buf *out)
     add_kind(out, filter_builtins.globals, true, "functions");
 }
 
+/* By its name, or by that of its family. */
+static bool has_name(const char *full, const char *name)
+{
+    const size_t n = strlen(name);
+
+    return strcmp(full, name) == 0 || (strncmp(full, name, n) == 0 && full[n] == '.');
+}
+
+/* The functions that only an agent has; all of them without a name. False: none is called so. */
+static bool add_agent_functions(struct buf *out, const char *name)
+{
+    const size_t before = out->n;
+
+    for (const struct agent_function *one = agent_functions; one->name; one++)
+        if (!name || has_name(one->name, name))
+            buf_printf(out, "  %-32s %s\n", one->name, one->summary);
+    return out->n > before;
+}
+
+static void add_index(struct buf *out)
+{
+    manual_print_index(out);
+    buf_add_text(out, "\nof a peel, in jobs alone:\n\n");
+    (void)add_agent_functions(out, NULL);
+}
+
 static int unknown_module(struct cli *cli, const char *name)
 {
     const char *near = module_suggest(str_from(name));
@@ -74,15 +101,6 @@ static int unknown_module(struct cli *cli, const char *name)
     return cli_error(cli, "unknown module '%s'; 'zester doc' lists them", name);
 }
 
-/* By its name, or by that of its family. */
-static bool is_called(const struct module *module, const char *name)
-{
-    const size_t n = strlen(name);
-
-    return strcmp(module->name, name) == 0 ||
-           (strncmp(module->name, name, n) == 0 && module->name[n] == '.');
-}
-
 static int print_json(struct cli *cli, const char *name)
 {
     struct value list = value_list(value_list_new(cli->arena, 0));
@@ -90,7 +108,7 @@ static int print_json(struct cli *cli, const char *name)
     struct err err;
 
     for (size_t i = 0; i < module_count; i++)
-        if (!name || is_called(module_table[i], name))
+        if (!name || has_name(module_table[i]->name, name))
             value_list_push(cli->arena, list.list, manual_value(cli->arena, module_table[i]));
     if (name && list.list->count == 0)
         return unknown_module(cli, name);
@@ -121,8 +139,8 @@ static int run_doc(struct cli *cli, const void *args, struct param_strs operands
     else if (is_jinja)
         add_jinja(cli->arena, &out);
     else if (!name)
-        manual_print_index(&out);
-    else if (!manual_print(str_from(name), &out))
+        add_index(&out);
+    else if (!manual_print(str_from(name), &out) && !add_agent_functions(&out, name))
         return unknown_module(cli, name);
     (void)fputs(buf_text(&out), stdout);
     if (!name && how->format == FORMAT_TEXT)
@@ -135,6 +153,7 @@ static void add_words(struct buf *out)
 {
     buf_add_text(out, " jinja");
     module_add_names(out);
+    agent_function_add_names(out);
 }
 
 const struct command command_doc = {

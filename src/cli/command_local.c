@@ -12,6 +12,7 @@
 #include "cli/local/local.h"
 #include "cli/progress.h"
 #include "cli/report/file.h"
+#include "local/agent.h"
 #include "local/verb.h"
 #include "state/module.h"
 #include "state/outcome.h"
@@ -248,6 +249,13 @@ static int unknown_function(struct local *local)
     if (reason) {
         (void)diag_add(&local->diags, (struct place){ 0 }, "'%s' is not supported: %s",
                        local->function, reason);
+        return local_refuse(local);
+    }
+    if (agent_function_find(local->function)) {
+        (void)diag_add(&local->diags, (struct place){ 0 }, "'%s' is a function of the agent",
+                       local->function);
+        diag_hint(&local->diags, "write 'zester PEEL %s', with the name of a machine of the fleet",
+                  local->function);
         return local_refuse(local);
     }
     suggest_init(&near, str_from(local->function));

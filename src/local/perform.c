@@ -12,6 +12,7 @@
 #include "compile/plan.h"
 #include "compile/unsupported.h"
 #include "data/record.h"
+#include "local/agent.h"
 #include "local/session.h"
 #include "local/show.h"
 #include "local/verb.h"
@@ -473,6 +474,7 @@ const char *perform_unknown(struct arena *arena, const char *name)
         return arena_printf(arena, "'%s' is not supported: %s", name, reason);
     suggest_init(&near, str_from(name));
     verb_offer(&near);
+    agent_function_offer(&near);
     for (size_t i = 0; i < module_count; i++)
         suggest_offer(&near, str_from(module_table[i]->name));
     best = suggest_best(&near);

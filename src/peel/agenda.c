@@ -1,5 +1,6 @@
 #include "peel/agenda.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +14,11 @@
 #include "data/params.h"
 #include "data/record.h"
 #include "data/value.h"
+#include "local/agent.h"
 #include "local/perform.h"
 #include "peel/cron.h"
 #include "peel/desk.h"
+#include "peel/duty.h"
 #include "peel/outbox.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
@@ -52,6 +55,17 @@ static const struct param entry_params[] = {
 };
 /* clang-format on */
 
+/* Keys that Salt has for the same. */
+static const struct param_foreign salt_keys[] = {
+    { "seconds", "write interval: 30s" },
+    { "minutes", "write interval: 5m" },
+    { "hours", "write interval: 1h" },
+    { "days", "write interval: 24h" },
+    { "job_args", "write id: WORD for the positional argument, args: {KEY: VALUE} for the others" },
+    { "job_kwargs", "write args: {KEY: VALUE}" },
+    { 0 },
+};
+
 struct entry {
     struct agenda *agenda;
     struct entry *next;
@@ -64,13 +78,14 @@ struct entry {
     int64_t due; /* wall time; 0: by the timer alone */
     uint64_t turn;
     int64_t running;
+    char jid[KSUID_SIZE];  /* of the last run */
     bool is_seen, is_gone; /* gone: freed with its last run */
 };
 
 struct agenda {
     struct agenda_options options;
     struct entry *entries;
-    bool is_stopped;
+    bool is_on, is_stopped;
 };
 
 /* --- when ------------------------------------------------------------------------- */
@@ -111,9 +126,15 @@ static bool is_planned_ahead(const struct entry *entry)
     return entry->args.cron || entry->args.maxrunning > 1;
 }
 
+static bool is_waiting_for_time(const struct entry *entry)
+{
+    return entry->args.enabled && !entry->is_gone && entry->agenda->is_on &&
+           !entry->agenda->is_stopped;
+}
+
 static void plan_next(struct entry *entry)
 {
-    if (entry->is_gone || entry->agenda->is_stopped)
+    if (!is_waiting_for_time(entry))
         return;
     if (entry->args.cron) {
         const time_t next = cron_next(&entry->cron, (time_t)(clock_wall() / CLOCK_SECOND));
@@ -218,9 +239,34 @@ static void postpone(struct entry *entry, time_t opens)
     approach(entry);
 }
 
+/* Fails when the desk refuses it. */
+static int begin_run(struct entry *entry, const char **ret_jid, struct err *err)
+{
+    struct run *run = mem_zalloc(sizeof(*run));
+    const struct desk_task task = { .jid = run->jid,
+                                    .function = entry->args.module,
+                                    .id = entry->args.id,
+                                    .args = entry->args.args ? *entry->args.args : value_null(),
+                                    .fn = on_ended,
+                                    .self = run };
+
+    run->entry = entry;
+    ksuid_new(clock_wall() / CLOCK_SECOND, run->jid);
+    (void)snprintf(entry->jid, sizeof(entry->jid), "%s", run->jid);
+    *ret_jid = entry->jid;
+    entry->running++;
+    log_info("schedule begins entry=%s jid=%s function=%s", entry->name, run->jid,
+             entry->args.module);
+    if (desk_run(entry->agenda->options.desk, &task, err) == 0)
+        return 0;
+    entry->running--;
+    free(run);
+    return -1;
+}
+
 static void fire(struct entry *entry)
 {
-    struct run *run;
+    const char *jid;
     time_t opens;
     struct err err;
 
@@ -233,24 +279,9 @@ static void fire(struct entry *entry)
         log_warning("schedule skipped: it still runs entry=%s", entry->name);
         return;
     }
-    run = mem_zalloc(sizeof(*run));
-    run->entry = entry;
-    ksuid_new(clock_wall() / CLOCK_SECOND, run->jid);
-    entry->running++;
-    log_info("schedule begins entry=%s jid=%s function=%s", entry->name, run->jid,
-             entry->args.module);
-    if (desk_run(entry->agenda->options.desk,
-                 &(struct desk_task){ .jid = run->jid,
-                                      .function = entry->args.module,
-                                      .id = entry->args.id,
-                                      .args = entry->args.args ? *entry->args.args : value_null(),
-                                      .fn = on_ended,
-                                      .self = run },
-                 &err) == 0)
+    if (begin_run(entry, &jid, &err) == 0)
         return;
     log_warning("schedule skipped entry=%s error=%s", entry->name, err.text);
-    entry->running--;
-    free(run);
     if (!is_planned_ahead(entry))
         plan_next(entry);
 }
@@ -278,40 +309,53 @@ static struct entry *find_entry(const struct agenda *agenda, struct str name)
     return NULL;
 }
 
-static int read_entry(struct entry *entry, struct diags *diags)
+/* Every mistake, not the first alone. */
+static int read_entry(struct arena *arena, const struct value *source, struct entry_args *args,
+                      struct cron *cron, struct diags *diags)
 {
-    const struct params_policy policy = { .noun = "key" };
+    const struct params_policy policy = { .noun = "key", .foreign = salt_keys };
+    const size_t before = diags_count(diags);
+    const struct place nowhere = { 0 };
     struct err err;
 
-    if (params_decode(&entry->arena, entry_params, &policy, &entry->source, &entry->args, diags) <
-        0)
-        return -1;
-    if (!entry->args.cron == !entry->args.interval)
-        return diag_add(diags, (struct place){ 0 }, "either 'interval' or 'cron' is needed");
-    if (entry->args.cron && cron_parse(entry->args.cron, &entry->cron, &err) < 0)
-        return diag_err(diags, (struct place){ 0 }, &err);
-    return 0;
+    (void)params_decode(arena, entry_params, &policy, source, args, diags);
+    if (!value_get(source, "cron") == !value_get(source, "interval"))
+        (void)diag_add(diags, nowhere, "either 'interval' or 'cron' is needed");
+    if (args->cron && cron_parse(args->cron, cron, &err) < 0)
+        (void)diag_err(diags, nowhere, &err);
+    if (args->module && perform_class(args->module) == PERFORM_UNKNOWN &&
+        !agent_function_find(args->module))
+        (void)diag_add(diags, nowhere, "%s", perform_unknown(arena, args->module));
+    return diags_count(diags) == before ? 0 : -1;
+}
+
+int agenda_check(struct arena *arena, const struct value *source, struct diags *diags)
+{
+    struct entry_args args = { 0 };
+    struct cron cron;
+
+    return read_entry(arena, source, &args, &cron, diags);
 }
 
 static void add_entry(struct agenda *agenda, struct str name, const struct value *source)
 {
     struct entry *entry = mem_zalloc(sizeof(*entry));
     struct diags diags = DIAGS_INIT(&entry->arena);
+    struct err err;
 
     entry->agenda = agenda;
     entry->name = arena_str(&entry->arena, name).p;
     entry->source = value_copy(&entry->arena, source);
     entry->is_seen = true;
-    if (read_entry(entry, &diags) < 0) {
-        log_error("schedule entry left out entry=%s error=%s", entry->name, diags.list.p[0].text);
+    if (read_entry(&entry->arena, &entry->source, &entry->args, &entry->cron, &diags) < 0) {
+        (void)diags_to_err(&diags, &err);
+        log_error("schedule entry left out entry=%s error=%s", entry->name, err.text);
         free_entry(entry);
         return;
     }
     entry->next = agenda->entries;
     agenda->entries = entry;
-    if (!entry->args.enabled)
-        return;
-    if (!entry->args.run_on_start) {
+    if (!entry->args.run_on_start || !is_waiting_for_time(entry)) {
         plan_next(entry);
         return;
     }
@@ -337,13 +381,6 @@ static void remove_entry(struct agenda *agenda, struct entry *entry)
     forget_entry(entry);
 }
 
-static bool is_disabled(const struct value *source)
-{
-    const struct value *enabled = value_get(source, "enabled");
-
-    return value_is(enabled, VALUE_BOOL) && !enabled->b;
-}
-
 static void take_entry(struct agenda *agenda, struct str name, const struct value *source)
 {
     struct entry *known = find_entry(agenda, name);
@@ -357,41 +394,65 @@ static void take_entry(struct agenda *agenda, struct str name, const struct valu
     add_entry(agenda, name, source);
 }
 
-static void take_entries(struct agenda *agenda, const struct value *map, const struct value *over)
+static void switch_agenda(struct agenda *agenda, bool is_on)
 {
-    for (size_t i = 0; value_is(map, VALUE_MAP) && i < map->map->count; i++) {
-        const struct value_pair *pair = &map->map->pairs[i];
-        const struct value *other =
-            pair->key.kind == VALUE_STR ? value_get_str(over, pair->key.s) : NULL;
-
-        if (i >= AGENDA_ENTRIES_MAX) {
-            log_error("schedule has more than %d entries, the rest is left out",
-                      AGENDA_ENTRIES_MAX);
-            return;
-        }
-        if (pair->key.kind == VALUE_STR && (!other || is_disabled(other)))
-            take_entry(agenda, pair->key.s, &pair->value);
+    if (agenda->is_on == is_on)
+        return;
+    agenda->is_on = is_on;
+    for (struct entry *entry = agenda->entries; entry; entry = entry->next) {
+        timer_clear(loop_timers(agenda->options.loop), &entry->timer);
+        if (entry->running == 0 || is_planned_ahead(entry))
+            plan_next(entry);
     }
 }
 
-void agenda_read(struct agenda *agenda, const struct value *local, const struct value *settings)
+void agenda_read(struct agenda *agenda, const struct duties *duties)
 {
+    const bool stay = duties->refused && agenda->entries;
     struct entry *next;
 
+    if (duties->refused)
+        log_error("schedule of the settings refused, expected a map of entries, got %s",
+                  duties->refused);
     for (struct entry *entry = agenda->entries; entry; entry = entry->next)
-        entry->is_seen = false;
-    take_entries(agenda, local, settings);
-    for (size_t i = 0; value_is(settings, VALUE_MAP) && i < settings->map->count; i++) {
-        const struct value_pair *pair = &settings->map->pairs[i];
-
-        if (pair->key.kind == VALUE_STR && i < AGENDA_ENTRIES_MAX && !is_disabled(&pair->value))
-            take_entry(agenda, pair->key.s, &pair->value);
-    }
+        entry->is_seen = stay;
+    agenda->is_on = agenda->is_on && duties->is_on;
+    VEC_EACH (&duties->list, duty)
+        if (!stay || duty->source == DUTY_ADDED)
+            take_entry(agenda, duty->name, &duty->value);
     for (struct entry *entry = agenda->entries; entry; entry = next) {
         next = entry->next;
         if (!entry->is_seen)
             remove_entry(agenda, entry);
     }
+    switch_agenda(agenda, duties->is_on);
+}
+
+/* --- by hand ---------------------------------------------------------------------- */
+
+int agenda_run(struct agenda *agenda, struct str name, const char **ret_jid, struct err *err)
+{
+    struct entry *entry = find_entry(agenda, name);
+    time_t opens;
+
+    if (!entry)
+        return err_set(err, ERR_NOT_FOUND, "'%.*s' has errors and cannot run", STR_ARG(name));
+    if (desk_is_forbidden(agenda->options.desk, entry->args.module, entry->args.args, &opens))
+        return err_set(err, ERR_BUSY, "'%s' not started: outside of the maintenance windows",
+                       entry->name);
+    if (entry->running >= entry->args.maxrunning)
+        return err_set(err, ERR_BUSY, "'%s' not started: job %s of it still runs", entry->name,
+                       entry->jid);
+    return begin_run(entry, ret_jid, err);
+}
+
+int64_t agenda_find_next(const struct agenda *agenda, struct str name)
+{
+    const struct entry *entry = find_entry(agenda, name);
+
+    if (!entry || !timer_is_set(&entry->timer))
+        return 0;
+    return entry->due > 0 ? entry->due : clock_wall() + entry->timer.deadline - clock_now();
 }
 
 /* --- life ------------------------------------------------------------------------- */
@@ -401,6 +462,7 @@ struct agenda *agenda_new(const struct agenda_options *options)
     struct agenda *agenda = mem_zalloc(sizeof(*agenda));
 
     agenda->options = *options;
+    agenda->is_on = true;
     return agenda;
 }
 

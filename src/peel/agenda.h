@@ -7,11 +7,10 @@
  *         interval: 30m        or  cron: "0 4 * * *"
  *         splay: 5m
  *
- * Entries come from the configuration and from settings; of two with one name that of the settings
- * counts, unless it is disabled. An entry that did not change keeps its time when others do. The
- * interval counts from the end of a run, or from its begin if `maxrunning` lets several run at
- * once: then it fires all the same, and one run too many is skipped. It works without a bus;
- * results that must be returned wait for it on disk.
+ * Where they come from, and which counts: peel/duty.h. An entry that did not change keeps its time
+ * when others do. The interval counts from the end of a run, or from its begin if `maxrunning` lets
+ * several run at once: then it fires all the same, and one run too many is skipped. It works
+ * without a bus; results that must be returned wait for it on disk.
  *
  *     agenda_new -> agenda_read... -> agenda_free
  *
@@ -23,13 +22,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 struct agenda;
+struct arena;
 struct desk;
+struct diags;
+struct duties;
+struct err;
 struct loop;
 struct outbox;
 struct value;
-
-#define AGENDA_ENTRIES_MAX 1000
 
 struct agenda_options {
     struct loop *loop;
@@ -44,8 +47,16 @@ void agenda_free(struct agenda *agenda);
 /* Begin nothing more. */
 void agenda_stop(struct agenda *agenda);
 
-/* The entries of the configuration and of the settings; each a map, or NULL. Mistakes are logged,
- * and the entry is left out. */
-void agenda_read(struct agenda *agenda, const struct value *local, const struct value *settings);
+/* The entries that count from now on. Mistakes are logged, and the entry is left out. Settings
+ * that are not a map are logged, and the entries that count stay. While all are switched
+ * off nothing is due; what runs goes on. */
+void agenda_read(struct agenda *agenda, const struct duties *duties);
+
+/* Mistakes of an entry, all of them. */
+int agenda_check(struct arena *arena, const struct value *source, struct diags *diags);
+/* Begin a run now, also of an entry that is disabled. `ret_jid` is valid until the next run. */
+int agenda_run(struct agenda *agenda, struct str name, const char **ret_jid, struct err *err);
+/* The wall time of its next run; 0: none is planned. */
+int64_t agenda_find_next(const struct agenda *agenda, struct str name);
 
 #endif

@@ -1,8 +1,11 @@
 #include "peel/curfew.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "data/value.h"
+#include "local/perform.h"
 
 #define TIME_TEXT_MAX 64
 
@@ -90,4 +93,24 @@ const char *curfew_describe(const struct curfew *curfew, struct arena *arena, ti
                         "not run: outside of the maintenance windows of this machine (%s), the "
                         "next opens %s",
                         curfew->text, when);
+}
+
+/* A dry run of states changes nothing. */
+static bool is_dry_run(const char *function, const struct value *args)
+{
+    const struct value *test = value_get(args, "test");
+
+    return strcmp(function, "state.test") == 0 || (value_is(test, VALUE_BOOL) && test->b);
+}
+
+bool curfew_forbids(const struct curfew *curfew, const char *function, const struct value *args,
+                    time_t now, time_t *ret_next)
+{
+    const enum perform_class class = perform_class(function);
+
+    if ((class != PERFORM_ACT && class != PERFORM_STATES) ||
+        (class == PERFORM_STATES && is_dry_run(function, args)) || curfew_allows(curfew, now))
+        return false;
+    *ret_next = curfew_next(curfew, now);
+    return true;
 }

@@ -46,4 +46,9 @@ time_t curfew_next(const struct curfew *curfew, time_t now);
 /* Why not now, for people; in the arena. */
 const char *curfew_describe(const struct curfew *curfew, struct arena *arena, time_t now);
 
+/* Would this function change the machine now, outside of the windows? `ret_next` is when the next
+ * one opens, as curfew_next says. */
+bool curfew_forbids(const struct curfew *curfew, const char *function, const struct value *args,
+                    time_t now, time_t *ret_next);
+
 #endif

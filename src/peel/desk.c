@@ -1,6 +1,5 @@
 #include "peel/desk.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,17 +17,15 @@
 #include "peel/ledger.h"
 #include "peel/messenger.h"
 #include "peel/outbox.h"
+#include "peel/reporter.h"
+#include "peel/routine.h"
 #include "peel/snapshot.h"
-#include "run/run.h"
 #include "sys/births.h"
 #include "sys/clock.h"
-#include "sys/fd.h"
 #include "sys/loop.h"
-#include "sys/path.h"
 #include "wire/subject.h"
 
 #define ACT_WORKERS 1
-#define BIRTHS_FILE "births"
 /* An event that the stream has not taken then has failed. */
 #define EVENT_WAIT (INT64_C(20) * 1000000000)
 
@@ -42,69 +39,9 @@ struct desk {
     struct nats_sub *commands, *cancels;
     struct nats_publisher *events; /* NULL: no connection */
     struct lane lanes[LANES];
-    int births;     /* the list of programs that run (sys/births.h) */
-    size_t orphans; /* programs of the agent before that still ran, and were killed */
     bool is_stopping;
     bool is_held; /* files are on their way, for the first run of states that waits */
 };
-
-/* --- progress of a run, from its workers ------------------------------------------ */
-
-struct reporter {
-    struct job *job;
-    struct messenger_topic topic;
-    pthread_mutex_t mutex; /* of what follows: states of a level end at once */
-    uint32_t done;
-};
-
-static void post_progress(const struct reporter *reporter, const struct exec_progress *progress,
-                          const struct state_result *state)
-{
-    const struct job *job = reporter->job;
-
-    messenger_post_progress(&job->desk->messenger, &reporter->topic, progress, state);
-}
-
-static void on_run_event(void *self, const struct run_event *event)
-{
-    struct reporter *reporter = self;
-    struct exec_progress progress = { .jid = reporter->job->request.jid,
-                                      .text = "",
-                                      .total = event->state_count };
-
-    switch (event->kind) {
-    case RUN_WAITING:
-        progress.type = EXEC_QUEUED;
-        progress.text = event->text;
-        post_progress(reporter, &progress, NULL);
-        break;
-    case RUN_STARTED:
-        progress.type = EXEC_STARTED;
-        post_progress(reporter, &progress, NULL);
-        break;
-    case RUN_STATE_FINISHED:
-        progress.type = EXEC_STATE;
-        (void)pthread_mutex_lock(&reporter->mutex);
-        progress.done = ++reporter->done;
-        post_progress(reporter, &progress, event->state);
-        (void)pthread_mutex_unlock(&reporter->mutex);
-        break;
-    default: break;
-    }
-}
-
-static void work(struct chore *chore)
-{
-    struct job *job = container_of(chore, struct job, chore);
-    struct reporter reporter = { .job = job, .mutex = PTHREAD_MUTEX_INITIALIZER };
-    const struct run_sink sink = { .emit = on_run_event, .self = &reporter, .any_thread = true };
-
-    if (job->is_job)
-        reporter.topic =
-            messenger_topic(&job->desk->messenger, &job->arena, job->request.jid, job->reply_max);
-    job_work(job, job->is_job ? &sink : NULL);
-    (void)pthread_mutex_destroy(&reporter.mutex);
-}
 
 /* --- lanes ------------------------------------------------------------------------ */
 
@@ -121,6 +58,13 @@ static struct lane *lane_of(struct desk *desk, const struct job *job)
         job->class == PERFORM_ACT || job->class == PERFORM_STATES || is_event_send(job);
 
     return &desk->lanes[acts ? LANE_ACT : LANE_READ];
+}
+
+static void work(struct chore *chore)
+{
+    struct job *job = container_of(chore, struct job, chore);
+
+    reporter_work(job, &job->desk->messenger);
 }
 
 static void done(struct chore *chore);
@@ -225,25 +169,6 @@ static void done(struct chore *chore)
     end_job(container_of(chore, struct job, chore));
 }
 
-static void tell_queued(struct desk *desk, const struct lane *lane, const struct job *job)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct job *first = lane->running;
-    const struct exec_progress progress = {
-        .jid = job->request.jid,
-        .type = EXEC_QUEUED,
-        .text = arena_printf(
-            &arena, "waiting for %s%s%s%s", first->request.module,
-            first->request.jid[0] ? " of job " : "", first->request.jid,
-            lane->waiting > 1 ? arena_printf(&arena, " and %zu more", lane->waiting - 1) : ""),
-    };
-
-    log_info("job queued jid=%s function=%s behind=%s behind_jid=%s waiting=%zu", job->request.jid,
-             job->request.module, first->request.module, first->request.jid, lane->waiting);
-    if (job->is_job)
-        messenger_progress(&desk->messenger, &progress);
-}
-
 /* What it has not done by now it will not do; the rest of the lane goes on. */
 static void on_limit(struct timer *timer)
 {
@@ -272,7 +197,7 @@ static void queue_job(struct desk *desk, struct lane *lane, struct job *job)
 {
     lane_add(lane, job);
     if (lane->busy >= lane->limit)
-        tell_queued(desk, lane, job);
+        reporter_tell_queued(job, lane, &desk->messenger);
     start_next(desk, lane);
 }
 
@@ -285,6 +210,35 @@ static void answer_now(struct desk *desk, struct job *job)
     deliver(job);
 }
 
+/* What the agent answers about itself. */
+static bool is_own(const struct desk *desk, const struct job *job)
+{
+    return desk->options.own && routine_has(job->request.module);
+}
+
+static void answer_own(struct desk *desk, struct job *job)
+{
+    struct routine_call call = { .function = job->request.module,
+                                 .id = job->request.id,
+                                 .jid = job->request.jid,
+                                 .args = job->request.args };
+    struct value result;
+    const char *error;
+
+    if (job_begin(job)) {
+        desk->options.own(desk->options.self, &job->arena, &call, &result, &error);
+        job->answer.test = call.test;
+        job_say(job, &result, error);
+    }
+    deliver(job);
+}
+
+/* An unknown function? */
+static bool is_unknown(const struct desk *desk, const struct job *job)
+{
+    return job->class == PERFORM_UNKNOWN && !is_event_send(job) && !is_own(desk, job);
+}
+
 /* --- maintenance windows ------------------------------------------------------------ */
 
 static time_t get_time(void)
@@ -292,26 +246,12 @@ static time_t get_time(void)
     return (time_t)(clock_wall() / CLOCK_SECOND);
 }
 
-/* A dry run of states changes nothing. */
-static bool is_dry_run(const char *function, const struct value *args)
-{
-    const struct value *test = value_get(args, "test");
-
-    return strcmp(function, "state.test") == 0 || (value_is(test, VALUE_BOOL) && test->b);
-}
-
 bool desk_is_forbidden(const struct desk *desk, const char *function, const struct value *args,
                        time_t *ret_next)
 {
-    const enum perform_class class = perform_class(function);
     const struct curfew *curfew = desk->options.curfew;
-    const time_t now = get_time();
 
-    if (!curfew || (class != PERFORM_ACT && class != PERFORM_STATES) ||
-        (class == PERFORM_STATES && is_dry_run(function, args)) || curfew_allows(curfew, now))
-        return false;
-    *ret_next = curfew_next(curfew, now);
-    return true;
+    return curfew && curfew_forbids(curfew, function, args, get_time(), ret_next);
 }
 
 /* True: it has its answer. */
@@ -360,9 +300,11 @@ static void begin_job(struct desk *desk, struct job *job)
     job->reply_max = desk->messenger.reply_max;
     if (refuse_outside(desk, job))
         return;
-    if (job->class == PERFORM_UNKNOWN && !is_event_send(job)) {
+    if (is_unknown(desk, job)) {
         job_refuse(job, perform_unknown(&job->arena, job->request.module));
         deliver(job);
+    } else if (is_own(desk, job)) {
+        answer_own(desk, job);
     } else if (job->class == PERFORM_QUICK) {
         answer_now(desk, job);
     } else if (lane->waiting >= DESK_QUEUE_MAX) {
@@ -372,7 +314,7 @@ static void begin_job(struct desk *desk, struct job *job)
         job_refuse(job, err.text);
         deliver(job);
     } else {
-        job->cancel.births = desk->births;
+        job->cancel.births = desk->options.births;
         set_limit(desk, job);
         queue_job(desk, lane, job);
     }
@@ -469,9 +411,9 @@ int desk_run(struct desk *desk, const struct desk_task *task, struct err *err)
     };
     struct job *job = job_new(desk, &desk->options, &request);
 
-    if ((job->class == PERFORM_UNKNOWN && !is_event_send(job)) || desk->is_stopping ||
+    if (is_unknown(desk, job) || desk->is_stopping ||
         lane_of(desk, job)->waiting >= DESK_QUEUE_MAX) {
-        if (job->class == PERFORM_UNKNOWN)
+        if (is_unknown(desk, job))
             (void)err_set(err, ERR_INVALID, "%s", perform_unknown(&job->arena, task->function));
         else
             (void)err_set(err, ERR_BUSY, DESK_BUSY);
@@ -567,26 +509,12 @@ static void answer_cut_off(void *self, const char *jid, uint64_t epoch, bool beg
     job->reply_max = desk->messenger.reply_max;
     if (!begun)
         job_refuse(job, "the peel ended before the job began; nothing was done");
-    else if (desk->orphans > 0)
+    else if (desk->options.orphans > 0)
         job_refuse(job, "the peel ended while the job ran; its programs still ran and were killed; "
                         "what was done is not known");
     else
         job_refuse(job, "the peel ended while the job ran; what was done is not known");
     deliver(job);
-}
-
-/* What an agent that was killed has left running would go on while others believe that it failed.
- */
-static int end_orphans(struct desk *desk, struct err *err)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *path = path_join(&arena, desk->options.data_dir, BIRTHS_FILE);
-
-    if (births_kill(path, &desk->orphans, err) < 0)
-        log_error("programs of an earlier agent still run error=%s", err->text);
-    if (desk->orphans > 0)
-        log_warning("programs of an earlier agent were killed count=%zu", desk->orphans);
-    return births_open(path, &desk->births, err);
 }
 
 static int open_chores(struct desk *desk, struct err *err)
@@ -604,12 +532,10 @@ struct desk *desk_new(const struct desk_options *options, struct err *err)
     static const size_t limits[LANES] = { [LANE_READ] = DESK_READERS, [LANE_ACT] = ACT_WORKERS };
 
     desk->options = *options;
-    desk->births = -1;
     messenger_init(&desk->messenger, options->peel_id, options->outbox);
     for (size_t i = 0; i < LANES; i++)
         lane_init(&desk->lanes[i], limits[i]);
-    if (end_orphans(desk, err) < 0 || messenger_open(&desk->messenger, options->loop, err) < 0 ||
-        open_chores(desk, err) < 0) {
+    if (messenger_open(&desk->messenger, options->loop, err) < 0 || open_chores(desk, err) < 0) {
         desk_free(desk);
         return NULL;
     }
@@ -640,7 +566,6 @@ void desk_free(struct desk *desk)
     chores_close(&desk->chores); /* waits for what runs, and delivers it */
     (void)desk_connect(desk, NULL, NULL);
     messenger_close(&desk->messenger);
-    fd_close(&desk->births);
     free(desk);
 }
 
@@ -672,6 +597,6 @@ bool desk_is_idle(const struct desk *desk)
 
 bool desk_trim(struct desk *desk)
 {
-    births_clear(desk->births);
+    births_clear(desk->options.births);
     return shelf_trim(desk->options.shelf);
 }

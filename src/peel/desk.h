@@ -6,9 +6,9 @@
  * until the stream has it: peel/outbox.h. So every job that was acknowledged has exactly one
  * return, also when the agent was killed meanwhile: then it says so.
  *
- * Lanes: what answers from memory is answered at once; what only reads runs beside everything else;
- * what may change the machine runs one after the other, and says what it waits for. Each lane
- * has a limit, and a request beyond it is refused.
+ * Lanes: what answers from memory, or about the agent itself (peel/routine.h), is answered at once;
+ * what only reads runs beside everything else; what may change the machine runs one after the
+ * other, and says what it waits for. Each lane has a limit, and a request beyond it is refused.
  *
  *     desk_new -> desk_connect -> ... -> desk_stop -> desk_free
  *
@@ -25,6 +25,7 @@
 #include "base/str.h"
 #include "data/value.h"
 
+struct arena;
 struct err;
 struct basket;
 struct curfew;
@@ -36,6 +37,7 @@ struct nats_conn;
 struct outbox;
 struct pool;
 struct perform_answer;
+struct routine_call;
 struct snapshot;
 
 /* Requests that wait in one lane. */
@@ -51,6 +53,8 @@ struct desk_options {
     const char *data_dir, *facts_file;
     const char *states_cache, *states_baked;
     bool loose_params;
+    int births;     /* the list of programs that run (sys/births.h); -1: none is kept */
+    size_t orphans; /* programs of the agent before that still ran, and were killed */
     struct ledger *ledger;
     struct outbox *outbox;
     const struct curfew *curfew; /* when the machine may be changed; NULL: always */
@@ -60,6 +64,9 @@ struct desk_options {
      * so. */
     struct snapshot *(*facts)(void *self);
     struct snapshot *(*settings)(void *self, const char **ret_why);
+    /* A function of the routine; NULL: there is none. */
+    void (*own)(void *self, struct arena *arena, struct routine_call *call,
+                struct value *ret_result, const char **ret_error);
     /* A run of states is about to begin. False: not before desk_go_on. */
     bool (*catch_up)(void *self);
     /* A function that changes facts has ended. */

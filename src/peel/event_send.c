@@ -23,13 +23,14 @@ struct sending {
 static void on_stored(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
 {
     struct sending *sending = self;
+    const struct value id = value_text(sending->own.id);
 
     (void)ack;
     if (error)
         job_say(sending->job, NULL,
                 arena_printf(&sending->job->arena, "event not sent: %s", error->text));
     else
-        job_say(sending->job, sending->own.id, NULL);
+        job_say(sending->job, &id, NULL);
     sending->fn(sending->job);
     free(sending);
 }
@@ -102,6 +103,7 @@ void event_send(struct job *job, struct nats_publisher *publisher, void (*fn)(st
     struct sending *sending = mem_zalloc(sizeof(*sending));
     struct diags diags = DIAGS_INIT(&job->arena);
     bool test = false;
+    struct value wish;
     struct err err = { 0 };
 
     sending->job = job;
@@ -117,7 +119,8 @@ void event_send(struct job *job, struct nats_publisher *publisher, void (*fn)(st
              publish(job, publisher, sending, &err) == 0)
         return;
     job->answer.test = test;
-    job_say(job, describe_wish(job, &sending->own), err.text[0] ? err.text : NULL);
+    wish = value_text(describe_wish(job, &sending->own));
+    job_say(job, &wish, err.text[0] ? err.text : NULL);
     fn(job);
     free(sending);
 }

@@ -267,7 +267,7 @@ void job_refuse(struct job *job, const char *why)
         keep_return(job);
 }
 
-void job_say(struct job *job, const char *result, const char *error)
+void job_say(struct job *job, const struct value *result, const char *error)
 {
     struct state_result one = { .name = job->request.module, .outcome = OUTCOME_UNCHANGED };
 
@@ -276,7 +276,7 @@ void job_say(struct job *job, const char *result, const char *error)
     } else {
         one.details = value_map_new(&job->arena, 1);
         value_map_set(&job->arena, one.details, value_text("result"),
-                      value_text(arena_strdup(&job->arena, result)));
+                      value_copy(&job->arena, result));
         VEC_PUSH_IN(&job->arena, &job->answer.result.states, one);
         job->answer.success = true;
     }

@@ -60,6 +60,6 @@ void job_refuse(struct job *job, const char *why);
 /* For what the desk does itself: begun, then answered with one result. False: that it has begun
  * cannot be written down, and it has its answer. */
 bool job_begin(struct job *job);
-void job_say(struct job *job, const char *result, const char *error);
+void job_say(struct job *job, const struct value *result, const char *error);
 
 #endif

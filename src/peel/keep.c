@@ -9,11 +9,14 @@
 #include "peel/ledger.h"
 #include "peel/outbox.h"
 #include "peel/source.h"
+#include "sys/births.h"
+#include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
 #define OUTBOX_FOLDER "outbox"
 #define BAKED_FOLDER  "states"
+#define BIRTHS_FILE   "births"
 #define LOCK_FILE     "peel.lock"
 #define FOLDER_MODE   0700
 
@@ -75,9 +78,23 @@ static int open_folders(struct keep *keep, struct arena *arena, const struct pee
     return 0;
 }
 
+/* What an agent that was killed has left running would go on while others believe that it failed.
+ */
+static int end_orphans(struct keep *keep, struct arena *arena, const struct peel_conf *conf,
+                       struct err *err)
+{
+    const char *path = path_join(arena, conf->data_dir, BIRTHS_FILE);
+
+    if (births_kill(path, &keep->orphans, err) < 0)
+        log_error("programs of an earlier agent still run error=%s", err->text);
+    if (keep->orphans > 0)
+        log_warning("programs of an earlier agent were killed count=%zu", keep->orphans);
+    return births_open(path, &keep->births, err);
+}
+
 void keep_init(struct keep *keep)
 {
-    *keep = (struct keep){ .lock = LOCK_NONE };
+    *keep = (struct keep){ .lock = LOCK_NONE, .births = -1 };
 }
 
 int keep_open(struct keep *keep, struct arena *arena, const struct peel_conf *conf, struct err *err)
@@ -85,7 +102,7 @@ int keep_open(struct keep *keep, struct arena *arena, const struct peel_conf *co
     keep->shelf = shelf_new(STAMPS_SETTLED);
     if (open_folders(keep, arena, conf, err) < 0 || open_ledger(keep, arena, conf, err) < 0)
         return -1;
-    return open_outbox(keep, arena, conf, err);
+    return open_outbox(keep, arena, conf, err) < 0 ? -1 : end_orphans(keep, arena, conf, err);
 }
 
 void keep_done(struct keep *keep)
@@ -93,5 +110,6 @@ void keep_done(struct keep *keep)
     outbox_free(keep->outbox);
     ledger_free(keep->ledger);
     shelf_free(keep->shelf);
+    fd_close(&keep->births);
     lock_drop(&keep->lock);
 }

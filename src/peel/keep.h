@@ -23,6 +23,8 @@ struct keep {
     const char *baked; /* states that came with the machine */
     struct ledger *ledger;
     struct outbox *outbox;
+    int births;     /* the list of programs that run (sys/births.h) */
+    size_t orphans; /* programs of the agent before that still ran, and were killed */
     struct shelf *shelf;
 };
 

@@ -13,6 +13,7 @@
 #include "beacons/tracker.h"
 #include "nats/error.h"
 #include "nats/publisher.h"
+#include "peel/duty.h"
 #include "peel/own_event.h"
 #include "peel/snapshot.h"
 #include "supervise/filewatch.h"
@@ -361,6 +362,7 @@ static struct beacon *make_beacon(struct lookout *lookout, const struct beacon_k
 {
     struct beacon *beacon = mem_zalloc(sizeof(*beacon));
     struct diags diags = DIAGS_INIT(&beacon->arena);
+    struct err err;
 
     beacon->lookout = lookout;
     beacon->kind = kind;
@@ -370,8 +372,8 @@ static struct beacon *make_beacon(struct lookout *lookout, const struct beacon_k
     beacon->is_seen = true;
     if (beacon->args)
         return beacon;
-    log_error("beacon refused, its section has errors beacon=%s error=%s", kind->name,
-              diags.list.p[0].text);
+    (void)diags_to_err(&diags, &err);
+    log_error("beacon refused, its section has errors beacon=%s error=%s", kind->name, err.text);
     free_beacon(beacon);
     return NULL;
 }
@@ -409,33 +411,32 @@ static void take_section(struct lookout *lookout, const struct beacon_kind *kind
     look_after(beacon, 0);
 }
 
-static void take_sections(struct lookout *lookout, const struct value *map,
-                          const struct value *over)
+/* Beside those that stay, only what was added by hand counts. */
+static void take_sections(struct lookout *lookout, const struct duties *duties)
 {
-    for (size_t i = 0; value_is(map, VALUE_MAP) && i < map->map->count; i++) {
-        const struct value_pair *pair = &map->map->pairs[i];
-        const char *name = pair->key.kind == VALUE_STR ? pair->key.s.p : "";
-        const struct beacon_kind *kind = beacon_kind_find(name);
+    const bool stay = duties->refused && lookout->beacons;
 
-        if (!kind)
-            log_warning("unknown beacon ignored beacon=%s", name);
-        else if (!value_get(over, name))
-            take_section(lookout, kind, &pair->value);
+    VEC_EACH (&duties->list, duty) {
+        const struct beacon_kind *kind = beacon_kind_find(duty->name.p);
+
+        if (stay && duty->source != DUTY_ADDED)
+            continue;
+        if (kind)
+            take_section(lookout, kind, &duty->value);
+        else
+            log_warning("unknown beacon ignored beacon=%s", duty->name.p);
     }
 }
 
-void lookout_read(struct lookout *lookout, const struct value *local, const struct value *settings)
+void lookout_read(struct lookout *lookout, const struct duties *duties)
 {
-    if (settings && settings->kind != VALUE_NULL && settings->kind != VALUE_MAP) {
+    if (duties->refused)
         log_error("beacons of the settings refused, expected a map of sections, got %s",
-                  value_describe(settings));
-        if (lookout->beacons)
-            return;
-    }
+                  duties->refused);
     for (struct beacon *beacon = lookout->beacons; beacon; beacon = beacon->next)
-        beacon->is_seen = false;
-    take_sections(lookout, local, settings);
-    take_sections(lookout, settings, NULL);
+        beacon->is_seen = duties->refused && duties->is_on;
+    if (duties->is_on)
+        take_sections(lookout, duties);
     for (struct beacon **at = &lookout->beacons; *at;) {
         struct beacon *beacon = *at;
 

@@ -6,9 +6,9 @@
  *         services: { nginx: {} }
  *         interval: 10s
  *
- * Sections come from the configuration and from settings; of two with one name that of the settings
- * counts. A section with a mistake is refused whole, and the one before it stays; an unknown beacon
- * is a warning. One that did not change keeps what it knows when others do.
+ * Where sections come from, and which counts: peel/duty.h. A section with a mistake is refused
+ * whole, and the one before it stays; an unknown beacon is a warning. One that did not change keeps
+ * what it knows when others do.
  *
  * Nothing is looked at while a job runs that may change the machine, so that what it does halfway
  * is not reported. The next look comes right after it; what has changed then is marked with the job
@@ -28,13 +28,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct duties;
 struct err;
 struct exec_request;
 struct lookout;
 struct loop;
 struct nats_js;
 struct snapshot;
-struct value;
 
 struct lookout_options {
     struct loop *loop;
@@ -55,9 +55,9 @@ void lookout_free(struct lookout *lookout);
 /* Stop looking. */
 void lookout_stop(struct lookout *lookout);
 
-/* The sections of the configuration and of the settings; each a map, or NULL. Settings that are
- * something else are logged, and the sections that count stay. */
-void lookout_read(struct lookout *lookout, const struct value *local, const struct value *settings);
+/* The sections that count from now on. While they are switched off nothing is watched. Settings
+ * that are not a map are logged, and the sections that count stay. */
+void lookout_read(struct lookout *lookout, const struct duties *duties);
 /* There is a connection, or NULL: none. */
 void lookout_connect(struct lookout *lookout, const struct nats_js *js);
 /* A connection is there again: what waits may leave. */

@@ -27,6 +27,7 @@
 #include "peel/metric.h"
 #include "peel/outbox.h"
 #include "peel/pillar.h"
+#include "peel/routine.h"
 #include "peel/snapshot.h"
 #include "peel/startup.h"
 #include "peel/uplink.h"
@@ -60,6 +61,7 @@ struct peel {
     struct catchup catchup;
     struct basket *basket;
     struct agenda *agenda;
+    struct routine *routine;
     struct startup startup;
     struct heart heart;
     struct metrics *metrics;
@@ -258,9 +260,8 @@ static void read_duties(struct peel *peel)
         log_error("maintenance_windows cannot be read, this machine is not changed until they can "
                   "be error=%s",
                   problem);
-    agenda_read(peel->agenda, peel->conf->schedule, map ? value_get(map, "schedule") : NULL);
-    lookout_read(peel->lookout, peel->conf->beacons, map ? value_get(map, "beacons") : NULL);
     snapshot_drop(settings);
+    routine_read(peel->routine);
 }
 
 static void on_settings_changed(void *self)
@@ -292,6 +293,11 @@ static void begin_own_work(struct peel *peel)
                                                         .peel_id = peel->identity.id,
                                                         .desk = peel->desk,
                                                         .outbox = peel->keep.outbox });
+    peel->routine = routine_open(&(struct routine_options){ .conf = peel->conf,
+                                                            .agenda = peel->agenda,
+                                                            .lookout = peel->lookout,
+                                                            .settings = hold_settings,
+                                                            .self = peel });
     read_duties(peel);
     peel->startup = (struct startup){ .loop = peel->options.loop,
                                       .desk = peel->desk,
@@ -389,6 +395,14 @@ static int run_task(void *self, const struct desk_task *task, struct err *err)
     return desk_run(peel->desk, task, err);
 }
 
+static void call_routine(void *self, struct arena *arena, struct routine_call *call,
+                         struct value *ret_result, const char **ret_error)
+{
+    struct peel *peel = self;
+
+    routine_run(peel->routine, arena, call, ret_result, ret_error);
+}
+
 static int open_desk(struct peel *peel, struct err *err)
 {
     peel->basket = basket_new(&(struct basket_options){ .loop = peel->options.loop,
@@ -408,6 +422,8 @@ static int open_desk(struct peel *peel, struct err *err)
                                                   .states_cache = peel->conf->states_cache,
                                                   .states_baked = peel->keep.baked,
                                                   .loose_params = !peel->conf->strict_params,
+                                                  .births = peel->keep.births,
+                                                  .orphans = peel->keep.orphans,
                                                   .ledger = peel->keep.ledger,
                                                   .outbox = peel->keep.outbox,
                                                   .curfew = &peel->curfew,
@@ -415,6 +431,7 @@ static int open_desk(struct peel *peel, struct err *err)
                                                   .shelf = peel->keep.shelf,
                                                   .facts = hold_facts,
                                                   .settings = hold_settings,
+                                                  .own = call_routine,
                                                   .catch_up = catch_up,
                                                   .facts_changed = on_facts_changed,
                                                   .acts = on_acts,
@@ -586,6 +603,7 @@ void peel_free(struct peel *peel)
     pillar_free(peel->pillar); /* its worker may ask the basket */
     basket_free(peel->basket);
     agenda_free(peel->agenda);
+    routine_free(peel->routine);
     curfew_done(&peel->curfew);
     heart_done(&peel->heart);
     clear_timers(peel);

@@ -235,8 +235,8 @@ static bool is_plain(const char *function)
         "cmd.run",     "test.ping",  "sys.doc",     "sys.list_functions", "state.graph",
         "state.check", "state.owed", "state.waive", "state.last"
     };
-    static const char *const families[] = { "facts.", "settings.", "grains.", "pillar.",
-                                            "state.show" };
+    static const char *const families[] = { "facts.",     "settings.", "grains.", "pillar.",
+                                            "state.show", "schedule.", "beacons." };
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (strcmp(function, names[i]) == 0)

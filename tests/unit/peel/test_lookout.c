@@ -1,4 +1,5 @@
 /* Beacons without a bus: when they look, and whose changes are marked or ignored. */
+#include "peel/duty.h"
 #include "peel/lookout.h"
 
 #include <stdio.h>
@@ -87,6 +88,17 @@ static struct value parse(struct stage *stage, const char *text)
     return map;
 }
 
+static void read_sections(struct stage *stage, const struct value *file,
+                          const struct value *settings)
+{
+    const struct overlay_part none = { 0 };
+    const struct duties duties = duties_merge(
+        &stage->arena, DUTY_BEACON,
+        &(struct duty_sources){ .file = file, .settings = settings, .overlay = &none });
+
+    lookout_read(stage->lookout, &duties);
+}
+
 /* Turns the loop until the beacon has its baseline. */
 static void open_stage(struct stage *stage, const char *sections)
 {
@@ -107,7 +119,7 @@ static void open_stage(struct stage *stage, const char *sections)
                                                             .self = stage },
                                  &err);
     CHECK(stage->lookout != NULL);
-    lookout_read(stage->lookout, &map, NULL);
+    read_sections(stage, &map, NULL);
     WAIT_FOR((loop_turn(stage->loop), count_logged("beacon has its baseline") == 1));
 }
 
@@ -198,14 +210,14 @@ TEST(settings_win_and_a_section_that_did_not_change_keeps_what_it_knows)
 
     open_stage(&stage, sections_of(&stage, ""));
     local = parse(&stage, sections_of(&stage, ""));
-    lookout_read(stage.lookout, &local, NULL);
+    read_sections(&stage, &local, NULL);
     CHECK_INT(count_logged("beacon read"), 1);
     settings = parse(&stage, "{process: {processes: 3}, nosuch: {}}");
-    lookout_read(stage.lookout, &local, &settings);
+    read_sections(&stage, &local, &settings);
     CHECK_INT(count_logged("beacon refused, its section has errors beacon=process"), 1);
     CHECK_INT(count_logged("unknown beacon ignored beacon=nosuch"), 1);
     settings = parse(&stage, "{process: {processes: [other]}}");
-    lookout_read(stage.lookout, &local, &settings);
+    read_sections(&stage, &local, &settings);
     CHECK_INT(count_logged("beacon read"), 2);
     WAIT_FOR((loop_turn(stage.loop), count_logged("beacon has its baseline") == 2));
     close_stage(&stage);
@@ -219,10 +231,10 @@ TEST(settings_whose_beacons_are_a_list_are_an_error_and_the_sections_before_stay
     open_stage(&stage, sections_of(&stage, ""));
     local = parse(&stage, "{}");
     settings = parse(&stage, "[{process: {processes: [other]}}]");
-    lookout_read(stage.lookout, &local, &settings);
+    read_sections(&stage, &local, &settings);
     CHECK_INT(count_logged("beacons of the settings refused, expected a map of sections, got"), 1);
     settings = parse(&stage, sections_of(&stage, ""));
-    lookout_read(stage.lookout, &local, &settings);
+    read_sections(&stage, &local, &settings);
     CHECK_INT(count_logged("beacon read"), 1); /* it was still there */
     close_stage(&stage);
 }

@@ -1,0 +1,29 @@
+/*
+ * agent - the functions that only an agent has: those of its schedule, its beacons and its events.
+ *
+ * The only list of their names; the agent has a handler for each (peel/routine.h,
+ * peel/event_send.h).
+ *
+ * Threads: any.
+ */
+#ifndef LOCAL_AGENT_H
+#define LOCAL_AGENT_H
+
+struct buf;
+struct suggest;
+
+struct agent_function {
+    const char *name, *summary;
+};
+
+/* Sorted by name; ends with a row without one. */
+extern const struct agent_function agent_functions[];
+
+/* NULL: the agent has no such function of its own. */
+const struct agent_function *agent_function_find(const char *name);
+/* For "did you mean". */
+void agent_function_offer(struct suggest *near);
+/* Each after a blank. */
+void agent_function_add_names(struct buf *out);
+
+#endif

@@ -46,7 +46,7 @@ static const struct param options[] = {
     PARAM("no-color",     BOOL,     ARGS, no_color, "no colour, even on a terminal"),
     PARAM("quiet",        BOOL,     ARGS, quiet, "no progress", .aliases = "q"),
     PARAM("log-level",    STR,      ARGS, log_level, "what templates may say by log.*: debug, info, warning, error or quiet (warning)", .kind_text = "LEVEL", .aliases = "l"),
-    PARAM("state-output", CHOICE,   ARGS, state_output, "how much of each state is shown: changes, full, terse or mixed", .choices = LOCAL_STATE_OUTPUT_WORDS, .default_text = "changes", .kind_text = "MODE"),
+    PARAM("state-output", CHOICE,   ARGS, state_output, "how much of each state is shown", .choices = LOCAL_STATE_OUTPUT_WORDS, .default_text = "changes", .kind_text = "MODE"),
     { 0 },
 };
 /* clang-format on */

@@ -221,11 +221,24 @@ static int dispatch_job(struct step *step, struct err *err)
                          err);
 }
 
+/* All of them as if they had answered that nothing changes. */
+static int name_targets(struct step *step, struct err *err)
+{
+    if (fleet_resolve(step->fleet, step->wanted->target, &step->job.targets, err) < 0)
+        return -1;
+    fleet_answers_init(&step->answers, &step->arena, &step->job.targets);
+    for (size_t i = 0; i < step->answers.count; i++)
+        step->answers.list[i].has_come = step->answers.list[i].success = true;
+    return 0;
+}
+
 static int run_step(struct orchestra *orchestra, struct step *step, struct err *err)
 {
     struct err ignored;
     bool found;
 
+    if (step->wanted->names_only)
+        return name_targets(step, err);
     fill_job(orchestra, step);
     if (find_earlier(orchestra, step, &found, err) < 0)
         return -1;
@@ -256,7 +269,7 @@ static int run_job(struct state_fleet *fleet, struct arena *arena, const struct 
     if (step.is_canceled)
         result = refuse_canceled(&step, err);
     if (result == 0 && step.job.targets.n > 0) {
-        ret_end->jid = arena_strdup(arena, step.job.jid);
+        ret_end->jid = step.job.jid ? arena_strdup(arena, step.job.jid) : NULL;
         for (size_t i = 0; i < step.answers.count; i++)
             add_peel(arena, &step.answers.list[i], ret_end);
     }

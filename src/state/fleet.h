@@ -29,6 +29,7 @@ struct state_job {
     const char *batch;           /* peels that are busy at once, "5" or "20%"; NULL: all */
     const struct cancel *cancel; /* ends the wait; NULL: nothing does */
     int64_t failures_max;        /* with a batch: more failed peels, and the rest is not begun */
+    bool names_only;             /* dispatch nothing: who is meant? */
 };
 
 /* What a peel answered. */
@@ -44,7 +45,8 @@ struct state_job_end {
 };
 
 struct state_fleet {
-    /* Dispatch the job and wait for its end. Fails when it cannot be known. */
+    /* Dispatch the job and wait for its end, or only find its peels. Fails when it cannot be
+     * known. */
     int (*run)(struct state_fleet *fleet, struct arena *arena, const struct state_job *job,
                struct state_job_end *ret_end, struct err *err);
 };

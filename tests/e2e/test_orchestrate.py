@@ -137,6 +137,7 @@ def test_a_dry_run_is_a_dry_run_on_the_peels(fleet, work):
     results = orchestrate(fleet, "deploy", "--test")
     assert results["fleet.state:web"]["changed"]
     assert "would change 2 of 2 peels: web-01, web-02" in results["fleet.state:web"]["diff"]
+    assert results["fleet.function:migrate"]["diff"] == "cmd.run echo migrate >> WORK/order on 'db-*' would run on 1 peel".replace("WORK", str(work))
     assert order(work) == [] and files(work) == {}
     orchestrate(fleet, "deploy")
     assert not orchestrate(fleet, "deploy", "--test")["fleet.state:web"]["changed"]
@@ -153,6 +154,7 @@ def test_a_step_that_fails_stops_what_requires_it_and_starts_what_waits_for_fail
 
 def test_a_target_that_means_nobody_fails(fleet, work):
     assert "no peel matches 'mail-*'" in orchestrate(fleet, "nobody", status=2)["fleet.function:nobody"]["error"]
+    assert "no peel matches 'mail-*'" in orchestrate(fleet, "nobody", "--test", status=2)["fleet.function:nobody"]["error"]
 
 
 def test_targets_have_types_and_arguments_have_names(fleet, work):

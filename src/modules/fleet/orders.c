@@ -182,6 +182,11 @@ static const char *describe(struct state_run *run, const struct state_job *job)
                         job->target);
 }
 
+static const char *plural_of(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 /* --- what came of it ---------------------------------------------------------------------- */
 
 struct tally {
@@ -278,8 +283,8 @@ static int perform(struct state_run *run, const struct orders_args *want, struct
     buf_clear(&run->text); /* it runs now: drop 'will run' */
     if (carry_out(run, want, job, &end, &tally, err) < 0)
         return -1;
-    state_say(run, "%s: %zu peels, %zu changed, %zu failed", describe(run, job), tally.targets,
-              tally.changed, tally.failed);
+    state_say(run, "%s: %zu peel%s, %zu changed, %zu failed", describe(run, job), tally.targets,
+              plural_of(tally.targets), tally.changed, tally.failed);
     if (tally.changed == 0)
         state_unchanged(run);
     return 0;
@@ -311,12 +316,27 @@ static bool has_dry_run(const struct orders_args *want)
            (module && module->apply && !(module->flags & MODULE_ALWAYS));
 }
 
+/* Nothing is run, but a target that means nobody fails as it will. */
+static int name_targets(struct state_run *run, const struct orders_args *want,
+                        struct state_job *job, struct err *err)
+{
+    struct state_job_end end = { .peels = VEC_INIT };
+    struct tally tally;
+
+    job->names_only = true;
+    if (carry_out(run, want, job, &end, &tally, err) < 0)
+        return -1;
+    state_differs(run, "%s would run on %zu peel%s", describe(run, job), tally.targets,
+                  plural_of(tally.targets));
+    return 0;
+}
+
 int orders_function_check(struct state_run *run, const void *args, struct err *err)
 {
     struct state_job job = make_function_job(run, args);
 
-    if (run->test && has_dry_run(args))
-        return rehearse(run, args, &job, err);
+    if (run->test)
+        return (has_dry_run(args) ? rehearse : name_targets)(run, args, &job, err);
     state_differs(run, "%s will run", describe(run, &job));
     return 0;
 }

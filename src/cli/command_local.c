@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "base/number.h"
 #include "base/suggest.h"
 #include "cli/interrupt.h"
 #include "cli/local/local.h"
@@ -327,6 +328,15 @@ static int dispatch_function(struct local *local, struct param_strs operands)
     return module->apply ? local_apply_module(local, module) : local_call_module(local, module);
 }
 
+/* The report says 'canceled', as after Ctrl-C. */
+static void report_timeout(const struct local *local)
+{
+    AUTO_BUF struct buf limit = BUF_INIT(BUF_NO_LIMIT);
+
+    number_print_duration(local->args->timeout, &limit);
+    (void)cli_error(local->cli, "canceled after %s, the --timeout of this run", buf_text(&limit));
+}
+
 int local_run(struct cli *cli, const struct local_args *args, struct param_strs operands)
 {
     struct local_args own = *args;
@@ -341,6 +351,8 @@ int local_run(struct cli *cli, const struct local_args *args, struct param_strs 
     if (strcmp(local.function, REPORT) != 0 && local_choose_format(cli, &own) != CLI_OK)
         return CLI_ERROR;
     status = dispatch_function(&local, operands);
+    if (interrupt_timed_out())
+        report_timeout(&local);
     interrupt_forget();
     session_done(&local.session);
     cancel_done(&local.cancel);

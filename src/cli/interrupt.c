@@ -10,10 +10,12 @@
 
 /* A signal handler can only find what is global. */
 static struct cancel *signal_cancel;
+static volatile sig_atomic_t first_signal; /* 0: none yet */
 
 static void on_signal(int signo)
 {
-    (void)signo;
+    if (first_signal == 0)
+        first_signal = signo;
     if (signal_cancel)
         cancel_raise(signal_cancel);
 }
@@ -39,6 +41,11 @@ void interrupt_watch(struct cancel *cancel, int64_t timeout)
     (void)sigaction(SIGPIPE, &action, NULL); /* a closed pipe is an error of the write */
     if (timeout > 0)
         (void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+bool interrupt_timed_out(void)
+{
+    return first_signal == SIGALRM;
 }
 
 void interrupt_forget(void)

@@ -6,12 +6,15 @@
 #ifndef CLI_INTERRUPT_H
 #define CLI_INTERRUPT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct cancel;
 
 /* Raise `cancel` at the next of them; `timeout` in nanoseconds, 0: none. Keeps the token. */
 void interrupt_watch(struct cancel *cancel, int64_t timeout);
+/* Was it the time limit? */
+bool interrupt_timed_out(void);
 /* Forget the token. */
 void interrupt_forget(void);
 

@@ -683,6 +683,7 @@ const struct function builtin_salt_functions[] = {
     { "settings.items", "", call_settings_items, "all settings" },
     { "user.info", "name", call_user_info, "information about a user account" },
     { "user.list_groups", "name", call_list_groups, "the groups of a user" },
+    { "test.get_opts", "", call_config_items, "the configuration" },
     { 0 },
 };
 

@@ -146,13 +146,20 @@ static int read_order(struct arena *arena, const struct value *v, int64_t *ret, 
     return 0;
 }
 
-/* Salt's spelling of the default; any other value would do nothing. */
-static int check_until(const struct value *v, struct diags *diags)
+/* Salt's spelling of the default. With false it would run what succeeds again; here a success stays
+ * one, and a failure is final, as there. */
+static int check_until(const struct value *v, struct idle idle, bool *ret_once, struct diags *diags)
 {
     const struct value *until = value_get(v, "until");
 
+    *ret_once = false;
     if (!until || (until->kind == VALUE_BOOL && until->b))
         return 0;
+    if (idle.result == 0 && until->kind == VALUE_BOOL) {
+        *ret_once = true;
+        (void)value_diag(idle.diags, until, "retry: with 'until: false' the state runs once");
+        return 0;
+    }
     (void)value_diag(diags, until, "retry: 'until' can only be true");
     diag_hint(diags, "a state is tried again while it fails");
     return -1;
@@ -177,6 +184,7 @@ static int read_retry(struct arena *arena, const struct value *v, const struct d
     const struct params_policy policy = { .owner = "retry", .allowed = checked };
     struct retry_args args = { 0 };
     struct value map = { 0 };
+    bool once;
 
     if (!v || v->kind == VALUE_NULL || (v->kind == VALUE_BOOL && !v->b))
         return 0;
@@ -190,14 +198,14 @@ static int read_retry(struct arena *arena, const struct value *v, const struct d
     } else {
         return value_diag(diags, v, "'retry' must be true, a number, or a map with 'attempts'");
     }
-    if (check_until(&map, diags) < 0 ||
+    if (check_until(&map, idle, &once, diags) < 0 ||
         params_decode(arena, retry_params, &policy, &map, &args, diags) < 0)
         return -1;
     if (dialect->attempts_total && value_get(&map, "attempts") && args.attempts > 0)
         args.attempts--;
     if (!value_get(&map, "interval"))
         args.interval = dialect->retry_interval * CLOCK_SECOND;
-    *ret = (struct plan_retry){ args.attempts, args.interval, args.splay };
+    *ret = (struct plan_retry){ once ? 0 : args.attempts, args.interval, args.splay };
     return 0;
 }
 

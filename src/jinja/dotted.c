@@ -38,14 +38,6 @@ static int dotted_item(struct render *render, struct object *object, const struc
     return dotted_get(render, object, name, ret, ret_found);
 }
 
-static int dotted_call(struct render *render, struct object *object, const struct call *call,
-                       struct value *ret)
-{
-    const struct dotted *dotted = container_of(object, struct dotted, object);
-
-    return dotted->call(render, dotted->user, dotted->name, call, ret);
-}
-
 static int dotted_list(struct render *render, struct object *object, struct value_list **ret)
 {
     const struct dotted *dotted = container_of(object, struct dotted, object);
@@ -70,6 +62,46 @@ static int dotted_is_missing(struct render *render, struct object *object, bool 
             *ret = false;
     }
     return 0;
+}
+
+/* salt.get('x.y', default), as of any map: the function, or the default. */
+static int find_function(struct render *render, struct object *object, const struct call *call,
+                         struct value *ret)
+{
+    bool found, missing;
+
+    if (call->count == 0 || call->count > 2)
+        return render_fail(render, RENDER_TYPE, "get() takes a name and a default");
+    if (dotted_item(render, object, &call->args[0], ret, &found) < 0 ||
+        dotted_is_missing(render, ret->object, &missing) < 0)
+        return -1;
+    if (missing)
+        *ret = call->count > 1 ? call->args[1] : value_null();
+    return 0;
+}
+
+static int list_names(struct render *render, struct object *object, struct value *ret)
+{
+    struct value_list *names;
+
+    if (dotted_list(render, object, &names) < 0)
+        return -1;
+    *ret = value_list(names);
+    return 0;
+}
+
+static int dotted_call(struct render *render, struct object *object, const struct call *call,
+                       struct value *ret)
+{
+    const struct dotted *dotted = container_of(object, struct dotted, object);
+    struct dotted whole = *dotted;
+
+    whole.name = STR("");
+    if (str_is(dotted->name, "get"))
+        return find_function(render, &whole.object, call, ret);
+    if (str_is(dotted->name, "keys"))
+        return list_names(render, &whole.object, ret);
+    return dotted->call(render, dotted->user, dotted->name, call, ret);
 }
 
 static const struct object_type dotted_type = {

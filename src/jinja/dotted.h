@@ -2,7 +2,8 @@
  * dotted - functions that templates reach by dotted names: salt['grains.get']('os')
  * and salt.grains.get('os') are the same call.
  *
- * The object collects the name; the host handles the call.
+ * The object collects the name; the host handles the call. As a map has them, get() and keys() are
+ * there, too: salt.get('x.y', default) is a function or the default.
  */
 #ifndef JINJA_DOTTED_H
 #define JINJA_DOTTED_H

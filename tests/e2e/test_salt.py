@@ -195,6 +195,25 @@ seen: {cmd.run: [{name: echo $SALT_TEST_VARIABLE >> ROOT/log}]}
         assert "SALT_TEST_VARIABLE" not in f.read()
 
 
+def test_a_function_is_found_by_its_name_or_a_default_is_taken(machine):
+    machine.sls("web", """
+a:
+  file.managed:
+    - name: ROOT/a
+    - contents: "{{ salt.get('test.echo')('hi') }} {{ salt.get('no.such', 'default') }} {{ salt.get('no.such') is none }}
+        {{ 'test.ping' in salt.keys() }} {{ salt['test.get_opts']().file_client }}"
+""")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("a") == "hi default True True local\n"
+
+
+def test_a_retry_until_false_runs_the_state_once(machine):
+    machine.sls("web", say("good", "retry: {attempts: 3, interval: 0, until: false}")
+                + "bad:\n  cmd.run:\n    - name: 'echo bad >> ROOT/log; false'\n    - retry: {attempts: 3, interval: 0, until: false}\n")
+    assert "the state runs once" in machine.run("state.apply", "web", status=2).stderr
+    assert machine.log() == ["good", "bad"]
+
+
 def test_a_variable_is_a_change_when_commands_would_see_another_value(machine, monkeypatch):
     monkeypatch.setenv("SALT_TEST_THERE", "there")
     machine.sls("web", """

@@ -427,6 +427,38 @@ def test_what_another_program_has_extracted_is_not_extracted_again(machine):
     assert extract(machine, digest)["changed"]
 
 
+def test_what_is_extracted_already_gets_its_owner_and_a_link_is_not_followed_to_it(machine):
+    if os.geteuid() != 0:
+        pytest.skip("owners need root")
+    folder = machine.folder / "src" / "app"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub" / "file").write_text("one")
+    (folder / "link").symlink_to("sub")
+    subprocess.run(["tar", "-cf", machine.root / "a.tar", "app"], cwd=machine.folder / "src", check=True)
+    machine.sls("web", "a: {archive.extracted: [{name: ROOT/to, source: ROOT/a.tar}]}")
+    machine.run("state.apply", "web", status=0)
+    to, outside = machine.root / "to" / "app", machine.root / "outside"
+    (to / "extra").write_text("mine")
+
+    machine.sls("later", "a: {archive.extracted: [{name: ROOT/to, source: ROOT/a.tar, user: 1234, group: 4321}]}")
+
+    def owners():
+        return {name: os.lstat(to / name)[4:6] for name in ("", "link", "sub", "sub/file", "extra")}
+
+    assert machine.record("state.apply", "later", "test=True", status=0)["results"][0]["changed"]
+    assert set(owners().values()) == {(0, 0)}
+    assert machine.record("state.apply", "later", status=0)["results"][0]["changed"]
+    assert owners() == {"": (1234, 4321), "link": (1234, 4321), "sub": (1234, 4321), "sub/file": (1234, 4321), "extra": (0, 0)}
+    assert not machine.record("state.apply", "later", status=0)["results"][0]["changed"]
+    machine.run("state.revert", "later", status=0)
+    assert set(owners().values()) == {(0, 0)}
+
+    (to / "sub").rename(outside)
+    (to / "sub").symlink_to(outside)
+    machine.run("state.apply", "later", status=0)
+    assert os.stat(outside / "file").st_uid == 0
+
+
 def test_an_archive_of_a_salt_file_has_one_folder_at_its_top(machine):
     for name, files in {"file": ["one"], "two": ["one", "app"]}.items():
         (machine.root / "top" / "app").mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/digest.h"
 #include "modules/file/attrs.h"
+#include "modules/archive/ownership.h"
 #include "modules/archive/unpacked.h"
 #include "modules/file/content.h"
 #include "state/host.h"
@@ -39,8 +40,8 @@ static const struct param extracted_params[] = {
     PARAM("makedirs", BOOL, ARGS, makedirs, "create missing parent folders", .default_text = "true"),
     PARAM("strip_components", INT, ARGS, strip, "strip this many leading components from each path", PARAM_RANGE(0, STRIP_MAX)),
     PARAM("options", STR, ARGS, options, "options as for tar: '--strip-components=N'; compression options are accepted but not needed", .flags = PARAM_FILLED),
-    PARAM("user", STR, ARGS, user, "owner of what is extracted"),
-    PARAM("group", STR, ARGS, group, "group of what is extracted"),
+    PARAM("user", STR, ARGS, user, "owner of what is extracted, also of what is there"),
+    PARAM("group", STR, ARGS, group, "group of what is extracted, also of what is there"),
     PARAM("password", STR, ARGS, password, "password of an encrypted zip", .flags = PARAM_SECRET),
     PARAM("clean", BOOL, ARGS, clean, "in a Salt file: first remove what the archive has at its top; else the same as clean_parent"),
     PARAM("clean_parent", BOOL, ARGS, clean_parent, "remove what else is in the folder, but not what other states of the run manage"),
@@ -108,17 +109,29 @@ static bool is_remote(const char *source)
            !str_starts(str_from(source), STR("file://"));
 }
 
+/* Its options are those of unzip: "-j" means something else there. */
+static bool is_zip(const struct extracted_args *want)
+{
+    return want->format == UNPACK_ZIP ||
+           (want->format == UNPACK_ANY && str_ends(str_from(want->source), STR(".zip")));
+}
+
 static int extracted_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct extracted_args *want = args;
     int64_t strip;
     int result = 0;
 
-    if (want->options && !read_options(want->options, &strip))
+    if (want->options && is_zip(want))
+        result = value_diag(diags, value_point(where, "options"),
+                            "'options' of unzip are not supported, got '%s'", want->options);
+    else if (want->options && !read_options(want->options, &strip))
         result = value_diag(
             diags, value_point(where, "options"),
             "'options' accepts '--strip-components=N' and compression options only, got '%s'",
             want->options);
+    if (want->clean && want->clean_parent)
+        result = value_diag(diags, where, "'clean' and 'clean_parent' are mutually exclusive");
     if (is_remote(want->source) && !want->trust.hash && !want->trust.skip_verify) {
         result = value_diag(diags, where, "an archive from the network requires 'source_hash'");
         diag_hint(diags, "skip_verify: true accepts it without one");
@@ -225,6 +238,11 @@ static int check_if_missing(struct state_run *run, const struct extracted_args *
     return 0;
 }
 
+static bool needs_archive(const struct state_run *run, const struct extracted_args *want)
+{
+    return !want->overwrite && (!want->if_missing || run->salt);
+}
+
 /* Is it extracted? By its list, or else by the archive itself. */
 static int check_extracted(struct state_run *run, const struct extracted_args *want,
                            struct unpacked_wish *wish, struct err *err)
@@ -242,9 +260,11 @@ static int check_extracted(struct state_run *run, const struct extracted_args *w
     return known ? 0 : check_unknown(run, want, wish, err);
 }
 
-static bool needs_archive(const struct state_run *run, const struct extracted_args *want)
+/* Whether what is there belongs to the user and group. */
+static int check_owner(struct state_run *run, const struct extracted_args *want,
+                       const struct unpacked_wish *wish, struct err *err)
 {
-    return !want->overwrite && (!want->if_missing || run->salt);
+    return needs_archive(run, want) && !run->differs ? ownership_check(run, wish, err) : 0;
 }
 
 /* As in Salt, a missing path alone does not extract the archive again, but one that is there ends
@@ -275,7 +295,9 @@ static int extracted_check(struct state_run *run, const void *args, struct err *
         return check_if_missing(run, want, err);
     if (needs_archive(run, want) && find_wish(run, want, &wish, err) < 0)
         return -1;
-    return check_extracted(run, want, &wish, err);
+    if (check_extracted(run, want, &wish, err) < 0)
+        return -1;
+    return check_owner(run, want, &wish, err);
 }
 
 /* `ret_acts`: it is there, and nothing remembers it yet. */
@@ -294,6 +316,16 @@ static int is_done(struct state_run *run, const struct extracted_args *want,
     return result;
 }
 
+/* What is there already is not extracted again; NULL: it is skipped. */
+static int apply_owner(struct state_run *run, const struct extracted_args *want,
+                       const struct unpacked_wish *wish, struct err *err)
+{
+    if (wish && needs_archive(run, want))
+        return ownership_apply(run, wish, err);
+    state_unchanged(run);
+    return 0;
+}
+
 static int extracted_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct extracted_args *want = args;
@@ -306,17 +338,15 @@ static int extracted_apply(struct state_run *run, const void *args, struct err *
         return -1;
     if (!skipped && is_done(run, want, &wish, &done, &acts, err) < 0)
         return -1;
-    if (done && !acts) {
-        state_unchanged(run);
-        return 0;
-    }
+    if (done && !acts)
+        return apply_owner(run, want, skipped ? NULL : &wish, err);
     if ((!needs_archive(run, want) && find_wish(run, want, &wish, err) < 0) ||
         get_archive(run, want, &wish, err) < 0)
         return -1;
-    if (done) {
-        state_unchanged(run);
-        return unpacked_remember(run, &wish, err);
-    }
+    if (done && unpacked_remember(run, &wish, err) < 0)
+        return -1;
+    if (done)
+        return apply_owner(run, want, &wish, err);
     if (unpacked_apply(run, &wish, err) < 0)
         return -1;
     state_detail(run, "source", "%s", want->source);

@@ -183,6 +183,32 @@ static int make_list_folder(struct state_run *run, struct err *err)
     return info.kind == FS_FOLDER ? 0 : change_mkdir(run, folder, &private, err);
 }
 
+static void add_paths(struct buf *out, const struct unpack_entries *entries)
+{
+    VEC_EACH (&entries->list, entry)
+        if (!strchr(entry->path, '\n')) /* could not be read back */
+            buf_printf(out, "%s\n", entry->path);
+}
+
+int unpacked_paths(struct state_run *run, const struct unpacked_wish *wish, struct str *ret,
+                   struct err *err)
+{
+    AUTO_BUF struct buf out = BUF_INIT(LIST_FILE_MAX);
+    struct unpack_entries entries;
+    struct str mark;
+
+    if (fs_read(run->arena, list_path(run, list_name(run, wish)), LIST_FILE_MAX, ret, err) < 0)
+        return -1;
+    mark = ret->p ? str_cut(ret, '\n') : STR(UNFINISHED);
+    if (str_is(mark, wish->mark))
+        return 0;
+    if (unpack_list(run->arena, &wish->archive, &wish->options, &entries, err) < 0)
+        return -1;
+    add_paths(&out, &entries);
+    *ret = buf_copy(&out, run->arena);
+    return 0;
+}
+
 /* Remember what is extracted; or with UNFINISHED what is about to be, for a revert. */
 static int write_list(struct state_run *run, const struct unpacked_wish *wish, const char *mark,
                       const struct unpack_entries *entries, struct err *err)
@@ -191,9 +217,7 @@ static int write_list(struct state_run *run, const struct unpacked_wish *wish, c
     AUTO_BUF struct buf out = BUF_INIT(LIST_FILE_MAX);
 
     buf_printf(&out, "%s\n", mark);
-    VEC_EACH (&entries->list, entry)
-        if (!strchr(entry->path, '\n')) /* could not be read back */
-            buf_printf(&out, "%s\n", entry->path);
+    add_paths(&out, entries);
     if (out.full)
         return err_set(err, ERR_LIMIT, "the list of '%s' has more than %zu bytes", wish->source,
                        LIST_FILE_MAX);

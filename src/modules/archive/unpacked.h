@@ -39,6 +39,10 @@ int unpacked_check(struct state_run *run, const struct unpacked_wish *wish, bool
                    struct err *err);
 /* Say what differs from the archive, whose bytes are at hand: others may have extracted it. */
 int unpacked_compare(struct state_run *run, const struct unpacked_wish *wish, struct err *err);
+/* The paths of the archive below the folder, one a line: by the list, or else by the archive, whose
+ * bytes are then at hand. */
+int unpacked_paths(struct state_run *run, const struct unpacked_wish *wish, struct str *ret,
+                   struct err *err);
 /* Write the list of what others have extracted. */
 int unpacked_remember(struct state_run *run, const struct unpacked_wish *wish, struct err *err);
 int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, struct err *err);

@@ -116,30 +116,35 @@ static int filter_sequence(struct render *render, const struct bound *bound, str
     return 0;
 }
 
+/* The item `key` of a map or list as it is now; NULL when there is none. */
+static const struct value *find_step(struct render *render, const struct value *at, struct str key,
+                                     char delimiter)
+{
+    struct value now = *at;
+
+    if (at->kind == VALUE_MAP)
+        now.map = (struct value_map *)(uintptr_t)container_map(render, at);
+    else if (at->kind == VALUE_LIST)
+        now.list = (struct value_list *)(uintptr_t)container_list(render, at);
+    return value_path(&now, key, delimiter);
+}
+
 /* "a:b:0" from map to map and through lists; the default when there is no such path. */
 static int filter_traverse(struct render *render, const struct bound *bound, struct value *ret)
 {
-    struct value at = bound->args[0];
+    const struct value *at = &bound->args[0];
     struct str path;
     char delimiter;
 
     if (argument_text(render, &bound->args[1], &path) < 0 ||
         argument_delimiter(render, &bound->args[3], &delimiter) < 0)
         return -1;
-    *ret = bound->args[2];
-    while (path.p) {
-        struct value key = op_new_str(render, str_cut(&path, delimiter));
-        struct value next;
+    while (at && path.p) {
+        const struct str key = str_cut(&path, delimiter);
 
-        if (at.kind != VALUE_MAP && at.kind != VALUE_LIST)
-            return 0;
-        if (argument_follow(render, &at, &key, NULL, &next) < 0)
-            return -1;
-        if (value_is_undefined(&next) || next.kind == VALUE_OBJECT)
-            return 0;
-        at = next;
+        at = find_step(render, at, key, delimiter);
     }
-    *ret = at;
+    *ret = at ? *at : bound->args[2];
     return 0;
 }
 

@@ -55,6 +55,7 @@ struct eval {
     struct render render; /* first: operations know only this part */
     struct running now;
     struct buf *out;
+    const struct template *main; /* the one that was given to jinja_render */
     const struct value *base;
     struct diags *diags;
     uint64_t serial;

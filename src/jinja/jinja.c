@@ -11,6 +11,7 @@
 #include "jinja/env.h"
 #include "jinja/eval.h"
 #include "jinja/function.h"
+#include "jinja/missing.h"
 #include "jinja/template.h"
 
 static const struct jinja_limits default_limits = {
@@ -235,12 +236,18 @@ int eval_run(struct jinja *jinja, const struct template *template, const struct 
     AUTO_ARENA struct arena inner = ARENA_INIT; /* of a rendering that a host function started */
     struct arena *arena = jinja->running > 1 ? &inner : &jinja->values;
     struct eval eval = {
-        .out = out, .base = base, .diags = diags, .serial = ++jinja->serial, .trace = trace
+        .out = out,
+        .main = template,
+        .base = base,
+        .diags = diags,
+        .serial = ++jinja->serial,
+        .trace = trace,
     };
     size_t start = out->n, max = out->max;
     int rc;
 
     render_init(&eval.render, jinja, &jinja->options, arena);
+    eval.render.explain = missing_explain;
     eval.render.yaml = jinja->options.salt ? YAML_DIALECT_SALT : yaml_dialect_of(template->name);
     if (max - start > jinja->options.limits.output_bytes)
         out->max = start + jinja->options.limits.output_bytes;

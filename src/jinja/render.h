@@ -49,6 +49,8 @@ struct render {
     struct place error_place;
     const struct template *error_template;
     const char *error_text, *error_hint;
+    /* Adds a hint to the error of an undefined variable; NULL: there is none to give. */
+    void (*explain)(struct render *render, struct str name);
     VEC(struct diag_note) notes; /* the includes and calls that led to the error, innermost first */
 };
 

@@ -181,8 +181,7 @@ static void suggest_key(struct render *render, const struct undefined *undefined
     struct suggest near;
     struct str best;
 
-    if (!undefined->has_owner || undefined->owner.kind != VALUE_MAP ||
-        undefined->name.kind != VALUE_STR)
+    if (undefined->owner.kind != VALUE_MAP || undefined->name.kind != VALUE_STR)
         return;
     map = container_map(render, &undefined->owner);
     suggest_init(&near, undefined->name.s);
@@ -201,8 +200,10 @@ int undefined_fail(struct render *render, const struct value *v)
     if (render->failed)
         return -1;
     (void)render_fail(render, RENDER_UNDEFINED, "%s", message(render, undefined));
-    if (!undefined->text)
+    if (!undefined->text && undefined->has_owner)
         suggest_key(render, undefined);
+    else if (!undefined->text && render->explain)
+        render->explain(render, undefined->name.s);
     return -1;
 }
 

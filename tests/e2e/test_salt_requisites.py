@@ -199,3 +199,17 @@ def test_a_mistake_says_what_where_and_what_to_try(machine, text, words):
     machine.sls("c", text + "\n")
     told = machine.run("state.apply", "c").stderr
     assert [word for word in words if word not in told] == []
+
+
+def test_an_empty_list_of_names_declares_no_state(machine):
+    machine.sls("c", "none: {test.nop: [names: []]}\none: {test.nop: []}")
+    assert [state["name"] for state in machine.record("state.apply", "c", status=0)["results"]] == ["test.nop:one"]
+
+
+def test_a_name_that_map_jinja_defines_and_is_not_imported_is_named_with_its_import(machine):
+    machine.file("web/map.jinja", "{% set web = {'port': 80} %}{% set extra = 1 %}")
+    machine.sls("web", "{% from 'web/map.jinja' import web with context %}\na: {test.nop: [name: '{{ extra }}']}\n")
+    (machine.folder / "states/web.sls").rename(machine.folder / "states/web/init.sls")
+    told = machine.run("state.apply", "web").stderr
+    assert "'extra' is undefined" in told
+    assert "'web/map.jinja' defines it: {% from 'web/map.jinja' import extra with context %}" in told

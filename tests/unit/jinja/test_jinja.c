@@ -127,6 +127,11 @@ TEST(blocks_replace_blocks_of_parents)
     test_golden("jinja/inheritance.txt", run_golden);
 }
 
+TEST(an_undefined_variable_says_what_to_try)
+{
+    test_golden("jinja/missing.txt", run_golden);
+}
+
 TEST(whitespace_is_controlled_by_tags_and_options)
 {
     test_golden("jinja/whitespace.txt", run_golden);

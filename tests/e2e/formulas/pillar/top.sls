@@ -2,5 +2,6 @@ base:
   '*':
     - accounts
     - keeper
+    - site
   'web*':
     - webd

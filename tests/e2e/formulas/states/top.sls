@@ -6,3 +6,9 @@ base:
     - match: compound
     - webd
     - webd._mapdata
+    - clock
+    - rotate
+    - sshd
+    - database
+    - platform
+    - vendor

@@ -1,0 +1,3 @@
+include:
+  - .service.clean
+  - .config.clean

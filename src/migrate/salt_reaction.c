@@ -56,8 +56,28 @@ static int read_args(struct block *block, const struct value *given)
     return 0;
 }
 
+/* "cwd=/tmp", which Salt reads as a named argument wherever it stands. */
+static bool add_assignment(struct block *block, const struct value *v)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+    struct str rest, key;
+
+    if (v->kind != VALUE_STR)
+        return false;
+    rest = v->s;
+    key = str_cut(&rest, '=');
+    if (!rest.p || key.n == 0 || strspn(key.p, letters) < key.n)
+        return false;
+    value_map_set(block->tmpl->arena, block->keywords,
+                  value_at(value_str(arena_str(block->tmpl->arena, key)), v),
+                  value_at(value_str(rest), v));
+    return true;
+}
+
 static int add_positional(struct block *block, const struct value *v)
 {
+    if (add_assignment(block, v))
+        return 0;
     if (block->single)
         return leave_out(block, v, "more than one positional argument; name them in 'kwarg'");
     block->single = v;
@@ -228,7 +248,8 @@ static int convert_runner(struct block *block)
     if (strncmp(block->function, "state.orch", strlen("state.orch")) == 0)
         return convert_orchestration(block);
     if (strcmp(block->function, "event.send") != 0)
-        return leave_out(block, block->at, "runners other than event.send are not converted");
+        return leave_out(block, block->at,
+                         "runners other than event.send and state.orchestrate are not converted");
     tag = tag ? tag : block->single;
     if (!tag)
         return leave_out(block, block->at, "there is no 'tag'");

@@ -5,9 +5,13 @@
 #include "base/arena.h"
 #include "base/mem.h"
 
-#define PARTS_MAX 8
-#define ID_PEEL   "event.peel"
-#define ID_ENROLL "data['peel_id']"
+#define PARTS_MAX   8
+#define ID_PEEL     "event.peel"
+#define ID_ENROLL   "data['peel_id']"
+#define ID_PRESENCE "data['peel']"
+
+/* No other event of Salt's own has a counterpart. */
+static const struct salt_tag absent = { NULL, ID_PEEL, "there is no such event here" };
 
 struct parts {
     const char *p[PARTS_MAX];
@@ -68,6 +72,29 @@ static struct salt_tag read_job(struct arena *arena, const struct parts *parts)
     return (struct salt_tag){ arena_printf(arena, "_master/job/%s/*", jid), ID_PEEL, NULL };
 }
 
+/* A machine has come. */
+static struct salt_tag make_online(struct arena *arena, const char *id)
+{
+    return (struct salt_tag){ arena_printf(arena, "_master/peel/%s/online", id), ID_PRESENCE,
+                              "it is raised when a machine that was offline connects, not at each "
+                              "start of its agent" };
+}
+
+static struct salt_tag read_minion(struct arena *arena, const struct parts *parts)
+{
+    return parts->n > 3 && strcmp(parts->p[3], "start") == 0 ? make_online(arena, parts->p[2])
+                                                             : absent;
+}
+
+static struct salt_tag read_presence(const struct parts *parts)
+{
+    if (parts->n < 3 || strcmp(parts->p[2], "change") != 0)
+        return absent;
+    return (struct salt_tag){ "_master/peel/*", ID_PRESENCE,
+                              "there is an event for each machine, .../online or .../offline, with "
+                              "'peel' instead of 'new' and 'lost'" };
+}
+
 static struct salt_tag read_own(struct arena *arena, const struct parts *parts)
 {
     const char *family = parts->n > 1 ? parts->p[1] : "";
@@ -79,7 +106,11 @@ static struct salt_tag read_own(struct arena *arena, const struct parts *parts)
     if (strcmp(family, "auth") == 0 || strcmp(family, "auth*") == 0)
         return (struct salt_tag){ "_master/enroll/pending/*", ID_ENROLL,
                                   "only machines that wait for a decision raise this event" };
-    return (struct salt_tag){ NULL, ID_PEEL, "there is no such event here" };
+    if (strcmp(family, "minion") == 0)
+        return read_minion(arena, parts);
+    if (strcmp(family, "presence") == 0)
+        return read_presence(parts);
+    return absent;
 }
 
 struct salt_tag salt_tag_read(struct arena *arena, struct str tag)
@@ -91,6 +122,6 @@ struct salt_tag salt_tag_read(struct arena *arena, struct str tag)
     if (strcmp(parts.p[0], "salt") == 0)
         return read_own(arena, &parts);
     if (strcmp(parts.p[0], "minion_start") == 0)
-        return (struct salt_tag){ NULL, ID_PEEL, "there is no such event here" };
+        return make_online(arena, "*");
     return (struct salt_tag){ arena_printf(arena, "*/%.*s", STR_ARG(tag)), ID_PEEL, NULL };
 }

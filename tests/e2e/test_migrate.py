@@ -37,11 +37,11 @@ def test_a_reactor_of_salt_is_converted_and_passes_the_check(tmp_path):
 
 
 def test_what_cannot_be_converted_is_reported_with_its_place_and_nothing_is_overwritten(tmp_path):
-    write(tmp_path, {"master": f"reactor:\n  - 'salt/minion/*/start':\n    - {tmp_path}/x.sls\n  - 'myco/x':\n    - {tmp_path}/x.sls\n"
+    write(tmp_path, {"master": f"reactor:\n  - 'salt/cloud/*/created':\n    - {tmp_path}/x.sls\n  - 'myco/x':\n    - {tmp_path}/x.sls\n"
                                f"    - salt://none.sls\n",
                      "x.sls": "a:\n  runner.state.orchestrate:\n    - args: [ {mods: x} ]\n"})
     result = run("zester-migrate", "reactor", tmp_path / "master", "--output", tmp_path / "out", status=2)
-    for line in (f"{tmp_path}/master:2:5: 'salt/minion/*/start': there is no such event here",
+    for line in (f"{tmp_path}/master:2:5: 'salt/cloud/*/created': there is no such event here",
                  f"{tmp_path}/x.sls:2:3: the states may be salt.state and salt.function",
                  f"{tmp_path}/master:6:7: 'salt://none.sls' is in none of the file_roots"):
         assert line in result.stderr

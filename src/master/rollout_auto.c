@@ -10,6 +10,7 @@
 #include "bus/store.h"
 #include "master/audit.h"
 #include "master/master.h"
+#include "master/rollout_claim.h"
 #include "master/rollout_drive.h"
 #include "master/update_board.h"
 #include "nats/error.h"
@@ -91,6 +92,8 @@ static void read_world(const struct rollout_auto *keeper, struct arena *arena,
 
 struct auto_start {
     const char *id;
+    struct nats_kv kv;
+    struct str bytes; /* its record */
     struct arena arena;
 };
 
@@ -105,6 +108,22 @@ static void on_created(void *self, const struct nats_error *error, uint64_t revi
     else if (error->fault != NATS_FAULT_CONFLICT && error->fault != NATS_FAULT_CANCELED)
         log_warning("automatic rollout cannot be stored id=%s error=%s", start->id, error->text);
     arena_done(&arena); /* the start is in it */
+}
+
+/* A rollout that an operator started meanwhile goes first; the next look finds what is left. */
+static void on_claimed(void *self, const char *error)
+{
+    struct auto_start *start = self;
+    struct arena arena = start->arena;
+    struct err err;
+
+    if (error) {
+        log_debug("automatic rollout is not started id=%s reason=%s", start->id, error);
+        arena_done(&arena);
+    } else if (nats_kv_create(&start->kv, start->id, start->bytes, on_created, start, &err) < 0) {
+        log_warning("automatic rollout cannot be stored id=%s error=%s", start->id, err.text);
+        arena_done(&arena);
+    }
 }
 
 static int fill_rollout(const struct rollout_auto *keeper, struct arena *arena,
@@ -138,19 +157,22 @@ static int fill_rollout(const struct rollout_auto *keeper, struct arena *arena,
 static int store_start(struct rollout_auto *keeper, enum update_component component,
                        const struct auto_rollout *next, struct err *err)
 {
-    const struct nats_kv kv = { .js = keeper->master->js,
-                                .bucket = store_bucket_name(STORE_UPDATE_ROLLOUTS) };
     AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX / 4 * 3); /* it grows by errors */
     struct arena arena = ARENA_INIT;
     struct auto_start *start = ARENA_NEW(&arena, struct auto_start);
     struct update_rollout rollout;
 
-    *start = (struct auto_start){ .id = arena_strdup(&arena, next->id) };
+    *start = (struct auto_start){ .id = arena_strdup(&arena, next->id),
+                                  .kv = { .js = keeper->master->js,
+                                          .bucket = store_bucket_name(STORE_UPDATE_ROLLOUTS) } };
     start->arena = arena;
     if (fill_rollout(keeper, &start->arena, component, next, &rollout, err) == 0 &&
-        record_encode(&bytes, &update_rollout_type, &rollout, err) == 0 &&
-        nats_kv_create(&kv, start->id, buf_view(&bytes), on_created, start, err) == 0)
-        return 0;
+        record_encode(&bytes, &update_rollout_type, &rollout, err) == 0) {
+        start->bytes = buf_copy(&bytes, &start->arena);
+        if (rollout_claim_begin(&start->kv.js, keeper->board, &rollout, on_claimed, start, err) ==
+            0)
+            return 0;
+    }
     arena = start->arena;
     arena_done(&arena);
     return -1;

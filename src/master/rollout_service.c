@@ -20,6 +20,7 @@
 #include "master/announce.h"
 #include "master/audit.h"
 #include "master/rollout_auto.h"
+#include "master/rollout_claim.h"
 #include "master/rollout_drive.h"
 #include "master/roster.h"
 #include "master/services.h"
@@ -412,10 +413,29 @@ static int store_rollout(struct petition *petition, struct err *err)
     const struct nats_kv kv = rollouts_of(petition->tower);
     AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX / 4 * 3); /* it grows by errors */
 
-    if (check_others(petition, err) < 0 ||
-        record_encode(&bytes, &update_rollout_type, &petition->rollout, err) < 0)
+    if (record_encode(&bytes, &update_rollout_type, &petition->rollout, err) < 0)
         return -1;
     return nats_kv_create(&kv, petition->rollout.id, buf_view(&bytes), on_created, petition, err);
+}
+
+static void on_free_to_start(void *self, const char *error)
+{
+    struct petition *petition = self;
+    struct err err;
+
+    if (error)
+        answer_start(petition, error);
+    else if (store_rollout(petition, &err) < 0)
+        answer_start(petition, err.text);
+}
+
+/* First those that this master knows of, then those that were started this moment. */
+static int claim_rollout(struct petition *petition, struct err *err)
+{
+    if (check_others(petition, err) < 0)
+        return -1;
+    return rollout_claim_begin(&petition->tower->master->js, petition->tower->board,
+                               &petition->rollout, on_free_to_start, petition, err);
 }
 
 static int check_ready(const struct tower *tower, struct err *err)
@@ -433,7 +453,7 @@ static void begin_rollout(struct petition *petition)
     int result = make_rollout(petition, &err);
 
     if (result == 0 && !petition->start.config.dry_run)
-        result = store_rollout(petition, &err);
+        result = claim_rollout(petition, &err);
     if (result < 0)
         answer_start(petition, err.text);
     else if (petition->start.config.dry_run)

@@ -1,6 +1,7 @@
 """New versions of the daemons: watchdogs and rollouts, and what happens when a version or a watchdog fails."""
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -45,6 +46,22 @@ def test_a_bad_version_rolls_back_by_itself(updates):
     assert record["node_results"]["p1"]["error"] == "the new version does not stay up"
     updates.wait_node("p1", state="idle", version=before)
     updates.fleet.wait(lambda: updates.pings("p1"), "p1 answers")
+
+
+def test_of_rollouts_that_are_started_at_once_one_starts_and_the_others_are_refused_with_its_id(updates):
+    before = updates.nodes()["p1"]["version"]
+    updates.publish("3.5")
+    words = ("update", "rollout", "3.5", "p1", "--soak", "10m")
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: updates.fleet.zester(*words, status=None), range(4)))
+    started, *others = sorted(results, key=lambda result: result.returncode)
+    assert [started.returncode, *(result.returncode for result in others)] == [0, 1, 1, 1]
+    first, = (record for record in updates.fleet.zester_json("update", "rollouts") if record["config"]["version"] == "3.5")
+    assert all(f"rollout '{first['id']}' of peel is under way" in result.stderr for result in others)
+    updates.wait_node("p1", state="soaking", version="3.5")
+    updates.fleet.zester("update", "abort", first["id"])
+    updates.wait_over(first["id"])
+    updates.wait_node("p1", state="idle", version=before)
 
 
 def test_a_version_that_a_strange_key_has_signed_is_refused(updates):

@@ -106,6 +106,26 @@ static void read_facts(struct roster *roster, struct str peel, struct str bytes)
     set_facts(roster, known, &facts);
 }
 
+static bool was_seen(const struct known *known, int64_t silence)
+{
+    return known && known->seen && clock_now() - known->seen <= silence;
+}
+
+/* Those without facts and without a sign of life have left the fleet, or never were in it. */
+static void forget_gone(struct roster *roster)
+{
+    if (!roster_is_seeded(roster))
+        return;
+    MAP_EACH (&roster->peels, entry) {
+        struct known *known = entry->value;
+
+        if (known->facts.kind == VALUE_MAP || was_seen(known, ROSTER_PEEL_SILENCE_NS))
+            continue;
+        (void)map_remove(&roster->peels, entry->key);
+        free_known(known);
+    }
+}
+
 static void on_facts_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct source *source = self;
@@ -118,8 +138,12 @@ static void on_facts_entry(void *self, const struct nats_kv_entry *entry)
         return;
     }
     known = map_find(&source->roster->peels, entry->key);
-    if (known)
-        set_facts(source->roster, known, NULL);
+    if (!known)
+        return;
+    set_facts(source->roster, known, NULL);
+    arena_done(&known->arena);
+    known->arena = (struct arena)ARENA_INIT;
+    forget_gone(source->roster);
 }
 
 /* When it was written, by our own clock: what is read at the beginning may be old. */
@@ -133,10 +157,20 @@ static int64_t find_moment(const struct nats_kv_entry *entry)
 static void on_peel_beat(void *self, const struct nats_kv_entry *entry)
 {
     struct source *source = self;
+    struct known *known;
 
-    if (peel_id_is_valid(entry->key))
-        get_known(&source->roster->peels, entry->key)->seen =
-            entry->change == NATS_KV_PUT ? find_moment(entry) : 0;
+    if (!peel_id_is_valid(entry->key))
+        return;
+    if (entry->change == NATS_KV_PUT) {
+        get_known(&source->roster->peels, entry->key)->seen = find_moment(entry);
+        return;
+    }
+    known = map_find(&source->roster->peels, entry->key);
+    if (!known)
+        return;
+    known->seen = 0;
+    if (known->facts.kind != VALUE_MAP)
+        forget_gone(source->roster);
 }
 
 /* By when it comes, and not by when it was written: the clocks of servers differ. */
@@ -228,11 +262,6 @@ bool roster_is_seeded(const struct roster *roster)
 size_t roster_count(const struct roster *roster)
 {
     return roster->with_facts;
-}
-
-static bool was_seen(const struct known *known, int64_t silence)
-{
-    return known && known->seen && clock_now() - known->seen <= silence;
 }
 
 size_t roster_online_count(const struct roster *roster)

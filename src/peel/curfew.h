@@ -19,7 +19,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "peel/window.h"
+#include "sys/window.h"
 
 struct value;
 

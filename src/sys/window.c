@@ -1,4 +1,4 @@
-#include "peel/window.h"
+#include "sys/window.h"
 
 #include <string.h>
 

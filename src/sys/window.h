@@ -11,8 +11,8 @@
  *
  * Pure: time is handed in. Memory: none of its own. Threads: any.
  */
-#ifndef PEEL_WINDOW_H
-#define PEEL_WINDOW_H
+#ifndef SYS_WINDOW_H
+#define SYS_WINDOW_H
 
 #include <stdbool.h>
 #include <time.h>

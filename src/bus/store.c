@@ -21,6 +21,12 @@
 #define AUTO_START  3 /* replicas to begin with */
 #define AUTO_SINGLE 1
 
+/* Of two masters that make the same stream at the same moment, as at the first start of a cluster,
+ * nats-server 2.9 answers one. So who gets no answer asks again, soon, and a second longer each
+ * time: 1 + 2 + 3 + 4. */
+#define ATTEMPT_NS SECOND
+#define ATTEMPTS   4
+
 /* err_code of a cluster that has not so many servers. */
 #define NO_SUITABLE_PEERS 10005
 
@@ -169,6 +175,7 @@ struct item {
     struct ensure *home;
     size_t number;       /* over all tables */
     int64_t replicas;    /* of the attempt under way */
+    unsigned attempts;   /* that were not answered */
     const char *problem; /* NULL: none */
 };
 
@@ -201,8 +208,11 @@ static void on_consumer(void *self, const struct nats_error *error,
 
 static int send_item(struct item *item, struct err *err)
 {
-    const struct nats_js *js = &item->home->js;
+    struct nats_js with_time = item->home->js, *js = &with_time;
     size_t n = item->number;
+
+    if (!js->only_compare)
+        js->timeout = (item->attempts + 1) * ATTEMPT_NS;
 
     if (n < BUCKETS_AT) {
         struct nats_stream_config config = streams[n];
@@ -279,6 +289,12 @@ static int64_t next_replicas(const struct item *item, const struct nats_error *e
     return error->code == NO_SUITABLE_PEERS ? item->replicas - 1 : 0;
 }
 
+static bool is_worth_another(const struct item *item, const struct nats_error *error)
+{
+    return error->fault == NATS_FAULT_TIMEOUT && item->attempts + 1 < ATTEMPTS &&
+           !item->home->js.only_compare;
+}
+
 static void on_ensured(void *self, const struct nats_error *error)
 {
     struct item *item = self;
@@ -288,6 +304,9 @@ static void on_ensured(void *self, const struct nats_error *error)
     ensure->pending--;
     if (fewer > 0) {
         item->replicas = fewer;
+        begin_item(item);
+    } else if (error && is_worth_another(item, error)) {
+        item->attempts++;
         begin_item(item);
     } else if (error) {
         item->problem = arena_strdup(&ensure->arena, error->text);

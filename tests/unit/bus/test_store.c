@@ -351,6 +351,58 @@ TEST(a_comparison_says_what_is_missing_or_differs_and_changes_nothing)
     js_scene_end(&world);
 }
 
+/* Hands requests to the server on, but none that makes a stream the first time. */
+struct deaf {
+    struct nats_conn *conn;
+    struct nats_sub *sub;
+    struct buf ignored; /* subjects, each with a blank after it */
+};
+
+static void on_request(void *self, const struct nats_msg *msg)
+{
+    struct deaf *deaf = self;
+    AUTO_BUF struct buf subject = BUF_INIT(512);
+    struct err err;
+
+    buf_printf(&subject, "%.*s ", (int)msg->subject.n, msg->subject.p);
+    if (strstr(buf_text(&subject), ".CREATE.") &&
+        !strstr(buf_text(&deaf->ignored), buf_text(&subject))) {
+        buf_add_str(&deaf->ignored, buf_view(&subject));
+        return;
+    }
+    buf_clear(&subject);
+    buf_printf(&subject, "$JS.%.*s", (int)msg->subject.n, msg->subject.p);
+    CHECK_INT(nats_publish(deaf->conn,
+                           &(struct nats_pub){ .subject = buf_view(&subject),
+                                               .reply = msg->reply,
+                                               .payload = msg->payload },
+                           &err),
+              0);
+}
+
+TEST(what_a_server_does_not_answer_is_asked_again_and_is_no_problem)
+{
+    struct js_scene world;
+    struct deaf deaf = { .ignored = BUF_INIT(BUF_NO_LIMIT) };
+    struct nats_js js;
+
+    js_scene_begin(&world);
+    deaf.conn = world.js.conn;
+    deaf.sub = nats_sub_new(
+        deaf.conn,
+        &(struct nats_sub_options){ .subject = "API.>", .message = on_request, .self = &deaf },
+        &world.scene.err);
+    CHECK(deaf.sub);
+    js = world.js;
+    js.prefix = "API";
+    ensure_well(&world.scene, &js);
+    CHECK_HAS(buf_text(&deaf.ignored), "API.STREAM.CREATE.KV_facts ");
+    CHECK_HAS(buf_text(&deaf.ignored), "API.STREAM.CREATE.KV_tree-history ");
+    nats_sub_free(deaf.sub);
+    buf_done(&deaf.ignored);
+    js_scene_end(&world);
+}
+
 TEST(more_replicas_than_servers_are_reported_when_they_were_asked_for)
 {
     struct js_scene world;

@@ -6,7 +6,8 @@
  * AUDIT_NS:
  *
  *     reactor-acks/<block>.<master>    the events of that block which the master has acknowledged
- *     reactor-acks/checked             up to where the stream was audited, and of which consumer
+ *     reactor-acks/checked             up to where the stream was audited, of which consumer, what
+ *                                      has to be compared by ids, and which servers lead
  *
  * The ack floor of the consumer is the number up to which the server delivers nothing again. One
  * master, the holder of a lease, notes the floor, waits until everybody has stored what was
@@ -15,6 +16,10 @@
  * outcome on record, or did nothing that counts; the first is recorded as given up
  * (reactor_salvage), so that an operator can send it again. To send one of the second kind again is
  * harmless: what it does has the same identity.
+ *
+ * Numbers prove nothing when servers number messages differently, so when another server leads the
+ * stream or its consumer, what is around that is compared by the ids of events (reactor/recount.h):
+ * an event without an outcome is sent again (reactor_recall).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +36,7 @@
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "nats/stream.h"
+#include "reactor/recount.h"
 #include "reactor/seq_set.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
@@ -44,7 +50,7 @@
 
 #define LEASE       "reactor-audit"
 #define CHECKED     "checked"
-#define CHECKED_MAX 128
+#define CHECKED_MAX 512
 #define CREATED_MAX 64
 
 /* What the consumer was like when it was last asked for its lag. */
@@ -52,6 +58,9 @@ struct audit_look {
     uint64_t floor, delivered; /* numbers of the stream */
     bool has_delivered;
     char created[CREATED_MAX];
+    uint64_t reach; /* delivered, or to be */
+    bool is_idle;
+    char leader[CREATED_MAX]; /* "": one server, or not known */
 };
 
 struct reactor_audit {
@@ -61,6 +70,7 @@ struct reactor_audit {
     struct seq_set acked;      /* by this master, of what may still be delivered */
     bool is_busy;              /* a step of the audit is under way */
     bool has_checked;          /* `checked` was read, or begins here */
+    bool is_anew;              /* it begins here, and was not stored yet */
     uint64_t checked;          /* up to here all is well */
     char created[CREATED_MAX]; /* of the consumer that this goes for */
     struct audit_look look;
@@ -70,6 +80,8 @@ struct reactor_audit {
     struct seq_set all;    /* what anybody has acknowledged there */
     VEC(uint64_t) missing;
     size_t next_missing;
+    struct recount recount;
+    uint64_t recount_next; /* the message that is compared next */
 };
 
 static struct nats_kv acks_of(const struct reactor_audit *audit)
@@ -163,7 +175,11 @@ static void store_checked(struct reactor_audit *audit)
     AUTO_BUF struct buf text = BUF_INIT(CHECKED_MAX);
     struct err err;
 
-    buf_printf(&text, "%llu %s", (unsigned long long)audit->checked, audit->created);
+    audit->is_anew = false;
+    buf_printf(&text, "%llu %s %llu %llu %llu %s", (unsigned long long)audit->checked,
+               audit->created, (unsigned long long)audit->recount.begin,
+               (unsigned long long)audit->recount.from, (unsigned long long)audit->recount.until,
+               audit->recount.leaders);
     if (nats_kv_put(&kv, CHECKED, buf_view(&text), on_checked_stored, audit, &err) < 0)
         end_audit(audit);
 }
@@ -293,27 +309,23 @@ static void begin_audit(struct reactor_audit *audit)
 }
 
 /* Another consumer begins at the end of the stream: what came before is not its to deliver. It has
- * no floor before its first ack. */
-static void begin_anew(struct reactor_audit *audit)
+ * no floor before its first ack; false: so it is not known yet where it has begun. */
+static bool begin_anew(struct reactor_audit *audit)
 {
     const struct audit_look *look = &audit->look;
 
-    if (look->floor == 0 && look->has_delivered) {
-        end_audit(audit);
-        return;
-    }
+    if (look->floor == 0 && look->has_delivered)
+        return false;
     audit->checked = audit->floor = look->floor ? look->floor : look->delivered;
     audit->floor_since = clock_now();
     memcpy(audit->created, look->created, sizeof(audit->created));
-    store_checked(audit);
+    audit->recount = (struct recount){ .begin = audit->checked };
+    audit->is_anew = true;
+    return true;
 }
 
 static void judge_floor(struct reactor_audit *audit)
 {
-    if (strcmp(audit->created, audit->look.created) != 0) {
-        begin_anew(audit);
-        return;
-    }
     if (!audit->floor_since || audit->floor <= audit->checked) {
         audit->floor = audit->look.floor;
         audit->floor_since = clock_now();
@@ -321,16 +333,112 @@ static void judge_floor(struct reactor_audit *audit)
     end_audit(audit);
 }
 
-static void parse_checked(struct reactor_audit *audit, struct str text)
+/* --- ids instead of numbers ------------------------------------------------------------------ */
+
+static void recall_next(struct reactor_audit *audit);
+
+static void on_recalled(void *self, const char *problem)
 {
-    struct str seq = str_cut(&text, ' ');
+    struct reactor_audit *audit = self;
+
+    if (is_over(audit) || problem) { /* it begins again after the next look */
+        if (problem)
+            log_info("events will be compared again: %s", problem);
+        end_audit(audit);
+        return;
+    }
+    recall_next(audit);
+}
+
+static void recall_next(struct reactor_audit *audit)
+{
+    struct recount *recount = &audit->recount;
+
+    if (audit->recount_next <= recount->until) {
+        reactor_recall(audit->engine, audit->recount_next++, on_recalled, audit);
+        return;
+    }
+    log_info("events were compared with their outcomes from=%llu until=%llu",
+             (unsigned long long)recount->from, (unsigned long long)recount->until);
+    recount_end(recount);
+    store_checked(audit);
+}
+
+static void begin_recount(struct reactor_audit *audit)
+{
+    const struct recount *recount = &audit->recount;
+
+    audit->recount_next = recount->from;
+    if (recount->until - recount->from >= RECOUNT_MAX) {
+        audit->recount_next = recount->until - RECOUNT_MAX + 1;
+        log_error("%llu events are not compared with their outcomes: more than %d",
+                  (unsigned long long)(audit->recount_next - recount->from), RECOUNT_MAX);
+    }
+    recall_next(audit);
+}
+
+static const char *find_leader(const struct value *reply)
+{
+    const struct value *cluster = value_get(reply, "cluster");
+
+    return cluster ? value_get_text(cluster, "leader") : NULL;
+}
+
+static void on_stream(void *self, const struct nats_error *error,
+                      const struct nats_stream_info *info)
+{
+    struct reactor_audit *audit = self;
+    struct recount_look look = { .reach = audit->look.reach,
+                                 .floor = audit->look.floor,
+                                 .is_idle = audit->look.is_idle };
+
+    (void)error; /* the next time */
+    if (!info || is_over(audit)) {
+        end_audit(audit);
+        return;
+    }
+    look.stream_leader = find_leader(info->reply);
+    look.consumer_leader = audit->look.leader[0] ? audit->look.leader : NULL;
+    look.last_seq = info->last_seq;
+    if (recount_is_ready(&audit->recount, &look)) /* what was found at a look before */
+        begin_recount(audit);
+    else if (recount_note(&audit->recount, &look, audit->checked) || audit->is_anew)
+        store_checked(audit);
+    else
+        judge_floor(audit);
+}
+
+static void judge_look(struct reactor_audit *audit)
+{
+    struct err err;
+
+    if ((strcmp(audit->created, audit->look.created) != 0 && !begin_anew(audit)) ||
+        nats_stream_info(&audit->engine->master->js, STORE_EVENTS, on_stream, audit, &err) < 0)
+        end_audit(audit);
+}
+
+static uint64_t parse_seq(struct str *text)
+{
     int64_t number;
     struct err err;
 
-    if (number_parse_int(seq, &number, &err) < 0 || number < 0)
-        return;
-    audit->checked = (uint64_t)number;
-    (void)snprintf(audit->created, sizeof(audit->created), "%.*s", STR_ARG(text));
+    return number_parse_int(str_cut(text, ' '), &number, &err) == 0 && number > 0 ? (uint64_t)number
+                                                                                  : 0;
+}
+
+static void parse_checked(struct reactor_audit *audit, struct str text)
+{
+    struct recount recount = { .last_seq = 0 };
+    struct str created;
+
+    audit->checked = parse_seq(&text);
+    created = str_cut(&text, ' ');
+    (void)snprintf(audit->created, sizeof(audit->created), "%.*s", STR_ARG(created));
+    recount.begin = text.n > 0 ? parse_seq(&text) : audit->checked;
+    recount.from = parse_seq(&text);
+    recount.until = parse_seq(&text);
+    (void)snprintf(recount.leaders, sizeof(recount.leaders), "%.*s", STR_ARG(text));
+    audit->recount = recount;
 }
 
 static void on_checked(void *self, const struct nats_error *error,
@@ -345,7 +453,7 @@ static void on_checked(void *self, const struct nats_error *error,
     audit->has_checked = true;
     if (entry)
         parse_checked(audit, entry->value);
-    judge_floor(audit);
+    judge_look(audit);
 }
 
 static void read_checked(struct reactor_audit *audit)
@@ -359,28 +467,67 @@ static void read_checked(struct reactor_audit *audit)
 
 static void note_look(struct reactor_audit *audit, const struct nats_consumer_info *info)
 {
-    const char *created = value_get_text(info->reply, "created");
+    const char *created = value_get_text(info->reply, "created"),
+               *leader = find_leader(info->reply);
 
-    audit->look = (struct audit_look){ .floor = info->ack_floor_stream_seq,
-                                       .delivered = info->delivered_stream_seq,
-                                       .has_delivered = info->delivered_consumer_seq > 0 };
+    audit->look = (struct audit_look){
+        .floor = info->ack_floor_stream_seq,
+        .delivered = info->delivered_stream_seq,
+        .has_delivered = info->delivered_consumer_seq > 0,
+        .reach = info->delivered_stream_seq + (uint64_t)info->pending,
+        .is_idle = info->pending == 0 && info->ack_pending == 0,
+    };
+    (void)snprintf(audit->look.leader, sizeof(audit->look.leader), "%s", leader ? leader : "");
     (void)snprintf(audit->look.created, sizeof(audit->look.created), "%s", created ? created : "");
 }
 
+static void judge_consumer(struct reactor_audit *audit, const struct nats_consumer_info *info)
+{
+    note_look(audit, info);
+    if (audit->has_checked)
+        judge_look(audit);
+    else
+        read_checked(audit);
+}
+
 /* No event is lost for good while there are no rules to compare it with. */
+static bool can_look(const struct reactor_audit *audit)
+{
+    return !audit->is_busy && audit->engine->has_rules && !is_over(audit);
+}
+
 void reactor_note_look(struct reactor_engine *engine, const struct nats_consumer_info *info)
 {
     struct reactor_audit *audit = engine->audit;
 
     seq_set_forget(&audit->acked, info->ack_floor_stream_seq);
-    if (audit->is_busy || !engine->has_rules || is_over(audit))
+    if (!can_look(audit))
         return;
-    note_look(audit, info);
     audit->is_busy = true;
-    if (audit->has_checked)
-        judge_floor(audit);
+    judge_consumer(audit, info);
+}
+
+static void on_look(void *self, const struct nats_error *error,
+                    const struct nats_consumer_info *info)
+{
+    struct reactor_audit *audit = self;
+
+    (void)error; /* the next time */
+    if (!info || is_over(audit))
+        end_audit(audit);
     else
-        read_checked(audit);
+        judge_consumer(audit, info);
+}
+
+/* Whoever has just got the lease, or has something to compare, does not wait for the next look at
+ * the lag. */
+static void look_sooner(struct reactor_audit *audit)
+{
+    struct err err;
+
+    if ((!audit->has_checked || audit->recount.until > 0) && can_look(audit))
+        audit->is_busy = nats_consumer_info(&audit->engine->master->js, STORE_EVENTS, STORE_REACTOR,
+                                            on_look, audit, &err) == 0;
 }
 
 static bool is_due(const struct reactor_audit *audit)
@@ -396,6 +543,7 @@ static void on_timer(struct timer *timer)
     timer_set(loop_timers(audit->engine->master->loop), &audit->timer,
               clock_after(clock_now(), AUDIT_NS), on_timer);
     store_acked(audit);
+    look_sooner(audit);
     if (!is_due(audit))
         return;
     audit->is_busy = true;

@@ -156,6 +156,10 @@ void reactor_leave_exhausted(struct reactor_engine *engine);
 typedef void reactor_salvaged_fn(void *self, const char *problem);
 void reactor_salvage(struct reactor_engine *engine, uint64_t seq, reactor_salvaged_fn *fn,
                      void *self);
+/* An event that may never have been delivered: send it again, unless an outcome of it is on record,
+ * it was sent again before, or no rule is for it. */
+void reactor_recall(struct reactor_engine *engine, uint64_t seq, reactor_salvaged_fn *fn,
+                    void *self);
 
 /* --- reactor_again.c --- */
 struct reactor_again;

@@ -42,6 +42,7 @@ struct salvage {
     struct outcome outcome;
     reactor_salvaged_fn *fn; /* of one that nobody has acknowledged; NULL: of any other */
     void *self;
+    bool is_recall; /* only of one without an outcome, which is sent again without a word */
 };
 
 static struct salvage *make_salvage(struct reactor_engine *engine, struct str reply)
@@ -200,6 +201,20 @@ static bool is_known(const struct salvage *salvage, const struct outcome *previo
             (previous->seq == seq && strcmp(previous->reason, OUTCOME_LAST_DELIVERY) != 0));
 }
 
+static void on_recalled(void *self, const char *problem, uint64_t seq)
+{
+    (void)seq;
+    end_salvage(self, problem);
+}
+
+static void recall(struct salvage *salvage)
+{
+    log_warning("event has no outcome and is sent again id=%s key=%s", salvage->outcome.id,
+                salvage->outcome.key);
+    reactor_again_send(reactor_again_new(salvage->engine, &salvage->outcome), REACTOR_AGAIN_ONCE,
+                       on_recalled, salvage);
+}
+
 /* An attempt that was the last may have done everything, and only its ack was lost. */
 static void on_previous(void *self, const struct nats_error *error,
                         const struct nats_kv_entry *entry)
@@ -210,6 +225,13 @@ static void on_previous(void *self, const struct nats_error *error,
 
     if (error && error->fault != NATS_FAULT_NOT_FOUND) {
         end_salvage(salvage, error->text);
+        return;
+    }
+    if (salvage->is_recall) {
+        if (entry)
+            end_salvage(salvage, NULL);
+        else
+            recall(salvage);
         return;
     }
     if (entry &&
@@ -291,10 +313,9 @@ static void on_advisory(void *self, const struct nats_msg *msg)
         end_salvage(salvage, err.text);
 }
 
-void reactor_salvage(struct reactor_engine *engine, uint64_t seq, reactor_salvaged_fn *fn,
-                     void *self)
+static void begin_salvage(struct salvage *salvage, uint64_t seq, reactor_salvaged_fn *fn,
+                          void *self)
 {
-    struct salvage *salvage = make_salvage(engine, STR(""));
     struct err err;
 
     salvage->fn = fn;
@@ -303,6 +324,21 @@ void reactor_salvage(struct reactor_engine *engine, uint64_t seq, reactor_salvag
         (struct nats_poison){ .stream_seq = seq, .deliveries = PIPELINE_DELIVERIES_MAX };
     if (read_event(salvage, seq, on_lost_event, &err) < 0)
         end_salvage(salvage, err.text);
+}
+
+void reactor_salvage(struct reactor_engine *engine, uint64_t seq, reactor_salvaged_fn *fn,
+                     void *self)
+{
+    begin_salvage(make_salvage(engine, STR("")), seq, fn, self);
+}
+
+void reactor_recall(struct reactor_engine *engine, uint64_t seq, reactor_salvaged_fn *fn,
+                    void *self)
+{
+    struct salvage *salvage = make_salvage(engine, STR(""));
+
+    salvage->is_recall = true;
+    begin_salvage(salvage, seq, fn, self);
 }
 
 /* --- life --------------------------------------------------------------------------------- */

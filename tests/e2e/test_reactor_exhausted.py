@@ -120,7 +120,7 @@ def test_what_the_server_gave_up_without_a_word_is_found_by_an_audit_and_can_be_
 def read_checked(fleet):
     """Up to where the stream was audited, and when the consumer was made which that goes for."""
     message = ask(fleet, "$JS.API.STREAM.MSG.GET.KV_reactor-acks", last_by_subj="$KV.reactor-acks.checked").get("message")
-    seq, _, created = base64.b64decode(message["data"]).decode().partition(" ") if message else ("0", "", "")
+    seq, created, *_ = base64.b64decode(message["data"]).decode().split(" ") if message else ("0", "")
     return int(seq), created
 
 

@@ -17,7 +17,7 @@ ACKS = "$JS.ACK.events.reactor."
 LOOKS = "$JS.API.CONSUMER.INFO.events.reactor"
 REVISION = "$KV.reactor-files._revision"
 LATE = 5  # seconds after which something is heard on a busy machine
-AT_START = 2  # looks: is the consumer there, and the first one at its lag
+AT_START = 3  # looks: is the consumer there, the first one at its lag, and the first one of whoever audits the stream
 
 RULES = {
     "top.zy": """reactor:

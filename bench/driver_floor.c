@@ -193,7 +193,7 @@ static void on_command(void *self, const struct nats_msg *msg)
         record_decode(&arena, &exec_request_type, 0, msg->payload, &request, &all->session.err),
         &all->session.err);
     publish_to(link_conn(agent->link), SUBJECT_JOB_ACK, request.jid, agent->name, &exec_ack_type,
-               &(struct exec_ack){ request.jid, agent->name, time_now() });
+               &(struct exec_ack){ request.jid, agent->name, time_now(), { 0 } });
     is_ping = strcmp(request.module, "test.ping") == 0;
     for (uint64_t i = 0; i < all->files && !is_ping; i++)
         look_at_file(file_of(&arena, agent, i));

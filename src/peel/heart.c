@@ -44,16 +44,29 @@ static void on_beat(void *self, const struct nats_error *error, uint64_t revisio
     free(beat);
 }
 
-static struct value describe_last_run(struct arena *arena, const char *data_dir)
+/* False: there is none. */
+static bool read_last_run(struct arena *arena, const struct heart *heart, struct lastrun *ret_run)
 {
-    struct lastrun run;
     struct err err;
 
-    if (lastrun_read(arena, data_dir, &run, &err) == 0)
-        return record_value(arena, &lastrun_type, &run);
+    if (lastrun_read(arena, heart->data_dir, ret_run, &err) == 0)
+        return true;
     if (err.code != ERR_NOT_FOUND)
         log_debug("last run cannot be read error=%s", err.text);
-    return value_null();
+    return false;
+}
+
+/* What a run came to, whichever it was and whenever. */
+static void print_outcome(struct buf *out, const struct lastrun *run)
+{
+    struct lastrun outcome = *run;
+    struct err ignored; /* it is none then, and news */
+
+    outcome.id = "";
+    outcome.time = outcome.converged = (struct value_time){ 0 };
+    outcome.duration = 0;
+    buf_clear(out);
+    (void)record_encode(out, &lastrun_type, &outcome, &ignored);
 }
 
 static void on_timer(struct timer *timer)
@@ -63,20 +76,24 @@ static void on_timer(struct timer *timer)
                                 .bucket = store_bucket_name(STORE_PEEL_HEARTBEAT) };
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const int64_t now = clock_wall();
-    const struct liveness_peel sign = {
+    struct liveness_peel sign = {
         .ts = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) },
         .version = ZESTER_VERSION,
         .protocol = EXEC_PROTOCOL,
-        .run = describe_last_run(&arena, heart->data_dir),
     };
     AUTO_BUF struct buf bytes = BUF_INIT(BEAT_MAX);
     struct heart_beat *beat;
+    struct lastrun run;
     struct err err;
 
     timer_set(loop_timers(heart->loop), timer, clock_after(clock_now(), HEART_BEAT), on_timer);
     if (!heart->js.conn || nats_conn_state(heart->js.conn) != NATS_CONN_CONNECTED)
         return;
     forget_beat(heart);
+    if (read_last_run(&arena, heart, &run)) {
+        sign.run = record_value(&arena, &lastrun_type, &run);
+        print_outcome(&heart->outcome, &run);
+    }
     beat = mem_zalloc(sizeof(*beat));
     if (record_encode(&bytes, &liveness_peel_type, &sign, &err) < 0 ||
         nats_kv_put(&kv, heart->peel_id, buf_view(&bytes), on_beat, beat, &err) < 0) {
@@ -89,7 +106,9 @@ static void on_timer(struct timer *timer)
 
 void heart_init(struct heart *heart, struct loop *loop, const char *peel_id, const char *data_dir)
 {
-    *heart = (struct heart){ .loop = loop, .peel_id = peel_id, .data_dir = data_dir };
+    *heart = (struct heart){
+        .loop = loop, .peel_id = peel_id, .data_dir = data_dir, .outcome = BUF_INIT(BEAT_MAX)
+    };
 }
 
 void heart_done(struct heart *heart)
@@ -97,6 +116,7 @@ void heart_done(struct heart *heart)
     forget_beat(heart);
     if (heart->loop)
         timer_clear(loop_timers(heart->loop), &heart->timer);
+    buf_done(&heart->outcome);
 }
 
 void heart_connect(struct heart *heart, const struct nats_js *js)
@@ -109,9 +129,22 @@ void heart_connect(struct heart *heart, const struct nats_js *js)
         timer_clear(loop_timers(heart->loop), &heart->timer);
 }
 
-void heart_beat(struct heart *heart)
+/* The last beat says the same, or no beat can say it. */
+static bool is_known(const struct heart *heart)
 {
-    if (heart->js.conn)
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf outcome = BUF_INIT(BEAT_MAX);
+    struct lastrun run;
+
+    if (!read_last_run(&arena, heart, &run))
+        return true;
+    print_outcome(&outcome, &run);
+    return outcome.n > 0 && str_eq(buf_view(&outcome), buf_view(&heart->outcome));
+}
+
+void heart_tell_run(struct heart *heart)
+{
+    if (heart->js.conn && !is_known(heart))
         timer_set(loop_timers(heart->loop), &heart->timer, clock_now(), on_timer);
 }
 

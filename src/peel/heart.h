@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "nats/js.h"
 #include "sys/loop.h"
 
@@ -25,6 +26,7 @@ struct heart {
     struct timer timer;
     int64_t heard; /* the last beat that the bucket took; 0: none */
     struct heart_beat *under_way;
+    struct buf outcome; /* of the run that the last beat told of */
 };
 
 /* Keeps the texts; each beat carries what the last run in the data folder came to. */
@@ -32,8 +34,9 @@ void heart_init(struct heart *heart, struct loop *loop, const char *peel_id, con
 void heart_done(struct heart *heart);
 /* Beat over this connection, from now on; NULL: none. */
 void heart_connect(struct heart *heart, const struct nats_js *js);
-/* Beat at once, since there is news. */
-void heart_beat(struct heart *heart);
+/* A run has ended: beat at once when it came to something else than the one before; else the next
+ * beat is soon enough. */
+void heart_tell_run(struct heart *heart);
 /* Did the bucket take one lately? */
 bool heart_is_heard(const struct heart *heart);
 

@@ -10,6 +10,7 @@
 #include "local/reply.h"
 #include "nats/conn.h"
 #include "peel/outbox.h"
+#include "state/outcome.h"
 #include "sys/clock.h"
 #include "wire/exec.h"
 #include "wire/subject.h"
@@ -93,48 +94,84 @@ void messenger_return(struct messenger *messenger, const char *jid, struct str p
 /* --- progress, from workers ------------------------------------------------------- */
 
 /* A message that waits for others, so that they leave together: a state that changes nothing takes
- * less time than sending a message about it does. */
+ * less time than sending a message about it does. It is encoded when it leaves: most never do. */
 struct news {
     struct news *next;
-    size_t subject_size;
-    size_t size;
-    char bytes[]; /* subject, payload */
+    struct messenger_topic *topic; /* NULL: its run has ended */
+    struct exec_progress progress;
+    struct state_result state; /* with a name: `progress` is about it */
+    struct str subject;
+    struct buf payload;
+    char text[];
 };
 
-static struct news *make_news(struct str subject, struct str payload)
+static struct news *make_news(struct messenger_topic *topic, const struct exec_progress *progress,
+                              const struct state_result *state)
 {
-    struct news *news = mem_alloc(sizeof(*news) + subject.n + payload.n);
+    const size_t size = strlen(progress->text) + 1;
+    struct news *news = mem_alloc(sizeof(*news) + size);
 
-    *news = (struct news){ .subject_size = subject.n, .size = payload.n };
-    memcpy(news->bytes, subject.p, subject.n);
-    memcpy(news->bytes + subject.n, payload.p, payload.n);
+    *news = (struct news){ .topic = topic,
+                           .progress = *progress,
+                           .subject = topic->subject,
+                           .payload = BUF_INIT(topic->size_max) };
+    if (state)
+        news->state = *state;
+    memcpy(news->text, progress->text, size);
+    news->progress.text = news->text;
     return news;
 }
 
-static void publish_news(struct messenger *messenger, const struct news *news)
+static void free_news(struct news *news)
 {
-    const struct nats_pub message = { .subject = { news->bytes, news->subject_size },
-                                      .payload = { news->bytes + news->subject_size, news->size } };
+    buf_done(&news->payload);
+    free(news);
+}
+
+/* False: it is too large, and lost. */
+static bool encode_news(struct news *news)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct exec_result result;
     struct err err;
 
-    if (messenger->conn && nats_publish(messenger->conn, &message, &err) < 0)
+    if (news->payload.n > 0)
+        return true;
+    if (news->state.name) {
+        reply_state(&arena, &news->state, &result);
+        news->progress.result = record_value(&arena, &exec_result_type, &result);
+    }
+    (void)buf_reserve(&news->payload, PROGRESS_USUAL);
+    return record_encode(&news->payload, &exec_progress_type, &news->progress, &err) == 0;
+}
+
+static void publish_news(struct messenger *messenger, struct news *news)
+{
+    struct nats_pub message = { .subject = news->subject };
+    struct err err;
+
+    if (news->topic)
+        news->topic->has_left = true;
+    if (!messenger->conn || !encode_news(news))
+        return;
+    message.payload = buf_view(&news->payload);
+    if (nats_publish(messenger->conn, &message, &err) < 0)
         log_warning("message not sent subject=%.*s error=%s", STR_ARG(message.subject), err.text);
 }
 
+/* Under the lock: what is not encoded yet is borrowed from runs, which settle under it. */
 void messenger_send_progress(struct messenger *messenger)
 {
-    struct news *news, *next;
+    struct news *news;
 
     (void)pthread_mutex_lock(&messenger->mutex);
-    news = messenger->first;
-    messenger->first = NULL;
+    while ((news = messenger->first)) {
+        messenger->first = news->next;
+        publish_news(messenger, news);
+        free_news(news);
+    }
     messenger->last = &messenger->first;
     (void)pthread_mutex_unlock(&messenger->mutex);
-    for (; news; news = next) {
-        next = news->next;
-        publish_news(messenger, news);
-        free(news);
-    }
 }
 
 /* The loop sleeps on when nothing came since it looked last. */
@@ -195,27 +232,45 @@ struct messenger_topic messenger_topic(const struct messenger *messenger, struct
     struct err ignored; /* it has none then */
 
     (void)subject_print(&subject, SUBJECT_JOB_PROGRESS, &names, &ignored);
-    return (struct messenger_topic){ buf_copy(&subject, arena), size_max };
+    return (struct messenger_topic){ .subject = buf_copy(&subject, arena), .size_max = size_max };
 }
 
-void messenger_post_progress(struct messenger *messenger, const struct messenger_topic *topic,
+void messenger_post_progress(struct messenger *messenger, struct messenger_topic *topic,
                              const struct exec_progress *progress, const struct state_result *state)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    AUTO_BUF struct buf payload = BUF_INIT(topic->size_max);
     struct exec_progress whole = *progress;
-    struct exec_result result;
-    struct err err;
 
+    if (topic->subject.n == 0)
+        return;
     whole.peel_id = messenger->peel_id;
     whole.timestamp = time_now();
-    if (state) {
-        reply_state(&arena, state, &result);
-        whole.result = record_value(&arena, &exec_result_type, &result);
+    post_news(messenger, make_news(topic, &whole, state));
+}
+
+/* True: it stays, and borrows its subject alone. */
+static bool settle_news(struct news *news)
+{
+    if (!news->topic->has_left || !encode_news(news))
+        return false;
+    news->topic = NULL;
+    return true;
+}
+
+void messenger_settle(struct messenger *messenger, const struct messenger_topic *topic)
+{
+    struct news **at = &messenger->first, *news;
+
+    (void)pthread_mutex_lock(&messenger->mutex);
+    while ((news = *at)) {
+        if (news->topic != topic || settle_news(news)) {
+            at = &news->next;
+            continue;
+        }
+        *at = news->next;
+        free_news(news);
     }
-    (void)buf_reserve(&payload, PROGRESS_USUAL);
-    if (topic->subject.n > 0 && record_encode(&payload, &exec_progress_type, &whole, &err) == 0)
-        post_news(messenger, make_news(topic->subject, buf_view(&payload)));
+    messenger->last = at;
+    (void)pthread_mutex_unlock(&messenger->mutex);
 }
 
 /* --- letters, from workers -------------------------------------------------------- */

@@ -63,16 +63,20 @@ void messenger_reply(struct messenger *messenger, const char *subject, struct st
 
 /* Where progress of a job goes, and how large it may be; larger is dropped. Any thread. */
 struct messenger_topic {
-    struct str subject; /* in the arena */
+    struct str subject; /* in the arena, which outlives what is held back */
     size_t size_max;
+    bool has_left; /* some of it; under the lock */
 };
 struct messenger_topic messenger_topic(const struct messenger *messenger, struct arena *arena,
                                        const char *jid, size_t size_max);
-/* Progress of a job, of one state when `state` is not NULL. It leaves within MESSENGER_PAUSE. Any
- * thread. */
-void messenger_post_progress(struct messenger *messenger, const struct messenger_topic *topic,
+/* Progress of a job, of one state when `state` is not NULL. It leaves within MESSENGER_PAUSE.
+ * Borrows all but the text until the topic is settled. Any thread. */
+void messenger_post_progress(struct messenger *messenger, struct messenger_topic *topic,
                              const struct exec_progress *progress,
                              const struct state_result *state);
+/* A run has ended. When none of its progress has left, none will: the return that comes in a moment
+ * says all of it. Any thread. */
+void messenger_settle(struct messenger *messenger, const struct messenger_topic *topic);
 /* Send now what is held back: an answer comes after the progress of its job. */
 void messenger_send_progress(struct messenger *messenger);
 /* A letter that was kept in the outbox may leave. Any thread. */

@@ -147,7 +147,7 @@ static void on_ended(void *self, const struct exec_request *request, bool succes
     metrics_add(peel->metrics, PEEL_METRIC_APPLY, 1, request->id, result);
     metrics_observe(peel->metrics, PEEL_METRIC_APPLY_SECONDS, (double)duration / CLOCK_SECOND,
                     request->id, result);
-    heart_beat(&peel->heart);
+    heart_tell_run(&peel->heart);
 }
 
 static void on_connected(void *self, struct nats_js *js, bool first)

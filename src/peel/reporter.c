@@ -17,7 +17,7 @@ struct reporter {
     uint32_t done;
 };
 
-static void post_progress(const struct reporter *reporter, const struct exec_progress *progress,
+static void post_progress(struct reporter *reporter, const struct exec_progress *progress,
                           const struct state_result *state)
 {
     messenger_post_progress(reporter->messenger, &reporter->topic, progress, state);
@@ -47,6 +47,7 @@ static void on_run_event(void *self, const struct run_event *event)
         post_progress(reporter, &progress, event->state);
         (void)pthread_mutex_unlock(&reporter->mutex);
         break;
+    case RUN_FINISHED: messenger_settle(reporter->messenger, &reporter->topic); break;
     default: break;
     }
 }
@@ -61,6 +62,7 @@ void reporter_work(struct job *job, struct messenger *messenger)
     if (job->is_job)
         reporter.topic = messenger_topic(messenger, &job->arena, job->request.jid, job->reply_max);
     job_work(job, job->is_job ? &sink : NULL);
+    messenger_settle(messenger, &reporter.topic);
     (void)pthread_mutex_destroy(&reporter.mutex);
 }
 

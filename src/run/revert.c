@@ -439,8 +439,10 @@ static int revert(struct reverting *r, struct err *err)
         VEC_PUSH_IN(r->arena, &r->result->reverted, run->place.id);
     emit(r, (struct run_event){ .kind = RUN_STARTED });
     VEC_EACH (&recorded->list, run)
-        if (revert_one(r, run, err) < 0)
+        if (revert_one(r, run, err) < 0) {
+            emit(r, (struct run_event){ .kind = RUN_FINISHED });
             return -1;
+        }
     if (r->result->states.n == 0)
         tell_nothing(r);
     run_result_count(r->result);

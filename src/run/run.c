@@ -516,8 +516,10 @@ static int run_states(struct runner *runner, struct run_result *ret, struct err 
     if (init(runner, err) < 0)
         return -1;
     emit(runner, (struct run_event){ .kind = RUN_STARTED });
-    if (run_levels(runner, err) < 0)
+    if (run_levels(runner, err) < 0) {
+        emit(runner, (struct run_event){ .kind = RUN_FINISHED });
         return -1;
+    }
     if (runner->undo && undo_is_open(runner->undo)) /* old runs that stay do no harm */
         (void)undo_prune(runner->host->data_dir, runner->run_id, undo_is_heavy(runner->undo),
                          &ignored);

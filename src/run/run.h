@@ -44,7 +44,7 @@ enum run_event_kind {
     RUN_LEVEL_STARTED,
     RUN_STATE_STARTED,
     RUN_STATE_FINISHED, /* `state` */
-    RUN_FINISHED,       /* `run` */
+    RUN_FINISHED,       /* after each that started: `run`, or NULL when it failed as a whole */
 };
 
 struct run_event {

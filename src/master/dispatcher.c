@@ -162,6 +162,13 @@ bool dispatcher_hand_return(struct dispatcher *dispatcher, struct str jid, struc
     return run && job_run_hand_return(run, subject, payload);
 }
 
+bool dispatcher_knows_return(const struct dispatcher *dispatcher, struct str jid, struct str peel)
+{
+    const struct job_run *run = map_find(&dispatcher->runs, jid);
+
+    return run && job_run_knows_return(run, peel);
+}
+
 void dispatcher_list(const struct dispatcher *dispatcher, struct arena *arena,
                      struct param_strs *ret_jids)
 {

@@ -148,6 +148,8 @@ void job_run_make_tally(struct job_run *run);
 void job_run_watch(struct job_run *run);
 /* All that the stream had was noted. */
 void job_run_go_on(struct job_run *run);
+/* Is it under way, and has noted a return of the peel's own? */
+bool job_run_knows_return(const struct job_run *run, struct str peel);
 /* A return that was read from the stream. False: not now. */
 bool job_run_hand_return(struct job_run *run, struct str subject, struct str payload);
 /* False: it does not wait for answers. */

@@ -415,9 +415,19 @@ static void on_return(void *self, const struct nats_msg *msg)
     take_return(self, msg->subject, msg->payload);
 }
 
+static bool takes_returns(const struct job_run *run)
+{
+    return run->step == JOB_RUN_REPLAYING || run->step == JOB_RUN_WATCHING;
+}
+
+bool job_run_knows_return(const struct job_run *run, struct str peel)
+{
+    return takes_returns(run) && tally_has_returned(run->tally, peel);
+}
+
 bool job_run_hand_return(struct job_run *run, struct str subject, struct str payload)
 {
-    if (run->step != JOB_RUN_REPLAYING && run->step != JOB_RUN_WATCHING)
+    if (!takes_returns(run))
         return false;
     take_return(run, subject, payload);
     return true;

@@ -60,7 +60,6 @@ struct letter {
     struct arena arena;
     struct str reply, payload;
     const char *jid, *peel, *key; /* of the stored return */
-    struct exec_return late;
     struct str subject;
     struct letter *next; /* of the same correction, or held */
     bool is_counted;
@@ -446,12 +445,10 @@ static void ask_for_job(struct letter *letter)
 
 /* --- returns ------------------------------------------------------------------------ */
 
-/* Identity is in the subject; only masters make up answers. */
 static bool read_letter(struct letter *letter, const struct nats_msg *msg)
 {
     enum subject_kind kind;
     struct subject_names names;
-    struct err err;
 
     if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_RETURN)
         return false;
@@ -460,10 +457,17 @@ static bool read_letter(struct letter *letter, const struct nats_msg *msg)
     letter->key = arena_printf(&letter->arena, "%s.%s", letter->jid, letter->peel);
     letter->payload = arena_str(&letter->arena, msg->payload);
     letter->subject = arena_str(&letter->arena, msg->subject);
-    return record_decode(&letter->arena, &exec_return_type, 1, letter->payload, &letter->late,
-                         &err) == 0 &&
-           strcmp(letter->late.peel_id, letter->peel) == 0 &&
-           !exec_return_is_made_up(&letter->late);
+    return true;
+}
+
+/* Identity is in the subject; only masters make up answers. */
+static bool is_genuine(struct letter *letter)
+{
+    struct exec_return late;
+    struct err err;
+
+    return record_decode(&letter->arena, &exec_return_type, 1, letter->payload, &late, &err) == 0 &&
+           strcmp(late.peel_id, letter->peel) == 0 && !exec_return_is_made_up(&late);
 }
 
 /* The owner of the job gets it by itself, as a rule: leave it the time to end the job. */
@@ -474,13 +478,16 @@ static bool is_first_delivery(struct str reply)
     return nats_delivery_parse(reply, &delivery) && delivery.deliveries == 1;
 }
 
+/* Most returns are known to the run that waited for them, and are not even decoded here. */
 static void sort_letter(struct letter *letter)
 {
     struct post *post = letter->post;
+    struct dispatcher *dispatcher = master_dispatcher(post->master);
+    const struct str jid = str_from(letter->jid);
 
-    if (dispatcher_hand_return(master_dispatcher(post->master), str_from(letter->jid),
-                               letter->subject, letter->payload) ||
-        is_settled(post, letter->jid))
+    if (dispatcher_knows_return(dispatcher, jid, str_from(letter->peel)) ||
+        is_settled(post, letter->jid) || !is_genuine(letter) ||
+        dispatcher_hand_return(dispatcher, jid, letter->subject, letter->payload))
         end_letter(letter, false);
     else if (is_first_delivery(letter->reply))
         end_letter(letter, true);

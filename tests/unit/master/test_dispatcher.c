@@ -183,8 +183,11 @@ TEST(a_return_that_was_read_from_the_stream_counts_like_one_that_was_heard)
     start_peels(&yard);
     dispatch(&yard, yard.dispatcher, &job);
     CHECK_INT(record_encode(&bytes, &exec_return_type, &ret, &yard.world.scene.err), 0);
+    CHECK(!dispatcher_knows_return(yard.dispatcher, STR("J1"), STR("web-1")));
     CHECK(dispatcher_hand_return(yard.dispatcher, STR("J1"), STR("zester.job.J1.return.web-1"),
                                  buf_view(&bytes)));
+    CHECK(dispatcher_knows_return(yard.dispatcher, STR("J1"), STR("web-1")));
+    CHECK(!dispatcher_knows_return(yard.dispatcher, STR("J1"), STR("web-2")));
     CHECK(!dispatcher_hand_return(yard.dispatcher, STR("J2"), STR("zester.job.J2.return.web-1"),
                                   buf_view(&bytes))); /* a job of another */
     say_return(&yard, "J1", "web-2", true);

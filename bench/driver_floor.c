@@ -5,8 +5,9 @@
  *                      agents that acknowledge a request and return, which the stream confirms, as
  *                      docs/fleet.md says. A test.ping returns a word; everything else a return of
  *                      SIZE bytes, after the agent has read and compared FILES small files of its
- *                      own, and after PROGRESS messages: one that it has begun, and the result of a
- *                      state in each of the others. Publishes FACTS facts first, so that a real
+ *                      own, and for a state.highstate after PROGRESS messages: one that it has
+ *                      begun, and the result of a state in each of the others, as long runs have
+ *                      them and short ones have not. Publishes FACTS facts first, so that a real
  *                      master knows it. Says "ready" when all are connected
  *     master URL AUTH COUNT
  *                      answers who is meant by `*` and takes jobs for all of COUNT agents: claims,
@@ -187,7 +188,7 @@ static void on_command(void *self, const struct nats_msg *msg)
     const struct agent *agent = self;
     struct agents *all = agent->all;
     struct exec_request request;
-    bool is_ping;
+    bool is_ping, is_told;
 
     session_check(
         record_decode(&arena, &exec_request_type, 0, msg->payload, &request, &all->session.err),
@@ -197,7 +198,8 @@ static void on_command(void *self, const struct nats_msg *msg)
     is_ping = strcmp(request.module, "test.ping") == 0;
     for (uint64_t i = 0; i < all->files && !is_ping; i++)
         look_at_file(file_of(&arena, agent, i));
-    for (uint64_t i = 0; i < all->progress && !is_ping; i++)
+    is_told = strcmp(request.module, "state.highstate") == 0;
+    for (uint64_t i = 0; i < all->progress && is_told; i++)
         send_progress(&arena, agent, request.jid, i);
     send_return(&arena, agent, request.jid, is_ping);
 }

@@ -3,7 +3,8 @@
 Ours is a master and agents with the code of src/peel, 1,000 in a process, each with an identity and folders of its own; the peer sends only the
 documented messages (bench/driver_floor.c). Both are connected to the same server over TLS with credentials, and measured in turn. The processor
 time is that of server, master and agents. Folders of the agents are in memory where there is /dev/shm: a thousand machines have a thousand disks.
-A highstate has 20 files, none of which changes; the peer reads and compares 20 files, too. FLEET=N,N... measures other numbers of agents.
+A highstate has 20 files, none of which changes; the peer reads and compares 20 files, too. It is measured against the peer twice: with a message for
+each state, as runs have them that take longer than 20 ms, and without any. FLEET=N,N... measures other numbers of agents.
 """
 import os
 import shutil
@@ -21,6 +22,7 @@ STATES = 20
 TURNS = 3  # one for more than CROWD agents, which take a while to start
 ROUNDS = 4  # the first of a turn is not counted
 WORK = (("test.ping", "ping", "2x"), ("state.highstate", f"highstate of {STATES}", "2x"))
+SILENT = "state.apply"  # what the peer does as a highstate, but without progress
 IDLE_SECONDS = 12
 IDLE_REACH = "8 MiB"
 
@@ -123,12 +125,13 @@ def measure_all(fleet, works, sides):
         master = fleet.start_bare_master()
         for work in works:
             sides[work[0], "bare"].add(*measure_turn(fleet, work[0], [box.server, master, *fleet.bare_agents]))
+        sides[SILENT, "bare"].add(*measure_turn(fleet, SILENT, [box.server, master, *fleet.bare_agents]))
         box.end(master)
 
 
 def run_fleet(bench, box, count):
     fleet = Fleet(bench, box, count)
-    sides = {(work[0], side): Side() for work in WORK for side in ("ours", "bare")}
+    sides = {(function, side): Side() for function in (*(work[0] for work in WORK), SILENT) for side in ("ours", "bare")}
     try:
         fleet.write_states()
         fleet.start_master()
@@ -149,6 +152,9 @@ def run_fleet(bench, box, count):
         for function, what, reach in works:
             ours, bare = sides[function, "ours"], sides[function, "bare"]
             yield Line(f"{what} to {count:,}", ours.sample(agents_kb[0]), "bare", bare.sample(agents_kb[1]), reach, count)
+            if function == "state.highstate":
+                bare = sides[SILENT, "bare"]
+                yield Line("the same", ours.sample(agents_kb[0]), "bare, no progress", bare.sample(agents_kb[1]), reach, count)
         yield Note(f"{count:,} agents: the master needs {(box.master_kb - alone_kb) / count:.1f} kB for each, and " + " and ".join(
             f"{statistics.median(sides[function, 'ours'].master_cpu) / count * 1e6:.0f} us of processor time for the {what} of each"
             for function, what, _ in works) + f"; an agent among {CROWD:,} in a process {agents_kb[0] / count:.0f} kB")

@@ -20,6 +20,8 @@
 #define KEY_MAX 1000
 /* Letters after a backslash and what they mean; there are more, for libyaml. */
 #define ESCAPES "n\nt\tr\r\"\"\\\\"
+/* What ends plain text in brackets, or means something else there. */
+#define FLOW_INDICATORS ",[]{}?#\t"
 /* What plain text does not begin with. A dash may, unless a blank follows. */
 #define INDICATORS "?:,[]{}#&*!|>'\"%@` \t"
 
@@ -251,6 +253,100 @@ static bool scan_text(struct yaml_block *block, struct yaml_block_item *item)
     return scan_plain(block, item);
 }
 
+/* --- brackets -------------------------------------------------------------------------- */
+
+/* As scan_plain, up to a comma, a bracket, or a colon with a blank. */
+static bool scan_flow_plain(struct yaml_block *block, struct yaml_block_item *item)
+{
+    const struct str row = block->row;
+    size_t start = block->at, end = start, at = start;
+
+    if (strchr(INDICATORS "-", row.p[start]))
+        return false;
+    for (; at < row.n && !strchr(",]}", row.p[at]); at++) {
+        const char c = row.p[at], next = at + 1 < row.n ? row.p[at + 1] : ' ';
+
+        if (c == ':' && next == ' ')
+            break;
+        if (strchr(FLOW_INDICATORS, c) || (c == ':' && strchr(FLOW_INDICATORS, next)))
+            return false;
+        end = c == ' ' ? end : at + 1;
+    }
+    item->text = str_slice(row, start, end - start);
+    block->at = at;
+    return true;
+}
+
+static bool is_flow(const struct yaml_block *block)
+{
+    return is_char(block, '[') || is_char(block, '{');
+}
+
+/* Refused when there are too many of them. */
+static bool put_flow(struct yaml_block *block, struct yaml_block_item item)
+{
+    if (block->count == YAML_BLOCK_ITEMS_MAX)
+        return false;
+    put_item(block, item);
+    return true;
+}
+
+static bool read_flow_text(struct yaml_block *block)
+{
+    const char c = block->at < block->row.n ? block->row.p[block->at] : ' ';
+    struct yaml_block_item item = make_item(block, YAML_SCALAR_EVENT, block->at);
+
+    if (c == '\'' || c == '"' ? !scan_quoted(block, c, &item) : !scan_flow_plain(block, &item))
+        return false;
+    return put_flow(block, item);
+}
+
+static bool read_flow(struct yaml_block *block);
+
+/* An item of a list, or a pair of a map, and the blanks after it. */
+static bool read_flow_entry(struct yaml_block *block, bool is_map)
+{
+    if (is_map) {
+        if (!read_flow_text(block))
+            return false;
+        skip_blanks(block);
+        if (!is_colon(block) || block->at > KEY_MAX)
+            return false;
+        block->at++;
+        skip_blanks(block);
+    }
+    if (!(is_flow(block) ? read_flow(block) : read_flow_text(block)))
+        return false;
+    skip_blanks(block);
+    return true;
+}
+
+/* At a '[' or '{', up to what ends it on this row. */
+static bool read_flow(struct yaml_block *block)
+{
+    const bool is_map = is_char(block, '{');
+    const char end = is_map ? '}' : ']';
+    bool more;
+
+    if (!put_flow(block,
+                  make_item(block, is_map ? YAML_MAPPING_START_EVENT : YAML_SEQUENCE_START_EVENT,
+                            block->at++)))
+        return false;
+    skip_blanks(block);
+    for (more = !is_char(block, end); more;) {
+        if (!read_flow_entry(block, is_map))
+            return false;
+        more = is_char(block, ',');
+        if (more)
+            block->at++;
+        skip_blanks(block);
+    }
+    return is_char(block, end) && block->at++ < block->row.n &&
+           put_flow(block, (struct yaml_block_item){ .type = is_map ? YAML_MAPPING_END_EVENT
+                                                                    : YAML_SEQUENCE_END_EVENT,
+                                                     .line = block->line });
+}
+
 /* --- literal blocks ------------------------------------------------------------------ */
 
 struct literal {
@@ -361,6 +457,8 @@ static bool read_value(struct yaml_block *block)
         await_value(block, after);
         return true;
     }
+    if (is_flow(block))
+        return read_flow(block) && is_rest_empty(block);
     if (is_char(block, '|')) {
         if (!scan_literal(block, &item))
             return false;
@@ -403,6 +501,8 @@ static bool read_node(struct yaml_block *block)
 
     if (is_entry(block))
         return open_level(block, start, true, false) && read_entry(block);
+    if (is_flow(block))
+        return !is_first && read_flow(block) && is_rest_empty(block);
     if (is_char(block, '|')) {
         if (is_first || !scan_literal(block, &item))
             return false;

@@ -2,9 +2,10 @@
  * yaml_block - the events of YAML as most people write it, read line by line.
  *
  * Block maps and lists, plain and quoted text that ends on its line, literal blocks
- * (`|`) and comments: that is nearly every state file, and it takes a fraction of
- * the time of libyaml. Anything else (flow style, anchors, tags, directives, text
- * over several lines, tabs, several documents, and every mistake) is refused. The
+ * (`|`), short lists and maps in brackets (`[a, b]`) on one line and comments: that is
+ * nearly every state file, and it takes a fraction of the time of libyaml. Anything
+ * else (longer flow style, anchors, tags, directives, text over several lines, tabs,
+ * several documents, and every mistake) is refused. The
  * caller then begins again with libyaml, which knows the whole language and where
  * the mistakes are. What is accepted has the events that libyaml gives for it, with
  * the same places; tests/fuzz/fuzz_yaml.c compares the two.
@@ -27,9 +28,11 @@ struct arena;
 
 /* Lists and maps inside one another; what is nested more deeply is refused. */
 #define YAML_BLOCK_DEPTH_MAX 64
+/* Items of what is in brackets on one line, their ends included; a line with more is refused. */
+#define YAML_BLOCK_FLOW_MAX 64
 /* A line closes and opens no more than all levels, and has a key and a value; before it an empty
  * value may end, and after it the document. */
-#define YAML_BLOCK_ITEMS_MAX (2 * YAML_BLOCK_DEPTH_MAX + 8)
+#define YAML_BLOCK_ITEMS_MAX (2 * YAML_BLOCK_DEPTH_MAX + YAML_BLOCK_FLOW_MAX + 8)
 
 struct yaml_block_item {
     yaml_event_type_t type;

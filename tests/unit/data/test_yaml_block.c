@@ -80,6 +80,8 @@ static const char *const accepted[] = {
     "# first\n---\n- 1\n",
     "\xc3\xa4: \xc3\xb6 # x\n\xc3\xbc\xc3\xbc: 'y'\n\xe2\x82\xac: |\n  \xe2\x82\xac\n",
     "<<:\n  a: 1\nb: 2\n",
+    "a: [1, two words, 'it''s', \"\\t\"]\nb: [ ]\nc: []\nd: {}\ne: {a: 1, 'b': x y, \"c\" : ~}\n",
+    "- [a, [b, {c: d}], e] # comment\n- { a: [], b: {} }\n- x: [salt://a/b, 10:30, x-1]\n",
     "a: ~\nb: null\nc: 0644\nd: 2024-01-31\ne: yes\n\n",
 };
 
@@ -109,8 +111,30 @@ static const char *const refused[] = {
     "'text'\n",
     "|\n  text\n",
     " a: 1\n",
-    "a: [1, 2]\n",
-    "a: {}\n",
+    "a: [1,\n  2]\n",
+    "a: [1, 2\n",
+    "a: [1, 2]]\n",
+    "a: [1, 2}\n",
+    "a: [1, 2]: b\n",
+    "a: [1, 2] b\n",
+    "a: [1, 2]#b\n",
+    "a: [1, ]\n",
+    "a: [, 1]\n",
+    "a: [b: c]\n",
+    "a: [b #c\n",
+    "a: ['b' c]\n",
+    "a: [- b]\n",
+    "a: [&b c]\n",
+    "a: [? b]\n",
+    "a: {b}\n",
+    "a: {b: }\n",
+    "a: {b:c}\n",
+    "a: {b: c d: e}\n",
+    "a: {[b]: c}\n",
+    "a: {{ b }}\n",
+    "a:\n  [b]\n",
+    "[a, b]\n",
+    "{a: b}\n",
     "a: &x 1\n",
     "a: *x\n",
     "a: !tag 1\n",
@@ -172,6 +196,11 @@ TEST(keys_that_are_too_long_and_deep_levels_are_left_to_libyaml)
     add_times(&deep, "- ", YAML_BLOCK_DEPTH_MAX);
     buf_add_text(&deep, "a\n");
     CHECK(is_accepted(buf_view(&deep)));
+    buf_clear(&deep);
+    add_times(&deep, "- ", YAML_BLOCK_DEPTH_MAX);
+    add_times(&deep, "[", YAML_BLOCK_ITEMS_MAX);
+    add_times(&deep, "]", YAML_BLOCK_ITEMS_MAX);
+    CHECK(!is_accepted(buf_view(&deep)));
     buf_clear(&deep);
     add_times(&deep, "- ", YAML_BLOCK_DEPTH_MAX + 1);
     buf_add_text(&deep, "a\n");

@@ -46,7 +46,7 @@ struct session {
     struct reaction_env *env;
     struct map facts; /* by peel: struct value, null when there are none */
     struct value_list *rows;
-    int64_t fire, differ, idle, unmatched, dropped;
+    int64_t fire, differ, idle, failed, unmatched, dropped; /* failed: a rule has a mistake */
 };
 
 /* --- events --------------------------------------------------------------------------- */
@@ -245,6 +245,14 @@ static struct value describe_then(struct arena *arena, const struct outcome *rec
     return value_list(list);
 }
 
+static bool has_mistake(const struct replay *replay)
+{
+    VEC_EACH (&replay->now, rule)
+        if (rule->result == OUTCOME_RENDER_ERROR || rule->result == OUTCOME_VALIDATE_ERROR)
+            return true;
+    return false;
+}
+
 static void add_row(struct session *session, const struct stored_event *stored,
                     const struct gate_event *event, const struct replay *replay,
                     const struct outcome *recorded)
@@ -255,6 +263,7 @@ static void add_row(struct session *session, const struct stored_event *stored,
     session->fire += replay->fires;
     session->differ += replay->differs;
     session->idle += replay->now.n > 0 && !replay->fires;
+    session->failed += has_mistake(replay);
     session->unmatched += replay->now.n == 0;
     if (!replay->differs && (session->options->changed || replay->now.n == 0))
         return;
@@ -352,6 +361,9 @@ static void print_text(const struct session *session)
            " dropped; %" PRId64 " would be handled differently\n",
            session->events.n, session->fire, session->idle, session->unmatched, session->dropped,
            session->differ);
+    if (session->failed > 0)
+        printf("%" PRId64 " match a rule with a mistake, which stops its reaction\n",
+               session->failed);
 }
 
 static struct value describe_all(const struct session *session)
@@ -363,6 +375,7 @@ static struct value describe_all(const struct session *session)
         { "total", (int64_t)session->events.n }, { "fire", session->fire },
         { "differ", session->differ },           { "idle", session->idle },
         { "unmatched", session->unmatched },     { "dropped", session->dropped },
+        { "failed", session->failed },
     };
     struct value_map *all = value_map_new(session->arena, 2);
     struct value_map *summary = value_map_new(session->arena, ARRAY_LEN(counts));

@@ -46,7 +46,7 @@ def replay(fleet, *words):
 
 def test_the_rules_of_the_moment_would_do_what_they_did(fleet):
     rows, summary = replay(fleet, "--since", "1d")
-    assert summary == {"total": 6, "fire": 4, "differ": 0, "idle": 1, "unmatched": 1, "dropped": 0}
+    assert summary == {"total": 6, "fire": 4, "differ": 0, "idle": 1, "unmatched": 1, "dropped": 0, "failed": 1}
     assert set(rows) == {*fleet.events.values(), fleet.again} - {fleet.events["other"]}
     assert rows[fleet.events["say/one"]]["now"] == [
         {"rule": "reactor.say", "result": "dispatched", "actions": ["line: log 'heard say/one'"], "errors": []}]
@@ -54,13 +54,14 @@ def test_the_rules_of_the_moment_would_do_what_they_did(fleet):
     assert wrong["result"] == "render_error" and "missing" in wrong["errors"][0]
     assert replay(fleet, "--changed") == ({}, summary)
     assert fleet.zester("reactor", "replay", "--changed").stdout == \
-        "6 events: 4 would fire, 1 match a rule that would do nothing, 1 match no rule, 0 dropped; 0 would be handled differently\n"
+        "6 events: 4 would fire, 1 match a rule that would do nothing, 1 match no rule, 0 dropped; 0 would be handled differently\n" \
+        "1 match a rule with a mistake, which stops its reaction\n"
 
 
 def test_other_rules_show_what_would_be_different(fleet):
     folder = write_rules(fleet.folder / "newer", NEWER)
     rows, summary = replay(fleet, "--rules", folder, "--changed")
-    assert summary == {"total": 6, "fire": 3, "differ": 5, "idle": 0, "unmatched": 3, "dropped": 0}
+    assert summary == {"total": 6, "fire": 3, "differ": 5, "idle": 0, "unmatched": 3, "dropped": 0, "failed": 0}
     assert set(rows) == {*fleet.events.values(), fleet.again} - {fleet.events["say/one"]}
     two, other = rows[fleet.events["say/two"]], rows[fleet.events["other"]]
     assert two["now"][0]["actions"] == ["line: log 'missed say/two'"] and two["then"][0]["actions"] == ["line: log 'heard say/two'"]

@@ -25,7 +25,7 @@ struct report_args {
 
 /* clang-format off */
 static const struct param report_options[] = {
-    PARAM("out", STR, ARGS, out, "where to write it; '-' is standard output", .kind_text = "FILE", .default_text = REPORT_FILE_NAME),
+    PARAM("out", STR, ARGS, out, "where to write it; '-' is standard output (default: " REPORT_FILE_NAME ", and standard output for --format json and yaml)", .kind_text = "FILE"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -120,6 +120,9 @@ static int write_report(struct cli *cli, const struct report_args *want,
         .now = { now / CLOCK_SECOND, 0 },
         .count = peels->list.n,
     };
+    static const enum report_form forms[] = {
+        [FLEET_TEXT] = REPORT_HTML, [FLEET_JSON] = REPORT_JSON, [FLEET_YAML] = REPORT_YAML
+    };
     size_t next = 0;
 
     for (size_t i = 0; i < peels->list.n; i++) {
@@ -130,7 +133,7 @@ static int write_report(struct cli *cli, const struct report_args *want,
             machines[i].note = "No job of the last seven days ran states here.";
         add_own_states(cli->arena, &machines[i], peels->list.p[i]->id, &found->own);
     }
-    return report_file_write(cli, want->out, &page, machines);
+    return report_file_write(cli, want->out, forms[want->fleet.format], &page, machines);
 }
 
 /* --- the command -------------------------------------------------------------------- */
@@ -203,14 +206,16 @@ const struct command command_report = {
     .name = "report",
     .operands = "[TARGET]",
     .lookup = "peel list",
-    .summary = "write the last runs of all machines as one HTML file",
+    .summary = "write the last runs of all machines as one HTML file, or as data",
     .details =
         "The file stands alone and works without scripts and without a network: which machines\n"
         "have converged, failures folded by cause, the slowest states, what depends on what,\n"
         "and the states of each machine. It holds differences of files, so only its owner may\n"
-        "read it at first. 'zester --local report' does the same for this machine.\n",
+        "read it at first. With --format json or yaml the same numbers and texts are printed\n"
+        "for programs. 'zester --local report' does the same for this machine.\n",
     .examples = "  zester report\n"
-                "  zester report 'web*' --out /tmp/web.html\n",
+                "  zester report 'web*' --out /tmp/web.html\n"
+                "  zester report --format json | jq .summary\n",
     .statuses = "0 written; 1 an error, or no connection; 5 no target matched",
     .options = report_options,
     .args_size = sizeof(ARGS),

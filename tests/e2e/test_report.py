@@ -1,4 +1,5 @@
 """'zester report', as a person sees it in a browser: headless Chromium opens the file."""
+import json
 import os
 import re
 import stat
@@ -90,6 +91,23 @@ def test_a_person_sees_the_run_its_failure_and_what_was_slow(page):
 
 
 @needs_browser
+def test_the_same_numbers_are_there_for_programs(folder, tmp_path):
+    data = json.loads(zester("--data-dir", folder / "data", "report", "--format", "json").stdout)
+    html = (folder / "report.html").read_text()
+    assert data["summary"] == {"machines": 1, "converged": 0, "drifted": 0, "failed": 1, "unknown": 0}
+    for word, count in (("converged", 0), ("drifted", 0), ("failed", 1), ("unknown", 0)):
+        assert f">{count}</b>{word}</div>" in html and data["summary"][word] == count
+    machine, = data["machines"]
+    run, states = machine["last_run"], machine["states"]
+    row = re.search(r"(?:<td class=\"n\">(\d+)</td>){3}", html).group(0)
+    assert re.findall(r"\d+", row) == [str(run[key]) for key in ("states", "changed", "failed")]
+    assert run["states"] == len(states) and run["failed"] == sum(state["outcome"] == "failed" for state in states)
+    assert [cause["state"] for cause in data["failures"]] == [state["name"] for state in states if state["outcome"] == "failed"]
+    assert len(data["slowest"]) == html.split('id="slowest"')[1].split("</section>")[0].count("<tr>") - 1
+    written = zester("--data-dir", folder / "data", "report", "--format", "yaml", "--out", tmp_path / "report.yaml")
+    assert "wrote" in written.stderr and "summary:" in (tmp_path / "report.yaml").read_text() and written.stdout == ""
+
+
 def test_what_a_machine_says_is_text_and_nothing_is_loaded_or_run(page, folder):
     assert HOSTILE in page.evaluate("document.querySelector('#failures pre').innerText")
     assert page.evaluate("document.querySelectorAll('script, img, b:not(.card b), link, iframe').length") == 0

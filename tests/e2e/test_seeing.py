@@ -149,6 +149,8 @@ def test_the_report_has_the_last_run_of_every_machine_and_folds_failures(fleet):
     fleet.zester("*", "state.highstate", status=2)
     out = fleet.folder / "report.html"
     assert "2 machines, 2 failed" in fleet.zester("report", "--out", out).stderr
+    data = fleet.zester_json("report")
+    assert (data["summary"]["machines"], data["summary"]["failed"]) == (2, 2) and len(data["failures"][0]["machines"]) == 2
     page = out.read_text()
     causes = re.search('<section id="failures">(.*?)</section>', page, re.S).group(1)
     assert causes.count("<tr><td") == 1 and '<td class="n">2</td>' in causes and "cmd.run:check" in causes

@@ -27,6 +27,11 @@ static const char *describe_drift(struct arena *arena, const struct lastrun *run
     return run->success ? "none" : "failed";
 }
 
+static enum report_form find_form(int format)
+{
+    return format == FORMAT_JSON ? REPORT_JSON : format == FORMAT_YAML ? REPORT_YAML : REPORT_HTML;
+}
+
 static int write_report(struct local *local, const struct lastrun *run,
                         const struct lastrun_states *states)
 {
@@ -53,8 +58,8 @@ static int write_report(struct local *local, const struct lastrun *run,
     report_machine_add_stored(arena, states, &machine);
     if (strcmp(states->id, run->id) != 0)
         machine.note = "The states are those of another run: the last one could not store its own.";
-    return report_file_write(local->cli, local->args->out ? local->args->out : REPORT_FILE_NAME,
-                             &page, &machine);
+    return report_file_write(local->cli, local->args->out, find_form(local->args->format), &page,
+                             &machine);
 }
 
 /* Runs that were never made have no report; anything else is an error. */

@@ -8,7 +8,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/command.h"
+#include "cli/report/data.h"
 #include "cli/report/page.h"
+#include "data/json.h"
+#include "data/yaml_dump.h"
 #include "sys/fs.h"
 
 /* Failed, drifted, unknown, converged. */
@@ -43,29 +46,47 @@ static int write_page(const char *path, struct str page, struct err *err)
     return fs_replace(path, page, &how, err);
 }
 
-int report_file_write(struct cli *cli, const char *path, struct report_page *page,
-                      struct report_machine *machines)
+/* -1: its data cannot be printed. */
+static int print_report(struct arena *arena, enum report_form form, const struct report_page *page,
+                        struct buf *out, struct err *err)
+{
+    struct value data;
+
+    if (form == REPORT_HTML) {
+        report_page_print(arena, page, out);
+        return 0;
+    }
+    data = report_data(arena, page);
+    if (form == REPORT_YAML)
+        return yaml_dump(arena, out, &data, err);
+    if (json_print(out, &data, JSON_STYLE_PRETTY | JSON_STYLE_TEXT, err) < 0)
+        return -1;
+    buf_add_char(out, '\n');
+    return 0;
+}
+
+int report_file_write(struct cli *cli, const char *path, enum report_form form,
+                      struct report_page *page, struct report_machine *machines)
 {
     AUTO_BUF struct buf out = BUF_INIT(2 * REPORT_PAGE_MAX);
-    size_t failed = 0;
+    const char *where = path ? path : form == REPORT_HTML ? REPORT_FILE_NAME : "-";
     struct err err;
 
     if (page->count > 1)
         qsort(machines, page->count, sizeof(machines[0]), compare_machines);
-    for (size_t i = 0; i < page->count; i++)
-        failed += strcmp(machines[i].drift, "failed") == 0;
     page->machines = machines;
-    report_page_print(cli->arena, page, &out);
+    if (print_report(cli->arena, form, page, &out, &err) < 0 && !out.full)
+        return cli_err(cli, &err);
     if (out.full)
         return cli_error(cli, "the report is larger than %zu MiB; name fewer machines",
                          REPORT_PAGE_MAX >> 20);
-    if (strcmp(path, "-") == 0) {
+    if (strcmp(where, "-") == 0) {
         (void)fwrite(buf_text(&out), 1, out.n, stdout);
         return CLI_OK;
     }
-    if (write_page(path, buf_view(&out), &err) < 0)
+    if (write_page(where, buf_view(&out), &err) < 0)
         return cli_err(cli, &err);
-    (void)fprintf(stderr, "wrote %s: %zu machine%s, %zu failed\n", path, page->count,
-                  page->count == 1 ? "" : "s", failed);
+    (void)fprintf(stderr, "wrote %s: %zu machine%s, %zu failed\n", where, page->count,
+                  page->count == 1 ? "" : "s", report_page_count(page, "failed"));
     return CLI_OK;
 }

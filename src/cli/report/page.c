@@ -28,6 +28,11 @@ static const char *const outcome_names[] = {
     [OUTCOME_SKIPPED] = "skipped",
 };
 
+const char *report_outcome_name(enum state_outcome outcome)
+{
+    return outcome_names[outcome];
+}
+
 static const char head[] =
     "<!DOCTYPE html>\n"
     "<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -127,14 +132,19 @@ static void add_links(struct printer *printer, const struct report_machine *cons
 
 /* --- summary ------------------------------------------------------------------------ */
 
-static void add_card(struct printer *printer, const char *look, const char *word)
+size_t report_page_count(const struct report_page *page, const char *drift)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < printer->page->count; i++)
-        count += strcmp(printer->page->machines[i].drift, look) == 0;
-    buf_printf(printer->out, "<div class=\"card\"><b class=\"%s\">%zu</b>%s</div>\n", look, count,
-               word);
+    for (size_t i = 0; i < page->count; i++)
+        count += strcmp(page->machines[i].drift, drift) == 0;
+    return count;
+}
+
+static void add_card(struct printer *printer, const char *look, const char *word)
+{
+    buf_printf(printer->out, "<div class=\"card\"><b class=\"%s\">%zu</b>%s</div>\n", look,
+               report_page_count(printer->page, look), word);
 }
 
 static void add_summary(struct printer *printer)
@@ -259,7 +269,7 @@ static void add_causes(struct printer *printer)
 
 /* Durations come from the machines and may be anything: the average of sums that were rounded may
  * be beyond all numbers, and is at most the longest. */
-static int64_t find_average(const struct report_slow *slow)
+int64_t report_slow_mean(const struct report_slow *slow)
 {
     const double average = slow->total / (double)slow->count;
 
@@ -277,7 +287,7 @@ static void add_slow(struct printer *printer, const struct report_slow *slow)
     buf_add_text(out, "</code></td><td class=\"n\">");
     add_duration(out, slow->longest);
     buf_add_text(out, "</td><td class=\"n\">");
-    add_duration(out, find_average(slow));
+    add_duration(out, report_slow_mean(slow));
     buf_printf(out, "</td><td class=\"n\">%zu</td><td>", slow->count);
     add_link(printer, slow->machine);
     buf_add_text(out, "</td></tr>\n");

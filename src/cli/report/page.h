@@ -49,4 +49,10 @@ struct report_page {
 /* `out` takes twice REPORT_PAGE_MAX: what is too much is seen when it is there. */
 void report_page_print(struct arena *arena, const struct report_page *page, struct buf *out);
 
+/* The numbers of the page: machines with this drift; the mean duration of a state. */
+size_t report_page_count(const struct report_page *page, const char *drift);
+int64_t report_slow_mean(const struct report_slow *slow);
+/* "unchanged", "changed", "failed" or "skipped". */
+const char *report_outcome_name(enum state_outcome outcome);
+
 #endif

@@ -7,10 +7,13 @@
 #include "cli/fleet/job.h"
 #include "cli/fleet/run.h"
 #include "data/value.h"
+#include "sys/clock.h"
+#include "wire/job.h"
 
 struct apply_args {
     struct fleet_options fleet;
     struct fleet_batch batch;
+    struct fleet_limits limits;
     bool async;
 };
 
@@ -20,6 +23,7 @@ struct apply_args {
 static const struct param apply_options[] = {
     PARAM("async", BOOL, ARGS, async, "print the id of the job and do not wait"),
     FLEET_BATCH_OPTIONS(ARGS, batch),
+    FLEET_LIMIT_OPTIONS(ARGS, limits),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -62,8 +66,11 @@ static int apply_plan(struct cli *cli, struct fleet *fleet, const struct apply_a
         return cli_error(cli, "job %s has not ended; wait for it with 'zester job watch %s'", id,
                          id);
     job = make_job(cli, &plan);
+    fleet_note_limits(cli->arena, &job, &args->limits);
     if (args->fleet.has_timeout)
         job.timeout = args->fleet.timeout;
+    else if (args->limits.node_timeout > 0)
+        job.timeout = fleet_limits_timeout(&args->limits);
     return fleet_run_job(cli, fleet, &job,
                          &(struct fleet_run){ .format = args->fleet.format,
                                               .async = args->async,
@@ -77,6 +84,8 @@ static int run_apply(struct cli *cli, const void *options, struct param_strs ope
     struct err err;
     int status;
 
+    if (args->fleet.has_timeout && args->limits.node_timeout > args->fleet.timeout)
+        return cli_usage(cli, "--node-timeout is longer than --timeout, the time of the whole job");
     if (fleet_open(cli->arena, &args->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
     status = apply_plan(cli, fleet, args, operands.p[0]);
@@ -93,7 +102,8 @@ const struct command command_apply = {
         "would change there. A peel where anything else would change by now refuses, says\n"
         "what differs, and changes nothing. Plans are kept for seven days.\n",
     .examples = "  zester 'web*' state.apply nginx --test\n"
-                "  zester apply 2ABCdefGHIjklMNOpqrSTUvwxyz --batch 20%\n",
+                "  zester apply 2ABCdefGHIjklMNOpqrSTUvwxyz --batch 20%\n"
+                "  zester apply 2ABCdefGHIjklMNOpqrSTUvwxyz --node-timeout 10m --force-window\n",
     .statuses = "0 success; 1 no such plan, or no connection; 2 a peel failed or refused;\n"
                 "3 a peel did not respond; 4 both",
     .options = apply_options,

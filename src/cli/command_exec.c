@@ -23,15 +23,14 @@
 
 struct exec_args {
     struct fleet_options fleet;
-    bool direct, test, async, preview, force_window;
+    bool direct, test, async, preview;
+    struct fleet_limits limits;
     struct fleet_batch batch;
     struct fleet_selection_args select;
-    int64_t queue, subset, node_timeout;
+    int64_t queue, subset;
 };
 
 #define ARGS struct exec_args
-
-#define NODE_GRACE_NS (30 * CLOCK_SECOND)
 
 /* clang-format off */
 static const struct param exec_options[] = {
@@ -42,8 +41,7 @@ static const struct param exec_options[] = {
     PARAM("subset", INT, ARGS, subset, "run on this many of them, picked at random", PARAM_RANGE(1, 1000000), .kind_text = "N"),
     FLEET_BATCH_OPTIONS(ARGS, batch),
     PARAM("queue", DURATION, ARGS, queue, "keep the job this long for peels that are absent, or outside of their maintenance windows", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
-    PARAM("node-timeout", DURATION, ARGS, node_timeout, "cancel the job on each peel that has not finished after this long", PARAM_RANGE(CLOCK_MS, JOB_NODE_TIMEOUT_MAX)),
-    PARAM("force-window", BOOL, ARGS, force_window, "run it outside of the maintenance windows of the peels, too; recorded in the audit"),
+    FLEET_LIMIT_OPTIONS(ARGS, limits),
     PARAM("direct", BOOL, ARGS, direct, "query the peels directly: no job, no record, no master"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
@@ -148,14 +146,13 @@ static int bind_words(struct cli *cli, struct param_strs words, const char *func
 
 /* --- what to send ------------------------------------------------------------------- */
 
-/* A state run takes longer than a query. With a time for each peel, the job has that and a while
- * for those that are slow to acknowledge or to end. */
+/* A state run takes longer than a query. */
 static int64_t find_timeout(const struct exec_args *args, const struct job *job)
 {
     if (args->fleet.has_timeout)
         return args->fleet.timeout;
-    if (args->node_timeout > 0)
-        return clock_after(NODE_GRACE_NS, args->node_timeout);
+    if (args->limits.node_timeout > 0)
+        return fleet_limits_timeout(&args->limits);
     if (strcmp(job->function, "state.highstate") == 0)
         return 600 * CLOCK_SECOND;
     if (strcmp(job->function, "state.apply") == 0)
@@ -209,9 +206,9 @@ static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_ar
                                              .args = job->args,
                                              .peels = job->targets,
                                              .timeout = job->timeout,
-                                             .window =
-                                                 args->force_window ? EXEC_WINDOW_FORCE : NULL,
-                                             .node_timeout = args->node_timeout };
+                                             .window = args->limits.force_window ? EXEC_WINDOW_FORCE
+                                                                                 : NULL,
+                                             .node_timeout = args->limits.node_timeout };
     struct fleet_answers answers;
     struct err err;
 
@@ -221,13 +218,6 @@ static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_ar
 }
 
 /* --- the command -------------------------------------------------------------------- */
-
-static void note_node_timeout(struct cli *cli, const struct exec_args *args, struct job *job)
-{
-    const long long ms = (long long)(args->node_timeout / CLOCK_MS);
-
-    fleet_job_note(cli->arena, job, JOB_NODE_TIMEOUT, arena_printf(cli->arena, "%lldms", ms));
-}
 
 static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
                   const struct fleet_selection *selection, struct job *job)
@@ -252,10 +242,7 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
     if (args->queue > 0)
         fleet_job_note(cli->arena, job, JOB_QUEUE,
                        arena_printf(cli->arena, "%lld", (long long)(args->queue / CLOCK_SECOND)));
-    if (args->force_window)
-        fleet_job_note(cli->arena, job, JOB_WINDOW, EXEC_WINDOW_FORCE);
-    if (args->node_timeout > 0)
-        note_node_timeout(cli, args, job);
+    fleet_note_limits(cli->arena, job, &args->limits);
     if (args->direct)
         return run_direct(cli, fleet, args, job);
     return fleet_run_job(cli, fleet, job, &how);
@@ -279,7 +266,7 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
     if (bind_words(cli, (struct param_strs){ operands.n - 2, operands.p + 2 }, job.function,
                    &job) != CLI_OK)
         return CLI_ERROR;
-    if (args->fleet.has_timeout && args->node_timeout > args->fleet.timeout)
+    if (args->fleet.has_timeout && args->limits.node_timeout > args->fleet.timeout)
         return cli_usage(cli, "--node-timeout is longer than --timeout, the time of the whole job");
     if (args->direct && args->queue > 0)
         return cli_usage(cli, "--queue requires a job: leave out --direct");

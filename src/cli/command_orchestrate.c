@@ -2,14 +2,18 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cli/commands.h"
+#include "cli/fleet/job.h"
 #include "cli/fleet/link.h"
 #include "cli/local/local.h"
 #include "cli/orchestra.h"
 #include "cli/orchestra_job.h"
+#include "sys/clock.h"
+#include "wire/job.h"
 
 struct orchestrate_args {
     struct fleet_options fleet;
     const char *job;
+    struct fleet_limits limits;
     struct local_args local;
 };
 
@@ -25,6 +29,7 @@ static const struct param orchestrate_options[] = {
     PARAM("job", STR, ARGS, job, "the run of a reaction, as masters start it: all else comes from the record of this job, and its return is written in MessagePack", .kind_text = "ID"),
     PARAM("quiet", BOOL, ARGS, local.quiet, "no progress", .aliases = "q"),
     PARAM("state-output", CHOICE, ARGS, local.state_output, "how much of each step is shown", .choices = LOCAL_STATE_OUTPUT_WORDS, .default_text = "changes", .kind_text = "MODE"),
+    FLEET_LIMIT_OPTIONS(ARGS, limits),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -70,9 +75,10 @@ static int run_orchestrate(struct cli *cli, const void *options, struct param_st
         return cli_usage(cli, "missing REF");
     if (try_fleet(cli, &args->fleet) != CLI_OK)
         return CLI_ERROR;
-    orchestra_init(
-        &orchestra, &args->fleet,
-        &(struct orchestra_about){ .user = fleet_user(cli->arena), .ref = operands.p[0] });
+    orchestra_init(&orchestra, &args->fleet,
+                   &(struct orchestra_about){ .user = fleet_user(cli->arena),
+                                              .ref = operands.p[0],
+                                              .limits = &args->limits });
     local.session.fleet = &orchestra.fleet;
     local.format = formats[args->fleet.format];
     local.timeout = args->fleet.has_timeout ? args->fleet.timeout : 0;

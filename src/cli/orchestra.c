@@ -148,6 +148,8 @@ static void note_cause(const struct orchestra *orchestra, struct step *step)
         fleet_job_note(&step->arena, &step->job, ORCHESTRA_JOB, job->jid);
     fleet_job_note(&step->arena, &step->job, ORCHESTRA_REF, orchestra->about.ref);
     fleet_job_note(&step->arena, &step->job, ORCHESTRA_STATE, step->wanted->state);
+    if (orchestra->about.limits)
+        fleet_note_limits(&step->arena, &step->job, orchestra->about.limits);
 }
 
 static void fill_job(struct orchestra *orchestra, struct step *step)

@@ -21,6 +21,7 @@
 #include "base/map.h"
 #include "state/fleet.h"
 
+struct fleet_limits;
 struct fleet_options;
 struct job;
 
@@ -35,7 +36,8 @@ struct job;
 /* Whose run it is. */
 struct orchestra_about {
     const char *user, *ref;
-    const struct job *job; /* of a reaction; NULL: an operator's */
+    const struct job *job;             /* of a reaction; NULL: an operator's */
+    const struct fleet_limits *limits; /* of each step; NULL: none */
 };
 
 struct orchestra {

@@ -70,6 +70,28 @@ def test_a_forced_job_runs_and_is_in_the_audit(fleet):
     assert fleet.peel.has_logged("maintenance windows are overridden jid=")
 
 
+def test_a_plan_and_the_steps_of_an_orchestration_can_be_forced_and_have_a_time_on_each_peel(fleet):
+    dry = fleet.zester("web-01", "state.apply", "mark", "--test")
+    plan = re.search(r"^Job (\w+) dispatched$", dry.stderr, re.M).group(1)
+    assert CLOSED in fleet.zester("apply", plan, status=2).stdout
+    applied = fleet.zester("apply", plan, "--force-window", "--node-timeout", "60s")
+    jid = re.search(r"^Job (\w+) dispatched$", applied.stderr, re.M).group(1)
+    limits = {"window": "force", "node_timeout": "60000ms"}
+    metadata = fleet.zester_json("job", "show", jid)["job"]["metadata"]
+    assert limits.items() <= metadata.items(), metadata
+    assert read_marks(fleet.marks) == ["state"]
+    assert "--node-timeout is longer" in fleet.zester("apply", plan, "--node-timeout", "2m", "--timeout", "1m", status=1).stderr
+    (fleet.folder / "steps").mkdir()
+    (fleet.folder / "steps/step.zy").write_text("step:\n  fleet.function: {name: cmd.run, tgt: web-01, arg: [true]}\n")
+    words = ["orchestrate", "step", "--states-dir", fleet.folder / "steps", "--data-dir", fleet.folder / "runs"]
+    assert CLOSED in fleet.zester(*words, status=2).stdout
+    fleet.zester(*words, "--force-window", "--node-timeout", "60s")
+    steps = [job for job in fleet.zester_json("job", "list") if job["function"] == "cmd.run"]
+    metadata = fleet.zester_json("job", "show", steps[0]["jid"])["job"]["metadata"]
+    assert limits.items() <= metadata.items(), metadata
+    fleet.marks.unlink()
+
+
 def test_a_queued_job_waits_for_the_window_or_is_told_that_it_opens_too_late(fleet):
     result = fleet.zester("web-01", "cmd.run", f"echo queued >> {fleet.marks}", "--queue", "20h", status=3)
     assert re.search(r"^    queued until \S+Z: its maintenance window opens then$", result.stdout, re.M)

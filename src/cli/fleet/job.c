@@ -15,11 +15,14 @@
 #include "nats/error.h"
 #include "sys/clock.h"
 #include "target/target.h"
+#include "wire/exec.h"
+#include "wire/job.h"
 #include "wire/peel_id.h"
 #include "wire/question.h"
 #include "wire/subject.h"
 
-#define RESOLVE_NS (INT64_C(5) * 1000000000)
+#define NODE_GRACE_NS (30 * CLOCK_SECOND)
+#define RESOLVE_NS    (INT64_C(5) * 1000000000)
 /* For the settings of all peels, which take a moment after a change. */
 #define PREPARE_NS  (INT64_C(120) * 1000000000)
 #define DISPATCH_NS (INT64_C(15) * 1000000000)
@@ -198,6 +201,21 @@ void fleet_job_note(struct arena *arena, struct job *job, const char *key, const
     if (job->metadata.kind != VALUE_MAP)
         job->metadata = value_map(value_map_new(arena, 2));
     value_map_set(arena, job->metadata.map, value_text(key), value_text(text));
+}
+
+void fleet_note_limits(struct arena *arena, struct job *job, const struct fleet_limits *limits)
+{
+    const long long ms = (long long)(limits->node_timeout / CLOCK_MS);
+
+    if (limits->force_window)
+        fleet_job_note(arena, job, JOB_WINDOW, EXEC_WINDOW_FORCE);
+    if (limits->node_timeout > 0)
+        fleet_job_note(arena, job, JOB_NODE_TIMEOUT, arena_printf(arena, "%lldms", ms));
+}
+
+int64_t fleet_limits_timeout(const struct fleet_limits *limits)
+{
+    return clock_after(NODE_GRACE_NS, limits->node_timeout);
 }
 
 int64_t fleet_note_batch(struct arena *arena, struct job *job, size_t size, int64_t max_failures)

@@ -43,4 +43,22 @@ int fleet_listen(struct fleet *fleet, const char *jid, struct fleet_answers *ans
 /* Wait until the server has seen what was published. */
 int fleet_flush(struct fleet *fleet, struct err *err);
 
+/* What each peel is asked to heed, or not to. */
+struct fleet_limits {
+    bool force_window;
+    int64_t node_timeout; /* nanoseconds; 0: none */
+};
+
+/* clang-format off */
+#define FLEET_LIMIT_OPTIONS(type, field)                                                                                                                                         \
+    PARAM("node-timeout", DURATION, type, field.node_timeout, "cancel the job on each peel that has not finished after this long", PARAM_RANGE(CLOCK_MS, JOB_NODE_TIMEOUT_MAX)), \
+    PARAM("force-window", BOOL, type, field.force_window, "run it outside of the maintenance windows of the peels, too; recorded in the audit")
+/* clang-format on */
+
+/* Part of the job from now on. */
+void fleet_note_limits(struct arena *arena, struct job *job, const struct fleet_limits *limits);
+/* The time of a job whose peels have that long each: it has a while more for those that are slow
+ * to acknowledge or to end. */
+int64_t fleet_limits_timeout(const struct fleet_limits *limits);
+
 #endif

@@ -95,8 +95,7 @@ const char *curfew_describe(const struct curfew *curfew, struct arena *arena, ti
                         curfew->text, when);
 }
 
-/* A dry run of states changes nothing. */
-static bool is_dry_run(const char *function, const struct value *args)
+bool curfew_is_dry_run(const char *function, const struct value *args)
 {
     const struct value *test = value_get(args, "test");
 
@@ -109,7 +108,8 @@ bool curfew_forbids(const struct curfew *curfew, const char *function, const str
     const enum perform_class class = perform_class(function);
 
     if ((class != PERFORM_ACT && class != PERFORM_STATES) ||
-        (class == PERFORM_STATES && is_dry_run(function, args)) || curfew_allows(curfew, now))
+        (class == PERFORM_STATES && curfew_is_dry_run(function, args)) ||
+        curfew_allows(curfew, now))
         return false;
     *ret_next = curfew_next(curfew, now);
     return true;

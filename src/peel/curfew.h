@@ -46,6 +46,8 @@ time_t curfew_next(const struct curfew *curfew, time_t now);
 /* Why not now, for people; in the arena. */
 const char *curfew_describe(const struct curfew *curfew, struct arena *arena, time_t now);
 
+/* Does the request ask for a dry run? */
+bool curfew_is_dry_run(const char *function, const struct value *args);
 /* Would this function change the machine now, outside of the windows? `ret_next` is when the next
  * one opens, as curfew_next says. */
 bool curfew_forbids(const struct curfew *curfew, const char *function, const struct value *args,

@@ -26,10 +26,11 @@
 #include "wire/subject.h"
 
 #define ACT_WORKERS 1
+#define DRY_WORKERS 1
 /* An event that the stream has not taken then has failed. */
 #define EVENT_WAIT (INT64_C(20) * 1000000000)
 
-enum lane_kind { LANE_READ, LANE_ACT };
+enum lane_kind { LANE_READ, LANE_DRY, LANE_ACT };
 #define LANES (LANE_ACT + 1)
 
 struct desk {
@@ -40,7 +41,6 @@ struct desk {
     struct nats_publisher *events; /* NULL: no connection */
     struct lane lanes[LANES];
     bool is_stopping;
-    bool is_held; /* files are on their way, for the first run of states that waits */
 };
 
 /* --- lanes ------------------------------------------------------------------------ */
@@ -51,13 +51,16 @@ static bool is_event_send(const struct job *job)
 }
 
 /* An event takes its turn among runs that change the machine: what is done before it was raised is
- * done when somebody reacts to it. */
+ * done when somebody reacts to it. A dry run changes nothing and waits for other dry runs alone. */
 static struct lane *lane_of(struct desk *desk, const struct job *job)
 {
-    const bool acts =
-        job->class == PERFORM_ACT || job->class == PERFORM_STATES || is_event_send(job);
+    const bool acts = job->class == PERFORM_ACT || job->class == PERFORM_STATES;
+    const bool is_dry = curfew_is_dry_run(job->request.module, &job->request.args);
 
-    return &desk->lanes[acts ? LANE_ACT : LANE_READ];
+    return &desk->lanes[is_event_send(job) ? LANE_ACT
+                        : !acts            ? LANE_READ
+                        : is_dry           ? LANE_DRY
+                                           : LANE_ACT];
 }
 
 static void work(struct chore *chore)
@@ -93,17 +96,17 @@ static void begin_work(struct desk *desk, const struct lane *lane, struct job *j
 }
 
 /* Must the lane wait until the files of the next run are here? */
-static bool hold_for_files(struct desk *desk, const struct lane *lane)
+static bool hold_for_files(struct desk *desk, struct lane *lane)
 {
     struct job *next = lane->first;
 
-    if (lane != &desk->lanes[LANE_ACT] || desk->is_held)
-        return lane == &desk->lanes[LANE_ACT];
+    if (lane->is_held)
+        return true;
     if (!next || lane->busy >= lane->limit || next->class != PERFORM_STATES || next->is_caught_up)
         return false;
     next->is_caught_up = true;
-    desk->is_held = !desk->options.catch_up(desk->options.self);
-    return desk->is_held;
+    lane->is_held = !desk->options.catch_up(desk->options.self);
+    return lane->is_held;
 }
 
 static void start_next(struct desk *desk, struct lane *lane)
@@ -116,8 +119,10 @@ static void start_next(struct desk *desk, struct lane *lane)
 
 void desk_go_on(struct desk *desk)
 {
-    desk->is_held = false;
-    start_next(desk, &desk->lanes[LANE_ACT]);
+    for (size_t i = 0; i < LANES; i++) {
+        desk->lanes[i].is_held = false;
+        start_next(desk, &desk->lanes[i]);
+    }
 }
 
 /* The answer goes out, or to who asked inside. */
@@ -523,13 +528,16 @@ static int open_chores(struct desk *desk, struct err *err)
 
     if (options->workers)
         return chores_open_shared(&desk->chores, options->loop, options->workers, err);
-    return chores_open_workers(&desk->chores, options->loop, DESK_READERS + ACT_WORKERS, err);
+    return chores_open_workers(&desk->chores, options->loop,
+                               DESK_READERS + DRY_WORKERS + ACT_WORKERS, err);
 }
 
 struct desk *desk_new(const struct desk_options *options, struct err *err)
 {
     struct desk *desk = mem_zalloc(sizeof(*desk));
-    static const size_t limits[LANES] = { [LANE_READ] = DESK_READERS, [LANE_ACT] = ACT_WORKERS };
+    static const size_t limits[LANES] = {
+        [LANE_READ] = DESK_READERS, [LANE_DRY] = DRY_WORKERS, [LANE_ACT] = ACT_WORKERS
+    };
 
     desk->options = *options;
     messenger_init(&desk->messenger, options->peel_id, options->outbox);

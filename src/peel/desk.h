@@ -7,8 +7,9 @@
  * return, also when the agent was killed meanwhile: then it says so.
  *
  * Lanes: what answers from memory, or about the agent itself (peel/routine.h), is answered at once;
- * what only reads runs beside everything else; what may change the machine runs one after the
- * other, and says what it waits for. Each lane has a limit, and a request beyond it is refused.
+ * what only reads runs beside everything else; so do dry runs, one after the other; what may change
+ * the machine runs one after the other, too, and says what it waits for. Each lane has a limit, and
+ * a request beyond it is refused.
  *
  *     desk_new -> desk_connect -> ... -> desk_stop -> desk_free
  *

@@ -14,6 +14,7 @@
 struct job;
 
 struct lane {
+    bool is_held;              /* files are on their way, for the first run of states that waits */
     struct job *first, **last; /* that wait */
     struct job *running;       /* linked by `next` */
     size_t waiting, busy, limit;

@@ -13,8 +13,10 @@
 #include "standing/standing.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
+#include "sys/lock.h"
 #include "sys/path.h"
 
+#define LOCK_FILE       "last-run.lock"
 #define LASTRUN_VERSION 1
 
 static const char *const outcome_words[] = {
@@ -274,8 +276,8 @@ static int keep_standing(struct arena *arena, const char *data_dir, const struct
     return standing_keep(data_dir, &ended, err);
 }
 
-int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
-                 const struct run_result *result, const char *error, struct err *err)
+static int keep_run(const char *data_dir, const struct lastrun_request *request,
+                    const struct run_result *result, const char *error, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct record_file file = summary_file(&arena, data_dir);
@@ -290,15 +292,8 @@ int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
         .success = result && !error && run_result_is_success(result),
         .error = error ? error : "",
     };
-    struct fs_info info;
     struct err ignored;
 
-    if (fs_stat(data_dir, &info, err) < 0)
-        return -1;
-    if (info.kind == FS_NONE && request->test)
-        return 0;
-    if (info.kind == FS_NONE && fs_mkdirs(data_dir, 0700, err) < 0)
-        return -1;
     if (result)
         count_states(&arena, result, &run);
     if (run.success && !run.test)
@@ -312,6 +307,29 @@ int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
     if (!run.test && keep_standing(&arena, data_dir, &run, result, request->secrets, err) < 0)
         return -1;
     return record_file_write(&file, &run, err);
+}
+
+/* A dry run may end while another run does: what one has read the other would overwrite. */
+int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
+                 const struct run_result *result, const char *error, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct lock lock = LOCK_NONE;
+    struct fs_info info;
+    int status;
+
+    if (fs_stat(data_dir, &info, err) < 0)
+        return -1;
+    if (info.kind == FS_NONE && request->test)
+        return 0;
+    if (info.kind == FS_NONE && fs_mkdirs(data_dir, 0700, err) < 0)
+        return -1;
+    if (lock_take(&lock, path_join(&arena, data_dir, LOCK_FILE), LOCK_EXCLUSIVE, LOCK_FOREVER, NULL,
+                  err) < 0)
+        return -1;
+    status = keep_run(data_dir, request, result, error, err);
+    lock_drop(&lock);
+    return status;
 }
 
 int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_run,

@@ -87,6 +87,8 @@ def test_a_state_run_says_what_it_waits_for_and_reads_do_not_wait(fleet, work, t
     with open(errors, "wb") as file, subprocess.Popen(argv(fleet, "web-01", "state.apply", "short"), stdout=subprocess.DEVNULL, stderr=file) as second:
         fleet.wait(lambda: f"web-01: waiting for state.apply of job {first}\n" in errors.read_text(), "the second run says behind what it waits")
         assert fleet.zester("web-01", "test.ping").stdout == "web-01:\n    true\n"
+        for words in (["state.apply", "short", "--test"], ["state.test", "short"], ["cmd.run", "exit 1", "--test"]):
+            assert "waiting for" not in fleet.zester("web-01", *words).stderr, "a dry run does not wait, either"
         assert second.poll() is None
         hold.unlink()
         assert second.wait(60) == 0

@@ -20,8 +20,11 @@ struct dumper {
     struct arena *arena;
     struct err *err;
     unsigned depth;
-    bool keeps_order, flow;
+    bool keeps_order;
+    struct yaml_dump_style style;
 };
+
+static const struct yaml_dump_style plain = { .indent = INDENT, .width = WIDTH };
 
 static int write_bytes(void *user, unsigned char *bytes, size_t n)
 {
@@ -74,8 +77,9 @@ static int dump_list(struct dumper *dumper, const struct value_list *list)
 {
     yaml_event_t event;
 
-    (void)yaml_sequence_start_event_initialize(
-        &event, NULL, NULL, 1, dumper->flow ? YAML_FLOW_SEQUENCE_STYLE : YAML_BLOCK_SEQUENCE_STYLE);
+    (void)yaml_sequence_start_event_initialize(&event, NULL, NULL, 1,
+                                               dumper->style.flow ? YAML_FLOW_SEQUENCE_STYLE
+                                                                  : YAML_BLOCK_SEQUENCE_STYLE);
     if (emit(dumper, &event) < 0)
         return -1;
     for (size_t i = 0; i < list->count; i++)
@@ -106,10 +110,11 @@ static int dump_map(struct dumper *dumper, const struct value_map *map)
 
     for (size_t i = 0; i < map->count; i++)
         sorted[i] = &map->pairs[i];
-    if (map->count > 1 && !(dumper->keeps_order && map->ordered))
+    if (map->count > 1 && !dumper->style.unsorted && !(dumper->keeps_order && map->ordered))
         qsort(sorted, map->count, sizeof(*sorted), compare_keys);
-    (void)yaml_mapping_start_event_initialize(
-        &event, NULL, NULL, 1, dumper->flow ? YAML_FLOW_MAPPING_STYLE : YAML_BLOCK_MAPPING_STYLE);
+    (void)yaml_mapping_start_event_initialize(&event, NULL, NULL, 1,
+                                              dumper->style.flow ? YAML_FLOW_MAPPING_STYLE
+                                                                 : YAML_BLOCK_MAPPING_STYLE);
     if (emit(dumper, &event) < 0)
         return -1;
     for (size_t i = 0; i < map->count; i++)
@@ -142,7 +147,7 @@ static int dump_document(struct dumper *dumper, const struct value *v)
     (void)yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING);
     if (emit(dumper, &event) < 0)
         return -1;
-    (void)yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1);
+    (void)yaml_document_start_event_initialize(&event, NULL, NULL, NULL, !dumper->style.start);
     if (emit(dumper, &event) < 0 || dump(dumper, v) < 0)
         return -1;
     (void)yaml_document_end_event_initialize(&event, 1);
@@ -159,9 +164,9 @@ static int dump_tree(struct dumper *dumper, struct buf *out, const struct value 
     if (!yaml_emitter_initialize(&dumper->emitter))
         return err_set(dumper->err, ERR_LIMIT, "write YAML: out of memory");
     yaml_emitter_set_output(&dumper->emitter, write_bytes, out);
-    yaml_emitter_set_unicode(&dumper->emitter, 1);
-    yaml_emitter_set_width(&dumper->emitter, WIDTH);
-    yaml_emitter_set_indent(&dumper->emitter, INDENT);
+    yaml_emitter_set_unicode(&dumper->emitter, !dumper->style.ascii);
+    yaml_emitter_set_width(&dumper->emitter, dumper->style.width);
+    yaml_emitter_set_indent(&dumper->emitter, dumper->style.indent);
     result = dump_document(dumper, v);
     yaml_emitter_delete(&dumper->emitter);
     return result;
@@ -169,7 +174,13 @@ static int dump_tree(struct dumper *dumper, struct buf *out, const struct value 
 
 int yaml_dump(struct arena *arena, struct buf *out, const struct value *v, struct err *err)
 {
-    struct dumper dumper = { .arena = arena, .err = err };
+    return yaml_dump_styled(arena, out, v, &plain, err);
+}
+
+int yaml_dump_styled(struct arena *arena, struct buf *out, const struct value *v,
+                     const struct yaml_dump_style *style, struct err *err)
+{
+    struct dumper dumper = { .arena = arena, .err = err, .style = *style };
 
     return dump_tree(&dumper, out, v);
 }
@@ -177,7 +188,8 @@ int yaml_dump(struct arena *arena, struct buf *out, const struct value *v, struc
 int yaml_dump_ordered(struct arena *arena, struct buf *out, const struct value *v, bool flow,
                       struct err *err)
 {
-    struct dumper dumper = { .arena = arena, .err = err, .keeps_order = true, .flow = flow };
+    struct dumper dumper = { .arena = arena, .err = err, .keeps_order = true, .style = plain };
 
+    dumper.style.flow = flow;
     return dump_tree(&dumper, out, v);
 }

@@ -18,6 +18,15 @@ struct value;
 /* Lines, each with its line end; `arena` is scratch. Fails with ERR_UNSUPPORTED for what YAML
  * cannot express, with ERR_LIMIT for more than YAML_DEPTH_MAX levels or a full buffer. */
 int yaml_dump(struct arena *arena, struct buf *out, const struct value *v, struct err *err);
+/* The same with the options that PyYAML has. */
+struct yaml_dump_style {
+    int indent, width;
+    bool flow, unsorted;
+    bool ascii; /* other characters as "\xE9" */
+    bool start; /* begin with "---" */
+};
+int yaml_dump_styled(struct arena *arena, struct buf *out, const struct value *v,
+                     const struct yaml_dump_style *style, struct err *err);
 /* The same as Salt's filters dump it: maps that count as ordered (data/value.h) keep their order,
  * and `flow` has braces and brackets instead of lines. Fails alike. */
 int yaml_dump_ordered(struct arena *arena, struct buf *out, const struct value *v, bool flow,

@@ -427,6 +427,44 @@ def test_what_another_program_has_extracted_is_not_extracted_again(machine):
     assert extract(machine, digest)["changed"]
 
 
+SERIALIZED = {
+    "configparser": ("{b: {Key: 1, t: true, lines: \"x\\ny\"}, DEFAULT: {f: 1.5}}", "",
+                     b"[DEFAULT]\nf = 1.5\n\n[b]\nkey = 1\nt = True\nlines = x\n\ty\n\n\n"),
+    "keyvalue": ("{b: 1, a: x y, n: null}", "[{separator: ': '}]", b"b: 1\na: x y\nn: None\n"),
+    "msgpack": ("[1, true, abc]", "", b"\x93\x01\xc3\xa3abc"),
+    "yaml": ("{b: {c: [1]}, a: \u00e9}", "[{indent: 4}, {explicit_start: true}, {sort_keys: false}]",
+             b'---\nb:\n    c:\n    - 1\na: "\\xE9"\n'),
+}
+
+
+@pytest.mark.parametrize("serializer", SERIALIZED)
+def test_data_is_serialized_as_salt_does_it(machine, serializer):
+    data, options, text = SERIALIZED[serializer]
+    machine.sls("web", f"a: {{file.serialize: [{{name: ROOT/a, serializer: {serializer}, dataset: {data}"
+                       f"{', serializer_opts: ' + options if options else ''}}}]}}")
+    machine.run("state.apply", "web", status=0)
+    assert (machine.root / "a").read_bytes() == text
+    assert not machine.record("state.apply", "web", status=0)["results"][0]["changed"]
+
+
+def test_what_cannot_be_serialized_says_why(machine):
+    machine.sls("web", """
+toml: {file.serialize: [{name: ROOT/a, serializer: toml, dataset: {a: 1}}]}
+list: {file.serialize: [{name: ROOT/a, serializer: keyvalue, dataset: {a: [1]}}]}
+lines: {file.serialize: [{name: ROOT/a, serializer: keyvalue, dataset: {a: "x\\nb=2"}}]}
+flat: {file.serialize: [{name: ROOT/a, serializer: configparser, dataset: {a: 1}}]}
+merge: {file.serialize: [{name: ROOT/a, serializer: configparser, merge_if_exists: true, dataset: {a: {b: 1}}}]}
+""")
+    record = machine.record("state.apply", "web", status=2)
+    said = {state["name"].partition(":")[2]: state["error"] for state in record["results"]}
+    assert "use file.managed with a template" in said["toml"]
+    assert "a list cannot be a value" in said["list"]
+    assert "several lines" in said["lines"]
+    assert "sections must be maps" in said["flat"]
+    assert "requires json or yaml" in said["merge"]
+    assert not (machine.root / "a").exists()
+
+
 def test_what_is_extracted_already_gets_its_owner_and_a_link_is_not_followed_to_it(machine):
     if os.geteuid() != 0:
         pytest.skip("owners need root")

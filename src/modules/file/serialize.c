@@ -1,14 +1,16 @@
-/* file.serialize - writes data to a file, as JSON or YAML. */
+/* file.serialize - writes data to a file, as JSON, YAML, sections of options, or lines. */
 #include <string.h>
 
 #include "base/err.h"
 #include "base/number.h"
 #include "data/json.h"
+#include "data/msgpack.h"
 #include "data/yaml.h"
 #include "data/yaml_dump.h"
 #include "data/yaml_print.h"
 #include "modules/file/attrs.h"
 #include "modules/file/backup.h"
+#include "modules/file/forms.h"
 #include "modules/settings/datapath.h"
 #include "modules/file/wanted.h"
 #include "state/module.h"
@@ -20,7 +22,25 @@
 #define TEXT_MAX   ((size_t)16 << 20)
 #define INDENT_MAX 16
 
-enum format { FORMAT_JSON, FORMAT_YAML };
+/* What libyaml accepts. */
+#define YAML_INDENT_MIN 2
+#define YAML_INDENT_MAX 9
+#define YAML_WIDTH_MAX  1000000
+
+/* In the order of the words; those from FORMAT_REFUSED on are Salt's, and not written here. */
+#define FORMATS "json|yaml|configparser|keyvalue|msgpack|python|plist|toml|yamlex"
+enum format {
+    FORMAT_JSON,
+    FORMAT_YAML,
+    FORMAT_CONFIGPARSER,
+    FORMAT_KEYVALUE,
+    FORMAT_MSGPACK,
+    FORMAT_PYTHON,
+    FORMAT_PLIST,
+    FORMAT_TOML,
+    FORMAT_YAMLEX,
+    FORMAT_COUNT,
+};
 
 struct serialize_args {
     const char *name;
@@ -39,8 +59,8 @@ static const struct param serialize_params[] = {
     PARAM("name", PATH, ARGS, name, "where the file is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("dataset", ANY, ARGS, dataset, "the data"),
     PARAM("dataset_pillar", STR, ARGS, dataset_pillar, "path of the data in the settings", .aliases = "dataset_settings"),
-    PARAM("serializer", CHOICE, ARGS, format, "the format", .choices = "json|yaml", .default_text = "yaml", .aliases = "formatter"),
-    PARAM("serializer_opts", ANY, ARGS, options, "options for JSON: indent (2), sort_keys (true); a map or a list of maps"),
+    PARAM("serializer", CHOICE, ARGS, format, "the format", .choices = FORMATS, .default_text = "yaml", .aliases = "formatter"),
+    PARAM("serializer_opts", ANY, ARGS, options, "options of the format, a map or a list of maps: indent (2) and sort_keys (true); for YAML also default_flow_style, allow_unicode, explicit_start and width (80); for keyvalue separator ('=')"),
     PARAM("merge_if_exists", BOOL, ARGS, merge, "merge the data into the existing content instead of replacing it"),
     PARAM("mode", ANY, ARGS, mode, "permissions; new files: 0644"),
     PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
@@ -63,15 +83,46 @@ static const struct param serialize_params[] = {
 /* --- options -------------------------------------------------------------------------- */
 
 struct style {
-    int64_t indent;
-    bool sort_keys;
+    int64_t indent, width;
+    bool sort_keys, flow, unicode, start;
+    const char *separator;
 };
 
-static const struct param style_params[] = {
-    PARAM("indent", INT, struct style, indent, "spaces per level", .default_text = "2",
-          PARAM_RANGE(0, INDENT_MAX)),
-    PARAM("sort_keys", BOOL, struct style, sort_keys, "sort keys", .default_text = "true"),
+/* clang-format off */
+#define STYLE(key, kind, field, doc, ...) PARAM(key, kind, struct style, field, doc, __VA_ARGS__)
+static const struct param json_style[] = {
+    STYLE("indent", INT, indent, "spaces per level", .default_text = "2", PARAM_RANGE(0, INDENT_MAX)),
+    STYLE("sort_keys", BOOL, sort_keys, "sort keys", .default_text = "true"),
     { 0 },
+};
+static const struct param yaml_style[] = {
+    STYLE("indent", INT, indent, "spaces per level", .default_text = "2", PARAM_RANGE(YAML_INDENT_MIN, YAML_INDENT_MAX)),
+    STYLE("width", INT, width, "columns of a line", .default_text = "80", PARAM_RANGE(1, YAML_WIDTH_MAX)),
+    STYLE("sort_keys", BOOL, sort_keys, "sort keys", .default_text = "true"),
+    STYLE("default_flow_style", BOOL, flow, "braces and brackets", .default_text = "false"),
+    STYLE("allow_unicode", BOOL, unicode, "characters beyond ASCII as they are", .default_text = "false"),
+    STYLE("explicit_start", BOOL, start, "begin with '---'", .default_text = "false"),
+    { 0 },
+};
+static const struct param keyvalue_style[] = {
+    STYLE("separator", STR, separator, "between a key and its value", .default_text = "="),
+    { 0 },
+};
+/* clang-format on */
+
+static const struct format_row {
+    const struct param *style; /* its options */
+    const char *refused;       /* why it is not written */
+} formats[FORMAT_COUNT] = {
+    [FORMAT_JSON] = { json_style, NULL },
+    [FORMAT_YAML] = { yaml_style, NULL },
+    [FORMAT_CONFIGPARSER] = { params_none, NULL },
+    [FORMAT_KEYVALUE] = { keyvalue_style, NULL },
+    [FORMAT_MSGPACK] = { params_none, NULL },
+    [FORMAT_PYTHON] = { params_none, "only Python reads it; write json" },
+    [FORMAT_PLIST] = { params_none, "only Apple's programs read it" },
+    [FORMAT_TOML] = { params_none, "use file.managed with a template" },
+    [FORMAT_YAMLEX] = { params_none, "write yaml" },
 };
 
 /* A list of maps, as in Salt, is merged into one map. */
@@ -88,16 +139,17 @@ static struct value join_options(struct arena *arena, const struct value *option
     return value_at(value_map(all), options);
 }
 
-static int read_style(struct arena *arena, const struct value *options, struct style *ret,
+static int read_style(struct arena *arena, const struct serialize_args *want, struct style *ret,
                       struct diags *diags)
 {
+    const struct value *options = want->options;
     static const struct params_policy policy = { .owner = "serializer_opts", .noun = "option" };
     struct value joined = options ? *options : value_null();
 
     if (options && options->kind == VALUE_LIST)
         joined = join_options(arena, options);
     *ret = (struct style){ 0 };
-    return params_decode(arena, style_params, &policy, &joined, ret, diags);
+    return params_decode(arena, formats[want->format].style, &policy, &joined, ret, diags);
 }
 
 static int serialize_validate(const void *args, const struct value *where, struct diags *diags)
@@ -111,10 +163,15 @@ static int serialize_validate(const void *args, const struct value *where, struc
     if (attrs_validate(want->mode, false, diags) < 0 ||
         attrs_validate(want->dir_mode, false, diags) < 0 ||
         backup_validate(want->backup, diags) < 0 ||
-        read_style(diags->arena, want->options, &style, diags) < 0)
+        read_style(diags->arena, want, &style, diags) < 0)
         result = -1;
-    if (want->options && want->format != FORMAT_JSON)
-        result = value_diag(diags, want->options, "'serializer_opts' are for JSON only");
+    if (formats[want->format].refused)
+        result = value_diag(diags, value_point(where, "serializer"),
+                            "this serializer of Salt is not supported: %s",
+                            formats[want->format].refused);
+    if (want->merge && want->format > FORMAT_YAML)
+        result = value_diag(diags, value_point(where, "merge_if_exists"),
+                            "'merge_if_exists' requires json or yaml");
     return result;
 }
 
@@ -157,6 +214,48 @@ static int parse_file(struct state_run *run, const struct serialize_args *want,
     return result < 0 ? diags_to_err(&diags, err) : 0;
 }
 
+static int print_json(struct buf *out, const struct value *data, const struct style *style,
+                      struct err *err)
+{
+    const unsigned lines =
+        style->indent > 0 ? JSON_STYLE_INDENT(style->indent) : (unsigned)JSON_STYLE_SPACED;
+
+    if (json_print(out, data, lines | (style->sort_keys ? JSON_STYLE_SORTED : 0), err) < 0)
+        return -1;
+    buf_add_char(out, '\n');
+    return 0;
+}
+
+/* As PyYAML does it in a Salt file, or where its options are given. */
+static int print_yaml(struct state_run *run, const struct serialize_args *want, struct buf *out,
+                      const struct value *data, const struct style *style, struct err *err)
+{
+    const struct yaml_dump_style as = {
+        .indent = (int)style->indent,
+        .width = (int)style->width,
+        .flow = style->flow,
+        .unsorted = !style->sort_keys,
+        .ascii = !style->unicode,
+        .start = style->start,
+    };
+
+    if (!run->salt && !want->options)
+        return yaml_print(out, data, err);
+    return yaml_dump_styled(run->arena, out, data, &as, err);
+}
+
+static int print_form(struct state_run *run, const struct serialize_args *want, struct buf *out,
+                      const struct value *data, const struct style *style, struct err *err)
+{
+    switch (want->format) {
+    case FORMAT_JSON: return print_json(out, data, style, err);
+    case FORMAT_CONFIGPARSER: return forms_print_sections(out, data, err);
+    case FORMAT_KEYVALUE: return forms_print_lines(out, data, style->separator, err);
+    case FORMAT_MSGPACK: return msgpack_encode(out, data, err);
+    default: return print_yaml(run, want, out, data, style, err);
+    }
+}
+
 static int print_data(struct state_run *run, const struct serialize_args *want,
                       const struct value *data, struct str *ret, struct err *err)
 {
@@ -164,19 +263,12 @@ static int print_data(struct state_run *run, const struct serialize_args *want,
     struct diags diags = DIAGS_INIT(run->arena);
     struct style style;
 
-    if (want->format == FORMAT_YAML) {
-        if ((run->salt ? yaml_dump(run->arena, &out, data, err) : yaml_print(&out, data, err)) < 0)
-            return -1;
-    } else {
-        if (read_style(run->arena, want->options, &style, &diags) < 0)
-            return diags_to_err(&diags, err);
-
-        const unsigned lines =
-            style.indent > 0 ? JSON_STYLE_INDENT(style.indent) : (unsigned)JSON_STYLE_SPACED;
-        if (json_print(&out, data, lines | (style.sort_keys ? JSON_STYLE_SORTED : 0), err) < 0)
-            return -1;
-        buf_add_char(&out, '\n');
-    }
+    if (read_style(run->arena, want, &style, &diags) < 0)
+        return diags_to_err(&diags, err);
+    if (print_form(run, want, &out, data, &style, err) < 0)
+        return -1;
+    if (out.full)
+        return err_set(err, ERR_LIMIT, "more than %zu bytes", TEXT_MAX);
     *ret = buf_copy(&out, run->arena);
     return 0;
 }
@@ -213,7 +305,8 @@ static int resolve_file(struct state_run *run, const struct serialize_args *want
         .makedirs = want->makedirs,
         .keep_content = !want->replace,
         .keep_absence = !want->create,
-        .hide = !want->show_changes,
+        .hide = !want->show_changes ||
+                want->format == FORMAT_MSGPACK, /* bytes are not for a terminal */
         .backup = want->backup,
     };
     if (make_text(run, want, &ret->seen, &ret->content, err) < 0)
@@ -250,7 +343,7 @@ static int serialize_apply(struct state_run *run, const void *args, struct err *
 
 const struct module module_file_serialize = {
     .name = "file.serialize",
-    .summary = "write data to a file, as JSON or YAML",
+    .summary = "write data to a file, as JSON, YAML, sections of options, lines or MessagePack",
     .example =
         "name: ROOT/settings.json\nserializer: json\ndataset:\n  port: 80\n  hosts: [a, b]\n",
     .params = serialize_params,

@@ -56,7 +56,7 @@
 /* What the consumer was like when it was last asked for its lag. */
 struct audit_look {
     uint64_t floor, delivered; /* numbers of the stream */
-    bool has_delivered;
+    uint64_t consumer_seq;     /* deliveries */
     char created[CREATED_MAX];
     uint64_t reach; /* delivered, or to be */
     bool is_idle;
@@ -73,6 +73,7 @@ struct reactor_audit {
     bool is_anew;              /* it begins here, and was not stored yet */
     uint64_t checked;          /* up to here all is well */
     char created[CREATED_MAX]; /* of the consumer that this goes for */
+    uint64_t consumer_seq;     /* its deliveries when that was stored */
     struct audit_look look;
     uint64_t floor;        /* that is waited for */
     int64_t floor_since;   /* clock_now; 0: none was */
@@ -176,10 +177,11 @@ static void store_checked(struct reactor_audit *audit)
     struct err err;
 
     audit->is_anew = false;
-    buf_printf(&text, "%llu %s %llu %llu %llu %s", (unsigned long long)audit->checked,
-               audit->created, (unsigned long long)audit->recount.begin,
-               (unsigned long long)audit->recount.from, (unsigned long long)audit->recount.until,
-               audit->recount.leaders);
+    audit->consumer_seq = audit->look.consumer_seq;
+    buf_printf(&text, "%llu %s %llu %llu %llu %llu %s", (unsigned long long)audit->checked,
+               audit->created, (unsigned long long)audit->consumer_seq,
+               (unsigned long long)audit->recount.begin, (unsigned long long)audit->recount.from,
+               (unsigned long long)audit->recount.until, audit->recount.leaders);
     if (nats_kv_put(&kv, CHECKED, buf_view(&text), on_checked_stored, audit, &err) < 0)
         end_audit(audit);
 }
@@ -314,11 +316,10 @@ static bool begin_anew(struct reactor_audit *audit)
 {
     const struct audit_look *look = &audit->look;
 
-    if (look->floor == 0 && look->has_delivered)
+    if (look->floor == 0 && look->consumer_seq > 0)
         return false;
     audit->checked = audit->floor = look->floor ? look->floor : look->delivered;
     audit->floor_since = clock_now();
-    memcpy(audit->created, look->created, sizeof(audit->created));
     audit->recount = (struct recount){ .begin = audit->checked };
     audit->is_anew = true;
     return true;
@@ -408,12 +409,24 @@ static void on_stream(void *self, const struct nats_error *error,
         judge_floor(audit);
 }
 
+/* Each server has a time of its own at which a consumer was made, and another one after a restart
+ * (2.9). But only one that was made anew has fewer deliveries than before. */
+static bool is_same_consumer(const struct reactor_audit *audit)
+{
+    return strcmp(audit->created, audit->look.created) == 0 ||
+           (audit->consumer_seq > 0 && audit->look.consumer_seq >= audit->consumer_seq);
+}
+
 static void judge_look(struct reactor_audit *audit)
 {
     struct err err;
 
-    if ((strcmp(audit->created, audit->look.created) != 0 && !begin_anew(audit)) ||
-        nats_stream_info(&audit->engine->master->js, STORE_EVENTS, on_stream, audit, &err) < 0)
+    if (!is_same_consumer(audit) && !begin_anew(audit)) {
+        end_audit(audit);
+        return;
+    }
+    memcpy(audit->created, audit->look.created, sizeof(audit->created));
+    if (nats_stream_info(&audit->engine->master->js, STORE_EVENTS, on_stream, audit, &err) < 0)
         end_audit(audit);
 }
 
@@ -434,6 +447,7 @@ static void parse_checked(struct reactor_audit *audit, struct str text)
     audit->checked = parse_seq(&text);
     created = str_cut(&text, ' ');
     (void)snprintf(audit->created, sizeof(audit->created), "%.*s", STR_ARG(created));
+    audit->consumer_seq = parse_seq(&text);
     recount.begin = text.n > 0 ? parse_seq(&text) : audit->checked;
     recount.from = parse_seq(&text);
     recount.until = parse_seq(&text);
@@ -473,7 +487,7 @@ static void note_look(struct reactor_audit *audit, const struct nats_consumer_in
     audit->look = (struct audit_look){
         .floor = info->ack_floor_stream_seq,
         .delivered = info->delivered_stream_seq,
-        .has_delivered = info->delivered_consumer_seq > 0,
+        .consumer_seq = info->delivered_consumer_seq,
         .reach = info->delivered_stream_seq + (uint64_t)info->pending,
         .is_idle = info->pending == 0 && info->ack_pending == 0,
     };
@@ -557,6 +571,7 @@ static void on_got(struct lease *lease)
 
     audit->has_checked = false; /* another master was here meanwhile */
     audit->floor_since = 0;
+    audit->consumer_seq = 0;
     audit->created[0] = '\0';
 }
 

@@ -29,7 +29,7 @@ def ask(fleet, subject, **body):
 
 
 def find_leader(fleet):
-    return ask(fleet, "$JS.API.STREAM.INFO.events").get("cluster", {}).get("leader")
+    return ask(fleet, "$JS.API.CONSUMER.INFO.events.reactor").get("cluster", {}).get("leader")
 
 
 def knows_leaders(fleet):
@@ -62,7 +62,7 @@ def test_what_a_consumer_passed_over_is_sent_again_when_another_server_leads(fle
     pass_over(fleet, 2)
     store(fleet, [("$KV.reactor-acks.0.another-master", ALL_ACKNOWLEDGED, "all")], "master.creds")
     before = find_leader(fleet)
-    assert ask(fleet, "$JS.API.STREAM.LEADER.STEPDOWN.events")["success"]
+    assert ask(fleet, "$JS.API.CONSUMER.LEADER.STEPDOWN.events.reactor")["success"]
     fleet.wait(lambda: find_leader(fleet) not in (None, "", before), "another server leads")
     fleet.master.start()
     fleet.wait(lambda: fleet.master.has_logged("heard passed over"), "it has fired")

@@ -8,8 +8,6 @@
 #include "base/number.h"
 #include "edit/lines.h"
 
-#define NO_FOLDER "none"
-
 static bool is_octal(char c)
 {
     return c >= '0' && c <= '7';
@@ -88,20 +86,6 @@ bool fstab_next(struct arena *arena, struct str *text, struct fstab_entry *ret_e
     return false;
 }
 
-bool fstab_find(struct arena *arena, struct str text, const char *folder,
-                struct fstab_entry *ret_entry)
-{
-    struct fstab_entry entry;
-    bool found = false;
-
-    while (fstab_next(arena, &text, &entry))
-        if (strcmp(entry.folder, folder) == 0) {
-            *ret_entry = entry;
-            found = true;
-        }
-    return found;
-}
-
 static bool is_same(const struct fstab_entry *a, const struct fstab_entry *b)
 {
     return strcmp(a->device, b->device) == 0 && strcmp(a->folder, b->folder) == 0 &&
@@ -111,9 +95,30 @@ static bool is_same(const struct fstab_entry *a, const struct fstab_entry *b)
 
 static bool is_for(const struct fstab_entry *entry, const struct fstab_entry *want)
 {
-    if (strcmp(want->folder, NO_FOLDER) == 0)
-        return strcmp(entry->device, want->device) == 0 && strcmp(entry->type, want->type) == 0;
+    if (want->folder[0] != '/') /* none, swap */
+        return strcmp(entry->device, want->device) == 0 && entry->folder[0] != '/' &&
+               (!want->type || strcmp(entry->type, want->type) == 0);
     return strcmp(entry->folder, want->folder) == 0;
+}
+
+bool fstab_find_like(struct arena *arena, struct str text, const struct fstab_entry *like,
+                     struct fstab_entry *ret_entry)
+{
+    struct fstab_entry entry;
+    bool found = false;
+
+    while (fstab_next(arena, &text, &entry))
+        if (is_for(&entry, like)) {
+            *ret_entry = entry;
+            found = true;
+        }
+    return found;
+}
+
+bool fstab_find(struct arena *arena, struct str text, const char *folder,
+                struct fstab_entry *ret_entry)
+{
+    return fstab_find_like(arena, text, &(struct fstab_entry){ .folder = folder }, ret_entry);
 }
 
 static void print(const struct fstab_entry *entry, struct str end, struct buf *out)
@@ -151,7 +156,7 @@ void fstab_set(struct str text, const struct fstab_entry *entry, struct buf *out
     print(entry, end, out);
 }
 
-void fstab_remove(struct str text, const char *folder, struct buf *out)
+void fstab_remove_like(struct str text, const struct fstab_entry *like, struct buf *out)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct line line;
@@ -159,7 +164,12 @@ void fstab_remove(struct str text, const char *folder, struct buf *out)
     while (lines_next(&text, &line)) {
         struct fstab_entry now;
 
-        if (!parse(&arena, line.text, &now) || strcmp(now.folder, folder) != 0)
+        if (!parse(&arena, line.text, &now) || !is_for(&now, like))
             lines_add(out, line.text, line.end);
     }
+}
+
+void fstab_remove(struct str text, const char *folder, struct buf *out)
+{
+    fstab_remove_like(text, &(struct fstab_entry){ .folder = folder }, out);
 }

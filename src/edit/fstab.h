@@ -31,9 +31,15 @@ bool fstab_next(struct arena *arena, struct str *text, struct fstab_entry *ret_e
 /* The last entry of a mount point; false when there is none. */
 bool fstab_find(struct arena *arena, struct str text, const char *folder,
                 struct fstab_entry *ret_entry);
+/* The last entry that `like` would replace: of its mount point, or of its device and kind. Its kind
+ * may be NULL: any. */
+bool fstab_find_like(struct arena *arena, struct str text, const struct fstab_entry *like,
+                     struct fstab_entry *ret_entry);
 /* The text with this entry, in the place of the one there was, else at the end. */
 void fstab_set(struct str text, const struct fstab_entry *entry, struct buf *out);
 /* The text without entries of the mount point. */
 void fstab_remove(struct str text, const char *folder, struct buf *out);
+/* The text without entries that `like` would replace. */
+void fstab_remove_like(struct str text, const struct fstab_entry *like, struct buf *out);
 
 #endif

@@ -474,6 +474,23 @@ def test_an_entry_of_fstab_is_found_by_its_folder(machine):
     assert "an entry is found by its folder" in machine.run("state.apply", "web", status=2).stderr
 
 
+def test_an_entry_of_fstab_for_swap_is_found_by_its_device(machine):
+    (machine.root / "fstab").write_text("/dev/one none swap defaults 0 0\n/dev/two swap swap pri=3 0 0\n")
+    machine.sls("web", """
+/dev/two: {mount.fstab_present: [{fs_file: swap, fs_vfstype: swap, fs_mntops: pri=5, config: ROOT/fstab}]}
+/dev/three: {mount.fstab_present: [{fs_file: none, fs_vfstype: swap, config: ROOT/fstab}]}
+""")
+    machine.run("state.apply", "web", status=0)
+    wanted = ["/dev/one none swap defaults 0 0", "/dev/two swap swap pri=5 0 0", "/dev/three none swap defaults 0 0"]
+    assert machine.read("fstab").replace("\t", " ").splitlines() == wanted
+    assert not [state for state in machine.record("state.apply", "web", status=0)["results"] if state["changed"]]
+    machine.sls("gone", "/dev/one: {mount.fstab_absent: [{fs_file: none, config: ROOT/fstab}]}")
+    machine.run("state.apply", "gone", status=0)
+    assert machine.read("fstab").replace("\t", " ").splitlines() == wanted[1:]
+    machine.sls("web", "x: {mount.fstab_present: [{fs_file: mnt, fs_vfstype: ext4, config: ROOT/fstab}]}")
+    assert "must be an absolute path, 'swap' or 'none', got \"mnt\"" in machine.run("state.apply", "web", status=2).stderr
+
+
 def test_a_head_that_may_not_move_is_not_fetched_for(machine):
     def git(*words):
         return subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", machine.root / "from", *words],

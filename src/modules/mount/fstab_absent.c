@@ -24,13 +24,13 @@ static int absent_plan(struct state_run *run, const void *args, const struct edi
                        struct editor_plan *plan, struct err *err)
 {
     const struct fstabs_args *want = &((const struct absent_args *)args)->where;
-    struct fstab_entry now;
-    const char *device;
+    struct fstab_entry like = { .folder = want->folder }, now;
 
-    if (fstabs_device(run, want, &device, err) < 0)
+    if (fstabs_device(run, want, &like.device, err) < 0)
         return -1;
-    if (fstab_find(run->arena, file->text, want->folder, &now) && strcmp(now.device, device) == 0)
-        fstab_remove(file->text, want->folder, &plan->text);
+    if (fstab_find_like(run->arena, file->text, &like, &now) &&
+        strcmp(now.device, like.device) == 0)
+        fstab_remove_like(file->text, &like, &plan->text);
     else
         buf_add_str(&plan->text, file->text);
     plan->pending =

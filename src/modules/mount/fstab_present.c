@@ -84,7 +84,7 @@ static int present_plan(struct state_run *run, const void *args, const struct ed
 
     if (find_entry(run, want, &entry, err) < 0)
         return -1;
-    found = fstab_find(run->arena, file->text, entry.folder, &now);
+    found = fstab_find_like(run->arena, file->text, &entry, &now);
     if (found && (want->not_change || is_same(&now, &entry)))
         buf_add_str(&plan->text, file->text);
     else
@@ -104,6 +104,7 @@ static struct editor editor_of(const struct present_args *want)
     return (struct editor){ .path = want->where.config, .plan = present_plan };
 }
 
+/* An entry without a folder needs no mount. */
 static int is_mounted(struct state_run *run, const struct present_args *want, bool *ret,
                       struct err *err)
 {
@@ -111,7 +112,7 @@ static int is_mounted(struct state_run *run, const struct present_args *want, bo
 
     if (mounts_read(run, &all, err) < 0)
         return -1;
-    *ret = mounts_find(&all, want->where.folder) != NULL;
+    *ret = want->where.folder[0] != '/' || mounts_find(&all, want->where.folder);
     return 0;
 }
 

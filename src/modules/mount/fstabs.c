@@ -1,5 +1,7 @@
 #include "modules/mount/fstabs.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "modules/cmd/run_tool.h"
@@ -10,6 +12,15 @@ static const char *const tags[] = { NULL, "LABEL", "UUID", "PARTLABEL", "PARTUUI
 
 int fstabs_validate(const struct fstabs_args *args, const struct value *where, struct diags *diags)
 {
+    const bool folder = args->folder[0] == '/' || strcmp(args->folder, "none") == 0 ||
+                        strcmp(args->folder, "swap") == 0;
+
+    if (!folder)
+        return value_diag(diags, where,
+                          "'fs_file' must be an absolute path, 'swap' or 'none', got \"%s\"",
+                          args->folder);
+    if (validate_text("fs_file", args->folder, VALIDATE_LINE, where, diags) < 0)
+        return -1;
     return validate_text("name", args->device, VALIDATE_LINE, where, diags);
 }
 

@@ -20,6 +20,8 @@
 #include "peel/desk.h"
 #include "peel/duty.h"
 #include "peel/outbox.h"
+#include "peel/snapshot.h"
+#include "state/secrets.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
 #include "wire/exec.h"
@@ -164,6 +166,23 @@ static void free_entry(struct entry *entry)
     free(entry);
 }
 
+/* The record of the job is read by masters and operators. */
+static struct value mask_args(struct arena *arena, const struct entry *entry)
+{
+    const struct agenda_options *options = &entry->agenda->options;
+    struct value args = entry->args.args ? value_copy(arena, entry->args.args) : value_null();
+    const char *why;
+    struct snapshot *settings = options->settings(options->self, &why);
+    struct secrets *secrets = secrets_new();
+
+    if (settings)
+        secrets_add_marked(secrets, &settings->value);
+    secrets_mask_value(secrets, arena, &args);
+    secrets_free(secrets);
+    snapshot_drop(settings);
+    return args;
+}
+
 static void send_result(const struct run *run, const struct perform_answer *answer,
                         struct str response, int64_t duration)
 {
@@ -178,7 +197,7 @@ static void send_result(const struct run *run, const struct perform_answer *answ
         .jid = run->jid,
         .entry = entry->name,
         .module = entry->args.module,
-        .args = entry->args.args ? *entry->args.args : value_null(),
+        .args = mask_args(&arena, entry),
         .success = answer->success && !answer->error,
         .error = answer->error ? answer->error : "",
         .duration = duration,

@@ -32,6 +32,7 @@ struct duties;
 struct err;
 struct loop;
 struct outbox;
+struct snapshot;
 struct value;
 
 struct agenda_options {
@@ -39,6 +40,9 @@ struct agenda_options {
     const char *peel_id;
     struct desk *desk;
     struct outbox *outbox;
+    /* Held for the caller, as of a desk: what is secret in them is masked in results. */
+    struct snapshot *(*settings)(void *self, const char **ret_why);
+    void *self;
 };
 
 struct agenda *agenda_new(const struct agenda_options *options);

@@ -292,7 +292,9 @@ static void begin_own_work(struct peel *peel)
     peel->agenda = agenda_new(&(struct agenda_options){ .loop = peel->options.loop,
                                                         .peel_id = peel->identity.id,
                                                         .desk = peel->desk,
-                                                        .outbox = peel->keep.outbox });
+                                                        .outbox = peel->keep.outbox,
+                                                        .settings = hold_settings,
+                                                        .self = peel });
     peel->routine = routine_open(&(struct routine_options){ .conf = peel->conf,
                                                             .agenda = peel->agenda,
                                                             .lookout = peel->lookout,

@@ -198,3 +198,14 @@ def test_a_file_that_cannot_be_sanitised_is_not_published_and_is_reported(fleet)
     assert "cannot have !encrypted values" in answer.stdout
     (fleet.settings / "bad.zy").unlink()
     fleet.zester("fileserver", "update")
+
+
+def test_arguments_of_a_scheduled_run_are_masked_in_the_record_of_its_job(fleet):
+    wait_for_secret(fleet, "db-01", "db pass")
+    fleet.zester("db-01", "schedule.add", "leak", "function=cmd.run", "args={command: echo db pass}", "interval=24h", "return_job=true")
+    assert "echo ********" in fleet.zester("db-01", "schedule.list").stdout
+    fleet.zester("db-01", "schedule.run_job", "leak")
+    job, = fleet.wait(lambda: fleet.zester_json("job", "list", "--user", "schedule:leak"), "the run is on record")
+    shown = fleet.zester("job", "show", job["jid"], "--format", "json").stdout
+    assert "db pass" not in shown and json.loads(shown)["job"]["args"] == {"command": "echo ********"}
+    fleet.zester("db-01", "schedule.delete", "leak")

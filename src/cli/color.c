@@ -26,6 +26,16 @@ enum color color_of_number(size_t i)
     return colors[i % ARRAY_LEN(colors)];
 }
 
+size_t color_length_at(struct str text)
+{
+    if (str_starts(text, STR(COLOR_OFF)))
+        return strlen(COLOR_OFF);
+    for (size_t i = COLOR_NONE + 1; i < ARRAY_LEN(codes); i++)
+        if (str_starts(text, str_from(codes[i])))
+            return strlen(codes[i]);
+    return 0;
+}
+
 void color_begin(struct buf *out, enum color color, bool on)
 {
     if (on)

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/str.h"
+
 struct buf;
 
 enum color {
@@ -32,6 +34,9 @@ enum color color_of_number(size_t i);
 /* The escape sequences that begin a colour, and that end any. */
 const char *color_code(enum color color);
 #define COLOR_OFF "\x1b[0m"
+
+/* The length of such a sequence at the beginning; 0: none is there. */
+size_t color_length_at(struct str text);
 
 /* Nothing when `on` is false or there is no colour. */
 void color_begin(struct buf *out, enum color color, bool on);

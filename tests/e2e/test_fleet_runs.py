@@ -62,6 +62,13 @@ def argv(fleet, *words):
     return [f"{BUILD}/zester", *map(str, words), "--config", fleet.write_cli_conf()]
 
 
+def test_what_machines_print_does_not_control_the_terminal_and_reaches_a_pipe_as_it_is(fleet):
+    words = ("web-01", "cmd.run", "printf '\\033]0;title\\007\\033[2Jdone'")
+    text, status = run_on_terminal(argv(fleet, *words), stdout=True, env={**os.environ, "TERM": "xterm"})
+    assert status == 0 and "    ?]0;title??[2Jdone" in text
+    assert "    \x1b]0;title\x07\x1b[2Jdone" in fleet.zester(*words).stdout
+
+
 def test_a_terminal_shows_each_state_and_a_line_for_each_peel_while_a_pipe_is_quiet(fleet, work):
     hold = work / "hold"
     hold.touch()

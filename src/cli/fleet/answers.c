@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "cli/color.h"
+#include "cli/columns.h"
 #include "cli/command.h"
 #include "data/value.h"
 #include "wire/peel_id.h"
@@ -402,7 +403,7 @@ static void print_folded(struct cli *cli, const struct fleet_answers *answers,
                                                                 folds[i].count, folds[i].names);
 
         print_header(header, folds[i].first->success && !is_silent(folds[i].first), style->color);
-        (void)fwrite(folds[i].body.p, 1, folds[i].body.n, stdout);
+        columns_write(folds[i].body);
     }
 }
 
@@ -416,7 +417,7 @@ static void print_each(struct cli *cli, const struct fleet_answers *answers,
         add_body(&body, answer, style->function, true);
         print_header(peel_id_name(cli->arena, answer->peel), answer->success && !is_silent(answer),
                      style->color);
-        (void)fwrite(buf_text(&body), 1, body.n, stdout);
+        columns_write(buf_view(&body));
     }
 }
 

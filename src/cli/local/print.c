@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "cli/columns.h"
 #include "cli/command.h"
 #include "data/json.h"
 #include "data/yaml_print.h"
@@ -95,7 +96,7 @@ int local_print_result(struct local *local, const struct run_result *result)
     }
     report_text(result, local_detail(local), local->cli->color && !local->args->no_color, &out);
     secrets_mask(local->session.host.secrets, &out);
-    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    columns_write(buf_view(&out));
     return status;
 }
 

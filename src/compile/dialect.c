@@ -21,6 +21,7 @@ const struct dialect dialect_sls = {
     .extends_families = true,
     .requires_all = true,
     .fails_late = true,
+    .check_decides = true,
     .salt_attributes = true,
 };
 

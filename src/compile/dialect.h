@@ -30,6 +30,8 @@
  *     a name twice in  a mistake                       counts once
  *     `names`
  *     guards           run in /                        run with cwd, env... of their state
+ *     check_cmd        must succeed after a change     has the last word, also when nothing was
+ *                                                      changed, and over a failure
  *
  * The YAML dialect depends on the same suffix (yaml_dialect_of). Modules see only whether their
  * state comes from Salt (state_run.salt).
@@ -55,7 +57,8 @@ struct dialect {
     bool requires_all;       /* a requisite means every state with that ID or name, and `sls` also
                                 what the file includes */
     bool fails_late;         /* a mistake in one state is the failure of that state */
-    bool salt_attributes;    /* fire_event, aggregate...: warned of and ignored */
+    bool check_decides; /* check_cmd runs after every state, and its result is that of the state */
+    bool salt_attributes; /* fire_event, aggregate...: warned of and ignored */
 };
 
 extern const struct dialect dialect_zy, dialect_sls;

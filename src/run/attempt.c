@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "run/bound.h"
@@ -232,9 +233,24 @@ static int apply(struct step *step, struct err *err)
         tell_as_found(step->attempt, found);
     (void)cancel_heed(before);
     end(step, rc);
-    if (rc < 0 || guard_check(run, step->state, err) < 0)
+    if (rc < 0)
         return -1;
     step->attempt->changed = !run->unchanged;
+    return step->state->dialect->check_decides ? 0 : guard_check(run, step->state, err);
+}
+
+/* What check_cmd says about a state that was run. */
+static int decide(struct step *step, int rc, struct err *err)
+{
+    struct state_run *run = &step->attempt->run;
+    const char *failure = rc < 0 ? arena_strdup(run->arena, err->text) : NULL;
+
+    if (!step->state->dialect->check_decides || step->state->check_cmd.n == 0)
+        return rc;
+    if (guard_check(run, step->state, err) < 0)
+        return -1;
+    if (failure)
+        state_say(run, "check_cmd succeeded although the state failed: %s", failure);
     return 0;
 }
 
@@ -265,7 +281,7 @@ static int go(struct step *step, struct err *err)
         return 0;
     }
     if ((!run->forced || step->test) && check(step, err) < 0)
-        return -1;
+        return step->test ? -1 : decide(step, -1, err);
     if (step->test) {
         step->attempt->changed = run->differs;
         return 0;
@@ -277,8 +293,8 @@ static int go(struct step *step, struct err *err)
             return 0;
     }
     if (!run->differs && !run->forced && !run->acts)
-        return 0;
-    return apply(step, err);
+        return decide(step, 0, err);
+    return decide(step, apply(step, err), err);
 }
 
 /* Ready for another state; memory is used again. */

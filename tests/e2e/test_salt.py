@@ -81,6 +81,26 @@ def test_the_same_file_in_the_other_language_keeps_its_levels(machine):
     assert [state["level"] for state in record["results"]] == [0, 0, 1]
 
 
+def test_check_cmd_of_a_salt_file_has_the_last_word(machine):
+    text = """
+same: {test.nop: [{check_cmd: 'false'}]}
+fails: {test.fail_without_changes: [{check_cmd: ['true', 'true']}]}
+both: {test.fail_without_changes: [{check_cmd: 'false'}]}
+held: {test.nop: [{onlyif: 'false'}, {check_cmd: 'false'}]}
+"""
+
+    def by_id(record):
+        return {state["name"].split(":", 1)[1]: state for state in record["results"]}
+    machine.sls("web", text)
+    found = by_id(machine.record("state.apply", "web", status=2))
+    assert {name: bool(state.get("error")) for name, state in found.items()} == {"same": True, "fails": False, "both": True, "held": False}
+    assert 'check_cmd "false"' in found["same"]["error"] and "check_cmd succeeded although the state failed" in found["fails"]["diff"]
+    assert not any('check_cmd "' in state.get("error", "") for state in machine.record("state.apply", "web", "--test", status=None)["results"])
+    machine.state("ours", text)
+    found = by_id(machine.record("state.apply", "ours", status=2))
+    assert {name: bool(state.get("error")) for name, state in found.items()} == {"same": False, "fails": True, "both": True, "held": False}
+
+
 def test_a_file_is_there_before_a_command_that_is_written_after_it(machine):
     machine.sls("web", """
 conf: {file.managed: [{name: ROOT/conf, contents: x}]}

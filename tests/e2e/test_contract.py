@@ -252,9 +252,9 @@ SAYING = {
     "grains.exists": ("[{name: os}]", "ok", "ok"),
     "module.watch": ("[{name: test.echo}, {text: hello}]", "ok", "ok"),
     "module.wait": ("[{name: test.echo}, {text: hello}]", "ok", "ok"),
-    "fleet.function": ("[{name: test.ping}, {tgt: web-01}]", "changed", "failed"),  # there is no fleet here: test_orchestrate.py has one
+    "fleet.function": ("[{name: test.ping}, {tgt: web-01}]", "failed", "failed"),  # there is no fleet here: test_orchestrate.py has one
     "fleet.state": ("[{tgt: web-01}, {sls: app}]", "failed", "failed"),
-    "salt.function": ("[{name: test.ping}, {tgt: web-01}]", "changed", "failed"),
+    "salt.function": ("[{name: test.ping}, {tgt: web-01}]", "failed", "failed"),
     "salt.state": ("[{tgt: web-01}, {sls: app}]", "failed", "failed"),
     "file.accumulated": ("[{filename: WORK/x}, {text: hello}]", "ok", "ok"),
     "kepler.condition": ("[{name: web/api healthy}]", "ok", "failed"),  # there is no daemon

@@ -403,8 +403,8 @@ static const struct command reactor_commands[] = {
         .details =
             "DIR contains top.zy and the reaction files. Mistakes are reported with file, line\n"
             "and column, all at once. Reactions that are templates are checked as far as\n"
-            "possible without an event: syntax, names of actions and fields, and values that do\n"
-            "not depend on the event, also in blocks below conditions.\n"
+            "possible without an event: syntax, names that nothing defines, names of actions and\n"
+            "fields, and values that do not depend on the event, also in blocks below conditions.\n"
             "Rules that are valid but probably wrong are warnings.\n"
             "JSON and YAML have rules, files, mistakes and warnings, each with file, line,\n"
             "column, message and hint.\n",

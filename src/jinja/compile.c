@@ -25,6 +25,7 @@ struct frame {
     bool toplevel; /* the body of the template, and `if`s in it: assignments are exported */
     bool soft;     /* in an `if`: unknown filters and tests fail later */
     bool checked;  /* output must ask whether the template extends another */
+    bool in_block; /* of templates: what other templates and scopes around it set is seen, too */
 };
 
 static void complete(struct compile *c, struct frame *frame, struct node *node);
@@ -40,6 +41,7 @@ static struct frame inner_frame(struct compile *c, const struct frame *frame, st
     return (struct frame){
         .symbols = symbols_new(c->arena, frame->symbols, code ? code : frame->symbols->code),
         .checked = frame->checked,
+        .in_block = frame->in_block,
     };
 }
 
@@ -55,11 +57,13 @@ static struct code *new_code(struct compile *c, const struct frame *frame)
 
 /* --- expressions ------------------------------------------------------------------------ */
 
-static void complete_name(const struct frame *frame, struct node_name *node)
+static void complete_name(struct compile *c, const struct frame *frame, struct node_name *node)
 {
     const struct symbol *symbol = symbols_find(frame->symbols, node->name);
 
     node->slot = symbols_slot(frame->symbols->code, symbol->code, symbol->slot);
+    if (symbol->load == LOAD_RESOLVE && !symbol->stored && !frame->in_block)
+        VEC_PUSH_IN(c->arena, &c->template->free_names, node);
 }
 
 static void complete_args(struct compile *c, struct frame *frame, const struct args *args)
@@ -102,6 +106,21 @@ static bool is_plain(const struct node_apply *node)
            given <= signature->count;
 }
 
+/* A name that may be missing where it is used is not a mistake there, and one that is tested for
+ * being there not anywhere. */
+static void note_asked(struct compile *c, const struct node_apply *node, bool is_filter)
+{
+    struct template *template = c->template;
+    const size_t n = template->free_names.n;
+
+    if (n == 0 || &template->free_names.p[n - 1]->node != node->value)
+        return;
+    if (is_filter && (str_is(node->name, "default") || str_is(node->name, "d")))
+        template->free_names.n--;
+    if (!is_filter && (str_is(node->name, "defined") || str_is(node->name, "undefined")))
+        VEC_PUSH_IN(c->arena, &template->asked_names, template->free_names.p[n - 1]->name);
+}
+
 static void complete_apply(struct compile *c, struct frame *frame, struct node_apply *node)
 {
     bool is_filter = node->node.kind == NODE_FILTER;
@@ -113,6 +132,7 @@ static void complete_apply(struct compile *c, struct frame *frame, struct node_a
         fail_unknown(c, node, is_filter);
     node->plain = is_plain(node);
     complete(c, frame, node->value);
+    note_asked(c, node, is_filter);
     complete_args(c, frame, &node->args);
 }
 
@@ -188,17 +208,17 @@ static void complete_if(struct compile *c, struct frame *frame, const struct nod
     complete_all(c, &soft, node->otherwise);
 }
 
-static void complete_target(struct frame *frame, struct node *target)
+static void complete_target(struct compile *c, struct frame *frame, struct node *target)
 {
     if (target->kind == NODE_NAME) {
-        complete_name(frame, (struct node_name *)target);
+        complete_name(c, frame, (struct node_name *)target);
     } else if (target->kind == NODE_MEMBER) {
-        complete_name(frame, &((struct node_member *)target)->object);
+        complete_name(c, frame, &((struct node_member *)target)->object);
     } else {
         const struct node_list *tuple = (const struct node_list *)target;
 
         for (uint32_t i = 0; i < tuple->items.n; i++)
-            complete_target(frame, tuple->items.p[i]);
+            complete_target(c, frame, tuple->items.p[i]);
     }
 }
 
@@ -208,7 +228,7 @@ static void complete_loop_test(struct compile *c, const struct frame *frame, str
 
     compile_names_of_target(test.symbols, node->test_target, NODE_PARAM);
     compile_names_of(test.symbols, node->test);
-    complete_target(&test, node->test_target);
+    complete_target(c, &test, node->test_target);
     complete(c, &test, node->test);
     symbols_loads(test.symbols, &node->test_scope);
 }
@@ -233,7 +253,7 @@ static void complete_for(struct compile *c, struct frame *frame, struct node_for
     }
     compile_names_of_target(body.symbols, node->target, NODE_PARAM);
     compile_names_of_all(body.symbols, node->body);
-    complete_target(&body, node->target);
+    complete_target(c, &body, node->target);
     complete_all(c, &body, node->body);
     symbols_loads(body.symbols, &node->body_scope);
 
@@ -254,7 +274,7 @@ static void complete_set_block(struct compile *c, struct frame *frame, struct no
     complete_all(c, &block, node->body);
     complete(c, &block, node->filter);
     symbols_loads(block.symbols, &node->scope);
-    complete_target(frame, node->target);
+    complete_target(c, frame, node->target);
 }
 
 static int32_t special_param(struct compile *c, struct symbols *symbols, bool used, struct str name)
@@ -281,12 +301,12 @@ static void complete_macro(struct compile *c, struct frame *frame, struct node_m
     compile_names_of_all(body.symbols, node->defaults);
     compile_names_of_all(body.symbols, node->body);
     for (uint32_t i = 0; i < node->params.n; i++)
-        complete_target(&body, node->params.p[i]);
+        complete_target(c, &body, node->params.p[i]);
     complete_all(c, &body, node->defaults);
     complete_all(c, &body, node->body);
     symbols_loads(body.symbols, &node->scope);
     if (node->target)
-        complete_name(frame, node->target);
+        complete_name(c, frame, node->target);
     complete(c, frame, node->call);
 }
 
@@ -310,7 +330,7 @@ static void complete_with(struct compile *c, struct frame *frame, struct node_wi
         compile_names_of_target(block.symbols, node->targets.p[i], NODE_PARAM);
     compile_names_of_all(block.symbols, node->body);
     for (uint32_t i = 0; i < node->targets.n; i++)
-        complete_target(&block, node->targets.p[i]);
+        complete_target(c, &block, node->targets.p[i]);
     complete_all(c, frame, node->values);
     complete_all(c, &block, node->body);
     symbols_loads(block.symbols, &node->scope);
@@ -331,7 +351,7 @@ static void complete_autoescape(struct compile *c, struct frame *frame,
 /* Blocks know the context, not the scope around them. */
 static void complete_block_body(struct compile *c, struct node_block *node)
 {
-    struct frame frame = { 0 };
+    struct frame frame = { .in_block = true };
 
     node->code = ARENA_NEW(c->arena, struct code);
     frame.symbols = symbols_new(c->arena, NULL, node->code);
@@ -355,7 +375,7 @@ static void complete_include(struct compile *c, struct frame *frame, struct node
 static void complete_import(struct compile *c, struct frame *frame, struct node_import *node)
 {
     complete(c, frame, node->template);
-    complete_name(frame, node->target);
+    complete_name(c, frame, node->target);
     node->toplevel = frame->toplevel;
     if (node->with_context)
         symbols_locals(frame->symbols, &node->locals);
@@ -365,7 +385,7 @@ static void complete_from(struct compile *c, struct frame *frame, struct node_fr
 {
     complete(c, frame, node->template);
     for (uint32_t i = 0; i < node->count; i++)
-        complete_name(frame, node->targets[i]);
+        complete_name(c, frame, node->targets[i]);
     node->toplevel = frame->toplevel;
     if (node->with_context)
         symbols_locals(frame->symbols, &node->locals);
@@ -389,7 +409,7 @@ static bool complete_expression(struct compile *c, struct frame *frame, struct n
 {
     switch ((enum node_kind)node->kind) {
     case NODE_CONST: return true;
-    case NODE_NAME: complete_name(frame, (struct node_name *)node); return true;
+    case NODE_NAME: complete_name(c, frame, (struct node_name *)node); return true;
     case NODE_LIST:
     case NODE_TUPLE:
     case NODE_CONCAT: complete_all(c, frame, ((const struct node_list *)node)->items); return true;
@@ -426,7 +446,7 @@ static bool complete_expression(struct compile *c, struct frame *frame, struct n
 static void complete_set(struct compile *c, struct frame *frame, struct node_set *node)
 {
     complete(c, frame, node->value);
-    complete_target(frame, node->target);
+    complete_target(c, frame, node->target);
     node->toplevel = frame->toplevel;
 }
 

@@ -205,14 +205,6 @@ int jinja_render_traced(struct jinja *jinja, const char *name, struct str text,
     return template ? run_template(jinja, template, context, out, trace, diags) : -1;
 }
 
-int jinja_check(struct jinja *jinja, const char *name, struct str text, struct diags *diags)
-{
-    struct template *template = template_new(jinja, name, text, true, diags);
-
-    template_free(template);
-    return template ? 0 : -1;
-}
-
 /* The error, and the includes and calls that led to it. */
 static void report_error(struct eval *eval)
 {

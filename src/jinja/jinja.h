@@ -98,7 +98,11 @@ int jinja_render_traced(struct jinja *jinja, const char *name, struct str text,
                         const struct value *context, struct buf *out, struct trace *trace,
                         struct diags *diags);
 
-/* Only parse: all syntax errors that can be found without running. */
-int jinja_check(struct jinja *jinja, const char *name, struct str text, struct diags *diags);
+/* Only parse: all syntax errors that can be found without running. With `known`, the names that
+ * the context will have, a list that ends in NULL: each use of a name, too, that neither the
+ * context nor a global nor the template itself defines, wherever it does. A name that is tested for
+ * being defined or has a default is not a mistake, and what `{% block %}`s use is not looked at. */
+int jinja_check(struct jinja *jinja, const char *name, struct str text, const char *const *known,
+                struct diags *diags);
 
 #endif

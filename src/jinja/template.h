@@ -31,7 +31,9 @@ struct template
     int32_t self_slot; /* of `self`; -1: not used */
     struct node_block **blocks;
     size_t block_count;
-    bool has_extends; /* output must ask whether a parent was named */
+    VEC(const struct node_name *) free_names; /* reads of what it does not define, without blocks */
+    VEC(const struct name *) asked_names;     /* those that it tests for being defined */
+    bool has_extends;                         /* output must ask whether a parent was named */
     struct arena arena;
 };
 

@@ -55,6 +55,10 @@ void reaction_env_free(struct reaction_env *env)
 
 /* --- what a template sees ------------------------------------------------------------- */
 
+/* The keys of the context. */
+static const char *const context_names[] = { "event",        "tag",        "data",
+                                             "origin_facts", AWAITED_NAME, NULL };
+
 static void set_value(struct arena *arena, struct value_map *map, const char *key,
                       struct value value)
 {
@@ -420,10 +424,11 @@ static void check_template(struct reaction_env *env, struct arena *arena,
                            struct diags *diags)
 {
     const size_t worlds = reaction_uses_outcomes(file) ? awaited_world_count : 1;
-    const size_t before = diags_count(diags);
+    size_t before;
 
-    if (jinja_check(env->jinja, file->name, file->text, diags) < 0)
-        return;
+    /* what is not a template at all is not rendered below either */
+    (void)jinja_check(env->jinja, file->name, file->text, context_names, diags);
+    before = diags_count(diags);
     for (size_t i = 0; i < worlds && diags_count(diags) == before; i++)
         check_world(env, arena, file, &awaited_worlds[i], reaction, diags);
 }

@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     };
     struct jinja *jinja = jinja_new(&options);
 
-    (void)jinja_check(jinja, "check", text, &diags);
+    (void)jinja_check(jinja, "check", text, (const char *const[]){ "x", NULL }, &diags);
     (void)jinja_render(jinja, "fuzz", text, &context, &out, &diags);
     jinja_free(jinja);
     buf_clear(&out);

@@ -381,13 +381,71 @@ TEST(checking_finds_the_mistakes_of_all_tags)
     struct jinja *jinja = jinja_new(&options);
     struct diags diags = DIAGS_INIT(&arena);
 
-    CHECK_INT(
-        jinja_check(jinja, "t", STR("{{ 1 + }}\n{% if %}\n{% endif %}{% foo %}{{ x }}"), &diags),
-        -1);
+    CHECK_INT(jinja_check(jinja, "t", STR("{{ 1 + }}\n{% if %}\n{% endif %}{% foo %}{{ x }}"), NULL,
+                          &diags),
+              -1);
     CHECK_INT(diags_count(&diags), 3);
     CHECK_INT(diags.list.p[1].at.line, 2);
-    CHECK_INT(jinja_check(jinja, "t", STR("{{ x }}"), &diags), 0);
+    CHECK_INT(jinja_check(jinja, "t", STR("{{ x }}"), NULL, &diags), 0);
     jinja_free(jinja);
+}
+
+/* The names that nobody defines, "name line:column" each, when the context has `data` and `tag`. */
+static const char *find_unknown(struct arena *arena, const char *text)
+{
+    const struct jinja_options options = { .builtins = &filter_builtins };
+    const char *const known[] = { "data", "tag", NULL };
+    struct jinja *jinja = jinja_new(&options);
+    struct diags diags = DIAGS_INIT(arena);
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    (void)jinja_check(jinja, "t", str_from(text), known, &diags);
+    VEC_EACH (&diags.list, diag)
+        buf_printf(&out, "%s%s %u:%u", out.n > 0 ? ", " : "", diag->text, diag->at.line,
+                   diag->at.column);
+    jinja_free(jinja);
+    return buf_copy(&out, arena).p;
+}
+
+static const struct {
+    const char *text, *unknown; /* "": every name is defined */
+} name_cases[] = {
+    { "{{ data.x }}{{ range(3) }}{{ dict(a=tag) }}", "" },
+    { "{{ dta.x }}", "'dta' is not defined 1:4" },
+    { "a\n  {{ tag ~ salt['x']('y') }}", "'salt' is not defined 2:12" },
+    { "{{ x }}{{ x }}", "'x' is not defined 1:4, 'x' is not defined 1:11" },
+    { "{% set x = 1 %}{{ x }}", "" },
+    { "{% if tag %}{% set x = 1 %}{% endif %}{{ x }}", "" },
+    { "{% set x = y %}", "'y' is not defined 1:12" },
+    { "{% for k, v in data.items() if k %}{{ loop.index }}{{ v }}{% endfor %}", "" },
+    { "{% for k in data %}{% endfor %}{{ k }}{{ loop }}",
+      "'k' is not defined 1:35, 'loop' is not defined 1:42" },
+    { "{% for k in data %}{% else %}{{ k }}{% endfor %}", "'k' is not defined 1:33" },
+    { "{% macro m(a, b=c) %}{{ a }}{{ b }}{{ caller() }}{{ varargs }}{% endmacro %}{{ m(1) }}",
+      "'c' is not defined 1:17" },
+    { "{% macro m() %}{{ later }}{% endmacro %}{% set later = 1 %}{{ m() }}", "" },
+    { "{% call(x) m() %}{{ x }}{% endcall %}", "'m' is not defined 1:12" },
+    { "{% with a = 1, b = a %}{{ a }}{% endwith %}", "'a' is not defined 1:20" },
+    { "{% set ns = namespace(n=0) %}{% set ns.n = 1 %}{{ ns.n }}", "" },
+    { "{% set n.s = 1 %}", "'n' is not defined 1:8" },
+    { "{% import 'a' as b %}{% from 'c' import d as e %}{{ b }}{{ e }}{{ d }}",
+      "'d' is not defined 1:67" },
+    { "{% set x %}{{ y }}{% endset %}{% filter upper %}{{ z }}{% endfilter %}{{ x }}",
+      "'y' is not defined 1:15, 'z' is not defined 1:52" },
+    { "{{ x | default(y) }}{{ z | d }}", "'y' is not defined 1:16" },
+    { "{{ x | default(1) }}{{ x }}", "'x' is not defined 1:24" },
+    { "{% if x is defined %}{{ x }}{% endif %}{{ y is undefined }}{{ z is not defined }}", "" },
+    { "{{ x.y | default(1) }}", "'x' is not defined 1:4" },
+    { "{{ x if x is defined else 1 }}", "" },
+    { "{% block b %}{{ x }}{% for i in y %}{{ z }}{% endfor %}{% endblock %}", "" },
+};
+
+TEST(names_that_nobody_defines_are_found_with_their_places)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(name_cases); i++)
+        CHECK_STR(find_unknown(&arena, name_cases[i].text), name_cases[i].unknown);
 }
 
 TEST(output_before_a_failure_is_taken_back)

@@ -558,14 +558,14 @@ def test_what_a_failed_check_said_is_shown_and_kept(home):
 def test_what_a_failed_start_leaves_is_kept_and_shown(home):
     home.write("""
         services:
-          db: {run: "echo ready; exec sleep 1000"}
-          web: {run: "echo cannot bind port 80 >&2; exit 7", depends_on: [db]}
+          db: {run: "echo ready; touch ready; exec sleep 1000"}
+          web: {run: "until test -e ready; do sleep 0.01; done; echo cannot bind port 80 >&2; exit 7", depends_on: [db]}
         """)
     run = home.start("--wait", check=False)
     assert run.returncode == 1 and run.stdout == ""
     assert "Error: service 'web' failed: exit code 7\n" in run.stderr and "web | cannot bind port 80\n" in run.stderr
     assert home.status("db") == "stopped"
-    assert home.lines() == [("db", "ready"), ("web", "cannot bind port 80")]
+    assert sorted(home.lines()) == [("db", "ready"), ("web", "cannot bind port 80")]
     assert "process ended: exit status 7" in home.run("why", "web").stdout
     home.run("stop")
     assert home.lines() == []

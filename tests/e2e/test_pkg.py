@@ -170,6 +170,35 @@ def test_holds_are_set_respected_and_taken_back(machine):
     assert not only(apply(machine)[1])["changed"]
 
 
+def test_a_dry_run_counts_on_states_before_that_release_and_upgrade_what_is_held(machine):
+    machine.run("apt-get", "-qy", "install", "zt-app=1.0", check=True)
+    machine.run("apt-mark", "hold", "zt-app", check=True)
+    (machine.states / "t.sls").write_text(
+        "free:\n  pkg.unheld:\n    - name: zt-app\n"
+        "app:\n  pkg.installed:\n    - name: zt-app\n    - version: '1.2'\n"
+        "pin:\n  pkg.held:\n    - name: zt-app\n    - version: '1.2'\n")
+    status, results = apply(machine, "--test")
+    assert status == 0 and all(result["changed"] for result in results.values()), results
+    assert results[NAME]["diff"] == 'zt-app version mismatch: got "1.0", want "1.2", but it is held'
+    assert results["pkg.held:pin"]["diff"] == "zt-app is at 1.0 and needs to be held once it is at '1.2'"
+    assert apply(machine)[0] == 0
+    assert machine.has("zt-app") == "1.2" and machine.status("zt-app") == "hi"
+    (machine.states / "t.sls").write_text("pin:\n  pkg.held:\n    - name: zt-app\n    - version: '9'\n")
+    status, results = apply(machine)
+    assert status != 0 and only(results)["error"] == "'zt-app' is at 1.2, not at '9' as required by the hold"
+
+
+def test_states_say_why_a_package_stays_as_it_is(machine):
+    status, results = run(machine, "app:\n  pkg.installed:\n    - pkgs: [zt-app, dpkg]\n    - only_upgrade: true\n")
+    assert status == 0 and not only(results)["changed"], results
+    assert only(results)["diff"] == "zt-app is not installed, and only_upgrade is set\ndpkg is already installed"
+    for state, absent in (("removed", "zt-app is not installed"), ("purged", "zt-app has no package record")):
+        status, results = run(machine, f"no:\n  pkg.{state}:\n    - pkgs: [zt-app, {{dpkg: '9'}}]\n")
+        assert status == 0 and not only(results)["changed"] and machine.has("dpkg") == "1.21.0", results
+        assert only(results)["diff"] == f"dpkg is installed in version 1.21.0, not '9', and stays\n{absent}"
+        assert only(run(machine, f"no:\n  pkg.{state}:\n    - pkgs: []\n")[1])["diff"] == "no packages given"
+
+
 def test_a_package_that_came_and_was_held_goes_with_a_revert(machine):
     status, results = run(machine, f"{INSTALLED}    - hold: true\n")
     assert status == 0 and machine.status("zt-app") == "hi", results

@@ -66,11 +66,13 @@ static int installed_validate(const void *args, const struct value *where, struc
 struct job {
     struct packages packages;
     struct packages_wants wants;
-    struct packages_wants unmet; /* packages to install or change */
-    struct packages_wants holds; /* packages whose hold differs */
-    struct packages_wants again; /* installed packages to install again */
-    bool aims;                   /* some package is requested as 'latest' */
-    const char *remark;          /* other complaints of the package manager; NULL */
+    struct packages_wants met;    /* installed packages that are as wanted */
+    struct packages_wants absent; /* packages that only_upgrade leaves out */
+    struct packages_wants unmet;  /* packages to install or change */
+    struct packages_wants holds;  /* packages whose hold differs */
+    struct packages_wants again;  /* installed packages to install again */
+    bool aims;                    /* some package is requested as 'latest' */
+    const char *remark;           /* other complaints of the package manager; NULL */
 };
 
 static bool should_be_held(const struct installed_args *want, const struct packages_want *item)
@@ -88,28 +90,48 @@ static void loosen_version(struct packages_wants *wants)
             want->wish.conditions[0].test = WISH_GE;
 }
 
-static int sort_packages(struct job *job, const struct installed_args *want, struct err *err)
+static bool is_kept_by_hold(const struct installed_args *want, const struct packages_want *item)
+{
+    return item->found.state == PACKAGE_INSTALLED && item->found.held && !want->how.update_holds;
+}
+
+static void sort_met(struct job *job, const struct installed_args *want,
+                     const struct packages_want *item)
 {
     struct arena *arena = job->packages.run->arena;
 
-    VEC_EACH (&job->wants.list, item) {
-        bool there = item->found.state == PACKAGE_INSTALLED;
+    VEC_PUSH_IN(arena, &job->met.list, *item);
+    if (item->found.state == PACKAGE_INSTALLED && should_be_held(want, item) != item->found.held)
+        VEC_PUSH_IN(arena, &job->holds.list, *item);
+}
 
-        if (packages_is_met(&job->packages, item)) {
-            if (there && should_be_held(want, item) != item->found.held)
-                VEC_PUSH_IN(arena, &job->holds.list, *item);
-            continue;
-        }
-        if (want->how.only_upgrade && item->found.state < PACKAGE_BROKEN)
-            continue;
-        if (there && item->found.held && !want->how.update_holds)
-            return err_set(
-                err, ERR_BUSY,
-                "%s is held at %s, but '%s' is wanted (set update_holds: true to change it)",
-                item->name, item->found.version, item->version);
-        VEC_PUSH_IN(arena, &job->unmet.list, *item);
-        if (want->hold != PARAM_IS_UNSET)
-            VEC_PUSH_IN(arena, &job->holds.list, *item);
+/* In a dry run, an earlier state may release what is held. */
+static int sort_unmet(struct job *job, const struct installed_args *want,
+                      const struct packages_want *item, struct err *err)
+{
+    struct arena *arena = job->packages.run->arena;
+
+    if (want->how.only_upgrade && item->found.state < PACKAGE_BROKEN) {
+        VEC_PUSH_IN(arena, &job->absent.list, *item);
+        return 0;
+    }
+    if (is_kept_by_hold(want, item) && !job->packages.run->test)
+        return err_set(err, ERR_BUSY,
+                       "%s is held at %s, but '%s' is wanted (set update_holds: true to change it)",
+                       item->name, item->found.version, item->version);
+    VEC_PUSH_IN(arena, &job->unmet.list, *item);
+    if (want->hold != PARAM_IS_UNSET)
+        VEC_PUSH_IN(arena, &job->holds.list, *item);
+    return 0;
+}
+
+static int sort_packages(struct job *job, const struct installed_args *want, struct err *err)
+{
+    VEC_EACH (&job->wants.list, item) {
+        if (packages_is_met(&job->packages, item))
+            sort_met(job, want, item);
+        else if (sort_unmet(job, want, item, err) < 0)
+            return -1;
     }
     return 0;
 }
@@ -160,15 +182,30 @@ static int find_work(struct state_run *run, const struct installed_args *want, s
     return sort_packages(job, want, err);
 }
 
-static void report_unmet(struct state_run *run, const struct packages_want *item)
+static void report_unmet(struct state_run *run, const struct installed_args *want,
+                         const struct packages_want *item)
 {
     if (item->found.state == PACKAGE_INSTALLED)
-        state_differs(run, "%s version mismatch: got \"%s\", want \"%s\"", item->name,
-                      item->found.version, item->version);
+        state_differs(run, "%s version mismatch: got \"%s\", want \"%s\"%s", item->name,
+                      item->found.version, item->version,
+                      is_kept_by_hold(want, item) ? ", but it is held" : "");
     else if (item->found.state == PACKAGE_BROKEN)
         state_differs(run, "%s is half installed and needs to be installed", item->name);
     else
         state_differs(run, "%s needs to be installed", item->name);
+}
+
+static void report_rest(struct job *job)
+{
+    struct state_run *run = job->packages.run;
+
+    if (job->wants.list.n == 0)
+        state_say(run, "no packages given");
+    VEC_EACH (&job->absent.list, item)
+        state_say(run, "%s is not installed, and only_upgrade is set", item->name);
+    if (!run->differs && job->met.list.n > 0)
+        state_say(run, "%s %s", packages_names(&job->packages, &job->met),
+                  job->met.list.n == 1 ? "is already installed" : "are already installed");
 }
 
 /* --- shared runs ----------------------------------------------------------------------
@@ -226,17 +263,13 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     if (gift)
         state_differs(run, "%s", gift);
     VEC_EACH (&job.unmet.list, item)
-        report_unmet(run, item);
+        report_unmet(run, want, item);
     if (find_again(&job, want, err) < 0)
         return -1;
     VEC_EACH (&job.holds.list, item)
         state_differs(run, "%s needs to be %s", item->name,
                       want->hold == PARAM_IS_TRUE ? "held" : "released from its hold");
-    if (job.wants.list.n == 0)
-        state_say(run, "no packages given");
-    else if (!run->differs)
-        state_say(run, "%s %s", packages_names(&job.packages, &job.wants),
-                  job.wants.list.n == 1 ? "is already installed" : "are already installed");
+    report_rest(&job);
     return 0;
 }
 

@@ -148,6 +148,27 @@ static const struct packages_share purging = {
 /* --- the states ---------------------------------------------------------------------------------
  */
 
+/* Why there is nothing to do. */
+static void report_rest(struct job *job, bool purge)
+{
+    struct state_run *run = job->packages.run;
+    struct packages_wants absent = { 0 };
+
+    if (job->wants.list.n == 0)
+        state_say(run, "no packages given");
+    VEC_EACH (&job->wants.list, want) {
+        if (want->found.state < PACKAGE_BROKEN)
+            VEC_PUSH_IN(run->arena, &absent.list, *want);
+        else
+            state_say(run, "%s is installed in version %s, not '%s', and stays", want->name,
+                      want->found.version, want->version);
+    }
+    if (absent.list.n > 0)
+        state_say(run, "%s %s %s", packages_names(&job->packages, &absent),
+                  absent.list.n == 1 ? (purge ? "has" : "is") : (purge ? "have" : "are"),
+                  purge ? "no package record" : "not installed");
+}
+
 int packages_gone_check(struct state_run *run, const struct packages_gone_args *args, bool purge,
                         struct err *err)
 {
@@ -166,9 +187,7 @@ int packages_gone_check(struct state_run *run, const struct packages_gone_args *
         state_made(run, "%s %s", purge ? "purged" : "removed", want->name);
     }
     if (!run->differs)
-        state_say(run, "%s %s %s", packages_names(&job.packages, &job.wants),
-                  job.wants.list.n == 1 ? (purge ? "has" : "is") : (purge ? "have" : "are"),
-                  purge ? "no package record" : "not installed");
+        report_rest(&job, purge);
     return 0;
 }
 

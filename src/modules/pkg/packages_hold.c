@@ -42,24 +42,42 @@ static int find_others(struct job *job, struct err *err)
     return 0;
 }
 
+/* Why a package cannot be held as it is. In a dry run, an earlier state may install it. */
+static int report_unfit(struct job *job, const struct packages_want *want, struct err *err)
+{
+    const bool is_missing = want->found.state != PACKAGE_INSTALLED;
+    struct state_run *run = job->packages.run;
+
+    if (!run->test && is_missing)
+        return err_set(err, ERR_NOT_FOUND, "'%s' cannot be held: it is %s", want->name,
+                       package_state_word(want->found.state));
+    if (!run->test)
+        return err_set(err, ERR_INVALID, "'%s' is at %s, not at '%s' as required by the hold",
+                       want->name, want->found.version, want->version);
+    if (is_missing)
+        state_differs(run, "%s needs to be held once it is installed", want->name);
+    else
+        state_differs(run, "%s is at %s and needs to be held once it is at '%s'", want->name,
+                      want->found.version, want->version);
+    return 0;
+}
+
+static bool is_fit(const struct job *job, const struct packages_want *want)
+{
+    return want->found.state == PACKAGE_INSTALLED &&
+           (want->wish.count == 0 || packages_is_met(&job->packages, want));
+}
+
 static int sort_packages(struct job *job, const struct packages_hold *hold, struct err *err)
 {
     struct arena *arena = job->packages.run->arena;
 
     VEC_EACH (&job->wants.list, want) {
-        const bool is_missing = hold->held && want->found.state != PACKAGE_INSTALLED;
-
-        if (is_missing && job->packages.run->test) { /* an earlier state may install it */
-            state_differs(job->packages.run, "%s needs to be held once it is installed",
-                          want->name);
+        if (hold->held && !is_fit(job, want)) {
+            if (report_unfit(job, want, err) < 0)
+                return -1;
             continue;
         }
-        if (is_missing)
-            return err_set(err, ERR_NOT_FOUND, "'%s' cannot be held: it is %s", want->name,
-                           package_state_word(want->found.state));
-        if (hold->held && want->wish.count > 0 && !packages_is_met(&job->packages, want))
-            return err_set(err, ERR_INVALID, "'%s' is at %s, not at '%s' as required by the hold",
-                           want->name, want->found.version, want->version);
         if (hold->held && !want->found.held)
             VEC_PUSH_IN(arena, &job->hold.list, *want);
         if (!hold->held && want->found.held)

@@ -155,6 +155,17 @@ def test_an_index_that_lacks_a_package_is_refreshed(machine):
     assert status == 0 and machine.has("zt-new") == "1.0", results
 
 
+def test_what_the_index_lacks_is_downloaded_after_a_refresh(machine):
+    machine.package("zt-new", "1.0")
+    downloaded = "new:\n  pkg.downloaded:\n    - name: zt-new\n"
+    status, results = run(machine, downloaded, "--test")
+    assert status == 0 and only(results)["diff"].startswith("zt-new needs to be downloaded\n"), results
+    assert run(machine, downloaded + "    - refresh: false\n")[0] != 0
+    status, results = run(machine, downloaded)
+    assert status == 0 and only(results)["changed"] and machine.path("/var/cache/apt/archives/zt-new_1.0_all.deb").exists()
+    assert not only(apply(machine)[1])["changed"]
+
+
 def test_holds_are_set_respected_and_taken_back(machine):
     status, results = run(machine, f"{INSTALLED}    - version: '1.2'\n    - hold: true\n")
     assert status == 0 and machine.status("zt-app") == "hi", results

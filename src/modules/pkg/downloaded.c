@@ -17,7 +17,7 @@ struct downloaded_args {
 static const struct param downloaded_params[] = {
     PACKAGES_PARAMS(ARGS, what),
     PACKAGES_VERSION(ARGS, what),
-    PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the package index first"),
+    PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the package index first (default: only if it lacks a package)"),
     PARAM_REFUSED("fromrepo", "pin the repository in the configuration of the manager"),
     { 0 },
 };
@@ -124,11 +124,33 @@ static int refresh_index(struct state_run *run, const struct downloaded_args *wa
     return packages_index_refresh(&packages, &(struct packages_index){ true, 0, NULL }, err);
 }
 
+/* An index that lacks a package is refreshed. In a dry run, an earlier state may bring the
+ * package. */
+static int find_available(struct state_run *run, const struct downloaded_args *want,
+                          struct download *ret, struct err *err)
+{
+    const struct packages_index how = { false, 0, NULL };
+
+    if (find_files(run, want, ret, err) == 0)
+        return 0;
+    if (ret->wants.list.n == 0 || err->code == ERR_CANCELED)
+        return -1;
+    if (run->test) {
+        state_differs(run, "%s needs to be downloaded",
+                      packages_names(&ret->packages, &ret->wants));
+        state_say(run, "%s", err->text);
+        return 0;
+    }
+    if (want->refresh != PARAM_IS_UNSET || packages_index_refresh(&ret->packages, &how, err) < 0)
+        return -1;
+    return find_files(run, want, ret, err);
+}
+
 static int downloaded_check(struct state_run *run, const void *args, struct err *err)
 {
     struct download download;
 
-    if (refresh_index(run, args, err) < 0 || find_files(run, args, &download, err) < 0)
+    if (refresh_index(run, args, err) < 0 || find_available(run, args, &download, err) < 0)
         return -1;
     VEC_EACH (&download.files, file) {
         state_differs(run, "%s needs to be downloaded", *file);
@@ -144,7 +166,7 @@ static int downloaded_apply(struct state_run *run, const void *args, struct err 
     static const int none[PACKAGE_FINE_MAX] = { 0 };
     struct download download;
 
-    if (find_files(run, args, &download, err) < 0)
+    if (find_available(run, args, &download, err) < 0)
         return -1;
     if (download.files.n == 0) {
         state_unchanged(run);

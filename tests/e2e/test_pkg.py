@@ -135,6 +135,21 @@ def test_a_list_of_packages_is_one_run_of_the_manager(machine):
     assert log.count("Commandline: apt-get") == 1 and "--force-confold" in log
 
 
+def test_a_version_beside_a_list_is_not_used_in_files_for_salt_and_a_mistake_in_ours(machine):
+    text = "all:\n  pkg.installed:\n    - pkgs: [zt-app]\n    - version: '1.2'\n"
+    hint = "'version' is not used with 'pkgs'; write 'name: version' there"
+    (machine.states / "t.sls").write_text(text)
+    status, results = apply(machine)
+    assert status == 0 and only(results)["diff"] == f"installed zt-app via apt\n{hint}" and machine.has("zt-app") == "2.0"
+    status, results = apply(machine)
+    assert not only(results)["changed"] and only(results)["diff"] == f"zt-app is already installed\n{hint}"
+    (machine.states / "t.sls").write_text(text.replace("installed", "removed"))
+    assert apply(machine)[0] != 0 and machine.has("zt-app") == "2.0"
+    (machine.states / "t.sls").unlink()
+    machine.state(text)
+    assert "'version' needs a single package" in machine.zester("state.check", "t").stderr
+
+
 def test_a_version_in_a_list_keeps_its_words(machine):
     machine.package("zt-ten", "1.10")
     machine.update()

@@ -45,20 +45,41 @@ static const struct param installed_params[] = {
 };
 /* clang-format on */
 
+static bool is_list(const struct value *v)
+{
+    return v && v->kind != VALUE_NULL;
+}
+
+static bool has_unused_version(const struct installed_args *want, bool salt)
+{
+    return salt && want->what.version && is_list(want->what.pkgs);
+}
+
+/* Salt does not use 'version' with 'pkgs'. */
+static struct packages_args choose_packages(const struct installed_args *want, bool salt)
+{
+    struct packages_args what = want->what;
+
+    if (has_unused_version(want, salt))
+        what.version = NULL;
+    return what;
+}
+
 static int installed_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct installed_args *want = args;
+    const struct packages_args what = choose_packages(want, where->source && where->source->salt);
 
     if (packages_options_validate(&want->how, where, diags) < 0 ||
         packages_verify_validate(want->verify, diags) < 0)
         return -1;
-    if (want->sources && want->sources->kind != VALUE_NULL) {
-        if (want->what.pkgs && want->what.pkgs->kind != VALUE_NULL)
+    if (is_list(want->sources)) {
+        if (is_list(want->what.pkgs))
             return value_diag(diags, want->what.pkgs,
                               "'pkgs' and 'sources' are mutually exclusive");
         return package_files_validate(want->sources, diags);
     }
-    return packages_validate(&want->what, where, diags);
+    return packages_validate(&what, where, diags);
 }
 
 /* --- planning --------------------------------------------------- */
@@ -162,13 +183,15 @@ static int find_again(struct job *job, const struct installed_args *want, struct
 static int find_work(struct state_run *run, const struct installed_args *want, struct job *job,
                      struct err *err)
 {
+    const struct packages_args what = choose_packages(want, run->salt);
+
     *job = (struct job){ 0 };
     if (packages_open(run, &job->packages, err) < 0)
         return -1;
-    if (want->sources && want->sources->kind != VALUE_NULL) {
+    if (is_list(want->sources)) {
         if (package_files_wants(&job->packages, want->sources, &job->wants, err) < 0)
             return -1;
-    } else if (packages_wants(&job->packages, &want->what, &job->wants, err) < 0) {
+    } else if (packages_wants(&job->packages, &what, &job->wants, err) < 0) {
         return -1;
     }
     if (want->allow_updates)
@@ -195,6 +218,12 @@ static void report_unmet(struct state_run *run, const struct installed_args *wan
         state_differs(run, "%s needs to be installed", item->name);
 }
 
+static void report_unused(struct state_run *run, const struct installed_args *want)
+{
+    if (has_unused_version(want, run->salt))
+        state_say(run, "'version' is not used with 'pkgs'; write 'name: version' there");
+}
+
 static void report_rest(struct job *job)
 {
     struct state_run *run = job->packages.run;
@@ -210,11 +239,6 @@ static void report_rest(struct job *job)
 
 /* --- shared runs ----------------------------------------------------------------------
  */
-
-static bool is_list(const struct value *v)
-{
-    return v && v->kind != VALUE_NULL;
-}
 
 static bool can_share(const void *one, const void *other)
 {
@@ -270,6 +294,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
         state_differs(run, "%s needs to be %s", item->name,
                       want->hold == PARAM_IS_TRUE ? "held" : "released from its hold");
     report_rest(&job);
+    report_unused(run, want);
     return 0;
 }
 
@@ -466,6 +491,7 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
         return 0;
     }
     report_result(&job, gift);
+    report_unused(run, want);
     return 0;
 }
 

@@ -92,6 +92,7 @@ struct beacon_kind {
     const char *name, *summary;
     const struct param *params;
     size_t args_size, memory_size;
+    bool is_slow;       /* a look runs programs: no job waits for it */
     bool tells_absence; /* what comes later, and what goes, is a change */
     /* Beyond the kinds of the table; adds to `diags`. May be NULL. */
     void (*check)(struct arena *arena, void *args, const struct value *given, struct diags *diags);

@@ -69,6 +69,7 @@ const struct beacon_kind beacon_kind_service = {
                "`previous`",
     .params = service_params,
     .args_size = sizeof(struct service_args),
+    .is_slow = true,
     .check = check_service,
     .observe = observe_service,
     .say = say_service,

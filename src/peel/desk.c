@@ -109,12 +109,34 @@ static bool hold_for_files(struct desk *desk, struct lane *lane)
     return lane->is_held;
 }
 
+/* Must the lane wait until beacons have seen what others changed before the next run? */
+static bool hold_for_look(struct desk *desk, struct lane *lane)
+{
+    struct job *next = lane->first;
+
+    if (lane->is_looked_at)
+        return true;
+    if (lane != &desk->lanes[LANE_ACT] || !next || lane->busy >= lane->limit ||
+        next->is_announced || is_event_send(next) || !desk->options.look_first)
+        return false;
+    next->is_announced = true;
+    lane->is_looked_at = !desk->options.look_first(desk->options.self);
+    return lane->is_looked_at;
+}
+
 static void start_next(struct desk *desk, struct lane *lane)
 {
     struct job *job;
 
-    while (!desk->is_stopping && !hold_for_files(desk, lane) && (job = lane_start(lane)))
+    while (!desk->is_stopping && !hold_for_files(desk, lane) && !hold_for_look(desk, lane) &&
+           (job = lane_start(lane)))
         begin_work(desk, lane, job);
+}
+
+void desk_looked(struct desk *desk)
+{
+    desk->lanes[LANE_ACT].is_looked_at = false;
+    start_next(desk, &desk->lanes[LANE_ACT]);
 }
 
 void desk_go_on(struct desk *desk)

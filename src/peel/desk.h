@@ -72,7 +72,9 @@ struct desk_options {
     bool (*catch_up)(void *self);
     /* A function that changes facts has ended. */
     void (*facts_changed)(void *self);
-    /* One that may change the machine begins. */
+    /* One that may change the machine is about to begin. False: not before desk_looked. */
+    bool (*look_first)(void *self);
+    /* It begins. */
     void (*acts)(void *self, const struct exec_request *request);
     /* An execution has ended; for metrics. */
     void (*ended)(void *self, const struct exec_request *request, bool success, int64_t duration);
@@ -109,6 +111,9 @@ bool desk_is_forbidden(const struct desk *desk, const char *function, const stru
 
 /* What `catch_up` waited for is here. */
 void desk_go_on(struct desk *desk);
+
+/* What `look_first` waited for has ended. */
+void desk_looked(struct desk *desk);
 
 /* A letter that was kept in the outbox may leave. Any thread. */
 void desk_post(struct desk *desk, uint64_t letter);

@@ -38,6 +38,7 @@ struct job {
     bool is_running, fell_back;
     bool is_old_plan;  /* its plan was compiled for a job before */
     bool is_caught_up; /* files were waited for */
+    bool is_announced; /* beacons were asked to look before it */
     struct session *session;
     struct perform_answer answer;
     int64_t duration;

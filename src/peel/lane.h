@@ -15,6 +15,7 @@ struct job;
 
 struct lane {
     bool is_held;              /* files are on their way, for the first run of states that waits */
+    bool is_looked_at;         /* beacons look at the machine before the first that waits */
     struct job *first, **last; /* that wait */
     struct job *running;       /* linked by `next` */
     size_t waiting, busy, limit;

@@ -35,6 +35,7 @@ struct lookout {
     struct nats_publisher *publisher; /* NULL: no connection */
     struct backlog backlog;
     bool is_stopped;
+    struct timer patience; /* set while a job waits for looks */
 };
 
 /* A section that counts. */
@@ -58,6 +59,7 @@ struct beacon {
     struct arena look_arena;
     struct beacon_readings readings;
     bool is_looking, has_failed, was_disturbed, was_woken;
+    bool is_awaited; /* a job waits for a look that has yet to begin or end, or did so in vain */
     struct err err;
     char problem[ERR_TEXT_SIZE]; /* of the last look; "": none */
 };
@@ -262,6 +264,35 @@ static void take_readings(struct beacon *beacon)
     send_waiting(beacon->lookout);
 }
 
+static bool is_any_awaited(const struct lookout *lookout)
+{
+    for (const struct beacon *beacon = lookout->beacons; beacon; beacon = beacon->next)
+        if (beacon->is_awaited)
+            return true;
+    return false;
+}
+
+static void end_patience(struct timer *timer)
+{
+    struct lookout *lookout = container_of(timer, struct lookout, patience);
+
+    lookout->options.looked(lookout->options.self);
+}
+
+/* A look that was under way when the job came may have been too early. */
+static void note_awaited(struct beacon *beacon)
+{
+    struct lookout *lookout = beacon->lookout;
+
+    if (!beacon->is_awaited || beacon->was_woken)
+        return;
+    beacon->is_awaited = false;
+    if (!timer_is_set(&lookout->patience) || is_any_awaited(lookout))
+        return;
+    timer_clear(loop_timers(lookout->options.loop), &lookout->patience);
+    end_patience(&lookout->patience);
+}
+
 /* A look during which a job began may have seen half of what it does. Lines of a log are gone from
  * the file's end then, so they count. */
 static void on_observed(struct chore *chore)
@@ -279,6 +310,7 @@ static void on_observed(struct chore *chore)
     arena_clear(&beacon->look_arena);
     beacon->readings = (struct beacon_readings){ 0 };
     look_after(beacon, beacon->was_woken ? 0 : beacon->args->interval);
+    note_awaited(beacon);
 }
 
 static void on_timer(struct timer *timer)
@@ -314,6 +346,23 @@ static void on_watch_failed(struct filewatch *watch, const struct err *err)
 
     log_warning("files cannot be watched, looking at intervals beacon=%s error=%s",
                 beacon->kind->name, err->text);
+}
+
+bool lookout_look_first(struct lookout *lookout)
+{
+    if (lookout->is_stopped || is_any_awaited(lookout))
+        return true;
+    for (struct beacon *beacon = lookout->beacons; beacon; beacon = beacon->next) {
+        if (!beacon->args->enabled || !beacon->tracker.has_baseline || beacon->kind->is_slow)
+            continue;
+        beacon->is_awaited = true;
+        wake_beacon(beacon);
+    }
+    if (!is_any_awaited(lookout))
+        return true;
+    timer_set(loop_timers(lookout->options.loop), &lookout->patience,
+              clock_after(clock_now(), LOOKOUT_FIRST_MAX), end_patience);
+    return false;
 }
 
 void lookout_acts(struct lookout *lookout, const struct exec_request *request)
@@ -466,6 +515,7 @@ struct lookout *lookout_new(const struct lookout_options *options, struct err *e
 void lookout_stop(struct lookout *lookout)
 {
     lookout->is_stopped = true;
+    timer_clear(loop_timers(lookout->options.loop), &lookout->patience);
     for (struct beacon *beacon = lookout->beacons; beacon; beacon = beacon->next) {
         filewatch_stop(&beacon->watch);
         timer_clear(loop_timers(lookout->options.loop), &beacon->timer);
@@ -497,7 +547,7 @@ void lookout_free(struct lookout *lookout)
 
     if (!lookout)
         return;
-    lookout->is_stopped = true;
+    lookout_stop(lookout);
     chores_close(&lookout->chores);
     while (lookout->beacons) {
         struct beacon *beacon = lookout->beacons;

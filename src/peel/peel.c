@@ -381,6 +381,13 @@ static int open_files(struct peel *peel, struct err *err)
     return peel->states && peel->settings_files && peel->pillar ? 0 : -1;
 }
 
+static bool look_first(void *self)
+{
+    const struct peel *peel = self;
+
+    return !peel->lookout || lookout_look_first(peel->lookout);
+}
+
 static void on_acts(void *self, const struct exec_request *request)
 {
     const struct peel *peel = self;
@@ -435,6 +442,7 @@ static int open_desk(struct peel *peel, struct err *err)
                                                   .settings = hold_settings,
                                                   .own = call_routine,
                                                   .catch_up = catch_up,
+                                                  .look_first = look_first,
                                                   .facts_changed = on_facts_changed,
                                                   .acts = on_acts,
                                                   .ended = on_ended,
@@ -457,6 +465,13 @@ static bool is_acting(void *self)
     return desk_is_acting(peel->desk);
 }
 
+static void on_looked(void *self)
+{
+    const struct peel *peel = self;
+
+    desk_looked(peel->desk);
+}
+
 static void on_beacon(void *self, const char *beacon, bool is_lost)
 {
     struct peel *peel = self;
@@ -470,6 +485,7 @@ static int open_lookout(struct peel *peel, struct err *err)
                                                            .peel_id = peel->identity.id,
                                                            .is_connected = has_bus,
                                                            .is_acting = is_acting,
+                                                           .looked = on_looked,
                                                            .told = on_beacon,
                                                            .settings = hold_settings,
                                                            .self = peel },

@@ -187,6 +187,17 @@ def test_files_are_reported_at_once_and_those_of_our_own_jobs_are_ignored_where_
     assert not any(data["path"] == str(ours) for _, data in heard(fleet, "file"))
 
 
+def test_beacons_look_before_a_job_and_only_what_they_find_after_it_is_marked_with_it(fleet):
+    def marks():  # whether each look of a beacon that has an interval of an hour was marked
+        return ["job" in data for _, data in heard(fleet, "process")][1:]
+
+    def found_both():
+        fleet.zester("web-01", "cmd.run", "true")
+        return {True, False} <= set(marks())
+
+    fleet.wait(found_both, "a look before a job, and one after it")
+
+
 def test_a_line_of_a_log_is_reported(fleet):
     with open(fleet.folder / "app.log", "a") as log:
         log.write("fine\nERROR no space\n")

@@ -27,7 +27,7 @@ struct stage {
     struct loop *loop;
     struct lookout *lookout;
     bool is_acting;
-    int lost;
+    int lost, looked;
 };
 
 #define LINES_MAX 1024
@@ -79,6 +79,11 @@ static void count_lost(void *self, const char *beacon, bool is_lost)
     ((struct stage *)self)->lost += is_lost;
 }
 
+static void count_looked(void *self)
+{
+    ((struct stage *)self)->looked++;
+}
+
 static struct value parse(struct stage *stage, const char *text)
 {
     struct diags diags = DIAGS_INIT(&stage->arena);
@@ -114,6 +119,7 @@ static void open_stage(struct stage *stage, const char *sections)
                                                             .peel_id = "web-01",
                                                             .is_connected = has_no_bus,
                                                             .is_acting = is_acting,
+                                                            .looked = count_looked,
                                                             .told = count_lost,
                                                             .settings = hold_no_settings,
                                                             .self = stage },
@@ -184,6 +190,59 @@ TEST(changes_of_our_own_are_ignored_where_the_section_says_so)
     end_job(&stage);
     WAIT_FOR((loop_turn(stage.loop), count_logged("change of our own ignored") == 1));
     CHECK_INT((int)lookout_waiting(stage.lookout), 1);
+    close_stage(&stage);
+}
+
+TEST(what_changed_right_before_a_job_is_reported_and_not_taken_for_its_work)
+{
+    struct stage stage = { 0 };
+
+    open_stage(&stage, sections_of(&stage, ", onchangeonly: false, own_changes: ignore"));
+    CHECK(!lookout_look_first(stage.lookout));
+    WAIT_FOR((loop_turn(stage.loop), stage.looked == 1));
+    CHECK_INT((int)lookout_waiting(stage.lookout), 2);
+    CHECK_INT(count_logged("change of our own ignored"), 0);
+    begin_job(&stage, "j1");
+    end_job(&stage);
+    CHECK(
+        !lookout_look_first(stage.lookout)); /* of the next job, before the look after the first */
+    WAIT_FOR((loop_turn(stage.loop), stage.looked == 2));
+    CHECK_INT(count_logged("change of our own ignored beacon=process key=test_lookout job=j1"), 1);
+    CHECK_INT((int)lookout_waiting(stage.lookout), 2);
+    close_stage(&stage);
+}
+
+TEST(a_job_waits_a_short_time_for_looks_and_no_other_waits_for_the_same)
+{
+    struct stage stage = { 0 };
+
+    open_stage(&stage, sections_of(&stage, ""));
+    CHECK(!lookout_look_first(stage.lookout));
+    stage.is_acting = true; /* as if it took long: no look begins */
+    loop_turn(stage.loop);
+    CHECK_INT(stage.looked, 0);
+    clock_turn(LOOKOUT_FIRST_MAX);
+    WAIT_FOR((loop_turn(stage.loop), stage.looked == 1));
+    CHECK(lookout_look_first(stage.lookout));
+    end_job(&stage);
+    clock_turn(INTERVAL);
+    WAIT_FOR((loop_turn(stage.loop), lookout_look_first(stage.lookout) == false));
+    WAIT_FOR((loop_turn(stage.loop), stage.looked == 2));
+    close_stage(&stage);
+}
+
+TEST(a_job_does_not_wait_for_beacons_without_a_baseline_nor_where_there_are_none)
+{
+    struct stage stage = { 0 };
+    struct value none = parse(&stage, "{}"),
+                 other = parse(&stage, "{process: {processes: [other]}}");
+
+    open_stage(&stage, sections_of(&stage, ""));
+    read_sections(&stage, &other, NULL);
+    CHECK(lookout_look_first(stage.lookout));
+    read_sections(&stage, &none, NULL);
+    CHECK(lookout_look_first(stage.lookout));
+    CHECK_INT(stage.looked, 0);
     close_stage(&stage);
 }
 

@@ -241,10 +241,12 @@ static void note_problem(struct beacon *beacon, const char *text)
     beacon->problem[part.n] = '\0';
 }
 
+/* A look for a job reports changes only: with a report for each of them, a rule that answers
+ * reports with jobs would never end. */
 static void take_readings(struct beacon *beacon)
 {
     const struct tracker_rule rule = { .hold = beacon->args->hold,
-                                       .every = !beacon->args->onchangeonly,
+                                       .every = !beacon->args->onchangeonly && !beacon->is_awaited,
                                        .tells_absence = beacon->kind->tells_absence };
     struct tracker_changes changes = { 0 };
     bool is_settled;

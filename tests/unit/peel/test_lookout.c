@@ -193,22 +193,48 @@ TEST(changes_of_our_own_are_ignored_where_the_section_says_so)
     close_stage(&stage);
 }
 
+static void write_watched(const char *path, const char *text)
+{
+    struct err err;
+
+    CHECK_INT(fs_replace(path, str_from(text), NULL, &err), 0);
+}
+
 TEST(what_changed_right_before_a_job_is_reported_and_not_taken_for_its_work)
 {
     struct stage stage = { 0 };
+    const char *path = arena_printf(&stage.arena, "%s/watched", test_folder());
 
-    open_stage(&stage, sections_of(&stage, ", onchangeonly: false, own_changes: ignore"));
+    write_watched(path, "a");
+    open_stage(&stage,
+               arena_printf(&stage.arena, "{file: {files: ['%s'], own_changes: ignore}}", path));
+    write_watched(path, "ab");
     CHECK(!lookout_look_first(stage.lookout));
     WAIT_FOR((loop_turn(stage.loop), stage.looked == 1));
-    CHECK_INT((int)lookout_waiting(stage.lookout), 2);
+    CHECK_INT((int)lookout_waiting(stage.lookout), 1);
     CHECK_INT(count_logged("change of our own ignored"), 0);
     begin_job(&stage, "j1");
+    write_watched(path, "abc");
     end_job(&stage);
     CHECK(
         !lookout_look_first(stage.lookout)); /* of the next job, before the look after the first */
     WAIT_FOR((loop_turn(stage.loop), stage.looked == 2));
-    CHECK_INT(count_logged("change of our own ignored beacon=process key=test_lookout job=j1"), 1);
-    CHECK_INT((int)lookout_waiting(stage.lookout), 2);
+    CHECK_INT(count_logged("change of our own ignored beacon=file"), 1);
+    CHECK_INT((int)lookout_waiting(stage.lookout), 1);
+    close_stage(&stage);
+}
+
+TEST(a_look_before_a_job_reports_changes_only)
+{
+    struct stage stage = { 0 };
+
+    open_stage(&stage, sections_of(&stage, ", onchangeonly: false"));
+    CHECK_INT((int)lookout_waiting(stage.lookout), 1);
+    CHECK(!lookout_look_first(stage.lookout));
+    WAIT_FOR((loop_turn(stage.loop), stage.looked == 1));
+    CHECK_INT((int)lookout_waiting(stage.lookout), 1);
+    clock_turn(INTERVAL);
+    WAIT_FOR((loop_turn(stage.loop), lookout_waiting(stage.lookout) == 2));
     close_stage(&stage);
 }
 

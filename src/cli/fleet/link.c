@@ -153,6 +153,7 @@ int fleet_find(struct arena *arena, const struct fleet_options *options, struct 
 {
     const char *variable = getenv(FLEET_URL_VARIABLE);
 
+    *ret = (struct fleet_target){ 0 };
     if (find_conf(arena, options->config, ret, err) < 0)
         return -1;
     if (options->masters.n > 0)

@@ -6,9 +6,11 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "data/value.h"
+#include "reactor/flight.h"
 #include "reactor/rule_set.h"
+#include "wire/event.h"
 
-#define DERIVED "_master/reaction/"
+#define DERIVED EVENT_ORIGIN_MASTER "/" FLIGHT_TAG_PREFIX
 
 /* A search for the shortest way back, file by file. */
 struct step {

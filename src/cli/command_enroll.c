@@ -11,6 +11,7 @@
 #include "bus/store.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
+#include "cli/enroll/pause.h"
 #include "cli/fleet/link.h"
 #include "cli/table.h"
 #include "data/time_text.h"
@@ -64,6 +65,17 @@ static const struct param refuse_options[] = {
     PARAM("reason", STR, ARGS, reason, "the reason; stored in the record", .kind_text = "REASON"),
     DIRECT,
     FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param pause_options[] = {
+    PARAM("reason", STR, struct enroll_pause_args, reason, "the reason; machines that ask are told", .kind_text = "REASON"),
+    FLEET_OPTIONS(struct enroll_pause_args, fleet),
+    { 0 },
+};
+
+static const struct param resume_options[] = {
+    FLEET_OPTIONS(struct enroll_pause_args, fleet),
     { 0 },
 };
 /* clang-format on */
@@ -220,6 +232,8 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
     if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
     result = read_all(fleet, want->fleet.timeout, &listing, &err);
+    if (result == 0)
+        result = enroll_pause_remark(fleet, &err);
     fleet_close(fleet);
     return result < 0 ? cli_err(cli, &err)
                       : print_list(cli, want->fleet.format, &listing, want->state);
@@ -549,13 +563,33 @@ static const struct command enroll_commands[] = {
         .most = 1,
         .run = run_revoke,
     },
+    {
+        .name = "pause",
+        .operands = "",
+        .summary = "let no new machine ask to join, at any master",
+        .details = "Machines that ask are refused for now and ask again later. Credentials are\n"
+                   "renewed as before, and what waits already can be approved.\n",
+        .examples = "  zester enroll pause --reason 'moving the data center'\n",
+        .options = pause_options,
+        .args_size = sizeof(struct enroll_pause_args),
+        .run = enroll_run_pause,
+    },
+    {
+        .name = "resume",
+        .operands = "",
+        .summary = "let new machines ask to join again",
+        .examples = "  zester enroll resume\n",
+        .options = resume_options,
+        .args_size = sizeof(struct enroll_pause_args),
+        .run = enroll_run_resume,
+    },
     { 0 },
 };
 
 const struct command command_enroll = {
     .name = "enroll",
     .operands = "",
-    .summary = "manage enrollments: list, approve, reject, revoke",
+    .summary = "manage enrollments: list, approve, reject, revoke, pause",
     .examples = "  zester enroll list\n",
     .commands = enroll_commands,
 };

@@ -428,6 +428,11 @@ static bool may_renew(const struct admission_request *request, const struct enro
            check_trust(record, policy, &err) == 0;
 }
 
+static const char *explain_pause(struct arena *arena, const char *reason)
+{
+    return arena_printf(arena, "enrollment is paused%s%s", reason[0] ? ": " : "", reason);
+}
+
 static void replace_record(struct arena *arena, const struct answered *answered,
                            const struct enrollment *current, const struct admission_policy *policy,
                            const struct admission_moment *moment, struct admission_answer *ret)
@@ -439,7 +444,10 @@ static void replace_record(struct arena *arena, const struct answered *answered,
         record->decided_by = ADMISSION_RENEWAL;
         record->decided_at = record->updated_at;
     }
-    create_record(arena, answered, record, ret);
+    if (policy->pause && record->state == ENROLLMENT_PENDING)
+        admission_fail(arena, ADMISSION_PAUSED, explain_pause(arena, policy->pause), ret);
+    else
+        create_record(arena, answered, record, ret);
 }
 
 /* Why, and what an operator can do about it. */

@@ -20,6 +20,7 @@
  *     credentials are good
  *     not final, another key           409, also for a pending one: nobody takes a name by being
  *                                      second
+ *     a new record during a pause      503: the machine asks again later
  *
  * Pure: clock, addresses and random bytes are handed in. Memory: the arena. Threads: any.
  */
@@ -42,7 +43,7 @@ struct nats_nkey;
 #define ADMISSION_BODY_MAX     4096
 #define ADMISSION_HOSTNAME_MAX 255
 #define ADMISSION_METADATA_MAX 32 /* pairs */
-#define ADMISSION_REASON_MAX   1024
+#define ADMISSION_REASON_MAX   ENROLLMENT_REASON_MAX
 
 #define ADMISSION_CHALLENGE_SIZE    32
 #define ADMISSION_CHALLENGE_SECONDS 300
@@ -63,12 +64,14 @@ enum admission_status {
     ADMISSION_TAKEN = 409,
     ADMISSION_LIMITED = 429,
     ADMISSION_BROKEN = 500,
+    ADMISSION_PAUSED = 503,
 };
 
 /* What is the same for all requests. */
 struct admission_policy {
     const char *ca_pin;              /* of our own root; NULL: there is none to compare with */
     const struct nats_nkey *account; /* signs credentials */
+    const char *pause;               /* why no new machine is admitted now; NULL: they are */
 };
 
 /* What is new with each request. */

@@ -27,6 +27,7 @@ struct census {
     struct map residents; /* by peel; values are struct resident */
     struct nats_kv_watch *records, *facts;
     struct census_listener *listeners;
+    char *pause; /* why no new machine is admitted; NULL: they are */
     bool is_complete;
     char problem[HEALTH_TEXT_MAX];
 };
@@ -131,6 +132,24 @@ static void note_record(struct census *census, const struct enrollment *record)
     judge_resident(census, resident);
 }
 
+static void note_pause(struct census *census, struct str value)
+{
+    struct authority *authority = master_find(census->master, &authority_service);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct enrollment_pause pause;
+    struct err err;
+
+    if (record_decode(&arena, &enrollment_pause_type, 1, value, &pause, &err) < 0) {
+        log_warning("pause of enrollment cannot be read error=%s", err.text);
+        return;
+    }
+    free(census->pause);
+    census->pause = pause.is_paused ? mem_strdup(pause.reason) : NULL;
+    authority->registry.policy.pause = census->pause;
+    log_info("enrollment %s by=%s reason=%s", pause.is_paused ? "paused" : "open",
+             pause.operator_name, pause.reason);
+}
+
 static void on_record(void *self, const struct nats_kv_entry *entry)
 {
     struct census *census = self;
@@ -138,6 +157,8 @@ static void on_record(void *self, const struct nats_kv_entry *entry)
     struct enrollment record;
     struct err err;
 
+    if (str_is(entry->key, ENROLLMENT_PAUSE_KEY))
+        note_pause(census, entry->value);
     if (str_starts(entry->key, STR(ADMISSION_INDEX)))
         note_index(census, str_from_offset(entry->key, strlen(ADMISSION_INDEX)), entry->value);
     if (!str_starts(entry->key, STR(ADMISSION_ID)))
@@ -246,6 +267,7 @@ static void free_census(void *self)
         free(resident);
     }
     map_done(&census->residents);
+    free(census->pause);
     free(census);
 }
 

@@ -30,6 +30,7 @@ static const struct param rows[] = {
     PARAM("enroll.tls_key",         STR,    ARGS, enroll_tls_key, "its key (AUTH_DIR/enroll.key)", .kind_text = "FILE"),
     PARAM("enroll.rate_burst",      INT,    ARGS, enroll_rate_burst, "requests of one address at once, at most; 0: no limit", PARAM_RANGE(0, 1000000), .default_text = "200"),
     PARAM("enroll.rate_per_minute", INT,    ARGS, enroll_rate_per_minute, "requests of one address per minute, on average", PARAM_RANGE(0, 1000000), .default_text = "1200"),
+    PARAM("enroll.pending_expires", DURATION, ARGS, enroll_pending_expires, "reject a machine about which nobody has decided for this long; 0: never", PARAM_RANGE(0, INT64_MAX), .default_text = "168h"),
     PARAM("ca.mode",                CHOICE, ARGS, ca_mode, "who issues the certificate of the endpoint; auto: the authority in CA_DIR, if there is one", .choices = "auto|embedded|external", .default_text = "auto"),
     PARAM("ca.dir",                 STR,    ARGS, ca_dir, "the certificate authority of the fleet (AUTH_DIR/ca)", .kind_text = "DIR"),
     PARAM("ca.enroll_cert_validity", DURATION, ARGS, ca_enroll_cert_validity, "validity of the endpoint's certificate", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "2160h"),

@@ -31,6 +31,7 @@ struct master_conf {
 
     const char *enroll_addr, *enroll_tls_cert, *enroll_tls_key;
     int64_t enroll_rate_burst, enroll_rate_per_minute;
+    int64_t enroll_pending_expires; /* nanoseconds */
     enum master_ca_mode ca_mode;
     const char *ca_dir;
     int64_t ca_enroll_cert_validity; /* nanoseconds */

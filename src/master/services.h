@@ -19,7 +19,9 @@ extern const struct master_service master_files_service;     /* trees of files *
 extern const struct master_service master_audit_service;     /* acts that no master did */
 extern const struct master_service master_rollout_service;   /* new versions of the daemons */
 extern const struct master_service master_departure_service; /* machines that leave for good */
-extern const struct master_service master_presence_service;  /* events when peels come and go */
+/* enrollments that nobody decides about */
+extern const struct master_service master_enroll_expiry_service;
+extern const struct master_service master_presence_service; /* events when peels come and go */
 
 /* What services give to each other; NULL before their start. */
 struct roster *master_roster(const struct master *master);

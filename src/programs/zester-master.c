@@ -21,6 +21,7 @@ static const struct master_service *const services[] = {
     &census_service,
     &revocation_service,
     &enroll_admin_service,
+    &master_enroll_expiry_service,
     &master_departure_service,
     &enroll_server_service,
     &master_reactor_service,

@@ -10,6 +10,8 @@ static const char *const acts[] = {
     [AUDIT_UPDATE_SET_TTL]   = "update.set-ttl",
     [AUDIT_UPDATE_UNPUBLISH] = "update.unpublish",
     [AUDIT_UPDATE_ROLLBACK]  = "update.rollback",
+    [AUDIT_ENROLL_PAUSE]     = "enroll.pause",
+    [AUDIT_ENROLL_RESUME]    = "enroll.resume",
 };
 _Static_assert(ARRAY_LEN(acts) == AUDIT_ACTS, "every act has a name");
 

@@ -20,8 +20,10 @@ enum audit_act {
     AUDIT_UPDATE_SET_TTL,
     AUDIT_UPDATE_UNPUBLISH,
     AUDIT_UPDATE_ROLLBACK,
+    AUDIT_ENROLL_PAUSE,
+    AUDIT_ENROLL_RESUME,
 };
-#define AUDIT_ACTS (AUDIT_UPDATE_ROLLBACK + 1)
+#define AUDIT_ACTS (AUDIT_ENROLL_RESUME + 1)
 
 /* "update.promote" */
 const char *audit_act_name(enum audit_act act);

@@ -107,6 +107,14 @@ static const struct record_field request_fields[] = {
     { 0 },
 };
 
+static const struct record_field pause_fields[] = {
+    RECORD("paused",     BOOL, struct enrollment_pause, is_paused, RECORD_REQUIRED),
+    RECORD("operator",   TEXT, struct enrollment_pause, operator_name, 0, .fallback_text = ""),
+    RECORD("reason",     TEXT, struct enrollment_pause, reason, RECORD_OMIT, .fallback_text = ""),
+    RECORD("changed_at", TIME, struct enrollment_pause, changed_at, 0),
+    { 0 },
+};
+
 static const struct record_field reply_fields[] = {
     RECORD("record",  MAP,  struct enrollment_reply, record, RECORD_OMIT),
     RECORD("err",     TEXT, struct enrollment_reply, err, RECORD_OMIT, .fallback_text = ""),
@@ -117,6 +125,7 @@ static const struct record_field reply_fields[] = {
 const struct record_type enrollment_type = RECORD_TYPE("enrollment", struct enrollment, record_fields, RECORD_LENIENT);
 const struct record_type enrollment_challenge_type = RECORD_TYPE("challenge", struct enrollment_challenge, challenge_fields, RECORD_LENIENT);
 const struct record_type enrollment_request_type = RECORD_TYPE("admin request", struct enrollment_request, request_fields, RECORD_LENIENT);
+const struct record_type enrollment_pause_type = RECORD_TYPE("enrollment pause", struct enrollment_pause, pause_fields, RECORD_LENIENT);
 const struct record_type enrollment_reply_type = RECORD_TYPE("admin reply", struct enrollment_reply, reply_fields, RECORD_LENIENT);
 
 /* clang-format on */

@@ -64,6 +64,16 @@ struct enrollment_challenge {
 };
 extern const struct record_type enrollment_challenge_type;
 
+/* Whether new machines may ask at all; at this key of the bucket of enrollments. */
+#define ENROLLMENT_PAUSE_KEY  "pause"
+#define ENROLLMENT_REASON_MAX 1024
+struct enrollment_pause {
+    bool is_paused;
+    const char *operator_name, *reason;
+    struct value_time changed_at;
+};
+extern const struct record_type enrollment_pause_type;
+
 /* An operator's decision, and the answer. */
 struct enrollment_request {
     const char *id, *operator_name, *reason;

@@ -1,6 +1,7 @@
 """Machines enroll over HTTPS at a real master: every call, every refusal, every transition."""
 import base64
 import concurrent.futures
+import itertools
 import json
 import os
 import re
@@ -435,3 +436,35 @@ def test_no_private_key_is_in_a_log_or_on_a_command_line(fleet):
     shown = [daemon.log() for daemon in fleet.daemons]
     shown += [Path(f"/proc/{daemon.process.pid}/cmdline").read_text() for daemon in (master, fleet.server)]
     assert not [seed for seed in seeds for text in shown if seed in text]
+
+
+def test_while_enrollment_is_paused_no_new_machine_is_admitted_at_any_master(fleet, master):
+    joining, enrollment = enroll(fleet, master)
+    other = fleet.start_ready_master("other", enroll=UNLIMITED)
+    assert fleet.zester("enroll", "pause", "--reason", "moving").stdout == "enrollment paused\n"
+    numbers = itertools.count()
+    for one in (master, other):
+        def newcomer(one=one):
+            return machine(fleet, one, f"new-{next(numbers)}").submit(fleet.pin())
+        fleet.wait(lambda: newcomer()[0] == 503, "the pause is known")
+        assert newcomer() == (503, {"error": "enrollment is paused: moving"})
+    assert re.search(r'audit action=enroll.pause result=ok by=', master.log() + other.log())
+    assert "enrollment is paused since" in fleet.zester("enroll", "list").stderr
+    assert joining.submit(fleet.pin())[0] == 200  # it waits already
+    fleet.zester("enroll", "approve", enrollment)
+    assert joining.creds(enrollment)[0] == 200
+    assert joining.submit(fleet.pin(), renew=True)[0] == 201, "credentials are renewed during a pause"
+    assert fleet.zester("enroll", "resume").stdout == "enrollment resumed\n"
+    fleet.wait(lambda: newcomer()[0] == 201, "the pause has ended")
+    assert fleet.zester("enroll", "list").stderr == ""
+
+
+def test_an_enrollment_that_nobody_decides_about_is_rejected_and_its_name_is_free(fleet):
+    master = fleet.start_ready_master(enroll={**UNLIMITED, "pending_expires": "2s"})
+    squatter, enrollment = enroll(fleet, master)
+    assert machine(fleet, master).submit(fleet.pin())[0] == 409
+    fleet.wait(lambda: squatter.state(enrollment) == "rejected", "the enrollment has expired")
+    shown = fleet.zester_json("enroll", "show", enrollment)
+    assert shown["decided_by"] == "expiry" and "in time" in shown["reject_reason"]
+    assert re.search(rf"audit action=enroll.reject result=ok by=.*expiry.*{enrollment}", master.log())
+    assert machine(fleet, master).submit(fleet.pin())[0] == 201

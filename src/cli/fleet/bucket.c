@@ -87,3 +87,32 @@ int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *
     *ret_value = reading.value;
     return 0;
 }
+
+/* In the arena of the fleet: one that was given up may call back when the fleet is closed. */
+struct writing {
+    bool is_done, has_failed;
+    struct nats_error error;
+};
+
+static void on_put(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct writing *writing = self;
+
+    (void)revision;
+    writing->is_done = true;
+    writing->has_failed = error != NULL;
+    if (error)
+        writing->error = *error;
+}
+
+int fleet_bucket_put(struct fleet *fleet, enum store_bucket bucket, const char *key,
+                     struct str value, int64_t timeout, struct err *err)
+{
+    const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(bucket) };
+    struct writing *writing = ARENA_NEW(fleet->arena, struct writing);
+
+    if (nats_kv_put(&kv, key, value, on_put, writing, err) < 0 ||
+        fleet_wait(fleet, &writing->is_done, timeout, err) < 0)
+        return -1;
+    return writing->has_failed ? nats_error_to_err(&writing->error, err) : 0;
+}

@@ -1,5 +1,5 @@
 /*
- * fleet_bucket - reads the current entries of a bucket.
+ * fleet_bucket - reads the current entries of a bucket, and writes one.
  */
 #ifndef CLI_FLEET_BUCKET_H
 #define CLI_FLEET_BUCKET_H
@@ -20,5 +20,9 @@ int fleet_bucket_each(struct fleet *fleet, enum store_bucket bucket, const char 
 /* One entry, in the arena of the fleet. Fails with ERR_NOT_FOUND. */
 int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *key,
                      struct str *ret_value, struct err *err);
+
+/* Whatever is there. Returns when it is stored; fails with ERR_TIMEOUT after `timeout`. */
+int fleet_bucket_put(struct fleet *fleet, enum store_bucket bucket, const char *key,
+                     struct str value, int64_t timeout, struct err *err);
 
 #endif

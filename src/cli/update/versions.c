@@ -304,14 +304,12 @@ int update_versions_promote(struct fleet *fleet, const struct update_manifest *m
 int update_versions_switch(struct fleet *fleet, const struct update_switch *set, int64_t timeout,
                            struct err *err)
 {
-    const struct nats_kv kv = manifests_of(fleet);
     AUTO_BUF struct buf bytes = BUF_INIT(MANIFEST_MAX);
-    struct act *act = begin_act(fleet);
 
-    if (record_encode(&bytes, &update_switch_type, set, err) < 0 ||
-        nats_kv_put(&kv, UPDATE_SWITCH_KEY, buf_view(&bytes), on_written, act, err) < 0)
+    if (record_encode(&bytes, &update_switch_type, set, err) < 0)
         return -1;
-    return wait_for(fleet, act, timeout, err);
+    return fleet_bucket_put(fleet, STORE_UPDATE_MANIFESTS, UPDATE_SWITCH_KEY, buf_view(&bytes),
+                            timeout, err);
 }
 
 int update_versions_remove(struct fleet *fleet, const struct update_manifest *manifest,

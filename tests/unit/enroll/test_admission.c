@@ -583,6 +583,40 @@ TEST(credentials_that_are_good_are_renewed_for_their_own_key_alone)
     }
 }
 
+TEST(during_a_pause_only_renewals_make_records)
+{
+    const int64_t soon = NOW / NUMBER_NS_PER_S + 1;
+    const struct {
+        enum enrollment_state state;
+        bool renew;
+        int status;
+    } cases[] = {
+        { ENROLLMENT_ACTIVE, true, 201 },
+        { ENROLLMENT_ACTIVE, false, 503 },
+        { ENROLLMENT_PENDING, false, 200 },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct admission_request request;
+        struct admission_answer answer;
+        struct desk desk;
+
+        desk_begin(&desk);
+        enroll(&desk);
+        store_until(&desk, cases[i].state, soon);
+        get_nonce(&desk, desk.mine_public);
+        memcpy(desk.moment.ksuid, SECOND, sizeof(SECOND));
+        desk.policy.pause = "moving";
+        request = good_request(&desk, &desk.mine);
+        request.renew = cases[i].renew;
+        submit(&desk, &request, &answer);
+        CHECK_INT(answer.status, cases[i].status);
+        if (cases[i].status == ADMISSION_PAUSED)
+            CHECK_STR(text_of(&answer, "error"), "enrollment is paused: moving");
+        arena_done(&desk.arena);
+    }
+}
+
 /* --- decisions ----------------------------------------------------------------------- */
 
 TEST(a_decision_follows_the_table_of_states)

@@ -101,6 +101,7 @@ static const struct {
     { &liveness_peel_type, "ts version? protocol? run?" },
     { &cluster_info_type, "v ca_bundle_pem fingerprint nats_urls issued_at" },
     { &enrollment_request_type, "id operator reason? force?" },
+    { &enrollment_pause_type, "paused operator reason? changed_at" },
     { &enrollment_reply_type, "record? err? warning?" },
     { &enrollment_type,
       "id peel_id public_key curve_public_key state hostname? metadata? created_at updated_at "

@@ -69,7 +69,7 @@ static const struct param refuse_options[] = {
 };
 
 static const struct param pause_options[] = {
-    PARAM("reason", STR, struct enroll_pause_args, reason, "the reason; machines that ask are told", .kind_text = "REASON"),
+    PARAM("reason", STR, struct enroll_pause_args, reason, "the reason; sent to machines that ask", .kind_text = "REASON"),
     FLEET_OPTIONS(struct enroll_pause_args, fleet),
     { 0 },
 };

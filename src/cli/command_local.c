@@ -110,8 +110,7 @@ static void keep_last_run(struct local *local, const struct run_result *result)
                      !result            ? "nothing ran: mistakes in the states"
                      : result->canceled ? "execution canceled"
                                         : NULL,
-                     &err) < 0 &&
-        !local->args->quiet)
+                     &err) < 0)
         (void)fprintf(stderr, "warning: the run is not in the next report: %s\n", err.text);
 }
 

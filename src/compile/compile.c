@@ -51,8 +51,11 @@ struct compiling {
 
 static bool has_secret(const struct module *module, const struct value_map *body)
 {
+    const bool looks_up = params_know_secrets(module->params);
+
     for (size_t i = 0; i < body->count; i++) {
-        const struct param *param = params_find(module->params, body->pairs[i].key.s);
+        const struct param *param =
+            looks_up ? params_find(module->params, body->pairs[i].key.s) : NULL;
 
         if ((body->pairs[i].value.flags & VALUE_SECRET) || (param && (param->flags & PARAM_SECRET)))
             return true;
@@ -167,11 +170,11 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
  * called by the ID as well. An ID of that text comes first. */
 static void separate_name(struct compiling *c, const struct decl *decl, struct names_state *state)
 {
-    const struct str name =
-        str_from(arena_printf(c->arena, "%s:%s", decl->module->name, state->id));
+    struct str name;
 
     if (!state->alias || !decl->dialect->ignores_repeats)
         return;
+    name = str_from(arena_printf(c->arena, "%s:%s", decl->module->name, state->id));
     if (!map_has(&c->load.decls.names, name) && !map_set(&c->expanded, name, state))
         return;
     state->about = state->id;

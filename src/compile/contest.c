@@ -39,12 +39,10 @@ static bool is_whole(const struct plan_state *state)
 
     if (!(state->module->flags & MODULE_WHOLE))
         return false;
-    if (!params_find(state->module->params, STR("contents")))
-        return true;
     for (size_t i = 0; i < ARRAY_LEN(contents); i++)
         if (value_get(&state->body, contents[i]))
             return true;
-    return false;
+    return !params_find(state->module->params, STR("contents"));
 }
 
 static void report_contest(const struct plan_state *one, const struct plan_state *other,

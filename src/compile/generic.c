@@ -312,7 +312,7 @@ static const char *module_user(const struct module *module, const struct value_m
     const struct value key = value_text("runas");
     const struct value *user = value_map_find(body, &key);
 
-    return params_find(module->params, key.s) && user && user->kind == VALUE_STR ? user->s.p : NULL;
+    return user && user->kind == VALUE_STR && params_find(module->params, key.s) ? user->s.p : NULL;
 }
 
 /* Most states run programs; these only touch files. */

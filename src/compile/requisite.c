@@ -72,8 +72,10 @@ const struct requisite_rule *requisite_rule(enum requisite requisite)
 
 const struct requisite_form *requisite_form_find(struct str key)
 {
+    const char first = key.n > 0 ? key.p[0] : '\0'; /* which decides most calls */
+
     for (const struct requisite_form *form = requisite_forms; form->name; form++)
-        if (!form->internal && str_is(key, form->name))
+        if (form->name[0] == first && !form->internal && str_is(key, form->name))
             return form;
     return NULL;
 }

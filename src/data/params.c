@@ -58,8 +58,8 @@ const struct param *params_find(const struct param *table, struct str name)
     const char first = name.n > 0 ? name.p[0] : '\0'; /* which decides most calls */
 
     for (const struct param *p = table; p->name; p++)
-        if ((p->name[0] == first || p->aliases) && !(p->flags & PARAM_REST) &&
-            param_is_called(p, name))
+        if (((p->name[0] == first && str_is(name, p->name)) || is_alias(p, name)) &&
+            !(p->flags & PARAM_REST))
             return p;
     return NULL;
 }
@@ -70,6 +70,14 @@ const struct param *params_find_primary(const struct param *table)
         if (p->flags & PARAM_PRIMARY)
             return p;
     return NULL;
+}
+
+bool params_know_secrets(const struct param *table)
+{
+    for (const struct param *p = table; p->name; p++)
+        if (p->flags & PARAM_SECRET)
+            return true;
+    return false;
 }
 
 const struct param *params_at(const struct param *table, size_t place)
@@ -102,18 +110,10 @@ static void note_secret_line(struct decoding *d, uint32_t line)
     d->secret_count++;
 }
 
-static bool knows_secrets(const struct param *table)
-{
-    for (const struct param *p = table; p->name; p++)
-        if (p->flags & PARAM_SECRET)
-            return true;
-    return false;
-}
-
 /* Several keys may share a line, so an innocent one must not show the secret beside it. */
 static void note_secrets(struct decoding *d)
 {
-    const bool looks_up = knows_secrets(d->table);
+    const bool looks_up = params_know_secrets(d->table);
 
     for (size_t i = 0; i < d->map->map->count; i++) {
         const struct value_pair *pair = &d->map->map->pairs[i];
@@ -347,6 +347,12 @@ static void read_default(struct decoding *d, const struct param *param)
     (void)result;
 }
 
+/* Is there something to do when it is not given? */
+static bool has_absence(const struct param *param)
+{
+    return param->default_text || (param->flags & (PARAM_PRIMARY | PARAM_REQUIRED));
+}
+
 /* A parameter that is not in the map. */
 static int fill_absent(struct decoding *d, const struct param *param, const struct value_pair *pair)
 {
@@ -398,7 +404,7 @@ int params_decode(struct arena *arena, const struct param *table,
     for (const struct param *p = table; p->name; p++) {
         const struct value_pair *pair = d.pairs[p - table];
 
-        if (pair && (pair->value.kind != VALUE_NULL || p->kind == PARAM_ANY))
+        if (pair ? pair->value.kind != VALUE_NULL || p->kind == PARAM_ANY : !has_absence(p))
             continue;
         if (fill_absent(&d, p, pair) < 0)
             result = -1;

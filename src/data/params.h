@@ -199,6 +199,8 @@ const struct param *params_find(const struct param *table, struct str name);
 /* The one that takes the unknown keys of this map; NULL when there is none, or it does not. */
 const struct param *params_find_rest(const struct param *table, const struct value *map);
 const struct param *params_find_primary(const struct param *table);
+/* Is one of them secret? */
+bool params_know_secrets(const struct param *table);
 /* Refuse a value of a parameter that is not supported, by name and with the reason. Returns 0 for
  * a value that asks for nothing, and when that is a warning only. `shows_line`: nothing secret
  * stands in the line. */

@@ -36,15 +36,17 @@ static int refuse_byte(const char *file, struct str text, size_t at, uint32_t c,
 
 #define EVERY_BYTE(byte) (UINT64_MAX / 255 * (byte))
 
-/* Eight bytes from 0x20 to 0x7e? A byte below `n` borrows into its top bit; borrows that run on can
- * only give false negatives, and then the bytes are checked one by one. */
+/* Eight bytes from 0x20 to 0x7e, or ends of lines? Sums carry into the next byte only where one of
+ * them is above; that is found before. */
 static bool are_plain(const char *p)
 {
-    uint64_t word, rubout;
+    uint64_t word, above, printed, ends;
 
     memcpy(&word, p, sizeof(word));
-    rubout = word ^ EVERY_BYTE(0x7f);
-    return ((word | (word - EVERY_BYTE(0x20)) | (rubout - EVERY_BYTE(1))) & EVERY_BYTE(0x80)) == 0;
+    above = word | (word + EVERY_BYTE(1));
+    printed = word + EVERY_BYTE(0x60);
+    ends = ~((word ^ EVERY_BYTE('\n')) + EVERY_BYTE(0x7f));
+    return ((above | ~(printed | ends)) & EVERY_BYTE(0x80)) == 0;
 }
 
 int yaml_text_check(const char *file, struct str text, bool *ret_odd_breaks, struct diags *diags)

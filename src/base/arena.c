@@ -18,6 +18,10 @@
 #define BLOCK_MAX   ((size_t)1 << 20)
 #define LARGE_AFTER ((size_t)512 << 10)
 #define LARGE_PAGE  ((size_t)2 << 20)
+/* Blocks from here on get all their pages at once where they will be used: a fault for each takes
+ * three times as long. */
+#define FILLED_MIN ((size_t)64 << 10)
+#define PAGE_SIZE  ((size_t)4 << 10)
 /* A text up to this size is formatted once, a longer one twice: to learn its length first. */
 #define SHORT_TEXT_SIZE 256
 
@@ -73,6 +77,15 @@ static struct arena_block *map_page(void)
     return (struct arena_block *)(void *)page;
 }
 
+/* Refused by older kernels: then the pages come one by one. */
+static void fill_pages(struct arena_block *block)
+{
+    const uintptr_t first = ((uintptr_t)block + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+    const uintptr_t end = (uintptr_t)(block->bytes + block->size) & ~(PAGE_SIZE - 1);
+
+    (void)madvise((void *)first, end - first, MADV_POPULATE_WRITE);
+}
+
 static struct arena_block *new_block(const struct arena *arena, size_t least)
 {
     size_t size = arena->blocks ? arena->blocks->size * 2 : BLOCK_MIN;
@@ -91,6 +104,8 @@ static struct arena_block *new_block(const struct arena *arena, size_t least)
     block = mem_alloc(sizeof(*block) + size);
     block->is_page = false;
     block->size = size;
+    if (size >= FILLED_MIN && (arena->large || size == least))
+        fill_pages(block);
     return block;
 }
 

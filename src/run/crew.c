@@ -145,6 +145,8 @@ static bool call_helpers(struct crew *crew)
     limit = find_limit(crew);
     if (limit <= working || !make_pool(crew, limit - working))
         return false;
+    if (working > 0)
+        pool_join(crew->pool);
     pool_submit(crew->pool, work, crew);
     return true;
 }
@@ -178,6 +180,7 @@ static void work_here(struct crew *crew)
             on_block(crew);
     }
     pool_watch_blocks(NULL, NULL);
+    pool_leave();
 }
 
 static void tell_here(struct crew *crew)

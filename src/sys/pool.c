@@ -3,7 +3,8 @@
  * so) or active. A worker takes a job only while active ones are fewer than
  * `active_max`; a job that waits and no idle worker to take it make a new one, if
  * there is room in both `active_max` and `limit`. A blocked worker that continues
- * may make one too many active: it finishes its job and then waits.
+ * may make one too many active: it finishes its job and then waits. A guest is a thread of another
+ * owner that works beside the workers: blocked or active.
  */
 #include "sys/pool.h"
 
@@ -50,14 +51,14 @@ struct pool {
     struct job *first, **last;
     struct worker *ended; /* to join */
     unsigned limit, active_max;
-    unsigned workers, idle, blocked, running, peak;
+    unsigned workers, guests, idle, blocked, running, peak;
     size_t stack_size;
     int64_t idle_time;
     bool closing, lazy;
     struct reserve reserve;
 };
 
-static _Thread_local struct pool *own_pool;
+static _Thread_local struct pool *own_pool, *joined_pool; /* NULL: none */
 static _Thread_local unsigned block_depth;
 static _Thread_local struct {
     pool_fn *fn; /* NULL: nobody watches */
@@ -66,7 +67,7 @@ static _Thread_local struct {
 
 static unsigned active(const struct pool *pool)
 {
-    return pool->workers - pool->idle - pool->blocked;
+    return pool->workers + pool->guests - pool->idle - pool->blocked;
 }
 
 /* --- workers ---------------------------------------------------------------------------- */
@@ -356,27 +357,62 @@ void pool_watch_blocks(pool_fn *fn, void *arg)
     block_watcher.arg = arg;
 }
 
+void pool_join(struct pool *pool)
+{
+    (void)pthread_mutex_lock(&pool->mutex);
+    pool->guests++;
+    (void)pthread_mutex_unlock(&pool->mutex);
+    joined_pool = pool;
+}
+
+void pool_leave(void)
+{
+    struct pool *pool = joined_pool;
+
+    if (!pool)
+        return;
+    joined_pool = NULL;
+    (void)pthread_mutex_lock(&pool->mutex);
+    pool->guests--;
+    find_worker(pool);
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
+static void begin_block(struct pool *pool)
+{
+    if (!pool)
+        return;
+    (void)pthread_mutex_lock(&pool->mutex);
+    pool->blocked++;
+    find_worker(pool);
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
+static void end_block(struct pool *pool)
+{
+    if (!pool)
+        return;
+    (void)pthread_mutex_lock(&pool->mutex);
+    pool->blocked--;
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
 void pool_block_begin(void)
 {
     if (block_depth++ > 0)
         return;
     if (block_watcher.fn)
-        block_watcher.fn(block_watcher.arg);
-    if (!own_pool)
-        return;
-    (void)pthread_mutex_lock(&own_pool->mutex);
-    own_pool->blocked++;
-    find_worker(own_pool);
-    (void)pthread_mutex_unlock(&own_pool->mutex);
+        block_watcher.fn(block_watcher.arg); /* which may join */
+    begin_block(own_pool);
+    begin_block(joined_pool);
 }
 
 void pool_block_end(void)
 {
-    if (--block_depth > 0 || !own_pool)
+    if (--block_depth > 0)
         return;
-    (void)pthread_mutex_lock(&own_pool->mutex);
-    own_pool->blocked--;
-    (void)pthread_mutex_unlock(&own_pool->mutex);
+    end_block(own_pool);
+    end_block(joined_pool);
 }
 
 struct pool_count pool_count(struct pool *pool)

@@ -48,6 +48,12 @@ void pool_submit(struct pool *pool, pool_fn *fn, void *arg);
 /* Wait until every job is done, those that jobs submit included. Not for a job to call. */
 void pool_drain(struct pool *pool);
 
+/* The calling thread does a part of the same work, and counts as one of those that run at once,
+ * while it does not block, until it leaves. It may be a worker of another pool. Leaving without
+ * having joined is fine. */
+void pool_join(struct pool *pool);
+void pool_leave(void);
+
 /* This worker waits for something that needs no core, until the end. Pairs may nest; outside of a
  * pool they do nothing. */
 void pool_block_begin(void);

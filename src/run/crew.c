@@ -1,7 +1,7 @@
 /*
  * The calling thread begins with the tasks itself. Helpers are called when it waits for
- * something, or when the tasks take longer than starting a thread does: a level of unchanged
- * states needs none. Where begin and end are reported meanwhile, the calling thread does only
+ * something, or when what is left takes longer than starting threads and sharing the table of open
+ * files with them: a level of unchanged states needs none. Where begin and end are reported meanwhile, the calling thread does only
  * that.
  *
  * Each worker that begins puts one more job for the rest into the pool's queue; the
@@ -20,8 +20,11 @@
 #include "sys/pool.h"
 #include "sys/quota.h"
 
-/* Tasks that take longer in the calling thread get helpers, in nanoseconds. */
-#define ALONE_MAX (INT64_C(2) * 1000000)
+/* The calling thread learns for so long what the tasks are like, in nanoseconds. */
+#define ALONE_MIN (INT64_C(2) * 1000000)
+/* Tasks that would take longer than this alone, judged by those before, get helpers. Two threads
+ * save half of it, and a quarter of that is lost to the locks of the kernel. */
+#define REST_MAX (INT64_C(4) * 1000000)
 
 struct crew {
     struct crew_options options;
@@ -169,6 +172,12 @@ static void run_alone(struct crew *crew, struct crew_task *task)
         crew->options.tell(crew->options.user, task, true);
 }
 
+/* Will the tasks that are left take long, at the pace of those that are done? */
+static bool is_long(int64_t spent, size_t done, size_t left)
+{
+    return spent > ALONE_MIN && spent / (int64_t)done * (int64_t)left > REST_MAX;
+}
+
 static void work_here(struct crew *crew)
 {
     const int64_t began = clock_now();
@@ -176,7 +185,7 @@ static void work_here(struct crew *crew)
     pool_watch_blocks(on_block, crew);
     for (size_t i; (i = atomic_fetch_add(&crew->next, 1)) < crew->count;) {
         take_task(crew, crew->tasks[i]);
-        if (!crew->is_helped && clock_now() - began > ALONE_MAX)
+        if (!crew->is_helped && is_long(clock_now() - began, i + 1, crew->count - i - 1))
             on_block(crew);
     }
     pool_watch_blocks(NULL, NULL);

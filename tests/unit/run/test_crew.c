@@ -101,6 +101,34 @@ TEST(quick_tasks_run_one_after_the_other_in_the_calling_thread)
     CHECK(atomic_load(&failed) < 50);
 }
 
+/* Takes a millisecond of the processor. */
+static void compute(void *user, struct crew_task *task)
+{
+    const int64_t began = clock_now();
+
+    while (clock_now() - began < CLOCK_SECOND / 1000)
+        continue;
+    note_thread(user, task);
+}
+
+/* On one core the calling thread takes them all. */
+TEST(tasks_that_take_long_all_run_with_helpers_or_without)
+{
+    const struct crew_options options = { .run = compute };
+    static struct crew_task tasks[TASKS];
+    struct crew_task *list[TASKS];
+    struct crew *crew = crew_new(&options, &err);
+
+    for (size_t i = 0; i < TASKS; i++)
+        list[i] = &tasks[i];
+    CHECK(crew != NULL);
+    caller = pthread_self();
+    crew_run(crew, list, TASKS);
+    crew_free(crew);
+    CHECK_INT(atomic_load(&begun), TASKS);
+    CHECK(sysconf(_SC_NPROCESSORS_ONLN) == 1 || atomic_load(&failed) > 0);
+}
+
 /* Each waits until all have begun. */
 static void wait_for_all(void *user, struct crew_task *task)
 {

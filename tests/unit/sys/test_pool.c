@@ -87,6 +87,29 @@ TEST(workers_that_block_make_room_for_others)
     pool_free(pool);
 }
 
+TEST(a_thread_that_joins_counts_as_one_that_runs_until_it_blocks_or_leaves)
+{
+    const struct pool_options options = { .active = 1 };
+
+    pool = pool_new(&options, &err);
+    CHECK(pool != NULL);
+    pool_join(pool);
+    for (int i = 0; i < JOBS; i++)
+        pool_submit(pool, compute, NULL);
+    CHECK_INT(atomic_load(&count), 0);
+    pool_block_begin();
+    WAIT_FOR(atomic_load(&count) == JOBS);
+    pool_block_end();
+    pool_submit(pool, compute, NULL);
+    CHECK_INT(atomic_load(&count), JOBS);
+    pool_leave();
+    pool_leave(); /* which is fine without having joined */
+    pool_drain(pool);
+    CHECK_INT(atomic_load(&count), JOBS + 1);
+    CHECK_INT(pool_count(pool).blocked, 0);
+    pool_free(pool);
+}
+
 /* Passes only when both jobs run at the same time, though they do not say that they wait. */
 static void meet_unsaid(void *arg)
 {

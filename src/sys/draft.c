@@ -188,8 +188,9 @@ static int copy_xattrs(struct draft *draft, const struct fs_info *info, struct e
 static int set_attr(struct draft *draft, const struct fs_info *old, struct err *err)
 {
     struct fs_attr want = draft->options.attr;
-    bool is_file = old->kind == FS_FILE;
+    const bool is_file = old->kind == FS_FILE, copies = is_file && !draft->options.record;
     struct stat now;
+    bool moves;
 
     if (want.mode == FS_KEEP)
         want.mode = is_file ? old->mode : FS_NEW_MODE;
@@ -199,12 +200,14 @@ static int set_attr(struct draft *draft, const struct fs_info *old, struct err *
         want.uid = is_file ? old->uid : now.st_uid;
     if (want.gid == FS_KEEP)
         want.gid = is_file ? old->gid : now.st_gid;
-    if ((want.uid != now.st_uid || want.gid != now.st_gid) &&
-        fchown(draft->fd, want.uid, want.gid) < 0)
+    moves = want.uid != now.st_uid || want.gid != now.st_gid;
+    if (moves && fchown(draft->fd, want.uid, want.gid) < 0)
         return err_sys(err, errno, "set the owner of '%s' to %u:%u", draft->site->path, want.uid,
                        want.gid);
-    if (is_file && !draft->options.record && copy_xattrs(draft, old, err) < 0)
+    if (copies && copy_xattrs(draft, old, err) < 0)
         return -1;
+    if (!moves && !copies && (now.st_mode & 07777) == want.mode)
+        return 0; /* as it was created */
     if (fchmod(draft->fd, want.mode) < 0)
         return err_sys(err, errno, "set the mode of '%s'", draft->site->path);
     return 0;
@@ -223,7 +226,9 @@ static int look_at_old(struct draft *draft, struct fs_info *ret_old, struct err 
     struct stat st;
 
     *ret_old = (struct fs_info){ .kind = FS_NONE };
-    if (fstatat(draft->site->folder, draft->site->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    if (draft->options.record && draft->site == &draft->own) /* nobody else writes it */
+        *ret_old = draft->own.info;
+    else if (fstatat(draft->site->folder, draft->site->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         fs_info_from(&st, ret_old);
     else if (errno != ENOENT)
         return err_sys(err, errno, "stat '%s'", draft->site->path);

@@ -41,22 +41,27 @@ int fd_write(int fd, const void *data, size_t size, struct err *err)
     return 0;
 }
 
+int fd_read_some(int fd, void *data, size_t size, size_t *ret_size, struct err *err)
+{
+    ssize_t n;
+
+    do
+        n = read(fd, data, size);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return err_sys(err, errno, "read");
+    *ret_size = (size_t)n;
+    return 0;
+}
+
 int fd_read(int fd, void *data, size_t size, size_t *ret_size, struct err *err)
 {
     char *at = data;
-    size_t done = 0;
+    size_t done = 0, n = 1;
 
-    while (done < size) {
-        ssize_t n = read(fd, at + done, size - done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_sys(err, errno, "read");
-        if (n == 0)
-            break;
-        done += (size_t)n;
-    }
+    for (; done < size && n > 0; done += n)
+        if (fd_read_some(fd, at + done, size - done, &n, err) < 0)
+            return -1;
     *ret_size = done;
     return 0;
 }

@@ -27,6 +27,8 @@ int fd_take(int *fd);
 int fd_write(int fd, const void *data, size_t size, struct err *err);
 /* Read up to `size` bytes, less only at the end. */
 int fd_read(int fd, void *data, size_t size, size_t *ret_size, struct err *err);
+/* What one call of the system returns; 0 bytes are the end. */
+int fd_read_some(int fd, void *data, size_t size, size_t *ret_size, struct err *err);
 
 /* Allow this process as many open files as the hard limit allows: a thousand children with pipes
  * need thousands. Children are started with the limit that was there before. */

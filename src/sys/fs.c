@@ -110,30 +110,31 @@ static int too_large(const char *path, size_t max, struct err *err)
     return err_set(err, ERR_LIMIT, "read '%s': larger than the limit of %zu bytes", path, max);
 }
 
-/* One byte more than expected is asked for, so that a short answer is the end. */
+/* One byte more than expected is asked for, so that a short answer with all that is expected is the
+ * end. */
 static int read_all(struct arena *arena, int fd, const char *path, size_t max, struct str *ret_text,
                     struct err *err)
 {
     struct stat st;
-    size_t room, n = 0;
+    size_t expected, room, got, n = 0;
     char *text;
 
     if (fstat(fd, &st) < 0)
         return err_sys(err, errno, "stat '%s'", path);
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > max)
         return too_large(path, max, err);
-    room = (S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : FIRST_ROOM) + 1;
+    expected = S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : 0;
+    room = (expected > 0 ? expected : FIRST_ROOM) + 1;
     text = arena_alloc(arena, room + 1);
     for (;;) {
         const size_t piece = room - n < READ_PIECE ? room - n : READ_PIECE;
-        size_t got;
 
-        if (cancel_check(err) < 0 || fd_read(fd, text + n, piece, &got, err) < 0)
+        if (cancel_check(err) < 0 || fd_read_some(fd, text + n, piece, &got, err) < 0)
             return err_wrap(err, "read '%s'", path);
         n += got;
         if (n > max)
             return too_large(path, max, err);
-        if (got < piece)
+        if (got == 0 || (got < piece && n == expected))
             break;
         if (n < room)
             continue;

@@ -1,6 +1,7 @@
 #include "compile/requisite.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,10 +71,32 @@ const struct requisite_rule *requisite_rule(enum requisite requisite)
     return &form_of(requisite)->rule;
 }
 
+/* A bit for each letter that a form begins with. Whichever threads come first find the same. */
+static unsigned find_letters(void)
+{
+    static atomic_uint known;
+    unsigned letters = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (letters != 0)
+        return letters;
+    for (const struct requisite_form *form = requisite_forms; form->name; form++)
+        letters |= 1U << (form->name[0] - 'a');
+    atomic_store_explicit(&known, letters, memory_order_relaxed);
+    return letters;
+}
+
+/* The first letter decides most calls: keys are parameters, as a rule. */
+static bool may_begin(char first)
+{
+    return first >= 'a' && first <= 'z' && (find_letters() >> (first - 'a') & 1U) != 0;
+}
+
 const struct requisite_form *requisite_form_find(struct str key)
 {
-    const char first = key.n > 0 ? key.p[0] : '\0'; /* which decides most calls */
+    const char first = key.n > 0 ? key.p[0] : '\0';
 
+    if (!may_begin(first))
+        return NULL;
     for (const struct requisite_form *form = requisite_forms; form->name; form++)
         if (form->name[0] == first && !form->internal && str_is(key, form->name))
             return form;

@@ -23,7 +23,7 @@ struct decoding {
     char *args;
     struct diags *diags;
     const struct value_pair **pairs; /* which pair gave each parameter of the table, or NULL */
-    const struct value_pair *first_pairs[FEW_PARAMS]; /* room for those of most tables */
+    bool knows_secrets;              /* the table does */
     size_t secret_count;
     uint32_t secret_lines[SECRET_LINES_MAX];
     struct words_cursor cursor;
@@ -72,12 +72,23 @@ const struct param *params_find_primary(const struct param *table)
     return NULL;
 }
 
+static size_t count_params(const struct param *table, bool *ret_secret)
+{
+    unsigned flags = 0;
+    size_t n = 0;
+
+    for (; table[n].name; n++)
+        flags |= table[n].flags;
+    *ret_secret = (flags & PARAM_SECRET) != 0;
+    return n;
+}
+
 bool params_know_secrets(const struct param *table)
 {
-    for (const struct param *p = table; p->name; p++)
-        if (p->flags & PARAM_SECRET)
-            return true;
-    return false;
+    bool secret;
+
+    (void)count_params(table, &secret);
+    return secret;
 }
 
 const struct param *params_at(const struct param *table, size_t place)
@@ -92,15 +103,6 @@ const struct param *params_at(const struct param *table, size_t place)
     return NULL;
 }
 
-static size_t count_params(const struct param *table)
-{
-    size_t n = 0;
-
-    while (table[n].name)
-        n++;
-    return n;
-}
-
 /* --- secrets and their lines ---------------------------------------------- */
 
 static void note_secret_line(struct decoding *d, uint32_t line)
@@ -113,12 +115,11 @@ static void note_secret_line(struct decoding *d, uint32_t line)
 /* Several keys may share a line, so an innocent one must not show the secret beside it. */
 static void note_secrets(struct decoding *d)
 {
-    const bool looks_up = params_know_secrets(d->table);
-
     for (size_t i = 0; i < d->map->map->count; i++) {
         const struct value_pair *pair = &d->map->map->pairs[i];
-        const struct param *p =
-            looks_up && pair->key.kind == VALUE_STR ? params_find(d->table, pair->key.s) : NULL;
+        const struct param *p = d->knows_secrets && pair->key.kind == VALUE_STR
+                                    ? params_find(d->table, pair->key.s)
+                                    : NULL;
 
         if (!(p && (p->flags & PARAM_SECRET)) && !(pair->value.flags & VALUE_SECRET))
             continue;
@@ -388,12 +389,12 @@ int params_decode(struct arena *arena, const struct param *table,
         .args = args,
         .diags = diags,
     };
-    const size_t count = count_params(table);
+    const size_t count = count_params(table, &d.knows_secrets);
+    const struct value_pair *few[FEW_PARAMS];
     int result = 0;
 
-    d.pairs =
-        count <= FEW_PARAMS ? d.first_pairs : ARENA_ARRAY(arena, const struct value_pair *, count);
-
+    d.pairs = count <= FEW_PARAMS ? memset(few, 0, count * sizeof(few[0]))
+                                  : ARENA_ARRAY(arena, const struct value_pair *, count);
     if (d.map && d.map->kind != VALUE_MAP)
         return value_diag(diags, map, "%s%smust be a map, got %s",
                           policy->owner ? policy->owner : "", policy->owner ? " " : "",

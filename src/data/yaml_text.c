@@ -117,7 +117,13 @@ struct str yaml_text_line(struct str text, size_t offset, size_t *ret_start)
 size_t yaml_text_indent(struct str line)
 {
     size_t n = 0;
+    uint64_t word;
 
+    for (; line.n - n >= sizeof(word); n += sizeof(word)) {
+        memcpy(&word, line.p + n, sizeof(word));
+        if (word != EVERY_BYTE(' '))
+            break;
+    }
     while (n < line.n && line.p[n] == ' ')
         n++;
     return n;

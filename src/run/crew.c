@@ -1,8 +1,8 @@
 /*
  * The calling thread begins with the tasks itself. Helpers are called when it waits for
  * something, or when what is left takes longer than starting threads and sharing the table of open
- * files with them: a level of unchanged states needs none. Where begin and end are reported meanwhile, the calling thread does only
- * that.
+ * files with them: a level of unchanged states needs none. Where begin and end are reported
+ * meanwhile, the calling thread does only that.
  *
  * Each worker that begins puts one more job for the rest into the pool's queue; the
  * pool starts it when a core is free or a worker blocks. So there is always exactly

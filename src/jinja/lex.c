@@ -377,13 +377,18 @@ static struct token lex_number(struct lex *lex, size_t at)
     return token_of(lex, TOKEN_INTEGER, at, lex->pos);
 }
 
+static bool is_name_byte(char c)
+{
+    return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || is_digit(c) || c == '_';
+}
+
 /* Bytes of the name character at `at`, or 0. */
 static size_t name_char(const struct lex *lex, size_t at)
 {
     unsigned char c = (unsigned char)char_at(lex, at);
 
     if (c < 0x80)
-        return c == '_' || is_digit((char)c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+        return is_name_byte((char)c);
 
     struct str rest = str_from_offset(lex->text, at);
     size_t before = rest.n;
@@ -394,10 +399,15 @@ static size_t name_char(const struct lex *lex, size_t at)
 
 static struct token lex_name(struct lex *lex, size_t at)
 {
-    size_t end = at;
+    const struct str text = lex->text;
+    size_t end = at, n;
 
-    for (size_t n; (n = name_char(lex, end)) > 0;)
+    do { /* most have no other letters than those of ASCII */
+        while (end < text.n && is_name_byte(text.p[end]))
+            end++;
+        n = name_char(lex, end);
         end += n;
+    } while (n > 0);
     lex->pos = end;
     return token_of(lex, TOKEN_NAME, at, end);
 }
@@ -436,19 +446,24 @@ static const struct operator operators[] = {
     { ",", TOKEN_COMMA },     { ";", TOKEN_SEMICOLON },
 };
 
+/* What closes a bracket; NUL: it is none that opens. */
+static char closing_of(char c)
+{
+    return c == '(' ? ')' : c == '[' ? ']' : c == '{' ? '}' : '\0';
+}
+
 /* Tags end only where brackets are balanced, so what opens must close. NULL: fine. */
 static const char *balance(struct lex *lex, char c)
 {
-    const struct str closing = STR(")]}");
-    size_t opens = str_find_char(STR("([{"), c, 0);
+    const char closing = closing_of(c);
 
-    if (opens != STR_NONE && lex->brackets == LEX_BRACKETS_MAX)
+    if (closing && lex->brackets == LEX_BRACKETS_MAX)
         return "more brackets are open than the limit of 1000";
-    if (opens != STR_NONE) {
-        lex->closing[lex->brackets++] = closing.p[opens];
+    if (closing) {
+        lex->closing[lex->brackets++] = closing;
         return NULL;
     }
-    if (str_find_char(closing, c, 0) == STR_NONE)
+    if (c != ')' && c != ']' && c != '}')
         return NULL;
     if (lex->brackets == 0)
         (void)snprintf(lex->error_text, sizeof(lex->error_text), "unexpected '%c'", c);
@@ -460,25 +475,31 @@ static const char *balance(struct lex *lex, char c)
     return lex->error_text;
 }
 
+static const struct operator* find_operator(char first, char second)
+{
+    for (size_t i = 0; i < ARRAY_LEN(operators); i++)
+        if (operators[i].text[0] == first &&
+            (operators[i].text[1] == '\0' || operators[i].text[1] == second))
+            return &operators[i];
+    return NULL;
+}
+
 static struct token lex_operator(struct lex *lex, size_t at)
 {
-    struct str rest = str_from_offset(lex->text, at);
+    const struct operator* operator= find_operator(lex->text.p[at], char_at(lex, at + 1));
+    const struct str rest = str_from_offset(lex->text, at);
+    const char *error;
 
-    for (size_t i = 0; i < ARRAY_LEN(operators); i++) {
-        struct str text = str_from(operators[i].text);
-
-        if (!str_starts(rest, text))
-            continue;
-        const char *error = balance(lex, text.p[0]);
-
-        if (error)
-            return error_at(lex, at, error);
-        lex->pos = at + text.n;
-        return token_of(lex, operators[i].kind, at, lex->pos);
+    if (!operator) {
+        (void)snprintf(lex->error_text, sizeof(lex->error_text), "unexpected character '%.*s'",
+                       (int)utf8_length_at(rest), rest.p);
+        return error_at(lex, at, lex->error_text);
     }
-    (void)snprintf(lex->error_text, sizeof(lex->error_text), "unexpected character '%.*s'",
-                   (int)utf8_length_at(rest), rest.p);
-    return error_at(lex, at, lex->error_text);
+    error = balance(lex, operator->text[0]);
+    if (error)
+        return error_at(lex, at, error);
+    lex->pos = at + (operator->text[1] ? 2 : 1);
+    return token_of(lex, operator->kind, at, lex->pos);
 }
 
 /* The end of the tag when it ends at `at`, or 0. */

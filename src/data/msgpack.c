@@ -11,7 +11,11 @@
 /* Room made in advance for a list or map: a count is a promise, and nested promises multiply. */
 #define EXPECTED_MAX 256
 #define TIME_EXT     (-1)
-#define NANOS        1000000000U
+/* First bytes of short texts, and the length up to which it is in the first byte. */
+#define TINY_TEXT 0xa0U
+#define TINY_MAX  31U
+#define TEXT_8    0xd9U
+#define NANOS     1000000000U
 
 /* --- encoding ------------------------------------------------------------- */
 
@@ -82,14 +86,35 @@ static int encode_map(struct buf *out, const struct value_map *map, unsigned dep
     return 0;
 }
 
+/* Most of a document are keys and words: head and text in one step, where the library makes two
+ * calls. */
+static void encode_short(struct buf *out, struct str text)
+{
+    const bool is_tiny = text.n <= TINY_MAX;
+    const size_t head = is_tiny ? 1 : 2;
+    char *room = buf_reserve(out, head + text.n);
+
+    if (!room)
+        return;
+    room[0] = (char)(is_tiny ? TINY_TEXT | text.n : TEXT_8);
+    if (!is_tiny)
+        room[1] = (char)text.n;
+    if (text.n > 0)
+        memcpy(room + head, text.p, text.n);
+    room[head + text.n] = '\0';
+    out->n += head + text.n;
+}
+
 /* Text that is not UTF-8, such as a path, is written as bytes: a reader would refuse the whole
  * document otherwise. */
 static void encode_text(msgpack_packer *packer, struct str text)
 {
-    if (utf8_is_valid(text))
+    if (!utf8_is_valid(text))
+        (void)msgpack_pack_bin_with_body(packer, text.p, text.n);
+    else if (text.n > UINT8_MAX)
         (void)msgpack_pack_str_with_body(packer, text.p, text.n);
     else
-        (void)msgpack_pack_bin_with_body(packer, text.p, text.n);
+        encode_short(packer->data, text);
 }
 
 /* Some readers look at the width of an integer and expect all of it. */

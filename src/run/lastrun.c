@@ -142,21 +142,16 @@ static void count_states(struct arena *arena, const struct run_result *result, s
 
 /* --- files -------------------------------------------------------------------------- */
 
-static struct record_file summary_file(struct arena *arena, const char *data_dir)
+/* The summary, which is short and often read, and then the states. */
+enum { SUMMARY_PART, STATES_PART, PARTS };
+
+static struct record_file file_of(struct arena *arena, const char *data_dir,
+                                  const struct record_type *type, size_t max)
 {
     return (struct record_file){ .path = path_join(arena, data_dir, LASTRUN_FILE),
-                                 .type = &lastrun_type,
+                                 .type = type,
                                  .version = LASTRUN_VERSION,
-                                 .max = LASTRUN_MAX,
-                                 .sync = FS_NO_SYNC };
-}
-
-static struct record_file states_file(struct arena *arena, const char *data_dir)
-{
-    return (struct record_file){ .path = path_join(arena, data_dir, LASTRUN_STATES),
-                                 .type = &lastrun_states_type,
-                                 .version = LASTRUN_VERSION,
-                                 .max = LASTRUN_STATES_MAX,
+                                 .max = max,
                                  .sync = FS_NO_SYNC };
 }
 
@@ -199,23 +194,27 @@ static void mask_summary(struct lastrun *run, struct arena *arena, struct secret
 }
 
 /* Differences are left out when all of it is too large. */
-static int write_states(struct arena *arena, const char *data_dir, const char *id,
-                        const struct run_result *result, struct secrets *secrets, struct err *err)
+static int write_run(struct arena *arena, const char *data_dir, const struct lastrun *run,
+                     const struct run_result *result, struct secrets *secrets, struct err *err)
 {
-    const struct record_file file = states_file(arena, data_dir);
-    struct lastrun_states states = { .id = id };
+    const struct record_file file = file_of(arena, data_dir, NULL, LASTRUN_STATES_MAX);
+    struct lastrun_states states = { .id = run->id };
+    const struct record_part parts[PARTS] = {
+        [SUMMARY_PART] = { &lastrun_type, run },
+        [STATES_PART] = { &lastrun_states_type, &states },
+    };
 
     if (result)
         VEC_RESERVE_IN(arena, &states.list, result->states.n);
     for (size_t i = 0; result && i < result->states.n; i++)
         VEC_PUSH_IN(arena, &states.list, describe_state(arena, &result->states.p[i], secrets));
-    if (record_file_write(&file, &states, err) == 0)
+    if (record_file_write_parts(&file, parts, PARTS, err) == 0)
         return 0;
     if (err->code != ERR_LIMIT)
         return -1;
     VEC_EACH (&states.list, state)
         state->diff = "";
-    return record_file_write(&file, &states, err);
+    return record_file_write_parts(&file, parts, PARTS, err);
 }
 
 /* --- standing ----------------------------------------------------------------------- */
@@ -280,7 +279,6 @@ static int keep_run(const char *data_dir, const struct lastrun_request *request,
                     const struct run_result *result, const char *error, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct record_file file = summary_file(&arena, data_dir);
     const int64_t now = clock_wall();
     struct lastrun before = { 0 };
     struct lastrun run = {
@@ -302,11 +300,9 @@ static int keep_run(const char *data_dir, const struct lastrun_request *request,
         run.converged = before.converged;
     mask_summary(&run, &arena, request->secrets);
     lastrun_bound(&run, &arena);
-    if (write_states(&arena, data_dir, run.id, result, request->secrets, err) < 0)
-        return -1;
     if (!run.test && keep_standing(&arena, data_dir, &run, result, request->secrets, err) < 0)
         return -1;
-    return record_file_write(&file, &run, err);
+    return write_run(&arena, data_dir, &run, result, request->secrets, err);
 }
 
 /* A dry run may end while another run does: what one has read the other would overwrite. */
@@ -335,9 +331,9 @@ int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
 int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_run,
                  struct err *err)
 {
-    const struct record_file file = summary_file(arena, data_dir);
+    const struct record_file file = file_of(arena, data_dir, &lastrun_type, LASTRUN_MAX);
 
-    if (record_file_read(arena, &file, ret_run, err) < 0)
+    if (record_file_read_first(arena, &file, ret_run, err) < 0)
         return -1;
     lastrun_bound(ret_run, arena);
     return 0;
@@ -346,9 +342,10 @@ int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_
 int lastrun_read_states(struct arena *arena, const char *data_dir,
                         struct lastrun_states *ret_states, struct err *err)
 {
-    const struct record_file file = states_file(arena, data_dir);
+    const struct record_file file =
+        file_of(arena, data_dir, &lastrun_states_type, LASTRUN_STATES_MAX);
 
-    return record_file_read(arena, &file, ret_states, err);
+    return record_file_read_part(arena, &file, STATES_PART, ret_states, err);
 }
 
 int lastrun_read_value(struct arena *arena, const char *data_dir, struct value *ret_value,

@@ -2,10 +2,10 @@
  * lastrun - what the last run on this machine came to, for those who ask later: whether it still
  * is what its files declare, and a report.
  *
- * Two files in the data folder, each replaced whole: LASTRUN_FILE has the summary, which the agent
- * sends with every heartbeat, LASTRUN_STATES the states. Runs of references count (state.apply,
- * state.highstate, dry runs included), single states and functions do not. Secrets are masked in
- * both, as in everything that is shown.
+ * A file in the data folder, replaced whole: LASTRUN_FILE has the summary, which the agent sends
+ * with every heartbeat, and after it the states. Runs of references count (state.apply,
+ * state.highstate, dry runs included), single states and functions do not. Secrets are masked, as
+ * in everything that is shown.
  *
  *     lastrun_keep after a run -> lastrun_read, lastrun_read_states
  *
@@ -28,12 +28,11 @@ struct err;
 struct run_result;
 struct secrets;
 
-#define LASTRUN_FILE   "last-run"
-#define LASTRUN_STATES "last-run.states"
+#define LASTRUN_FILE "last-run"
 /* Names of states in a summary, and bytes of each of its texts. */
 #define LASTRUN_NAMES    8
 #define LASTRUN_TEXT_MAX 256
-/* Bytes of the files. */
+/* Bytes of the summary, and of all. */
 #define LASTRUN_MAX        ((size_t)16 << 10)
 #define LASTRUN_STATES_MAX ((size_t)64 << 20)
 
@@ -82,7 +81,7 @@ struct lastrun_request {
     struct secrets *secrets; /* are masked; NULL: there are none */
 };
 
-/* Replace both files, and the marks of what ran unless it was a dry run. `result` is NULL when
+/* Replace the file, and the marks of what ran unless it was a dry run. `result` is NULL when
  * nothing ran, which `error` explains; NULL: no error. A folder that does not exist is not made by
  * a dry run. */
 int lastrun_keep(const char *data_dir, const struct lastrun_request *request,

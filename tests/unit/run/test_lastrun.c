@@ -1,6 +1,7 @@
 #include "scene.h"
 
 #include "run/lastrun.h"
+#include "standing/record_file.h"
 #include "standing/standing.h"
 #include "sys/path.h"
 
@@ -109,6 +110,55 @@ TEST(a_damaged_file_is_an_error_and_the_next_run_replaces_it)
     CHECK_INT(lastrun_read(&scene.arena, scene.host.data_dir, &run, &err), -1);
     CHECK_HAS(err.text, "checksum");
     CHECK(keep(&scene, false, NULL).success);
+    scene_done(&scene);
+}
+
+TEST(a_summary_is_read_though_the_states_behind_it_are_cut_off)
+{
+    struct scene scene;
+    struct lastrun_states states;
+    struct lastrun run;
+    struct str bytes;
+    struct err err;
+    const char *path;
+
+    scene_init(&scene);
+    scene_load(&scene, "a: {cmd.run: [{command: 'true'}]}\n");
+    scene_run(&scene, RUN_APPLY);
+    (void)keep(&scene, false, NULL);
+    path = path_join(&scene.arena, scene.host.data_dir, LASTRUN_FILE);
+    CHECK_INT(fs_read(&scene.arena, path, LASTRUN_MAX, &bytes, &err), 0);
+    CHECK_INT(fs_replace(path, str_slice(bytes, 0, bytes.n - 1), NULL, &err), 0);
+    CHECK_INT(lastrun_read(&scene.arena, scene.host.data_dir, &run, &err), 0);
+    CHECK_STR(run.id, scene.result.run_id);
+    CHECK_INT(lastrun_read_states(&scene.arena, scene.host.data_dir, &states, &err), -1);
+    CHECK_HAS(err.text, "checksum");
+    scene_done(&scene);
+}
+
+TEST(a_file_without_states_has_a_summary)
+{
+    const struct lastrun stored = { .id = "one", .function = "state.apply", .success = true };
+    struct scene scene;
+    struct lastrun_states states;
+    struct lastrun run;
+    struct err err;
+
+    scene_init(&scene);
+    scene_load(&scene, "a: {cmd.run: [{command: 'true'}]}\n");
+    CHECK_INT(fs_mkdirs(scene.host.data_dir, 0700, &err), 0);
+    CHECK_INT(record_file_write(
+                  &(struct record_file){
+                      .path = path_join(&scene.arena, scene.host.data_dir, LASTRUN_FILE),
+                      .type = &lastrun_type,
+                      .version = 1,
+                      .max = LASTRUN_MAX },
+                  &stored, &err),
+              0);
+    CHECK_INT(lastrun_read(&scene.arena, scene.host.data_dir, &run, &err), 0);
+    CHECK_STR(run.id, "one");
+    CHECK_INT(lastrun_read_states(&scene.arena, scene.host.data_dir, &states, &err), -1);
+    CHECK_INT(err.code, ERR_NOT_FOUND);
     scene_done(&scene);
 }
 

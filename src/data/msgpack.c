@@ -1,5 +1,6 @@
 #include "data/msgpack.h"
 
+#include <assert.h>
 #include <msgpack.h>
 #include <string.h>
 
@@ -103,6 +104,14 @@ static void encode_short(struct buf *out, struct str text)
         memcpy(room + head, text.p, text.n);
     room[head + text.n] = '\0';
     out->n += head + text.n;
+}
+
+void msgpack_add_key(struct buf *out, const char *key)
+{
+    const struct str text = str_from(key);
+
+    assert(text.n <= UINT8_MAX);
+    encode_short(out, text);
 }
 
 /* Text that is not UTF-8, such as a path, is written as bytes: a reader would refuse the whole

@@ -36,6 +36,8 @@ int msgpack_encode(struct buf *out, const struct value *v, struct err *err);
 int msgpack_begin_list(struct buf *out, size_t count, unsigned depth, struct err *err);
 int msgpack_begin_map(struct buf *out, size_t count, unsigned depth, struct err *err);
 int msgpack_encode_at(struct buf *out, const struct value *v, unsigned depth, struct err *err);
+/* A key of a table in the program: UTF-8, of at most 255 bytes. */
+void msgpack_add_key(struct buf *out, const char *key);
 int msgpack_end(const struct buf *out, struct err *err);
 
 /* Read exactly one value from all of `bytes`. Fails with ERR_INVALID or ERR_LIMIT. */

@@ -234,41 +234,49 @@ static int encode_items(struct buf *out, const struct record_field *f, struct re
     return 0;
 }
 
+/* A kind whose value is a tree. */
+static int encode_built(struct buf *out, const struct record_field *f, const void *field,
+                        unsigned depth, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct value v = field_value(&arena, f, field);
+
+    return msgpack_encode_at(out, &v, depth, err);
+}
+
+static bool is_built(const struct record_field *f)
+{
+    return f->kind == RECORD_TEXTS || f->kind == RECORD_LIST || f->kind == RECORD_NAMED;
+}
+
 static int encode_field(struct buf *out, const struct record_field *f, const void *field,
                         unsigned depth, struct err *err)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT; /* of kinds that need a tree */
     struct value v;
 
     if (f->kind == RECORD_STRUCT)
         return encode_record(out, f->inner, field, depth, err);
     if (f->kind == RECORD_LIST && get_items(field).p)
         return encode_items(out, f, get_items(field), depth, err);
-    v = field_value(&arena, f, field);
+    if (is_built(f))
+        return encode_built(out, f, field, depth, err);
+    v = field_value(NULL, f, field);
     return msgpack_encode_at(out, &v, depth, err);
 }
 
-static int encode_pair(struct buf *out, const struct record_field *f, const char *record,
-                       unsigned depth, struct err *err)
+/* One bit for each line of the table: what is there, and which of it is nil. */
+static uint64_t find_present(const struct record_type *type, const char *record, uint64_t *ret_nil)
 {
-    const struct value key = value_text(f->name), nil = value_null();
-
-    if (msgpack_encode_at(out, &key, depth, err) < 0)
-        return -1;
-    return get_presence(f, record) == AS_NIL ? msgpack_encode_at(out, &nil, depth, err)
-                                             : encode_field(out, f, record + f->offset, depth, err);
-}
-
-/* One bit for each line of the table. */
-static uint64_t find_present(const struct record_type *type, const char *record)
-{
-    uint64_t present = 0;
+    uint64_t present = 0, nil = 0;
 
     for (size_t i = 0; type->fields[i].name; i++) {
+        const enum presence presence = get_presence(&type->fields[i], record);
+
         assert(i < RECORD_FIELDS_MAX);
-        if (get_presence(&type->fields[i], record) != ABSENT)
-            present |= UINT64_C(1) << i;
+        present |= (uint64_t)(presence != ABSENT) << i;
+        nil |= (uint64_t)(presence == AS_NIL) << i;
     }
+    *ret_nil = nil;
     return present;
 }
 
@@ -295,18 +303,25 @@ static int encode_record(struct buf *out, const struct record_type *type, const 
                          unsigned depth, struct err *err)
 {
     const bool tagged = type->rules & RECORD_TAGGED;
-    uint64_t present;
+    const struct value none = value_null();
+    uint64_t present, nil;
 
     if (record_find_rest(type->fields))
         return encode_tree(out, type, record, depth, err);
-    present = find_present(type, record);
+    present = find_present(type, record, &nil);
     if (msgpack_begin_map(out, (size_t)__builtin_popcountll(present) + tagged, depth, err) < 0)
         return -1;
     if (tagged && encode_tag(out, type, depth + 1, err) < 0)
         return -1;
-    for (; present; present &= present - 1)
-        if (encode_pair(out, &type->fields[__builtin_ctzll(present)], record, depth + 1, err) < 0)
+    for (; present; present &= present - 1) {
+        const struct record_field *f = &type->fields[__builtin_ctzll(present)];
+
+        msgpack_add_key(out, f->name);
+        if ((nil & present & -present
+                 ? msgpack_encode_at(out, &none, depth + 1, err)
+                 : encode_field(out, f, (const char *)record + f->offset, depth + 1, err)) < 0)
             return -1;
+    }
     return 0;
 }
 

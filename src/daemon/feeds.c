@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/log.h"
@@ -24,33 +23,32 @@ struct feed {
     struct log_source *source;
     int fd; /* -1: bytes are handed over */
     struct watch watch;
-    struct feed *next, **back;
+    struct feed_group *group;
+    struct feed *next, **back; /* of the group */
+};
+
+/* The feeds of one service, in the order in which they came. */
+struct feed_group {
+    struct feed *first, **end;
 };
 
 /* --- one feed --------------------------------------------------------------------------- */
 
-static struct feed *feed_new(struct feeds *feeds, const struct feed_origin *origin)
+static void join_group(struct feed *feed, struct feed_group *group)
 {
-    struct log_source *source;
-    struct feed *feed;
-    struct err err;
+    feed->group = group;
+    feed->back = group->end;
+    *group->end = feed;
+    group->end = &feed->next;
+}
 
-    if (log_source_new(feeds->store, origin->service, origin->hook, origin->stream, origin->keep,
-                       &source, &err) < 0) {
-        log_warning("logs cannot be stored service=%s error=%s", origin->service, err.text);
-        return NULL;
-    }
-    feed = mem_zalloc(sizeof(*feed));
-    *feed = (struct feed){ .feeds = feeds,
-                           .origin = *origin,
-                           .source = source,
-                           .fd = -1,
-                           .next = feeds->first,
-                           .back = &feeds->first };
+static void leave_group(struct feed *feed)
+{
+    *feed->back = feed->next;
     if (feed->next)
-        feed->next->back = &feed->next;
-    feeds->first = feed;
-    return feed;
+        feed->next->back = feed->back;
+    else
+        feed->group->end = feed->back;
 }
 
 static void feed_free(struct feed *feed)
@@ -58,9 +56,7 @@ static void feed_free(struct feed *feed)
     watch_stop(&feed->watch);
     fd_close(&feed->fd);
     log_source_free(feed->source);
-    *feed->back = feed->next;
-    if (feed->next)
-        feed->next->back = feed->back;
+    leave_group(feed);
     free(feed);
 }
 
@@ -78,16 +74,56 @@ static void feed_read(struct feed *feed, bool end)
         feed_free(feed);
 }
 
-/* What pipes hold now; NULL: those of all services. */
-static void read_pipes(struct feeds *feeds, const char *service)
+/* What the pipes of one service hold now. */
+static void read_group(struct feed_group *group)
 {
     struct feed *next;
 
-    for (struct feed *feed = feeds->first; feed; feed = next) {
+    for (struct feed *feed = group->first; feed; feed = next) {
         next = feed->next;
-        if (feed->fd >= 0 && (!service || strcmp(feed->origin.service, service) == 0))
+        if (feed->fd >= 0)
             feed_read(feed, true);
     }
+}
+
+static void read_all(struct feeds *feeds)
+{
+    MAP_EACH (&feeds->groups, entry)
+        read_group(entry->value);
+}
+
+static struct feed_group *open_group(struct feeds *feeds, const char *service)
+{
+    void **place = map_place(&feeds->groups, str_from(service));
+    struct feed_group *group = *place;
+
+    if (!group) {
+        *place = group = mem_zalloc(sizeof(*group));
+        group->end = &group->first;
+    }
+    return group;
+}
+
+/* What the service wrote before comes first: a hook that has ended may have left its words in its
+ * pipe, and the next step has begun to write. A pipe that somebody still holds open gives what is
+ * there, and nobody waits for more. */
+static struct feed *feed_new(struct feeds *feeds, const struct feed_origin *origin)
+{
+    struct feed_group *group = open_group(feeds, origin->service);
+    struct log_source *source;
+    struct feed *feed;
+    struct err err;
+
+    read_group(group);
+    if (log_source_new(feeds->store, origin->service, origin->hook, origin->stream, origin->keep,
+                       &source, &err) < 0) {
+        log_warning("logs cannot be stored service=%s error=%s", origin->service, err.text);
+        return NULL;
+    }
+    feed = mem_zalloc(sizeof(*feed));
+    *feed = (struct feed){ .feeds = feeds, .origin = *origin, .source = source, .fd = -1 };
+    join_group(feed, group);
+    return feed;
 }
 
 /* --- what is due ------------------------------------------------------------------------ */
@@ -174,11 +210,15 @@ void feeds_init(struct feeds *feeds, struct loop *loop)
 
 void feeds_done(struct feeds *feeds)
 {
-    read_pipes(feeds, NULL);
-    for (struct feed *feed = feeds->first, *next; feed; feed = next) {
-        next = feed->next;
-        feed_free(feed);
+    read_all(feeds);
+    MAP_EACH (&feeds->groups, entry) {
+        struct feed_group *group = entry->value;
+
+        while (group->first)
+            feed_free(group->first);
+        free(group);
     }
+    map_done(&feeds->groups);
     timer_clear(loop_timers(feeds->loop), &feeds->tick);
     timer_clear(loop_timers(feeds->loop), &feeds->clean);
     log_store_free(feeds->store);
@@ -214,7 +254,9 @@ void feeds_take(struct feeds *feeds, const struct feed_origin *origin, int fd)
 
 static struct feed *find_feed(const struct feeds *feeds, const struct feed_origin *origin)
 {
-    for (struct feed *feed = feeds->first; feed; feed = feed->next)
+    struct feed_group *group = map_find(&feeds->groups, str_from(origin->service));
+
+    for (struct feed *feed = group ? group->first : NULL; feed; feed = feed->next)
         if (feed->fd < 0 && feed->origin.tag == origin->tag &&
             feed->origin.stream == origin->stream)
             return feed;
@@ -252,16 +294,18 @@ void feeds_flush(struct feeds *feeds)
 {
     struct err err;
 
-    read_pipes(feeds, NULL);
+    read_all(feeds);
     (void)log_store_flush(feeds->store, &err);
     set_flush_timer(feeds); /* which reports it */
 }
 
 void feeds_clear(struct feeds *feeds, const char *service)
 {
+    struct feed_group *group = map_find(&feeds->groups, str_from(service));
     struct err err;
 
-    read_pipes(feeds, service);
+    if (group)
+        read_group(group);
     if (log_store_clear(feeds->store, service, &err) < 0)
         log_warning("logs cannot be cleared service=%s error=%s", service, err.text);
     arm_clean(feeds);

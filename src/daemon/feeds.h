@@ -3,8 +3,9 @@
  *
  * A pipe is read when the loop says so, straight into the store. Where outputs are taken out on
  * the way the job reads, and bytes are handed over. What must not be stored is read and
- * discarded. Lines that wait are written when they are due, and the store is cleaned when that has
- * something to do: at rest no timer is set.
+ * discarded. The lines of a service are in the order of what it ran: before a program of it is
+ * listened to, the pipes of those before it are read. Lines that wait are written when they are
+ * due, and the store is cleaned when that has something to do: at rest no timer is set.
  *
  *     feeds_init -> { feeds_take, feeds_add, feeds_flush, ... } -> feeds_done
  *
@@ -17,11 +18,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "base/str.h"
 #include "logs/segment.h"
 #include "sys/loop.h"
 
-struct feed;
 struct log_store;
 
 /* Where bytes come from. */
@@ -36,7 +37,7 @@ struct feeds {
     struct loop *loop;
     struct log_store *store;
     const char *folder; /* of the store */
-    struct feed *first;
+    struct map groups;  /* of feeds, by service */
     struct timer tick, clean;
     int64_t clean_interval, clean_after;
     uint64_t told; /* of the lines that were lost */

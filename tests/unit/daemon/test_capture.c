@@ -208,6 +208,41 @@ TEST(clearing_takes_what_the_pipes_hold_as_well)
     close_desk(&desk);
 }
 
+/* The thread is late: all of it is there at once when it looks. */
+TEST(what_a_program_wrote_stands_before_the_words_of_the_next)
+{
+    struct desk desk;
+    int main_fd, held, again;
+
+    open_desk(&desk);
+    main_fd = feed(&desk, &web);
+    flush(&desk);
+    stall_begin(&desk);
+    put(main_fd, "service\n");
+    held = feed(&desk, &hook);
+    put(held, "first hook\n"); /* somebody keeps its pipe open */
+    for (int i = 0; i < 2; i++) {
+        int fd = feed(&desk, &hook);
+
+        put(fd, i == 0 ? "second hook\n" : "third hook, without an end");
+        (void)close(fd);
+    }
+    capture_note(&desk.capture, &web, WORLD_ERROR, "a note");
+    again = feed(&desk, &web);
+    put(again, "service again\n");
+    stall_end();
+    flush(&desk);
+    CHECK_STR(stored(&desk), "service\n(hook) first hook\n(hook) second hook\n"
+                             "(hook) third hook, without an end\na note\nservice again\n");
+    put(held, "later\n"); /* and what it writes is read all the same */
+    flush(&desk);
+    CHECK(strstr(stored(&desk), "service again\n(hook) later\n"));
+    (void)close(held);
+    (void)close(again);
+    (void)close(main_fd);
+    close_desk(&desk);
+}
+
 /* Lines of their numbers until the pipe is full; returns how many. */
 static int fill_pipe(int fd, int from)
 {

@@ -198,7 +198,7 @@ static void add_reading(struct buf *out, const struct program *program)
 }
 
 /* One function. The command is the first operand; before it, complete commands, after it, its
- * options and operands. Files are offered for every word that does not begin with a dash. */
+ * options and operands. Files are offered where no word fits. */
 static void print_bash(const struct program *program, struct buf *out)
 {
     buf_printf(out,
@@ -230,7 +230,10 @@ static void print_bash(const struct program *program, struct buf *out)
                "    ((i > COMP_CWORD)) && [[ $options ]] && operands=\n"
                "    case $word in\n"
                "        -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-               "        *) COMPREPLY=($(compgen -f -W \"$operands\" -- \"$word\")) ;;\n"
+               "        *)\n"
+               "            COMPREPLY=($(compgen -W \"$operands\" -- \"$word\"))\n"
+               "            ((${#COMPREPLY[@]})) || COMPREPLY=($(compgen -f -- \"$word\"))\n"
+               "            ;;\n"
                "    esac\n"
                "}\n"
                "complete -o filenames -F _%s %s\n",

@@ -401,6 +401,8 @@ def test_a_fleet_in_a_box_is_shown_and_nothing_of_it_is_left():
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr
     folder, = set(re.findall(r"/\S+/zester-fleet-\w+", result.stdout))
     assert not os.path.exists(folder) and not run("pgrep", "-f", folder).stdout
+    assert re.search(r"^job rxn-\w+: state.apply on web-02, complete, .*\n  <- reaction reactor.revive: .*\n  <- event .*\n"
+                     r"  first cause: seen by a beacon of web-02$", result.stdout, re.M)
     summary = result.stdout[result.stdout.index("# Shown in "):]
     assert "approved by a reaction" in summary and "a killed service came back" in summary and "killed with -9 in the middle of a job" in summary
 

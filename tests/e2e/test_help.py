@@ -101,15 +101,15 @@ def test_help_and_version_are_found_after_other_options():
     assert run(ZESTER, "help", "--local").stdout == run(ZESTER, "--local", "--help").stdout
 
 
-def completes(program, *words, home=None):
-    """What the shell offers for the last word, to a user with this home."""
+def completes(program, *words, home=None, cwd="/proc/self/fdinfo"):
+    """What the shell offers for the last word, to a user with this home, in a folder without files that fit."""
     name = os.path.basename(program)
     line = " ".join(f"'{word}'" for word in (name, *words))
     script = run(program, "completion", "bash").stdout + f"""
         COMP_WORDS=({line}); COMP_CWORD={len(words)}; _{name}; echo "${{COMPREPLY[@]}}"
         """
     env = {**os.environ, "PATH": f"{os.path.dirname(program)}:{os.environ['PATH']}", **({"HOME": str(home)} if home else {})}
-    return run("bash", "-c", script, cwd="/proc/self/fdinfo", env=env).stdout.split()
+    return run("bash", "-c", script, cwd=cwd, env=env).stdout.split()
 
 
 @pytest.mark.parametrize("words, offered", [
@@ -136,6 +136,27 @@ def completes(program, *words, home=None):
 ])
 def test_the_shell_completes_commands_options_and_their_values(words, offered):
     assert completes(*words) == offered
+
+
+def test_the_shell_offers_files_only_where_no_word_fits(tmp_path):
+    for name in ("job.yaml", "states", "readme"):
+        (tmp_path / name).write_text("")
+    assert completes(ZESTER, "j", cwd=tmp_path) == ["job"]
+    assert "states" not in completes(ZESTER, "", cwd=tmp_path)
+    assert completes(ZESTER, "--config", "j", cwd=tmp_path) == ["job.yaml"]
+    assert completes(ZESTER, "reactor", "check", "r", cwd=tmp_path) == ["readme"]
+
+
+def test_a_variable_names_the_configuration_of_operators(tmp_path):
+    (tmp_path / "one.yaml").write_text("master: {urls: 5}\n")
+    env = {**os.environ, "ZESTER_CONFIG": str(tmp_path / "one.yaml")}
+    result = run(ZESTER, "peel", "list", env=env)
+    assert result.returncode == 1 and f"{tmp_path}/one.yaml:1:16: " in result.stderr
+    env["ZESTER_CONFIG"] = str(tmp_path / "two.yaml")
+    result = run(ZESTER, "peel", "list", env=env)
+    assert result.returncode == 1 and f"ZESTER_CONFIG: '{tmp_path}/two.yaml' does not exist" in result.stderr
+    result = run(ZESTER, "peel", "list", "--config", str(tmp_path / "three.yaml"), env=env)
+    assert result.returncode == 1 and "three.yaml' does not exist" in result.stderr and "ZESTER_CONFIG" not in result.stderr
 
 
 def test_a_daemon_that_is_asked_to_reports_every_request_and_an_unknown_level_is_reported(home):

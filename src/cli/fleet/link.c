@@ -135,11 +135,15 @@ static int try_file(struct arena *arena, const char *file, bool is_named,
 static int find_conf(struct arena *arena, const char *named, struct fleet_target *target,
                      struct err *err)
 {
-    const char *home = getenv("HOME");
+    const char *home = getenv("HOME"), *variable = getenv(FLEET_CONFIG_VARIABLE);
     bool is_there;
 
     if (named)
         return try_file(arena, named, true, target, &is_there, err);
+    if (variable && variable[0])
+        return try_file(arena, variable, true, target, &is_there, err) < 0
+                   ? err_wrap(err, FLEET_CONFIG_VARIABLE)
+                   : 0;
     if (try_file(arena, FLEET_CONFIG, false, target, &is_there, err) < 0)
         return -1;
     if (is_there || !home)

@@ -8,10 +8,11 @@
  *     fleet_request(fleet, &(struct nats_pub){ ... }, timeout, &reply, &err);
  *     fleet_close(fleet);
  *
- * Configuration: the file of --config, else /etc/zester/master.yaml, else ~/.zester/config.yaml;
- * none is required. Its block `master` has urls, creds_file and tls_ca. Without that block it is
- * the configuration of a master on this machine, whose servers and folder of credentials are used.
- * The address is that of --master, else of NATS_URL, else of the file, else FLEET_URL_DEFAULT.
+ * Configuration: the file of --config, else that of ZESTER_CONFIG, which must be there; else
+ * /etc/zester/master.yaml, else ~/.zester/config.yaml; none is required. Its block `master` has
+ * urls, creds_file and tls_ca. Without that block it is the configuration of a master on this
+ * machine, whose servers and folder of credentials are used. The address is that of --master, else
+ * of NATS_URL, else of the file, else FLEET_URL_DEFAULT.
  *
  * Memory: fleet_close; what is returned is in the arena of fleet_open. Threads: one.
  */
@@ -36,10 +37,11 @@ struct nats_pub;
 struct table;
 struct value_list;
 
-#define FLEET_URL_DEFAULT  "tls://localhost:4222"
-#define FLEET_URL_VARIABLE "NATS_URL"
-#define FLEET_CONFIG       "/etc/zester/master.yaml"
-#define FLEET_CONFIG_HOME  ".zester/config.yaml" /* below the home folder */
+#define FLEET_URL_DEFAULT     "tls://localhost:4222"
+#define FLEET_URL_VARIABLE    "NATS_URL"
+#define FLEET_CONFIG_VARIABLE "ZESTER_CONFIG"
+#define FLEET_CONFIG          "/etc/zester/master.yaml"
+#define FLEET_CONFIG_HOME     ".zester/config.yaml" /* below the home folder */
 /* How long a command tries to connect. */
 #define FLEET_CONNECT_NS (INT64_C(10) * 1000000000)
 
@@ -61,7 +63,7 @@ struct fleet_options {
 #define FLEET_OPTIONS(type, field) FLEET_OPTIONS_TIMED(type, field, "how long to wait for answers", .default_text = "60s")
 /* For a command whose time means something else, or has another default. */
 #define FLEET_OPTIONS_TIMED(type, field, text, ...)                                                                                  \
-    PARAM("config", STR, type, field.config, "the configuration (" FLEET_CONFIG ", else ~/" FLEET_CONFIG_HOME ")", .kind_text = "FILE"), \
+    PARAM("config", STR, type, field.config, "the configuration ($" FLEET_CONFIG_VARIABLE ", else " FLEET_CONFIG ", else ~/" FLEET_CONFIG_HOME ")", .kind_text = "FILE"), \
     PARAM("master", STRS, type, field.masters, "servers of the bus, tls:// only; may be repeated", .kind_text = "URL"),           \
     PARAM("creds", STR, type, field.creds, "the operator's credentials", .kind_text = "FILE"),                                       \
     PARAM("nats-ca", STR, type, field.nats_ca, "the CA certificate of the bus", .kind_text = "FILE"),                                    \

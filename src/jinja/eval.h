@@ -123,6 +123,13 @@ struct value eval_capture(struct eval *eval, size_t start, bool safe);
 /* --- expressions ---------------------------------------------------------------------- */
 
 int eval_expression(struct eval *eval, const struct node *node, struct value *ret);
+/* Something of `owner` is asked for by `node`: a failure is reported there, or, when there is no
+ * owner, at the name that is missing. */
+static inline void eval_point(struct eval *eval, const struct node *node,
+                              const struct node *owner_node, const struct value *owner)
+{
+    eval->render.at = value_is_undefined(owner) ? owner_node->at : node->at;
+}
 /* The value where it is, as far as that is possible (a variable, a constant, a value of a map),
  * else in `room`; NULL: it failed. It is valid until another expression is evaluated, which may
  * change what it is part of. */

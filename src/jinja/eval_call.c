@@ -133,7 +133,7 @@ static int find_callee(struct eval *eval, const struct node *node, struct value 
 
     struct value object = *callee;
 
-    eval->render.at = node->at;
+    eval_point(eval, node, attribute->value, &object);
     return op_attribute(&eval->render, &object, attribute->name->text, callee);
 }
 

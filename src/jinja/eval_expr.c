@@ -26,7 +26,7 @@ APART static const struct value *find_attribute(struct eval *eval,
 {
     const struct value owner = *value;
 
-    eval->render.at = node->node.at;
+    eval_point(eval, &node->node, node->value, &owner);
     if (owner.kind == VALUE_MAP && node->place)
         *room = undefined_new(&eval->render, node->name->text, &owner);
     else if (op_attribute(&eval->render, &owner, node->name->text, room) < 0)
@@ -269,7 +269,7 @@ APART static int eval_item(struct eval *eval, const struct node_binary *node, st
 
     if (refer_both(eval, node->left, node->right, room, both) < 0)
         return -1;
-    eval->render.at = node->node.at;
+    eval_point(eval, &node->node, node->left, both[0]);
     return op_item(&eval->render, both[0], both[1], ret);
 }
 

@@ -325,8 +325,9 @@ static int refuse_missing(struct decoding *d, const struct param *param,
     const struct value *where = pair ? &pair->key : d->map;
     struct place at = where ? value_place(where) : (struct place){ 0 };
     const char *owner = d->policy->owner ? d->policy->owner : "";
+    const char *mark = d->policy->mark ? d->policy->mark : "";
 
-    diag_add(d->diags, at, "'%s' %s%s%s", param->name, pair ? "has no value" : "is missing",
+    diag_add(d->diags, at, "'%s%s' %s%s%s", mark, param->name, pair ? "has no value" : "is missing",
              *owner ? " in " : "", owner);
     diag_hint(d->diags, "%s: %s", param_kind_word(param->kind), param->doc);
     return -1;

@@ -100,7 +100,7 @@ struct nats_options {
     const char *name; /* shown by the server's monitoring */
 
     struct nats_tls *tls; /* borrowed; NULL needs `plain` */
-    bool plain;           /* no TLS: everybody on the way can read and change everything */
+    bool plain;           /* no TLS: anybody on the way can read and change everything */
 
     nats_creds_fn *creds;
     void *creds_self;

@@ -66,10 +66,11 @@ static void check_servers(const struct peel_conf *conf, const struct value *give
         struct str url = str_trim(str_cut(&rest, ','));
 
         if (url.n > 0 && !str_starts(url, STR("tls://")))
-            (void)value_diag(diags, value_point(given, "nats_url"),
-                             "'%.*s': expected 'tls://HOST:PORT', since everybody on the way could "
-                             "read and change everything else",
-                             STR_ARG(url));
+            (void)value_diag(
+                diags, value_point(given, "nats_url"),
+                "'%.*s': expected 'tls://HOST:PORT': without TLS, anybody on the way can "
+                "read and change everything",
+                STR_ARG(url));
     }
 }
 

@@ -91,6 +91,8 @@ static int check_colons(struct str text, size_t *ret_count, struct err *err)
 
     for (size_t at = first; at != STR_NONE; at = quoted_find(text, ':', at + 1))
         count++;
+    if (text.n == 0)
+        return err_set(err, ERR_INVALID, "key and value are missing");
     if (count == 0)
         return err_set(err, ERR_INVALID, "'%.*s' has no colon between key and value",
                        STR_ARG(text));

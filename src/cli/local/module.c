@@ -87,21 +87,37 @@ static bool print_streams(struct local *local, const struct run_result *result)
     return true;
 }
 
+/* By its name or an alias of it. */
+static bool is_given(const struct local *local, const struct module *module,
+                     const struct param *param)
+{
+    for (size_t i = 0; i < local->given.map->count; i++)
+        if (params_find(module->params, local->given.map->pairs[i].key.s) == param)
+            return true;
+    return false;
+}
+
 /* The ID of a state is the default of its primary parameter; on the command line there is none. */
 static const struct param *missing_primary(const struct local *local, const struct module *module)
 {
     const struct param *primary = params_find_primary(module->params);
 
-    if (!primary || !(primary->flags & PARAM_REQUIRED) || local->words.n > 0)
+    if (!primary || !(primary->flags & PARAM_REQUIRED) || local->words.n > 0 ||
+        is_given(local, module, primary) || value_get(&local->given, "name") ||
+        value_get(&local->given, "names"))
         return NULL;
-    for (size_t i = 0; i < local->given.map->count; i++) {
-        const struct value *key = &local->given.map->pairs[i].key;
-
-        if (params_find(module->params, key->s) == primary || str_is(key->s, "name") ||
-            str_is(key->s, "names"))
-            return NULL;
-    }
     return primary;
+}
+
+/* An argument that is the name of the state and nothing else, where something is required. */
+static const struct param *find_unnamed(const struct local *local, const struct module *module)
+{
+    if (local->words.n == 0 || params_find_primary(module->params))
+        return NULL;
+    for (const struct param *param = module->params; param->name; param++)
+        if ((param->flags & PARAM_REQUIRED) && !is_given(local, module, param))
+            return param;
+    return NULL;
 }
 
 /* The ID of a single state is its argument, unless that is a command line. */
@@ -121,6 +137,7 @@ static const char *name_single(struct local *local, const struct module *module)
 
 int local_apply_module(struct local *local, const struct module *module)
 {
+    const struct param *unnamed = find_unnamed(local, module);
     struct run_result result;
     const struct plan *plan;
 
@@ -133,6 +150,9 @@ int local_apply_module(struct local *local, const struct module *module)
     if (missing_primary(local, module))
         return cli_usage(local->cli, "%s requires an argument: %s", module->name,
                          missing_primary(local, module)->doc);
+    if (unnamed)
+        return cli_usage(local->cli, "%s requires '%s' by name: try '%s=%s'", module->name,
+                         unnamed->name, unnamed->name, local->words.p[0]);
     if (compile_single(&local->session.arena, &local->session.host, module->name,
                        name_single(local, module), &local->given, &plan, &local->diags) < 0)
         return local_refuse(local);

@@ -38,7 +38,7 @@ TEST(addresses_that_are_not_tls_are_refused_with_the_reason)
         const char *urls, *error;
     } cases[] = {
         { "nats://a:4222",
-          "'nats://a:4222': refused, since everybody on the way could read and change everything; "
+          "'nats://a:4222': refused: without TLS, anybody on the way can read and change everything; "
           "use 'tls://a:4222'" },
         { "tls://a:4222, nats://b", "'nats://b': refused" },
         { "a:4222", "'a:4222': expected 'tls://HOST:PORT'" },

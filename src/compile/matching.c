@@ -1,6 +1,5 @@
 #include "compile/matching.h"
 
-#include "base/diag.h"
 #include "base/err.h"
 #include "compile/builtin.h"
 #include "compile/filter_by.h"
@@ -50,7 +49,6 @@ static int match_machine(struct render *render, const struct bound *bound,
         .facts = host_facts(host),
         .settings = host->settings,
     };
-    struct diags diags = DIAGS_INIT(render->arena);
     const struct target *target;
     struct str text;
     struct err err;
@@ -62,9 +60,8 @@ static int match_machine(struct render *render, const struct bound *bound,
     if (argument_text(render, expression, &text) < 0 ||
         (!argument_is_none(id) && argument_text(render, id, &subject.id) < 0))
         return -1;
-    if (target_parse(render->arena, text, type, NULL, &target, &diags) < 0)
-        (void)diags_to_err(&diags, &err);
-    else if (target_match(target, &subject, ret, &err) == 0)
+    if (target_read(render->arena, text, type, NULL, &target, &err) == 0 &&
+        target_match(target, &subject, ret, &err) == 0)
         return 0;
     return render_fail(render, RENDER_HOST, "%s(): %s", bound->name, err.text);
 }

@@ -322,7 +322,6 @@ static int parse_target(struct arena *arena, const struct roster_question *quest
     const struct target_options options = { .groups = question->groups,
                                             .no_settings = !question->with_settings };
     const char *type = question->type;
-    struct diags diags = DIAGS_INIT(arena);
     enum target_type kind = TARGET_COMPOUND;
     const char *nearest = NULL;
 
@@ -330,9 +329,7 @@ static int parse_target(struct arena *arena, const struct roster_question *quest
         return err_set(err, ERR_INVALID, "'%s' is not a kind of target%s%s%s", type,
                        nearest ? " (did you mean '" : "", nearest ? nearest : "",
                        nearest ? "'?)" : "");
-    if (target_parse(arena, str_from(question->expr), kind, &options, ret_target, &diags) < 0)
-        return diags_to_err(&diags, err);
-    return 0;
+    return target_read(arena, str_from(question->expr), kind, &options, ret_target, err);
 }
 
 bool roster_needs_settings(const struct roster_question *question)

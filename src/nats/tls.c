@@ -45,9 +45,9 @@ static int add_authorities(SSL_CTX *context, struct str pem, struct err *err)
         X509_free(cert);
     }
     BIO_free(bio);
-    if (count == 0)
-        return fail_tls(err, "CA", NULL);
     ERR_clear_error(); /* the end of the text is an error, too */
+    if (count == 0)
+        return err_set(err, ERR_INVALID, "no certificate in PEM form in it");
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/diag.h"
 #include "base/err.h"
 #include "target/grammar.h"
 #include "target/program.h"
@@ -56,6 +57,21 @@ int target_parse(struct arena *arena, struct str text, enum target_type type,
     target->start = emit(target, tree.root, (struct way){ TERM_ACCEPT, TERM_REJECT, false });
     *ret_target = target;
     return 0;
+}
+
+int target_read(struct arena *arena, struct str text, enum target_type type,
+                const struct target_options *options, const struct target **ret_target,
+                struct err *err)
+{
+    struct diags diags = DIAGS_INIT(arena);
+    const struct diag *first;
+
+    if (target_parse(arena, text, type, options, ret_target, &diags) == 0)
+        return 0;
+    first = &diags.list.p[0];
+    (void)err_set(err, ERR_INVALID, "%s%s%s%s", first->text, first->hint ? " (" : "",
+                  first->hint ? first->hint : "", first->hint ? ")" : "");
+    return first->at.column > 0 ? err_wrap(err, "column %u", first->at.column) : -1;
 }
 
 bool target_uses_settings(const struct target *target)

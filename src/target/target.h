@@ -83,6 +83,11 @@ int target_parse(struct arena *arena, struct str text, enum target_type type,
                  const struct target_options *options, const struct target **ret_target,
                  struct diags *diags);
 
+/* The same for a text that stands in no document: one line with the column of the first mistake. */
+int target_read(struct arena *arena, struct str text, enum target_type type,
+                const struct target_options *options, const struct target **ret_target,
+                struct err *err);
+
 /* Does it have I@ or J@, also in its groups? */
 bool target_uses_settings(const struct target *target);
 

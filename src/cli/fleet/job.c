@@ -36,26 +36,15 @@
 
 /* --- targets ------------------------------------------------------------------------ */
 
-/* The first mistake, with its column: the expression is one line, and is shown. */
-static int refuse_target(const char *expr, const struct diags *diags, struct err *err)
-{
-    const struct diag *first = &diags->list.p[0];
-
-    return err_set(err, ERR_INVALID, "target '%s': column %u: %s%s%s%s", expr, first->at.column,
-                   first->text, first->hint ? " (" : "", first->hint ? first->hint : "",
-                   first->hint ? ")" : "");
-}
-
 /* Only masters know groups and settings. */
 static int parse_target(struct arena *arena, const char *expr, bool with_master,
                         const struct target **ret_target, struct err *err)
 {
     const struct target_options options = { .any_group = with_master, .no_settings = !with_master };
-    struct diags diags = DIAGS_INIT(arena);
 
-    if (target_parse(arena, str_from(expr), TARGET_COMPOUND, &options, ret_target, &diags) == 0)
+    if (target_read(arena, str_from(expr), TARGET_COMPOUND, &options, ret_target, err) == 0)
         return 0;
-    return refuse_target(expr, &diags, err);
+    return err_wrap(err, "target '%s'", expr);
 }
 
 /* Facts are read one by one if there is no master. */

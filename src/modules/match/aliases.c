@@ -1,5 +1,4 @@
 /* Does this machine match a target expression? For templates and conditions, as in Salt. */
-#include "base/diag.h"
 #include "base/err.h"
 #include "state/host.h"
 #include "state/module.h"
@@ -26,13 +25,11 @@ static int match_machine(struct state_run *run, const void *args, enum target_ty
         .facts = state_facts(run),
         .settings = state_settings(run),
     };
-    struct diags diags = DIAGS_INIT(run->arena);
     const struct target *target;
     bool matches;
 
-    if (target_parse(run->arena, want->expression, type, NULL, &target, &diags) < 0)
-        return diags_to_err(&diags, err);
-    if (target_match(target, &subject, &matches, err) < 0)
+    if (target_read(run->arena, want->expression, type, NULL, &target, err) < 0 ||
+        target_match(target, &subject, &matches, err) < 0)
         return -1;
     *ret = value_bool(matches);
     return 0;

@@ -37,9 +37,9 @@ TEST(addresses_that_are_not_tls_are_refused_with_the_reason)
     static const struct {
         const char *urls, *error;
     } cases[] = {
-        { "nats://a:4222",
-          "'nats://a:4222': refused: without TLS, anybody on the way can read and change everything; "
-          "use 'tls://a:4222'" },
+        { "nats://a:4222", "'nats://a:4222': refused: without TLS, anybody on the way can read and "
+                           "change everything; "
+                           "use 'tls://a:4222'" },
         { "tls://a:4222, nats://b", "'nats://b': refused" },
         { "a:4222", "'a:4222': expected 'tls://HOST:PORT'" },
         { "ws://a", "'ws://a': unknown scheme 'ws', expected 'tls://'" },
@@ -81,7 +81,8 @@ TEST(files_that_cannot_be_used_are_named)
     CHECK_STR(err.text, "CA file '/none' does not exist");
     options.ca_file = fleet.server.config;
     CHECK(link_new(scene.hub, &options, &err) == NULL);
-    CHECK_HAS(err.text, arena_printf(&fleet.arena, "CA file '%s': ", fleet.server.config));
+    CHECK_STR(err.text, arena_printf(&fleet.arena, "CA file '%s': no certificate in PEM form in it",
+                                     fleet.server.config));
     fleet_stop(&fleet);
     scene_end(&scene);
 }

@@ -273,7 +273,7 @@ TEST(files_that_are_wrong_are_named)
     CHECK(!nats_tls_new(&(struct nats_tls_options){ .ca_file = "/no/such/ca" }, &err));
     CHECK_HAS(err.text, "CA file '/no/such/ca': ");
     CHECK(!nats_tls_new(&(struct nats_tls_options){ .ca_pem = STR("garbage") }, &err));
-    CHECK_HAS(err.text, "CA: ");
+    CHECK_STR(err.text, "no certificate in PEM form in it");
     CHECK(!nats_tls_new(&(struct nats_tls_options){ .cert_file = "/no/cert" }, &err));
     CHECK_HAS(err.text, "certificate '/no/cert': ");
     CHECK(!nats_tls_new(&(struct nats_tls_options){ .key_pem = STR("garbage") }, &err));

@@ -187,6 +187,20 @@ TEST(mistakes_of_an_expression_in_a_document_are_shown_there)
                               "      |             ^\n");
 }
 
+TEST(a_mistake_of_a_text_that_stands_alone_is_one_line)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct target *target;
+    struct err err;
+
+    CHECK_INT(target_read(&arena, STR("web* or G@"), TARGET_COMPOUND, NULL, &target, &err), -1);
+    CHECK_STR(err.text, "column 11: key and value are missing (write key:value as in "
+                        "G@os.family:debian)");
+    CHECK_INT(target_read(&arena, STR("web* and"), TARGET_COMPOUND, NULL, &target, &err), -1);
+    CHECK_STR(err.text, "column 6: 'and' has nothing on its right");
+    CHECK_INT(target_read(&arena, STR("web*"), TARGET_COMPOUND, NULL, &target, &err), 0);
+}
+
 TEST(types_have_the_names_that_salt_gives_them)
 {
     const char *nearest = NULL;

@@ -14,17 +14,10 @@
 #include "cli/fleet/link.h"
 #include "cli/why/chain.h"
 #include "cli/why/fleet.h"
+#include "cli/why/service.h"
 #include "cli/why/state.h"
-#include "control/message.h"
-#include "control/request.h"
-#include "engine/why_text.h"
 #include "local/session.h"
-#include "provider/orchestrator.h"
-#include "sys/clock.h"
 #include "wire/event.h"
-
-/* How long the daemon of services may take to answer. */
-#define SERVICE_NS (30 * CLOCK_SECOND)
 
 /* What references of rules begin with. */
 #define REACTION_PREFIX "reactor."
@@ -47,7 +40,7 @@ static const struct param why_options[] = {
 struct question {
     struct cli *cli;
     const struct why_args *args;
-    const char *peel; /* of a state; NULL: this machine */
+    const char *peel; /* of a state or service; NULL: this machine */
     const char *thing;
     struct why_chain chain;
     struct fleet *fleet; /* once it was needed */
@@ -167,34 +160,28 @@ static int answer_state(struct question *q, struct err *err)
     return 0;
 }
 
-/* What `kepler why` says. */
+/* What `kepler why` says, and the run of states that asked for it. */
 static int answer_service(struct question *q, struct err *err)
 {
-    const struct tool tool = { .arena = q->cli->arena, .timeout = SERVICE_NS };
-    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    struct orchestrator_service found;
-    const struct value *services;
-    struct message answer;
-    struct request_ask ask = { 0 };
+    struct diags diags = DIAGS_INIT(q->cli->arena);
+    const char *folder = q->args->data_dir, *run;
 
-    if (orchestrator_find(&tool, q->thing, &found, err) < 0)
+    if (!folder && session_find_data_dir(q->cli->arena, &folder, &diags) < 0)
+        folder = NULL;
+    if (why_add_service(&q->chain, q->thing, folder, &run, err) < 0)
         return -1;
-    if (!found.status)
-        return err_set(err, ERR_NOT_FOUND, "kepler has no service '%.256s'", q->thing);
-    ask = (struct request_ask){ .config = found.config, .services = { 1, &found.service } };
-    if (orchestrator_ask(&tool, REQUEST_WHY, &ask, &answer, err) < 0)
-        return -1;
-    services = value_get(&answer.body, "services");
-    if (!services || !value_is(services, VALUE_LIST) || services->list->count == 0)
-        return err_set(err, ERR_NOT_FOUND, "kepler has no service '%.256s'", q->thing);
-    why_print(&services->list->items[0], &text);
-    q->chain.text = buf_copy(&text, q->cli->arena).p;
-    q->chain.details = services->list->items[0];
-    (void)why_add(&q->chain,
-                  &(struct why_link){ .kind = "service",
-                                      .id = found.service,
-                                      .what = arena_printf(q->cli->arena, "of %s", found.config) });
+    if (run[0]) {
+        follow_run(q, run);
+        why_end(&q->chain, "not recorded: the run was not a job of the fleet");
+    }
     return 0;
+}
+
+static int answer_peel_service(struct question *q, struct err *err)
+{
+    return reach_fleet(q, err) < 0 ? -1
+                                   : why_add_peel_service(&q->chain, q->fleet, q->peel, q->thing,
+                                                          q->args->fleet.timeout, err);
 }
 
 /* --- kinds --------------------------------------------------------------------------------------
@@ -210,6 +197,7 @@ static const struct kind {
     { "event", is_event_id, answer_event },
     { "reaction", is_reaction, answer_reaction },
     { "state", is_of_peel, answer_peel_state },
+    { "service", is_of_peel, answer_peel_service },
     { "state", is_of_machine, answer_state },
     { "service", is_of_machine, answer_service },
 };
@@ -259,19 +247,21 @@ static int run_why(struct cli *cli, const void *args, struct param_strs operands
 
 const struct command command_why = {
     .name = "why",
-    .operands = "THING | PEEL STATE",
+    .operands = "THING | PEEL STATE | PEEL SERVICE",
     .summary = "say why something is as it is, back to the first cause",
     .details =
         "THING is the id of a job (also of a reaction: rxn-...), the id of an event, a reaction\n"
         "as rules name it (reactor.restart: what it did last), a state of the last run on this\n"
         "machine, in full or by its ID, or a service of kepler: SERVICE, CONFIG/SERVICE or\n"
-        "PATH:SERVICE. With PEEL, the state is one of the last job that ran states there. Each\n"
-        "line is the cause of the one above: a job comes from a reaction, that from an event,\n"
-        "that from a beacon, a job or a person, on whatever machine.\n",
+        "PATH:SERVICE. With PEEL, it is a state of the last job that ran states there, or a\n"
+        "service there. Each line is the cause of the one above: a service was started by a run\n"
+        "of states, that was a job, a job comes from a reaction, that from an event, that from\n"
+        "a beacon, a job or a person, on whatever machine.\n",
     .examples = "  zester why rxn-7f3a0c11d2e84b5596a7c8d9e0f1a2b3\n"
                 "  zester why reactor.restart\n"
                 "  zester why web-01 file.managed:/etc/motd\n"
-                "  zester why web/api\n",
+                "  zester why web/api\n"
+                "  zester why web-01 web/api\n",
     .lookup = "job list",
     .options = why_options,
     .args_size = sizeof(struct why_args),

@@ -224,6 +224,29 @@ static bool read_change(const char *service, const struct value *entry,
     return ret->from && ret->to && ret->cause;
 }
 
+int orchestrator_why(const struct tool *tool, const char *name,
+                     struct orchestrator_service *ret_service, struct value *ret_why,
+                     struct err *err)
+{
+    const struct value *services;
+    struct request_ask ask = { 0 };
+    struct message answer;
+
+    if (orchestrator_find(tool, name, ret_service, err) < 0)
+        return -1;
+    if (!ret_service->status)
+        return err_set(err, ERR_NOT_FOUND, "kepler has no service '%.256s'", name);
+    ask.config = ret_service->config;
+    ask.services = (struct param_strs){ 1, &ret_service->service };
+    if (orchestrator_ask(tool, REQUEST_WHY, &ask, &answer, err) < 0)
+        return -1;
+    services = value_get(&answer.body, "services");
+    if (!services || !value_is(services, VALUE_LIST) || services->list->count == 0)
+        return err_set(err, ERR_NOT_FOUND, "kepler has no service '%.256s'", name);
+    *ret_why = services->list->items[0];
+    return 0;
+}
+
 int orchestrator_history(const struct tool *tool, const char *config, struct param_strs services,
                          struct orchestrator_changes *ret, struct err *err)
 {

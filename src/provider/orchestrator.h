@@ -57,6 +57,12 @@ struct orchestrator_services {
 /* All services of all configs that the daemon knows; those of a config stand together. */
 int orchestrator_list(const struct tool *tool, struct orchestrator_services *ret, struct err *err);
 
+/* How a service got its status: a map, as 'kepler why --json' has it. Fails with ERR_NOT_FOUND when
+ * there is no such service. */
+int orchestrator_why(const struct tool *tool, const char *name,
+                     struct orchestrator_service *ret_service, struct value *ret_why,
+                     struct err *err);
+
 /* A change of the status of a service. */
 struct orchestrator_change {
     const char *service;

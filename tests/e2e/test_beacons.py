@@ -53,8 +53,10 @@ def fleet(tmp_path_factory, home):
         (fleet.folder / "settings").mkdir()
         (fleet.folder / "settings/top.zy").write_text("base:\n  '*': [common]\n")
         write_settings(fleet, {"service": {"services": {"web": {}}, "interval": "200ms"}, "nosuch": {}})
+        (fleet.folder / "states").mkdir()
+        (fleet.folder / "states/asked.zy").write_text(f"asked: {{kepler.running: [{{name: {home.path('asked.yaml')}}}]}}\n")
         fleet.start_server()
-        fleet.master = fleet.start_ready_master(reactor={"dir": str(fleet.folder / "rules"), "source_rate_limit": 0, "storm_rate": 0},
+        fleet.master = fleet.start_ready_master(states_dir=str(fleet.folder / "states"), reactor={"dir": str(fleet.folder / "rules"), "source_rate_limit": 0, "storm_rate": 0},
                                                 settings_dir=str(fleet.folder / "settings"),
                                                 files_republish_interval="1s")
         fleet.wait(lambda: fleet.master.metric("zester_reactor_rules_loaded") == 2, "the rules are loaded")
@@ -96,9 +98,9 @@ def test_a_service_that_is_killed_is_reported_and_a_rule_brings_it_back(fleet):
     assert int(open(f"{fleet.home.folder}/web.pid").read()) != pid
 
 
-def why(fleet, thing):
+def why(fleet, *thing):
     """The chain of a thing, or None: the reactor records what became of an event when it is through with it."""
-    result = fleet.zester("why", thing, "--format", "json", status=None)
+    result = fleet.zester("why", *thing, "--format", "json", status=None)
     assert result.returncode in (0, 1), result.stderr
     return json.loads(result.stdout) if result.returncode == 0 else None
 
@@ -125,6 +127,30 @@ def test_why_of_a_job_of_a_person_names_the_person(fleet):
     found = fleet.wait(lambda: why(fleet, jid), "the job is stored")
     assert [link["kind"] for link in found["chain"]] == ["job"] and found["first_cause"].startswith("requested by "), found
     assert "nothing is known about" in fleet.zester("why", "rxn-" + "0" * 32, status=1).stderr
+
+
+def test_why_leads_from_a_service_of_a_machine_to_the_job_that_asked_for_it(fleet):
+    config = fleet.home.write('services: {asked: {command: ["sleep", "600"], restart: "no"}}', "asked.yaml")
+    service = f"{config}:asked"
+    fleet.wait((fleet.peel.folder / "states/asked.zy").exists, "the peel has the tree")
+    fleet.zester("web-01", "state.apply", "asked")
+    found = why(fleet, "web-01", service)
+    assert [link["kind"] for link in found["chain"]] == ["service", "run", "job"], found
+    assert found["chain"][0]["what"] == f"of {config} on web-01" and found["chain"][2]["what"].startswith("state.apply on web-01, complete")
+    assert found["first_cause"].startswith("requested by ") and found["details"]["status"] == "running"
+    text = fleet.zester("why", "web-01", service).stdout.splitlines()
+    assert text[:2] == [f"service asked: of {config} on web-01", "asked: running"] and text[-3].startswith("  <- run "), text
+
+    os.kill(fleet.home.services("asked.yaml")["asked"]["pid"], signal.SIGKILL)
+    fleet.wait(lambda: why(fleet, "web-01", service)["details"]["status"] == "killed", "it was killed")
+    found = why(fleet, "web-01", service)
+    assert len(found["chain"]) == 1 and found["first_cause"] == "process ended: killed by SIGKILL", found
+    fleet.home.run("start", "-d", file="asked.yaml")
+    found = why(fleet, "web-01", service)
+    assert len(found["chain"]) == 1 and found["first_cause"].startswith("start requested by "), found
+    fleet.home.run("stop", "--clean", file="asked.yaml")
+    shown = fleet.zester("why", "web-01", service, status=1).stderr
+    assert f"no state '{service}' in the last job of web-01\n" in shown and f"\n  service: kepler has no service '{service}'" in shown
 
 
 def test_states_of_the_orchestrator_are_reported_in_its_words(fleet):

@@ -62,6 +62,22 @@ def test_a_config_is_installed_started_and_given_back(machine):
     assert not os.path.exists(machine.config) and machine.home.run("ps", "--all").stdout.count("web") == 0
 
 
+def test_why_leads_from_a_service_to_the_run_that_asked_for_it(machine):
+    machine.apply(running(machine, WEB))
+    words = [PROGRAM, "why", f"{machine.config}:web", "--data-dir", machine.root / "data", "--format", "json"]
+    machine.env["HOME"] = str(machine.root)
+    found = json.loads(machine.run(*words))
+    assert [link["kind"] for link in found["chain"]] == ["service", "run"], found
+    assert found["chain"][1]["what"].startswith("state.apply case: 1 state, 1 changed")
+    assert found["first_cause"] == "not recorded: the run was not a job of the fleet"
+    machine.home.run("stop", "web", file=machine.config)
+    found = json.loads(machine.run(*words))
+    assert len(found["chain"]) == 1 and found["first_cause"].startswith("stop requested by "), found
+    called = machine.zester("kepler.why", "web")[0][0]["results"][0]["details"]["result"]
+    assert called["status"] == "stopped" and called["config"] == machine.config
+    assert "kepler has no service 'nope'" in machine.run(PROGRAM, "--local", "kepler.why", "nope", check=False).stderr
+
+
 def test_a_changed_config_runs_anew_and_a_revert_of_that_run_runs_the_old_one(machine):
     machine.apply(running(machine, WEB))
     (machine.states / "case.zy").write_text(running(machine, WEB.replace("infinity", "1000")))

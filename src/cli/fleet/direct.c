@@ -2,7 +2,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/diag.h"
 #include "base/err.h"
+#include "data/yaml.h"
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/request.h"
@@ -71,5 +73,21 @@ int fleet_ask_peels(struct fleet *fleet, const struct fleet_question *question,
     }
     while (!ret_answers->all_come) /* each request has its own timeout */
         (void)fleet_wait(fleet, &ret_answers->all_come, question->timeout, err);
+    return 0;
+}
+
+int fleet_answer_read(struct arena *arena, const struct fleet_answer *answer, struct value *ret,
+                      struct err *err)
+{
+    const struct exec_result *result =
+        answer->response.results.list.n > 0 ? &answer->response.results.list.p[0] : NULL;
+    const char *text = result ? value_get_text(&result->details, "result") : NULL;
+    struct diags diags = DIAGS_INIT(arena);
+
+    if (!answer->success || !text)
+        return err_set(err, ERR_INVALID, "%s",
+                       answer->error[0] ? answer->error : "the answer has no result");
+    if (yaml_parse(arena, "answer", str_from(text), NULL, ret, &diags) < 0)
+        return diags_to_err(&diags, err);
     return 0;
 }

@@ -3,11 +3,9 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/diag.h"
 #include "base/err.h"
 #include "cli/fleet/direct.h"
 #include "data/value.h"
-#include "data/yaml.h"
 #include "sys/clock.h"
 
 #define ANOTHER_RUN "another run has ended there in the meantime"
@@ -37,21 +35,13 @@ static struct param_strs list_missing(const struct fleet_peels *peels,
     return missing;
 }
 
-/* The result of state.last is data, printed as YAML. */
 static int read_answer(struct arena *arena, const struct fleet_answer *answer,
                        struct lastrun_states *ret_states, struct err *err)
 {
-    const struct exec_result *result =
-        answer->response.results.list.n > 0 ? &answer->response.results.list.p[0] : NULL;
-    const char *text = result ? value_get_text(&result->details, "result") : NULL;
-    struct diags diags = DIAGS_INIT(arena);
     struct value said;
 
-    if (!answer->success || !text)
-        return err_set(err, ERR_INVALID, "%s",
-                       answer->error[0] ? answer->error : "the answer has no result");
-    if (yaml_parse(arena, "state.last", str_from(text), NULL, &said, &diags) < 0)
-        return diags_to_err(&diags, err);
+    if (fleet_answer_read(arena, answer, &said, err) < 0)
+        return -1;
     return record_read(arena, &lastrun_states_type, 1, &said, ret_states, err);
 }
 

@@ -193,6 +193,22 @@ int fleet_peels_read(struct fleet *fleet, struct fleet_peels *peels, struct err 
 
 /* --- what it means ------------------------------------------------------------------ */
 
+int fleet_peels_find(struct fleet *fleet, const char *name, struct fleet_peels *all,
+                     struct fleet_peels *ret_one, struct err *err)
+{
+    char id[PEEL_ID_SIZE];
+    struct fleet_peel *peel;
+
+    if (peel_id_encode(str_from(name), id, err) < 0 || fleet_peels_read(fleet, all, err) < 0)
+        return -1;
+    peel = map_find(&all->by_id, str_from(id));
+    if (!peel)
+        return err_set(err, ERR_NOT_FOUND, "no peel '%.256s'", name);
+    map_set(&ret_one->by_id, str_from(peel->id), peel);
+    VEC_PUSH_IN(ret_one->arena, &ret_one->list, peel);
+    return 0;
+}
+
 bool fleet_peel_is_online(const struct fleet_peel *peel, int64_t now)
 {
     return peel->seen > 0 && now - peel->seen < FLEET_PEEL_ONLINE_NS;

@@ -72,6 +72,11 @@ void fleet_peels_sort(struct fleet_peels *peels);
 /* Everybody that has published facts, sorted. `peels` is empty before. */
 int fleet_peels_read(struct fleet *fleet, struct fleet_peels *peels, struct err *err);
 
+/* The machine of this name alone, for those who read the runs of several. Both lists are empty
+ * before. Fails with ERR_NOT_FOUND. */
+int fleet_peels_find(struct fleet *fleet, const char *name, struct fleet_peels *all,
+                     struct fleet_peels *ret_one, struct err *err);
+
 bool fleet_peel_is_online(const struct fleet_peel *peel, int64_t now);
 
 /* Is the machine what its files declare, as far as its last run says? */

@@ -48,14 +48,27 @@ static void print_link(const struct why_link *link, struct buf *out)
     buf_add_char(out, '\n');
 }
 
+static void print_lines(const struct why_chain *chain, struct buf *out)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct str rest = str_from(chain->text);
+
+    while (rest.n > 0) {
+        struct str line = str_cut(&rest, '\n');
+
+        columns_print_text(out, arena_strndup(&scratch, line.p, line.n));
+        buf_add_char(out, '\n');
+    }
+}
+
 void why_chain_print(const struct why_chain *chain, struct buf *out)
 {
     for (size_t i = 0; i < chain->list.n; i++) {
         buf_add_text(out, i > 0 ? "  <- " : "");
         print_link(&chain->list.p[i], out);
+        if (i == 0 && chain->text)
+            print_lines(chain, out);
     }
-    if (chain->text)
-        buf_add_text(out, chain->text);
     if (chain->first_cause) {
         buf_add_text(out, "  first cause: ");
         columns_print_text(out, chain->first_cause);

@@ -32,7 +32,7 @@ struct why_chain {
     VEC(struct why_link) list;
     const char *first_cause; /* where the chain ends; NULL: not known yet */
     struct value details;    /* more about the thing, for programs; null: none */
-    const char *text;        /* the same for people, whole lines; NULL: none */
+    const char *text;        /* the same for people, whole lines below the first link; NULL: none */
 };
 
 /* False when it is there already, or the chain is full: the walk ends. */

@@ -10,7 +10,6 @@
 #include "run/lastrun.h"
 #include "state/outcome.h"
 #include "wire/exec.h"
-#include "wire/peel_id.h"
 
 /* "file.managed:/etc/motd" by its name, or by its ID. */
 static bool is_named(const char *state, const char *name)
@@ -20,24 +19,24 @@ static bool is_named(const char *state, const char *name)
     return strcmp(state, name) == 0 || (colon && strcmp(colon + 1, name) == 0);
 }
 
-static void add_run(struct why_chain *chain, const struct lastrun *run)
+void why_add_run(struct why_chain *chain, const struct lastrun *run)
 {
     struct arena *arena = chain->arena;
     const char *refs = "";
 
     for (size_t i = 0; i < run->refs.n; i++)
         refs = arena_printf(arena, "%s %s", refs, run->refs.p[i]);
-    (void)why_add(chain,
-                  &(struct why_link){
-                      .kind = "run",
-                      .id = run->id[0] ? run->id : "-",
-                      .what = arena_printf(arena,
-                                           "%s%s%s: %u states, %u changed, %u failed, %u "
-                                           "skipped",
-                                           run->function, refs, run->test ? ", dry run" : "",
-                                           run->states, run->changed, run->failed, run->skipped),
-                      .time = run->time,
-                  });
+    (void)why_add(chain, &(struct why_link){
+                             .kind = "run",
+                             .id = run->id[0] ? run->id : "-",
+                             .what = arena_printf(arena,
+                                                  "%s%s%s: %u state%s, %u changed, %u failed, %u "
+                                                  "skipped",
+                                                  run->function, refs, run->test ? ", dry run" : "",
+                                                  run->states, run->states == 1 ? "" : "s",
+                                                  run->changed, run->failed, run->skipped),
+                             .time = run->time,
+                         });
 }
 
 /* --- this machine
@@ -101,7 +100,7 @@ int why_add_state(struct why_chain *chain, const char *data_dir, const char *nam
                                 .what = describe_state(chain->arena, state, run.test),
                             }))
             break;
-    add_run(chain, &run);
+    why_add_run(chain, &run);
     *ret_run = run.id;
     return 0;
 }
@@ -116,23 +115,6 @@ static const char *describe_result(struct arena *arena, const struct exec_result
     if (result->skipped)
         return arena_printf(arena, "skipped: %s", result->skip_reason);
     return !result->changed ? "unchanged" : test ? "would change" : "changed";
-}
-
-/* The machine alone, for those who read the runs of several. */
-static int find_peel(struct fleet *fleet, struct fleet_peels *all, const char *name,
-                     struct fleet_peels *ret, struct err *err)
-{
-    char id[PEEL_ID_SIZE];
-    struct fleet_peel *peel;
-
-    if (peel_id_encode(str_from(name), id, err) < 0 || fleet_peels_read(fleet, all, err) < 0)
-        return -1;
-    peel = map_find(&all->by_id, str_from(id));
-    if (!peel)
-        return err_set(err, ERR_NOT_FOUND, "no peel '%.256s'", name);
-    map_set(&ret->by_id, str_from(peel->id), peel);
-    VEC_PUSH_IN(ret->arena, &ret->list, peel);
-    return 0;
 }
 
 static const struct exec_result *find_result(const struct exec_response *response, const char *name)
@@ -150,7 +132,8 @@ int why_add_peel_state(struct why_chain *chain, struct fleet *fleet, const char 
     const struct exec_result *result;
     struct fleet_runs runs;
 
-    if (find_peel(fleet, &all, peel, &one, err) < 0 || fleet_runs_read(fleet, &one, &runs, err) < 0)
+    if (fleet_peels_find(fleet, peel, &all, &one, err) < 0 ||
+        fleet_runs_read(fleet, &one, &runs, err) < 0)
         return -1;
     result = runs.list.n > 0 ? find_result(&runs.list.p[0].response, name) : NULL;
     if (!result)
@@ -163,7 +146,7 @@ int why_add_peel_state(struct why_chain *chain, struct fleet *fleet, const char 
                                                   describe_result(chain->arena, result,
                                                                   runs.list.p[0].summary.test)),
                          });
-    add_run(chain, &runs.list.p[0].summary);
+    why_add_run(chain, &runs.list.p[0].summary);
     if (why_add_job(chain, fleet, runs.list.p[0].summary.id, err) == 0)
         return 0;
     return err->code == ERR_NOT_FOUND ? 0 : -1;

@@ -14,6 +14,7 @@
 
 struct err;
 struct fleet;
+struct lastrun;
 
 /* Of this machine, from its data folder. Fails with ERR_NOT_FOUND when its last run had no such
  * state. `ret_run` is the id of the run, which may be that of a job; "": none. */
@@ -23,5 +24,8 @@ int why_add_state(struct why_chain *chain, const char *data_dir, const char *nam
 /* Of a peel, from the newest job that ran states there; the job and its causes follow. */
 int why_add_peel_state(struct why_chain *chain, struct fleet *fleet, const char *peel,
                        const char *name, struct err *err);
+
+/* The run alone, as a cause. */
+void why_add_run(struct why_chain *chain, const struct lastrun *run);
 
 #endif

@@ -118,8 +118,9 @@ static void place_boxes(struct picture *picture)
         }
         picture->places[i] = (struct place_of_box){ x, y, width };
         widest = width > widest ? width : widest;
+        if (y + BOX_HEIGHT > picture->height)
+            picture->height = y + BOX_HEIGHT;
         y += BOX_HEIGHT + BOX_GAP;
-        picture->height = y > picture->height ? y : picture->height;
     }
     picture->width = x + widest + MARGIN;
     picture->height += MARGIN;

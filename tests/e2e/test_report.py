@@ -127,6 +127,11 @@ def test_the_graph_is_drawn_a_column_for_each_level(page):
     fits = """[...document.querySelectorAll('svg.graph rect.box')].every(e =>
         e.nextElementSibling.getBBox().width <= e.getBBox().width)"""
     assert page.evaluate(fits)
+    margins = page.evaluate("""(svg => { const all = [...svg.querySelectorAll('rect.box')].map(e => e.getBBox());
+        const size = svg.viewBox.baseVal;
+        return [Math.min(...all.map(b => b.x)), Math.min(...all.map(b => b.y)), size.width - Math.max(...all.map(b => b.x + b.width)),
+                size.height - Math.max(...all.map(b => b.y + b.height))]; })(document.querySelector('svg.graph'))""")
+    assert margins == [20] * 4
 
 
 @needs_browser

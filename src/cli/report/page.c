@@ -199,7 +199,7 @@ static void add_machine_row(struct printer *printer, const struct report_machine
     add_link(printer, machine);
     buf_add_text(out, machine->is_online ? "" : " <span class=\"dim\">(down)</span>");
     buf_add_text(out, "</td><td>");
-    html_add_text(out, machine->os);
+    html_add_text(out, machine->os[0] ? machine->os : "-");
     buf_add_text(out, "</td>");
     if (machine->run)
         add_run_cells(out, machine->run);

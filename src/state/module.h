@@ -45,22 +45,23 @@ struct process_result;
 struct state_host;
 struct state_run;
 
+/* One bit each. */
 enum module_flag {
-    MODULE_ALWAYS = 1,   /* it runs each time (cmd.run, test.ping) */
-    MODULE_HIDDEN = 2,   /* not in the index of the manual */
-    MODULE_TREE = 4,     /* owns all that is below its path (state/managed.h) */
-    MODULE_REMOVES = 8,  /* its path must not exist */
-    MODULE_ACTS = 16,    /* a function that changes something: it has no dry run */
-    MODULE_NO_UNDO = 32, /* what it does leaves no images, and nothing takes it back */
-    MODULE_WHOLE = 64,   /* decides about all of its path (compile/contest.h) */
-    MODULE_LOCAL = 128,  /* touches nothing but its path or its packages (compile/touch.h) */
-    MODULE_EXACT = 256,  /* an unknown parameter is a mistake in Salt files, too: without it the
-                          * state would mean something else */
-    MODULE_STEP = 2048,  /* a job for other machines: nothing is done on this one */
-    MODULE_FILES_FIRST = 1024, /* at a revert, files are back before `revert` is called */
-    MODULE_IDLE = 4096,        /* changes nothing, whatever its parameters are */
-    MODULE_FACTS = 4096,       /* changes facts: they are collected again once it has run */
-    MODULE_CLEANS = 512,       /* removes what it finds, but not what other states manage */
+    MODULE_ALWAYS = 1 << 0,  /* it runs each time (cmd.run, test.ping) */
+    MODULE_HIDDEN = 1 << 1,  /* not in the index of the manual */
+    MODULE_TREE = 1 << 2,    /* owns all that is below its path (state/managed.h) */
+    MODULE_REMOVES = 1 << 3, /* its path must not exist */
+    MODULE_ACTS = 1 << 4,    /* a function that changes something: it has no dry run */
+    MODULE_NO_UNDO = 1 << 5, /* what it does leaves no images, and nothing takes it back */
+    MODULE_WHOLE = 1 << 6,   /* decides about all of its path (compile/contest.h) */
+    MODULE_LOCAL = 1 << 7,   /* touches nothing but its path or its packages (compile/touch.h) */
+    MODULE_EXACT = 1 << 8,   /* an unknown parameter is a mistake in Salt files, too: without it the
+                              * state would mean something else */
+    MODULE_CLEANS = 1 << 9,  /* removes what it finds, but not what other states manage */
+    MODULE_FILES_FIRST = 1 << 10, /* at a revert, files are back before `revert` is called */
+    MODULE_STEP = 1 << 11,        /* a job for other machines: nothing is done on this one */
+    MODULE_IDLE = 1 << 12,        /* changes nothing, whatever its parameters are */
+    MODULE_FACTS = 1 << 13,       /* changes facts: they are collected again once it has run */
 };
 
 struct module {

@@ -21,6 +21,13 @@ void tool_add(const struct tool *tool, struct tool_words *words, const char *wor
     VEC_PUSH_IN(tool->arena, &words->list, word);
 }
 
+void tool_add_option(const struct tool *tool, struct tool_words *words, const char *name,
+                     const char *value)
+{
+    if (value)
+        tool_add(tool, words, arena_printf(tool->arena, "--%s=%s", name, value));
+}
+
 const char *const *tool_argv(const struct tool *tool, struct tool_words *words)
 {
     VEC_PUSH_IN(tool->arena, &words->list, NULL);

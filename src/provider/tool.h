@@ -48,6 +48,9 @@ struct tool_words {
     VEC(const char *) list;
 };
 void tool_add(const struct tool *tool, struct tool_words *words, const char *word);
+/* "--name=value"; nothing for NULL. */
+void tool_add_option(const struct tool *tool, struct tool_words *words, const char *name,
+                     const char *value);
 /* The arguments, terminated by NULL. */
 const char *const *tool_argv(const struct tool *tool, struct tool_words *words);
 

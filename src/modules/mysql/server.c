@@ -95,13 +95,6 @@ static struct server_login complete_login(struct state_run *run, const struct se
     return all;
 }
 
-static void add_option(const struct tool *tool, struct tool_words *words, const char *name,
-                       const char *value)
-{
-    if (value)
-        tool_add(tool, words, arena_printf(tool->arena, "--%s=%s", name, value));
-}
-
 /* `form` is the option for the form of rows: "--batch", "--xml". */
 static const char *const *client_argv(const struct tool *tool, const struct server_login *login,
                                       const char *form)
@@ -110,19 +103,19 @@ static const char *const *client_argv(const struct tool *tool, const struct serv
 
     tool_add(tool, &words, tool_find(tool->arena, "mariadb") ? "mariadb" : "mysql");
     if (login->default_file)
-        add_option(tool, &words, "defaults-file", login->default_file);
+        tool_add_option(tool, &words, "defaults-file", login->default_file);
     else if (login->pass)
         tool_add(tool, &words, "--no-defaults");
     tool_add(tool, &words, form);
     tool_add(tool, &words, "--skip-column-names");
     tool_add(tool, &words, "--binary-mode");
     tool_add(tool, &words, "--connect-timeout=30");
-    add_option(tool, &words, "default-character-set", login->charset);
-    add_option(tool, &words, "host", login->host);
-    add_option(tool, &words, "port", login->port);
-    add_option(tool, &words, "user", login->user);
-    add_option(tool, &words, "socket", login->socket);
-    add_option(tool, &words, "database", login->db);
+    tool_add_option(tool, &words, "default-character-set", login->charset);
+    tool_add_option(tool, &words, "host", login->host);
+    tool_add_option(tool, &words, "port", login->port);
+    tool_add_option(tool, &words, "user", login->user);
+    tool_add_option(tool, &words, "socket", login->socket);
+    tool_add_option(tool, &words, "database", login->db);
     return tool_argv(tool, &words);
 }
 

@@ -87,13 +87,6 @@ static struct psql_login complete(struct state_run *run, const struct psql_login
     return all;
 }
 
-static void add_option(const struct tool *tool, struct tool_words *words, const char *name,
-                       const char *value)
-{
-    if (value)
-        tool_add(tool, words, arena_printf(tool->arena, "--%s=%s", name, value));
-}
-
 static const char *const *client_argv(const struct tool *tool, const struct psql_login *login,
                                       bool alone)
 {
@@ -111,10 +104,10 @@ static const char *const *client_argv(const struct tool *tool, const struct psql
     tool_add(tool, &words, "--field-separator=" FIELD_END);
     tool_add(tool, &words, "--record-separator=" ROW_END);
     tool_add(tool, &words, "--file=-");
-    add_option(tool, &words, "host", login->host);
-    add_option(tool, &words, "port", login->port);
-    add_option(tool, &words, "username", login->user);
-    add_option(tool, &words, "dbname", login->database);
+    tool_add_option(tool, &words, "host", login->host);
+    tool_add_option(tool, &words, "port", login->port);
+    tool_add_option(tool, &words, "username", login->user);
+    tool_add_option(tool, &words, "dbname", login->database);
     return tool_argv(tool, &words);
 }
 

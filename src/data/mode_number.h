@@ -18,8 +18,8 @@
 
 struct value;
 
-/* `v` is an integer and `written` how its document shows it; empty: not known. False: it is no
- * mode, or may mean two. */
+/* `v` is an integer and `written` how its document shows it; empty: not known. False: it is not
+ * a mode, or may mean two. */
 bool mode_number_read(const struct value *v, struct str written, mode_t *ret);
 /* May its digits have been meant as those of a mode, so that quotes would help? */
 bool mode_number_has_digits(int64_t number);

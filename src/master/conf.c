@@ -66,6 +66,9 @@ static const struct param rows[] = {
     PARAM("files_mirror_after", DURATION, ARGS, files_mirror_after, "how long another master must publish before its files replace those of this one", .default_text = "30s"),
     PARAM("files_republish_interval", DURATION, ARGS, files_republish_interval, "how often trees are compared with what is published; 0: never", .default_text = "30s"),
     PARAM("files_history", INT, ARGS, files_history, "revisions of each tree that are kept, for `zester fileserver rollback`", PARAM_RANGE(1, TREE_HISTORY_KEEP_MAX), .default_text = "10"),
+    PARAM("gitfs.remotes",  LIST,     ARGS, gitfs_remotes, "git repositories, each a folder of the tree of states: a URL, or a map with `url`, `branch`, `root`, `name`, `ssh_key`, `force_push`"),
+    PARAM("gitfs.interval", DURATION, ARGS, gitfs_interval, "how often they are pulled", PARAM_RANGE(CLOCK_SECOND, INT64_MAX / 4), .default_text = "5m"),
+    PARAM("gitfs.ssh_key",  PATH,     ARGS, gitfs_ssh_key, "the private key for those over ssh, unless they have one of their own", .kind_text = "FILE"),
     PARAM("nodegroups", MAP, ARGS, nodegroups, "names for targets: `N@NAME` means what the expression means; groups may name others"),
     PARAM("publisher_status_file", STR, ARGS, publisher_status_file, "a file for scripts that names the publishing master; empty: none", .kind_text = "FILE", .default_text = "/run/zester/publisher-status"),
     { 0 },
@@ -163,7 +166,7 @@ static void check_component(const char *name, const struct value *given, struct 
 static void check_conf(struct arena *arena, void *values, const struct value *given,
                        struct diags *diags)
 {
-    const struct master_conf *conf = values;
+    struct master_conf *conf = values;
     struct err err;
 
     if (conf->nats_url && link_check_urls(arena, conf->nats_url, &err) < 0)
@@ -171,6 +174,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
     check_address(conf->health_addr, "health_addr", given, diags);
     check_address(conf->enroll_addr, "enroll.addr", given, diags);
     check_groups(arena, conf->nodegroups, diags);
+    (void)remote_read_list(arena, conf->gitfs_remotes, conf->gitfs_ssh_key, &conf->gitfs, diags);
     for (size_t i = 0; i < conf->nats_advertise_urls.n; i++)
         check_advertised(arena, conf->nats_advertise_urls.p[i], given, diags);
     for (size_t i = 0; i < conf->update_auto_components.n; i++)

@@ -12,6 +12,7 @@
 
 #include "bus/daemon_conf.h"
 #include "bus/daemon_log.h"
+#include "gitfs/remote.h"
 
 enum master_ca_mode { MASTER_CA_AUTO, MASTER_CA_EMBEDDED, MASTER_CA_EXTERNAL };
 
@@ -22,6 +23,10 @@ struct master_conf {
     int64_t files_mirror_after;       /* nanoseconds */
     int64_t files_republish_interval; /* nanoseconds; 0: never */
     int64_t files_history;            /* revisions of each tree that are kept */
+    const struct value *gitfs_remotes; /* as they were written; NULL: none */
+    struct remotes gitfs;              /* the same */
+    int64_t gitfs_interval;            /* nanoseconds */
+    const char *gitfs_ssh_key;         /* NULL: none */
     const char *publisher_status_file;
     int64_t jetstream_replicas;
     const struct value *nodegroups; /* name -> expression; NULL: none */

@@ -203,6 +203,8 @@ static const char *find_obstacle(struct shelf_branch *branch)
 {
     if (!branch)
         return "no such tree: there are states, settings and reactor";
+    if (shelf_is_from_git(branch))
+        return "the states come from git ('gitfs.remotes'): revert the commit there instead";
     if (branch->rollback || branch->unfinished)
         return "a rollback of this tree is under way";
     if (!shelf_may_publish(branch) || standby_is_busy(branch->standby))

@@ -65,7 +65,10 @@ static void *open_shelf(struct master *master, struct err *err)
     shelf->master = master;
     if (gethostname(shelf->host, sizeof(shelf->host) - 1) < 0)
         shelf->host[0] = '\0';
-    if (chores_open_workers(&shelf->chores, master->loop, WORKERS, err) < 0) {
+    if (chores_open_workers(&shelf->chores, master->loop, WORKERS, err) < 0 ||
+        shelf_git_open(shelf, err) < 0) {
+        shelf_git_free(shelf);
+        chores_close(&shelf->chores);
         free(shelf);
         return NULL;
     }
@@ -110,7 +113,8 @@ static void on_round(void *self, const struct publisher_outcome *outcome)
 
 static bool is_mirroring(const struct shelf_branch *branch)
 {
-    return branch->standby && branch->shelf->master->conf.files_mirror;
+    return branch->standby && branch->shelf->master->conf.files_mirror &&
+           !shelf_is_from_git(branch);
 }
 
 static bool is_behind(const struct shelf_branch *branch)
@@ -138,7 +142,7 @@ static void publish_branch(struct shelf_branch *branch)
 {
     if (!lease_is_held(&branch->shelf->lease) || !shelf_may_publish(branch))
         return;
-    publisher_round(branch->publisher, false, on_round, branch);
+    shelf_begin_round(branch, &(struct shelf_round){ .fn = on_round, .self = branch });
     shelf_run_updates(branch);
 }
 
@@ -232,6 +236,7 @@ static void on_got(struct lease *lease)
     struct shelf *shelf = container_of(lease, struct shelf, lease);
 
     shelf->apart_since = 0;
+    shelf_git_lead(shelf);
     write_status(shelf, true);
     shelf_advance(shelf);
 }
@@ -241,6 +246,7 @@ static void on_lost(struct lease *lease)
     struct shelf *shelf = container_of(lease, struct shelf, lease);
 
     write_status(shelf, false);
+    shelf_git_yield(shelf);
     for (size_t i = 0; i < SHELF_KINDS; i++)
         shelf->branches[i].leads = false;
 }
@@ -276,7 +282,8 @@ static void on_status(void *self, const struct nats_msg *msg)
 
 static void watch_folder(struct shelf *shelf, size_t kind)
 {
-    static const char *const everything[] = { "**" };
+    /* our own files in it change while the rest does not */
+    static const char *const everything[] = { "**", "!.zester-*", "!.zester-*/**" };
     struct shelf_branch *branch = &shelf->branches[kind];
     struct err err;
 
@@ -294,6 +301,7 @@ static void watch_folder(struct shelf *shelf, size_t kind)
 static void close_shelf(struct shelf *shelf)
 {
     timer_clear(loop_timers(shelf->master->loop), &shelf->again);
+    shelf_git_stop(shelf);
     nats_sub_free(shelf->updates);
     nats_sub_free(shelf->statuses);
     nats_sub_free(shelf->rollbacks);
@@ -414,6 +422,7 @@ static int start_shelf(void *self, struct err *err)
         return -1;
     }
     write_status(shelf, false);
+    shelf_git_start(shelf);
     on_again(&shelf->again);
     lease_start(&shelf->lease);
     return 0;
@@ -437,10 +446,18 @@ static void free_shelf(void *self)
 {
     struct shelf *shelf = self;
 
+    shelf_git_free(shelf);
     filewatch_hub_done(&shelf->hub);
     chores_close(&shelf->chores);
     nats_nkey_done(&shelf->account);
     free(shelf);
+}
+
+static void reload_shelf(void *self)
+{
+    struct shelf *shelf = self;
+
+    shelf_git_configure(shelf);
 }
 
 static enum health_status check_shelf(void *self, char message[static HEALTH_TEXT_MAX])
@@ -458,5 +475,6 @@ const struct master_service master_files_service = {
     .start = start_shelf,
     .stop = stop_shelf,
     .free = free_shelf,
+    .reload = reload_shelf,
     .check = check_shelf,
 };

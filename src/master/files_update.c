@@ -33,13 +33,18 @@ struct shelf_one_update {
 static void add_outcome(struct shelf_one_update *one, const struct publisher_outcome *outcome)
 {
     struct update *update = one->update;
+    const bool comes_from_git = shelf_is_from_git(one->branch);
 
     VEC_PUSH_IN(&update->arena, &update->reply.sets.list,
                 (struct fileset_outcome){ .name = one->kind->name,
                                           .files = (int32_t)outcome->files,
                                           .changed = outcome->changed,
                                           .err = arena_strdup(&update->arena, outcome->error),
-                                          .skipped = "" });
+                                          .skipped = comes_from_git && !outcome->changed
+                                                         ? FILESET_GITFS
+                                                         : "",
+                                          .note = shelf_describe_git(&update->arena,
+                                                                     one->branch) });
 }
 
 static int compare_outcomes(const void *a, const void *b)
@@ -78,6 +83,14 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
     free(update);
 }
 
+static void begin_round(struct shelf_one_update *one, bool force)
+{
+    shelf_begin_round(one->branch, &(struct shelf_round){ .pulls = true,
+                                                          .force = force,
+                                                          .fn = on_updated,
+                                                          .self = one });
+}
+
 void shelf_on_update(void *self, const struct nats_msg *msg)
 {
     struct shelf *shelf = self;
@@ -105,7 +118,7 @@ void shelf_on_update(void *self, const struct nats_msg *msg)
 
         *one = (struct shelf_one_update){ update, &shelf->branches[i], &shelf_kinds[i] };
         if (shelf_may_publish(one->branch))
-            publisher_round(one->branch->publisher, question.force, on_updated, one);
+            begin_round(one, question.force);
         else
             VEC_PUSH(&one->branch->waiting, one);
     }
@@ -115,8 +128,7 @@ void shelf_on_update(void *self, const struct nats_msg *msg)
 void shelf_run_updates(struct shelf_branch *branch)
 {
     while (branch->waiting.n)
-        publisher_round(branch->publisher, false, on_updated,
-                        branch->waiting.p[--branch->waiting.n]);
+        begin_round(branch->waiting.p[--branch->waiting.n], false);
 }
 
 void shelf_refuse_updates(struct shelf_branch *branch, const char *why)

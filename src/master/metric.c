@@ -32,5 +32,6 @@ const struct metric master_metrics[MASTER_METRICS] = {
     [MASTER_REACTOR_RULE_ERRORS] = { "zester_reactor_rule_errors_total", METRIC_COUNTER, "rules that could not be loaded", { NULL }, NULL },
     [MASTER_REACTOR_RULES]     = { "zester_reactor_rules_loaded", METRIC_GAUGE, "pairs of a pattern and a reaction", { NULL }, NULL },
     [MASTER_PUBLISHER_LEADER] = { "zester_master_publisher_leader", METRIC_GAUGE, "1 while this master publishes trees", { NULL }, NULL },
+    [MASTER_GITFS_PULLS] = { "zester_gitfs_pulls_total", METRIC_COUNTER, "pulls of git repositories of states", { "result" }, NULL },
 };
 /* clang-format on */

@@ -35,8 +35,9 @@ enum master_metric {
     MASTER_REACTOR_RULE_ERRORS,
     MASTER_REACTOR_RULES,
     MASTER_PUBLISHER_LEADER,
+    MASTER_GITFS_PULLS,
 };
-#define MASTER_METRICS (MASTER_PUBLISHER_LEADER + 1)
+#define MASTER_METRICS (MASTER_GITFS_PULLS + 1)
 
 extern const struct metric master_metrics[MASTER_METRICS];
 

@@ -16,6 +16,7 @@ extern const struct master_service master_reactor_service;   /* reactions to eve
 extern const struct master_service master_late_service;      /* returns after the end of a job */
 extern const struct master_service master_schedule_service;  /* results of peels' schedules */
 extern const struct master_service master_files_service;     /* trees of files */
+extern const struct master_service master_gitfs_service;     /* their git remotes */
 extern const struct master_service master_audit_service;     /* acts that no master did */
 extern const struct master_service master_rollout_service;   /* new versions of the daemons */
 extern const struct master_service master_departure_service; /* machines that leave for good */

@@ -5,6 +5,7 @@
  *     files_service.c     when a tree is published, and when it follows what others publish
  *     files_update.c      an operator publishes now
  *     files_rollback.c    an operator brings an earlier revision back
+ *     files_git.c         folders of the tree of states that come from git remotes
  *
  * Threads: the loop's.
  */
@@ -23,10 +24,13 @@
 #include "sys/chore.h"
 #include "sys/timers.h"
 
+struct arena;
+struct err;
 struct master;
 struct nats_msg;
 struct nats_sub;
 struct shelf;
+struct shelf_git;
 struct shelf_one_update;
 struct shelf_rollback;
 struct standby;
@@ -59,6 +63,7 @@ struct shelf {
     struct filewatch_hub hub;
     struct shelf_branch branches[SHELF_KINDS];
     struct vault *vault;
+    struct shelf_git *git;
     struct nats_sub *updates, *statuses, *rollbacks;
     struct settings_views views;
     struct timer again;
@@ -91,5 +96,34 @@ void shelf_on_rollback(void *self, const struct nats_msg *msg);
 void shelf_resume_rollback(struct shelf_branch *branch);
 /* The master is shutting down. */
 void shelf_drop_rollback(struct shelf_branch *branch);
+
+/* --- files_git.c -------------------------------------------------------------------- */
+
+struct shelf_round {
+    bool pulls; /* git remotes first, now */
+    bool force; /* see publisher_round */
+    publisher_fn *fn;
+    void *self;
+};
+/* Publish the tree, after what comes from git is in it. `fn` is called once; a round that waits
+ * with the same `fn` and `self` is the same. */
+void shelf_begin_round(struct shelf_branch *branch, const struct shelf_round *round);
+
+/* Do folders of the tree come from git remotes? Such a tree is not mirrored, and an earlier
+ * revision of it is brought back by git. */
+bool shelf_is_from_git(const struct shelf_branch *branch);
+/* "web at 1a2b3c4d5e6f"; "": nothing comes from git. */
+const char *shelf_describe_git(struct arena *arena, const struct shelf_branch *branch);
+
+int shelf_git_open(struct shelf *shelf, struct err *err);
+void shelf_git_start(struct shelf *shelf);
+/* There may be other remotes. */
+void shelf_git_configure(struct shelf *shelf);
+/* This master holds the lease, or no longer. */
+void shelf_git_lead(struct shelf *shelf);
+void shelf_git_yield(struct shelf *shelf);
+void shelf_git_stop(struct shelf *shelf);
+/* Not open is fine. */
+void shelf_git_free(struct shelf *shelf);
 
 #endif

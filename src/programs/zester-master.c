@@ -16,6 +16,7 @@ static const struct master_service *const services[] = {
     &master_late_service,
     &master_schedule_service,
     &master_files_service,
+    &master_gitfs_service,
     &master_audit_service,
     &authority_service,
     &census_service,

@@ -46,6 +46,7 @@ static const struct record_field outcome_fields[] = {
     RECORD("changed", BOOL, struct fileset_outcome, changed, 0),
     RECORD("err",     TEXT, struct fileset_outcome, err, RECORD_OMIT, .fallback_text = ""),
     RECORD("skipped", TEXT, struct fileset_outcome, skipped, RECORD_OMIT, .fallback_text = ""),
+    RECORD("note",    TEXT, struct fileset_outcome, note, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

@@ -56,8 +56,11 @@ struct fileset_outcome {
     const char *name; /* settings, states, reactor */
     int32_t files;
     bool changed;
-    const char *err, *skipped;
+    const char *err, *skipped; /* the second: FILESET_GITFS, or "" */
+    const char *note;          /* which commits are published; "": it does not come from git */
 };
+/* Nothing new was published of a set that comes from git. */
+#define FILESET_GITFS "gitfs-managed"
 extern const struct record_type fileset_outcome_type;
 
 struct fileset_outcomes {

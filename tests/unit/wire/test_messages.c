@@ -113,7 +113,7 @@ static const struct {
     { &fileset_file_type, "key sha256 path? size?" },
     { &fileset_update_type, "force? operator?" },
     { &fileset_update_reply_type, "master sets" },
-    { &fileset_outcome_type, "name files changed err? skipped?" },
+    { &fileset_outcome_type, "name files changed err? skipped? note?" },
     { &fileset_status_reply_type, "master hostname since_unix?" },
     { &question_resolve_type, "expr type? want_facts? basket? scope?" },
     { &question_resolved_type, "peels? facts? basket? err? invalid? pending? warning?" },

@@ -1,0 +1,53 @@
+/*
+ * sync - brings the checkouts of a tree in step with their remotes, one after the other.
+ *
+ *     <folder>/.zester-gitfs/lock     one at a time, also of several programs
+ *
+ * What is left of remotes that are no longer listed goes: the repository, and its folder if it was
+ * made from it; edits in it are kept. So does what a killed program left half made.
+ *
+ * A remote that fails does not keep others from being pulled.
+ *
+ * Blocks; for workers. Memory: the arena of the job. Threads: any.
+ */
+#ifndef GITFS_SYNC_H
+#define GITFS_SYNC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "gitfs/checkout.h"
+#include "gitfs/remote.h"
+
+struct arena;
+struct cancel;
+
+/* What became of one remote. */
+struct sync_result {
+    const struct remote *remote;
+    struct checkout_report report;
+    const char *error; /* NULL: it is as it must be; the folder stays as it was */
+};
+
+struct sync_job {
+    struct arena *arena;
+    const struct cancel *cancel;
+    const char *folder; /* the tree of states */
+    const struct remotes *remotes;
+    bool pulls; /* ask the remotes; else only look whether somebody edited a checkout */
+
+    /* results */
+    VEC(struct sync_result) results; /* in the order of the remotes */
+    VEC(const char *) removed;       /* names of remotes that are no longer listed */
+    VEC(const char *) left;          /* of those, whose folder is not ours and stays */
+};
+
+/* Fails when nothing could be tried. */
+int sync_run(struct sync_job *job, struct err *err);
+
+/* Is there anything of remotes in the folder? */
+bool sync_has_store(const char *folder);
+
+#endif

@@ -154,12 +154,15 @@ static int fail_git(const struct git *git, const char *word, const struct proces
 
     if (said.n > WORDS_MAX)
         said = str_from_offset(said, said.n - WORDS_MAX);
-    for (size_t i = 0; i < said.n; i++) {
-        if (said.p[i] == '\n')
-            buf_add_text(&text, "; ");
-        else if ((unsigned char)said.p[i] >= ' ')
-            buf_add_char(&text, said.p[i]);
+    while (said.p && said.n) {
+        const struct str line = str_trim(str_cut(&said, '\n'));
+
+        if (line.n)
+            buf_printf(&text, "%s%.*s", text.n ? "; " : "", STR_ARG(line));
     }
+    for (size_t i = 0; i < text.n; i++) /* what a remote says may move the cursor */
+        if ((unsigned char)text.p[i] < ' ' || text.p[i] == '\x7f')
+            text.p[i] = '?';
     process_status_print(result->status, &status);
     return err_set(err, ERR_SYSTEM, "git %s: %s", word,
                    !text.n       ? buf_text(&status)

@@ -101,11 +101,11 @@ int remote_check_url(const char *url, struct err *err)
         return err_set(err, ERR_INVALID, "a URL of a repository has 1 to %d bytes", REMOTE_URL_MAX);
     if (url[0] == '-')
         return err_set(err, ERR_INVALID, "a URL of a repository must not begin with '-'");
-    if (has_blanks(text))
-        return err_set(err, ERR_INVALID, "a URL of a repository must not contain blanks");
     if (helper != STR_NONE && helper < str_find_char(text, '/', 0))
         return err_set(err, ERR_INVALID, "a URL of a repository must not run a command ('%.*s::')",
                        (int)helper, url);
+    if (has_blanks(text))
+        return err_set(err, ERR_INVALID, "a URL of a repository must not contain blanks");
     for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
         if (str_starts(text, str_from(schemes[i])))
             return str_starts(text, STR("file:")) ? 0 : check_host(url, err);

@@ -458,7 +458,6 @@ void shelf_git_configure(struct shelf *shelf)
     VEC_EACH (&git->remotes.list, remote)
         add_state(git, remote, before, count);
     git->has_leftovers = sync_has_store(git->folder);
-    git->is_ready = false;
     git->next_pull = 0;
     arena_done(&old);
     if (is_leading(git))

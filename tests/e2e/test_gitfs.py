@@ -1,6 +1,8 @@
 """States that come from git remotes (`gitfs.remotes`): real repositories over file://, masters that die, remotes that break."""
+import base64
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -68,11 +70,22 @@ def update(fleet, status=0):
     return next(row for row in reply["sets"] if row["name"] == "states")
 
 
-def published(fleet):
-    """Path -> sum of what is published."""
+def stored(fleet, key):
+    """The bytes of a key of what is published; None: it is not there."""
     with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
-        stream = json.loads(bus.request("$JS.API.STREAM.INFO.KV_state-files", b'{"subjects_filter": "$KV.state-files.>"}'))
-    return {key.removeprefix("$KV.state-files.") for key in stream["state"].get("subjects", {}) if not key.startswith("$KV.state-files._")}
+        answer = json.loads(bus.request("$JS.API.STREAM.MSG.GET.KV_state-files", json.dumps({"last_by_subj": f"$KV.state-files.{key}"}).encode()))
+    message = answer.get("message", {})
+    is_gone = not message or b"KV-Operation" in base64.b64decode(message.get("hdrs", ""))
+    return None if is_gone else base64.b64decode(message.get("data", ""))
+
+
+def published(fleet):
+    """The paths that the manifest names."""
+    return {key.decode() for key in re.findall(rb"\xa3key(?:[\xa0-\xbf]|\xd9.)([^\xa6]*)\xa6sha256", stored(fleet, "_manifest") or b"", re.S)}
+
+
+def wait_content(fleet, path, text):
+    fleet.wait(lambda: stored(fleet, path) == text.encode(), lambda: f"{path} is {text!r}, not {stored(fleet, path)!r}")
 
 
 def read_cache(fleet, path):
@@ -146,7 +159,7 @@ def test_an_update_pulls_at_once_and_says_what_is_published(fleet):
 def test_a_commit_arrives_without_being_asked_for(fleet):
     reload(fleet, fleet.one, remotes=fleet.remotes, interval="1s")
     fleet.infra.commit({"salt/motd.zy": "later\n"}, branch="prod")
-    wait_cache(fleet, "base/motd.zy", "later\n")
+    wait_content(fleet, "base/motd.zy", "later\n")
     reload(fleet, fleet.one, remotes=fleet.remotes)
 
 
@@ -158,10 +171,10 @@ def test_a_broken_remote_degrades_and_keeps_what_is_published(fleet):
     status, message = check(fleet.one)
     assert status == "degraded" and fleet.web.url in message and fleet.one.get("/readyz")[0] == 200
     assert fleet.one.metric('zester_gitfs_pulls_total{result="failed"}') > 0
-    wait_cache(fleet, "base/motd.zy", "while web is broken\n")
-    assert read_cache(fleet, "web/init.zy") == "second\n"
+    wait_content(fleet, "base/motd.zy", "while web is broken\n")
+    assert stored(fleet, "web/init.zy") == b"second\n"
     (fleet.one.states / "top.zy").write_text("base: {'*': []}\n")
-    wait_cache(fleet, "top.zy", "base: {'*': []}\n")
+    wait_content(fleet, "top.zy", "base: {'*': []}\n")
     fleet.web.bare.with_suffix(".gone").rename(fleet.web.bare)
     assert "err" not in update(fleet) and check(fleet.one)[0] == "ok"
 
@@ -169,7 +182,7 @@ def test_a_broken_remote_degrades_and_keeps_what_is_published(fleet):
 def test_a_branch_that_was_rewritten_is_followed_or_refused(fleet):
     commit = fleet.web.commit({"init.zy": "rewritten\n"}, amend=True)
     assert update(fleet)["changed"]
-    wait_cache(fleet, "web/init.zy", "rewritten\n")
+    wait_content(fleet, "web/init.zy", "rewritten\n")
     assert git(fleet.one.states / "web", "rev-parse", "HEAD") == commit
     assert fleet.one.has_logged("was rewritten (force push): following it remote=web")
     reload(fleet, fleet.one, remotes=[{"url": fleet.web.url, "force_push": "refuse"}, fleet.remotes[1]])
@@ -179,7 +192,7 @@ def test_a_branch_that_was_rewritten_is_followed_or_refused(fleet):
     assert "the branch was rewritten" in row["err"] and commit[:12] in row["err"]
     assert (fleet.one.states / "web/init.zy").read_text() == "rewritten\n"
     reload(fleet, fleet.one, remotes=fleet.remotes)
-    wait_cache(fleet, "web/init.zy", "rewritten again\n")
+    wait_content(fleet, "web/init.zy", "rewritten again\n")
 
 
 def test_edits_in_a_checkout_are_reverted_kept_and_never_published(fleet):
@@ -227,19 +240,22 @@ def test_a_master_that_is_killed_during_a_clone_publishes_no_half(fleet, step):
 
 def test_the_folder_of_a_remote_that_is_no_longer_listed_goes_if_it_is_ours(fleet):
     states = fleet.one.states
-    own = states / "swapped"
-    shutil.rmtree(own)
-    own.mkdir()
-    (own / "mine.zy").write_text("not from git\n")
+    reload(fleet, fleet.one, remotes=[*fleet.remotes, *({"url": fleet.web.url, "name": name} for name in ("away", "mine"))])
+    fleet.wait(lambda: {"away/init.zy", "mine/init.zy"} <= published(fleet), "both are published")
+    shutil.rmtree(states / "mine")
+    (states / "mine").mkdir()
+    (states / "mine/own.zy").write_text("not from git\n")
+    (states / "away/init.zy").write_text("edited\n")
     reload(fleet, fleet.one, remotes=fleet.remotes)
-    fleet.wait(lambda: not (states / "fetched").exists(), "the folder is gone")
-    fleet.wait(lambda: not any(key.startswith("fetch") for key in published(fleet)), "and no longer published")
-    assert (own / "mine.zy").exists() and fleet.one.has_logged("the folder stays name=swapped")
-    assert fleet.one.has_logged("removed its folder and its repository name=fetched")
-    reload(fleet, fleet.one, remotes=[*fleet.remotes, {"url": fleet.web.url, "name": "swapped"}])
+    fleet.wait(lambda: not any(key.startswith("away/") for key in published(fleet)), "it is no longer published")
+    assert not (states / "away").exists() and not (states / ".zester-gitfs/away.git").exists()
+    assert (states / ".zester-kept/away/init.zy").read_text() == "edited\n"
+    assert fleet.one.has_logged("removed its folder and its repository name=away")
+    assert (states / "mine/own.zy").exists() and fleet.one.has_logged("the folder stays name=mine")
+    reload(fleet, fleet.one, remotes=[*fleet.remotes, {"url": fleet.web.url, "name": "mine"}])
     fleet.wait(lambda: check(fleet.one)[0] == "degraded", "it is refused")
-    assert "was not cloned from a remote" in check(fleet.one)[1] and (own / "mine.zy").read_text() == "not from git\n"
-    shutil.rmtree(own)
+    assert "was not cloned from a remote" in check(fleet.one)[1] and (states / "mine/own.zy").read_text() == "not from git\n"
+    shutil.rmtree(states / "mine")
     reload(fleet, fleet.one, remotes=fleet.remotes)
     fleet.wait(lambda: check(fleet.one)[0] == "ok", lambda: check(fleet.one))
 
@@ -264,13 +280,13 @@ def test_another_master_clones_itself_and_publishes_nothing_old(fleet):
     fleet.web.bare.with_suffix(".gone").rename(fleet.web.bare)
     fleet.web.commit({"init.zy": "after the takeover\n"})
     assert "err" not in update(fleet)
-    wait_cache(fleet, "web/init.zy", "after the takeover\n")
+    wait_content(fleet, "web/init.zy", "after the takeover\n")
     assert published(fleet) == before
     fleet.web.commit({"init.zy": "the first one is back\n"})
     fleet.one.start()
     fleet.two.stop()  # which gives the lease up
     fleet.wait(lambda: leads(fleet.one), "the first one leads again")
-    wait_cache(fleet, "web/init.zy", "the first one is back\n")
+    wait_content(fleet, "web/init.zy", "the first one is back\n")
     assert not fleet.one.has_logged("files were edited in the folder of a git remote: reverted, and kept in '.zester-kept' remote=base")
 
 

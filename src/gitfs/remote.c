@@ -162,9 +162,11 @@ bool remote_is_name(const char *name)
 
 const char *remote_name_of(struct arena *arena, const char *url)
 {
-    struct str text = str_from(url);
+    struct str text = after_scheme(url);
     const char *name;
 
+    if (text.p != url)
+        (void)str_cut(&text, '/'); /* the host */
     while (text.n && text.p[text.n - 1] == '/')
         text.n--;
     if (str_ends(text, STR(".git")))

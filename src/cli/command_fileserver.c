@@ -58,7 +58,7 @@ static int print_outcomes(struct cli *cli, const struct fileset_update_reply *re
         row[0] = set->name;
         row[1] = arena_printf(cli->arena, "%d", set->files);
         row[2] = set->changed ? "yes" : "no";
-        row[3] = set->err[0]       ? set->err
+        row[3] = set->err[0]        ? set->err
                  : !set->skipped[0] ? set->note
                  : !set->note[0]    ? set->skipped
                                     : arena_printf(cli->arena, "%s: %s", set->skipped, set->note);

@@ -42,8 +42,8 @@ static const char *place_of(const struct clone *clone)
 static const char *find_admin(struct arena *arena, const char *folder, const char *name,
                               const char *tree)
 {
-    const char *below = arena_printf(arena, "%s/%s" CLONE_SUFFIX "/worktrees/",
-                                     clone_store(arena, folder), name);
+    const char *below =
+        arena_printf(arena, "%s/%s" CLONE_SUFFIX "/worktrees/", clone_store(arena, folder), name);
     struct fs_info info;
     struct str text;
     struct err err;
@@ -53,8 +53,8 @@ static const char *find_admin(struct arena *arena, const char *folder, const cha
         fs_read(arena, tree, LINK_MAX, &text, &err) < 0 || !str_starts(text, STR(LINK)))
         return NULL;
     text = str_trim(str_from_offset(text, strlen(LINK)));
-    if (!str_starts(text, str_from(below)) ||
-        str_find_char(text, '/', strlen(below)) != STR_NONE || str_ends(text, STR("/..")))
+    if (!str_starts(text, str_from(below)) || str_find_char(text, '/', strlen(below)) != STR_NONE ||
+        str_ends(text, STR("/..")))
         return NULL;
     return arena_str(arena, text).p;
 }
@@ -68,23 +68,22 @@ bool checkout_is_ours(struct arena *arena, const char *folder, const char *name)
 
 static struct git git_at(const struct clone *clone, const char *tree)
 {
-    return (struct git){ .arena = clone->arena,
-                         .cancel = clone->cancel,
-                         .work = tree,
-                         .remote = clone->remote };
+    return (struct git){
+        .arena = clone->arena, .cancel = clone->cancel, .work = tree, .remote = clone->remote
+    };
 }
 
 /* One word; NULL: git does not know it. */
-static int ask_tree(const struct clone *clone, const char *tree, const char *name,
-                    const char **ret, struct err *err)
+static int ask_tree(const struct clone *clone, const char *tree, const char *name, const char **ret,
+                    struct err *err)
 {
     const struct git git = git_at(clone, tree);
     struct process_result result;
 
     if (git_try(&git, GIT("rev-parse", "--verify", "--quiet", name), &result, err) < 0)
         return -1;
-    *ret = process_status_ok(result.status) ? arena_str(clone->arena, str_trim(result.out)).p
-                                            : NULL;
+    *ret =
+        process_status_ok(result.status) ? arena_str(clone->arena, str_trim(result.out)).p : NULL;
     return 0;
 }
 
@@ -233,8 +232,7 @@ static int put_aside(const struct clone *clone, const char *old, struct err *err
 
 /* --- putting it in its place ---------------------------------------------------------- */
 
-static int exchange_folders(const char *making, const char *place, const char *old,
-                            struct err *err)
+static int exchange_folders(const char *making, const char *place, const char *old, struct err *err)
 {
     if (tree_remove(old, err) < 0)
         return -1;

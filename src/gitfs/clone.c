@@ -33,10 +33,9 @@ const char *clone_path(const struct clone *clone, const char *suffix)
 
 static struct git git_in(const struct clone *clone, const char *repository)
 {
-    return (struct git){ .arena = clone->arena,
-                         .cancel = clone->cancel,
-                         .dir = repository,
-                         .remote = clone->remote };
+    return (struct git){
+        .arena = clone->arena, .cancel = clone->cancel, .dir = repository, .remote = clone->remote
+    };
 }
 
 struct git clone_git(const struct clone *clone)
@@ -105,8 +104,7 @@ static int fetch_branch(const struct clone *clone, const char *repository, bool 
                         struct err *err)
 {
     const char *branch = clone->remote->branch;
-    const char *refspec =
-        arena_printf(clone->arena, "+%s:" CLONE_HEAD, branch ? branch : "HEAD");
+    const char *refspec = arena_printf(clone->arena, "+%s:" CLONE_HEAD, branch ? branch : "HEAD");
     struct git git = git_in(clone, repository);
 
     git.timeout = GIT_REMOTE_NS;
@@ -115,9 +113,9 @@ static int fetch_branch(const struct clone *clone, const char *repository, bool 
                        GIT("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1",
                            "origin", refspec),
                        NULL, err);
-    return git_run(
-        &git, GIT("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "origin", refspec),
-        NULL, err);
+    return git_run(&git,
+                   GIT("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "origin", refspec),
+                   NULL, err);
 }
 
 static int make_repository(const struct clone *clone, const char *at, struct err *err)
@@ -206,7 +204,8 @@ int clone_find_tree(const struct clone *clone, const char *commit, const char **
         return git_ask(
             &git, GIT("rev-parse", "--verify", arena_printf(clone->arena, "%s^{tree}", commit)),
             ret_tree, err);
-    if (git_ask(&git, GIT("rev-parse", "--verify", arena_printf(clone->arena, "%s:%s", commit, root)),
+    if (git_ask(&git,
+                GIT("rev-parse", "--verify", arena_printf(clone->arena, "%s:%s", commit, root)),
                 ret_tree, err) < 0 ||
         git_ask(&git, GIT("cat-file", "-t", *ret_tree), &kind, err) < 0)
         return err->code == ERR_SYSTEM

@@ -38,8 +38,9 @@ static const char *const settings[][2] = {
 };
 
 static const char *const fixed_env[] = {
-    "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=",           "SSH_ASKPASS=",
-    "GIT_EDITOR=false",      "GIT_OPTIONAL_LOCKS=0",   "GIT_ALLOW_PROTOCOL=https:ssh:file",
+    "GIT_TERMINAL_PROMPT=0",  "GIT_ASKPASS=",
+    "SSH_ASKPASS=",           "GIT_EDITOR=false",
+    "GIT_OPTIONAL_LOCKS=0",   "GIT_ALLOW_PROTOCOL=https:ssh:file",
     "GIT_PROTOCOL=version=2", "LC_ALL=C",
 };
 
@@ -186,8 +187,7 @@ int git_run(const struct git *git, const char *const *words, struct str *ret_tex
     return 0;
 }
 
-int git_ask(const struct git *git, const char *const *words, const char **ret_text,
-            struct err *err)
+int git_ask(const struct git *git, const char *const *words, const char **ret_text, struct err *err)
 {
     struct str text;
 

@@ -33,8 +33,7 @@ static const struct param rows[] = {
 
 static const char *const schemes[] = { "https://", "ssh://", "file:///" };
 
-#define ACCEPTED                                                                                   \
-    "use https://HOST/PATH, ssh://USER@HOST/PATH, USER@HOST:PATH or file:///PATH"
+#define ACCEPTED "use https://HOST/PATH, ssh://USER@HOST/PATH, USER@HOST:PATH or file:///PATH"
 
 static bool has_blanks(struct str text)
 {
@@ -247,8 +246,7 @@ static void check_remote(struct arena *arena, struct remote *remote, const struc
     check_branch(remote, where, diags);
     check_root(arena, remote, where, diags);
     if (remote->ssh_key && strpbrk(remote->ssh_key, "'\n"))
-        (void)value_diag(diags, value_point(where, "ssh_key"),
-                         "'ssh_key' must not contain quotes");
+        (void)value_diag(diags, value_point(where, "ssh_key"), "'ssh_key' must not contain quotes");
 }
 
 /* Salt's form: the URL is the key of the rest. */

@@ -45,10 +45,9 @@ static bool is_listed(const struct sync_job *job, const char *name)
 static int remove_folder(struct sync_job *job, const char *name, struct err *err)
 {
     const struct remote remote = { .name = name, .url = "" };
-    const struct clone clone = { .arena = job->arena,
-                                 .cancel = job->cancel,
-                                 .folder = job->folder,
-                                 .remote = &remote };
+    const struct clone clone = {
+        .arena = job->arena, .cancel = job->cancel, .folder = job->folder, .remote = &remote
+    };
     const char *place = path_join(job->arena, job->folder, name);
     const char *gone = clone_path(&clone, ".old");
     struct checkout_report report;
@@ -101,10 +100,9 @@ static int clean_store(struct sync_job *job, struct err *err)
 
 static void sync_remote(struct sync_job *job, const struct remote *remote)
 {
-    const struct clone clone = { .arena = job->arena,
-                                 .cancel = job->cancel,
-                                 .folder = job->folder,
-                                 .remote = remote };
+    const struct clone clone = {
+        .arena = job->arena, .cancel = job->cancel, .folder = job->folder, .remote = remote
+    };
     struct sync_result result = { .remote = remote };
     struct err err;
     int failed = job->pulls ? checkout_pull(&clone, &result.report, &err)

@@ -66,6 +66,7 @@ static const struct param rows[] = {
     PARAM("files_mirror_after", DURATION, ARGS, files_mirror_after, "how long another master must publish before its files replace those of this one", .default_text = "30s"),
     PARAM("files_republish_interval", DURATION, ARGS, files_republish_interval, "how often trees are compared with what is published; 0: never", .default_text = "30s"),
     PARAM("files_history", INT, ARGS, files_history, "revisions of each tree that are kept, for `zester fileserver rollback`", PARAM_RANGE(1, TREE_HISTORY_KEEP_MAX), .default_text = "10"),
+    PARAM("files_keep_unused", DURATION, ARGS, files_keep_unused, "how long a large file stays on the bus after no published tree and no kept revision has it", PARAM_RANGE(CLOCK_SECOND, INT64_MAX / 4), .default_text = "1h"),
     PARAM("gitfs.remotes",  LIST,     ARGS, gitfs_remotes, "git repositories, each a folder of the tree of states: a URL, or a map with `url`, `branch`, `root`, `name`, `ssh_key`, `force_push`"),
     PARAM("gitfs.interval", DURATION, ARGS, gitfs_interval, "how often they are pulled", PARAM_RANGE(CLOCK_SECOND, INT64_MAX / 4), .default_text = "5m"),
     PARAM("gitfs.ssh_key",  PATH,     ARGS, gitfs_ssh_key, "the private key for those over ssh, unless they have one of their own", .kind_text = "FILE"),

@@ -20,9 +20,10 @@ struct master_conf {
     const char *nats_url, *nats_ca, *auth_dir;
     const char *states_dir, *settings_dir, *reactor_dir, *orchestrate_dir;
     bool files_watch, files_mirror;
-    int64_t files_mirror_after;       /* nanoseconds */
-    int64_t files_republish_interval; /* nanoseconds; 0: never */
-    int64_t files_history;            /* revisions of each tree that are kept */
+    int64_t files_mirror_after;        /* nanoseconds */
+    int64_t files_republish_interval;  /* nanoseconds; 0: never */
+    int64_t files_history;             /* revisions of each tree that are kept */
+    int64_t files_keep_unused;         /* nanoseconds */
     const struct value *gitfs_remotes; /* as they were written; NULL: none */
     struct remotes gitfs;              /* the same */
     int64_t gitfs_interval;            /* nanoseconds */

@@ -209,13 +209,15 @@ static void log_result(const struct sync_result *result, const struct remote_sta
                     "before=%s commit=%s",
                     state->name, report->before, report->commit);
     if (report->edits)
-        log_warning("files were edited in the folder of a git remote: reverted, and kept in '"
-                    CHECKOUT_KEPT "' remote=%s files=%zu first=%s",
-                    state->name, report->edits, report->edit);
+        log_warning(
+            "files were edited in the folder of a git remote: reverted, and kept in '" CHECKOUT_KEPT
+            "' remote=%s files=%zu first=%s",
+            state->name, report->edits, report->edit);
     if (report->was_damaged)
-        log_warning("the folder of a git remote was damaged: checked out again, and kept in '"
-                    CHECKOUT_KEPT "' remote=%s",
-                    state->name);
+        log_warning(
+            "the folder of a git remote was damaged: checked out again, and kept in '" CHECKOUT_KEPT
+            "' remote=%s",
+            state->name);
 }
 
 static void note_result(struct shelf_git *git, const struct sync_result *result)
@@ -395,8 +397,8 @@ bool shelf_is_from_git(const struct shelf_branch *branch)
 
 static bool takes_turns(const struct shelf_branch *branch)
 {
-    return shelf_is_from_git(branch) || (branch == &branch->shelf->branches[SHELF_STATES] &&
-                                         branch->shelf->git->has_leftovers);
+    return shelf_is_from_git(branch) ||
+           (branch == &branch->shelf->branches[SHELF_STATES] && branch->shelf->git->has_leftovers);
 }
 
 void shelf_begin_round(struct shelf_branch *branch, const struct shelf_round *round)

@@ -302,6 +302,7 @@ static void close_shelf(struct shelf *shelf)
 {
     timer_clear(loop_timers(shelf->master->loop), &shelf->again);
     shelf_git_stop(shelf);
+    shelf_sweep_stop(shelf);
     nats_sub_free(shelf->updates);
     nats_sub_free(shelf->statuses);
     nats_sub_free(shelf->rollbacks);
@@ -423,6 +424,7 @@ static int start_shelf(void *self, struct err *err)
     }
     write_status(shelf, false);
     shelf_git_start(shelf);
+    shelf_sweep_start(shelf);
     on_again(&shelf->again);
     lease_start(&shelf->lease);
     return 0;
@@ -447,6 +449,7 @@ static void free_shelf(void *self)
     struct shelf *shelf = self;
 
     shelf_git_free(shelf);
+    shelf_sweep_free(shelf);
     filewatch_hub_done(&shelf->hub);
     chores_close(&shelf->chores);
     nats_nkey_done(&shelf->account);

@@ -36,15 +36,13 @@ static void add_outcome(struct shelf_one_update *one, const struct publisher_out
     const bool comes_from_git = shelf_is_from_git(one->branch);
 
     VEC_PUSH_IN(&update->arena, &update->reply.sets.list,
-                (struct fileset_outcome){ .name = one->kind->name,
-                                          .files = (int32_t)outcome->files,
-                                          .changed = outcome->changed,
-                                          .err = arena_strdup(&update->arena, outcome->error),
-                                          .skipped = comes_from_git && !outcome->changed
-                                                         ? FILESET_GITFS
-                                                         : "",
-                                          .note = shelf_describe_git(&update->arena,
-                                                                     one->branch) });
+                (struct fileset_outcome){
+                    .name = one->kind->name,
+                    .files = (int32_t)outcome->files,
+                    .changed = outcome->changed,
+                    .err = arena_strdup(&update->arena, outcome->error),
+                    .skipped = comes_from_git && !outcome->changed ? FILESET_GITFS : "",
+                    .note = shelf_describe_git(&update->arena, one->branch) });
 }
 
 static int compare_outcomes(const void *a, const void *b)
@@ -85,10 +83,9 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
 
 static void begin_round(struct shelf_one_update *one, bool force)
 {
-    shelf_begin_round(one->branch, &(struct shelf_round){ .pulls = true,
-                                                          .force = force,
-                                                          .fn = on_updated,
-                                                          .self = one });
+    shelf_begin_round(
+        one->branch,
+        &(struct shelf_round){ .pulls = true, .force = force, .fn = on_updated, .self = one });
 }
 
 void shelf_on_update(void *self, const struct nats_msg *msg)

@@ -1,5 +1,6 @@
 #include "master/publisher.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,8 @@ struct publisher {
     char *folder;
     struct tree_write_place place;
     struct nats_kv_watch *watch;
-    bool is_caught_up, is_wanted, is_gone, is_paused;
+    bool is_caught_up, is_wanted, is_gone;
+    unsigned pauses;
     struct tree_keys keys;
     uint64_t number;     /* of the last change */
     struct str manifest; /* of the round */
@@ -530,7 +532,7 @@ static void begin_reading(struct publisher *publisher)
 static void begin_round(struct publisher *publisher)
 {
     publisher->is_wanted = true;
-    if (!publisher->is_caught_up || publisher->is_paused || publisher->step != STEP_IDLE)
+    if (!publisher->is_caught_up || publisher->pauses > 0 || publisher->step != STEP_IDLE)
         return;
     publisher->is_wanted = false;
     tree_keys_forget_removed(&publisher->keys);
@@ -556,13 +558,18 @@ void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, 
 
 void publisher_pause(struct publisher *publisher)
 {
-    publisher->is_paused = true;
+    publisher->pauses++;
+}
+
+bool publisher_is_busy(const struct publisher *publisher)
+{
+    return publisher->step != STEP_IDLE;
 }
 
 void publisher_resume(struct publisher *publisher)
 {
-    publisher->is_paused = false;
-    if (publisher->is_wanted)
+    assert(publisher->pauses > 0);
+    if (--publisher->pauses == 0 && publisher->is_wanted)
         begin_round(publisher);
 }
 

@@ -75,7 +75,9 @@ typedef void publisher_fn(void *self, const struct publisher_outcome *outcome);
  * under way, `fn` is called after another one that begins after it. */
 void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, void *self);
 
-/* No round begins until then; one that is under way goes on. */
+/* Is a round under way? */
+bool publisher_is_busy(const struct publisher *publisher);
+/* No round begins until all who paused it resume; one that is under way goes on. */
 void publisher_pause(struct publisher *publisher);
 void publisher_resume(struct publisher *publisher);
 /* The next round publishes an earlier revision that `by` brought back. NULL: nobody did. */

@@ -6,6 +6,7 @@
  *     files_update.c      an operator publishes now
  *     files_rollback.c    an operator brings an earlier revision back
  *     files_git.c         folders of the tree of states that come from git remotes
+ *     files_sweep.c       large files that no tree has any longer
  *
  * Threads: the loop's.
  */
@@ -33,6 +34,7 @@ struct shelf;
 struct shelf_git;
 struct shelf_one_update;
 struct shelf_rollback;
+struct shelf_sweep;
 struct standby;
 struct vault;
 
@@ -64,6 +66,7 @@ struct shelf {
     struct shelf_branch branches[SHELF_KINDS];
     struct vault *vault;
     struct shelf_git *git;
+    struct shelf_sweep *sweep;
     struct nats_sub *updates, *statuses, *rollbacks;
     struct settings_views views;
     struct timer again;
@@ -125,5 +128,13 @@ void shelf_git_yield(struct shelf *shelf);
 void shelf_git_stop(struct shelf *shelf);
 /* Not open is fine. */
 void shelf_git_free(struct shelf *shelf);
+
+/* --- files_sweep.c ------------------------------------------------------------------ */
+
+/* While the publishers are there. */
+void shelf_sweep_start(struct shelf *shelf);
+void shelf_sweep_stop(struct shelf *shelf);
+/* After the connection. Not started is fine. */
+void shelf_sweep_free(struct shelf *shelf);
 
 #endif

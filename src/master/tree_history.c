@@ -130,15 +130,14 @@ static void on_purged(void *self, const struct nats_error *error)
     end_request(self, error ? error->text : NULL);
 }
 
-/* Without a mark: the bucket would keep those for ever. */
-static int purge_key(struct recording *recording, const char *key, struct err *err)
+int tree_history_purge(const struct nats_js *js, const char *key, nats_done_fn *fn, void *self,
+                       struct err *err)
 {
-    const struct nats_purge purge = { .subject = arena_printf(&recording->arena, "$KV.%s.%s",
-                                                              recording->kv.bucket, key) };
+    const char *bucket = store_bucket_name(STORE_TREE_HISTORY);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct nats_purge purge = { .subject = arena_printf(&arena, "$KV.%s.%s", bucket, key) };
 
-    return nats_stream_purge(&recording->now.js,
-                             arena_printf(&recording->arena, "KV_%s", recording->kv.bucket), &purge,
-                             on_purged, recording, err);
+    return nats_stream_purge(js, arena_printf(&arena, "KV_%s", bucket), &purge, fn, self, err);
 }
 
 static void purge_more(struct recording *recording)
@@ -147,7 +146,8 @@ static void purge_more(struct recording *recording)
 
     while (recording->next < recording->unwanted.n && recording->pending < WINDOW &&
            !recording->has_failed) {
-        if (purge_key(recording, recording->unwanted.p[recording->next++], &err) == 0)
+        if (tree_history_purge(&recording->now.js, recording->unwanted.p[recording->next++],
+                               on_purged, recording, &err) == 0)
             recording->pending++;
         else
             note_problem(recording, err.text);

@@ -49,4 +49,8 @@ typedef void tree_history_fn(void *self, const struct tree_history_result *resul
 int tree_history_record(const struct tree_history_now *now, tree_history_fn *fn, void *self,
                         struct err *err);
 
+/* Remove a key of the bucket of history, without a mark: the bucket would keep those for ever. */
+int tree_history_purge(const struct nats_js *js, const char *key, nats_done_fn *fn, void *self,
+                       struct err *err);
+
 #endif

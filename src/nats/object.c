@@ -209,10 +209,12 @@ int nats_objects_destroy(const struct nats_js *js, const char *bucket, nats_done
 
 /* --- info --------------------------------------------------------------------------- */
 
+enum info_wish { INFO_READ, INFO_DELETE, INFO_ERASE };
+
 struct info_call {
     struct nats_objects objects;
     char *name;
-    bool to_delete;
+    enum info_wish wish;
     struct nats_object_info info;
     nats_object_fn *fn;
     void *self;
@@ -231,16 +233,73 @@ static void finish_info(struct info_call *call, const struct nats_error *why)
     free(call);
 }
 
+static void on_meta_purged(void *self, const struct nats_error *error)
+{
+    finish_info(self, error);
+}
+
+static void fail_info(struct info_call *call, const struct err *err)
+{
+    struct nats_error error;
+
+    nats_error_set(&error, NATS_FAULT_SLOW, 0, "%s", err->text);
+    finish_info(call, &error);
+}
+
+static void on_chunks_purged(void *self, const struct nats_error *error)
+{
+    AUTO_BUF struct buf stream = BUF_INIT(NATS_SUBJECT_MAX), subject = BUF_INIT(NATS_SUBJECT_MAX);
+    struct info_call *call = self;
+    struct err err;
+
+    if (error) {
+        finish_info(call, error);
+        return;
+    }
+    nats_object_layout_stream(&call->objects, &stream);
+    nats_object_layout_meta(&call->objects, call->name, &subject);
+    if (nats_stream_purge(&call->objects.js, buf_text(&stream),
+                          &(struct nats_purge){ .subject = buf_text(&subject) }, on_meta_purged,
+                          call, &err) < 0)
+        fail_info(call, &err);
+}
+
+int nats_object_purge_id(const struct nats_objects *objects, const char *id, nats_done_fn *fn,
+                         void *self, struct err *err)
+{
+    AUTO_BUF struct buf stream = BUF_INIT(NATS_SUBJECT_MAX), subject = BUF_INIT(NATS_SUBJECT_MAX);
+
+    if (!nats_subject_is_token(str_from(id)))
+        return err_set(err, ERR_INVALID, "'%s' is not the id of an object", id);
+    nats_object_layout_stream(objects, &stream);
+    nats_object_layout_chunks(objects, id, &subject);
+    return nats_stream_purge(&objects->js, buf_text(&stream),
+                             &(struct nats_purge){ .subject = buf_text(&subject) }, fn, self, err);
+}
+
+/* The mark goes last: as long as it is there, the chunks can be found. */
+static void erase_deleted(struct info_call *call)
+{
+    struct err err;
+
+    if (nats_object_purge_id(&call->objects, call->info.id, on_chunks_purged, call, &err) < 0)
+        fail_info(call, &err);
+}
+
 static void on_meta_stored(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     struct info_call *call = self;
     struct nats_stored_ack ack;
     struct nats_error refused;
 
-    if (!error && nats_stored_ack_decode(msg->payload, &ack, &refused) == 0)
-        nats_object_layout_purge(&call->objects, call->info.id);
-    else if (!error)
+    if (!error && nats_stored_ack_decode(msg->payload, &ack, &refused) < 0)
         error = &refused;
+    if (!error && call->wish == INFO_ERASE) {
+        erase_deleted(call);
+        return;
+    }
+    if (!error)
+        nats_object_layout_purge(&call->objects, call->info.id);
     finish_info(call, error);
 }
 
@@ -250,7 +309,6 @@ static void store_deleted(struct info_call *call)
     AUTO_BUF struct buf subject = BUF_INIT(NATS_SUBJECT_MAX), body = BUF_INIT(META_MAX),
                         header = BUF_INIT(NATS_HEADER_MAX);
     struct nats_object_info mark = call->info;
-    struct nats_error error;
     struct err err;
 
     mark.deleted = true;
@@ -264,8 +322,7 @@ static void store_deleted(struct info_call *call)
                                          .payload = buf_view(&body) },
                      nats_js_timeout(&call->objects.js), on_meta_stored, call, NULL, &err) == 0)
         return;
-    nats_error_set(&error, NATS_FAULT_SLOW, 0, "%s", err.text);
-    finish_info(call, &error);
+    fail_info(call, &err);
 }
 
 static void on_meta(void *self, const struct nats_error *error, const struct nats_stored *stored)
@@ -279,26 +336,26 @@ static void on_meta(void *self, const struct nats_error *error, const struct nat
     } else if (nats_object_layout_read(stored->payload, stored->time, &call->info, &err) < 0) {
         nats_error_set(&why, NATS_FAULT_PROTOCOL, 0, "%s", err.text);
         finish_info(call, &why);
+    } else if (call->info.deleted && call->wish == INFO_ERASE) {
+        erase_deleted(call);
     } else if (call->info.deleted) {
         nats_error_set(&why, NATS_FAULT_NOT_FOUND, NATS_JS_MESSAGE_NOT_FOUND, "not found");
         finish_info(call, &why);
-    } else if (call->to_delete) {
+    } else if (call->wish != INFO_READ) {
         store_deleted(call);
     } else {
         finish_info(call, NULL);
     }
 }
 
-static int begin_info(const struct nats_objects *objects, const char *name, bool to_delete,
+static int begin_info(const struct nats_objects *objects, const char *name, enum info_wish wish,
                       nats_object_fn *fn, void *self, struct err *err)
 {
     struct info_call *call = mem_zalloc(sizeof(*call));
 
-    *call = (struct info_call){ .objects = *objects,
-                                .name = mem_strdup(name),
-                                .to_delete = to_delete,
-                                .fn = fn,
-                                .self = self };
+    *call = (struct info_call){
+        .objects = *objects, .name = mem_strdup(name), .wish = wish, .fn = fn, .self = self
+    };
     if (nats_object_layout_find(objects, name, on_meta, call, err) == 0)
         return 0;
     free(call->name);
@@ -309,13 +366,19 @@ static int begin_info(const struct nats_objects *objects, const char *name, bool
 int nats_object_info(const struct nats_objects *objects, const char *name, nats_object_fn *fn,
                      void *self, struct err *err)
 {
-    return begin_info(objects, name, false, fn, self, err);
+    return begin_info(objects, name, INFO_READ, fn, self, err);
 }
 
 int nats_object_delete(const struct nats_objects *objects, const char *name, nats_object_fn *fn,
                        void *self, struct err *err)
 {
-    return begin_info(objects, name, true, fn, self, err);
+    return begin_info(objects, name, INFO_DELETE, fn, self, err);
+}
+
+int nats_object_erase(const struct nats_objects *objects, const char *name, nats_object_fn *fn,
+                      void *self, struct err *err)
+{
+    return begin_info(objects, name, INFO_ERASE, fn, self, err);
 }
 
 /* --- lists -------------------------------------------------------------------------- */
@@ -378,6 +441,57 @@ int nats_object_list(const struct nats_objects *objects, nats_object_fn *fn, voi
                                      err);
     if (list->ordered)
         return 0;
+    free(list);
+    return -1;
+}
+
+/* --- chunks ------------------------------------------------------------------------- */
+
+struct id_list {
+    char *prefix; /* of subjects */
+    nats_object_id_fn *fn;
+    void *self;
+};
+
+static void finish_ids(struct id_list *list, const struct nats_error *error)
+{
+    list->fn(list->self, error, NULL);
+    free(list->prefix);
+    free(list);
+}
+
+static void on_ids(void *self, const struct nats_error *error, const struct value *reply)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct id_list *list = self;
+    const struct value *state = error ? NULL : value_get(reply, "state");
+    const struct value *subjects = state ? value_get(state, "subjects") : NULL;
+
+    for (size_t i = 0; value_is(subjects, VALUE_MAP) && i < subjects->map->count; i++) {
+        const struct value *key = &subjects->map->pairs[i].key;
+
+        if (value_is(key, VALUE_STR) && str_starts(key->s, str_from(list->prefix)))
+            list->fn(list->self, NULL,
+                     arena_str(&arena, str_from_offset(key->s, strlen(list->prefix))).p);
+    }
+    finish_ids(list, error);
+}
+
+int nats_object_list_ids(const struct nats_objects *objects, nats_object_id_fn *fn, void *self,
+                         struct err *err)
+{
+    AUTO_BUF struct buf verb = BUF_INIT(NATS_SUBJECT_MAX), prefix = BUF_INIT(NATS_SUBJECT_MAX),
+                        body = BUF_INIT(NATS_SUBJECT_MAX * 2);
+    struct id_list *list = mem_alloc(sizeof(*list));
+
+    buf_add_text(&verb, "STREAM.INFO.");
+    nats_object_layout_stream(objects, &verb);
+    nats_object_layout_chunks(objects, "", &prefix);
+    buf_printf(&body, "{\"subjects_filter\":\"%s>\"}", buf_text(&prefix));
+    *list = (struct id_list){ mem_strdup(buf_text(&prefix)), fn, self };
+    if (nats_js_call(&objects->js, buf_text(&verb), buf_view(&body), on_ids, list, err) == 0)
+        return 0;
+    free(list->prefix);
     free(list);
     return -1;
 }

@@ -88,8 +88,20 @@ int nats_object_info(const struct nats_objects *objects, const char *name, nats_
                      void *self, struct err *err);
 int nats_object_delete(const struct nats_objects *objects, const char *name, nats_object_fn *fn,
                        void *self, struct err *err);
+/* The same, and nothing of it stays: no mark that it was there. Also of one that was deleted. */
+int nats_object_erase(const struct nats_objects *objects, const char *name, nats_object_fn *fn,
+                      void *self, struct err *err);
 /* `fn` for each object, with `info` NULL at the end, or with an error. */
 int nats_object_list(const struct nats_objects *objects, nats_object_fn *fn, void *self,
                      struct err *err);
+
+/* `fn` for the id of each object that has chunks, also when it has no description: a put that was
+ * interrupted leaves those. With NULL at the end, or with an error. Of the first 100,000 ids. */
+typedef void nats_object_id_fn(void *self, const struct nats_error *error, const char *id);
+int nats_object_list_ids(const struct nats_objects *objects, nats_object_id_fn *fn, void *self,
+                         struct err *err);
+/* The chunks of an id that no object has. */
+int nats_object_purge_id(const struct nats_objects *objects, const char *id, nats_done_fn *fn,
+                         void *self, struct err *err);
 
 #endif

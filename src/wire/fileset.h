@@ -86,6 +86,9 @@ extern const struct record_type fileset_status_reply_type;
 #define FILESET_PAST_MANIFEST "%s.manifest.%" PRIu64
 #define FILESET_PAST_BLOB     "%s.blob.%s"
 
+/* Since when nothing has a large file, by its sum, or chunks without a file, by their id. */
+#define FILESET_UNUSED "objects.unused.%s"
+
 /* Paths that a revision names; it counts the others. */
 #define FILESET_CHANGES_MAX 100
 

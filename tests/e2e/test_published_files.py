@@ -1,11 +1,14 @@
 """Files that masters publish: of any size, in bounded memory, and of any name."""
+import base64
 import hashlib
+import json
 import os
 import re
 from pathlib import Path
 
 import pytest
 
+from bus import Bus
 from fleet import Fleet
 from peels import start_peel
 
@@ -49,7 +52,8 @@ def fleet(tmp_path_factory):
         fleet.tree.mkdir()
         (fleet.tree / "top.zy").write_text("base: {}\n")
         fleet.master = fleet.start_ready_master(states_dir=str(fleet.tree), settings_dir=str(fleet.folder / "none"),
-                                                reactor={"dir": str(fleet.folder / "none")}, publisher_status_file="")
+                                                reactor={"dir": str(fleet.folder / "none")}, publisher_status_file="",
+                                                files_history=2, files_keep_unused="3s")
         fleet.peel = start_peel(fleet, fleet.master, "web-01")
         fleet.cache = fleet.folder / "web-01/states"
         for daemon in (fleet.master, fleet.peel):
@@ -89,3 +93,49 @@ def test_files_of_any_name_come_as_they_are(fleet):
     for name in NAMES:
         with open(os.path.join(cache, name), "rb") as file:
             assert file.read() == b"I am " + name
+
+
+def subjects_of(fleet, stream, pattern):
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
+        info = json.loads(bus.request(f"$JS.API.STREAM.INFO.{stream}", json.dumps({"subjects_filter": pattern}).encode()))
+    return set(info["state"].get("subjects") or {})
+
+
+def write_large(path, first):
+    """A file that is too large for a value; its sum."""
+    path.write_bytes(first * 400_000)
+    return sum_of(path)
+
+
+def is_stored(fleet, digest):
+    return f"$O.files.M.{base64.urlsafe_b64encode(digest.encode()).decode()}" in subjects_of(fleet, "OBJ_files", "$O.files.M.>")
+
+
+def test_a_large_file_that_nothing_refers_to_is_removed_from_the_bus(fleet):
+    assert publish(fleet) == ""
+    kept = write_large(fleet.tree / "kept.bin", b"k")
+    first = write_large(fleet.tree / "replaced.bin", b"1")
+    assert publish(fleet) == ""
+    second = write_large(fleet.tree / "replaced.bin", b"2")
+    assert publish(fleet) == ""
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
+        bus.publish("$O.files.C.0123456789abcdef", b"a chunk of a put that was killed")
+        bus.flush()
+    fleet.wait(lambda: not subjects_of(fleet, "OBJ_files", "$O.files.C.0123456789abcdef"), "chunks that are no file are removed")
+    assert is_stored(fleet, first) and not subjects_of(fleet, "KV_tree-history", f"$KV.tree-history.objects.unused.{first}"), "a revision has it"
+    (fleet.tree / "top.zy").write_text("base: {'*': []}\n")
+    assert publish(fleet) == ""
+    mark = f"$KV.tree-history.objects.unused.{first}"
+    fleet.wait(lambda: subjects_of(fleet, "KV_tree-history", mark), "nothing has it, and that is on record")
+    assert is_stored(fleet, first), "a peel may still fetch it"
+    fleet.master.stop()
+    fleet.master.start()
+    fleet.wait(lambda: not is_stored(fleet, first), "it is removed")
+    fleet.wait(lambda: not subjects_of(fleet, "KV_tree-history", "$KV.tree-history.objects.>"), "so is the mark")
+    assert fleet.master.has_logged(f"removed a large file that nothing needs sum={first} bytes=400000")
+    assert is_stored(fleet, kept) and is_stored(fleet, second)
+    assert len(subjects_of(fleet, "OBJ_files", "$O.files.C.>")) == 2, "no chunk of another file is left"
+    last = fleet.zester_json("fileserver", "history", "states")[0]["revision"]
+    (fleet.tree / "replaced.bin").unlink()
+    fleet.zester("fileserver", "rollback", "states", str(last))
+    assert sum_of(fleet.tree / "replaced.bin") == second, "a kept revision comes back whole"

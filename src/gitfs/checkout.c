@@ -342,18 +342,27 @@ static int compare_histories(const struct clone *clone, const char *before, cons
                    before, after);
 }
 
+static int begin_report(const struct clone *clone, struct standing *now,
+                        struct checkout_report *report, struct err *err)
+{
+    const int failed = look_at(clone, now, err);
+
+    *report = (struct checkout_report){ .is_ours = now->kind == DAMAGED || now->kind == WHOLE,
+                                        .commit = now->commit,
+                                        .before = now->commit };
+    if (failed)
+        return -1;
+    return now->kind == FOREIGN ? refuse_foreign(clone, err) : 0;
+}
+
 int checkout_pull(const struct clone *clone, struct checkout_report *ret, struct err *err)
 {
     struct standing now;
     const char *commit;
     bool is_moved;
 
-    *ret = (struct checkout_report){ 0 };
-    if (look_at(clone, &now, err) < 0)
+    if (begin_report(clone, &now, ret, err) < 0)
         return -1;
-    ret->commit = ret->before = now.commit;
-    if (now.kind == FOREIGN)
-        return refuse_foreign(clone, err);
     if (clone_is_moved(clone, &is_moved, err) < 0 || clone_fetch(clone, err) < 0 ||
         clone_find_commit(clone, CLONE_HEAD, &commit, err) < 0)
         return -1;
@@ -373,12 +382,9 @@ int checkout_restore(const struct clone *clone, struct checkout_report *ret, str
     struct standing now;
     const char *commit;
 
-    *ret = (struct checkout_report){ 0 };
-    if (look_at(clone, &now, err) < 0)
+    if (begin_report(clone, &now, ret, err) < 0)
         return -1;
-    ret->commit = ret->before = commit = now.commit;
-    if (now.kind == FOREIGN)
-        return refuse_foreign(clone, err);
+    commit = now.commit;
     if (!commit && clone_find_commit(clone, CLONE_USED, &commit, err) < 0)
         return -1;
     if (!commit)

@@ -24,6 +24,7 @@ struct err;
 #define CHECKOUT_KEPT ".zester-kept"
 
 struct checkout_report {
+    bool is_ours;       /* the folder is a checkout, whole or not; also set on failure */
     const char *commit; /* of what the folder has now; NULL: it has nothing */
     const char *before; /* what it had; NULL: nothing */
     bool is_changed;    /* the folder was replaced */

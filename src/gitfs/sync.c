@@ -110,6 +110,9 @@ static void sync_remote(struct sync_job *job, const struct remote *remote)
 
     if (failed)
         result.error = arena_strdup(job->arena, err.text);
+    if (failed && job->pulls) /* somebody may have edited it all the same */
+        failed = checkout_restore(&clone, &result.report, &err);
+    result.is_valid = !failed || !result.report.is_ours;
     VEC_PUSH_IN(job->arena, &job->results, result);
 }
 

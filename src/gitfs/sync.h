@@ -28,7 +28,9 @@ struct cancel;
 struct sync_result {
     const struct remote *remote;
     struct checkout_report report;
-    const char *error; /* NULL: it is as it must be; the folder stays as it was */
+    const char *error; /* NULL: it is in step; else the folder stays as it was */
+    /* The folder has exactly what a commit has, or does not come from git at all. */
+    bool is_valid;
 };
 
 struct sync_job {

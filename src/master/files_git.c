@@ -47,7 +47,8 @@ struct remote_state {
     char commit[COMMIT_SIZE]; /* "": none */
     char before[COMMIT_SIZE]; /* that was published when `is_news` was set */
     char error[ERR_TEXT_SIZE];
-    bool is_news; /* the commit is not published yet */
+    bool is_local; /* the error is that of the folder, not of the remote */
+    bool is_news;  /* the commit is not published yet */
 };
 
 struct shelf_git {
@@ -235,14 +236,15 @@ static void note_result(struct shelf_git *git, const struct sync_result *result)
                                          : "unchanged",
                     NULL);
     /* a look without the remote does not say that it works again */
-    if (git->job.pulls || result->error)
+    if (git->job.pulls || result->error || state->is_local) {
         copy_text(state->error, sizeof(state->error), result->error);
-    if (report->is_changed && !result->error && strcmp(state->commit, report->commit) != 0) {
+        state->is_local = !git->job.pulls;
+    }
+    if (report->is_changed && report->commit && strcmp(state->commit, report->commit) != 0) {
         copy_text(state->before, sizeof(state->before), report->before);
         state->is_news = true;
     }
-    if (!result->error || report->commit)
-        copy_text(state->commit, sizeof(state->commit), report->commit);
+    copy_text(state->commit, sizeof(state->commit), report->commit);
 }
 
 static void note_removed(struct shelf_git *git)
@@ -277,6 +279,15 @@ static bool has_pulled_all(const struct shelf_git *git)
     return git->job.results.n == git->remotes.list.n && !find_failing(git);
 }
 
+/* The folders have what their commits have, and nothing else. */
+static bool is_valid(const struct shelf_git *git)
+{
+    VEC_EACH (&git->job.results, result)
+        if (!result->is_valid)
+            return false;
+    return !git->has_failed && git->job.results.n == git->remotes.list.n;
+}
+
 static void on_due(struct timer *timer)
 {
     struct shelf_git *git = container_of(timer, struct shelf_git, due);
@@ -309,7 +320,7 @@ static void on_git_done(struct chore *chore)
     git->is_ready = git->is_ready || has_pulled_all(git);
     if (git->job.pulls)
         schedule_pull(git);
-    if (!git->is_ready) {
+    if (!git->is_ready || !is_valid(git)) {
         print_problem(git, &why);
         refuse_turn(git, buf_text(&why));
         return;

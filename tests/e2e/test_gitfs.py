@@ -173,6 +173,8 @@ def test_a_broken_remote_degrades_and_keeps_what_is_published(fleet):
     assert fleet.one.metric('zester_gitfs_pulls_total{result="failed"}') > 0
     wait_content(fleet, "base/motd.zy", "while web is broken\n")
     assert stored(fleet, "web/init.zy") == b"second\n"
+    (fleet.one.states / "web/init.zy").write_text("edited while it is broken\n")
+    fleet.wait(lambda: (fleet.one.states / "web/init.zy").read_text() == "second\n", "an edit is reverted all the same")
     (fleet.one.states / "top.zy").write_text("base: {'*': []}\n")
     wait_content(fleet, "top.zy", "base: {'*': []}\n")
     fleet.web.bare.with_suffix(".gone").rename(fleet.web.bare)

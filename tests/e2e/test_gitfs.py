@@ -302,3 +302,13 @@ def test_mistakes_in_the_configuration_are_reported_with_their_place(fleet):
                        (9, "mountpoint"), (10, "not a path inside"), (11, "names a host")):
         assert any(f"bad.yaml:{line}:" in row and text in row for row in said.stderr.splitlines()), (line, text, said.stderr)
     assert said.returncode == 1 and "s3cret" not in said.stderr
+
+
+def test_a_master_without_git_says_what_to_install(fleet):
+    before = published(fleet)
+    fleet.one.stop()
+    fleet.one.environment = {"PATH": str(fleet.folder / "nothing")}
+    fleet.one.start()
+    fleet.wait(lambda: fleet.one.get("/readyz")[0] == 200 and "git is not installed" in check(fleet.one)[1], lambda: fleet.one.get("/readyz"))
+    assert check(fleet.one)[0] == "degraded" and "apt install git" in check(fleet.one)[1]
+    assert published(fleet) == before

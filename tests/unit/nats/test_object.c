@@ -305,3 +305,59 @@ TEST(closing_the_connection_ends_a_put_once)
     (void)close(fd);
     server_stop(&world.server, SIGTERM);
 }
+
+TEST(an_erased_object_leaves_nothing)
+{
+    struct object_outcome o;
+    struct js_scene world;
+    struct nats_objects objects = begin(&world);
+
+    put_file(&world, &objects, "a", 2 * NATS_OBJECT_CHUNK, &o);
+    put_file(&world, &objects, "b", 3, &o);
+    OBJECT_WAIT(&world, &o, nats_object_erase(&objects, "a", on_object, &o, &world.scene.err));
+    CHECK_STR(o.error.text, "");
+    CHECK_STR(o.info.name, "a");
+    CHECK_INT(count_messages(&world), 2); /* those of the other one */
+    OBJECT_WAIT(&world, &o, nats_object_erase(&objects, "a", on_object, &o, &world.scene.err));
+    CHECK_INT(o.error.fault, NATS_FAULT_NOT_FOUND);
+    OBJECT_WAIT(&world, &o, nats_object_delete(&objects, "b", on_object, &o, &world.scene.err));
+    OBJECT_WAIT(&world, &o, nats_object_erase(&objects, "b", on_object, &o, &world.scene.err));
+    CHECK_STR(o.error.text, "");
+    CHECK_INT(count_messages(&world), 0);
+    js_scene_end(&world);
+}
+
+static void on_id(void *self, const struct nats_error *error, const char *id)
+{
+    struct listing *listing = self;
+
+    CHECK(!error);
+    if (id)
+        buf_printf(&listing->text, "%s ", id);
+    else
+        listing->ends++;
+}
+
+TEST(ids_that_have_chunks_are_listed_and_purged)
+{
+    struct listing listing = { .text = BUF_INIT(BUF_NO_LIMIT) };
+    struct object_outcome o;
+    struct js_scene world;
+    struct nats_objects objects = begin(&world);
+    AUTO_BUF struct buf expected = BUF_INIT(64);
+
+    put_file(&world, &objects, "a", 2 * NATS_OBJECT_CHUNK, &o);
+    buf_printf(&expected, "%s ", o.info.id);
+    CHECK_INT(nats_object_list_ids(&objects, on_id, &listing, &world.scene.err), 0);
+    SCENE_RUN(&world.scene, listing.ends == 1);
+    CHECK_STR(buf_text(&listing.text), buf_text(&expected));
+    CHECK_INT(nats_object_purge_id(&objects, "a.>", js_on_done, NULL, &world.scene.err), -1);
+    JS_OK(&world, nats_object_purge_id(&objects, o.info.id, js_on_done, &done, &world.scene.err));
+    CHECK_INT(count_messages(&world), 1); /* the description */
+    buf_clear(&listing.text);
+    CHECK_INT(nats_object_list_ids(&objects, on_id, &listing, &world.scene.err), 0);
+    SCENE_RUN(&world.scene, listing.ends == 2);
+    CHECK_STR(buf_text(&listing.text), "");
+    buf_done(&listing.text);
+    js_scene_end(&world);
+}

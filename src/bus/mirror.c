@@ -206,6 +206,7 @@ static void begin_fetch(struct mirror *mirror)
                                                                    .bucket = mirror->options.bucket,
                                                                    .staging = mirror->staging,
                                                                    .chores = &mirror->chores,
+                                                                   .trust = *mirror->options.trust,
                                                                    .choose = choose_files,
                                                                    .finish = move_in,
                                                                    .done = on_fetched,
@@ -272,6 +273,11 @@ void mirror_hasten(struct mirror *mirror)
 bool mirror_is_busy(const struct mirror *mirror)
 {
     return mirror->fetch != NULL;
+}
+
+const char *mirror_problem(const struct mirror *mirror)
+{
+    return mirror->problem;
 }
 
 bool mirror_has_synced(const struct mirror *mirror)

@@ -23,6 +23,7 @@ struct err;
 struct loop;
 struct mirror;
 struct nats_js;
+struct tree_trust;
 
 /* News are waited for a little longer, since they come in bursts; at random, so that not all
  * machines come at once. */
@@ -41,6 +42,7 @@ struct mirror_sync {
 struct mirror_options {
     struct loop *loop;
     const char *bucket, *folder;
+    const struct tree_trust *trust; /* as it is at each fetch; must outlive it */
     void (*synced)(void *self, const struct mirror_sync *sync);
     /* It tries again; called once for each problem. */
     void (*failed)(void *self, const char *bucket, const char *problem);
@@ -60,6 +62,8 @@ void mirror_connect(struct mirror *mirror, const struct nats_js *js);
 void mirror_hasten(struct mirror *mirror);
 /* Are files on their way? Then `ended` follows. */
 bool mirror_is_busy(const struct mirror *mirror);
+/* Why it is not in step with the masters; "": it is, or nobody knows yet. */
+const char *mirror_problem(const struct mirror *mirror);
 /* Has it been in step with the masters since the start? */
 bool mirror_has_synced(const struct mirror *mirror);
 

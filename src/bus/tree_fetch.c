@@ -32,7 +32,8 @@ struct tree_fetch {
     struct chore chore;
     struct tree_fetch_options options;
     struct arena arena;
-    const char *bucket, *staging, *blobs;
+    const char *bucket, *staging, *manifest, *blobs;
+    struct tree_trust_offer offer;
     struct tree_files files;
     size_t next, under_way;
     bool is_dropped, is_broken, is_published;
@@ -137,7 +138,9 @@ static void run_finish(struct chore *chore)
     struct tree_fetch *fetch = container_of(chore, struct tree_fetch, chore);
     struct err err;
 
-    if (!fetch->is_broken && fetch->options.finish(fetch->options.self, &fetch->files, &err) < 0)
+    /* noted first: a machine that stops in between accepts no older tree than this one */
+    if (!fetch->is_broken && (tree_trust_note(&fetch->options.trust, &fetch->offer, &err) < 0 ||
+                              fetch->options.finish(fetch->options.self, &fetch->files, &err) < 0))
         break_fetch(fetch, err.text);
     (void)tree_remove(fetch->staging, &err); /* what was not moved away is of no use */
 }
@@ -389,6 +392,7 @@ static void run_choose(struct chore *chore)
     struct err err;
 
     if (tree_remove(fetch->staging, &err) < 0 ||
+        tree_trust_check(&fetch->options.trust, &fetch->offer, &err) < 0 ||
         fetch->options.choose(fetch->options.self, &fetch->files, &err) < 0 ||
         check_room(fetch, &err) < 0)
         break_fetch(fetch, err.text);
@@ -397,6 +401,34 @@ static void run_choose(struct chore *chore)
 static void on_chosen(struct chore *chore)
 {
     fetch_more(container_of(chore, struct tree_fetch, chore));
+}
+
+static void end_or_choose(struct tree_fetch *fetch)
+{
+    if (!fetch->is_published || fetch->is_broken || fetch->is_dropped)
+        end_fetch(fetch);
+    else
+        chore_begin(fetch->options.chores, &fetch->chore, run_choose, on_chosen);
+}
+
+static void on_signature(void *self, const struct nats_error *error,
+                         const struct nats_kv_entry *entry)
+{
+    struct tree_fetch *fetch = self;
+
+    if (!error)
+        fetch->offer.signature = arena_str(&fetch->arena, entry->value);
+    else if (error->fault != NATS_FAULT_NOT_FOUND)
+        break_fetch(fetch, error->text);
+    end_or_choose(fetch);
+}
+
+static int ask_signature(struct tree_fetch *fetch, struct err *err)
+{
+    const struct nats_kv kv = { .js = fetch->options.js, .bucket = fetch->bucket };
+
+    return nats_kv_get(&kv, signature_key(&fetch->arena, fetch->manifest), on_signature, fetch,
+                       err);
 }
 
 static void on_manifest(void *self, const struct nats_error *error,
@@ -408,13 +440,19 @@ static void on_manifest(void *self, const struct nats_error *error,
     fetch->is_published = !error;
     if (error && error->fault != NATS_FAULT_NOT_FOUND)
         break_fetch(fetch, error->text);
-    else if (!error && tree_files_parse(&fetch->arena, arena_str(&fetch->arena, entry->value),
-                                        &fetch->files, &err) < 0)
+    if (!error)
+        fetch->offer.manifest = arena_str(&fetch->arena, entry->value);
+    if (!error &&
+        tree_files_parse(&fetch->arena, fetch->offer.manifest, &fetch->files, &err) < 0)
         break_fetch(fetch, err.text);
     if (error || fetch->is_broken || fetch->is_dropped)
         end_fetch(fetch);
-    else
-        chore_begin(fetch->options.chores, &fetch->chore, run_choose, on_chosen);
+    else if (fetch->options.trust.mode == TREE_TRUST_IGNORE)
+        end_or_choose(fetch);
+    else if (ask_signature(fetch, &err) < 0) {
+        break_fetch(fetch, err.text);
+        end_fetch(fetch);
+    }
 }
 
 static void do_nothing(struct chore *chore)
@@ -432,8 +470,10 @@ struct tree_fetch *tree_fetch_begin(const struct tree_fetch_options *options)
     fetch->bucket = arena_strdup(&fetch->arena, options->bucket);
     fetch->staging = arena_strdup(&fetch->arena, options->staging);
     fetch->blobs = options->blobs ? arena_strdup(&fetch->arena, options->blobs) : NULL;
-    if (nats_kv_get(&kv, options->manifest ? options->manifest : FILESET_MANIFEST, on_manifest,
-                    fetch, &err) < 0) {
+    fetch->manifest =
+        arena_strdup(&fetch->arena, options->manifest ? options->manifest : FILESET_MANIFEST);
+    fetch->offer.place = signature_place(&fetch->arena, fetch->bucket, fetch->manifest);
+    if (nats_kv_get(&kv, fetch->manifest, on_manifest, fetch, &err) < 0) {
         break_fetch(fetch, err.text);
         chore_begin(fetch->options.chores, &fetch->chore, do_nothing, on_finished);
     }

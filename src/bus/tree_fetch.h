@@ -1,9 +1,10 @@
 /*
  * tree_fetch - a set of files that masters publish, fetched once into a folder beside.
  *
- *     <bucket>/_manifest    which files there are, and their hashes
+ *     <bucket>/_manifest     which files there are, and their hashes
+ *     <bucket>/_signature    that masters wrote it, see bus/tree_trust.h
  *
- * The manifest is read, a worker chooses which of its files are needed, and those are written below
+ * The manifest is read and verified, a worker chooses which of its files are needed, and those are written below
  * the staging folder, each checked against its hash; then a worker puts them where they belong. A
  * file whose hash is not that of the manifest (the set is being published) ends it as failed;
  * nothing of it is used then. Large files go to the disk chunk by chunk.
@@ -22,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "bus/tree_trust.h"
 #include "nats/js.h"
 
 struct arena;
@@ -52,6 +54,7 @@ struct tree_fetch_options {
     /* What the key of a file is, followed by its sum, copied; NULL: the key of the manifest. */
     const char *blobs;
     struct chores *chores; /* the same */
+    struct tree_trust trust; /* its texts must outlive it */
     /* Set is_needed of each file that must be fetched. A fetch that was dropped may still choose
      * while the next one begins: what is chosen belongs into `files`. */
     int (*choose)(void *self, struct tree_files *files, struct err *err);

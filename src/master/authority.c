@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -145,6 +146,23 @@ static int publish_document(struct authority *authority, struct err *err)
         return -1;
     authority->document = buf_copy(&bytes, &authority->document_arena);
     return nats_kv_get(&kv, CLUSTER_INFO_KEY, on_document, authority, err);
+}
+
+/* --- published trees ---------------------------------------------------------------- */
+
+struct tree_trust authority_trust(struct master *master, const char *reader)
+{
+    const struct authority *authority = master_find(master, &authority_service);
+    struct tree_trust trust = { .mode = master->conf.signed_trees, .has_account = true };
+    struct err err;
+    const char *room = workroom_open(&master->workroom, master->conf.orchestrate_dir, &err);
+
+    memcpy(trust.account, authority->account.public_key, sizeof(trust.account));
+    if (room)
+        trust.seen = arena_printf(&master->workroom.arena, "%s/signed/%s", room, reader);
+    else
+        log_warning("it is not remembered which trees were signed: %s", err.text);
+    return trust;
 }
 
 /* --- the service -------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #ifndef MASTER_AUTHORITY_H
 #define MASTER_AUTHORITY_H
 
+#include "bus/tree_trust.h"
 #include "enroll/registry.h"
 #include "master/leaf.h"
 #include "master/master.h"
@@ -33,6 +34,10 @@ struct authority {
 };
 
 extern const struct master_service authority_service;
+
+/* Whom this master believes about published trees, for a reader of this name, which remembers in the
+ * workroom what it has accepted. */
+struct tree_trust authority_trust(struct master *master, const char *reader);
 
 /* The bootstrap document. */
 struct value authority_document(const struct authority *authority, struct arena *arena);

@@ -70,6 +70,7 @@ static const struct param rows[] = {
     PARAM("gitfs.remotes",  LIST,     ARGS, gitfs_remotes, "git repositories, each a folder of the tree of states: a URL, or a map with `url`, `branch`, `root`, `name`, `ssh_key`, `force_push`"),
     PARAM("gitfs.interval", DURATION, ARGS, gitfs_interval, "how often they are pulled", PARAM_RANGE(CLOCK_SECOND, INT64_MAX / 4), .default_text = "5m"),
     PARAM("gitfs.ssh_key",  PATH,     ARGS, gitfs_ssh_key, "the private key for those over ssh, unless they have one of their own", .kind_text = "FILE"),
+    PARAM("trust.signed_trees", CHOICE, ARGS, signed_trees, "whether trees that other masters published must be signed by the account: `verify` those that are, or were before; `require` it; `ignore` signatures", .choices = TREE_TRUST_MODES, .default_text = "verify"),
     PARAM("nodegroups", MAP, ARGS, nodegroups, "names for targets: `N@NAME` means what the expression means; groups may name others"),
     PARAM("publisher_status_file", STR, ARGS, publisher_status_file, "a file for scripts that names the publishing master; empty: none", .kind_text = "FILE", .default_text = "/run/zester/publisher-status"),
     { 0 },
@@ -223,5 +224,7 @@ const char *master_conf_restart_key(const struct master_conf *before,
         return "reactor.enabled";
     if (before->presence_events != after->presence_events)
         return "presence.events";
+    if (before->signed_trees != after->signed_trees)
+        return "trust.signed_trees";
     return before->reactor_chaining != after->reactor_chaining ? "reactor.enable_chaining" : NULL;
 }

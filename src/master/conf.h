@@ -12,6 +12,7 @@
 
 #include "bus/daemon_conf.h"
 #include "bus/daemon_log.h"
+#include "bus/tree_trust.h"
 #include "gitfs/remote.h"
 
 enum master_ca_mode { MASTER_CA_AUTO, MASTER_CA_EMBEDDED, MASTER_CA_EXTERNAL };
@@ -29,6 +30,7 @@ struct master_conf {
     int64_t gitfs_interval;            /* nanoseconds */
     const char *gitfs_ssh_key;         /* NULL: none */
     const char *publisher_status_file;
+    enum tree_trust_mode signed_trees;
     int64_t jetstream_replicas;
     const struct value *nodegroups; /* name -> expression; NULL: none */
     const char *health_addr;

@@ -337,6 +337,7 @@ static int start_standby(struct shelf *shelf, size_t kind, struct err *err)
                                                              .kind = &shelf_kinds[kind],
                                                              .folder = folder_of(shelf, kind),
                                                              .secret = secret_of(shelf, kind),
+                                                             .trust = &shelf->trust,
                                                              .synced = on_synced,
                                                              .self = branch },
                                   err);
@@ -361,7 +362,8 @@ static int start_branch(struct shelf *shelf, size_t kind, struct err *err)
                                                    .chores = &shelf->chores,
                                                    .lease = &shelf->lease,
                                                    .keep = &shelf->master->conf.files_history,
-                                                   .master = shelf->master->id },
+                                                   .master = shelf->master->id,
+                                                   .account = &shelf->account },
                       err);
     if (!branch->publisher)
         return -1;
@@ -408,6 +410,7 @@ static int start_shelf(void *self, struct err *err)
     shelf->mirrors = false;
     shelf->account =
         ((const struct authority *)master_find(shelf->master, &authority_service))->account;
+    shelf->trust = authority_trust(shelf->master, "standby");
     for (size_t i = 0; i < SHELF_KINDS; i++)
         if (start_branch(shelf, i, err) < 0) {
             close_shelf(shelf);

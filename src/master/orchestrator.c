@@ -12,6 +12,7 @@
 #include "bus/mirror.h"
 #include "bus/store.h"
 #include "data/json.h"
+#include "master/authority.h"
 #include "master/services.h"
 #include "nats/publisher.h"
 #include "sys/cancel.h"
@@ -61,6 +62,7 @@ struct orchestrator {
     int64_t limit;
     struct chores chores;
     struct mirror *mirror; /* NULL: nothing was orchestrated yet */
+    struct tree_trust trust;
     struct nats_publisher *publisher;
     struct nats_listener listener;
     struct orchestration *first, *last; /* in the order in which they came */
@@ -296,10 +298,12 @@ static int open_tree(struct orchestrator *home, struct err *err)
         return 0;
     if ((!home->folder && choose_folder(home, err) < 0) || make_folder(home, err) < 0)
         return -1;
+    home->trust = authority_trust(home->master, "orchestrator");
     home->mirror =
         mirror_new(&(struct mirror_options){ .loop = home->master->loop,
                                              .bucket = store_bucket_name(STORE_STATE_FILES),
                                              .folder = home->tree,
+                                             .trust = &home->trust,
                                              .synced = on_tree_synced,
                                              .failed = on_tree_failed,
                                              .ended = on_tree_ended,

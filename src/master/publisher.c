@@ -16,6 +16,7 @@
 #include "master/tree_keys.h"
 #include "master/tree_history.h"
 #include "master/tree_set.h"
+#include "master/tree_signer.h"
 #include "master/tree_sums.h"
 #include "master/tree_write.h"
 #include "nats/error.h"
@@ -39,6 +40,7 @@ enum step {
     STEP_WRITING,
     STEP_PRUNING,
     STEP_MANIFEST,
+    STEP_SIGNATURE,
     STEP_REVISION,
     STEP_RECORDING
 };
@@ -51,6 +53,7 @@ struct publisher {
     bool is_caught_up, is_wanted, is_gone;
     unsigned pauses;
     struct tree_keys keys;
+    struct tree_signer signer;
     uint64_t number;     /* of the last change */
     struct str manifest; /* of the round */
 
@@ -103,9 +106,11 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
 
     if (entry->change != NATS_KV_PUT) {
         tree_keys_remove(&publisher->keys, entry->key, entry->revision);
+        tree_signer_note(&publisher->signer, entry->key, (struct str){ NULL, 0 }, entry->revision);
         return;
     }
     tree_keys_put(&publisher->keys, entry->key, entry->value, entry->revision);
+    tree_signer_note(&publisher->signer, entry->key, entry->value, entry->revision);
     if (!str_eq(entry->key, STR(FILESET_REVISION)))
         return;
     publisher->number = read_number(entry->value);
@@ -282,6 +287,7 @@ static void on_record(void *self, const struct nats_error *error, uint64_t revis
 
     if (!error && !publisher->is_gone) {
         tree_keys_put(&publisher->keys, str_from(write->key), write->value, revision);
+        tree_signer_note(&publisher->signer, str_from(write->key), write->value, revision);
         publisher->has_written = true;
     }
     if (came_back(publisher, error ? error->text : NULL))
@@ -322,10 +328,28 @@ static void write_manifest(struct publisher *publisher)
 }
 
 /* Only readers that see a number after the manifest know that it is whole. */
+static bool needs_number(const struct publisher *publisher)
+{
+    return publisher->has_written || tree_keys_revision(&publisher->keys, FILESET_REVISION) <=
+                                         tree_keys_revision(&publisher->keys, FILESET_MANIFEST);
+}
+
+/* Also what a master that signs nothing has published. */
+static void write_signature(struct publisher *publisher)
+{
+    const struct tree_signer *signer = &publisher->signer;
+    char sum[SHA256_HEX_SIZE];
+
+    sha256_hex(publisher->manifest.p, publisher->manifest.n, sum);
+    if (signer->account && (needs_number(publisher) ||
+                            !tree_signer_is_good(signer, sum, publisher->number)))
+        put_record(publisher, FILESET_SIGNATURE,
+                   tree_signer_sign(signer, &publisher->arena, sum, publisher->number + 1));
+}
+
 static void write_number(struct publisher *publisher)
 {
-    if (!publisher->has_written && tree_keys_revision(&publisher->keys, FILESET_REVISION) >
-                                       tree_keys_revision(&publisher->keys, FILESET_MANIFEST))
+    if (!needs_number(publisher))
         return;
     publisher->number++;
     put_record(publisher, FILESET_REVISION,
@@ -382,6 +406,7 @@ static void record_revision(struct publisher *publisher)
                                                         .prefix = options->kind->prefix,
                                                         .set = &publisher->set,
                                                         .manifest = publisher->manifest,
+                                                        .account = options->account,
                                                         .number = publisher->number,
                                                         .keep = *options->keep,
                                                         .by = publisher->by ? publisher->by : "",
@@ -401,8 +426,8 @@ static const struct {
     bool is_single;
 } steps[] = {
     [STEP_WRITING] = { write_files, false },      [STEP_PRUNING] = { prune, false },
-    [STEP_MANIFEST] = { write_manifest, true },   [STEP_REVISION] = { write_number, true },
-    [STEP_RECORDING] = { record_revision, true },
+    [STEP_MANIFEST] = { write_manifest, true },   [STEP_SIGNATURE] = { write_signature, true },
+    [STEP_REVISION] = { write_number, true },     [STEP_RECORDING] = { record_revision, true },
 };
 
 static void do_step(struct publisher *publisher)
@@ -412,10 +437,11 @@ static void do_step(struct publisher *publisher)
     publisher->is_begun = true;
 }
 
-static const enum step plain_order[] = { STEP_WRITING, STEP_MANIFEST,  STEP_REVISION,
-                                         STEP_PRUNING, STEP_RECORDING, STEP_IDLE };
-static const enum step bare_order[] = { STEP_WRITING, STEP_PRUNING, STEP_MANIFEST, STEP_REVISION,
-                                        STEP_IDLE };
+static const enum step plain_order[] = { STEP_WRITING,  STEP_MANIFEST, STEP_SIGNATURE,
+                                         STEP_REVISION, STEP_PRUNING,  STEP_RECORDING,
+                                         STEP_IDLE };
+static const enum step bare_order[] = { STEP_WRITING,   STEP_PRUNING,  STEP_MANIFEST,
+                                        STEP_SIGNATURE, STEP_REVISION, STEP_IDLE };
 
 static enum step next_step(const struct publisher *publisher)
 {
@@ -605,6 +631,8 @@ struct publisher *publisher_new(const struct publisher_options *options, struct 
                 .history = store_bucket_history(options->kind->bucket) },
         .objects = { .js = options->js, .bucket = STORE_FILES },
     };
+    publisher->signer = (struct tree_signer){ .account = options->account,
+                                              .bucket = publisher->place.kv.bucket };
     publisher->watch = nats_kv_watch_new(&publisher->place.kv,
                                          &(struct nats_kv_watch_options){ .entry = on_entry,
                                                                           .caught_up = on_caught_up,

@@ -1,9 +1,10 @@
 /*
  * publisher - a folder in a bucket: what peels and masters read is what is on this master's disk.
  *
- * The bucket has each file under its key, a manifest with the sum of each, and a number that rises
- * with each change; that number is all that readers watch. It is written last, so a reader that
- * sees sums that do not fit reads a set that is being changed, and waits for the next number.
+ * The bucket has each file under its key, a manifest with the sum of each, its signature
+ * (master/tree_signer.h), and a number that rises with each change; that number is all that readers
+ * watch. It is written last, so a reader that sees sums that do not fit reads a set that is being
+ * changed, and waits for the next number.
  *
  * A round reads the folder, writes what differs from the bucket (also when somebody else changed
  * the bucket), and nothing when nothing differs. A folder that is empty never empties a bucket that
@@ -27,6 +28,7 @@
 struct chores;
 struct err;
 struct lease;
+struct nats_nkey;
 struct publisher;
 
 /* One of the sets. */
@@ -56,6 +58,8 @@ struct publisher_options {
      * it. */
     const int64_t *keep;
     const char *master;
+    /* Signs what is published, and what is recorded; has a seed. NULL: nobody does. */
+    const struct nats_nkey *account;
 };
 
 struct publisher *publisher_new(const struct publisher_options *options, struct err *err);

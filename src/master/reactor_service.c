@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "bus/store.h"
+#include "master/authority.h"
 #include "master/census.h"
 #include "master/reactor_engine.h"
 #include "master/roster.h"
@@ -482,11 +483,21 @@ static void init_pipeline(struct reactor_engine *engine)
     rate_init_for(&engine->notes, NOTES_BURST, NOTES_MINUTE, 1);
 }
 
+/* In the loop: what is lost with the machine is an older tree at worst. */
+static struct tree_trust trust_rules(struct reactor_engine *engine)
+{
+    struct tree_trust trust = authority_trust(engine->master, "reactor");
+
+    trust.sync = FS_NO_SYNC;
+    return trust;
+}
+
 static int begin_parts(struct reactor_engine *engine, struct err *err)
 {
     const struct rule_watch_options rules = {
         .js = engine->master->js,
         .loop = engine->master->loop,
+        .trust = trust_rules(engine),
         .loaded = on_rules,
         .failed = on_rules_failed,
         .self = engine,

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "bus/store.h"
 #include "nats/error.h"
@@ -14,6 +15,8 @@
 #include "sys/loop.h"
 #include "wire/fileset.h"
 
+/* Of the manifest, see wire/signature.h. */
+#define PLACE "reactor-files/" FILESET_MANIFEST
 /* Before the watch itself is made again. */
 #define AGAIN_NS (5 * CLOCK_SECOND)
 
@@ -36,20 +39,50 @@ static void load_after(struct rule_watch *watch, int64_t pause)
               load_rules);
 }
 
+/* Rules that masters have not published, or older ones than are in use. Without a manifest there is
+ * nothing to verify, and nothing to load. */
+static int check_trust(const struct rule_watch *watch, struct tree_trust_offer *ret_offer,
+                       struct err *err)
+{
+    *ret_offer = (struct tree_trust_offer){
+        .manifest = published_find(&watch->published, FILESET_MANIFEST),
+        .signature = published_find(&watch->published, FILESET_SIGNATURE),
+        .place = PLACE,
+    };
+    return ret_offer->manifest.p ? tree_trust_check(&watch->options.trust, ret_offer, err) : 0;
+}
+
+static struct rule_set *load_published(const struct rule_watch *watch, struct arena *arena,
+                                       struct diags *lints, struct err *err)
+{
+    struct diags diags = DIAGS_INIT(arena);
+    struct tree_trust_offer offer;
+    struct rule_set *rules;
+    struct err unnoted;
+
+    if (check_trust(watch, &offer, err) < 0)
+        return NULL;
+    rules = published_load(&watch->published, &diags, lints);
+    if (!rules)
+        (void)diags_to_err(&diags, err);
+    else if (tree_trust_note(&watch->options.trust, &offer, &unnoted) < 0)
+        log_warning("it is not remembered which rules were accepted: %s", unnoted.text);
+    return rules;
+}
+
 static void load_rules(struct timer *timer)
 {
     struct rule_watch *watch = container_of(timer, struct rule_watch, load);
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct diags diags = DIAGS_INIT(&arena), lints = DIAGS_INIT(&arena);
-    struct rule_set *rules = published_load(&watch->published, &diags, &lints);
+    struct diags lints = DIAGS_INIT(&arena);
     struct err err;
+    struct rule_set *rules = load_published(watch, &arena, &lints, &err);
 
     watch->has_set = true;
     if (rules) {
         watch->options.loaded(watch->options.self, rules, &lints);
         return;
     }
-    (void)diags_to_err(&diags, &err);
     load_after(watch, RULE_WATCH_RETRY_NS);
     watch->options.failed(watch->options.self, err.text);
 }

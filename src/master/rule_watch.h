@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "bus/tree_trust.h"
 #include "nats/js.h"
 
 struct diags;
@@ -33,6 +34,7 @@ int64_t rule_watch_pause(void);
 struct rule_watch_options {
     struct nats_js js;
     struct loop *loop;
+    struct tree_trust trust; /* its texts must outlive it */
     /* The owner takes the reference. `lints` are warnings. */
     void (*loaded)(void *self, struct rule_set *rules, const struct diags *lints);
     void (*failed)(void *self, const char *text);

@@ -13,6 +13,7 @@
 #include "bus/store.h"
 #include "data/msgpack.h"
 #include "data/value.h"
+#include "master/authority.h"
 #include "master/roster.h"
 #include "master/services.h"
 #include "master/settings_tree.h"
@@ -51,6 +52,7 @@ struct settings_book {
     struct nats_listener listener;
     struct chores *chores;
     struct mirror *mirror; /* NULL: nobody has asked yet */
+    struct tree_trust trust;
     struct arena arena;
     const char *folder;
     struct map cards, pages; /* by peel; by sum */
@@ -351,10 +353,12 @@ static int open_mirror(struct settings_book *book, struct err *err)
     if (!room)
         return -1;
     book->folder = path_join(&book->arena, room, "settings");
+    book->trust = authority_trust(master, "settings");
     book->mirror =
         mirror_new(&(struct mirror_options){ .loop = master->loop,
                                              .bucket = store_bucket_name(STORE_SETTINGS_FILES),
                                              .folder = book->folder,
+                                             .trust = &book->trust,
                                              .synced = on_synced,
                                              .failed = on_sync_failed,
                                              .ended = on_sync_ended,

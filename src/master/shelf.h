@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "bus/tree_trust.h"
 #include "master/lease.h"
 #include "master/publisher.h"
 #include "master/settings_views.h"
@@ -71,6 +72,7 @@ struct shelf {
     struct settings_views views;
     struct timer again;
     struct nats_nkey account;
+    struct tree_trust trust; /* in what other masters publish */
     int64_t apart_since; /* clock_now since when another master has the lease; 0: it has not */
     bool mirrors;        /* another has had it for long: the folders follow what it publishes */
     char host[SHELF_HOST_MAX];

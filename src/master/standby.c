@@ -328,6 +328,7 @@ void standby_sync(struct standby *standby, bool is_leading)
                                       .bucket = store_bucket_name(standby->options.kind->bucket),
                                       .staging = standby->staging,
                                       .chores = &standby->chores,
+                                      .trust = *standby->options.trust,
                                       .choose = choose_files,
                                       .finish = finish_files,
                                       .done = on_fetched,
@@ -409,8 +410,10 @@ static void on_restored(void *self, const char *error, const struct tree_files *
 void standby_restore(struct standby *standby, uint64_t revision, standby_restored_fn *fn)
 {
     const char *tree = standby->options.kind->history;
+    struct tree_trust trust = *standby->options.trust;
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
+    trust.seen = NULL; /* it is older than what is published, and meant to be */
     standby->restored = fn;
     standby->restoring = revision;
     standby->fetch = tree_fetch_begin(&(struct tree_fetch_options){
@@ -420,6 +423,7 @@ void standby_restore(struct standby *standby, uint64_t revision, standby_restore
         .blobs = arena_printf(&arena, FILESET_PAST_BLOB, tree, ""),
         .staging = standby->staging,
         .chores = &standby->chores,
+        .trust = trust,
         .choose = choose_restored,
         .finish = finish_restored,
         .done = on_restored,

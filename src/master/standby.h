@@ -35,6 +35,7 @@ struct err;
 struct loop;
 struct publisher_kind;
 struct standby;
+struct tree_trust;
 
 #define STANDBY_BASE ".zester-published"
 #define STANDBY_KEPT ".zester-kept"
@@ -45,6 +46,7 @@ struct standby_options {
     const struct publisher_kind *kind;
     const char *folder; /* must outlive it */
     void *secret;       /* for `prepare` and `open` of the kind; the same */
+    const struct tree_trust *trust; /* as it is at each fetch; the same */
     /* The folder has all that was published; `error` NULL, or it does not. */
     void (*synced)(void *self, const char *error);
     void *self;

@@ -14,9 +14,11 @@
 #include "master/tree_set.h"
 #include "nats/error.h"
 #include "nats/kv.h"
+#include "nats/nkey.h"
 #include "nats/stream.h"
 #include "sys/clock.h"
 #include "wire/fileset.h"
+#include "wire/signature.h"
 
 /* Requests under way at once. */
 #define WINDOW 32
@@ -207,6 +209,13 @@ static void name_files(struct recording *recording, struct str manifest)
     }
 }
 
+/* Its signature goes before it, so that none is left behind. */
+static void drop_manifest(struct recording *recording, const char *key)
+{
+    VEC_PUSH_IN(&recording->arena, &recording->unwanted, signature_key(&recording->arena, key));
+    VEC_PUSH_IN(&recording->arena, &recording->unwanted, key);
+}
+
 static void on_manifest(void *self, const struct nats_error *error,
                         const struct nats_kv_entry *entry)
 {
@@ -219,8 +228,7 @@ static void on_manifest(void *self, const struct nats_error *error,
     else if (is_kept(recording, rest_of(recording, entry->key, "manifest")))
         name_files(recording, entry->value);
     else
-        VEC_PUSH_IN(&recording->arena, &recording->unwanted,
-                    arena_strndup(&recording->arena, entry->key.p, entry->key.n));
+        drop_manifest(recording, arena_strndup(&recording->arena, entry->key.p, entry->key.n));
 }
 
 /* What a master that was killed meanwhile left behind is found here, too. */
@@ -283,13 +291,42 @@ static void write_revision(struct recording *recording)
         fail_recording(recording, err.text);
 }
 
-static void on_manifest_written(void *self, const struct nats_error *error, uint64_t revision)
+static void on_signed(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)revision;
     if (error)
         fail_recording(self, error->text);
     else
         write_revision(self);
+}
+
+/* A revision that is brought back is published, and signed, as a new one: so it must be ours. */
+static void write_signature(struct recording *recording)
+{
+    const struct nats_nkey *account = recording->now.account;
+    const char *key = manifest_key(recording, recording->revision.revision);
+    const struct signature_mark mark = { .revision = recording->revision.revision,
+                                         .time = clock_wall() };
+    struct err err;
+
+    if (!account)
+        write_revision(recording);
+    else if (nats_kv_put(&recording->kv, signature_key(&recording->arena, key),
+                         signature_sign_tree(
+                             &recording->arena, account->seed,
+                             signature_place(&recording->arena, recording->kv.bucket, key),
+                             recording->sum, &mark),
+                         on_signed, recording, &err) < 0)
+        fail_recording(recording, err.text);
+}
+
+static void on_manifest_written(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)revision;
+    if (error)
+        fail_recording(self, error->text);
+    else
+        write_signature(self);
 }
 
 static void write_manifest(struct recording *recording)

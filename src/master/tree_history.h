@@ -3,6 +3,7 @@
  *
  *     tree-history/<tree>.revision.<number>    when, by which master, what changed
  *     tree-history/<tree>.manifest.<number>    its manifest, as it was published
+ *     tree-history/<tree>.signature.<number>   that of the manifest (wire/signature.h)
  *     tree-history/<tree>.blob.<sum>           a file, once for all revisions that have it
  *
  * Large files are objects that are named by their sum anyway. A revision is written last, so one
@@ -22,6 +23,7 @@
 #include "nats/js.h"
 
 struct err;
+struct nats_nkey;
 struct tree_set;
 
 #define TREE_HISTORY_KEEP_MAX 1000
@@ -32,6 +34,7 @@ struct tree_history_now {
     const char *tree, *master, *prefix; /* the last one of keys, as in master/tree_set.h */
     const struct tree_set *set;
     struct str manifest;
+    const struct nats_nkey *account; /* signs it; NULL: nobody does */
     uint64_t number; /* of the publication; a revision has it, or the next that is free */
     int64_t keep;    /* revisions */
     const char *by;  /* who brought an earlier one back; "": nobody */

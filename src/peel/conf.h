@@ -10,6 +10,7 @@
 
 #include "bus/daemon_conf.h"
 #include "bus/daemon_log.h"
+#include "bus/tree_trust.h"
 #include "data/params.h"
 
 enum peel_trust { PEEL_TRUST_TOFU, PEEL_TRUST_STRICT };
@@ -32,6 +33,7 @@ struct peel_conf {
     enum daemon_log_level log_level;
     enum daemon_log_format log_format;
     bool strict_params;
+    enum tree_trust_mode signed_trees;
     const struct value *schedule, *beacons, *maintenance_windows;
     enum peel_startup startup_states;
     struct param_strs startup_sls_list;

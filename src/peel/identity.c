@@ -149,6 +149,7 @@ int peel_identity_open(struct arena *arena, const char *auth_dir, const char *na
         return -1;
     identity.seed_file = arena_printf(arena, "%s/%s.seed", auth_dir, identity.id);
     identity.creds_file = arena_printf(arena, "%s/%s.creds", auth_dir, identity.id);
+    identity.account_file = arena_printf(arena, "%s/%s.account", auth_dir, identity.id);
     if (open_key(&identity, err) < 0)
         return -1;
     *ret_identity = identity;
@@ -164,22 +165,83 @@ const char *peel_identity_host(struct arena *arena)
     return facts_collect(arena, &how, &facts, &diags) == 0 ? value_get_text(facts, "id") : NULL;
 }
 
+/* The JWT of the credentials, in the arena; NULL: there are none. */
+static int read_jwt(const struct peel_identity *identity, struct arena *arena, const char **ret_jwt,
+                    struct err *err)
+{
+    struct nats_creds creds = { 0 };
+    struct str text;
+
+    *ret_jwt = NULL;
+    if (fs_read(arena, identity->creds_file, NATS_CREDS_MAX, &text, err) < 0)
+        return -1;
+    if (!text.p)
+        return 0;
+    if (nats_creds_parse(text, &creds, err) < 0)
+        return err_wrap(err, "credentials file '%s'", identity->creds_file);
+    *ret_jwt = arena_strdup(arena, creds.jwt);
+    nats_creds_done(&creds);
+    ed25519_wipe((char *)(uintptr_t)text.p, text.n);
+    return 0;
+}
+
+/* --- the account ------------------------------------------------------------------ */
+
+static int check_account(const struct peel_identity *identity, struct str pinned,
+                         const char *account, struct err *err)
+{
+    if (str_eq_text(str_trim(pinned), account))
+        return 0;
+    return err_set(err, ERR_UNSAFE,
+                   "the credentials are of the account '%s', this machine belongs to '%.*s'; if "
+                   "the fleet has new keys, remove '%s'",
+                   account, STR_ARG(str_trim(pinned)), identity->account_file);
+}
+
+int peel_identity_pin(const struct peel_identity *identity, const char *jwt,
+                      struct nats_nkey *ret_account, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct claims_user claims = { 0 };
+    struct str pinned;
+    const char *account;
+
+    if (claims_read_user(&arena, str_from(jwt), &claims, err) < 0)
+        return -1;
+    account = claims.issuer_account ? claims.issuer_account : claims.head.iss;
+    if (nats_nkey_parse_public(str_from(account), ret_account, err) < 0 ||
+        fs_read(&arena, identity->account_file, NATS_NKEY_TEXT_SIZE, &pinned, err) < 0)
+        return -1;
+    if (pinned.p)
+        return check_account(identity, pinned, account, err);
+    return write_private(identity->account_file, str_from(arena_printf(&arena, "%s\n", account)),
+                         PIN_MODE, err);
+}
+
+int peel_identity_pin_creds(const struct peel_identity *identity, struct nats_nkey *ret_account,
+                            struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *jwt;
+
+    if (read_jwt(identity, &arena, &jwt, err) < 0)
+        return -1;
+    if (!jwt)
+        return err_set(err, ERR_NOT_FOUND, "credentials file '%s' does not exist",
+                       identity->creds_file);
+    return peel_identity_pin(identity, jwt, ret_account, err);
+}
+
+/* --- renewal ---------------------------------------------------------------------- */
+
 bool peel_identity_must_renew(const struct peel_identity *identity, int64_t now)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct claims_user claims = { 0 };
-    struct nats_creds creds = { 0 };
-    struct str text;
+    const char *jwt;
     struct err err;
-    bool is_due;
 
-    if (fs_read(&arena, identity->creds_file, NATS_CREDS_MAX, &text, &err) < 0 || !text.p ||
-        nats_creds_parse(text, &creds, &err) < 0)
-        return false;
-    ed25519_wipe((char *)(uintptr_t)text.p, text.n);
-    is_due = claims_read_user(&arena, str_from(creds.jwt), &claims, &err) == 0 &&
-             claims.head.exp > 0 &&
-             claims.head.exp - now < (claims.head.exp - claims.head.iat) / RENEW_PART;
-    nats_creds_done(&creds);
-    return is_due;
+    return read_jwt(identity, &arena, &jwt, &err) == 0 && jwt &&
+           claims_read_user(&arena, str_from(jwt), &claims, &err) == 0 && claims.head.exp > 0 &&
+           claims.head.exp - now < (claims.head.exp - claims.head.iat) / RENEW_PART;
 }

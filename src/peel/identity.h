@@ -5,6 +5,9 @@
  *                             does not change who it is
  *     <auth_dir>/<id>.seed    its key, readable by its owner only
  *     <auth_dir>/<id>.creds   what the fleet gave it, see bus/link.h
+ *     <auth_dir>/<id>.account the public key of the fleet's account, as its first credentials had
+ *                             it: what masters sign is verified by it (bus/tree_trust.h), so no
+ *                             later credentials can bring another one
  *
  * A configured id, or the host name, goes on the wire with '_' for dots; a name that has
  * underscores of its own, and names that every machine has, are refused.
@@ -26,7 +29,7 @@ struct err;
 
 struct peel_identity {
     const char *id; /* as on the wire */
-    const char *seed_file, *creds_file;
+    const char *seed_file, *creds_file, *account_file;
     struct nats_nkey key;
 };
 
@@ -37,6 +40,14 @@ const char *peel_identity_host(struct arena *arena);
  * the pin and the key when they are not there. */
 int peel_identity_open(struct arena *arena, const char *auth_dir, const char *name,
                        const char *host, struct peel_identity *ret_identity, struct err *err);
+
+/* The account that issued this JWT must be the one that issued the first; it is kept when there was
+ * none. Fails with ERR_UNSAFE for another one. Any thread. */
+int peel_identity_pin(const struct peel_identity *identity, const char *jwt,
+                      struct nats_nkey *ret_account, struct err *err);
+/* The same for the credentials that are here. */
+int peel_identity_pin_creds(const struct peel_identity *identity, struct nats_nkey *ret_account,
+                            struct err *err);
 
 /* Is it time to renew the credentials: is less than a third of their life left? `now` in seconds
  * since 1970. False when there are none, or they have no end. */

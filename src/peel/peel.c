@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "bus/mirror.h"
 #include "bus/store.h"
+#include "bus/tree_trust.h"
 #include "local/perform.h"
 #include "local/shelf.h"
 #include "nats/conn.h"
@@ -39,6 +40,7 @@
 #include "wire/exec.h"
 
 #define SETTINGS_FOLDER "settings"
+#define SIGNED_FOLDER   "signed" /* which trees were accepted */
 /* How often it is checked whether what runs has ended. */
 #define STOP_LOOK (INT64_C(20) * 1000000)
 /* After the last thing that happened. */
@@ -56,6 +58,7 @@ struct peel {
     struct desk *desk;
     struct event_door *door;
     struct lookout *lookout;
+    struct tree_trust trust;
     struct mirror *states, *settings_files;
     struct pillar *pillar;
     struct catchup catchup;
@@ -150,11 +153,20 @@ static void on_ended(void *self, const struct exec_request *request, bool succes
     heart_tell_run(&peel->heart);
 }
 
+/* What masters sign is of this account. */
+static void trust_account(struct peel *peel)
+{
+    memcpy(peel->trust.account, uplink_account(peel->uplink)->public_key,
+           sizeof(peel->trust.account));
+    peel->trust.has_account = true;
+}
+
 static void on_connected(void *self, struct nats_js *js, bool first)
 {
     struct peel *peel = self;
     struct err err;
 
+    trust_account(peel);
     if (first && desk_connect(peel->desk, js->conn, &err) < 0)
         log_error("cannot listen for requests error=%s", err.text);
     if (first) {
@@ -341,10 +353,13 @@ static int open_files(struct peel *peel, struct err *err)
 {
     const char *folder = path_join(&peel->arena, peel->conf->data_dir, SETTINGS_FOLDER);
 
+    peel->trust.mode = peel->conf->signed_trees;
+    peel->trust.seen = path_join(&peel->arena, peel->conf->data_dir, SIGNED_FOLDER);
     peel->states =
         mirror_new(&(struct mirror_options){ .loop = peel->options.loop,
                                              .bucket = store_bucket_name(STORE_STATE_FILES),
                                              .folder = peel->conf->states_cache,
+                                             .trust = &peel->trust,
                                              .synced = on_states_synced,
                                              .failed = on_sync_failed,
                                              .ended = on_fetched,
@@ -355,6 +370,7 @@ static int open_files(struct peel *peel, struct err *err)
         mirror_new(&(struct mirror_options){ .loop = peel->options.loop,
                                              .bucket = store_bucket_name(STORE_SETTINGS_FILES),
                                              .folder = folder,
+                                             .trust = &peel->trust,
                                              .synced = on_settings_synced,
                                              .failed = on_sync_failed,
                                              .ended = on_fetched,
@@ -518,6 +534,8 @@ static int open_vitals(struct peel *peel, struct err *err)
                                                         .outbox = peel->keep.outbox,
                                                         .door = peel->door,
                                                         .lookout = peel->lookout,
+                                                        .states = peel->states,
+                                                        .settings = peel->settings_files,
                                                         .began = peel->began },
                               err);
     return peel->vitals ? 0 : -1;
@@ -657,5 +675,6 @@ void peel_reload(struct peel *peel, const struct peel_conf *before)
             log_warning("configuration key takes effect after a restart key=%s", fixed[i].key);
     if (!is_same(before->nats_url, now->nats_url) || !is_same(before->nats_ca, now->nats_ca))
         uplink_restart(peel->uplink);
+    peel->trust.mode = now->signed_trees;
     read_duties(peel);
 }

@@ -11,6 +11,7 @@
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/js.h"
+#include "nats/nkey.h"
 #include "peel/bootstrap.h"
 #include "peel/conf.h"
 #include "peel/enlist.h"
@@ -30,6 +31,7 @@ struct uplink {
     struct enlist *enlist;
     struct link *link;
     struct nats_js js;
+    struct nats_nkey account; /* of the fleet, while there is a link */
     struct nats_listener listener;
     struct timer retry, renewal;
     char problem[NATS_ERROR_TEXT_SIZE]; /* why there is no connection */
@@ -39,6 +41,11 @@ struct uplink {
 bool uplink_is_connected(const struct uplink *uplink)
 {
     return uplink->js.conn && nats_conn_state(uplink->js.conn) == NATS_CONN_CONNECTED;
+}
+
+const struct nats_nkey *uplink_account(const struct uplink *uplink)
+{
+    return &uplink->account;
 }
 
 const char *uplink_problem(const struct uplink *uplink)
@@ -114,6 +121,8 @@ static int open_link(struct uplink *uplink, struct err *err)
         .name = arena_printf(&arena, "zester-peel-%s", uplink->options.identity->id),
     };
 
+    if (peel_identity_pin_creds(uplink->options.identity, &uplink->account, err) < 0)
+        return -1;
     uplink->link = link_new(uplink->options.hub, &options, err);
     if (!uplink->link)
         return -1;

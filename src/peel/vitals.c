@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "bus/mirror.h"
 #include "http/health.h"
 #include "peel/event_door.h"
 #include "peel/heart.h"
@@ -19,6 +20,17 @@ struct vitals {
     struct health *health;
 };
 
+/* Published files that are torn, or that masters have not signed: those of before are in use. */
+static void report_files(const struct vitals_options *options, struct health_report *report)
+{
+    const char *problem = mirror_problem(options->states);
+
+    if (!problem[0])
+        problem = mirror_problem(options->settings);
+    health_report_add(report, "files", problem[0] ? HEALTH_DEGRADED : HEALTH_OK,
+                      problem[0] ? problem : NULL);
+}
+
 static void report_checks(void *self, struct health_report *report)
 {
     const struct vitals_options *options = &((const struct vitals *)self)->options;
@@ -31,6 +43,7 @@ static void report_checks(void *self, struct health_report *report)
                       : heart_is_heard(options->heart) ? HEALTH_OK
                                                        : HEALTH_DEGRADED,
                       heart_is_heard(options->heart) ? NULL : "no heartbeat was stored lately");
+    report_files(options, report);
 }
 
 static void measure(void *self, struct metrics *metrics)

@@ -14,6 +14,7 @@ struct heart;
 struct lookout;
 struct loop;
 struct metrics;
+struct mirror;
 struct outbox;
 struct uplink;
 struct vitals;
@@ -27,6 +28,7 @@ struct vitals_options {
     const struct outbox *outbox;
     const struct event_door *door;
     const struct lookout *lookout;
+    const struct mirror *states, *settings;
     int64_t began; /* of the agent */
 };
 

@@ -61,6 +61,13 @@ void published_put(struct published *published, struct str key, struct str value
     published->bytes += key.n + value.n;
 }
 
+struct str published_find(const struct published *published, const char *key)
+{
+    const struct published_entry *entry = map_find(&published->entries, str_from(key));
+
+    return entry ? value_of(entry) : (struct str){ NULL, 0 };
+}
+
 /* --- loading ------------------------------------------------------------------------- */
 
 struct files {

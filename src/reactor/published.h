@@ -4,6 +4,7 @@
  *     reactor/top.zy          a file
  *     reactor/deploy/a.zy     a file
  *     _manifest               key and SHA-256 of each file, written after them
+ *     _signature              of the manifest, for whoever reads it (bus/tree_trust.h)
  *     _revision               written last: what watchers wait for
  *
  * Whoever watches the bucket puts every entry here; published_load makes rules of the files that
@@ -36,6 +37,9 @@ void published_done(struct published *published);
 
 /* An entry is this now; a NULL view: it is gone. */
 void published_put(struct published *published, struct str key, struct str value);
+
+/* A NULL view: there is none. */
+struct str published_find(const struct published *published, const char *key);
 
 /* NULL when there is a mistake; all are in `diags`. */
 struct rule_set *published_load(const struct published *published, struct diags *diags,

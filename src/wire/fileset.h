@@ -16,6 +16,8 @@
 /* Keys of every bucket that holds one. */
 #define FILESET_MANIFEST "_manifest"
 #define FILESET_REVISION "_revision"
+/* The account's signature of the manifest (wire/signature.h), written between the two. */
+#define FILESET_SIGNATURE "_signature"
 
 /* A file is the value of its key. One that is larger than FILESET_INLINE_MAX is an object of the
  * bucket of files instead, named by its sum. A path that cannot be a key has a key that is made

@@ -15,6 +15,7 @@
 #include "wire/liveness.h"
 #include "wire/outcome.h"
 #include "wire/question.h"
+#include "wire/signature.h"
 
 #define RECORD_MAX ((size_t)1 << 20)
 
@@ -31,6 +32,7 @@ static const struct record_type *const types[] = {
     &exec_ack_type,
     &exec_progress_type,
     &fileset_manifest_type,
+    &signature_tree_type,
     &fileset_update_type,
     &fileset_update_reply_type,
     &fileset_status_reply_type,

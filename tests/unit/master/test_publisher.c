@@ -1,6 +1,7 @@
 #include "master/publisher.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -12,11 +13,13 @@
 #include "master/lease.h"
 #include "nats/js_scene.h"
 #include "nats/kv.h"
+#include "nats/nkey.h"
 #include "nats/object.h"
 #include "sys/chore.h"
 #include "sys/fs.h"
 #include "test.h"
 #include "wire/fileset.h"
+#include "wire/signature.h"
 
 #define LARGE (FILESET_INLINE_MAX + 1)
 
@@ -39,6 +42,7 @@ struct shop {
     int ready, rounds;
     bool failed;
     size_t read;
+    struct nats_nkey account;
 };
 
 /* The wall clock of this process is ahead by so many seconds: files that were just written are old
@@ -85,11 +89,14 @@ static void shop_begin(struct shop *shop, const struct publisher_kind *kind)
     shop->lease = (struct lease){ .js = shop->world.js, .key = "publisher", .holder = "master-1" };
     lease_start(&shop->lease);
     SCENE_RUN(&shop->world.scene, lease_is_held(&shop->lease));
+    nats_nkey_make(NATS_NKEY_ACCOUNT, (const unsigned char[ED25519_SEED_SIZE]){ 1 },
+                   &shop->account);
     shop->publisher = publisher_new(&(struct publisher_options){ .js = shop->world.js,
                                                                  .kind = kind,
                                                                  .folder = shop->folder,
                                                                  .chores = &shop->chores,
-                                                                 .lease = &shop->lease },
+                                                                 .lease = &shop->lease,
+                                                                 .account = &shop->account },
                                     err);
     CHECK(shop->publisher);
 }
@@ -174,7 +181,7 @@ TEST(an_object_whose_content_is_not_what_its_name_says_is_replaced)
 
 /* Where the writes of a round are in the stream of the bucket. */
 struct order {
-    uint64_t last_file, manifest, revision;
+    uint64_t last_file, manifest, signature, revision;
     size_t files;
     bool is_read;
 };
@@ -188,6 +195,8 @@ static void on_entry(void *self, const struct nats_error *error, const struct na
         order->is_read = true;
     } else if (str_is(entry->key, FILESET_MANIFEST)) {
         order->manifest = entry->revision;
+    } else if (str_is(entry->key, FILESET_SIGNATURE)) {
+        order->signature = entry->revision;
     } else if (str_is(entry->key, FILESET_REVISION)) {
         order->revision = entry->revision;
     } else {
@@ -227,11 +236,13 @@ TEST(files_come_before_the_manifest_and_the_manifest_before_the_revision)
     first = read_order(&shop);
     CHECK_INT(first.files, 3);
     CHECK(first.last_file < first.manifest && first.manifest < first.revision);
+    CHECK(first.manifest < first.signature && first.signature < first.revision);
     write_rule(&shop, "a.zy", "x: {log: changed}\n");
     publish(&shop);
     second = read_order(&shop);
     CHECK(second.last_file > first.revision);
     CHECK(second.last_file < second.manifest && second.manifest < second.revision);
+    CHECK(second.manifest < second.signature && second.signature < second.revision);
     shop_end(&shop);
 }
 
@@ -241,6 +252,7 @@ TEST(files_come_before_the_manifest_and_the_manifest_before_the_revision)
 struct lookup {
     struct arena *arena;
     const char *text;
+    struct str bytes;
     int count;
 };
 
@@ -248,7 +260,8 @@ static void on_key(void *self, const struct nats_error *error, const struct nats
 {
     struct lookup *lookup = self;
 
-    lookup->text = error ? NULL : arena_str(lookup->arena, entry->value).p;
+    lookup->bytes = error ? (struct str){ NULL, 0 } : arena_str(lookup->arena, entry->value);
+    lookup->text = lookup->bytes.p;
     lookup->count++;
 }
 
@@ -341,5 +354,64 @@ TEST(a_file_that_the_bucket_has_lost_is_published_again_though_it_did_not_change
         text = read_key(&shop, "reactor/1.zy");
     }
     CHECK_STR(text, "x: {log: a}\n");
+    shop_end(&shop);
+}
+
+/* --- signatures --------------------------------------------------------------------- */
+
+/* Is what the bucket has signed for its number? */
+static bool is_signed(struct shop *shop)
+{
+    const struct nats_kv kv = { .js = shop->world.js, .bucket = "reactor-files" };
+    const char *const keys[] = { FILESET_MANIFEST, FILESET_SIGNATURE, FILESET_REVISION };
+    struct str values[ARRAY_LEN(keys)];
+    struct signature_mark mark;
+    char sum[SHA256_HEX_SIZE];
+    struct err err;
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        struct lookup lookup = { .arena = &shop->arena };
+
+        CHECK_INT(nats_kv_get(&kv, keys[i], on_key, &lookup, &shop->world.scene.err), 0);
+        SCENE_RUN(&shop->world.scene, lookup.count == 1);
+        if (!lookup.text)
+            return false;
+        values[i] = lookup.bytes;
+    }
+    sha256_hex(values[0].p, values[0].n, sum);
+    return signature_check_tree(shop->account.public_key, "reactor-files/" FILESET_MANIFEST, sum,
+                                values[1], &mark, &err) == 0 &&
+           mark.revision == strtoull(values[2].p, NULL, 10);
+}
+
+/* By a master of an older version, or by somebody else: it is signed again, as a new number. */
+TEST(what_is_published_without_a_good_signature_is_signed_though_nothing_else_changed)
+{
+    static const bool is_gone[] = { true, false };
+    struct shop shop;
+
+    shop_begin(&shop, &rules);
+    write_rules(&shop, 3);
+    publish(&shop);
+    CHECK(is_signed(&shop));
+    for (size_t i = 0; i < ARRAY_LEN(is_gone); i++) {
+        const struct nats_kv kv = { .js = shop.world.js, .bucket = "reactor-files" };
+        const uint64_t before = publisher_number(shop.publisher);
+        int result;
+
+        shop.ready = 0;
+        result = is_gone[i] ? nats_kv_delete(&kv, FILESET_SIGNATURE, 0, on_deleted, &shop,
+                                                   &shop.world.scene.err)
+                                  : nats_kv_put(&kv, FILESET_SIGNATURE, STR("forged"), on_deleted,
+                                                &shop, &shop.world.scene.err);
+        CHECK_INT(result, 0);
+        SCENE_RUN(&shop.world.scene, shop.ready == 1);
+        for (int round = 0; round < 1000 && publisher_number(shop.publisher) == before; round++)
+            publish(&shop); /* it hears of it when its watch does */
+        CHECK_INT(publisher_number(shop.publisher), before + 1);
+        CHECK(is_signed(&shop));
+        publish(&shop);
+        CHECK_INT(publisher_number(shop.publisher), before + 1);
+    }
     shop_end(&shop);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/base64.h"
+#include "base/log.h"
 #include "base/sha256.h"
 #include "bus/mirror.h"
 #include "data/msgpack.h"
@@ -12,6 +13,7 @@
 #include "peel/pillar.h"
 #include "test.h"
 #include "wire/fileset.h"
+#include "wire/signature.h"
 
 /* --- a publisher -------------------------------------------------------------------- */
 
@@ -39,12 +41,10 @@ static void put_key(struct agent *agent, enum store_bucket bucket, const char *k
     SCENE_RUN(&agent->scene, count == 1);
 }
 
-static void put_manifest(struct agent *agent, enum store_bucket bucket, const struct file *files,
-                         size_t count)
+static void encode_manifest(struct agent *agent, const struct file *files, size_t count,
+                            struct buf *out)
 {
-    AUTO_BUF struct buf bytes = BUF_INIT(1 << 20);
     struct fileset_manifest manifest = { 0 };
-    static int revision;
 
     for (size_t i = 0; i < count; i++) {
         char *hash = arena_alloc(&agent->arena, SHA256_HEX_SIZE);
@@ -53,7 +53,16 @@ static void put_manifest(struct agent *agent, enum store_bucket bucket, const st
         VEC_PUSH_IN(&agent->arena, &manifest.files.list,
                     (struct fileset_file){ .key = files[i].path, .sha256 = hash, .path = "" });
     }
-    CHECK_INT(record_encode(&bytes, &fileset_manifest_type, &manifest, &agent->scene.err), 0);
+    CHECK_INT(record_encode(out, &fileset_manifest_type, &manifest, &agent->scene.err), 0);
+}
+
+static void put_manifest(struct agent *agent, enum store_bucket bucket, const struct file *files,
+                         size_t count)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(1 << 20);
+    static int revision;
+
+    encode_manifest(agent, files, count, &bytes);
     put_key(agent, bucket, FILESET_MANIFEST, buf_view(&bytes));
     put_key(agent, bucket, FILESET_REVISION,
             str_from(arena_printf(&agent->arena, "%d", ++revision)));
@@ -261,6 +270,78 @@ TEST(a_set_whose_hashes_do_not_fit_is_not_taken_over)
     put_key(&agent, STORE_STATE_FILES, "b.zy", STR("two"));
     SCENE_RUN(&agent.scene, has_text(&agent, "b.zy", "two")); /* by itself, after a while */
     CHECK(has_text(&agent, "a.zy", "two"));
+    agent_end(&agent);
+}
+
+/* --- signatures ---------------------------------------------------------------------- */
+
+/* What a master publishes: signed by the account. */
+static void publish_signed(struct agent *agent, const struct file *files, size_t count,
+                           int64_t time)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(1 << 20);
+    const struct signature_mark mark = { .revision = 1, .time = time };
+    char sum[SHA256_HEX_SIZE];
+    struct nats_nkey account;
+
+    CHECK_INT(identity_read_key(agent->fleet.auth_dir, IDENTITY_ACCOUNT_SEED, &account,
+                                &agent->scene.err),
+              0);
+    encode_manifest(agent, files, count, &bytes);
+    sha256_hex(bytes.p, bytes.n, sum);
+    put_key(agent, STORE_STATE_FILES, FILESET_SIGNATURE,
+            signature_sign_tree(&agent->arena, account.seed, "state-files/" FILESET_MANIFEST, sum,
+                                &mark));
+    publish(agent, STORE_STATE_FILES, files, count);
+}
+
+/* Lines of the agent about files that it does not use. */
+static struct {
+    char text[4096];
+} refusals;
+
+static void note_refusal(void *context, enum log_level level, int64_t ns, struct str text)
+{
+    const size_t n = strlen(refusals.text);
+
+    (void)context;
+    (void)ns;
+    if (level <= LOG_LEVEL_WARNING && str_starts(text, STR("files not synced")))
+        (void)snprintf(refusals.text + n, sizeof(refusals.text) - n, "%.*s\n", STR_ARG(text));
+}
+
+static bool was_refused(const char *why)
+{
+    return strstr(refusals.text, why) != NULL;
+}
+
+/* Somebody with the power of a server offers other files, without the key of the account. */
+TEST(a_tree_that_was_signed_is_replaced_by_signed_and_later_ones_only)
+{
+    static const struct file good[] = { { "web.zy", "one: {}" } };
+    static const struct file forged[] = { { "web.zy", "forged: {}" } };
+    static const struct file later[] = { { "web.zy", "two: {}" } };
+    static const struct log log = { .sink = note_refusal };
+    struct agent agent;
+
+    log_use(&log);
+    agent_begin(&agent, "web-01");
+    publish_signed(&agent, good, ARRAY_LEN(good), 1000);
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    SCENE_RUN(&agent.scene, has_text(&agent, "web.zy", "one: {}"));
+    publish(&agent, STORE_STATE_FILES, forged, ARRAY_LEN(forged));
+    SCENE_RUN(&agent.scene, was_refused("not that of the account"));
+    publish_signed(&agent, forged, ARRAY_LEN(forged), 999);
+    SCENE_RUN(&agent.scene, was_refused("was signed before"));
+    CHECK(has_text(&agent, "web.zy", "one: {}"));
+    agent_stop(&agent); /* and after a restart */
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    CHECK_STR(agent_ask(&agent, "test.ping", "ping", ""), "true");
+    CHECK(has_text(&agent, "web.zy", "one: {}"));
+    publish_signed(&agent, later, ARRAY_LEN(later), 1001);
+    SCENE_RUN(&agent.scene, has_text(&agent, "web.zy", "two: {}"));
     agent_end(&agent);
 }
 

@@ -15,6 +15,7 @@
 #include "wire/liveness.h"
 #include "wire/outcome.h"
 #include "wire/question.h"
+#include "wire/signature.h"
 #include "wire/update.h"
 #include "test.h"
 
@@ -111,6 +112,7 @@ static const struct {
       "challenge_id challenge peel_id public_key issued_at expires_at used" },
     { &fileset_manifest_type, "files" },
     { &fileset_file_type, "key sha256 path? size?" },
+    { &signature_tree_type, "revision time signature" },
     { &fileset_update_type, "force? operator?" },
     { &fileset_update_reply_type, "master sets" },
     { &fileset_outcome_type, "name files changed err? skipped? note?" },

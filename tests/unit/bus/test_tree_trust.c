@@ -1,0 +1,131 @@
+#include "bus/tree_trust.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/sha256.h"
+#include "test.h"
+
+#define PLACE "state-files/_manifest"
+
+static const unsigned char seed[ED25519_SEED_SIZE] = { 7 };
+
+/* Someone who reads trees, and remembers in the folder of the test. */
+static struct tree_trust reader(struct arena *arena, enum tree_trust_mode mode)
+{
+    struct tree_trust trust = { .mode = mode, .has_account = true };
+
+    ed25519_public(seed, trust.account);
+    trust.seen = arena_printf(arena, "%s/signed", test_folder());
+    return trust;
+}
+
+/* A tree with this content; time 0: it is not signed. */
+static struct tree_trust_offer offer(struct arena *arena, const char *manifest, uint64_t revision,
+                                     int64_t time)
+{
+    const struct signature_mark mark = { revision, time };
+    struct tree_trust_offer made = { .place = PLACE, .manifest = str_from(manifest) };
+    char sum[SHA256_HEX_SIZE];
+
+    sha256_hex(manifest, strlen(manifest), sum);
+    if (time)
+        made.signature = signature_sign_tree(arena, seed, PLACE, sum, &mark);
+    return made;
+}
+
+/* NULL: it is accepted, and used. */
+static const char *try_offer(struct arena *arena, const struct tree_trust *trust,
+                             struct tree_trust_offer offered)
+{
+    struct err err;
+
+    if (tree_trust_check(trust, &offered, &err) < 0) {
+        CHECK_INT(err.code, ERR_UNSAFE);
+        return arena_strdup(arena, err.text);
+    }
+    CHECK_INT(tree_trust_note(trust, &offered, &err), 0);
+    return NULL;
+}
+
+TEST(a_tree_that_was_never_signed_needs_no_signature_unless_it_is_required)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tree_trust trust = reader(&arena, TREE_TRUST_VERIFY);
+    const struct tree_trust strict = reader(&arena, TREE_TRUST_REQUIRE);
+
+    CHECK(!try_offer(&arena, &trust, offer(&arena, "one", 1, 0)));
+    CHECK_HAS(try_offer(&arena, &strict, offer(&arena, "one", 1, 0)), "trust.signed_trees");
+    CHECK(!try_offer(&arena, &strict, offer(&arena, "one", 1, 100)));
+}
+
+TEST(a_tree_that_was_signed_once_must_be_signed_from_then_on)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tree_trust trust = reader(&arena, TREE_TRUST_VERIFY);
+    struct tree_trust_offer forged = offer(&arena, "one", 1, 100);
+
+    CHECK(!try_offer(&arena, &trust, forged));
+    CHECK_HAS(try_offer(&arena, &trust, offer(&arena, "two", 2, 0)), "not signed");
+    forged.manifest = STR("two");
+    CHECK_HAS(try_offer(&arena, &trust, forged), "not that of the account");
+    CHECK(!try_offer(&arena, &trust, offer(&arena, "two", 2, 101)));
+}
+
+/* The counter of a server that lost its disk begins again; time goes on. */
+TEST(an_older_tree_is_refused_and_a_later_one_accepted_whatever_their_revisions_are)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tree_trust trust = reader(&arena, TREE_TRUST_VERIFY);
+    const char *why, *file = arena_printf(&arena, "%s/state-files._manifest", trust.seen);
+
+    CHECK(!try_offer(&arena, &trust, offer(&arena, "new", 100, 5000)));
+    CHECK(!try_offer(&arena, &trust, offer(&arena, "new", 100, 5000))); /* again */
+    why = try_offer(&arena, &trust, offer(&arena, "old", 99, 4999));
+    CHECK_HAS(why, "revision 99 was signed before revision 100");
+    CHECK_HAS(why, file);
+    CHECK(try_offer(&arena, &trust, offer(&arena, "old", 101, 4999)));
+    CHECK(!try_offer(&arena, &trust, offer(&arena, "after a loss", 1, 6000)));
+    CHECK(try_offer(&arena, &trust, offer(&arena, "new", 100, 5000)));
+    CHECK_INT(unlink(file), 0); /* the way out */
+    CHECK(!try_offer(&arena, &trust, offer(&arena, "new", 100, 5000)));
+}
+
+TEST(each_place_has_a_memory_of_its_own)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tree_trust trust = reader(&arena, TREE_TRUST_VERIFY);
+    struct tree_trust_offer other = { .place = "settings-files/_manifest", .manifest = STR("x") };
+
+    CHECK(!try_offer(&arena, &trust, offer(&arena, "one", 1, 100)));
+    CHECK(!try_offer(&arena, &trust, other)); /* never signed */
+}
+
+TEST(a_damaged_memory_is_reported_with_what_to_do)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tree_trust trust = reader(&arena, TREE_TRUST_VERIFY);
+    const char *file = arena_printf(&arena, "%s/state-files._manifest", trust.seen);
+    struct err err;
+
+    CHECK(!try_offer(&arena, &trust, offer(&arena, "one", 1, 100)));
+    CHECK_INT(fs_replace(file, STR("\xc1"), NULL, &err), 0);
+    CHECK_HAS(try_offer(&arena, &trust, offer(&arena, "two", 2, 200)), "is damaged");
+}
+
+TEST(who_ignores_signatures_or_knows_no_account_accepts_everything_but_what_is_required)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tree_trust careless = reader(&arena, TREE_TRUST_IGNORE);
+    struct tree_trust stranger = reader(&arena, TREE_TRUST_VERIFY);
+    struct tree_trust_offer forged = offer(&arena, "one", 1, 100);
+
+    forged.manifest = STR("two");
+    stranger.has_account = false;
+    CHECK(!try_offer(&arena, &careless, forged));
+    CHECK(!try_offer(&arena, &stranger, forged));
+    stranger.mode = TREE_TRUST_REQUIRE;
+    CHECK_HAS(try_offer(&arena, &stranger, forged), "by whom");
+}

@@ -12,7 +12,7 @@ from peels import start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 TREES = {"states": {"web.zy": "said: {cmd.run: [{name: echo one}]}\n"}, "settings": {"top.zy": "base: {'*': [color]}\n", "color.zy": "color: red\n"},
-         "reactor": {"top.zy": "[]\n"}}
+         "reactor": {"top.zy": "reactor: [{'deploy/*': [reactor.a]}]\n", "a.zy": "x: {log: {message: a}}\n"}}
 FORGED = b"said: {cmd.run: [{name: echo forged}]}\n"
 RECORDS = ("_manifest", "_signature")
 
@@ -78,13 +78,14 @@ def intruder(fleet):
     with Intruder(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as intruder:
         yield intruder
     fleet.zester("fileserver", "update", "--force")
+    said(fleet)
     fleet.wait(lambda: fleet.peel.checks().get("files") == "ok", "the peel has what masters publish")
 
 
 def said(fleet):
     """What the states of the peel print when they are applied."""
-    answer = fleet.zester_json("web-01", "state.apply", "web", status=None)
-    return answer["results"][0]["results"][0]["details"]["stdout"] if answer["results"] and answer["results"][0].get("results") else ""
+    results = fleet.zester_json("web-01", "state.apply", "web", status=None)[0].get("results")
+    return results[0]["details"]["stdout"] if results else ""
 
 
 def publish(fleet, word):
@@ -95,7 +96,8 @@ def publish(fleet, word):
 
 
 def is_refused(fleet, reason):
-    """The peel says why it keeps the files that it has."""
+    """The peel says why it keeps the files that it has. A job lets it look at once."""
+    said(fleet)
     fleet.wait(lambda: fleet.peel.checks().get("files") == "degraded" and reason in fleet.peel.get("/readyz")[1], f"refused: {reason}")
     return f"files not synced, trying again bucket=state-files error={reason}" in fleet.peel.log()
 

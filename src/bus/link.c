@@ -249,6 +249,11 @@ struct nats_conn *link_conn(const struct link *link)
     return link->conn;
 }
 
+int link_read_creds(const struct link *link, struct nats_creds *ret_creds, struct err *err)
+{
+    return read_creds((void *)(uintptr_t)link, ret_creds, err);
+}
+
 bool link_has_shared_creds(const struct link *link)
 {
     struct fs_info info;

@@ -21,6 +21,7 @@ struct arena;
 struct err;
 struct link;
 struct nats_conn;
+struct nats_creds;
 struct nats_hub;
 
 #define LINK_URL_DEFAULT "tls://nats:4222"
@@ -47,6 +48,8 @@ struct link *link_new(struct nats_hub *hub, const struct link_options *options, 
 /* NULL is fine. */
 void link_free(struct link *link);
 struct nats_conn *link_conn(const struct link *link);
+/* The credentials as they are now; the caller wipes them. */
+int link_read_creds(const struct link *link, struct nats_creds *ret_creds, struct err *err);
 /* The name of the user in the credentials: a peel's id. */
 const char *link_user(const struct link *link);
 /* Can others read the credentials? Whoever does can be us. */

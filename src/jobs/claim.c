@@ -75,15 +75,14 @@ uint64_t claim_epoch(const struct job *job, uint64_t revision)
     return job->sent_epoch ? job->sent_epoch : revision;
 }
 
-static void set_failed(struct arena *arena, struct job *job)
+void claim_fail(struct arena *arena, struct job *job, const char *reason)
 {
     struct value_map *metadata = value_map_new(arena, 4);
     struct value key = value_text(CLAIM_FAILED_REASON);
 
     if (job->metadata.kind == VALUE_MAP)
         metadata = value_copy(arena, &job->metadata).map;
-    value_map_set(arena, metadata, key,
-                  value_text("taken over too often: each master that had it ended"));
+    value_map_set(arena, metadata, key, value_text(reason));
     job->metadata = value_map(metadata);
     job->status = JOB_FAILED;
 }
@@ -99,7 +98,7 @@ bool claim_take(struct arena *arena, const struct job *job, uint64_t revision,
     taken.sent_epoch = claim_epoch(job, revision);
     if (taken.reclaim_count >
         (job_queue_seconds(job) > 0 ? CLAIM_RECLAIMS_QUEUED_MAX : CLAIM_RECLAIMS_MAX))
-        set_failed(arena, &taken);
+        claim_fail(arena, &taken, "taken over too often: each master that had it ended");
     *ret_job = taken;
     return !job_status_is_final(taken.status);
 }

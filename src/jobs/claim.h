@@ -39,6 +39,8 @@ enum claim_verdict claim_judge(const struct job *wanted, const struct job *store
  * was taken over too often, and the record says that it failed. */
 bool claim_take(struct arena *arena, const struct job *job, uint64_t revision,
                 const char *master_id, struct value_time now, struct job *ret_job);
+/* The record of a job that is not carried on, and why. */
+void claim_fail(struct arena *arena, struct job *job, const char *reason);
 /* Both are kept for absent peels, and `newer` does the same kind of work: where both wait, the
  * older one is no longer needed. */
 bool claim_replaces(const struct job *newer, const struct job *older);

@@ -165,6 +165,23 @@ struct tree_trust authority_trust(struct master *master, const char *reader)
     return trust;
 }
 
+/* --- orders of operators ------------------------------------------------------------ */
+
+int authority_check_order(struct master *master, const struct nats_msg *msg, struct err *err)
+{
+    struct authority *authority;
+    struct err why;
+
+    if (!master->conf.require_signed_requests)
+        return 0;
+    authority = master_find(master, &authority_service);
+    if (warrant_check(&authority->warrants, &authority->account, msg, &why) == 0)
+        return 0;
+    return err_set(err, ERR_UNSAFE,
+                   "the request is refused (require_signed_requests of master '%s'): %s",
+                   master->id, why.text);
+}
+
 /* --- the service -------------------------------------------------------------------- */
 
 static void free_authority(void *self)

@@ -11,6 +11,7 @@
 #define MASTER_AUTHORITY_H
 
 #include "bus/tree_trust.h"
+#include "bus/warrant.h"
 #include "enroll/registry.h"
 #include "master/leaf.h"
 #include "master/master.h"
@@ -29,6 +30,7 @@ struct authority {
     void (*renewed)(void *self);
     void *renewed_self;
     /* for authority.c */
+    struct warrant_memory warrants;
     struct arena document_arena;
     struct str document; /* MessagePack */
 };
@@ -38,6 +40,10 @@ extern const struct master_service authority_service;
 /* Whom this master believes about published trees, for a reader of this name, which remembers in the
  * workroom what it has accepted. */
 struct tree_trust authority_trust(struct master *master, const char *reader);
+
+/* May this be done: did an operator ask for it, as far as `require_signed_requests` wants to know?
+ * Fails with ERR_UNSAFE. */
+int authority_check_order(struct master *master, const struct nats_msg *msg, struct err *err);
 
 /* The bootstrap document. */
 struct value authority_document(const struct authority *authority, struct arena *arena);

@@ -71,6 +71,8 @@ static const struct param rows[] = {
     PARAM("gitfs.interval", DURATION, ARGS, gitfs_interval, "how often they are pulled", PARAM_RANGE(CLOCK_SECOND, INT64_MAX / 4), .default_text = "5m"),
     PARAM("gitfs.ssh_key",  PATH,     ARGS, gitfs_ssh_key, "the private key for those over ssh, unless they have one of their own", .kind_text = "FILE"),
     PARAM("trust.signed_trees", CHOICE, ARGS, signed_trees, "whether trees that other masters published must be signed by the account: `verify` those that are, or were before; `require` it; `ignore` signatures", .choices = TREE_TRUST_MODES, .default_text = "verify"),
+    PARAM("sign_requests", BOOL, ARGS, sign_requests, "sign each request to a peel with the account's key, for peels with `require_signed_requests`", .default_text = "false"),
+    PARAM("require_signed_requests", BOOL, ARGS, require_signed_requests, "refuse jobs, rollbacks and decisions about enrollments that no operator has signed; `zester` signs all of them", .default_text = "false"),
     PARAM("nodegroups", MAP, ARGS, nodegroups, "names for targets: `N@NAME` means what the expression means; groups may name others"),
     PARAM("publisher_status_file", STR, ARGS, publisher_status_file, "a file for scripts that names the publishing master; empty: none", .kind_text = "FILE", .default_text = "/run/zester/publisher-status"),
     { 0 },

@@ -31,6 +31,7 @@ struct master_conf {
     const char *gitfs_ssh_key;         /* NULL: none */
     const char *publisher_status_file;
     enum tree_trust_mode signed_trees;
+    bool sign_requests, require_signed_requests;
     int64_t jetstream_replicas;
     const struct value *nodegroups; /* name -> expression; NULL: none */
     const char *health_addr;

@@ -13,6 +13,7 @@
 #include "bus/store.h"
 #include "master/announce.h"
 #include "master/audit.h"
+#include "master/authority.h"
 #include "master/dispatcher.h"
 #include "master/orchestrator.h"
 #include "master/roster.h"
@@ -135,6 +136,10 @@ static void on_order(void *self, const struct nats_msg *msg)
         return;
     }
     note_job(order, &job);
+    if (authority_check_order(office->master, msg, &err) < 0) {
+        on_dispatched(order, DISPATCH_INVALID, err.text);
+        return;
+    }
     if (job_is_orchestration(&job)) { /* only reactions have masters do their work */
         on_dispatched(order, DISPATCH_INVALID, "operators run 'zester orchestrate'");
         return;
@@ -389,6 +394,17 @@ static void on_facts_changed(struct roster_listener *listener, struct str peel)
         dispatcher_note_gone(office->dispatcher, peel);
 }
 
+static const struct nats_nkey *find_signer(void *self)
+{
+    const struct master *master = ((const struct office *)self)->master;
+    const struct authority *authority;
+
+    if (!master->conf.sign_requests)
+        return NULL;
+    authority = master_find(master, &authority_service);
+    return &authority->account;
+}
+
 static void close_office(struct office *office)
 {
     if (office->facts.changed)
@@ -417,6 +433,7 @@ static int start_office(void *self, struct err *err)
                                                      .begin_own = begin_own,
                                                      .end_own = end_own,
                                                      .on_drop = on_drop,
+                                                     .signer = find_signer,
                                                      .self = office },
                        err);
     office->orders =

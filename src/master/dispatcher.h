@@ -17,6 +17,7 @@
 #ifndef MASTER_DISPATCHER_H
 #define MASTER_DISPATCHER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@
 
 struct dispatcher;
 struct err;
+struct nats_nkey;
 struct roster;
 
 /* Of a job that comes from outside. */
@@ -68,6 +70,8 @@ struct dispatcher_options {
      * is published as a return. And: its result is no longer needed, or is here. */
     void (*begin_own)(void *self, const struct job *job);
     void (*end_own)(void *self, const char *jid);
+    /* The key that signs requests and records now; NULL: none does. May be NULL itself. */
+    const struct nats_nkey *(*signer)(void *self);
     /* A message about a job was dropped; may be NULL. */
     void (*on_drop)(void *self, enum dispatcher_drop reason);
     void *self;

@@ -127,7 +127,8 @@ static void on_request(void *self, const struct nats_msg *msg)
     petition->decision = line->decision;
     petition->reply = arena_strndup(&arena, msg->reply.p, msg->reply.n);
     if (record_decode(&arena, &enrollment_request_type, 1, arena_str(&arena, msg->payload),
-                      &petition->request, &err) < 0) {
+                      &petition->request, &err) < 0 ||
+        authority_check_order(line->desk->master, msg, &err) < 0) {
         petition->arena = arena;
         answer(petition, &(struct enrollment_reply){ .err = err.text, .warning = "" });
         end_petition(petition);

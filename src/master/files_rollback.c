@@ -16,6 +16,7 @@
 #include "data/record.h"
 #include "master/announce.h"
 #include "master/audit.h"
+#include "master/authority.h"
 #include "master/master.h"
 #include "master/shelf.h"
 #include "master/standby.h"
@@ -247,7 +248,7 @@ void shelf_on_rollback(void *self, const struct nats_msg *msg)
         return;
     }
     branch = find_branch(shelf, question.tree);
-    why = find_obstacle(branch);
+    why = authority_check_order(shelf->master, msg, &err) < 0 ? err.text : find_obstacle(branch);
     if (why) {
         refuse_rollback(shelf, msg->reply, &question, why);
         return;

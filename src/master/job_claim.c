@@ -9,15 +9,18 @@
 #include "nats/consumer.h"
 #include "nats/error.h"
 #include "nats/kv.h"
+#include "nats/nkey.h"
 #include "sys/clock.h"
 #include "sys/crash_point.h"
 #include "wire/exec.h"
+#include "wire/signature.h"
 #include "wire/subject.h"
 
 /* Between tries of a write that did not go through. */
 #define RETRY_NS (CLOCK_SECOND / 2)
 /* Of a claim, that somebody waits for. */
 #define TRIES_MAX 10
+#define UNSIGNED  "its record is not signed by a master, and this one signs requests"
 
 /* --- the claim ---------------------------------------------------------------------- */
 
@@ -89,6 +92,7 @@ static void mark_running(struct job_run *run)
     run->job.status = JOB_RUNNING;
     run->job.epoch = run->job.sent_epoch = run->epoch;
     run->job.updated = job_run_time();
+    job_run_sign(run, &run->job);
     if (nats_kv_update(&kv, run->job.jid, job_run_encode(&arena, &job_type, &run->job),
                        run->revision, on_marked, run, &err) < 0)
         retry(run, err.text);
@@ -210,6 +214,7 @@ static void write_claim(struct job_run *run)
 
     claimed.status = JOB_CLAIMED;
     claimed.epoch = claimed.sent_epoch = 0; /* an earlier try may have set it running */
+    job_run_sign(run, &claimed);
     write_active(run);
     if (nats_kv_create(&kv, run->job.jid, job_run_encode(&arena, &job_type, &claimed), on_claimed,
                        run, &err) < 0)
@@ -313,6 +318,14 @@ static void on_taken(void *self, const struct nats_error *error, uint64_t revisi
         read_newer(run);
 }
 
+/* Would this master sign requests for it? Its record says what to do, and to whom. */
+static bool is_ours(const struct job_run *run)
+{
+    const struct nats_nkey *signer = job_run_signer(run);
+
+    return !signer || signature_is_of_job(signer->public_key, &run->job);
+}
+
 void job_run_take(struct job_run *run, uint64_t revision)
 {
     struct nats_kv kv = job_run_bucket(run, STORE_JOBS);
@@ -327,6 +340,9 @@ void job_run_take(struct job_run *run, uint64_t revision)
     log_info("job %s: taking over from %s", run->job.jid, run->job.owner);
     (void)claim_take(&run->arena, &run->job, revision, run->home->options.master_id, job_run_time(),
                      &taken);
+    if (run->is_rescue && !is_ours(run))
+        claim_fail(&run->arena, &taken, UNSIGNED);
+    job_run_sign(run, &taken);
     run->epoch = taken.sent_epoch;
     run->job = taken;
     write_active(run);

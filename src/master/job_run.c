@@ -9,8 +9,10 @@
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/kv.h"
+#include "nats/nkey.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
+#include "wire/signature.h"
 #include "wire/subject.h"
 
 /* Between tries of a write that did not go through. */
@@ -110,6 +112,27 @@ bool job_run_came_back(struct job_run *run)
     if (run->pending == 0)
         free_run(run);
     return false;
+}
+
+/* --- signatures --------------------------------------------------------------------- */
+
+const struct nats_nkey *job_run_signer(const struct job_run *run)
+{
+    const struct dispatcher_options *options = &run->home->options;
+
+    return options->signer ? options->signer(options->self) : NULL;
+}
+
+void job_run_sign(struct job_run *run, struct job *job)
+{
+    AUTO_BUF struct buf text = BUF_INIT(SIGNATURE_LINE_MAX);
+    const struct nats_nkey *signer = job_run_signer(run);
+
+    job->signature = "";
+    if (!signer)
+        return;
+    signature_sign_job(signer->seed, job, &text);
+    job->signature = buf_copy(&text, &run->arena).p;
 }
 
 /* --- records ------------------------------------------------------------------------ */

@@ -20,6 +20,7 @@
 #include "wire/subject.h"
 
 struct job_rescue;
+struct nats_nkey;
 struct nats_ordered;
 struct nats_sub;
 
@@ -118,6 +119,10 @@ void job_run_arm(struct job_run *run, int64_t deadline, timer_fn *fn);
 void job_run_disarm(struct job_run *run);
 void job_run_copy(struct arena *arena, const struct job *from, struct job *to);
 
+/* The key that signs what this master sends and records; NULL: nothing is signed. */
+const struct nats_nkey *job_run_signer(const struct job_run *run);
+/* Sign a record of the job before it is written. */
+void job_run_sign(struct job_run *run, struct job *job);
 struct nats_kv job_run_bucket(const struct job_run *run, enum store_bucket bucket);
 struct value_time job_run_time(void);
 struct str job_run_encode(struct arena *arena, const struct record_type *type, const void *record);

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "bus/store.h"
+#include "bus/warrant.h"
 #include "data/time_text.h"
 #include "jobs/claim.h"
 #include "master/job_run.h"
@@ -218,14 +219,16 @@ static void drop_replaced(struct job_run *run)
 static void send_request(struct job_run *run, const char *peel)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct nats_pub pub = {
+    const struct warrant_signer signer = { .key = job_run_signer(run) };
+    struct nats_pub pub = {
         .subject = job_run_subject(&arena, SUBJECT_COMMAND, run->job.jid, peel),
         .payload = buf_view(&run->request),
     };
     struct err err;
 
     /* who does not get it stays silent and gets it once more */
-    if (nats_publish(run->home->options.js.conn, &pub, &err) < 0)
+    if ((signer.key && warrant_add(&arena, &signer, false, &pub, &err) < 0) ||
+        nats_publish(run->home->options.js.conn, &pub, &err) < 0)
         log_warning("job %s: request to '%s': %s", run->job.jid, peel, err.text);
 }
 

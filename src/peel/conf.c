@@ -31,6 +31,7 @@ static const struct param rows[] = {
     PARAM("log_format",       CHOICE, ARGS, log_format, "the format of log lines", .choices = DAEMON_LOG_FORMATS, .default_text = "json"),
     PARAM("strict_params",    BOOL,   ARGS, strict_params, "an unknown parameter of a state is an error", .default_text = "true"),
     PARAM("trust.signed_trees", CHOICE, ARGS, signed_trees, "whether published files must be signed by the fleet's account: `verify` those that are, or were before; `require` it; `ignore` signatures", .choices = TREE_TRUST_MODES, .default_text = "verify"),
+    PARAM("require_signed_requests", BOOL, ARGS, require_signed_requests, "run only what a master (with `sign_requests`) or an operator has signed", .default_text = "false"),
     PARAM("schedule",         MAP,    ARGS, schedule, "what to run when: a map of entries"),
     PARAM("beacons",          MAP,    ARGS, beacons, "what to watch and report as events: a map of sections"),
     PARAM("maintenance_windows", ANY, ARGS, maintenance_windows, "when this machine may be changed, as 'Sat,Sun 01:00-05:00'; default: always. The setting of that name goes before it", .kind_text = "list"),

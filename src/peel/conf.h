@@ -34,6 +34,7 @@ struct peel_conf {
     enum daemon_log_format log_format;
     bool strict_params;
     enum tree_trust_mode signed_trees;
+    bool require_signed_requests;
     const struct value *schedule, *beacons, *maintenance_windows;
     enum peel_startup startup_states;
     struct param_strs startup_sls_list;

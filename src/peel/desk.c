@@ -6,6 +6,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/rate.h"
+#include "bus/warrant.h"
 #include "local/perform.h"
 #include "local/shelf.h"
 #include "nats/conn.h"
@@ -29,6 +31,10 @@
 #define DRY_WORKERS 1
 /* An event that the stream has not taken then has failed. */
 #define EVENT_WAIT (INT64_C(20) * 1000000000)
+/* Warnings about requests that nobody signed, a minute. */
+#define WARNINGS_MINUTE 10
+#define UNSIGNED_HINT                                                                              \
+    "(this peel has require_signed_requests: set sign_requests: true in master.yaml of all masters)"
 
 enum lane_kind { LANE_READ, LANE_DRY, LANE_ACT };
 #define LANES (LANE_ACT + 1)
@@ -40,6 +46,8 @@ struct desk {
     struct nats_sub *commands, *cancels;
     struct nats_publisher *events; /* NULL: no connection */
     struct lane lanes[LANES];
+    struct warrant_memory *warrants; /* NULL: nothing was verified yet */
+    struct rate warnings;
     bool is_stopping;
 };
 
@@ -401,6 +409,43 @@ static bool write_acceptance(struct desk *desk, const struct exec_request *reque
     return false;
 }
 
+/* --- signatures ------------------------------------------------------------------- */
+
+static bool is_signed(struct desk *desk, const struct nats_msg *msg, struct err *err)
+{
+    const struct nats_nkey *account =
+        desk->options.account ? desk->options.account(desk->options.self) : NULL;
+
+    if (!account)
+        return true;
+    if (!desk->warrants)
+        desk->warrants = mem_zalloc(sizeof(*desk->warrants));
+    return warrant_check(desk->warrants, account, msg, err) == 0;
+}
+
+/* Who asked hears why. A job that was accepted has its answer from the request that was good. */
+static void refuse_unsigned(struct desk *desk, const struct nats_msg *msg,
+                            const struct exec_request *request, const char *why)
+{
+    const bool is_job = msg->reply.n == 0;
+    struct job *job;
+
+    desk->options.refused(desk->options.self);
+    if (rate_take(&desk->warnings, STR(""), clock_now()) == 0)
+        log_warning("request refused jid=%s function=%s error=%s", request->jid, request->module,
+                    why);
+    if (is_job && ledger_has(desk->options.ledger, request->jid))
+        return;
+    job = job_new(desk, &desk->options, request);
+    job->is_job = is_job;
+    job->reply = is_job ? NULL : arena_str(&job->arena, msg->reply).p;
+    job->reply_max = desk->messenger.reply_max;
+    job_refuse(job, arena_printf(&job->arena, "request refused: %s " UNSIGNED_HINT, why));
+    deliver(job);
+}
+
+/* --- requests --------------------------------------------------------------------- */
+
 static void on_command(void *self, const struct nats_msg *msg)
 {
     struct desk *desk = self;
@@ -415,6 +460,10 @@ static void on_command(void *self, const struct nats_msg *msg)
     }
     if (msg->reply.n == 0 && !is_jid(request.jid)) {
         log_warning("request dropped: neither a reply subject nor a valid job id");
+        return;
+    }
+    if (!desk->is_stopping && !is_signed(desk, msg, &err)) {
+        refuse_unsigned(desk, msg, &request, err.text);
         return;
     }
     if (desk->is_stopping || (msg->reply.n == 0 && defer_job(desk, &request)) ||
@@ -562,6 +611,7 @@ struct desk *desk_new(const struct desk_options *options, struct err *err)
     };
 
     desk->options = *options;
+    rate_init_for(&desk->warnings, WARNINGS_MINUTE, WARNINGS_MINUTE, 1);
     messenger_init(&desk->messenger, options->peel_id, options->outbox);
     for (size_t i = 0; i < LANES; i++)
         lane_init(&desk->lanes[i], limits[i]);
@@ -596,6 +646,8 @@ void desk_free(struct desk *desk)
     chores_close(&desk->chores); /* waits for what runs, and delivers it */
     (void)desk_connect(desk, NULL, NULL);
     messenger_close(&desk->messenger);
+    rate_done(&desk->warnings);
+    free(desk->warrants);
     free(desk);
 }
 

@@ -35,6 +35,7 @@ struct exec_request;
 struct ledger;
 struct loop;
 struct nats_conn;
+struct nats_nkey;
 struct outbox;
 struct pool;
 struct perform_answer;
@@ -65,6 +66,10 @@ struct desk_options {
      * so. */
     struct snapshot *(*facts)(void *self);
     struct snapshot *(*settings)(void *self, const char **ret_why);
+    /* The account that requests must come from; NULL: anybody may ask. Itself NULL: any request is
+     * accepted. */
+    const struct nats_nkey *(*account)(void *self);
+    void (*refused)(void *self); /* one that it did not sign; for metrics */
     /* A function of the routine; NULL: there is none. */
     void (*own)(void *self, struct arena *arena, struct routine_call *call,
                 struct value *ret_result, const char **ret_error);

@@ -9,6 +9,7 @@ const struct metric peel_metrics[PEEL_METRICS] = {
     [PEEL_METRIC_APPLY]         = { "zester_peel_state_apply_total", METRIC_COUNTER, "state runs", { "state", "result" }, NULL },
     [PEEL_METRIC_APPLY_SECONDS] = { "zester_peel_state_apply_duration_seconds", METRIC_HISTOGRAM, "duration of state runs", { "state", "result" }, seconds },
     [PEEL_METRIC_REQUESTS]      = { "zester_peel_requests_total", METRIC_COUNTER, "functions that were executed", { "function", "result" }, NULL },
+    [PEEL_METRIC_REFUSED]       = { "zester_peel_requests_refused_total", METRIC_COUNTER, "requests without a good signature", { 0 }, NULL },
     [PEEL_METRIC_FACTS_SYNC]    = { "zester_facts_sync_total", METRIC_COUNTER, "facts published", { 0 }, NULL },
     [PEEL_METRIC_RECONNECTS]    = { "zester_nats_reconnects_total", METRIC_COUNTER, "connections after the first one", { 0 }, NULL },
     [PEEL_METRIC_DISCONNECTS]   = { "zester_nats_disconnects_total", METRIC_COUNTER, "connections that were lost", { 0 }, NULL },

@@ -428,6 +428,21 @@ static void call_routine(void *self, struct arena *arena, struct routine_call *c
     routine_run(peel->routine, arena, call, ret_result, ret_error);
 }
 
+/* Whose requests are run; NULL: everybody's. */
+static const struct nats_nkey *find_account(void *self)
+{
+    const struct peel *peel = self;
+
+    return peel->conf->require_signed_requests ? uplink_account(peel->uplink) : NULL;
+}
+
+static void on_refused(void *self)
+{
+    struct peel *peel = self;
+
+    metrics_add(peel->metrics, PEEL_METRIC_REFUSED, 1, NULL, NULL);
+}
+
 static int open_desk(struct peel *peel, struct err *err)
 {
     peel->basket = basket_new(&(struct basket_options){ .loop = peel->options.loop,
@@ -453,6 +468,8 @@ static int open_desk(struct peel *peel, struct err *err)
                                                   .outbox = peel->keep.outbox,
                                                   .curfew = &peel->curfew,
                                                   .basket = peel->basket,
+                                                  .account = find_account,
+                                                  .refused = on_refused,
                                                   .shelf = peel->keep.shelf,
                                                   .facts = hold_facts,
                                                   .settings = hold_settings,

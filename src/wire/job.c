@@ -59,6 +59,7 @@ static const struct record_field job_fields[] = {
     RECORD("v",             INT,   struct job, v, RECORD_OMIT),
     RECORD("metadata",      MAP,   struct job, metadata, RECORD_OMIT),
     RECORD("sent_epoch",    INT,   struct job, sent_epoch, RECORD_OMIT | RECORD_WIDE),
+    RECORD("signature",     TEXT,  struct job, signature, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

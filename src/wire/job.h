@@ -50,6 +50,7 @@ struct job {
     int32_t return_count, success_count;
     int32_t v;
     struct value metadata; /* a map of texts; null: none */
+    const char *signature; /* of the account (wire/signature.h); "": it has none */
 };
 extern const struct record_type job_type;
 /* Work of a master, not of peels: a tree of states whose steps are jobs. Its one target is

@@ -4,11 +4,18 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/number.h"
+#include "base/sha256.h"
+#include "wire/job.h"
 
 #define TEXT_MAX 2048
 #define MANIFEST "manifest"
+#define FORM     "1 " /* of a line: version 1 */
+/* Of a signature as text, with room for a text that is longer than one. */
+#define BASE64_MAX 128
 
 /* clang-format off */
 static const struct record_field tree_fields[] = {
@@ -107,4 +114,105 @@ int signature_read_mark(struct str stored, struct signature_mark *ret_mark, stru
         return -1;
     *ret_mark = (struct signature_mark){ tree.revision, tree.time };
     return 0;
+}
+
+/* --- signatures as text ----------------------------------------------------------------- */
+
+static void sign_text(const unsigned char seed[static ED25519_SEED_SIZE], struct str text,
+                      struct buf *out)
+{
+    unsigned char signature[ED25519_SIGNATURE_SIZE];
+
+    ed25519_sign(seed, text, signature);
+    base64_encode(str_bytes(signature, sizeof(signature)), BASE64_URL, out);
+}
+
+static bool is_signed_by(const unsigned char key[static ED25519_PUBLIC_SIZE], struct str text,
+                         struct str base64)
+{
+    AUTO_BUF struct buf signature = BUF_INIT(ED25519_SIGNATURE_SIZE);
+    struct err err;
+
+    return base64.n <= BASE64_MAX &&
+           base64_decode_strict(base64, BASE64_URL, &signature, &err) == 0 &&
+           signature.n == ED25519_SIGNATURE_SIZE &&
+           ed25519_verify(key, text, (const unsigned char *)signature.p);
+}
+
+/* --- requests ----------------------------------------------------------------------- */
+
+/* A subject has no line breaks: servers refuse them. */
+static void print_request(const struct signature_request *request, struct buf *out)
+{
+    char sum[SHA256_HEX_SIZE];
+
+    sha256_hex(request->payload.p, request->payload.n, sum);
+    buf_printf(out, "zester request 1\nsubject %.*s\nanswer %s\ntime %" PRId64 "\nsha256 %s\n",
+               STR_ARG(request->subject), request->is_direct ? "yes" : "no", request->time, sum);
+}
+
+void signature_sign_request(const unsigned char seed[static ED25519_SEED_SIZE],
+                            const struct signature_request *request, struct buf *out)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+
+    print_request(request, &text);
+    buf_printf(out, FORM "%" PRId64 " ", request->time);
+    sign_text(seed, buf_view(&text), out);
+}
+
+int signature_check_request(const unsigned char key[static ED25519_PUBLIC_SIZE], struct str line,
+                            struct signature_request *request, struct err *err)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+    struct str rest = str_from_offset(line, strlen(FORM)), time;
+
+    if (line.n > SIGNATURE_LINE_MAX || !str_starts(line, STR(FORM)))
+        return err_set(err, ERR_UNSAFE, "its signature cannot be read");
+    time = str_cut(&rest, ' ');
+    if (!rest.p || number_parse_int(time, &request->time, err) < 0)
+        return err_set(err, ERR_UNSAFE, "its signature cannot be read");
+    print_request(request, &text);
+    if (text.full || !is_signed_by(key, buf_view(&text), rest))
+        return err_set(err, ERR_UNSAFE, "its signature does not match");
+    return 0;
+}
+
+/* --- jobs --------------------------------------------------------------------------- */
+
+/* Equal structs are equal bytes, so what another master has read makes the same text. */
+static void print_job(const struct job *job, struct buf *out)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct job fixed = *job;
+    char sum[SHA256_HEX_SIZE];
+    struct err err;
+
+    fixed.status = JOB_PENDING;
+    fixed.updated = (struct value_time){ 0 };
+    fixed.owner = fixed.signature = "";
+    fixed.epoch = 0;
+    fixed.reclaim_count = fixed.return_count = fixed.success_count = 0;
+    fixed.offline_at_dispatch = (struct param_strs){ 0 };
+    (void)record_encode(&bytes, &job_type, &fixed, &err); /* without a limit it fits */
+    sha256_hex(bytes.p, bytes.n, sum);
+    buf_printf(out, "zester job 1\nsha256 %s\n", sum);
+}
+
+void signature_sign_job(const unsigned char seed[static ED25519_SEED_SIZE], const struct job *job,
+                        struct buf *out)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+
+    print_job(job, &text);
+    sign_text(seed, buf_view(&text), out);
+}
+
+bool signature_is_of_job(const unsigned char account[static ED25519_PUBLIC_SIZE],
+                         const struct job *job)
+{
+    AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+
+    print_job(job, &text);
+    return job->signature && is_signed_by(account, buf_view(&text), str_from(job->signature));
 }

@@ -10,11 +10,18 @@
  *     signature_sign_tree(...)  -> the value of FILESET_SIGNATURE
  *     signature_check_tree(...) -> the mark that was signed
  *
+ * A request: the subject, which names the peel, whether an answer is asked for, the time, and the
+ * SHA-256 of the payload, which has job, epoch, function and arguments. It is a line of the header
+ * of the message, so the payload stays what it is; bus/warrant.h has the rest.
+ *
+ * A job: what masters take over from each other, without what changes while it runs.
+ *
  * Pure. Memory: the arena. Threads: any.
  */
 #ifndef WIRE_SIGNATURE_H
 #define WIRE_SIGNATURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/ed25519.h"
@@ -22,6 +29,7 @@
 #include "data/record.h"
 
 struct arena;
+struct buf;
 struct err;
 
 /* --- trees -------------------------------------------------------------------------- */
@@ -60,5 +68,38 @@ int signature_check_tree(const unsigned char account[static ED25519_PUBLIC_SIZE]
                          struct err *err);
 /* The mark of a stored signature that was checked before. Fails with ERR_INVALID. */
 int signature_read_mark(struct str stored, struct signature_mark *ret_mark, struct err *err);
+
+/* --- requests ----------------------------------------------------------------------- */
+
+/* How far the clocks of who signs and who verifies may be apart, and for how long a request that
+ * somebody kept can be delivered. */
+#define SIGNATURE_REQUEST_NS (INT64_C(300) * 1000000000)
+/* Of the line: "1 <time> <signature>". */
+#define SIGNATURE_LINE_MAX 128
+
+struct signature_request {
+    struct str subject, payload;
+    bool is_direct; /* an answer is asked for */
+    int64_t time;   /* when it was signed, nanoseconds since 1970 */
+};
+
+/* Append the line; `key` is the seed of whoever signs. */
+void signature_sign_request(const unsigned char seed[static ED25519_SEED_SIZE],
+                            const struct signature_request *request, struct buf *out);
+/* The line, which must be signed by `key` for all of the request but its time, which is returned
+ * in it. Fails with ERR_UNSAFE. */
+int signature_check_request(const unsigned char key[static ED25519_PUBLIC_SIZE], struct str line,
+                            struct signature_request *request, struct err *err);
+
+/* --- jobs --------------------------------------------------------------------------- */
+
+struct job;
+
+/* Append the text of the signature. */
+void signature_sign_job(const unsigned char seed[static ED25519_SEED_SIZE], const struct job *job,
+                        struct buf *out);
+/* Has the account signed what `signature` of the job says? */
+bool signature_is_of_job(const unsigned char account[static ED25519_PUBLIC_SIZE],
+                         const struct job *job);
 
 #endif

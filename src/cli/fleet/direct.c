@@ -41,13 +41,14 @@ static void ask_peel(struct fleet *fleet, struct direct *direct, struct str requ
                      int64_t timeout)
 {
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
+    struct nats_pub pub = { .payload = request };
     struct err err;
+    int result = subject_print(&subject, SUBJECT_COMMAND,
+                               &(struct subject_names){ .peel = str_from(direct->peel) }, &err);
 
-    if (subject_print(&subject, SUBJECT_COMMAND,
-                      &(struct subject_names){ .peel = str_from(direct->peel) }, &err) < 0 ||
-        nats_request(fleet->js.conn,
-                     &(struct nats_pub){ .subject = buf_view(&subject), .payload = request },
-                     timeout, on_response, direct, NULL, &err) < 0)
+    pub.subject = buf_view(&subject);
+    if (result < 0 || fleet_sign(fleet, &pub, &err) < 0 ||
+        nats_request(fleet->js.conn, &pub, timeout, on_response, direct, NULL, &err) < 0)
         fleet_answers_set(direct->answers, direct->peel, NULL, err.text);
 }
 

@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "bus/identity.h"
 #include "bus/link.h"
+#include "bus/warrant.h"
 #include "cli/command.h"
 #include "cli/table.h"
 #include "data/json.h"
@@ -21,6 +22,7 @@
 #include "data/yaml.h"
 #include "enroll/https.h"
 #include "data/yaml_dump.h"
+#include "nats/creds.h"
 #include "nats/error.h"
 #include "nats/hub.h"
 #include "nats/request.h"
@@ -182,6 +184,7 @@ int fleet_find(struct arena *arena, const struct fleet_options *options, struct 
 struct connection {
     struct fleet fleet; /* first: what callers see */
     struct link *link;
+    struct nats_creds creds; /* sign requests */
     struct nats_listener listener;
     struct timer timer;
     const bool *done; /* what is waited for; NULL: nothing */
@@ -277,7 +280,8 @@ static int start_client(struct connection *connection, const struct fleet_target
 static int open_connection(struct connection *connection, const struct fleet_target *target,
                            struct err *err)
 {
-    if (start_client(connection, target, err) < 0)
+    if (start_client(connection, target, err) < 0 ||
+        link_read_creds(connection->link, &connection->creds, err) < 0)
         return -1;
     if (wait_until(connection, &connection->was_connected, FLEET_CONNECT_NS) == 0)
         return 0;
@@ -322,6 +326,7 @@ void fleet_close(struct fleet *fleet)
         return;
     connection = connection_of(fleet);
     link_free(connection->link);
+    nats_creds_done(&connection->creds);
     nats_hub_free(fleet->hub);
     loop_free(fleet->loop);
     free(connection);
@@ -366,12 +371,23 @@ static void on_reply(void *self, const struct nats_error *error, const struct na
         request->reply = arena_str(request->arena, msg->payload);
 }
 
+int fleet_sign(struct fleet *fleet, struct nats_pub *pub, struct err *err)
+{
+    const struct connection *connection = connection_of(fleet);
+    const struct warrant_signer signer = { .key = &connection->creds.key,
+                                           .jwt = connection->creds.jwt };
+
+    return warrant_add(fleet->arena, &signer, true, pub, err);
+}
+
 int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeout,
                   struct str *ret_reply, struct err *err)
 {
     struct request request = { .arena = fleet->arena };
+    struct nats_pub sent = *pub;
 
-    if (nats_request(fleet->js.conn, pub, timeout, on_reply, &request, NULL, err) < 0)
+    if (fleet_sign(fleet, &sent, err) < 0 ||
+        nats_request(fleet->js.conn, &sent, timeout, on_reply, &request, NULL, err) < 0)
         return -1;
     while (!request.is_done) /* it has its own timeout */
         (void)fleet_wait(fleet, &request.is_done, timeout, err);

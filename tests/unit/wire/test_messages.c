@@ -88,7 +88,7 @@ static const struct {
     { &exec_progress_type, "jid peel_id type text? done? total? result? timestamp" },
     { &job_type, "jid function args targets timeout status created updated user? owner? epoch? "
                  "deadline? reclaim_count? offline_at_dispatch? state_id? target_expr? "
-                 "return_count? success_count? v? metadata? sent_epoch?" },
+                 "return_count? success_count? v? metadata? sent_epoch? signature?" },
     { &job_event_type, "jid type peel_id? data? timestamp" },
     { &job_active_type, "owner updated" },
     { &job_scheduled_type, "jid entry module args success error? return_data duration timestamp" },

@@ -1,56 +1,17 @@
-"""Somebody with the power of a server, but without the key of the account, changes published trees and forges requests: nobody believes it."""
-import base64
+"""Somebody with the power of a server, but without the key of the account, changes published trees: nobody uses them."""
 import hashlib
-import json
-import os
-import signal
-import time
 
 import pytest
 
-from bus import Bus, pack
+from bus import pack
 from fleet import SERVER, Fleet
+from intruder import RECORDS, Intruder
 from peels import start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 TREES = {"states": {"web.zy": "said: {cmd.run: [{name: echo one}]}\n"}, "settings": {"top.zy": "base: {'*': [color]}\n", "color.zy": "color: red\n"},
          "reactor": {"top.zy": "reactor: [{'deploy/*': [reactor.a]}]\n", "a.zy": "x: {log: {message: a}}\n"}}
 FORGED = b"said: {cmd.run: [{name: echo forged}]}\n"
-RECORDS = ("_manifest", "_signature")
-
-
-class Intruder(Bus):
-    """Writes to buckets as a server could."""
-
-    def put(self, bucket, key, value):
-        assert not self.store([(f"$KV.{bucket}.{key}", value, os.urandom(8).hex())])
-
-    def get(self, bucket, key):
-        query = json.dumps({"last_by_subj": f"$KV.{bucket}.{key}"}).encode()
-        reply = json.loads(self.request(f"$JS.API.STREAM.MSG.GET.KV_{bucket}", query))
-        return base64.b64decode(reply["message"]["data"])
-
-    def delete(self, bucket, key):
-        assert not self.store([(f"$KV.{bucket}.{key}", b"", os.urandom(8).hex())], "KV-Operation: DEL\r\n")
-
-    def announce(self, bucket):
-        """There are news, say readers."""
-        self.put(bucket, "_revision", str(int(self.get(bucket, "_revision")) + 1).encode())
-
-    def forge(self, bucket, path, text):
-        """A file, and a manifest that fits."""
-        self.put(bucket, path, text)
-        self.put(bucket, "_manifest", pack({"files": [{"key": path, "sha256": hashlib.sha256(text).hexdigest()}]}))
-        self.announce(bucket)
-
-    def copy(self, bucket, path):
-        """All of a tree of one file."""
-        return {key: self.get(bucket, key) for key in (path, *RECORDS)}
-
-    def replay(self, bucket, values):
-        for key, value in values.items():
-            self.put(bucket, key, value)
-        self.announce(bucket)
 
 
 def start_master(fleet, name, **more):
@@ -166,120 +127,3 @@ def test_the_account_of_a_machine_stays_what_it_was_at_its_enrollment(fleet):
     fleet.wait(lambda: fleet.peel.has_logged(f"the credentials are of the account '{account.strip()}', this machine belongs to"), "it refuses")
     pinned.write_text(account)
     fleet.wait_ready(fleet.peel)
-
-
-# --- requests ---------------------------------------------------------------------------
-
-
-def listen(intruder, peel):
-    """All that is sent to a peel, with headers."""
-    intruder.send(f"SUB zester.cmd.{peel} 77\r\n".encode())
-    intruder.flush()
-
-
-def catch(intruder):
-    """The next request as it was sent: header and payload."""
-    while True:
-        words = intruder.line().decode().split()
-        if words[0] == "PING":
-            intruder.send(b"PONG\r\n")
-        elif words[0] == "HMSG":
-            data = intruder.take(int(words[-1]))
-            return data[:int(words[-2])], data[int(words[-2]):]
-
-
-def deliver(intruder, peel, header, payload):
-    intruder.send(f"HPUB zester.cmd.{peel} {len(header)} {len(header) + len(payload)}\r\n".encode() + header + payload + b"\r\n")
-    intruder.flush()
-
-
-def request(jid, command):
-    return pack({"v": 1, "jid": jid, "module": "cmd.run", "id": command, "args": {"name": command}, "epoch": 1})
-
-
-def refusals(peel):
-    return peel.metric("zester_peel_requests_refused_total") or 0
-
-
-def is_warned(fleet, peel, reason):
-    fleet.wait(lambda: any("request refused" in line["msg"] and reason in line["msg"] for line in peel.lines()), f"refused: {reason}")
-    return True
-
-
-@pytest.fixture(scope="module")
-def strict(fleet):
-    """Peels that run only what was signed, and masters that sign."""
-    for master in (fleet.one, fleet.two):
-        master.conf_path.write_text(json.dumps({**master.conf, "sign_requests": True, "require_signed_requests": True}))
-        master.send(signal.SIGHUP)
-        fleet.wait(lambda master=master: master.has_logged("configuration reloaded"), "it has read its configuration")
-    fleet.strict = [start_peel(fleet, fleet.one, name, require_signed_requests=True) for name in ("db-01", "db-02")]
-    return fleet
-
-
-def test_jobs_direct_requests_and_schedules_work_when_everything_must_be_signed(strict):
-    assert strict.zester("db-*", "test.ping").stdout.count("true") == 2
-    assert strict.zester("db-01", "cmd.run", "echo direct", "--direct").stdout.count("direct")
-    assert strict.zester("db-*", "cmd.run", "echo waves", "--batch", "1").stdout.count("waves") == 1
-    assert all(refusals(peel) == 0 for peel in strict.strict)
-
-
-def test_a_forged_request_is_refused_and_says_why(strict, intruder, tmp_path):
-    mark = tmp_path / "mark"
-    peel = strict.strict[0]
-    intruder.publish("zester.cmd.db-01", request("forged1", f"touch {mark}"))
-    intruder.flush()
-    assert is_warned(strict, peel, "it is not signed")
-    answer = intruder.request("zester.cmd.db-01", request("", f"touch {mark}"))
-    assert b"request refused: it is not signed" in answer and b"sign_requests: true" in answer
-    strict.wait(lambda: refusals(peel) == 2, "it counts them")
-    assert not mark.exists()
-
-
-def test_a_signed_request_is_good_for_its_peel_and_once(strict, intruder, tmp_path):
-    mark = tmp_path / "mark"
-    listen(intruder, "db-01")
-    strict.zester("db-01", "cmd.run", f"echo x >> {mark}")
-    header, payload = catch(intruder)
-    assert b"Zester-Signature: 1 " in header and b"Zester-Jwt" not in header
-    deliver(intruder, "db-02", header, payload)
-    assert is_warned(strict, strict.strict[1], "its signature does not match")
-    deliver(intruder, "db-01", header, payload.replace(b"echo x", b"echo y"))
-    assert is_warned(strict, strict.strict[0], "its signature does not match")
-    deliver(intruder, "db-01", header, payload)
-    strict.zester("db-01", "cmd.run", f"echo direct >> {mark}", "--direct")
-    catch(intruder), catch(intruder), catch(intruder)  # its own
-    header, payload = catch(intruder)
-    assert b"Zester-Jwt: " in header
-    deliver(intruder, "db-01", header, payload)
-    strict.zester("db-*", "test.ping")
-    assert mark.read_text() == "x\ndirect\n"
-
-
-def test_masters_do_not_sign_for_somebody_who_is_no_operator(strict, intruder, tmp_path):
-    mark = tmp_path / "mark"
-    job = {"jid": "forged2", "function": "cmd.run", "args": {"name": f"touch {mark}"}, "targets": ["db-01"], "timeout": 10**10,
-           "status": "pending", "created": 1.0, "updated": 1.0, "user": "root", "state_id": f"touch {mark}"}
-    assert b"it is not signed" in intruder.request("zester.job.dispatch", pack(job))
-    # the record of a job whose master is gone
-    job.update(jid="forged3", status="running", owner="master-gone", epoch=1, deadline=time.time() + 600, v=1)
-    intruder.put("jobs", "active.forged3", pack({"owner": "master-gone", "updated": time.time()}))
-    intruder.put("jobs", "forged3", pack(job))
-    shown = strict.wait(lambda: next((row for row in [strict.zester_json("job", "show", "forged3", status=None)] if row["status"] == "failed"), None),
-                        "a master ends it")
-    assert "not signed by a master" in shown["metadata"]["failed_reason"]
-    assert not mark.exists()
-
-
-def test_a_job_goes_on_when_another_master_takes_it_over(strict, tmp_path):
-    hold, mark = tmp_path / "hold", tmp_path / "mark"
-    hold.touch()
-    jid = strict.zester_json("db-*", "cmd.run", f"while [ -e {hold} ]; do sleep 0.1; done; echo x >> {mark}", "--async", "--batch", "1")["jid"]
-    owner = strict.wait(lambda: strict.zester_json("job", "show", jid).get("owner"), "a master has it")
-    master = next(master for master in (strict.one, strict.two) if owner in master.log())
-    master.kill()
-    strict.wait(lambda: any(f"job {jid}: taking over" in other.log() for other in (strict.one, strict.two)), "the other one takes it over")
-    hold.unlink()
-    strict.wait(lambda: strict.zester_json("job", "show", jid)["status"] == "complete", "it ends")
-    assert mark.read_text() == "x\nx\n"
-    assert all("request refused" not in line["msg"] or jid not in line["msg"] for peel in strict.strict for line in peel.lines())

@@ -1,0 +1,113 @@
+"""Peels that run only what was signed: somebody with the power of a server forges, changes and repeats requests, and nothing of it runs."""
+import time
+
+import pytest
+
+from bus import pack
+from fleet import SERVER, Fleet
+from intruder import Intruder
+from peels import start_peel
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+
+
+def request(jid, command):
+    return pack({"v": 1, "jid": jid, "module": "cmd.run", "id": command, "args": {"name": command}, "epoch": 1})
+
+
+def refusals(peel):
+    return peel.metric("zester_peel_requests_refused_total") or 0
+
+
+def is_warned(fleet, peel, reason):
+    fleet.wait(lambda: any("request refused" in line["msg"] and reason in line["msg"] for line in peel.lines()), f"refused: {reason}")
+    return True
+
+
+def show(fleet, jid):
+    """The record of a job."""
+    return fleet.zester_json("job", "show", jid, status=None)["job"]
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    """Peels that run only what was signed, and masters that sign what operators have signed."""
+    with Fleet(tmp_path_factory.mktemp("requests")) as fleet:
+        fleet.start_server()
+        fleet.masters = [fleet.start_ready_master(name, sign_requests=True, require_signed_requests=True) for name in ("one", "two")]
+        fleet.peels = [start_peel(fleet, fleet.masters[0], name, require_signed_requests=True) for name in ("db-01", "db-02")]
+        yield fleet
+
+
+@pytest.fixture
+def intruder(fleet):
+    with Intruder(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as intruder:
+        yield intruder
+
+
+def test_jobs_batches_and_direct_requests_work_when_everything_must_be_signed(fleet):
+    assert fleet.zester("db-*", "test.ping").stdout.count("true") == 2
+    assert fleet.zester("db-01", "cmd.run", "echo direct", "--direct").stdout.count("direct")
+    assert fleet.zester("db-*", "cmd.run", "echo waves", "--batch", "1").stdout.count("waves") == 2
+    assert all(refusals(peel) == 0 for peel in fleet.peels)
+
+
+def test_a_forged_request_is_refused_and_says_why(fleet, intruder, tmp_path):
+    mark = tmp_path / "mark"
+    peel = fleet.peels[0]
+    intruder.publish("zester.cmd.db-01", request("forged1", f"touch {mark}"))
+    intruder.flush()
+    assert is_warned(fleet, peel, "it is not signed")
+    answer = intruder.request("zester.cmd.db-01", request("", f"touch {mark}"))
+    assert b"request refused: it is not signed" in answer and b"sign_requests: true" in answer
+    fleet.wait(lambda: refusals(peel) == 2, "it counts them")
+    assert not mark.exists()
+
+
+def test_a_signed_request_is_good_for_its_peel_and_once(fleet, intruder, tmp_path):
+    mark = tmp_path / "mark"
+    intruder.listen("db-01")
+    fleet.zester("db-01", "cmd.run", f"echo x >> {mark}")
+    header, payload = intruder.catch()
+    assert b"Zester-Signature: 1 " in header and b"Zester-Jwt" not in header
+    intruder.deliver("db-02", header, payload)
+    assert is_warned(fleet, fleet.peels[1], "its signature does not match")
+    intruder.deliver("db-01", header, payload.replace(b"echo x", b"echo y"))
+    assert is_warned(fleet, fleet.peels[0], "its signature does not match")
+    intruder.deliver("db-01", header, payload)
+    fleet.zester("db-01", "cmd.run", f"echo direct >> {mark}", "--direct")
+    header, payload = intruder.catch()
+    assert b"Zester-Jwt: " in header
+    intruder.deliver("db-01", header, payload, f"{intruder.inbox}.again")
+    assert is_warned(fleet, fleet.peels[0], "it was delivered before")
+    fleet.zester("db-*", "test.ping")
+    assert mark.read_text() == "x\ndirect\n"
+
+
+def test_masters_do_not_sign_for_somebody_who_is_no_operator(fleet, intruder, tmp_path):
+    mark = tmp_path / "mark"
+    job = {"jid": "forged2", "function": "cmd.run", "args": {"name": f"touch {mark}"}, "targets": ["db-01"], "timeout": 10**10,
+           "status": "pending", "created": 1.0, "updated": 1.0, "user": "root", "state_id": f"touch {mark}"}
+    assert b"it is not signed" in intruder.request("zester.dispatch", pack(job))
+    assert b"it is not signed" in intruder.request("zester.admin.enroll.approve", pack({"id": "x", "operator": "root"}))
+    assert b"it is not signed" in intruder.request("zester.admin.fileserver.rollback", pack({"tree": "states", "revision": 1}))
+    assert not mark.exists()
+
+
+def test_a_job_goes_on_when_another_master_takes_it_over_and_a_forged_record_is_not_carried_on(fleet, intruder, tmp_path):
+    hold, mark, forged = tmp_path / "hold", tmp_path / "mark", tmp_path / "forged"
+    hold.touch()
+    jid = fleet.zester_json("db-*", "cmd.run", f"while [ -e {hold} ]; do sleep 0.1; done; echo x >> {mark}", "--async", "--batch", "1")["jid"]
+    owner = fleet.wait(lambda: show(fleet, jid).get("owner"), "a master has it")
+    job = {**show(fleet, jid), "jid": "forged3", "args": {"name": f"touch {forged}"}, "owner": "master-gone", "created": time.time(), "updated": time.time(),
+           "deadline": time.time() + 600}
+    intruder.put("jobs", "active.forged3", pack({"owner": "master-gone", "updated": time.time()}))
+    intruder.put("jobs", "forged3", pack({key: value for key, value in job.items() if not isinstance(value, dict) or key == "args"}))
+    next(master for master in fleet.masters if owner in master.log()).stop()
+    fleet.wait(lambda: any(f"job {jid}: taking over" in master.log() for master in fleet.masters), "the other one takes it over")
+    hold.unlink()
+    fleet.wait(lambda: show(fleet, jid)["status"] == "complete", "it ends")
+    assert mark.read_text() == "x\nx\n"
+    fleet.wait(lambda: show(fleet, "forged3")["status"] == "failed", "the master ends the forged one")
+    assert "not signed by a master" in show(fleet, "forged3")["metadata"]["failed_reason"]
+    assert not forged.exists()

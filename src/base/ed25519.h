@@ -21,6 +21,13 @@ void ed25519_public(const unsigned char seed[static ED25519_SEED_SIZE],
                     unsigned char public_key[static ED25519_PUBLIC_SIZE]);
 void ed25519_sign(const unsigned char seed[static ED25519_SEED_SIZE], struct str text,
                   unsigned char signature[static ED25519_SIGNATURE_SIZE]);
+/* The same in half of the time, by who has the public key of the seed at hand. It must be that one:
+ * a signature with another one gives the seed away. */
+struct ed25519_pair {
+    const unsigned char *seed, *public_key;
+};
+void ed25519_sign_pair(const struct ed25519_pair *pair, struct str text,
+                       unsigned char signature[static ED25519_SIGNATURE_SIZE]);
 bool ed25519_verify(const unsigned char public_key[static ED25519_PUBLIC_SIZE], struct str text,
                     const unsigned char signature[static ED25519_SIGNATURE_SIZE]);
 

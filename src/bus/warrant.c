@@ -20,12 +20,13 @@ int warrant_add(struct arena *arena, const struct warrant_signer *signer, bool i
                 struct nats_pub *pub, struct err *err)
 {
     AUTO_BUF struct buf line = BUF_INIT(SIGNATURE_LINE_MAX), header = BUF_INIT(NATS_HEADER_MAX);
+    const struct ed25519_pair pair = nats_nkey_pair(signer->key);
     const struct signature_request request = { .subject = pub->subject,
                                                .payload = pub->payload,
                                                .is_direct = is_direct,
                                                .time = clock_wall() };
 
-    signature_sign_request(signer->key->seed, &request, &line);
+    signature_sign_request(&pair, &request, &line);
     buf_add_str(&header, pub->header);
     if (nats_header_add(&header, WARRANT_SIGNATURE, buf_view(&line), err) < 0 ||
         (signer->jwt && nats_header_add(&header, WARRANT_JWT, str_from(signer->jwt), err) < 0))

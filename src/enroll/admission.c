@@ -13,6 +13,7 @@
 #include "data/time_text.h"
 #include "enroll/certificate.h"
 #include "nats/nkey.h"
+#include "nats/xkey.h"
 #include "wire/peel_id.h"
 
 #define RECORD_MAX     ((size_t)64 << 10)
@@ -547,6 +548,8 @@ static void issue(struct arena *arena, const struct enrollment *record, uint64_t
 {
     const int64_t seconds = now / NUMBER_NS_PER_S;
     struct enrollment issued = *record;
+    char curve_text[NATS_NKEY_TEXT_SIZE];
+    struct nats_xkey curve;
     const char *jwt;
     struct err err;
 
@@ -561,6 +564,9 @@ static void issue(struct arena *arena, const struct enrollment *record, uint64_t
     begin_answer(arena, ADMISSION_OK, ret);
     add_text(arena, ret, "peel_id", record->peel_id);
     add_bytes(arena, ret, "creds_data", str_from(jwt));
+    nats_xkey_of(policy->account, &curve);
+    nats_xkey_print(&curve, curve_text);
+    add_text(arena, ret, "account_curve_key", arena_strdup(arena, curve_text));
     add_time(arena, ret, "expires_at", issued.expires_at);
     (void)add_record(arena, ret, STORE_ENROLLMENTS, record->id, &enrollment_type, &issued,
                      revision);

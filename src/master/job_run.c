@@ -127,11 +127,13 @@ void job_run_sign(struct job_run *run, struct job *job)
 {
     AUTO_BUF struct buf text = BUF_INIT(SIGNATURE_LINE_MAX);
     const struct nats_nkey *signer = job_run_signer(run);
+    struct ed25519_pair pair;
 
     job->signature = "";
     if (!signer)
         return;
-    signature_sign_job(signer->seed, job, &text);
+    pair = nats_nkey_pair(signer);
+    signature_sign_job(&pair, job, &text);
     job->signature = buf_copy(&text, &run->arena).p;
 }
 

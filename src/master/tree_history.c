@@ -301,22 +301,26 @@ static void on_signed(void *self, const struct nats_error *error, uint64_t revis
 }
 
 /* A revision that is brought back is published, and signed, as a new one: so it must be ours. */
-static void write_signature(struct recording *recording)
+static struct str sign_manifest(struct recording *recording, const char *key)
 {
-    const struct nats_nkey *account = recording->now.account;
-    const char *key = manifest_key(recording, recording->revision.revision);
+    const struct ed25519_pair pair = nats_nkey_pair(recording->now.account);
     const struct signature_mark mark = { .revision = recording->revision.revision,
                                          .time = clock_wall() };
+
+    return signature_sign_tree(&recording->arena, &pair,
+                               signature_place(&recording->arena, recording->kv.bucket, key),
+                               recording->sum, &mark);
+}
+
+static void write_signature(struct recording *recording)
+{
+    const char *key = manifest_key(recording, recording->revision.revision);
     struct err err;
 
-    if (!account)
+    if (!recording->now.account)
         write_revision(recording);
     else if (nats_kv_put(&recording->kv, signature_key(&recording->arena, key),
-                         signature_sign_tree(
-                             &recording->arena, account->seed,
-                             signature_place(&recording->arena, recording->kv.bucket, key),
-                             recording->sum, &mark),
-                         on_signed, recording, &err) < 0)
+                         sign_manifest(recording, key), on_signed, recording, &err) < 0)
         fail_recording(recording, err.text);
 }
 

@@ -62,9 +62,10 @@ bool tree_signer_is_good(const struct tree_signer *signer, const char *sum, uint
 struct str tree_signer_sign(const struct tree_signer *signer, struct arena *arena, const char *sum,
                             uint64_t number)
 {
+    const struct ed25519_pair pair = nats_nkey_pair(signer->account);
     const int64_t now = clock_wall();
     const struct signature_mark mark = { .revision = number,
                                          .time = now > signer->last ? now : signer->last + 1 };
 
-    return signature_sign_tree(arena, signer->account->seed, place_of(signer, arena), sum, &mark);
+    return signature_sign_tree(arena, &pair, place_of(signer, arena), sum, &mark);
 }

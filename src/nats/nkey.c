@@ -137,11 +137,18 @@ void nats_nkey_print_seed(const struct nats_nkey *key, char text[static NATS_NKE
     encode(raw, 2 + ED25519_SEED_SIZE, text);
 }
 
+struct ed25519_pair nats_nkey_pair(const struct nats_nkey *key)
+{
+    return (struct ed25519_pair){ key->seed, key->public_key };
+}
+
 void nats_nkey_sign(const struct nats_nkey *key, struct str text,
                     unsigned char signature[static ED25519_SIGNATURE_SIZE])
 {
     assert(key->has_seed);
-    ed25519_sign(key->seed, text, signature);
+    const struct ed25519_pair pair = nats_nkey_pair(key);
+
+    ed25519_sign_pair(&pair, text, signature);
 }
 
 bool nats_nkey_verify(const struct nats_nkey *key, struct str text,

@@ -51,6 +51,8 @@ void nats_nkey_print_seed(const struct nats_nkey *key, char text[static NATS_NKE
 /* The key must have a seed. */
 void nats_nkey_sign(const struct nats_nkey *key, struct str text,
                     unsigned char signature[static ED25519_SIGNATURE_SIZE]);
+/* For what signs without this header; the same. */
+struct ed25519_pair nats_nkey_pair(const struct nats_nkey *key);
 bool nats_nkey_verify(const struct nats_nkey *key, struct str text,
                       const unsigned char signature[static ED25519_SIGNATURE_SIZE]);
 void nats_nkey_done(struct nats_nkey *key);

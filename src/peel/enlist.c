@@ -283,7 +283,7 @@ static int write_creds(struct attempt *attempt, const struct value *body, struct
     const struct fs_replace_options options = { .attr = { CREDS_MODE, FS_KEEP, FS_KEEP } };
     AUTO_BUF struct buf jwt = BUF_INIT(ANSWER_MAX), text = BUF_INIT(NATS_CREDS_MAX);
     struct nats_creds creds = { .key = identity->key };
-    struct nats_nkey account;
+    struct peel_account account;
     int result;
 
     if (base64_decode_strict(value_get_view(body, "creds_data"), BASE64_STANDARD, &jwt, err) < 0 ||
@@ -292,7 +292,8 @@ static int write_creds(struct attempt *attempt, const struct value *body, struct
     creds.jwt =
         arena_strndup(attempt->arena, str_trim(buf_view(&jwt)).p, str_trim(buf_view(&jwt)).n);
     /* those of another account would keep this machine out */
-    if (peel_identity_pin(identity, creds.jwt, &account, err) < 0)
+    if (peel_identity_pin(identity, creds.jwt, value_get_text(body, "account_curve_key"), &account,
+                          err) < 0)
         return -1;
     nats_creds_print(&creds, &text);
     result = fs_replace(identity->creds_file, buf_view(&text), &options, err);

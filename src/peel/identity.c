@@ -18,6 +18,7 @@
 #define AUTH_MODE   0700
 #define SEED_MODE   0600
 #define PIN_MODE    0644
+#define ACCOUNT_MAX ((size_t)256)
 /* Of their life: what is left when credentials are renewed. */
 #define RENEW_PART 3
 
@@ -187,38 +188,74 @@ static int read_jwt(const struct peel_identity *identity, struct arena *arena, c
 
 /* --- the account ------------------------------------------------------------------ */
 
-static int check_account(const struct peel_identity *identity, struct str pinned,
-                         const char *account, struct err *err)
+/* What is kept: the key that signs, and on a second line the one that seals, when it was told. */
+struct pin {
+    struct str account, curve;
+};
+
+static int read_account(const struct peel_identity *identity, struct arena *arena, struct pin *ret,
+                        struct err *err)
 {
-    if (str_eq_text(str_trim(pinned), account))
-        return 0;
-    return err_set(err, ERR_UNSAFE,
-                   "the credentials are of the account '%s', this machine belongs to '%.*s'; if "
-                   "the fleet has new keys, remove '%s'",
-                   account, STR_ARG(str_trim(pinned)), identity->account_file);
+    struct str text;
+
+    if (fs_read(arena, identity->account_file, ACCOUNT_MAX, &text, err) < 0)
+        return -1;
+    text = str_trim(text);
+    ret->account = str_trim(str_cut(&text, '\n'));
+    ret->curve = str_trim(text.p ? text : STR(""));
+    return 0;
 }
 
-int peel_identity_pin(const struct peel_identity *identity, const char *jwt,
-                      struct nats_nkey *ret_account, struct err *err)
+static int write_account(const struct peel_identity *identity, const struct pin *pin,
+                         struct err *err)
+{
+    const struct fs_replace_options options = { .attr = { PIN_MODE, FS_KEEP, FS_KEEP } };
+    AUTO_BUF struct buf text = BUF_INIT(ACCOUNT_MAX);
+
+    buf_printf(&text, "%.*s\n", STR_ARG(pin->account));
+    if (pin->curve.n > 0)
+        buf_printf(&text, "%.*s\n", STR_ARG(pin->curve));
+    return fs_keep(identity->account_file, buf_view(&text), &options, err);
+}
+
+/* What is known stays; what is new is added. */
+static int merge_account(const struct peel_identity *identity, struct pin *pin, struct str account,
+                         struct str curve, struct err *err)
+{
+    if (pin->account.n == 0)
+        pin->account = account;
+    if (pin->curve.n == 0)
+        pin->curve = curve;
+    if (str_eq(pin->account, account) && (curve.n == 0 || str_eq(pin->curve, curve)))
+        return write_account(identity, pin, err);
+    return err_set(err, ERR_UNSAFE,
+                   "the credentials are of the account '%.*s', this machine belongs to '%.*s'; if "
+                   "the fleet has new keys, remove '%s'",
+                   STR_ARG(account), STR_ARG(pin->account), identity->account_file);
+}
+
+int peel_identity_pin(const struct peel_identity *identity, const char *jwt, const char *curve,
+                      struct peel_account *ret_account, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct claims_user claims = { 0 };
-    struct str pinned;
+    struct pin pin = { 0 };
     const char *account;
 
     if (claims_read_user(&arena, str_from(jwt), &claims, err) < 0)
         return -1;
     account = claims.issuer_account ? claims.issuer_account : claims.head.iss;
-    if (nats_nkey_parse_public(str_from(account), ret_account, err) < 0 ||
-        fs_read(&arena, identity->account_file, NATS_NKEY_TEXT_SIZE, &pinned, err) < 0)
+    *ret_account = (struct peel_account){ 0 };
+    if (nats_nkey_parse_public(str_from(account), &ret_account->key, err) < 0 ||
+        (curve && nats_xkey_parse(str_from(curve), &ret_account->curve, err) < 0) ||
+        read_account(identity, &arena, &pin, err) < 0 ||
+        merge_account(identity, &pin, str_from(account), str_from(curve ? curve : ""), err) < 0)
         return -1;
-    if (pinned.p)
-        return check_account(identity, pinned, account, err);
-    return write_private(identity->account_file, str_from(arena_printf(&arena, "%s\n", account)),
-                         PIN_MODE, err);
+    ret_account->has_curve = pin.curve.n > 0;
+    return pin.curve.n > 0 ? nats_xkey_parse(pin.curve, &ret_account->curve, err) : 0;
 }
 
-int peel_identity_pin_creds(const struct peel_identity *identity, struct nats_nkey *ret_account,
+int peel_identity_pin_creds(const struct peel_identity *identity, struct peel_account *ret_account,
                             struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -229,7 +266,7 @@ int peel_identity_pin_creds(const struct peel_identity *identity, struct nats_nk
     if (!jwt)
         return err_set(err, ERR_NOT_FOUND, "credentials file '%s' does not exist",
                        identity->creds_file);
-    return peel_identity_pin(identity, jwt, ret_account, err);
+    return peel_identity_pin(identity, jwt, NULL, ret_account, err);
 }
 
 /* --- renewal ---------------------------------------------------------------------- */

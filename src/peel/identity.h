@@ -5,9 +5,10 @@
  *                             does not change who it is
  *     <auth_dir>/<id>.seed    its key, readable by its owner only
  *     <auth_dir>/<id>.creds   what the fleet gave it, see bus/link.h
- *     <auth_dir>/<id>.account the public key of the fleet's account, as its first credentials had
- *                             it: what masters sign is verified by it (bus/tree_trust.h), so no
- *                             later credentials can bring another one
+ *     <auth_dir>/<id>.account the public keys of the fleet's account, as its first credentials came
+ *                             with them: what masters sign is verified by the first
+ *                             (bus/tree_trust.h), what they seal by the second, which older
+ *                             masters do not tell. No later credentials can bring others
  *
  * A configured id, or the host name, goes on the wire with '_' for dots; a name that has
  * underscores of its own, and names that every machine has, are refused.
@@ -21,6 +22,7 @@
 #include <stdint.h>
 
 #include "nats/nkey.h"
+#include "nats/xkey.h"
 
 struct arena;
 struct err;
@@ -41,12 +43,19 @@ const char *peel_identity_host(struct arena *arena);
 int peel_identity_open(struct arena *arena, const char *auth_dir, const char *name,
                        const char *host, struct peel_identity *ret_identity, struct err *err);
 
+struct peel_account {
+    struct nats_nkey key; /* signs */
+    bool has_curve;
+    struct nats_xkey curve; /* seals */
+};
+
 /* The account that issued this JWT must be the one that issued the first; it is kept when there was
- * none. Fails with ERR_UNSAFE for another one. Any thread. */
-int peel_identity_pin(const struct peel_identity *identity, const char *jwt,
-                      struct nats_nkey *ret_account, struct err *err);
+ * none. `curve` is its other key, "X...", if a master told it, else NULL. Fails with ERR_UNSAFE for
+ * another account. Any thread. */
+int peel_identity_pin(const struct peel_identity *identity, const char *jwt, const char *curve,
+                      struct peel_account *ret_account, struct err *err);
 /* The same for the credentials that are here. */
-int peel_identity_pin_creds(const struct peel_identity *identity, struct nats_nkey *ret_account,
+int peel_identity_pin_creds(const struct peel_identity *identity, struct peel_account *ret_account,
                             struct err *err);
 
 /* Is it time to renew the credentials: is less than a third of their life left? `now` in seconds

@@ -156,7 +156,7 @@ static void on_ended(void *self, const struct exec_request *request, bool succes
 /* What masters sign is of this account. */
 static void trust_account(struct peel *peel)
 {
-    memcpy(peel->trust.account, uplink_account(peel->uplink)->public_key,
+    memcpy(peel->trust.account, uplink_account(peel->uplink)->key.public_key,
            sizeof(peel->trust.account));
     peel->trust.has_account = true;
 }
@@ -349,6 +349,15 @@ static void on_caught_up(void *self)
     desk_go_on(peel->desk);
 }
 
+/* Who seals secrets, as far as this machine was told when it enrolled. */
+static const struct nats_xkey *find_sealer(void *self)
+{
+    const struct peel *peel = self;
+    const struct peel_account *account = uplink_account(peel->uplink);
+
+    return account->has_curve ? &account->curve : NULL;
+}
+
 static int open_files(struct peel *peel, struct err *err)
 {
     const char *folder = path_join(&peel->arena, peel->conf->data_dir, SETTINGS_FOLDER);
@@ -383,6 +392,7 @@ static int open_files(struct peel *peel, struct err *err)
                                                         .folder = folder,
                                                         .key = &peel->identity.key,
                                                         .facts = hold_facts,
+                                                        .sealer = find_sealer,
                                                         .ask = ask_basket,
                                                         .changed = on_settings_changed,
                                                         .ended = on_fetched,
@@ -433,7 +443,7 @@ static const struct nats_nkey *find_account(void *self)
 {
     const struct peel *peel = self;
 
-    return peel->conf->require_signed_requests ? uplink_account(peel->uplink) : NULL;
+    return peel->conf->require_signed_requests ? &uplink_account(peel->uplink)->key : NULL;
 }
 
 static void on_refused(void *self)

@@ -120,8 +120,9 @@ static void read_secrets(struct round *round)
         (msgpack_decode(&round->arena, round->secrets[SECRET_MINE], &round->sealed, &ignored) < 0 ||
          round->sealed.kind != VALUE_MAP))
         round->sealed = value_map(value_map_new(&round->arena, 0));
-    round->has_sender =
-        nats_xkey_parse(str_trim(round->secrets[SECRET_SENDER]), &round->sender, &ignored) == 0;
+    if (!round->has_sender)
+        round->has_sender = nats_xkey_parse(str_trim(round->secrets[SECRET_SENDER]), &round->sender,
+                                            &ignored) == 0;
 }
 
 /* --- resolving -------------------------------------------------------------------- */
@@ -324,6 +325,17 @@ static void on_done(struct chore *chore)
         pillar->options.ended(pillar->options.self);
 }
 
+/* Not a key that a server offers, when we know better. */
+static void choose_sender(struct round *round)
+{
+    const struct pillar_options *options = &round->pillar->options;
+    const struct nats_xkey *sealer = options->sealer ? options->sealer(options->self) : NULL;
+
+    round->has_sender = sealer != NULL;
+    if (sealer)
+        round->sender = *sealer;
+}
+
 static void begin_round(struct pillar *pillar)
 {
     struct round *round;
@@ -334,6 +346,7 @@ static void begin_round(struct pillar *pillar)
     round = mem_zalloc(sizeof(*round));
     round->pillar = pillar;
     round->facts = pillar->options.facts(pillar->options.self);
+    choose_sender(round);
     for (size_t i = 0; i < SECRET_KEYS; i++)
         round->secrets[i] = arena_str(&round->arena, buf_view(&pillar->secrets[i]));
     pillar->is_busy = true;

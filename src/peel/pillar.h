@@ -28,6 +28,7 @@ struct err;
 struct loop;
 struct nats_js;
 struct nats_nkey;
+struct nats_xkey;
 struct pillar;
 struct snapshot;
 struct value;
@@ -42,6 +43,9 @@ struct pillar_options {
     const char *peel_id, *data_dir, *folder;
     const struct nats_nkey *key;
     struct snapshot *(*facts)(void *self); /* held */
+    /* The key that secrets must be sealed with; NULL: it is not known, and the one of the bucket
+     * counts. */
+    const struct nats_xkey *(*sealer)(void *self);
     /* What other machines share, for templates; from the worker. NULL: nothing. */
     int (*ask)(void *self, const struct basket_question *question, struct arena *arena,
                struct value *ret, struct err *err);

@@ -11,7 +11,6 @@
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/js.h"
-#include "nats/nkey.h"
 #include "peel/bootstrap.h"
 #include "peel/conf.h"
 #include "peel/enlist.h"
@@ -31,7 +30,7 @@ struct uplink {
     struct enlist *enlist;
     struct link *link;
     struct nats_js js;
-    struct nats_nkey account; /* of the fleet, while there is a link */
+    struct peel_account account; /* of the fleet, while there is a link */
     struct nats_listener listener;
     struct timer retry, renewal;
     char problem[NATS_ERROR_TEXT_SIZE]; /* why there is no connection */
@@ -43,7 +42,7 @@ bool uplink_is_connected(const struct uplink *uplink)
     return uplink->js.conn && nats_conn_state(uplink->js.conn) == NATS_CONN_CONNECTED;
 }
 
-const struct nats_nkey *uplink_account(const struct uplink *uplink)
+const struct peel_account *uplink_account(const struct uplink *uplink)
 {
     return &uplink->account;
 }

@@ -17,7 +17,7 @@ struct loop;
 struct metrics;
 struct nats_hub;
 struct nats_js;
-struct nats_nkey;
+struct peel_account;
 struct peel_conf;
 struct peel_identity;
 struct uplink;
@@ -44,8 +44,8 @@ void uplink_restart(struct uplink *uplink);
 /* Whoever uses the connection must have let go of it. NULL is fine. */
 void uplink_free(struct uplink *uplink);
 
-/* The public key of the fleet's account; known from the first connection on. */
-const struct nats_nkey *uplink_account(const struct uplink *uplink);
+/* The public keys of the fleet's account; known from the first connection on. */
+const struct peel_account *uplink_account(const struct uplink *uplink);
 bool uplink_is_connected(const struct uplink *uplink);
 /* Why there is no connection; the last reason when there is one. */
 const char *uplink_problem(const struct uplink *uplink);

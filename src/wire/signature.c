@@ -53,8 +53,7 @@ static void print_tree(const char *place, const char *sum, const struct signatur
                place, mark->revision, mark->time, sum);
 }
 
-struct str signature_sign_tree(struct arena *arena,
-                               const unsigned char seed[static ED25519_SEED_SIZE],
+struct str signature_sign_tree(struct arena *arena, const struct ed25519_pair *signer,
                                const char *place, const char *sum,
                                const struct signature_mark *mark)
 {
@@ -66,7 +65,7 @@ struct str signature_sign_tree(struct arena *arena,
     struct err err;
 
     print_tree(place, sum, mark, &text);
-    ed25519_sign(seed, buf_view(&text), signature);
+    ed25519_sign_pair(signer, buf_view(&text), signature);
     (void)record_encode(&bytes, &signature_tree_type, &tree, &err); /* it fits */
     return buf_copy(&bytes, arena);
 }
@@ -118,12 +117,12 @@ int signature_read_mark(struct str stored, struct signature_mark *ret_mark, stru
 
 /* --- signatures as text ----------------------------------------------------------------- */
 
-static void sign_text(const unsigned char seed[static ED25519_SEED_SIZE], struct str text,
+static void sign_text(const struct ed25519_pair *signer, struct str text,
                       struct buf *out)
 {
     unsigned char signature[ED25519_SIGNATURE_SIZE];
 
-    ed25519_sign(seed, text, signature);
+    ed25519_sign_pair(signer, text, signature);
     base64_encode(str_bytes(signature, sizeof(signature)), BASE64_URL, out);
 }
 
@@ -151,14 +150,14 @@ static void print_request(const struct signature_request *request, struct buf *o
                STR_ARG(request->subject), request->is_direct ? "yes" : "no", request->time, sum);
 }
 
-void signature_sign_request(const unsigned char seed[static ED25519_SEED_SIZE],
+void signature_sign_request(const struct ed25519_pair *signer,
                             const struct signature_request *request, struct buf *out)
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 
     print_request(request, &text);
     buf_printf(out, FORM "%" PRId64 " ", request->time);
-    sign_text(seed, buf_view(&text), out);
+    sign_text(signer, buf_view(&text), out);
 }
 
 int signature_check_request(const unsigned char key[static ED25519_PUBLIC_SIZE], struct str line,
@@ -199,13 +198,13 @@ static void print_job(const struct job *job, struct buf *out)
     buf_printf(out, "zester job 1\nsha256 %s\n", sum);
 }
 
-void signature_sign_job(const unsigned char seed[static ED25519_SEED_SIZE], const struct job *job,
+void signature_sign_job(const struct ed25519_pair *signer, const struct job *job,
                         struct buf *out)
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 
     print_job(job, &text);
-    sign_text(seed, buf_view(&text), out);
+    sign_text(signer, buf_view(&text), out);
 }
 
 bool signature_is_of_job(const unsigned char account[static ED25519_PUBLIC_SIZE],

@@ -58,8 +58,7 @@ const char *signature_key(struct arena *arena, const char *manifest_key);
 const char *signature_place(struct arena *arena, const char *bucket, const char *manifest_key);
 
 /* What is stored beside the manifest; `sum` is its SHA-256 as text. */
-struct str signature_sign_tree(struct arena *arena,
-                               const unsigned char seed[static ED25519_SEED_SIZE],
+struct str signature_sign_tree(struct arena *arena, const struct ed25519_pair *signer,
                                const char *place, const char *sum,
                                const struct signature_mark *mark);
 /* Has the account signed the manifest with this sum for this place? Fails with ERR_UNSAFE. */
@@ -83,8 +82,8 @@ struct signature_request {
     int64_t time;   /* when it was signed, nanoseconds since 1970 */
 };
 
-/* Append the line; `key` is the seed of whoever signs. */
-void signature_sign_request(const unsigned char seed[static ED25519_SEED_SIZE],
+/* Append the line. */
+void signature_sign_request(const struct ed25519_pair *signer,
                             const struct signature_request *request, struct buf *out);
 /* The line, which must be signed by `key` for all of the request but its time, which is returned
  * in it. Fails with ERR_UNSAFE. */
@@ -96,7 +95,7 @@ int signature_check_request(const unsigned char key[static ED25519_PUBLIC_SIZE],
 struct job;
 
 /* Append the text of the signature. */
-void signature_sign_job(const unsigned char seed[static ED25519_SEED_SIZE], const struct job *job,
+void signature_sign_job(const struct ed25519_pair *signer, const struct job *job,
                         struct buf *out);
 /* Has the account signed what `signature` of the job says? */
 bool signature_is_of_job(const unsigned char account[static ED25519_PUBLIC_SIZE],

@@ -9,6 +9,8 @@
 #include "test.h"
 #include "wire/fileset.h"
 
+#define PAIR(key) (const struct ed25519_pair[]){ nats_nkey_pair(key) }
+
 static void make_account(unsigned char first, struct nats_nkey *ret)
 {
     unsigned char seed[ED25519_SEED_SIZE] = { first };
@@ -75,7 +77,7 @@ TEST(a_master_whose_clock_is_behind_signs_with_a_later_time_than_the_one_before_
     struct str stored;
 
     make_account(1, &account);
-    stored = signature_sign_tree(&arena, account.seed, "state-files/" FILESET_MANIFEST, sum, &ahead);
+    stored = signature_sign_tree(&arena, PAIR(&account), "state-files/" FILESET_MANIFEST, sum, &ahead);
     tree_signer_note(&signer, STR(FILESET_MANIFEST), STR("one"), 1);
     tree_signer_note(&signer, STR(FILESET_SIGNATURE), stored, 2);
     CHECK(time_of(publish(&signer, &arena, "two", 2)) == ahead.time + 1);
@@ -94,7 +96,7 @@ TEST(the_time_of_a_signature_that_is_not_good_counts_for_nothing)
     make_account(2, &other);
     tree_signer_note(&signer, STR(FILESET_MANIFEST), STR("one"), 1);
     tree_signer_note(&signer, STR(FILESET_SIGNATURE),
-                     signature_sign_tree(&arena, other.seed, "state-files/" FILESET_MANIFEST,
+                     signature_sign_tree(&arena, PAIR(&other), "state-files/" FILESET_MANIFEST,
                                          sum_of(&arena, "one"), &far),
                      2);
     CHECK(time_of(publish(&signer, &arena, "two", 2)) < clock_wall() + CLOCK_SECOND);

@@ -15,6 +15,8 @@
 #include "wire/fileset.h"
 #include "wire/signature.h"
 
+#define PAIR(key) (const struct ed25519_pair[]){ nats_nkey_pair(key) }
+
 /* --- a publisher -------------------------------------------------------------------- */
 
 struct file {
@@ -290,7 +292,7 @@ static void publish_signed(struct agent *agent, const struct file *files, size_t
     encode_manifest(agent, files, count, &bytes);
     sha256_hex(bytes.p, bytes.n, sum);
     put_key(agent, STORE_STATE_FILES, FILESET_SIGNATURE,
-            signature_sign_tree(&agent->arena, account.seed, "state-files/" FILESET_MANIFEST, sum,
+            signature_sign_tree(&agent->arena, PAIR(&account), "state-files/" FILESET_MANIFEST, sum,
                                 &mark));
     publish(agent, STORE_STATE_FILES, files, count);
 }

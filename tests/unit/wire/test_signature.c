@@ -13,6 +13,18 @@
 #define PLACE "state-files/" FILESET_MANIFEST
 
 static const unsigned char seed[ED25519_SEED_SIZE] = { 1, 2, 3 };
+
+/* Good until the next call. */
+static const struct ed25519_pair *pair_of(const unsigned char *secret)
+{
+    static unsigned char public_key[ED25519_PUBLIC_SIZE];
+    static struct ed25519_pair pair;
+
+    ed25519_public(secret, public_key);
+    pair = (struct ed25519_pair){ secret, public_key };
+    return &pair;
+}
+
 static const struct signature_mark mark = { .revision = 14, .time = 1794765600123456789 };
 
 static const char *sum_of(struct arena *arena, const char *manifest)
@@ -43,7 +55,7 @@ TEST(a_manifest_that_the_account_signed_for_this_place_is_accepted)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *sum = sum_of(&arena, "files");
-    const struct str stored = signature_sign_tree(&arena, seed, PLACE, sum, &mark);
+    const struct str stored = signature_sign_tree(&arena, pair_of(seed), PLACE, sum, &mark);
     struct signature_mark got;
     struct err err;
 
@@ -58,11 +70,11 @@ TEST(another_manifest_place_or_key_is_refused)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     static const unsigned char other[ED25519_SEED_SIZE] = { 1, 2, 4 };
     const char *sum = sum_of(&arena, "files");
-    const struct str stored = signature_sign_tree(&arena, seed, PLACE, sum, &mark);
+    const struct str stored = signature_sign_tree(&arena, pair_of(seed), PLACE, sum, &mark);
 
     CHECK_INT(check(PLACE, sum_of(&arena, "other files"), stored), -1);
     CHECK_INT(check("settings-files/" FILESET_MANIFEST, sum, stored), -1);
-    CHECK_INT(check(PLACE, sum, signature_sign_tree(&arena, other, PLACE, sum, &mark)), -1);
+    CHECK_INT(check(PLACE, sum, signature_sign_tree(&arena, pair_of(other), PLACE, sum, &mark)), -1);
 }
 
 /* Also those of revision and time: another mark would be another tree. */
@@ -70,7 +82,7 @@ TEST(no_bit_of_a_signature_can_be_flipped)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *sum = sum_of(&arena, "files");
-    const struct str stored = signature_sign_tree(&arena, seed, PLACE, sum, &mark);
+    const struct str stored = signature_sign_tree(&arena, pair_of(seed), PLACE, sum, &mark);
     char bytes[SIGNATURE_TREE_MAX];
 
     for (size_t bit = 0; bit < stored.n * 8; bit++) {
@@ -145,7 +157,7 @@ TEST(a_request_is_good_for_its_peel_its_payload_and_its_kind_of_answer)
     AUTO_BUF struct buf line = BUF_INIT(SIGNATURE_LINE_MAX);
     struct signature_request other;
 
-    signature_sign_request(seed, &request, &line);
+    signature_sign_request(pair_of(seed), &request, &line);
     CHECK(!line.full);
     CHECK_INT(check_line(request, buf_view(&line)), 0);
     other = request;
@@ -164,7 +176,7 @@ TEST(no_bit_of_the_line_of_a_request_can_be_flipped)
     AUTO_BUF struct buf line = BUF_INIT(SIGNATURE_LINE_MAX);
     char bytes[SIGNATURE_LINE_MAX];
 
-    signature_sign_request(seed, &request, &line);
+    signature_sign_request(pair_of(seed), &request, &line);
     for (size_t bit = 0; bit < line.n * 8; bit++) {
         memcpy(bytes, line.p, line.n);
         bytes[bit / 8] ^= (char)(1 << bit % 8);
@@ -236,7 +248,7 @@ TEST(a_record_of_a_job_is_signed_without_what_changes_while_it_runs)
 
     ed25519_public(seed, account);
     CHECK(!signature_is_of_job(account, &job));
-    signature_sign_job(seed, &job, &text);
+    signature_sign_job(pair_of(seed), &job, &text);
     job.signature = buf_text(&text);
     CHECK(signature_is_of_job(account, &job));
     changed = store_and_read(&arena, &job);

@@ -127,3 +127,10 @@ def test_the_account_of_a_machine_stays_what_it_was_at_its_enrollment(fleet):
     fleet.wait(lambda: fleet.peel.has_logged(f"the credentials are of the account '{account.strip()}', this machine belongs to"), "it refuses")
     pinned.write_text(account)
     fleet.wait_ready(fleet.peel)
+
+
+def test_a_machine_that_enrolls_is_told_who_signs_and_who_seals(fleet, intruder):
+    app = fleet.start_ready_peel("app-01", nats_ca=str(fleet.auth / "nats-ca.crt"))
+    account, curve = (app.folder / "auth/app-01.account").read_text().split()
+    assert account == (fleet.peel.folder / "auth/web-01.account").read_text().strip()
+    assert curve == intruder.get("secrets", "_master_curve_pub").decode()

@@ -472,3 +472,49 @@ TEST(secrets_are_opened_here_and_never_shown)
     CHECK_STR(agent_ask(&agent, "settings.get", "db.password", "key=db.password"), "********");
     agent_end(&agent);
 }
+
+/* As an enrollment leaves it. */
+static void pin_account(struct agent *agent)
+{
+    char key[NATS_NKEY_TEXT_SIZE], curve[NATS_NKEY_TEXT_SIZE];
+    struct nats_nkey account;
+    struct nats_xkey sealer;
+
+    CHECK_INT(identity_read_key(agent->fleet.auth_dir, IDENTITY_ACCOUNT_SEED, &account,
+                                &agent->scene.err),
+              0);
+    nats_nkey_print_public(&account, key);
+    nats_xkey_of(&account, &sealer);
+    nats_xkey_print(&sealer, curve);
+    CHECK_INT(fs_replace(
+                  arena_printf(&agent->arena, "%s/auth/%s.account", agent->folder, agent->id),
+                  str_from(arena_printf(&agent->arena, "%s\n%s\n", key, curve)), NULL,
+                  &agent->scene.err),
+              0);
+}
+
+/* Else a server could seal secrets of its own. */
+TEST(a_key_of_the_bucket_does_not_count_when_the_enrollment_told_who_seals)
+{
+    static const struct file files[] = {
+        { "top.zy", "base: {'*': [db]}\n" },
+        { "db.zy", "db: {user: app, password: '__ZESTER_SECRET:db.password__'}\n" },
+    };
+    char forged[NATS_NKEY_TEXT_SIZE];
+    struct nats_nkey other;
+    struct nats_xkey sealer;
+    struct agent agent;
+
+    nats_nkey_make(NATS_NKEY_ACCOUNT, (const unsigned char[ED25519_SEED_SIZE]){ 9 }, &other);
+    nats_xkey_of(&other, &sealer);
+    nats_xkey_print(&sealer, forged);
+    agent_begin(&agent, "web-01");
+    publish(&agent, STORE_SETTINGS_FILES, files, ARRAY_LEN(files));
+    put_secret(&agent, "db.password", "hunter2-hunter2");
+    put_key(&agent, STORE_SECRETS, STORE_CURVE_KEY, str_from(forged));
+    pin_account(&agent);
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    SCENE_RUN(&agent.scene, has_setting(&agent, "db.user", "app"));
+    agent_end(&agent);
+}

@@ -442,8 +442,7 @@ static void on_manifest(void *self, const struct nats_error *error,
         break_fetch(fetch, error->text);
     if (!error)
         fetch->offer.manifest = arena_str(&fetch->arena, entry->value);
-    if (!error &&
-        tree_files_parse(&fetch->arena, fetch->offer.manifest, &fetch->files, &err) < 0)
+    if (!error && tree_files_parse(&fetch->arena, fetch->offer.manifest, &fetch->files, &err) < 0)
         break_fetch(fetch, err.text);
     if (error || fetch->is_broken || fetch->is_dropped)
         end_fetch(fetch);

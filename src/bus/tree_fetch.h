@@ -4,10 +4,10 @@
  *     <bucket>/_manifest     which files there are, and their hashes
  *     <bucket>/_signature    that masters wrote it, see bus/tree_trust.h
  *
- * The manifest is read and verified, a worker chooses which of its files are needed, and those are written below
- * the staging folder, each checked against its hash; then a worker puts them where they belong. A
- * file whose hash is not that of the manifest (the set is being published) ends it as failed;
- * nothing of it is used then. Large files go to the disk chunk by chunk.
+ * The manifest is read and verified, a worker chooses which of its files are needed, and those are
+ * written below the staging folder, each checked against its hash; then a worker puts them where
+ * they belong. A file whose hash is not that of the manifest (the set is being published) ends it
+ * as failed; nothing of it is used then. Large files go to the disk chunk by chunk.
  *
  *     tree_fetch_begin -> choose -> finish -> done
  *                      -> tree_fetch_drop
@@ -53,7 +53,7 @@ struct tree_fetch_options {
     const char *manifest;
     /* What the key of a file is, followed by its sum, copied; NULL: the key of the manifest. */
     const char *blobs;
-    struct chores *chores; /* the same */
+    struct chores *chores;   /* the same */
     struct tree_trust trust; /* its texts must outlive it */
     /* Set is_needed of each file that must be fetched. A fetch that was dropped may still choose
      * while the next one begins: what is chosen belongs into `files`. */

@@ -51,8 +51,7 @@ static int refuse_unsigned(const struct tree_trust *trust, const struct seen *se
         return err_set(err, ERR_UNSAFE,
                        "the tree is not signed, and trust.signed_trees is 'require'");
     return err_set(err, ERR_UNSAFE,
-                   "the tree is not signed, and revision %" PRIu64
-                   " was; remove '%s' to accept it",
+                   "the tree is not signed, and revision %" PRIu64 " was; remove '%s' to accept it",
                    seen->mark.revision, seen->file);
 }
 

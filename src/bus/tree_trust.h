@@ -31,7 +31,8 @@ enum tree_trust_mode {
 
 struct tree_trust {
     enum tree_trust_mode mode;
-    /* Of the account, copied; none: nothing can be verified, which only TREE_TRUST_REQUIRE minds. */
+    /* Of the account, copied; none: nothing can be verified, which only TREE_TRUST_REQUIRE minds.
+     */
     bool has_account;
     unsigned char account[ED25519_PUBLIC_SIZE];
     const char *seen; /* the folder of those files; NULL: any tree that was signed is accepted */

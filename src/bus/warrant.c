@@ -62,7 +62,8 @@ static int read_operator(struct arena *arena, const struct nats_nkey *account, s
         return err_set(err, ERR_UNSAFE, "the credentials of '%.64s', who signed it, have expired",
                        claims.head.name);
     if (!may_publish(&claims, arena_str(arena, subject).p))
-        return err_set(err, ERR_UNSAFE, "the credentials of '%.64s', who signed it, do not allow it",
+        return err_set(err, ERR_UNSAFE,
+                       "the credentials of '%.64s', who signed it, do not allow it",
                        claims.head.name);
     return 0;
 }

@@ -37,11 +37,11 @@ struct authority {
 
 extern const struct master_service authority_service;
 
-/* Whom this master believes about published trees, for a reader of this name, which remembers in the
- * workroom what it has accepted. */
+/* Whom this master believes about published trees, for a reader of this name, which remembers in
+ * the workroom what it has accepted. */
 struct tree_trust authority_trust(struct master *master, const char *reader);
 
-/* May this be done: did an operator ask for it, as far as `require_signed_requests` wants to know?
+/* May this be done: did an operator ask for it, if `require_signed_requests` needs to know?
  * Fails with ERR_UNSAFE. */
 int authority_check_order(struct master *master, const struct nats_msg *msg, struct err *err);
 

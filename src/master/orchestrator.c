@@ -363,16 +363,21 @@ void orchestrator_begin(struct orchestrator *orchestrator, const struct job *job
     publish_failure(orchestrator, job->jid, err.text);
 }
 
-void orchestrator_end(struct orchestrator *orchestrator, struct str jid)
+/* One that has begun is freed when its worker is done. */
+static void end_orchestration(struct orchestration *one)
 {
-    struct orchestration *one = find_orchestration(orchestrator, jid);
-
-    if (!one)
-        return;
     one->is_unwanted = true;
     cancel_raise(&one->cancel);
     if (!one->has_begun)
         free_orchestration(one);
+}
+
+void orchestrator_end(struct orchestrator *orchestrator, struct str jid)
+{
+    struct orchestration *one = find_orchestration(orchestrator, jid);
+
+    if (one)
+        end_orchestration(one);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -408,7 +413,7 @@ static void stop_orchestrator(void *self)
 
     for (struct orchestration *one = home->first, *next; one; one = next) {
         next = one->next;
-        orchestrator_end(home, str_from(one->jid));
+        end_orchestration(one);
     }
     nats_unlisten(home->master->js.conn, &home->listener);
     mirror_free(home->mirror);

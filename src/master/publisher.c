@@ -341,8 +341,8 @@ static void write_signature(struct publisher *publisher)
     char sum[SHA256_HEX_SIZE];
 
     sha256_hex(publisher->manifest.p, publisher->manifest.n, sum);
-    if (signer->account && (needs_number(publisher) ||
-                            !tree_signer_is_good(signer, sum, publisher->number)))
+    if (signer->account &&
+        (needs_number(publisher) || !tree_signer_is_good(signer, sum, publisher->number)))
         put_record(publisher, FILESET_SIGNATURE,
                    tree_signer_sign(signer, &publisher->arena, sum, publisher->number + 1));
 }
@@ -425,9 +425,9 @@ static const struct {
     void (*run)(struct publisher *publisher);
     bool is_single;
 } steps[] = {
-    [STEP_WRITING] = { write_files, false },      [STEP_PRUNING] = { prune, false },
-    [STEP_MANIFEST] = { write_manifest, true },   [STEP_SIGNATURE] = { write_signature, true },
-    [STEP_REVISION] = { write_number, true },     [STEP_RECORDING] = { record_revision, true },
+    [STEP_WRITING] = { write_files, false },    [STEP_PRUNING] = { prune, false },
+    [STEP_MANIFEST] = { write_manifest, true }, [STEP_SIGNATURE] = { write_signature, true },
+    [STEP_REVISION] = { write_number, true },   [STEP_RECORDING] = { record_revision, true },
 };
 
 static void do_step(struct publisher *publisher)
@@ -631,8 +631,8 @@ struct publisher *publisher_new(const struct publisher_options *options, struct 
                 .history = store_bucket_history(options->kind->bucket) },
         .objects = { .js = options->js, .bucket = STORE_FILES },
     };
-    publisher->signer = (struct tree_signer){ .account = options->account,
-                                              .bucket = publisher->place.kv.bucket };
+    publisher->signer =
+        (struct tree_signer){ .account = options->account, .bucket = publisher->place.kv.bucket };
     publisher->watch = nats_kv_watch_new(&publisher->place.kv,
                                          &(struct nats_kv_watch_options){ .entry = on_entry,
                                                                           .caught_up = on_caught_up,

@@ -73,8 +73,8 @@ struct shelf {
     struct timer again;
     struct nats_nkey account;
     struct tree_trust trust; /* in what other masters publish */
-    int64_t apart_since; /* clock_now since when another master has the lease; 0: it has not */
-    bool mirrors;        /* another has had it for long: the folders follow what it publishes */
+    int64_t apart_since;     /* clock_now since when another master has the lease; 0: it has not */
+    bool mirrors;            /* another has had it for long: the folders follow what it publishes */
     char host[SHELF_HOST_MAX];
 };
 

@@ -44,8 +44,8 @@ struct standby_options {
     struct loop *loop;
     struct nats_js js;
     const struct publisher_kind *kind;
-    const char *folder; /* must outlive it */
-    void *secret;       /* for `prepare` and `open` of the kind; the same */
+    const char *folder;             /* must outlive it */
+    void *secret;                   /* for `prepare` and `open` of the kind; the same */
     const struct tree_trust *trust; /* as it is at each fetch; the same */
     /* The folder has all that was published; `error` NULL, or it does not. */
     void (*synced)(void *self, const char *error);

@@ -36,8 +36,8 @@ struct tree_signer {
 /* An entry of the bucket; keys that are not ours are ignored. A NULL value: it is gone. */
 void tree_signer_note(struct tree_signer *signer, struct str key, struct str value,
                       uint64_t revision);
-/* Is the manifest with this sum signed there, as publication `number`? True when nothing is to be
- * signed. */
+/* Is the manifest with this sum signed there, as publication `number`? True when nobody
+ * signs. */
 bool tree_signer_is_good(const struct tree_signer *signer, const char *sum, uint64_t number);
 /* What must be stored as FILESET_SIGNATURE, in the arena. */
 struct str tree_signer_sign(const struct tree_signer *signer, struct arena *arena, const char *sum,

@@ -34,7 +34,8 @@
 /* Warnings about requests that nobody signed, a minute. */
 #define WARNINGS_MINUTE 10
 #define UNSIGNED_HINT                                                                              \
-    "(this peel has require_signed_requests: set sign_requests: true in master.yaml of all masters)"
+    "(this peel has require_signed_requests: set sign_requests: true in master.yaml of all "       \
+    "masters)"
 
 enum lane_kind { LANE_READ, LANE_DRY, LANE_ACT };
 #define LANES (LANE_ACT + 1)

@@ -188,7 +188,8 @@ static int read_jwt(const struct peel_identity *identity, struct arena *arena, c
 
 /* --- the account ------------------------------------------------------------------ */
 
-/* What is kept: the key that signs, and on a second line the one that seals, when it was told. */
+/* What is kept: the key that signs, and on a second line the one that seals, when a master sent it.
+ */
 struct pin {
     struct str account, curve;
 };

@@ -349,7 +349,7 @@ static void on_caught_up(void *self)
     desk_go_on(peel->desk);
 }
 
-/* Who seals secrets, as far as this machine was told when it enrolled. */
+/* Who seals secrets, as far as this machine learned it when it enrolled. */
 static const struct nats_xkey *find_sealer(void *self)
 {
     const struct peel *peel = self;

@@ -121,8 +121,8 @@ static void read_secrets(struct round *round)
          round->sealed.kind != VALUE_MAP))
         round->sealed = value_map(value_map_new(&round->arena, 0));
     if (!round->has_sender)
-        round->has_sender = nats_xkey_parse(str_trim(round->secrets[SECRET_SENDER]), &round->sender,
-                                            &ignored) == 0;
+        round->has_sender =
+            nats_xkey_parse(str_trim(round->secrets[SECRET_SENDER]), &round->sender, &ignored) == 0;
 }
 
 /* --- resolving -------------------------------------------------------------------- */

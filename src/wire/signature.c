@@ -48,8 +48,7 @@ const char *signature_place(struct arena *arena, const char *bucket, const char 
 static void print_tree(const char *place, const char *sum, const struct signature_mark *mark,
                        struct buf *out)
 {
-    buf_printf(out,
-               "zester tree 1\nplace %s\nrevision %" PRIu64 "\ntime %" PRId64 "\nsha256 %s\n",
+    buf_printf(out, "zester tree 1\nplace %s\nrevision %" PRIu64 "\ntime %" PRId64 "\nsha256 %s\n",
                place, mark->revision, mark->time, sum);
 }
 
@@ -117,8 +116,7 @@ int signature_read_mark(struct str stored, struct signature_mark *ret_mark, stru
 
 /* --- signatures as text ----------------------------------------------------------------- */
 
-static void sign_text(const struct ed25519_pair *signer, struct str text,
-                      struct buf *out)
+static void sign_text(const struct ed25519_pair *signer, struct str text, struct buf *out)
 {
     unsigned char signature[ED25519_SIGNATURE_SIZE];
 
@@ -198,8 +196,7 @@ static void print_job(const struct job *job, struct buf *out)
     buf_printf(out, "zester job 1\nsha256 %s\n", sum);
 }
 
-void signature_sign_job(const struct ed25519_pair *signer, const struct job *job,
-                        struct buf *out)
+void signature_sign_job(const struct ed25519_pair *signer, const struct job *job, struct buf *out)
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 

@@ -95,8 +95,7 @@ int signature_check_request(const unsigned char key[static ED25519_PUBLIC_SIZE],
 struct job;
 
 /* Append the text of the signature. */
-void signature_sign_job(const struct ed25519_pair *signer, const struct job *job,
-                        struct buf *out);
+void signature_sign_job(const struct ed25519_pair *signer, const struct job *job, struct buf *out);
 /* Has the account signed what `signature` of the job says? */
 bool signature_is_of_job(const unsigned char account[static ED25519_PUBLIC_SIZE],
                          const struct job *job);

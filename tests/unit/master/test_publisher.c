@@ -401,9 +401,9 @@ TEST(what_is_published_without_a_good_signature_is_signed_though_nothing_else_ch
 
         shop.ready = 0;
         result = is_gone[i] ? nats_kv_delete(&kv, FILESET_SIGNATURE, 0, on_deleted, &shop,
-                                                   &shop.world.scene.err)
-                                  : nats_kv_put(&kv, FILESET_SIGNATURE, STR("forged"), on_deleted,
-                                                &shop, &shop.world.scene.err);
+                                             &shop.world.scene.err)
+                            : nats_kv_put(&kv, FILESET_SIGNATURE, STR("forged"), on_deleted, &shop,
+                                          &shop.world.scene.err);
         CHECK_INT(result, 0);
         SCENE_RUN(&shop.world.scene, shop.ready == 1);
         for (int round = 0; round < 1000 && publisher_number(shop.publisher) == before; round++)

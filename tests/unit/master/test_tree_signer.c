@@ -9,7 +9,11 @@
 #include "test.h"
 #include "wire/fileset.h"
 
-#define PAIR(key) (const struct ed25519_pair[]){ nats_nkey_pair(key) }
+#define PAIR(key)                                                                                  \
+    (const struct ed25519_pair[])                                                                  \
+    {                                                                                              \
+        nats_nkey_pair(key)                                                                        \
+    }
 
 static void make_account(unsigned char first, struct nats_nkey *ret)
 {
@@ -77,7 +81,8 @@ TEST(a_master_whose_clock_is_behind_signs_with_a_later_time_than_the_one_before_
     struct str stored;
 
     make_account(1, &account);
-    stored = signature_sign_tree(&arena, PAIR(&account), "state-files/" FILESET_MANIFEST, sum, &ahead);
+    stored =
+        signature_sign_tree(&arena, PAIR(&account), "state-files/" FILESET_MANIFEST, sum, &ahead);
     tree_signer_note(&signer, STR(FILESET_MANIFEST), STR("one"), 1);
     tree_signer_note(&signer, STR(FILESET_SIGNATURE), stored, 2);
     CHECK(time_of(publish(&signer, &arena, "two", 2)) == ahead.time + 1);

@@ -15,7 +15,11 @@
 #include "wire/fileset.h"
 #include "wire/signature.h"
 
-#define PAIR(key) (const struct ed25519_pair[]){ nats_nkey_pair(key) }
+#define PAIR(key)                                                                                  \
+    (const struct ed25519_pair[])                                                                  \
+    {                                                                                              \
+        nats_nkey_pair(key)                                                                        \
+    }
 
 /* --- a publisher -------------------------------------------------------------------- */
 
@@ -486,11 +490,11 @@ static void pin_account(struct agent *agent)
     nats_nkey_print_public(&account, key);
     nats_xkey_of(&account, &sealer);
     nats_xkey_print(&sealer, curve);
-    CHECK_INT(fs_replace(
-                  arena_printf(&agent->arena, "%s/auth/%s.account", agent->folder, agent->id),
-                  str_from(arena_printf(&agent->arena, "%s\n%s\n", key, curve)), NULL,
-                  &agent->scene.err),
-              0);
+    CHECK_INT(
+        fs_replace(arena_printf(&agent->arena, "%s/auth/%s.account", agent->folder, agent->id),
+                   str_from(arena_printf(&agent->arena, "%s\n%s\n", key, curve)), NULL,
+                   &agent->scene.err),
+        0);
 }
 
 /* Else a server could seal secrets of its own. */

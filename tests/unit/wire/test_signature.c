@@ -74,7 +74,8 @@ TEST(another_manifest_place_or_key_is_refused)
 
     CHECK_INT(check(PLACE, sum_of(&arena, "other files"), stored), -1);
     CHECK_INT(check("settings-files/" FILESET_MANIFEST, sum, stored), -1);
-    CHECK_INT(check(PLACE, sum, signature_sign_tree(&arena, pair_of(other), PLACE, sum, &mark)), -1);
+    CHECK_INT(check(PLACE, sum, signature_sign_tree(&arena, pair_of(other), PLACE, sum, &mark)),
+              -1);
 }
 
 /* Also those of revision and time: another mark would be another tree. */
@@ -189,8 +190,16 @@ TEST(no_bit_of_the_line_of_a_request_can_be_flipped)
 TEST(what_is_not_the_line_of_a_request_is_refused)
 {
     static const char *const lines[] = {
-        "", "1", "1 ", "1  ", "1 1794765600123456789", "1 1794765600123456789 ", "1 x y", "2 1 AAAA",
-        "1 99999999999999999999999 AAAA", "1 1 !!!!",
+        "",
+        "1",
+        "1 ",
+        "1  ",
+        "1 1794765600123456789",
+        "1 1794765600123456789 ",
+        "1 x y",
+        "2 1 AAAA",
+        "1 99999999999999999999999 AAAA",
+        "1 1 !!!!",
     };
     char long_line[SIGNATURE_LINE_MAX + 2];
 

@@ -41,6 +41,7 @@ static struct job make_job(struct cli *cli, const struct job *plan)
         .timeout = plan->timeout,
         .user = fleet_user(cli->arena),
         .owner = "",
+        .sealed = plan->sealed,
         .state_id = plan->state_id,
         .target_expr = plan->target_expr,
         .v = plan->v,

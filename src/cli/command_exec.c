@@ -6,10 +6,13 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/number.h"
+#include "bus/secret_args.h"
 #include "cli/commands.h"
+#include "cli/fleet/audit.h"
 #include "cli/fleet/direct.h"
 #include "cli/fleet/job.h"
 #include "cli/fleet/run.h"
+#include "cli/fleet/secrets.h"
 #include "cli/fleet/selection.h"
 #include "data/yaml.h"
 #include "nats/conn.h"
@@ -21,6 +24,9 @@
 #include "wire/peel_id.h"
 #include "wire/subject.h"
 
+/* For a master that does not answer: the results are shown by then. */
+#define AUDIT_NS CLOCK_SECOND
+
 struct exec_args {
     struct fleet_options fleet;
     bool direct, test, async, preview;
@@ -28,6 +34,7 @@ struct exec_args {
     struct fleet_batch batch;
     struct fleet_selection_args select;
     int64_t queue, subset;
+    struct param_strs secrets;
 };
 
 #define ARGS struct exec_args
@@ -42,6 +49,7 @@ static const struct param exec_options[] = {
     FLEET_BATCH_OPTIONS(ARGS, batch),
     PARAM("queue", DURATION, ARGS, queue, "keep the job this long for peels that are absent, or outside of their maintenance windows", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
     FLEET_LIMIT_OPTIONS(ARGS, limits),
+    FLEET_SECRET_OPTIONS(ARGS, secrets),
     PARAM("direct", BOOL, ARGS, direct, "query the peels directly: no job, no record, no master"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
@@ -197,8 +205,23 @@ static struct param_strs pick_subset(struct arena *arena, struct param_strs peel
 
 /* --- direct ------------------------------------------------------------------------- */
 
+/* How many succeeded, for the audit. */
+static const char *describe_answers(struct arena *arena, const struct fleet_answers *answers)
+{
+    size_t succeeded = 0, silent = 0;
+
+    for (size_t i = 0; i < answers->count; i++) {
+        succeeded += answers->list[i].success;
+        silent += answers->list[i].is_unreachable;
+    }
+    return arena_printf(arena, "%zu of %zu succeeded, %zu did not answer", succeeded,
+                        answers->count, silent);
+}
+
+/* The peels are asked at once, and what they say is shown at once: nothing waits for the audit but
+ * the end of the command. One that is killed meanwhile has been announced. */
 static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
-                      const struct job *job)
+                      const struct job *job, const struct value *secrets)
 {
     const struct fleet_answers_style style = { args->fleet.format, job->function, cli->color };
     const struct fleet_question question = { .function = job->function,
@@ -208,19 +231,55 @@ static int run_direct(struct cli *cli, struct fleet *fleet, const struct exec_ar
                                              .timeout = job->timeout,
                                              .window = args->limits.force_window ? EXEC_WINDOW_FORCE
                                                                                  : NULL,
-                                             .node_timeout = args->limits.node_timeout };
+                                             .node_timeout = args->limits.node_timeout,
+                                             .user = job->user,
+                                             .secrets = *secrets };
+    struct audit_notice notice = { .act = AUDIT_DIRECT,
+                                   .function = job->function,
+                                   .target = job->target_expr,
+                                   .peels = (uint32_t)job->targets.n };
+    struct fleet_notice *sent = ARENA_ARRAY(cli->arena, struct fleet_notice, 2);
     struct fleet_answers answers;
     struct err err;
+    int status;
 
+    fleet_notice_send(cli, fleet, &notice, AUDIT_NS, &sent[0]);
     if (fleet_ask_peels(fleet, &question, &answers, &err) < 0)
         return cli_err(cli, &err);
-    return fleet_answers_print(cli, &answers, &style);
+    status = fleet_answers_print(cli, &answers, &style);
+    (void)fflush(stdout);
+    notice.act = AUDIT_DIRECT_END;
+    notice.outcome = describe_answers(cli->arena, &answers);
+    fleet_notice_send(cli, fleet, &notice, AUDIT_NS, &sent[1]);
+    fleet_notices_wait(fleet, sent, 2);
+    return status;
 }
 
 /* --- the command -------------------------------------------------------------------- */
 
+/* What was read from files and from the terminal. */
+struct exec_wish {
+    struct fleet_selection selection;
+    struct value secrets; /* a map; null: none */
+};
+
+/* Names that a peel would refuse are refused here. */
+static int read_secrets(struct arena *arena, const struct exec_args *args, const struct job *job,
+                        struct value *ret, struct err *err)
+{
+    AUTO_ARENA struct arena whole = ARENA_INIT;
+    struct value all;
+
+    *ret = value_null();
+    if (args->preview)
+        return 0;
+    if (fleet_secrets_read(arena, &args->secrets, ret, err) < 0)
+        return -1;
+    return exec_lay_secrets(&whole, &job->args, ret, &all, err);
+}
+
 static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *args,
-                  const struct fleet_selection *selection, struct job *job)
+                  const struct exec_wish *wish, struct job *job)
 {
     const struct fleet_run how = { .format = args->fleet.format,
                                    .async = args->async,
@@ -228,7 +287,7 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
     struct err err;
 
     if (fleet_resolve(fleet, job->target_expr, &job->targets, &err) < 0 ||
-        fleet_select(fleet, selection, &job->targets, &err) < 0)
+        fleet_select(fleet, &wish->selection, &job->targets, &err) < 0)
         return cli_err(cli, &err);
     job->target_expr = fleet_selection_text(cli->arena, job->target_expr, &args->select);
     if (job->targets.n == 0) {
@@ -244,7 +303,9 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
                        arena_printf(cli->arena, "%lld", (long long)(args->queue / CLOCK_SECOND)));
     fleet_note_limits(cli->arena, job, &args->limits);
     if (args->direct)
-        return run_direct(cli, fleet, args, job);
+        return run_direct(cli, fleet, args, job, &wish->secrets);
+    if (fleet_secrets_seal(fleet, &wish->secrets, job, &err) < 0)
+        return cli_err(cli, &err);
     return fleet_run_job(cli, fleet, job, &how);
 }
 
@@ -258,7 +319,7 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
                        .state_id = "",
                        .target_expr = operands.p[0],
                        .v = EXEC_PROTOCOL };
-    struct fleet_selection selection;
+    struct exec_wish wish;
     struct fleet *fleet;
     struct err err;
     int status;
@@ -274,10 +335,12 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
         set_test(cli, &job);
     job.timeout = find_timeout(args, &job);
     if (fleet_check_target(cli->arena, job.target_expr, &err) < 0 ||
-        fleet_selection_read(cli->arena, &args->select, &selection, &err) < 0 ||
+        fleet_selection_read(cli->arena, &args->select, &wish.selection, &err) < 0 ||
+        read_secrets(cli->arena, args, &job, &wish.secrets, &err) < 0 ||
         fleet_open(cli->arena, &args->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
-    status = run_on(cli, fleet, args, &selection, &job);
+    status = run_on(cli, fleet, args, &wish, &job);
+    secret_args_wipe(&wish.secrets);
     fleet_close(fleet);
     return status;
 }
@@ -287,9 +350,14 @@ const struct command command_exec = {
     .operands = "TARGET FUNCTION [WORD] [KEY=VALUE...]",
     .lookup = "peel list",
     .summary = "run a function or a state on the peels of a fleet",
-    .details = "TARGET selects peels: a glob on their IDs, or an expression with G@fact:value,\n"
-               "I@setting:value, E@regex, L@a,b and 'and', 'or', 'not', parentheses.\n"
-               "'zester doc' lists functions.\n",
+    .details =
+        "TARGET selects peels: a glob on their IDs, or an expression with G@fact:value,\n"
+        "I@setting:value, E@regex, L@a,b and 'and', 'or', 'not', parentheses.\n"
+        "'zester doc' lists functions.\n"
+        "\n"
+        "--secret gives the function an argument that is neither stored nor shown in clear:\n"
+        "NAME is typed in (or a line of standard input), NAME=@FILE the content of a file,\n"
+        "NAME=env:VARIABLE a variable. 'env.PASSWORD' is a key of the argument 'env'.\n",
     .examples = "  zester '*' test.ping\n"
                 "  zester 'web*' cmd.run 'uptime'\n"
                 "  zester 'G@os.family:debian and not db*' state.apply nginx --test\n"
@@ -299,7 +367,9 @@ const struct command command_exec = {
                 "  zester '*' test.ping --target-file rack-12.txt --preview\n"
                 "  zester 'laptop*' state.apply vpn --queue 8h\n"
                 "  zester '*' cmd.run 'apt-get update' --node-timeout 2m\n"
-                "  zester 'db*' state.apply kernel --queue 3d    # in their maintenance windows\n",
+                "  zester 'db*' state.apply kernel --queue 3d    # in their maintenance windows\n"
+                "  zester db-01 cmd.run 'psql -f /root/new.sql' --secret env.PGPASSWORD\n"
+                "  zester 'db*' state.apply app --secret pillar.db.password=@password.txt\n",
     .statuses =
         "0 success; 1 wrong usage, or no connection; 2 a peel failed; 3 a peel did not respond;\n"
         "4 both; 5 no peel matched",

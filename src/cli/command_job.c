@@ -265,6 +265,7 @@ static int repeat_job(struct cli *cli, struct fleet *fleet, const struct job_arg
                        .timeout = want->fleet.has_timeout ? want->fleet.timeout : done->timeout,
                        .user = fleet_user(cli->arena),
                        .owner = "",
+                       .sealed = done->sealed,
                        .state_id = done->state_id,
                        .target_expr = done->target_expr,
                        .v = done->v };

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <termios.h>
 #include <unistd.h>
@@ -108,4 +109,49 @@ void terminal_draw(struct str lines)
     }
     buf_add_text(&out, "\x1b[J");
     write_all(buf_text(&out), out.n);
+}
+
+/* --- a line that is not shown --------------------------------------------------------- */
+
+#define CTRL_C 3
+
+static int read_hidden(struct buf *out, struct err *err)
+{
+    char c = '\0';
+    ssize_t n;
+
+    while (c != '\n') {
+        n = read(STDIN_FILENO, &c, 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(err, errno, "read from the terminal");
+        if (n == 0)
+            break;
+        if (c == CTRL_C)
+            return err_set(err, ERR_CANCELED, "interrupted");
+        if (c != '\n')
+            buf_add_char(out, c);
+    }
+    return 0;
+}
+
+/* Ctrl-C ends the line instead of the process, which would leave the terminal as it is now. */
+int terminal_ask_secret(const char *prompt, struct buf *out, struct err *err)
+{
+    struct termios shown, hidden;
+    int rc;
+
+    if (tcgetattr(STDIN_FILENO, &shown) < 0)
+        return err_sys(err, errno, "read the settings of the terminal");
+    hidden = shown;
+    hidden.c_lflag &= ~(tcflag_t)(ECHO | ISIG);
+    hidden.c_cc[VEOL] = CTRL_C;
+    if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) < 0)
+        return err_sys(err, errno, "change the settings of the terminal");
+    (void)fprintf(stderr, "%s", prompt);
+    rc = read_hidden(out, err);
+    (void)fprintf(stderr, "\n");
+    (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
+    return rc;
 }

@@ -17,7 +17,12 @@
 
 #include "base/str.h"
 
+struct buf;
 struct err;
+
+/* Print `prompt` on standard error, and append a line of standard input, a terminal, that is not
+ * shown while it is typed. Fails with ERR_CANCELED after Ctrl-C. */
+int terminal_ask_secret(const char *prompt, struct buf *out, struct err *err);
 
 /* Are standard input and output one that can be drawn on? */
 bool terminal_is_there(void);

@@ -29,7 +29,7 @@ bool claim_is_same(const struct job *a, const struct job *b)
     return strcmp(a->function, b->function) == 0 && a->timeout == b->timeout &&
            strcmp(a->user, b->user) == 0 && strcmp(a->state_id, b->state_id) == 0 &&
            are_same_texts(&a->targets, &b->targets) && are_same_maps(&a->args, &b->args) &&
-           are_same_maps(&a->metadata, &b->metadata);
+           are_same_maps(&a->metadata, &b->metadata) && are_same_maps(&a->sealed, &b->sealed);
 }
 
 enum claim_verdict claim_judge(const struct job *wanted, const struct job *stored,
@@ -51,7 +51,9 @@ static bool is_same_kind(const struct job *a, const struct job *b)
     const bool is_state = strncmp(a->function, "state.", 6) == 0;
 
     return strcmp(a->function, b->function) == 0 && strcmp(a->state_id, b->state_id) == 0 &&
-           !test_a == !test_b && (is_state || are_same_maps(&a->args, &b->args));
+           !test_a == !test_b &&
+           (is_state ||
+            (are_same_maps(&a->args, &b->args) && are_same_maps(&a->sealed, &b->sealed)));
 }
 
 static bool is_newer(const struct job *a, const struct job *b)

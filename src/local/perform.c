@@ -514,6 +514,7 @@ void perform(struct session *session, const struct perform_request *request,
     *ret_answer = (struct perform_answer){ 0 };
     deed.given = request->args.kind == VALUE_MAP ? value_copy(deed.arena, &request->args)
                                                  : value_map(value_map_new(deed.arena, 0));
+    session_hide_secrets(session, &deed.given);
     if (wish_take_test(&deed.given, &session->host.test, &deed.diags) < 0) {
         fail_diags(&deed);
         return;

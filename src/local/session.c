@@ -154,9 +154,24 @@ void session_hide_secrets(const struct session *session, const struct value *v)
     secrets_add_marked(session->host.secrets, v);
 }
 
+/* Facts are published: everybody reads them. */
+static int refuse_secret(const struct state_host *host, const char *key, const struct value *v,
+                         struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value shown = value_copy(&arena, v);
+
+    secrets_mask_value(host->secrets, &arena, &shown);
+    return value_equal(&shown, v)
+               ? 0
+               : err_set(err, ERR_INVALID, "'%s' is not set: a fact cannot hold a secret", key);
+}
+
 static int set_fact(const struct state_host *host, const char *key, const struct value *v,
                     struct err *err)
 {
+    if (refuse_secret(host, key, v, err) < 0)
+        return -1;
     return facts_set(host->facts_file, str_from(key), v, err);
 }
 

@@ -24,6 +24,8 @@ void audit_log(const struct audit *audit)
     add_pair(&line, "peel", audit->peel);
     add_pair(&line, "function", audit->function);
     add_pair(&line, "target", audit->target);
+    if (audit->peels > 0)
+        buf_printf(&line, " peels=%u", audit->peels);
     add_pair(&line, "reason", audit->reason);
     add_pair(&line, "error", audit->error);
     log_info("audit action=%s result=%s%s", audit->action,

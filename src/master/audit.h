@@ -7,12 +7,15 @@
 #ifndef MASTER_AUDIT_H
 #define MASTER_AUDIT_H
 
+#include <stdint.h>
+
 /* Texts may come from outside; NULL or "": not said. */
 struct audit {
     const char *action; /* "enroll.approve" */
     const char *by;     /* the operator, or "reactor:<ref>" */
     const char *id, *peel;
     const char *function, *target; /* of a job */
+    uint32_t peels;                /* that it was for; 0: not said */
     const char *reason;
     const char *error; /* why it was not done */
 };

@@ -35,6 +35,10 @@ static void on_notice(void *self, const struct nats_msg *msg)
     audit_log(&(struct audit){ .action = audit_act_name(notice.act),
                                .by = notice.operator,
                                .id = notice.id,
+                               .function = notice.function,
+                               .target = notice.target,
+                               .peels = notice.peels,
+                               .reason = notice.outcome,
                                .error = notice.err });
     if (msg->reply.n)
         master_answer(auditor->master, msg->reply, &audit_notice_reply_type, &reply);

@@ -418,6 +418,11 @@ static void close_office(struct office *office)
     office->dispatcher = NULL;
 }
 
+static const struct nats_nkey *find_account(const struct master *master)
+{
+    return &((const struct authority *)master_find(master, &authority_service))->account;
+}
+
 static int start_office(void *self, struct err *err)
 {
     struct office *office = self;
@@ -427,6 +432,7 @@ static int start_office(void *self, struct err *err)
         dispatcher_new(&(struct dispatcher_options){ .js = office->master->js,
                                                      .master_id = office->master->id,
                                                      .roster = master_roster(office->master),
+                                                     .account = find_account(office->master),
                                                      .on_sent = on_job_sent,
                                                      .on_end = on_job_end,
                                                      .on_reclaim = on_reclaim,

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/secret_args.h"
 #include "bus/store.h"
 #include "jobs/claim.h"
 #include "master/job_run.h"
@@ -116,6 +117,19 @@ int dispatcher_check(const struct job *job, struct err *err)
     return 0;
 }
 
+/* Before it is on record: what cannot be opened would never reach a peel. */
+static int check_secrets(const struct dispatcher *dispatcher, const struct job *job,
+                         struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value secrets;
+
+    if (secret_args_open(&arena, dispatcher->options.account, job, &secrets, err) < 0)
+        return -1;
+    secret_args_wipe(&secrets);
+    return 0;
+}
+
 /* --- jobs --------------------------------------------------------------------------- */
 
 void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, bool is_again,
@@ -124,7 +138,8 @@ void dispatcher_send(struct dispatcher *dispatcher, const struct job *job, bool 
     struct job_run *run;
     struct err err;
 
-    if (!job_is_orchestration(job) && dispatcher_check(job, &err) < 0) {
+    if (!job_is_orchestration(job) &&
+        (dispatcher_check(job, &err) < 0 || check_secrets(dispatcher, job, &err) < 0)) {
         fn(self, DISPATCH_INVALID, err.text);
         return;
     }

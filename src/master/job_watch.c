@@ -1,7 +1,9 @@
 #include <stdlib.h>
 
+#include "base/ed25519.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/secret_args.h"
 #include "bus/store.h"
 #include "bus/warrant.h"
 #include "data/time_text.h"
@@ -216,20 +218,78 @@ static void drop_replaced(struct job_run *run)
             replace_target(run, entry->key.p, entry->value);
 }
 
+/* What is kept for absent peels waits for those that may not be changed, too. */
+static const char *find_window(const struct job *job)
+{
+    const char *window = value_get_text(&job->metadata, JOB_WINDOW);
+
+    if (window && window[0])
+        return window;
+    return job_queue_seconds(job) > 0 ? EXEC_WINDOW_WAIT : "";
+}
+
+static int make_request(const struct job_run *run, const struct value *secrets, struct buf *out,
+                        struct err *err)
+{
+    const struct job *job = &run->job;
+    const char *plan = value_get_text(&job->metadata, JOB_PLAN);
+    const struct exec_request request = {
+        .v = EXEC_PROTOCOL,
+        .jid = job->jid,
+        .module = job->function,
+        .id = job->state_id,
+        .args = job->args,
+        .epoch = run->epoch,
+        .rdepth = (int32_t)job_run_number(job, DISPATCHER_DEPTH, 0),
+        .plan = plan ? plan : "",
+        .timeout = job_node_timeout(job),
+        .window = find_window(job),
+        .user = "",
+        .secret_args = *secrets,
+    };
+
+    return record_encode(out, &exec_request_type, &request, err);
+}
+
+/* Secret arguments are in clear for as long as it takes to send them, however long the job waits
+ * for absent peels. */
+static int open_request(const struct job_run *run, struct buf *out, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value secrets;
+    int rc;
+
+    if (secret_args_open(&arena, run->home->options.account, &run->job, &secrets, err) < 0)
+        return -1;
+    rc = make_request(run, &secrets, out, err);
+    secret_args_wipe(&secrets);
+    return rc;
+}
+
+static bool has_secrets(const struct job_run *run)
+{
+    return run->job.sealed.kind == VALUE_MAP && run->job.sealed.map->count > 0;
+}
+
 static void send_request(struct job_run *run, const char *peel)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct warrant_signer signer = { .key = job_run_signer(run) };
+    AUTO_BUF struct buf opened = BUF_INIT(BUF_NO_LIMIT);
     struct nats_pub pub = {
         .subject = job_run_subject(&arena, SUBJECT_COMMAND, run->job.jid, peel),
         .payload = buf_view(&run->request),
     };
     struct err err;
+    int rc = has_secrets(run) ? open_request(run, &opened, &err) : 0;
 
+    if (has_secrets(run))
+        pub.payload = buf_view(&opened);
     /* who does not get it stays silent and gets it once more */
-    if ((signer.key && warrant_add(&arena, &signer, false, &pub, &err) < 0) ||
+    if (rc < 0 || (signer.key && warrant_add(&arena, &signer, false, &pub, &err) < 0) ||
         nats_publish(run->home->options.js.conn, &pub, &err) < 0)
         log_warning("job %s: request to '%s': %s", run->job.jid, peel, err.text);
+    ed25519_wipe(opened.p, opened.n);
 }
 
 /* Nobody is in between, so it has the request at once. */
@@ -500,42 +560,14 @@ void job_run_make_tally(struct job_run *run)
     run->tally = tally_new(&job->targets, &options);
 }
 
-/* What is kept for absent peels waits for those that may not be changed, too. */
-static const char *find_window(const struct job *job)
-{
-    const char *window = value_get_text(&job->metadata, JOB_WINDOW);
-
-    if (window && window[0])
-        return window;
-    return job_queue_seconds(job) > 0 ? EXEC_WINDOW_WAIT : "";
-}
-
-static void make_request(struct job_run *run)
-{
-    const struct job *job = &run->job;
-    const char *plan = value_get_text(&job->metadata, JOB_PLAN);
-    const struct exec_request request = {
-        .v = EXEC_PROTOCOL,
-        .jid = job->jid,
-        .module = job->function,
-        .id = job->state_id,
-        .args = job->args,
-        .epoch = run->epoch,
-        .rdepth = (int32_t)job_run_number(job, DISPATCHER_DEPTH, 0),
-        .plan = plan ? plan : "",
-        .timeout = job_node_timeout(job),
-        .window = find_window(job),
-    };
-    struct err err;
-
-    if (record_encode(&run->request, &exec_request_type, &request, &err) < 0)
-        log_error("job %s: %s", job->jid, err.text);
-}
-
 void job_run_watch(struct job_run *run)
 {
+    const struct value none = value_null();
+    struct err err;
+
     run->step = JOB_RUN_WATCHING;
-    make_request(run);
+    if (!has_secrets(run) && make_request(run, &none, &run->request, &err) < 0)
+        log_error("job %s: %s", run->job.jid, err.text);
     drop_replaced(run);
     advance(run);
     crash_point("job-sent");

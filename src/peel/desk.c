@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/rate.h"
 #include "bus/warrant.h"
+#include "data/json.h"
 #include "local/perform.h"
 #include "local/shelf.h"
 #include "nats/conn.h"
@@ -447,6 +448,40 @@ static void refuse_unsigned(struct desk *desk, const struct nats_msg *msg,
 
 /* --- requests --------------------------------------------------------------------- */
 
+/* No master knows of it: who asked, as they say, and for what. */
+static void audit_direct(const struct exec_request *request)
+{
+    AUTO_BUF struct buf line = BUF_INIT(LOG_TEXT_MAX);
+
+    json_print_text(&line, str_from(request->user), JSON_STYLE_COMPACT);
+    buf_add_text(&line, " function=");
+    json_print_text(&line, str_from(request->module), JSON_STYLE_COMPACT);
+    log_info("audit action=job.direct by=%s", buf_text(&line));
+}
+
+/* Secret arguments become arguments. True: it has its answer. What an event or the schedule is
+ * given is published, or stays on disk. */
+static bool refuse_secrets(struct desk *desk, struct job *job, const struct exec_request *request)
+{
+    const char *why = NULL;
+    struct err err;
+
+    if (request->secret_args.kind != VALUE_MAP)
+        return false;
+    if (is_event_send(job) || is_own(desk, job))
+        why = arena_printf(&job->arena, "%s takes no secret arguments: it publishes or stores them",
+                           job->request.module);
+    else if (exec_lay_secrets(&job->arena, &request->args, &request->secret_args,
+                              &job->request.args, &err) < 0)
+        why = err.text;
+    if (!why)
+        return false;
+    job->reply_max = desk->messenger.reply_max;
+    job_refuse(job, why);
+    deliver(job);
+    return true;
+}
+
 static void on_command(void *self, const struct nats_msg *msg)
 {
     struct desk *desk = self;
@@ -474,11 +509,14 @@ static void on_command(void *self, const struct nats_msg *msg)
         return;
     log_info("request accepted jid=%s function=%s mode=%s", request.jid, request.module,
              msg->reply.n == 0 ? "job" : "direct");
+    if (msg->reply.n > 0)
+        audit_direct(&request);
     job = job_new(desk, &desk->options, &request);
     job->is_job = msg->reply.n == 0;
     if (!job->is_job)
         job->reply = arena_str(&job->arena, msg->reply).p;
-    begin_job(desk, job);
+    if (!refuse_secrets(desk, job, &request))
+        begin_job(desk, job);
 }
 
 int desk_run(struct desk *desk, const struct desk_task *task, struct err *err)

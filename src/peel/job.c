@@ -33,6 +33,8 @@ struct job *job_new(struct desk *desk, const struct desk_options *options,
     job->request.args = value_copy(&job->arena, &request->args);
     job->request.window = request->window ? arena_strdup(&job->arena, request->window) : "";
     job->request.plan = request->plan ? arena_strdup(&job->arena, request->plan) : "";
+    job->request.user = "";
+    job->request.secret_args = value_null(); /* see refuse_secrets of desk.c */
     job->class = perform_class(job->request.module);
     job->cancel.fd = -1;
     return job;

@@ -12,6 +12,8 @@ static const char *const acts[] = {
     [AUDIT_UPDATE_ROLLBACK]  = "update.rollback",
     [AUDIT_ENROLL_PAUSE]     = "enroll.pause",
     [AUDIT_ENROLL_RESUME]    = "enroll.resume",
+    [AUDIT_DIRECT]           = "job.direct",
+    [AUDIT_DIRECT_END]       = "job.direct-end",
 };
 _Static_assert(ARRAY_LEN(acts) == AUDIT_ACTS, "every act has a name");
 
@@ -20,6 +22,10 @@ static const struct record_field notice_fields[] = {
     RECORD("operator", TEXT, struct audit_notice, operator, 0, .fallback_text = ""),
     RECORD("id",       TEXT, struct audit_notice, id, 0, .fallback_text = ""),
     RECORD("err",      TEXT, struct audit_notice, err, RECORD_OMIT, .fallback_text = ""),
+    RECORD("function", TEXT, struct audit_notice, function, RECORD_OMIT, .fallback_text = ""),
+    RECORD("target",   TEXT, struct audit_notice, target, RECORD_OMIT, .fallback_text = ""),
+    RECORD("peels",    INT,  struct audit_notice, peels, RECORD_OMIT),
+    RECORD("outcome",  TEXT, struct audit_notice, outcome, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

@@ -22,8 +22,10 @@ enum audit_act {
     AUDIT_UPDATE_ROLLBACK,
     AUDIT_ENROLL_PAUSE,
     AUDIT_ENROLL_RESUME,
+    AUDIT_DIRECT,     /* peels are being asked directly */
+    AUDIT_DIRECT_END, /* what came of it */
 };
-#define AUDIT_ACTS (AUDIT_ENROLL_RESUME + 1)
+#define AUDIT_ACTS (AUDIT_DIRECT_END + 1)
 
 /* "update.promote" */
 const char *audit_act_name(enum audit_act act);
@@ -31,8 +33,11 @@ const char *audit_act_name(enum audit_act act);
 struct audit_notice {
     enum audit_act act;
     const char *operator;
-    const char *id;  /* of what it was done to */
-    const char *err; /* why it was not done; "": it was */
+    const char *id;                /* of what it was done to */
+    const char *err;               /* why it was not done; "": it was */
+    const char *function, *target; /* of what peels were asked; "": nothing */
+    uint32_t peels;                /* how many */
+    const char *outcome;           /* what came of it; "": not known yet */
 };
 extern const struct record_type audit_notice_type;
 

@@ -1,5 +1,8 @@
 #include "wire/exec.h"
 
+#include "base/arena.h"
+#include "base/err.h"
+
 /* clang-format off */
 
 static const struct record_field request_fields[] = {
@@ -13,6 +16,8 @@ static const struct record_field request_fields[] = {
     RECORD("plan",   TEXT, struct exec_request, plan, RECORD_OMIT, .fallback_text = ""),
     RECORD("timeout", INT, struct exec_request, timeout, RECORD_OMIT),
     RECORD("window", TEXT, struct exec_request, window, RECORD_OMIT, .fallback_text = ""),
+    RECORD("user",   TEXT, struct exec_request, user, RECORD_OMIT, .fallback_text = ""),
+    RECORD("secret_args", MAP, struct exec_request, secret_args, RECORD_OMIT),
     { 0 },
 };
 
@@ -96,4 +101,59 @@ const struct record_type exec_response_type = RECORD_TYPE("exec response", struc
 bool exec_return_is_made_up(const struct exec_return *ret)
 {
     return ret->unreachable || ret->overdue;
+}
+
+/* --- secret arguments --------------------------------------------------------------- */
+
+/* The map under a key, which is made if it is missing; NULL: something else is there. */
+static struct value_map *enter_map(struct arena *arena, struct value_map *map, struct str name)
+{
+    const struct value key = value_str(name);
+    const struct value *there = value_map_find(map, &key);
+
+    if (there)
+        return there->kind == VALUE_MAP ? there->map : NULL;
+    value_map_set(arena, map, key, value_map(value_map_new(arena, 1)));
+    return value_map_find(map, &key)->map;
+}
+
+static int lay_secret(struct arena *arena, struct value_map *args, struct str path,
+                      struct value secret, struct err *err)
+{
+    struct str rest = path, name;
+    struct value key;
+
+    for (name = str_cut(&rest, '.'); rest.p && name.n > 0; name = str_cut(&rest, '.')) {
+        args = enter_map(arena, args, name);
+        if (!args)
+            return err_set(err, ERR_INVALID, "secret argument '%.*s': '%.*s' is not a map",
+                           STR_ARG(path), (int)(name.p + name.n - path.p), path.p);
+    }
+    if (name.n == 0 || rest.p)
+        return err_set(err, ERR_INVALID, "'%.*s' is not the name of an argument", STR_ARG(path));
+    key = value_str(name);
+    if (value_map_find(args, &key))
+        return err_set(err, ERR_INVALID, "argument '%.*s' is given twice", STR_ARG(path));
+    secret.flags |= VALUE_SECRET | VALUE_QUOTED;
+    value_map_set(arena, args, key, secret);
+    return 0;
+}
+
+int exec_lay_secrets(struct arena *arena, const struct value *args, const struct value *secrets,
+                     struct value *ret, struct err *err)
+{
+    struct value all =
+        args->kind == VALUE_MAP ? value_copy(arena, args) : value_map(value_map_new(arena, 2));
+    const struct value given = value_copy(arena, secrets);
+
+    for (size_t i = 0; given.kind == VALUE_MAP && i < given.map->count; i++) {
+        const struct value_pair *pair = &given.map->pairs[i];
+
+        if (pair->key.kind != VALUE_STR || pair->value.kind != VALUE_STR)
+            return err_set(err, ERR_INVALID, "a secret argument is not a text");
+        if (lay_secret(arena, all.map, pair->key.s, pair->value, err) < 0)
+            return -1;
+    }
+    *ret = all;
+    return 0;
 }

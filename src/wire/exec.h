@@ -16,6 +16,9 @@
 #include "base/vec.h"
 #include "data/record.h"
 
+struct arena;
+struct err;
+
 /* The generation of all messages. */
 #define EXEC_PROTOCOL 1
 
@@ -32,8 +35,17 @@ struct exec_request {
     const char *plan;              /* the job whose dry run it must match; "": none */
     const char *window;            /* an EXEC_WINDOW, outside of maintenance windows; "": refuse */
     int64_t timeout;               /* nanoseconds from its ack; then it is canceled; 0: none */
+    const char *user;              /* who asks directly, as they say; "": unknown */
+    struct value secret_args;      /* a map of paths to texts that are never shown; null: none */
 };
 extern const struct record_type exec_request_type;
+
+/* Secret arguments travel apart, so that whoever knows nothing of them loses them and shows none.
+ * Lay them over the others: "password", or "pillar.db.password" in a map. `ret` is a copy in which
+ * they are marked VALUE_SECRET. Fails with ERR_INVALID for a path that cannot be, or that is
+ * taken. */
+int exec_lay_secrets(struct arena *arena, const struct value *args, const struct value *secrets,
+                     struct value *ret, struct err *err);
 
 /* One state or call. */
 struct exec_result {

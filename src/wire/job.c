@@ -60,6 +60,7 @@ static const struct record_field job_fields[] = {
     RECORD("metadata",      MAP,   struct job, metadata, RECORD_OMIT),
     RECORD("sent_epoch",    INT,   struct job, sent_epoch, RECORD_OMIT | RECORD_WIDE),
     RECORD("signature",     TEXT,  struct job, signature, RECORD_OMIT, .fallback_text = ""),
+    RECORD("sealed_args",   MAP,   struct job, sealed, RECORD_OMIT),
     { 0 },
 };
 

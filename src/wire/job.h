@@ -51,6 +51,9 @@ struct job {
     int32_t v;
     struct value metadata; /* a map of texts; null: none */
     const char *signature; /* of the account (wire/signature.h); "": it has none */
+    /* Secret arguments, which only masters can open (bus/secret_args.h): a map of paths to boxes;
+     * null: none. */
+    struct value sealed;
 };
 extern const struct record_type job_type;
 /* Work of a master, not of peels: a tree of states whose steps are jobs. Its one target is

@@ -224,12 +224,13 @@ class Fleet:
         conf["enroll"] = {"addr": f"127.0.0.1:{free_port()}", **conf.get("enroll", {})}
         return conf
 
-    def start_master(self, name="master", **keys):
+    def start_master(self, name="master", environment=None, **keys):
         """Keys are those of master.yaml; nested ones are maps."""
         conf = self.master_conf(name, **keys)
         path = self.folder / f"{name}.yaml"
         path.write_text(yaml_of(conf))
-        master = self.add(name, [f"{BUILD}/zester-master", "--config", path], health=int(conf["health_addr"].rsplit(":", 1)[1]))
+        master = self.add(name, [f"{BUILD}/zester-master", "--config", path], environment=environment,
+                          health=int(conf["health_addr"].rsplit(":", 1)[1]))
         master.conf, master.conf_path = conf, path
         master.enroll_port = int(conf["enroll"]["addr"].rsplit(":", 1)[1])
         return master

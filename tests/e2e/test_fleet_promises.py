@@ -158,6 +158,18 @@ def test_every_act_of_an_operator_is_audited_with_who_what_on_whom_and_its_resul
         fleet.wait(lambda pattern=pattern: any(re.match(pattern, line["msg"]) for line in fleet.master.lines()), pattern)
 
 
+def test_a_direct_call_leaves_a_line_in_the_audit_of_a_master_and_of_the_peel(fleet):
+    by = re.escape(json.dumps(getpass.getuser()))
+    fleet.zester("*", "cmd.run", '[ "$PEEL" = web-01 ] && echo seen-argument', "--direct", status=2)
+    call = r'function="cmd\.run" target="\*" peels=\d+'
+    for pattern in (rf"audit action=job\.direct result=ok by={by} {call}$",
+                    rf'audit action=job\.direct-end result=ok by={by} {call} reason="1 of \d+ succeeded, 0 did not answer"$'):
+        fleet.wait(lambda pattern=pattern: any(re.match(pattern, line["msg"]) for line in fleet.master.lines()), pattern)
+    pattern = rf'audit action=job\.direct by={by} function="cmd\.run"$'
+    assert any(re.match(pattern, line["msg"]) for line in fleet.peels["web-01"].lines())
+    assert "seen-argument" not in fleet.master.log() + fleet.peels["web-01"].log()
+
+
 # What every command of an operator leaves in the log of a master; those that are refused are acts, too.
 AUDITED = {
     "enroll approve": (("enr-none",), "enroll.approve"), "enroll reject": (("enr-none",), "enroll.reject"),

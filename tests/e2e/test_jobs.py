@@ -247,6 +247,9 @@ def test_a_peel_that_is_gone_is_unreachable_after_about_ten_seconds(own_fleet):
     assert both.stderr == "1 peel(s) failed, 1 unreachable\n"
     direct = own_fleet.zester("web-01", "test.ping", "--direct", status=3)
     assert direct.stdout == "web-01:\n    UNREACHABLE: not connected to the bus\n"
+    own_fleet.master.kill()
+    direct = own_fleet.zester("db-01", "test.ping", "--direct")
+    assert direct.stdout == "db-01:\n    true\n" and "warning: not in the audit of any master: none is running\n" in direct.stderr
 
 
 def test_a_return_that_comes_after_the_end_of_its_job_corrects_the_record(own_fleet):

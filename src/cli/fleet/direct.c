@@ -63,7 +63,9 @@ int fleet_ask_peels(struct fleet *fleet, const struct fleet_question *question,
                                           .id = question->id,
                                           .args = question->args,
                                           .window = question->window ? question->window : "",
-                                          .timeout = question->node_timeout };
+                                          .timeout = question->node_timeout,
+                                          .user = question->user,
+                                          .secret_args = question->secrets };
 
     fleet_answers_init(ret_answers, fleet->arena, &question->peels);
     if (record_encode(&bytes, &exec_request_type, &request, err) < 0)

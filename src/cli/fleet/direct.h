@@ -23,6 +23,8 @@ struct fleet_question {
     int64_t timeout;      /* for each of them, in nanoseconds */
     const char *window;   /* an EXEC_WINDOW (wire/exec.h); NULL: none */
     int64_t node_timeout; /* then it is canceled there; 0: never */
+    const char *user;     /* for the audit of the peels; NULL: not said */
+    struct value secrets; /* secret arguments (wire/exec.h); null: none */
 };
 
 /* Ask them all at once, and wait until each has answered or its time is over. */

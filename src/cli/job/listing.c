@@ -106,6 +106,16 @@ static struct value names_value(struct arena *arena, const struct param_strs *pe
     return value_list(names);
 }
 
+/* That there are such arguments, and what they are called. */
+static struct value mask_sealed(struct arena *arena, const struct value *sealed)
+{
+    struct value_map *map = value_map_new(arena, sealed->map->count);
+
+    for (size_t i = 0; i < sealed->map->count; i++)
+        value_map_set(arena, map, sealed->map->pairs[i].key, value_text("***"));
+    return value_map(map);
+}
+
 struct value job_describe(struct arena *arena, const struct job *job, const struct value *queued)
 {
     struct value v = record_value(arena, &job_type, job);
@@ -114,6 +124,8 @@ struct value job_describe(struct arena *arena, const struct job *job, const stru
     if (job->offline_at_dispatch.n > 0)
         value_map_set(arena, v.map, value_text("offline_at_dispatch"),
                       names_value(arena, &job->offline_at_dispatch));
+    if (job->sealed.kind == VALUE_MAP)
+        value_map_set(arena, v.map, value_text("sealed_args"), mask_sealed(arena, &job->sealed));
     if (queued->list->count > 0)
         value_map_set(arena, v.map, value_text("queued"), *queued);
     return v;

@@ -44,6 +44,7 @@ TEST(a_record_that_is_there_decides_what_may_be_done)
 
 TEST(other_work_under_the_same_id_is_a_conflict)
 {
+    AUTO_ARENA struct arena arena = ARENA_INIT;
     struct job stored = make_job(JOB_COMPLETE, "other");
     struct job wanted = stored;
 
@@ -57,6 +58,10 @@ TEST(other_work_under_the_same_id_is_a_conflict)
     CHECK_INT(claim_judge(&wanted, &stored, "me", true), CLAIM_CONFLICT);
     wanted = stored;
     wanted.user = "eve";
+    CHECK_INT(claim_judge(&wanted, &stored, "me", true), CLAIM_CONFLICT);
+    wanted = stored;
+    wanted.sealed = value_map(value_map_new(&arena, 1));
+    value_map_set(&arena, wanted.sealed.map, value_text("password"), value_text("ENC[]"));
     CHECK_INT(claim_judge(&wanted, &stored, "me", true), CLAIM_CONFLICT);
 }
 

@@ -78,7 +78,8 @@ static const struct {
     const char *keys;
 } messages[] = {
     { &event_type, "id tag data? ts v? origin? depth?" },
-    { &exec_request_type, "v? jid module id args epoch? rdepth? plan? timeout? window?" },
+    { &exec_request_type, "v? jid module id args epoch? rdepth? plan? timeout? window? user? "
+                          "secret_args?" },
     { &exec_response_type, "v? peel_id jid success test? results error?" },
     { &exec_result_type,
       "name changed diff duration details error? skipped? skip_reason? level? needs? place?" },
@@ -88,7 +89,7 @@ static const struct {
     { &exec_progress_type, "jid peel_id type text? done? total? result? timestamp" },
     { &job_type, "jid function args targets timeout status created updated user? owner? epoch? "
                  "deadline? reclaim_count? offline_at_dispatch? state_id? target_expr? "
-                 "return_count? success_count? v? metadata? sent_epoch? signature?" },
+                 "return_count? success_count? v? metadata? sent_epoch? signature? sealed_args?" },
     { &job_event_type, "jid type peel_id? data? timestamp" },
     { &job_active_type, "owner updated" },
     { &job_scheduled_type, "jid entry module args success error? return_data duration timestamp" },

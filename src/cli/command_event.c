@@ -169,27 +169,6 @@ static void print_line(struct buf *out, const struct event_source *source,
     buf_add_char(out, '\n');
 }
 
-static struct value describe_event(struct arena *arena, const struct event_source *source,
-                                   const struct event *event)
-{
-    AUTO_BUF struct buf ts = BUF_INIT(BUF_NO_LIMIT);
-    struct value_map *map = value_map_new(arena, 8);
-
-    time_print(&ts, event->ts);
-    set_text(arena, map, "ts", buf_copy(&ts, arena).p);
-    set_text(arena, map, "key", source->key);
-    set_text(arena, map, "origin", source->origin);
-    set_text(arena, map, "tag", source->tag);
-    set_text(arena, map, "id", event->id ? event->id : "");
-    if (event->depth > 0)
-        value_map_set(arena, map, value_text("depth"), value_int(event->depth));
-    if (event->origin && event->origin[0])
-        set_text(arena, map, "provenance", event->origin);
-    if (event->data.kind == VALUE_MAP && event->data.map->count > 0)
-        value_map_set(arena, map, value_text("data"), event->data);
-    return value_map(map);
-}
-
 static void print_record(struct arena *arena, enum fleet_format format, struct buf *out,
                          const struct value *record)
 {
@@ -221,7 +200,7 @@ static void on_event(void *self, const struct nats_msg *msg)
     if (watching->format == FLEET_TEXT) {
         print_line(&out, &source, &event);
     } else {
-        const struct value record = describe_event(&arena, &source, &event);
+        const struct value record = event_describe(&arena, &source, &event);
 
         print_record(&arena, watching->format, &out, &record);
     }

@@ -170,7 +170,7 @@ static int act_show(struct cli *cli, struct fleet *fleet, const struct job_args 
     if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0 ||
         job_read_queued(fleet, &job, &queued, &err) < 0)
         return cli_err(cli, &err);
-    one = job_describe(cli->arena, &job, &queued);
+    one = job_listing_describe(cli->arena, &job, &queued);
     if (want->fleet.format == FLEET_TEXT) {
         if (fleet_print(cli, FLEET_JSON, &one) != CLI_OK)
             return CLI_ERROR;

@@ -8,6 +8,7 @@
 #include "bus/link.h"
 #include "bus/store.h"
 #include "http/address.h"
+#include "master/export_conf.h"
 #include "master/tree_history.h"
 #include "reactor/breaker.h"
 #include "sys/clock.h"
@@ -74,6 +75,7 @@ static const struct param rows[] = {
     PARAM("sign_requests", BOOL, ARGS, sign_requests, "sign each request to a peel with the account's key, for peels with `require_signed_requests`", .default_text = "false"),
     PARAM("require_signed_requests", BOOL, ARGS, require_signed_requests, "refuse jobs, rollbacks and decisions about enrollments that no operator has signed; `zester` signs all of them", .default_text = "false"),
     PARAM("nodegroups", MAP, ARGS, nodegroups, "names for targets: `N@NAME` means what the expression means; groups may name others"),
+    PARAM("export", LIST, ARGS, exports, "where events and results of jobs are sent to: a list of maps with `name`, `url`, `match`, `jobs`, `token_file`, `ca`, `timeout`, `batch`, `insecure`"),
     PARAM("publisher_status_file", STR, ARGS, publisher_status_file, "a file for scripts that names the publishing master; empty: none", .kind_text = "FILE", .default_text = "/run/zester/publisher-status"),
     { 0 },
 };
@@ -171,6 +173,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
                        struct diags *diags)
 {
     struct master_conf *conf = values;
+    struct export_confs exports;
     struct err err;
 
     if (conf->nats_url && link_check_urls(arena, conf->nats_url, &err) < 0)
@@ -179,6 +182,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
     check_address(conf->enroll_addr, "enroll.addr", given, diags);
     check_groups(arena, conf->nodegroups, diags);
     (void)remote_read_list(arena, conf->gitfs_remotes, conf->gitfs_ssh_key, &conf->gitfs, diags);
+    (void)export_conf_read(arena, conf->exports, &exports, diags);
     for (size_t i = 0; i < conf->nats_advertise_urls.n; i++)
         check_advertised(arena, conf->nats_advertise_urls.p[i], given, diags);
     for (size_t i = 0; i < conf->update_auto_components.n; i++)

@@ -33,5 +33,9 @@ const struct metric master_metrics[MASTER_METRICS] = {
     [MASTER_REACTOR_RULES]     = { "zester_reactor_rules_loaded", METRIC_GAUGE, "pairs of a pattern and a reaction", { NULL }, NULL },
     [MASTER_PUBLISHER_LEADER] = { "zester_master_publisher_leader", METRIC_GAUGE, "1 while this master publishes trees", { NULL }, NULL },
     [MASTER_GITFS_PULLS] = { "zester_gitfs_pulls_total", METRIC_COUNTER, "pulls of git repositories of states", { "result" }, NULL },
+    [MASTER_EXPORT_SENT]    = { "zester_export_sent_total", METRIC_COUNTER, "records that a receiver has taken", { "exporter" }, NULL },
+    [MASTER_EXPORT_FAILED]  = { "zester_export_failed_total", METRIC_COUNTER, "requests to a receiver that failed", { "exporter" }, NULL },
+    [MASTER_EXPORT_DROPPED] = { "zester_export_dropped_total", METRIC_COUNTER, "records that a receiver refused for good", { "exporter" }, NULL },
+    [MASTER_EXPORT_LAG]     = { "zester_export_lag", METRIC_GAUGE, "messages that are not exported yet, on the master that exports", { "exporter" }, NULL },
 };
 /* clang-format on */

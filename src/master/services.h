@@ -23,6 +23,7 @@ extern const struct master_service master_departure_service; /* machines that le
 /* enrollments that nobody decides about */
 extern const struct master_service master_enroll_expiry_service;
 extern const struct master_service master_presence_service; /* events when peels come and go */
+extern const struct master_service master_export_service;   /* events and results for others */
 
 /* What services give to each other; NULL before their start. */
 struct roster *master_roster(const struct master *master);

@@ -28,6 +28,7 @@ static const struct master_service *const services[] = {
     &master_reactor_service,
     &master_rollout_service,
     &master_presence_service,
+    &master_export_service,
     NULL,
 };
 /* clang-format on */

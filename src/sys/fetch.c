@@ -1,47 +1,13 @@
-/*
- * Only the types and numbers of curl's header are used; the functions come from
- * the table below, filled by dlopen. The header's macro around curl_easy_setopt
- * checks types, so it is undefined.
- */
 #include "sys/fetch.h"
-
-#include <curl/curl.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/library.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
+#include "sys/curl_api.h"
 #include "sys/fd.h"
 #include "sys/pool.h"
-
-#define LIBRARY "libcurl.so.4"
-
-struct curl_api {
-    CURLcode (*global_init)(long flags);
-    CURL *(*easy_init)(void);
-    CURLcode (*easy_setopt)(CURL *easy, CURLoption option, ...);
-    CURLcode (*easy_perform)(CURL *easy);
-    CURLcode (*easy_getinfo)(CURL *easy, CURLINFO info, ...);
-    const char *(*easy_strerror)(CURLcode code);
-    void (*easy_cleanup)(CURL *easy);
-};
-
-static struct curl_api api;
-
-static bool prepare(void)
-{
-    return api.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-}
-
-static const struct library_symbol symbols[] = {
-    { "curl_global_init", &api.global_init },   { "curl_easy_init", &api.easy_init },
-    { "curl_easy_setopt", &api.easy_setopt },   { "curl_easy_perform", &api.easy_perform },
-    { "curl_easy_getinfo", &api.easy_getinfo }, { "curl_easy_strerror", &api.easy_strerror },
-    { "curl_easy_cleanup", &api.easy_cleanup },
-};
-static struct library library = { LIBRARY, symbols, ARRAY_LEN(symbols), prepare, 0 };
 
 struct transfer {
     const struct fetch_options *options;
@@ -91,22 +57,22 @@ static void set_options(CURL *easy, const char *url, struct transfer *transfer)
 {
     const struct fetch_options *options = transfer->options;
 
-    (void)api.easy_setopt(easy, CURLOPT_URL, url);
-    (void)api.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    (void)api.easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-    (void)api.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
-    (void)api.easy_setopt(easy, CURLOPT_MAXREDIRS, (long)FETCH_REDIRECTS_MAX);
-    (void)api.easy_setopt(easy, CURLOPT_FAILONERROR, 1L);
-    (void)api.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    (void)api.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-                          (long)(FETCH_CONNECT_TIMEOUT / CLOCK_MS));
-    (void)api.easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(options->timeout / CLOCK_MS));
-    (void)api.easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)options->size_max);
-    (void)api.easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_bytes);
-    (void)api.easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
-    (void)api.easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
-    (void)api.easy_setopt(easy, CURLOPT_XFERINFODATA, transfer);
-    (void)api.easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+    (void)curl_api.easy_setopt(easy, CURLOPT_URL, url);
+    (void)curl_api.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    (void)curl_api.easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    (void)curl_api.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+    (void)curl_api.easy_setopt(easy, CURLOPT_MAXREDIRS, (long)FETCH_REDIRECTS_MAX);
+    (void)curl_api.easy_setopt(easy, CURLOPT_FAILONERROR, 1L);
+    (void)curl_api.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    (void)curl_api.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                               (long)(FETCH_CONNECT_TIMEOUT / CLOCK_MS));
+    (void)curl_api.easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(options->timeout / CLOCK_MS));
+    (void)curl_api.easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)options->size_max);
+    (void)curl_api.easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_bytes);
+    (void)curl_api.easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    (void)curl_api.easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+    (void)curl_api.easy_setopt(easy, CURLOPT_XFERINFODATA, transfer);
+    (void)curl_api.easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
 }
 
 static int explain(CURL *easy, CURLcode code, const char *url, const struct transfer *transfer,
@@ -121,29 +87,29 @@ static int explain(CURL *easy, CURLcode code, const char *url, const struct tran
     if (transfer->size > transfer->options->size_max || code == CURLE_FILESIZE_EXCEEDED)
         return err_set(err, ERR_LIMIT, "fetch '%s': more than the limit of %llu bytes", url,
                        (unsigned long long)transfer->options->size_max);
-    (void)api.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_api.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     if (code == CURLE_HTTP_RETURNED_ERROR)
         return err_set(err, status == 404 || status == 410 ? ERR_NOT_FOUND : ERR_INVALID,
                        "fetch '%s': HTTP status %ld", url, status);
     return err_set(err, code == CURLE_OPERATION_TIMEDOUT ? ERR_TIMEOUT : ERR_INVALID,
-                   "fetch '%s': %s", url, api.easy_strerror(code));
+                   "fetch '%s': %s", url, curl_api.easy_strerror(code));
 }
 
 static int transfer_all(const char *url, struct transfer *transfer, struct err *err)
 {
-    CURL *easy = library_get(&library) ? api.easy_init() : NULL;
+    CURL *easy = curl_api_load() ? curl_api.easy_init() : NULL;
     CURLcode code;
     int rc;
 
     if (!easy)
         return err_set(err, ERR_UNSUPPORTED, "fetch '%s': %s cannot be loaded (install libcurl4)",
-                       url, LIBRARY);
+                       url, CURL_API_LIBRARY);
     set_options(easy, url, transfer);
     pool_block_begin();
-    code = api.easy_perform(easy);
+    code = curl_api.easy_perform(easy);
     pool_block_end();
     rc = code == CURLE_OK ? 0 : explain(easy, code, url, transfer, err);
-    api.easy_cleanup(easy);
+    curl_api.easy_cleanup(easy);
     return rc;
 }
 

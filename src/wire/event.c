@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "data/time_text.h"
 
 #define ARGS struct event
 
@@ -186,4 +187,32 @@ void event_derived_id(const char *event_id, const char *rule, const char *block,
     const char *parts[] = { event_id, rule, block };
 
     hash_parts(parts, ARRAY_LEN(parts), id);
+}
+
+/* --- shown ------------------------------------------------------------------------ */
+
+static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
+{
+    value_map_set(arena, map, value_text(key), value_text(text));
+}
+
+struct value event_describe(struct arena *arena, const struct event_source *source,
+                            const struct event *event)
+{
+    AUTO_BUF struct buf ts = BUF_INIT(BUF_NO_LIMIT);
+    struct value_map *map = value_map_new(arena, 8);
+
+    time_print(&ts, event->ts);
+    set_text(arena, map, "ts", buf_copy(&ts, arena).p);
+    set_text(arena, map, "key", source->key);
+    set_text(arena, map, "origin", source->origin);
+    set_text(arena, map, "tag", source->tag);
+    set_text(arena, map, "id", event->id ? event->id : "");
+    if (event->depth > 0)
+        value_map_set(arena, map, value_text("depth"), value_int(event->depth));
+    if (event->origin && event->origin[0])
+        set_text(arena, map, "provenance", event->origin);
+    if (event->data.kind == VALUE_MAP && event->data.map->count > 0)
+        value_map_set(arena, map, value_text("data"), event->data);
+    return value_map(map);
 }

@@ -68,6 +68,11 @@ int event_tag_read(struct arena *arena, struct str text, const char **ret_tag, s
 int event_print_subject(struct buf *out, enum subject_kind kind, const char *peel, const char *tag,
                         struct err *err);
 
+/* What people and other programs are shown of it: ts, key, origin, tag, id, depth, provenance,
+ * data. */
+struct value event_describe(struct arena *arena, const struct event_source *source,
+                            const struct event *event);
+
 /* --- identities that follow from others --------------------------------------------- */
 
 #define EVENT_JOB_PREFIX "rxn-"

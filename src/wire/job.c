@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "wire/peel_id.h"
 
 static const char *const status_names[JOB_STATUSES] = {
     [JOB_PENDING] = "pending",   [JOB_CLAIMED] = "claimed",   [JOB_RUNNING] = "running",
@@ -140,4 +141,39 @@ int64_t job_node_timeout(const struct job *job)
         timeout > JOB_NODE_TIMEOUT_MAX)
         return -1;
     return timeout;
+}
+
+/* --- shown -------------------------------------------------------------------------- */
+
+/* Ids as people write them. */
+static struct value name_peels(struct arena *arena, const struct param_strs *peels)
+{
+    struct value_list *names = value_list_new(arena, peels->n);
+
+    for (size_t i = 0; i < peels->n; i++)
+        value_list_push(arena, names, value_text(peel_id_name(arena, peels->p[i])));
+    return value_list(names);
+}
+
+/* That there are such arguments, and what they are called. */
+static struct value mask_sealed(struct arena *arena, const struct value *sealed)
+{
+    struct value_map *map = value_map_new(arena, sealed->map->count);
+
+    for (size_t i = 0; i < sealed->map->count; i++)
+        value_map_set(arena, map, sealed->map->pairs[i].key, value_text("***"));
+    return value_map(map);
+}
+
+struct value job_describe(struct arena *arena, const struct job *job)
+{
+    struct value v = record_value(arena, &job_type, job);
+
+    value_map_set(arena, v.map, value_text("targets"), name_peels(arena, &job->targets));
+    if (job->offline_at_dispatch.n > 0)
+        value_map_set(arena, v.map, value_text("offline_at_dispatch"),
+                      name_peels(arena, &job->offline_at_dispatch));
+    if (job->sealed.kind == VALUE_MAP)
+        value_map_set(arena, v.map, value_text("sealed_args"), mask_sealed(arena, &job->sealed));
+    return v;
 }

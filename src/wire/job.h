@@ -16,6 +16,8 @@
 #include "data/params.h"
 #include "data/record.h"
 
+struct arena;
+
 /* Bytes of an id: a KSUID, or that of a reaction, which is longer. */
 #define JOB_ID_MAX 64
 
@@ -56,6 +58,8 @@ struct job {
     struct value sealed;
 };
 extern const struct record_type job_type;
+/* The record for people and other programs: names as people write them, and no secrets. */
+struct value job_describe(struct arena *arena, const struct job *job);
 /* Work of a master, not of peels: a tree of states whose steps are jobs. Its one target is
  * JOB_TARGET_MASTER, which no peel can be called; whichever master owns the job does it. */
 #define JOB_ORCHESTRATE   "state.orchestrate"

@@ -96,36 +96,11 @@ static const char *print_state(struct arena *arena, const struct job *job,
                : name;
 }
 
-/* Ids as people write them. */
-static struct value names_value(struct arena *arena, const struct param_strs *peels)
+struct value job_listing_describe(struct arena *arena, const struct job *job,
+                                  const struct value *queued)
 {
-    struct value_list *names = value_list_new(arena, peels->n);
+    struct value v = job_describe(arena, job);
 
-    for (size_t i = 0; i < peels->n; i++)
-        value_list_push(arena, names, value_text(peel_id_name(arena, peels->p[i])));
-    return value_list(names);
-}
-
-/* That there are such arguments, and what they are called. */
-static struct value mask_sealed(struct arena *arena, const struct value *sealed)
-{
-    struct value_map *map = value_map_new(arena, sealed->map->count);
-
-    for (size_t i = 0; i < sealed->map->count; i++)
-        value_map_set(arena, map, sealed->map->pairs[i].key, value_text("***"));
-    return value_map(map);
-}
-
-struct value job_describe(struct arena *arena, const struct job *job, const struct value *queued)
-{
-    struct value v = record_value(arena, &job_type, job);
-
-    value_map_set(arena, v.map, value_text("targets"), names_value(arena, &job->targets));
-    if (job->offline_at_dispatch.n > 0)
-        value_map_set(arena, v.map, value_text("offline_at_dispatch"),
-                      names_value(arena, &job->offline_at_dispatch));
-    if (job->sealed.kind == VALUE_MAP)
-        value_map_set(arena, v.map, value_text("sealed_args"), mask_sealed(arena, &job->sealed));
     if (queued->list->count > 0)
         value_map_set(arena, v.map, value_text("queued"), *queued);
     return v;
@@ -167,7 +142,7 @@ static int print_jobs(struct cli *cli, enum fleet_format format, const struct jo
         row[3] = print_state(cli->arena, job, &jobs->queued[i]);
         row[4] = or_dash(job->user);
         row[5] = or_dash(job->owner);
-        value_list_push(cli->arena, list, job_describe(cli->arena, job, &jobs->queued[i]));
+        value_list_push(cli->arena, list, job_listing_describe(cli->arena, job, &jobs->queued[i]));
     }
     if (format == FLEET_TEXT && jobs->list.n == 0) {
         (void)printf("%s\n", how->none);

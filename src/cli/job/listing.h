@@ -33,6 +33,7 @@ int job_listing_print_active(struct cli *cli, struct fleet *fleet, enum fleet_fo
 int job_read_queued(struct fleet *fleet, const struct job *job, struct value *ret_names,
                     struct err *err);
 /* The record with names as people write them, and those from above. */
-struct value job_describe(struct arena *arena, const struct job *job, const struct value *queued);
+struct value job_listing_describe(struct arena *arena, const struct job *job,
+                                  const struct value *queued);
 
 #endif

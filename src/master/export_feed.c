@@ -484,8 +484,10 @@ static void on_measured(void *self, const struct nats_error *error,
 {
     struct export_feed *feed = self;
 
-    if (came_back(feed) && !error)
-        feed->pending = info->pending + info->ack_pending;
+    if (!came_back(feed) || error)
+        return;
+    feed->pending = info->pending + info->ack_pending;
+    feed->options.measured(feed->options.self);
 }
 
 void export_feed_measure(struct export_feed *feed)

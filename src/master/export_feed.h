@@ -46,6 +46,7 @@ struct export_feed_options {
     const char *name; /* of the exporter; borrowed */
     enum export_kind kind;
     void (*came_back)(void *self); /* after a stop: something that was under way has ended */
+    void (*measured)(void *self);  /* `pending` is known */
     void *self;
 };
 
@@ -78,7 +79,7 @@ void export_feed_init(struct export_feed *feed, const struct export_feed_options
 void export_feed_start(struct export_feed *feed);
 /* Not started is fine. */
 void export_feed_stop(struct export_feed *feed);
-/* Ask the server how much is left; the metric is set by the owner, from `pending`. */
+/* Ask the server how much is left. */
 void export_feed_measure(struct export_feed *feed);
 
 #endif

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EXPORT_TRIES           5
+#define EXPORT_TRIES           4
 #define EXPORT_PAUSE_MIN       (INT64_C(1) * 1000000000)
 #define EXPORT_PAUSE_MAX       (INT64_C(60) * 1000000000)
 #define EXPORT_RETRY_AFTER_MAX (INT64_C(300) * 1000000000)

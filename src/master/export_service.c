@@ -87,6 +87,16 @@ static void on_came_back(void *self)
     free_if_gone(self);
 }
 
+static void on_measured(void *self)
+{
+    const struct exporter *exporter = self;
+    double lag = 0;
+
+    for (size_t i = 0; i < EXPORT_KINDS; i++)
+        lag += (double)exporter->feeds[i].pending;
+    metrics_set(exporter->press->master->metrics, MASTER_EXPORT_LAG, lag, exporter->name, NULL);
+}
+
 static void on_deleted(void *self, const struct nats_error *error)
 {
     const char *name = self;
@@ -155,6 +165,7 @@ static void begin_exporter(struct press *press, const struct export_conf *conf)
                                                         .name = exporter->name,
                                                         .kind = (enum export_kind)i,
                                                         .came_back = on_came_back,
+                                                        .measured = on_measured,
                                                         .self = exporter });
     set_conf(exporter, conf);
     exporter->lease = (struct lease){ .js = press->master->js,
@@ -341,17 +352,9 @@ static void on_tick(struct timer *timer)
 {
     struct press *press = container_of(timer, struct press, tick);
 
-    for (struct exporter *exporter = press->first; exporter; exporter = exporter->next) {
-        double lag = 0;
-
-        if (exporter->is_gone || !lease_is_held(&exporter->lease))
-            continue;
-        for (size_t i = 0; i < EXPORT_KINDS; i++) {
-            lag += (double)exporter->feeds[i].pending;
+    for (struct exporter *exporter = press->first; exporter; exporter = exporter->next)
+        for (size_t i = 0; i < EXPORT_KINDS; i++)
             export_feed_measure(&exporter->feeds[i]);
-        }
-        metrics_set(press->master->metrics, MASTER_EXPORT_LAG, lag, exporter->name, NULL);
-    }
     timer_set(loop_timers(press->master->loop), timer, clock_after(clock_now(), TICK_NS), on_tick);
 }
 

@@ -98,7 +98,7 @@ static void check_one(const struct export_confs *before, const struct export_con
                          "'export': a name has up to %d of a-z, 0-9, '_' and '-', got '%.64s'",
                          EXPORT_NAME_MAX, conf->name);
     else if (export_conf_find(before, conf->name))
-        (void)value_diag(diags, value_point(given, "name"), "'export': '%s' is there twice",
+        (void)value_diag(diags, value_point(given, "name"), "'export': duplicate name '%s'",
                          conf->name);
     if (problem)
         (void)value_diag(diags, value_point(given, "url"), "'export': the address %s", problem);

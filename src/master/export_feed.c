@@ -75,7 +75,7 @@ static struct timers *timers_of(const struct export_feed *feed)
     return loop_timers(nats_conn_loop(feed->options.js.conn));
 }
 
-/* Something that was begun has ended. False: nobody is interested any more. */
+/* Something that was begun has ended. False: nobody waits for it. */
 static bool came_back(struct export_feed *feed)
 {
     feed->under_way--;

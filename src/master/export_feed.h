@@ -4,7 +4,7 @@
  * The consumer is durable and shared by all masters; the one that holds the lease of the exporter
  * pulls from it. What was pulled waits here, in order, at most twice a batch and FEED_BYTES_MAX of
  * it, and is acknowledged when the receiver has answered with 2xx, or has refused it for good.
- * While the receiver is away, the server is told now and then that we are still at it; when this
+ * While the receiver is away, the server hears now and then that we are still at it; when this
  * master ends, the messages go to the next one.
  *
  *     export_feed_init -> { export_feed_start -> export_feed_stop }...

@@ -184,7 +184,7 @@ def test_retry_after_is_heeded(fleet):
 def test_a_bad_entry_changes_nothing_and_is_reported(fleet):
     for entry, why in (({"name": "x", "url": "http://siem.example/"}, "is not encrypted"), ({"name": "X y", "url": "https://h/"}, "a name has up to"),
                        ({"name": "x", "url": "https://user@h/"}, "use token_file"), ({"name": "x", "url": "https://h/", "bach": 2}, "bach"),
-                       ({"name": "siem", "url": "https://h/"}, "twice"), ({"name": "x", "url": "https://h/", "match": []}, "nothing to send")):
+                       ({"name": "siem", "url": "https://h/"}, "duplicate name"), ({"name": "x", "url": "https://h/", "match": []}, "nothing to send")):
         reload_with(fleet, [*fleet.exports, entry])
         fleet.wait(lambda why=why: any(why in line["msg"] for line in fleet.master.lines()), f"it says {why}")
     reload_with(fleet, fleet.exports)

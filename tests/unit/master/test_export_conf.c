@@ -85,7 +85,7 @@ static const struct {
     { "- {name: a, url: 'https://h/', token_file: relative}", "token_file" },
     { "- {name: a, url: 'https://h/', jobz: true}", "jobz" },
     { "- {name: a, url: 'https://h/', match: []}", "nothing to send" },
-    { "- {name: a, url: 'https://h/'}\n- {name: a, url: 'https://h/'}", "is there twice" },
+    { "- {name: a, url: 'https://h/'}\n- {name: a, url: 'https://h/'}", "duplicate name" },
     { "- text", "export" },
 };
 

@@ -184,7 +184,7 @@ int secret_args_open(struct arena *arena, const struct nats_nkey *account, const
     struct value plain;
 
     *ret_plain = value_null();
-    if (job->sealed.kind != VALUE_MAP || job->sealed.map->count == 0)
+    if (!job_has_secrets(job))
         return 0;
     if (job->sealed.map->count > SECRET_ARGS_MAX)
         return err_set(err, ERR_LIMIT, "more than %d secret arguments", SECRET_ARGS_MAX);

@@ -418,9 +418,11 @@ static void close_office(struct office *office)
     office->dispatcher = NULL;
 }
 
-static const struct nats_nkey *find_account(const struct master *master)
+static const struct nats_nkey *find_account(void *self)
 {
-    return &((const struct authority *)master_find(master, &authority_service))->account;
+    const struct office *office = self;
+
+    return &((const struct authority *)master_find(office->master, &authority_service))->account;
 }
 
 static int start_office(void *self, struct err *err)
@@ -432,7 +434,7 @@ static int start_office(void *self, struct err *err)
         dispatcher_new(&(struct dispatcher_options){ .js = office->master->js,
                                                      .master_id = office->master->id,
                                                      .roster = master_roster(office->master),
-                                                     .account = find_account(office->master),
+                                                     .account = find_account,
                                                      .on_sent = on_job_sent,
                                                      .on_end = on_job_end,
                                                      .on_reclaim = on_reclaim,

@@ -124,7 +124,10 @@ static int check_secrets(const struct dispatcher *dispatcher, const struct job *
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value secrets;
 
-    if (secret_args_open(&arena, dispatcher->options.account, job, &secrets, err) < 0)
+    if (!job_has_secrets(job))
+        return 0;
+    if (secret_args_open(&arena, dispatcher->options.account(dispatcher->options.self), job,
+                         &secrets, err) < 0)
         return -1;
     secret_args_wipe(&secrets);
     return 0;

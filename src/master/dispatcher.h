@@ -59,9 +59,10 @@ struct dispatcher_counts {
 
 struct dispatcher_options {
     struct nats_js js;
-    const char *master_id;           /* borrowed */
-    struct roster *roster;           /* must outlive it */
-    const struct nats_nkey *account; /* opens secret arguments; must outlive it */
+    const char *master_id; /* borrowed */
+    struct roster *roster; /* must outlive it */
+    /* The key that opens secret arguments; for jobs that have some. */
+    const struct nats_nkey *(*account)(void *self);
     /* A job was sent to its targets for the first time; may be NULL. */
     void (*on_sent)(void *self, const struct job *job);
     /* A job has ended; may be NULL. `seconds` is how long it took. */

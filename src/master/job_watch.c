@@ -255,20 +255,16 @@ static int make_request(const struct job_run *run, const struct value *secrets, 
  * for absent peels. */
 static int open_request(const struct job_run *run, struct buf *out, struct err *err)
 {
+    const struct dispatcher_options *options = &run->home->options;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value secrets;
     int rc;
 
-    if (secret_args_open(&arena, run->home->options.account, &run->job, &secrets, err) < 0)
+    if (secret_args_open(&arena, options->account(options->self), &run->job, &secrets, err) < 0)
         return -1;
     rc = make_request(run, &secrets, out, err);
     secret_args_wipe(&secrets);
     return rc;
-}
-
-static bool has_secrets(const struct job_run *run)
-{
-    return run->job.sealed.kind == VALUE_MAP && run->job.sealed.map->count > 0;
 }
 
 static void send_request(struct job_run *run, const char *peel)
@@ -281,9 +277,9 @@ static void send_request(struct job_run *run, const char *peel)
         .payload = buf_view(&run->request),
     };
     struct err err;
-    int rc = has_secrets(run) ? open_request(run, &opened, &err) : 0;
+    int rc = job_has_secrets(&run->job) ? open_request(run, &opened, &err) : 0;
 
-    if (has_secrets(run))
+    if (job_has_secrets(&run->job))
         pub.payload = buf_view(&opened);
     /* who does not get it stays silent and gets it once more */
     if (rc < 0 || (signer.key && warrant_add(&arena, &signer, false, &pub, &err) < 0) ||
@@ -566,7 +562,7 @@ void job_run_watch(struct job_run *run)
     struct err err;
 
     run->step = JOB_RUN_WATCHING;
-    if (!has_secrets(run) && make_request(run, &none, &run->request, &err) < 0)
+    if (!job_has_secrets(&run->job) && make_request(run, &none, &run->request, &err) < 0)
         log_error("job %s: %s", run->job.jid, err.text);
     drop_replaced(run);
     advance(run);

@@ -30,6 +30,11 @@ bool job_status_is_final(enum job_status status)
     return status >= JOB_COMPLETE;
 }
 
+bool job_has_secrets(const struct job *job)
+{
+    return job->sealed.kind == VALUE_MAP && job->sealed.map->count > 0;
+}
+
 bool job_is_orchestration(const struct job *job)
 {
     return strcmp(job->function, JOB_ORCHESTRATE) == 0 && job->targets.n == 1 &&
@@ -173,7 +178,7 @@ struct value job_describe(struct arena *arena, const struct job *job)
     if (job->offline_at_dispatch.n > 0)
         value_map_set(arena, v.map, value_text("offline_at_dispatch"),
                       name_peels(arena, &job->offline_at_dispatch));
-    if (job->sealed.kind == VALUE_MAP)
+    if (job_has_secrets(job))
         value_map_set(arena, v.map, value_text("sealed_args"), mask_sealed(arena, &job->sealed));
     return v;
 }

@@ -60,6 +60,7 @@ struct job {
 extern const struct record_type job_type;
 /* The record for people and other programs: names as people write them, and no secrets. */
 struct value job_describe(struct arena *arena, const struct job *job);
+bool job_has_secrets(const struct job *job);
 /* Work of a master, not of peels: a tree of states whose steps are jobs. Its one target is
  * JOB_TARGET_MASTER, which no peel can be called; whichever master owns the job does it. */
 #define JOB_ORCHESTRATE   "state.orchestrate"

@@ -1,6 +1,7 @@
 """Export to webhooks: events and results of jobs reach a receiver at least once, in order, through outages, kills and reloads."""
 import http.server
 import json
+import os
 import signal
 import ssl
 import threading
@@ -13,7 +14,6 @@ from fleet import SERVER, Fleet, free_port, yaml_of
 from peels import start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
-METRICS = ("zester_export_sent_total", "zester_export_failed_total", "zester_export_dropped_total", "zester_export_lag")
 TOKEN = "receiver-token-1"
 
 
@@ -205,7 +205,7 @@ def test_an_exporter_that_is_removed_has_no_consumer_and_comes_back_with_a_reloa
     fleet.wait(lambda: fleet.strict.numbers("strict/again") == ["1"], "it sends again")
 
 
-def test_a_master_that_is_killed_loses_nothing(fleet):
+def test_a_master_that_is_killed_loses_nothing_and_the_next_one_deletes_consumers_that_nobody_uses(fleet):
     before = len(fleet.siem.refused)
     fleet.siem.judge = lambda headers, records: 500
     send(fleet, "killed/one", range(3))
@@ -213,8 +213,11 @@ def test_a_master_that_is_killed_loses_nothing(fleet):
     fleet.master.kill()
     send(fleet, "killed/one", range(3, 6))
     fleet.siem.judge = lambda headers, records: 200
+    fleet.master.conf_path.write_text(yaml_of({**fleet.master.conf, "export": fleet.exports[:1]}))
     fleet.master.start()
     fleet.wait(lambda: fleet.siem.numbers("killed/one") == [str(number) for number in range(6)], "all have come, in order")
+    fleet.wait(lambda: ("events", "export-strict") not in consumers(fleet), "one without an exporter is deleted")
+    assert len(consumers(fleet)) == 3
 
 
 def test_a_server_that_cannot_be_verified_gets_nothing(fleet):
@@ -227,3 +230,14 @@ def test_a_server_that_cannot_be_verified_gets_nothing(fleet):
     assert not other.taken and not other.refused
     reload_with(fleet, fleet.exports)
     other.stop()
+
+
+@pytest.mark.skipif(os.environ.get("FAULTS") != "all", reason="takes more than a minute; make faults")
+def test_a_receiver_that_fails_for_a_minute_degrades_the_master(fleet):
+    fleet.siem.judge = lambda headers, records: 500
+    send(fleet, "degraded/one", [1])
+    fleet.wait(lambda: fleet.master.checks().get("export") == "degraded", "it is degraded", 120)
+    assert "HTTP status 500" in fleet.master.get("/readyz")[1]
+    fleet.siem.judge = lambda headers, records: 200
+    fleet.wait(lambda: fleet.master.checks()["export"] == "ok", "it is well again", 120)
+    assert fleet.siem.numbers("degraded/one") == ["1"]

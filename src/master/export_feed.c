@@ -102,8 +102,6 @@ static struct export_item *take_first(struct export_feed *feed)
     struct export_item *item = feed->first;
 
     feed->first = item->next;
-    if (!feed->first)
-        feed->last = &feed->first;
     feed->held--;
     return item;
 }
@@ -331,8 +329,62 @@ static void advance(struct export_feed *feed)
         count = feed->limit;
     if (feed->held < count)
         count = feed->held;
-    if (count > 0 && !feed->post && !timer_is_set(&feed->retry))
+    if (count > 0 && !feed->post && !timer_is_set(&feed->retry) && !timer_is_set(&feed->patience))
         begin_post(feed, count);
+}
+
+/* --- messages that are missing ---------------------------------------------------------- */
+
+static void on_patience(struct timer *timer)
+{
+    struct export_feed *feed = container_of(timer, struct export_feed, patience);
+
+    feed->missing = 0;
+    advance(feed);
+}
+
+/* As long as the server may take to bring them again. */
+static void wait_for_missing(struct export_feed *feed)
+{
+    timer_set(timers_of(feed), &feed->patience,
+              clock_after(clock_now(), FEED_ACK_WAIT_NS + CLOCK_SECOND), on_patience);
+}
+
+/* What was delivered, is not acknowledged, and is not here. */
+static void count_missing(struct export_feed *feed, const struct nats_consumer_info *info)
+{
+    const size_t pending = info->ack_pending > 0 ? (size_t)info->ack_pending : 0;
+    size_t held = 0;
+
+    for (const struct export_item *item = feed->first; item; item = item->next)
+        held += item->seq <= info->delivered_stream_seq;
+    feed->missing = pending > held ? pending - held : 0;
+    feed->missing_seq = info->delivered_stream_seq;
+    if (feed->missing > 0)
+        wait_for_missing(feed);
+    else
+        timer_clear(timers_of(feed), &feed->patience);
+}
+
+static void note_arrival(struct export_feed *feed, uint64_t seq)
+{
+    if (feed->missing == 0 || seq > feed->missing_seq || --feed->missing > 0)
+        return;
+    timer_clear(timers_of(feed), &feed->patience);
+}
+
+/* By the order of the stream, behind what is on its way. */
+static void insert_item(struct export_feed *feed, struct export_item *item)
+{
+    struct export_item **at = &feed->first;
+
+    for (size_t i = 0; feed->post && i < feed->post->count && *at; i++)
+        at = &(*at)->next;
+    while (*at && (*at)->seq < item->seq)
+        at = &(*at)->next;
+    item->next = *at;
+    *at = item;
+    feed->held++;
 }
 
 /* --- the consumer ----------------------------------------------------------------------- */
@@ -353,7 +405,9 @@ static bool take_again(struct export_feed *feed, const struct nats_msg *msg,
     }
     if (delivery->stream_seq > feed->done_seq)
         return false;
+    note_arrival(feed, delivery->stream_seq);
     finish_message(feed, msg->reply, feed->generation);
+    advance(feed);
     return true;
 }
 
@@ -370,20 +424,20 @@ static void on_message(void *self, const struct nats_msg *msg)
     }
     if (take_again(feed, msg, &delivery))
         return;
+    note_arrival(feed, delivery.stream_seq);
     message.seq = delivery.stream_seq;
     item = mem_zalloc(sizeof(*item));
     if (!export_record_make(&item->arena, feed->options.kind, feed->conf, &message,
                             &item->record)) {
         free_item(item);
         finish_message(feed, msg->reply, feed->generation);
+        advance(feed);
         return;
     }
     item->reply = arena_str(&item->arena, msg->reply);
     item->seq = delivery.stream_seq;
     item->generation = feed->generation;
-    *feed->last = item;
-    feed->last = &item->next;
-    feed->held++;
+    insert_item(feed, item);
     advance(feed);
 }
 
@@ -444,11 +498,12 @@ static void on_ensured(void *self, const struct nats_error *error,
 {
     struct export_feed *feed = self;
 
-    (void)info;
     if (!came_back(feed))
         return;
     if (!error) {
+        count_missing(feed, info);
         begin_pulling(feed);
+        advance(feed);
         return;
     }
     if (error->fault != NATS_FAULT_CANCELED && error->fault != NATS_FAULT_DISCONNECTED)
@@ -479,6 +534,14 @@ static void on_ensure(struct timer *timer)
         ensure_later(feed);
 }
 
+void export_feed_check(struct export_feed *feed)
+{
+    if (!feed->is_started)
+        return;
+    wait_for_missing(feed);
+    timer_set(timers_of(feed), &feed->ensure, clock_now(), on_ensure);
+}
+
 static void on_measured(void *self, const struct nats_error *error,
                         const struct nats_consumer_info *info)
 {
@@ -505,7 +568,6 @@ void export_feed_measure(struct export_feed *feed)
 void export_feed_init(struct export_feed *feed, const struct export_feed_options *options)
 {
     *feed = (struct export_feed){ .options = *options };
-    feed->last = &feed->first;
     (void)snprintf(feed->consumer, sizeof(feed->consumer), FEED_CONSUMER "%.40s", options->name);
 }
 
@@ -527,6 +589,7 @@ void export_feed_stop(struct export_feed *feed)
     timer_clear(timers_of(feed), &feed->retry);
     timer_clear(timers_of(feed), &feed->progress);
     timer_clear(timers_of(feed), &feed->ensure);
+    timer_clear(timers_of(feed), &feed->patience);
     if (feed->post)
         cancel_raise(&feed->post->cancel); /* what is on its way comes again */
     feed->post = NULL;
@@ -534,6 +597,7 @@ void export_feed_stop(struct export_feed *feed)
     nats_puller_free(feed->puller);
     feed->puller = NULL;
     feed->done_seq = 0;
+    feed->missing = 0;
     feed->limit = 0;
     feed->tries = 0;
     feed->failing_since = 0;

@@ -7,6 +7,10 @@
  * While the receiver is away, the server hears now and then that we are still at it; when this
  * master ends, the messages go to the next one.
  *
+ * The server brings a message again when nobody has acknowledged it for FEED_ACK_WAIT_NS, and goes
+ * on with others meanwhile. So after a start and after a reconnect nothing is sent until all have
+ * come that were delivered before, or that time is over.
+ *
  *     export_feed_init -> { export_feed_start -> export_feed_stop }...
  *
  * Requests block, so workers make them; one at a time for each feed. A feed may be freed when
@@ -58,7 +62,7 @@ struct export_feed {
     unsigned starts;
     unsigned generation; /* of the puller, which does not count what came by an earlier one */
     struct nats_puller *puller;
-    struct export_item *first, **last;
+    struct export_item *first; /* by the order of the stream */
     size_t held;
     uint64_t done_seq; /* up to here all is sent */
     struct export_post *post;
@@ -66,8 +70,10 @@ struct export_feed {
     unsigned tries;
     int64_t failing_since; /* clock_now; 0: it is not */
     struct err problem;
-    int64_t pending; /* on the server */
-    struct timer retry, progress, ensure;
+    int64_t pending;      /* on the server */
+    uint64_t missing_seq; /* up to here messages may still come that others had, */
+    size_t missing;       /* so many */
+    struct timer retry, progress, ensure, patience;
     size_t under_way;
 };
 
@@ -79,6 +85,8 @@ void export_feed_init(struct export_feed *feed, const struct export_feed_options
 void export_feed_start(struct export_feed *feed);
 /* Not started is fine. */
 void export_feed_stop(struct export_feed *feed);
+/* The connection was made again: messages may have been lost with it. */
+void export_feed_check(struct export_feed *feed);
 /* Ask the server how much is left. */
 void export_feed_measure(struct export_feed *feed);
 

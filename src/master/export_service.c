@@ -51,6 +51,7 @@ struct press {
     struct arena arena; /* of the configuration */
     struct export_confs confs;
     struct exporter *first; /* gone ones included, until nothing of them is under way */
+    struct nats_listener bus;
     struct timer tick, orphans;
     bool is_started;
 };
@@ -391,6 +392,17 @@ static void *open_press(struct master *master, struct err *err)
     return press;
 }
 
+static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    const struct press *press = container_of(listener, struct press, bus);
+
+    if (event->kind != NATS_EVENT_CONNECTED)
+        return;
+    for (struct exporter *exporter = press->first; exporter; exporter = exporter->next)
+        for (size_t i = 0; i < EXPORT_KINDS; i++)
+            export_feed_check(&exporter->feeds[i]);
+}
+
 static int start_press(void *self, struct err *err)
 {
     struct press *press = self;
@@ -398,6 +410,7 @@ static int start_press(void *self, struct err *err)
 
     (void)err;
     press->is_started = true;
+    nats_listen(press->master->js.conn, &press->bus, on_bus_event);
     read_conf(press, &press->arena, &press->confs);
     change_exporters(press, &press->confs);
     timer_set(timers, &press->orphans, clock_after(clock_now(), ORPHANS_NS), on_orphans);
@@ -410,6 +423,7 @@ static void stop_press(void *self)
     struct press *press = self;
 
     press->is_started = false;
+    nats_unlisten(press->master->js.conn, &press->bus);
     timer_clear(loop_timers(press->master->loop), &press->tick);
     timer_clear(loop_timers(press->master->loop), &press->orphans);
     for (struct exporter *exporter = press->first; exporter; exporter = exporter->next)

@@ -173,7 +173,8 @@ def test_a_direct_call_leaves_a_line_in_the_audit_of_a_master_and_of_the_peel(fl
 # What every command of an operator leaves in the log of a master; those that are refused are acts, too.
 AUDITED = {
     "enroll approve": (("enr-none",), "enroll.approve"), "enroll reject": (("enr-none",), "enroll.reject"),
-    "enroll revoke": (("enr-none",), "enroll.revoke"), "enroll pause": ((), "enroll.pause"), "enroll resume": ((), "enroll.resume"), "peel delete": (("nobody",), "peel.delete"),
+    "enroll revoke": (("enr-none",), "enroll.revoke"), "enroll pause": ((), "enroll.pause"), "enroll resume": ((), "enroll.resume"),
+    "peel delete": (("nobody",), "peel.delete"),
     "fileserver update": ((), "fileserver.update"), "fileserver rollback": (("states", "999"), "fileserver.rollback"),
     "settings show": (("nobody",), "settings.show"), "reactor retry": (("none",), "reactor.retry"),
     "update publish": (("9.0", "{script}", "--key", "{key}"), "update.publish"), "update promote": (("9.0",), "update.promote"),

@@ -50,7 +50,7 @@ static char *join(struct arena *arena, const char *origin, const char *tag)
     const size_t first = strlen(origin), second = strlen(tag);
     char *key = arena_alloc(arena, first + 1 + second + 1);
 
-    memcpy(key, origin, first);
+    memcpy(key, origin, first + 1);
     key[first] = '/';
     memcpy(key + first + 1, tag, second + 1);
     return key;

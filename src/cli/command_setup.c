@@ -37,7 +37,6 @@ static const struct {
 /* Timeout for the server and the master to start. */
 #define START_NS (INT64_C(90) * CLOCK_SECOND)
 #define PAUSE_US 100000
-#define ANSWER   (INT64_C(5) * CLOCK_SECOND)
 
 struct setup_args {
     const char *host, *auth_dir, *config, *nats_conf, *store, *kepler_conf;
@@ -291,9 +290,7 @@ static int try_token(struct setup *setup, struct token *ret, struct err *err)
     if (fleet_open(setup->cli->arena, &options, &fleet, err) < 0)
         return -1;
     result = join_token_make(
-        fleet,
-        &(struct join_token_want){ .valid = setup->want->valid, .peels = "", .timeout = ANSWER },
-        ret, err);
+        fleet, &(struct join_token_want){ .valid = setup->want->valid, .peels = "" }, ret, err);
     fleet_close(fleet);
     return result;
 }

@@ -71,11 +71,9 @@ static int run_make(struct cli *cli, const void *args, struct param_strs operand
     (void)operands;
     if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
-    result = join_token_make(fleet,
-                             &(struct join_token_want){ .valid = want->valid,
-                                                        .peels = want->peels,
-                                                        .timeout = want->fleet.timeout },
-                             &token, &err);
+    result = join_token_make(
+        fleet, &(struct join_token_want){ .valid = want->valid, .peels = want->peels }, &token,
+        &err);
     fleet_audit(cli, fleet, AUDIT_TOKEN_CREATE, result < 0 ? "" : token.id,
                 result < 0 ? &err : NULL);
     fleet_close(fleet);
@@ -142,8 +140,7 @@ static const char *find_id(struct arena *arena, const char *word)
     return NULL;
 }
 
-static int revoke_token(struct cli *cli, struct fleet *fleet, const struct token_args *want,
-                        const char *word)
+static int revoke_token(struct cli *cli, struct fleet *fleet, const char *word)
 {
     const char *id = find_id(cli->arena, word);
     struct err err;
@@ -151,7 +148,7 @@ static int revoke_token(struct cli *cli, struct fleet *fleet, const struct token
 
     if (!id)
         return cli_error(cli, "'%s' is neither the id of a token nor a token", word);
-    result = join_token_revoke(fleet, id, want->fleet.timeout, &err);
+    result = join_token_revoke(fleet, id, &err);
     fleet_audit(cli, fleet, AUDIT_TOKEN_REVOKE, id, result < 0 ? &err : NULL);
     if (result < 0)
         return err.code == ERR_NOT_FOUND ? cli_error(cli, "'%s': no such token", id)
@@ -170,7 +167,7 @@ static int run_revoke(struct cli *cli, const void *args, struct param_strs opera
     if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
     for (size_t i = 0; i < operands.n; i++)
-        if (revoke_token(cli, fleet, want, operands.p[i]) != CLI_OK)
+        if (revoke_token(cli, fleet, operands.p[i]) != CLI_OK)
             status = CLI_ERROR;
     fleet_close(fleet);
     return status;

@@ -17,53 +17,9 @@
 
 #define RECORD_MAX 4096
 
-static struct nats_kv token_bucket(const struct fleet *fleet)
-{
-    return (struct nats_kv){ .js = fleet->js, .bucket = store_bucket_name(STORE_ENROLLMENTS) };
-}
-
 static const char *token_key(struct arena *arena, const char *id)
 {
     return arena_printf(arena, TOKEN_KEY "%s", id);
-}
-
-/* --- writing ------------------------------------------------------------------------ */
-
-/* In the arena of the fleet: one that was given up may call back when the fleet is closed. */
-struct writing {
-    bool is_done, has_failed;
-    struct err err;
-};
-
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
-{
-    struct writing *writing = self;
-
-    (void)revision;
-    writing->is_done = true;
-    writing->has_failed = error != NULL;
-    if (error)
-        (void)nats_error_to_err(error, &writing->err);
-}
-
-static int wait_written(struct fleet *fleet, const struct writing *writing, int64_t timeout,
-                        struct err *err)
-{
-    if (fleet_wait(fleet, &writing->is_done, timeout, err) < 0)
-        return -1;
-    if (writing->has_failed)
-        *err = writing->err;
-    return writing->has_failed ? -1 : 0;
-}
-
-static int purge_token(struct fleet *fleet, const char *id, int64_t timeout, struct err *err)
-{
-    const struct nats_kv kv = token_bucket(fleet);
-    struct writing *writing = ARENA_NEW(fleet->arena, struct writing);
-
-    if (nats_kv_purge(&kv, token_key(fleet->arena, id), 0, on_written, writing, err) < 0)
-        return -1;
-    return wait_written(fleet, writing, timeout, err);
 }
 
 /* --- reading ------------------------------------------------------------------------ */
@@ -105,13 +61,13 @@ bool join_token_is_expired(const struct token_record *record)
     return clock_wall() / CLOCK_SECOND >= record->expires_at.seconds;
 }
 
-int join_token_revoke(struct fleet *fleet, const char *id, int64_t timeout, struct err *err)
+int join_token_revoke(struct fleet *fleet, const char *id, struct err *err)
 {
     struct str value;
 
     if (fleet_bucket_get(fleet, STORE_ENROLLMENTS, token_key(fleet->arena, id), &value, err) < 0)
         return -1;
-    return purge_token(fleet, id, timeout, err);
+    return fleet_bucket_purge(fleet, STORE_ENROLLMENTS, token_key(fleet->arena, id), err);
 }
 
 /* --- making ------------------------------------------------------------------------- */
@@ -139,9 +95,7 @@ static int read_pin(struct fleet *fleet, const char **ret_pin, struct err *err)
 static int store_token(struct fleet *fleet, const struct token *token,
                        const struct join_token_want *want, struct err *err)
 {
-    const struct nats_kv kv = token_bucket(fleet);
     AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
-    struct writing *writing = ARENA_NEW(fleet->arena, struct writing);
     char hash[SHA256_HEX_SIZE];
     const struct token_record record = {
         .id = token->id,
@@ -153,21 +107,22 @@ static int store_token(struct fleet *fleet, const struct token *token,
     };
 
     token_hash(token, hash);
-    if (record_encode(&bytes, &token_record_type, &record, err) < 0 ||
-        nats_kv_create(&kv, token_key(fleet->arena, token->id), buf_view(&bytes), on_written,
-                       writing, err) < 0)
+    if (record_encode(&bytes, &token_record_type, &record, err) < 0)
         return -1;
-    return wait_written(fleet, writing, want->timeout, err);
+    return fleet_bucket_replace(fleet, STORE_ENROLLMENTS, token_key(fleet->arena, token->id),
+                                buf_view(&bytes), 0, err);
 }
 
-static int forget_expired(struct fleet *fleet, int64_t timeout, struct err *err)
+static int forget_expired(struct fleet *fleet, struct err *err)
 {
     struct join_token_list list;
 
     if (join_token_list(fleet, &list, err) < 0)
         return -1;
     VEC_EACH (&list.tokens, record)
-        if (join_token_is_expired(record) && purge_token(fleet, record->id, timeout, err) < 0)
+        if (join_token_is_expired(record) &&
+            fleet_bucket_purge(fleet, STORE_ENROLLMENTS, token_key(fleet->arena, record->id), err) <
+                0)
             return -1;
     return 0;
 }
@@ -180,7 +135,7 @@ int join_token_make(struct fleet *fleet, const struct join_token_want *want,
     const char *pin = NULL;
 
     chance_bytes(random, sizeof(random));
-    if (read_pin(fleet, &pin, err) < 0 || forget_expired(fleet, want->timeout, err) < 0 ||
+    if (read_pin(fleet, &pin, err) < 0 || forget_expired(fleet, err) < 0 ||
         token_make(pin, now + want->valid / CLOCK_SECOND, random, ret_token, err) < 0)
         return -1;
     return store_token(fleet, ret_token, want, err);

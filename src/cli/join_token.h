@@ -20,7 +20,6 @@ struct fleet;
 struct join_token_want {
     int64_t valid;     /* nanoseconds */
     const char *peels; /* a glob; "": any */
-    int64_t timeout;   /* for each answer of the bus */
 };
 
 /* Create a token for the fleet, store what masters need to verify it, and forget those that have
@@ -36,6 +35,6 @@ int join_token_list(struct fleet *fleet, struct join_token_list *ret_list, struc
 bool join_token_is_expired(const struct token_record *record);
 
 /* Fails with ERR_NOT_FOUND when there is no such token. */
-int join_token_revoke(struct fleet *fleet, const char *id, int64_t timeout, struct err *err);
+int join_token_revoke(struct fleet *fleet, const char *id, struct err *err);
 
 #endif

@@ -9,6 +9,7 @@ struct reading {
     fleet_bucket_fn *fn;
     void *self;
     struct str value;
+    uint64_t revision;
     bool is_done, has_failed;
     struct nats_error error;
 };
@@ -66,12 +67,13 @@ static void on_get(void *self, const struct nats_error *error, const struct nats
     if (error)
         on_failed(self, error);
     else
-        reading->value = arena_str(reading->arena, entry->value);
+        *reading = (struct reading){ .value = arena_str(reading->arena, entry->value),
+                                     .revision = entry->revision };
     reading->is_done = true;
 }
 
-int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *key,
-                     struct str *ret_value, struct err *err)
+int fleet_bucket_find(struct fleet *fleet, enum store_bucket bucket, const char *key,
+                      struct str *ret_value, uint64_t *ret_revision, struct err *err)
 {
     const struct nats_kv kv = { .js = fleet->js,
                                 .bucket = store_bucket_name(bucket),
@@ -85,34 +87,70 @@ int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *
     if (reading.has_failed)
         return nats_error_to_err(&reading.error, err);
     *ret_value = reading.value;
+    *ret_revision = reading.revision;
     return 0;
 }
 
-/* In the arena of the fleet: one that was given up may call back when the fleet is closed. */
-struct writing {
-    bool is_done, has_failed;
-    struct nats_error error;
-};
-
-static void on_put(void *self, const struct nats_error *error, uint64_t revision)
+int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *key,
+                     struct str *ret_value, struct err *err)
 {
-    struct writing *writing = self;
+    uint64_t revision;
+
+    return fleet_bucket_find(fleet, bucket, key, ret_value, &revision, err);
+}
+
+/* --- writing ------------------------------------------------------------------------ */
+
+/* In the arena of the fleet: one that was given up may call back when the fleet is closed. */
+static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct reading *reading = self;
 
     (void)revision;
-    writing->is_done = true;
-    writing->has_failed = error != NULL;
     if (error)
-        writing->error = *error;
+        on_failed(self, error);
+    reading->is_done = true;
+}
+
+/* Each write has its own timeout. */
+static int wait_written(struct fleet *fleet, const struct reading *reading, struct err *err)
+{
+    while (!reading->is_done)
+        (void)fleet_wait(fleet, &reading->is_done, FLEET_BUCKET_NS, err);
+    return reading->has_failed ? nats_error_to_err(&reading->error, err) : 0;
 }
 
 int fleet_bucket_put(struct fleet *fleet, enum store_bucket bucket, const char *key,
                      struct str value, int64_t timeout, struct err *err)
 {
     const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(bucket) };
-    struct writing *writing = ARENA_NEW(fleet->arena, struct writing);
+    struct reading *writing = ARENA_NEW(fleet->arena, struct reading);
 
-    if (nats_kv_put(&kv, key, value, on_put, writing, err) < 0 ||
+    if (nats_kv_put(&kv, key, value, on_written, writing, err) < 0 ||
         fleet_wait(fleet, &writing->is_done, timeout, err) < 0)
         return -1;
-    return writing->has_failed ? nats_error_to_err(&writing->error, err) : 0;
+    return wait_written(fleet, writing, err);
+}
+
+int fleet_bucket_replace(struct fleet *fleet, enum store_bucket bucket, const char *key,
+                         struct str value, uint64_t revision, struct err *err)
+{
+    const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(bucket) };
+    struct reading *writing = ARENA_NEW(fleet->arena, struct reading);
+    int result;
+
+    result = revision ? nats_kv_update(&kv, key, value, revision, on_written, writing, err)
+                      : nats_kv_create(&kv, key, value, on_written, writing, err);
+    return result < 0 ? -1 : wait_written(fleet, writing, err);
+}
+
+int fleet_bucket_purge(struct fleet *fleet, enum store_bucket bucket, const char *key,
+                       struct err *err)
+{
+    const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(bucket) };
+    struct reading *writing = ARENA_NEW(fleet->arena, struct reading);
+
+    if (nats_kv_purge(&kv, key, 0, on_written, writing, err) < 0)
+        return -1;
+    return wait_written(fleet, writing, err);
 }

@@ -20,9 +20,19 @@ int fleet_bucket_each(struct fleet *fleet, enum store_bucket bucket, const char 
 /* One entry, in the arena of the fleet. Fails with ERR_NOT_FOUND. */
 int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *key,
                      struct str *ret_value, struct err *err);
+/* The same with its revision, for a change that must not undo another. */
+int fleet_bucket_find(struct fleet *fleet, enum store_bucket bucket, const char *key,
+                      struct str *ret_value, uint64_t *ret_revision, struct err *err);
 
-/* Whatever is there. Returns when it is stored; fails with ERR_TIMEOUT after `timeout`. */
+/* Write it, whatever is there. Returns when it is stored; fails with ERR_TIMEOUT after `timeout`. */
 int fleet_bucket_put(struct fleet *fleet, enum store_bucket bucket, const char *key,
                      struct str value, int64_t timeout, struct err *err);
+/* Write it in place of this revision; 0: only when there is none. Fails with ERR_BUSY when somebody
+ * else was faster. */
+int fleet_bucket_replace(struct fleet *fleet, enum store_bucket bucket, const char *key,
+                         struct str value, uint64_t revision, struct err *err);
+/* It is no longer there for whoever reads. */
+int fleet_bucket_purge(struct fleet *fleet, enum store_bucket bucket, const char *key,
+                       struct err *err);
 
 #endif

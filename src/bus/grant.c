@@ -1,5 +1,7 @@
 #include "bus/grant.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -16,6 +18,15 @@
 #define A (1U << GRANT_ADMIN)
 #define S (1U << GRANT_SYSTEM)
 #define L (1U << GRANT_LEAF)
+#define O (1U << GRANT_OPERATOR)
+#define D (1U << GRANT_OPERATOR_DEAF)
+
+/* Roles whose name stands in their grants. */
+#define NAMED (P | O | D)
+
+/* The first is all that an operator may publish to. */
+#define OPERATOR_SUBJECTS "zester.operator." PEEL_MARK ".>"
+#define OPERATOR_INBOX    GRANT_INBOX "._operator."
 
 /* Subjects of our own. For a peel its id stands in them; other names are wildcards. */
 static const struct {
@@ -29,7 +40,7 @@ static const struct {
     { SUBJECT_REACTOR_RETRY, A, 0 }, { SUBJECT_UPDATE_PEEL, 0, P },
 };
 
-/* Everything else. {peel} is the id of the peel. */
+/* Everything else. {peel} is the id of the peel, or the name of the operator. */
 static const struct {
     const char *subject;
     unsigned publish, subscribe;
@@ -67,11 +78,16 @@ static const struct {
     { "zester.event.*", L, 0 },
     { "$KV.basket.*", L, 0 },
 
+    { OPERATOR_SUBJECTS, O | D, 0 },
+    { OPERATOR_INBOX PEEL_MARK ".>", 0, O | D },
+    { "zester.job.*.return.*", 0, O },
+    { "zester.job.*.progress.*", 0, O },
+
     { "zester.>", M, M },
     { "zester.job.>", A, A },
     { "zester.update.>", A, A },
     { "zester.event._admin.>", A, 0 },
-    { "zester.event.>", 0, A },
+    { "zester.event.>", 0, A | O },
     { "zester.reactor.>", A, 0 },
     { "zester.admin.>", A, 0 },
     { "$JS.>", M | A, M | A },
@@ -134,19 +150,20 @@ static void add_others(struct arena *arena, unsigned roles, const char *peel,
     }
 }
 
-int grant_list(struct arena *arena, enum grant_role role, const char *peel, struct grants *ret,
+int grant_list(struct arena *arena, enum grant_role role, const char *name, struct grants *ret,
                struct err *err)
 {
     const unsigned roles = (1U << (unsigned)role) | (role == GRANT_LEAF ? P : 0);
     struct allow_list out[GRANT_VERBS] = { 0 };
 
-    if (role != GRANT_PEEL)
-        peel = NULL;
-    else if (!peel_id_is_valid(str_from(peel)))
-        return err_set(err, ERR_INVALID, "'%s' is not a valid peel id", peel);
-    if (add_subjects(arena, roles, str_from(peel ? peel : ""), out, err) < 0)
+    if (!(roles & NAMED) || role == GRANT_LEAF)
+        name = NULL;
+    else if (!peel_id_is_valid(str_from(name)))
+        return err_set(err, ERR_INVALID, "'%s' is not a valid %s", name,
+                       role == GRANT_PEEL ? "peel id" : "name of an operator");
+    if (add_subjects(arena, roles, str_from(name ? name : ""), out, err) < 0)
         return -1;
-    add_others(arena, roles, peel ? peel : "*", out);
+    add_others(arena, roles, name ? name : "*", out);
     *ret = (struct grants){ .may_reply = role == GRANT_PEEL };
     for (size_t i = 0; i < GRANT_VERBS; i++)
         ret->allow[i] = (struct param_strs){ out[i].list.n, out[i].list.p };
@@ -156,6 +173,18 @@ int grant_list(struct arena *arena, enum grant_role role, const char *peel, stru
 const char *grant_inbox(struct arena *arena, const char *peel)
 {
     return arena_printf(arena, GRANT_INBOX ".%s", peel);
+}
+
+const char *grant_operator_inbox(struct arena *arena, const char *name)
+{
+    return arena_printf(arena, OPERATOR_INBOX "%s", name);
+}
+
+bool grant_is_operator(const struct param_strs *publish, const char *name)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    return publish->n == 1 && strcmp(publish->p[0], fill_in(&arena, OPERATOR_SUBJECTS, name)) == 0;
 }
 
 /* A subscription to a pattern is allowed when the grant covers all of it. */

@@ -19,9 +19,20 @@
 struct arena;
 struct err;
 
-/* A leaf node is a server in front of peels: it passes on what any of them may do. */
-enum grant_role { GRANT_PEEL, GRANT_MASTER, GRANT_ADMIN, GRANT_SYSTEM, GRANT_LEAF };
-#define GRANT_ROLES (GRANT_LEAF + 1)
+/* A leaf node is a server in front of peels: it passes on what any of them may do. Operators with a
+ * name ask masters for everything (jobs/policy.h), also for what is stored: who may make consumers,
+ * or ask for a message, chooses where the server publishes it. The deaf ones hear no returns and no
+ * events. */
+enum grant_role {
+    GRANT_PEEL,
+    GRANT_MASTER,
+    GRANT_ADMIN,
+    GRANT_SYSTEM,
+    GRANT_LEAF,
+    GRANT_OPERATOR,
+    GRANT_OPERATOR_DEAF,
+};
+#define GRANT_ROLES (GRANT_OPERATOR_DEAF + 1)
 
 enum grant_verb { GRANT_PUBLISH, GRANT_SUBSCRIBE };
 #define GRANT_VERBS (GRANT_SUBSCRIBE + 1)
@@ -34,11 +45,16 @@ struct grants {
     bool may_reply; /* once to each message that asks for it */
 };
 
-/* `peel` is the id of GRANT_PEEL, ignored for others. Fails with ERR_INVALID for a bad id. */
-int grant_list(struct arena *arena, enum grant_role role, const char *peel, struct grants *ret,
+/* `name` is the id of a peel, or the name of an operator; ignored for others. Fails with
+ * ERR_INVALID for a bad one. */
+int grant_list(struct arena *arena, enum grant_role role, const char *name, struct grants *ret,
                struct err *err);
 /* "_INBOX.<peel>": the prefix of all inboxes of a peel. */
 const char *grant_inbox(struct arena *arena, const char *peel);
+/* "_INBOX._operator.<name>", the same of an operator: no peel can be called that. */
+const char *grant_operator_inbox(struct arena *arena, const char *name);
+/* Are these the subjects that an operator of this name may publish to? */
+bool grant_is_operator(const struct param_strs *publish, const char *name);
 
 /* May a client with these grants do that? For tests and `zester nats-auth lint`; the server
  * decides. */

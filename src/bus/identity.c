@@ -139,16 +139,16 @@ static int sign_user(struct arena *arena, const struct nats_nkey *account, enum 
     return claims_sign_user(&claims, account, out, err);
 }
 
-static int make_creds(struct arena *arena, int64_t now, const struct nats_nkey *account,
-                      enum grant_role role, const char *name, struct str *ret, struct err *err)
+/* Credentials with a new key, whose public part is `head->sub` from now on. */
+static int make_creds(struct arena *arena, const struct nats_nkey *account, enum grant_role role,
+                      struct claims_head *head, struct str *ret, struct err *err)
 {
     AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX), text = BUF_INIT(NATS_CREDS_MAX);
     struct nats_creds creds = { 0 };
-    struct claims_head head = { .iat = now, .name = name };
 
     new_key(NATS_NKEY_USER, &creds.key);
-    head.sub = public_text(arena, &creds.key);
-    if (sign_user(arena, account, role, &head, &jwt, err) < 0) {
+    head->sub = public_text(arena, &creds.key);
+    if (sign_user(arena, account, role, head, &jwt, err) < 0) {
         nats_creds_done(&creds);
         return -1;
     }
@@ -181,10 +181,13 @@ static int make_all(struct arena *arena, int64_t now, const struct keys *keys,
                      &identity->files[IDENTITY_ACCOUNT_JWT], err) < 0 ||
         make_system(arena, now, &keys->signing, identity, err) < 0)
         return -1;
-    for (size_t i = 0; i < ARRAY_LEN(users); i++)
-        if (make_creds(arena, now, users[i].account, users[i].role, users[i].name,
+    for (size_t i = 0; i < ARRAY_LEN(users); i++) {
+        struct claims_head head = { .iat = now, .name = users[i].name };
+
+        if (make_creds(arena, users[i].account, users[i].role, &head,
                        &identity->files[users[i].file], err) < 0)
             return -1;
+    }
     identity->files[IDENTITY_OPERATOR_SEED] = seed_line(arena, &keys->operator_key);
     identity->files[IDENTITY_OPERATOR_SIGNING_SEED] = seed_line(arena, &keys->signing);
     identity->files[IDENTITY_ACCOUNT_SEED] = seed_line(arena, &keys->account);
@@ -286,7 +289,22 @@ int identity_read_claims(struct arena *arena, const char *dir, int64_t now,
 int identity_issue_leaf(struct arena *arena, const struct nats_nkey *account, const char *name,
                         int64_t now, struct str *ret_creds, struct err *err)
 {
-    return make_creds(arena, now, account, GRANT_LEAF, name, ret_creds, err);
+    struct claims_head head = { .iat = now, .name = name };
+
+    return make_creds(arena, account, GRANT_LEAF, &head, ret_creds, err);
+}
+
+int identity_issue_operator(struct arena *arena, const struct nats_nkey *account,
+                            const struct identity_operator *who, struct str *ret_creds,
+                            const char **ret_key, struct err *err)
+{
+    struct claims_head head = { .iat = who->now, .exp = who->expires, .name = who->name };
+
+    if (make_creds(arena, account, who->is_deaf ? GRANT_OPERATOR_DEAF : GRANT_OPERATOR, &head,
+                   ret_creds, err) < 0)
+        return -1;
+    *ret_key = head.sub;
+    return 0;
 }
 
 /* --- peels ----------------------------------------------------------------------- */

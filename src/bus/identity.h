@@ -18,6 +18,7 @@
 #ifndef BUS_IDENTITY_H
 #define BUS_IDENTITY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -72,6 +73,17 @@ int identity_read_claims(struct arena *arena, const char *dir, int64_t now,
 /* Credentials for a leaf node, as the text of a file; the caller wipes it. */
 int identity_issue_leaf(struct arena *arena, const struct nats_nkey *account, const char *name,
                         int64_t now, struct str *ret_creds, struct err *err);
+
+/* What an operator with a name is given. */
+struct identity_operator {
+    const char *name;
+    bool is_deaf;         /* GRANT_OPERATOR_DEAF */
+    int64_t now, expires; /* seconds since 1970 */
+};
+/* Credentials as the text of a file, which the caller wipes, and their public key. */
+int identity_issue_operator(struct arena *arena, const struct nats_nkey *account,
+                            const struct identity_operator *who, struct str *ret_creds,
+                            const char **ret_key, struct err *err);
 
 /* The JWT of a peel: signed by the account, for the peel's own public key. */
 int identity_issue_peel(struct arena *arena, const struct nats_nkey *account, const char *peel,

@@ -24,6 +24,8 @@ struct link {
     struct buf ca_pem;   /* as it was read last */
     const char *creds_file;
     const char *user, *inbox;
+    bool is_operator;
+    int64_t expires;
     struct nats_tls *tls;
     struct nats_conn *conn;
     struct nats_listener listener;
@@ -188,6 +190,8 @@ static int read_claims(struct link *link, struct err *err)
     if (result < 0)
         return err_wrap(err, "credentials file '%s'", link->creds_file);
     link->user = claims.head.name;
+    link->expires = claims.head.exp;
+    link->is_operator = grant_is_operator(&claims.publish, claims.head.name);
     link->inbox = find_inbox(&link->arena, claims.subscribe);
     return 0;
 }
@@ -265,4 +269,14 @@ bool link_has_shared_creds(const struct link *link)
 const char *link_user(const struct link *link)
 {
     return link->user;
+}
+
+int64_t link_expires(const struct link *link)
+{
+    return link->expires;
+}
+
+const char *link_operator(const struct link *link)
+{
+    return link->is_operator ? link->user : NULL;
 }

@@ -52,6 +52,10 @@ struct nats_conn *link_conn(const struct link *link);
 int link_read_creds(const struct link *link, struct nats_creds *ret_creds, struct err *err);
 /* The name of the user in the credentials: a peel's id. */
 const char *link_user(const struct link *link);
+/* The same when it is an operator with a name, who asks masters for everything; else NULL. */
+const char *link_operator(const struct link *link);
+/* When the credentials that were read at first end, in seconds since 1970; 0: never. */
+int64_t link_expires(const struct link *link);
 /* Can others read the credentials? Whoever does can be us. */
 bool link_has_shared_creds(const struct link *link);
 #define LINK_SHARED_CREDS "others can read the credentials; try 'chmod 600'"

@@ -44,8 +44,10 @@ enum store_bucket {
     STORE_UPDATE_ROLLOUTS,
     STORE_REACTOR_ACKS,
     STORE_TREE_HISTORY,
+    STORE_OPERATORS,
+    STORE_APPROVALS,
 };
-#define STORE_BUCKETS (STORE_TREE_HISTORY + 1)
+#define STORE_BUCKETS (STORE_APPROVALS + 1)
 
 #define STORE_EVENTS     "events"          /* stream of events */
 #define STORE_JOB_EVENTS "job-events"      /* stream of what happens to jobs */

@@ -8,6 +8,7 @@
 #include "bus/store.h"
 #include "cli/commands.h"
 #include "cli/doctor/doctor.h"
+#include "cli/fleet/job.h"
 #include "cli/fleet/link.h"
 #include "enroll/certificate.h"
 #include "nats/creds.h"
@@ -91,6 +92,7 @@ static void check_creds(struct doctor *doctor)
     doctor_add_term(doctor, &(struct doctor_term){ .check = "credentials",
                                                    .what = arena_printf(doctor->arena, "%s (%s)",
                                                                         path, claims.head.name),
+                                                   .begins = claims.head.exp ? claims.head.iat : 0,
                                                    .ends = claims.head.exp,
                                                    .advice = "issue them again" });
     if (fs_stat(path, &info, &err) == 0 && (info.mode & LINK_OTHERS_MODE) != 0)
@@ -297,6 +299,36 @@ static void check_streams(struct doctor *doctor)
                                "nats-auth init' for a configuration that does" });
 }
 
+/* An operator with a name may neither write to buckets nor look at their configuration: what can be
+ * seen is whether a master knows them. */
+static void check_operator(struct doctor *doctor)
+{
+    struct param_strs peels;
+    struct err err;
+
+    if (fleet_resolve(doctor->fleet, "*", &peels, &err) == 0)
+        doctor_add_ok(
+            doctor, "operator",
+            arena_printf(doctor->arena, "'%s' is known to masters", doctor->fleet->operator_name));
+    else
+        doctor_add(doctor, (struct doctor_finding){
+                               "operator", DOCTOR_FAIL, arena_strdup(doctor->arena, err.text),
+                               err.code == ERR_UNSUPPORTED
+                                   ? "ask whoever has admin.creds: 'zester operator show' says more"
+                                   : "start zester-master; its log says why it does not start" });
+}
+
+static void check_fleet(struct doctor *doctor)
+{
+    if (doctor->fleet->operator_name) {
+        check_operator(doctor);
+        return;
+    }
+    check_clock(doctor);
+    check_streams(doctor);
+    doctor_check_presence(doctor);
+}
+
 /* --- all of it ---------------------------------------------------------------------- */
 
 static int run_doctor(struct cli *cli, const void *args, struct param_strs operands)
@@ -310,9 +342,7 @@ static int run_doctor(struct cli *cli, const void *args, struct param_strs opera
         check_creds(&doctor);
         check_ca(&doctor);
         if (check_login(&doctor)) {
-            check_clock(&doctor);
-            check_streams(&doctor);
-            doctor_check_presence(&doctor);
+            check_fleet(&doctor);
             fleet_close(doctor.fleet);
         }
     }

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/fleet/job.h"
 #include "cli/fleet/run.h"
+#include "cli/job/approval.h"
 #include "cli/job/listing.h"
 #include "cli/table.h"
 #include "nats/conn.h"
@@ -24,6 +25,7 @@ struct job_args {
     struct fleet_batch batch;
     struct job_filter filter;
     bool async;
+    const char *reason;
 };
 
 #define ARGS struct job_args
@@ -41,6 +43,12 @@ static const struct param list_options[] = {
 };
 
 static const struct param plain_options[] = {
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param reject_options[] = {
+    PARAM("reason", STR, ARGS, reason, "why, for whoever asked for it and for the audit", .kind_text = "TEXT"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };
@@ -218,7 +226,6 @@ static int act_kill(struct cli *cli, struct fleet *fleet, const struct job_args 
     struct job job;
     struct err err;
 
-    (void)want;
     if (fleet_read_job(fleet, jid, &job, &err) < 0)
         return cli_err(cli, &err);
     if (job_status_is_final(job.status))
@@ -226,11 +233,9 @@ static int act_kill(struct cli *cli, struct fleet *fleet, const struct job_args 
     if (subject_print(&subject, SUBJECT_JOB_CANCEL, &(struct subject_names){ .jid = str_from(jid) },
                       &err) < 0 ||
         record_encode(&bytes, &job_cancel_type, &cancel, &err) < 0 ||
-        nats_publish(
-            fleet->js.conn,
-            &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) },
-            &err) < 0 ||
-        fleet_flush(fleet, &err) < 0)
+        fleet_tell(fleet,
+                   &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) },
+                   want->fleet.timeout, &err) < 0)
         return cli_err(cli, &err);
     (void)printf("Cancel signal sent for job %s\n", jid);
     return CLI_OK;
@@ -307,6 +312,43 @@ static int run_retry(struct cli *cli, const void *args, struct param_strs operan
     return with_fleet(cli, args, operands.p[0], act_retry);
 }
 
+/* --- approval ----------------------------------------------------------------------- */
+
+static int act_approve(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                       const char *jid)
+{
+    return job_decide(cli, fleet, SUBJECT_JOB_APPROVE, jid, NULL, want->fleet.timeout);
+}
+
+static int run_approve(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return with_fleet(cli, args, operands.p[0], act_approve);
+}
+
+static int act_reject(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                      const char *jid)
+{
+    return job_decide(cli, fleet, SUBJECT_JOB_REJECT, jid, want->reason, want->fleet.timeout);
+}
+
+static int run_reject(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return with_fleet(cli, args, operands.p[0], act_reject);
+}
+
+static int act_approvals(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                         const char *jid)
+{
+    (void)jid;
+    return job_print_approvals(cli, fleet, want->fleet.format);
+}
+
+static int run_approvals(struct cli *cli, const void *args, struct param_strs operands)
+{
+    (void)operands;
+    return with_fleet(cli, args, "", act_approvals);
+}
+
 /* --- the commands ------------------------------------------------------------------- */
 
 #define JOB_COMMAND(table, function, count)                                                        \
@@ -350,6 +392,25 @@ static const struct command job_commands[] = {
       .examples = "  zester job retry 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
       .statuses = ANSWER_STATUSES,
       JOB_COMMAND(retry_options, run_retry, 1) },
+    { .name = "approvals",
+      .operands = "",
+      .summary = "list jobs that wait for a second person, and decisions of the last day",
+      .examples = "  zester job approvals --format json\n",
+      JOB_COMMAND(plain_options, run_approvals, 0) },
+    { .name = "approve",
+      .operands = "JID",
+      .lookup = "job approvals",
+      .summary = "let a job of somebody else go that waits for a second person",
+      .details = "Whoever may run the job may approve it, except the one who asked for it.\n"
+                 "'zester job approvals --format yaml' shows its arguments.\n",
+      .examples = "  zester job approve 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
+      JOB_COMMAND(plain_options, run_approve, 1) },
+    { .name = "reject",
+      .operands = "JID",
+      .lookup = "job approvals",
+      .summary = "refuse a job of somebody else that waits for a second person",
+      .examples = "  zester job reject 2ABCdefGHIjklMNOpqrSTUvwxyz --reason 'not on a Friday'\n",
+      JOB_COMMAND(reject_options, run_reject, 1) },
     { 0 },
 };
 

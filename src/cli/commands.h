@@ -37,6 +37,8 @@ extern const struct command command_peel;
 extern const struct command command_kv;
 /* Keys and credentials of a fleet: init, lint. */
 extern const struct command command_nats_auth;
+/* People with credentials of their own: add, issue, set, list, show, remove. */
+extern const struct command command_operator;
 /* Events of the fleet: send, watch, why. */
 extern const struct command command_event;
 /* Rules that react to events: check, test. */

@@ -216,7 +216,7 @@ static int dispatch_job(struct step *step, struct err *err)
         return -1;
     fleet_answers_init(&step->answers, &step->arena, &step->job.targets);
     if (fleet_listen(step->fleet, step->job.jid, &step->answers, err) < 0 ||
-        fleet_dispatch(step->fleet, &step->job, err) < 0)
+        fleet_dispatch(step->fleet, &step->job, NULL, err) < 0)
         return -1;
     return fleet_collect(step->fleet, step->job.jid,
                          clock_after(GRACE_NS, waves * step->job.timeout), false, &step->answers,

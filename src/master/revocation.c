@@ -23,6 +23,7 @@
 #include "sys/fs.h"
 #include "sys/loop.h"
 #include "sys/path.h"
+#include "wire/operator.h"
 
 #define JWT_MAX     ((size_t)1 << 20)
 #define PING_JSZ    "$SYS.REQ.SERVER.PING.JSZ"
@@ -49,12 +50,14 @@ struct revocation {
     struct nats_nkey signer;
     struct map list; /* public key -> struct revoked */
     struct census_listener listener;
+    struct nats_kv_watch *operators;
     struct link *link;
     struct nats_listener events;
     struct nats_sub *connects;
     struct timer timer;
     struct roll_call *call;
-    bool is_listed;          /* all records are read */
+    bool is_listed; /* all records are read: of enrollments, and of operators */
+    bool has_enrollments, has_operators;
     bool is_pushing, is_due; /* due: again, since something has changed */
     int64_t pushed_at;       /* `iat` of the claims; never twice the same */
     size_t servers, answered;
@@ -85,6 +88,19 @@ static void note_record(struct revocation *revocation, const struct enrollment *
 {
     note_key(revocation, record->public_key, record->decided_at.seconds,
              record->expires_at.seconds);
+}
+
+static bool note_operator(struct revocation *revocation, const struct operator_policy *policy)
+{
+    bool is_any = false;
+
+    VEC_EACH (&policy->keys.list, key) {
+        if (key->revoked.seconds == 0)
+            continue;
+        note_key(revocation, key->public_key, key->revoked.seconds, key->expires.seconds);
+        is_any = true;
+    }
+    return is_any;
 }
 
 /* Those of the claims on disk: the bus may have lost its records. What was issued until then has
@@ -367,13 +383,44 @@ static void on_changed(struct census_listener *listener, const struct enrollment
         push_after(revocation, REVOCATION_DEBOUNCE_NS);
 }
 
+/* A list that lacks somebody would let them in again. */
+static void begin_pushing(struct revocation *revocation)
+{
+    revocation->is_listed = revocation->has_enrollments && revocation->has_operators;
+    if (revocation->is_listed && map_count(&revocation->list) > 0)
+        push(revocation);
+}
+
 static void on_listed(struct census_listener *listener)
 {
     struct revocation *revocation = container_of(listener, struct revocation, listener);
 
-    revocation->is_listed = true;
-    if (map_count(&revocation->list) > 0)
-        push(revocation);
+    revocation->has_enrollments = true;
+    begin_pushing(revocation);
+}
+
+static void on_operator(void *self, const struct nats_kv_entry *entry)
+{
+    struct revocation *revocation = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct operator_policy policy;
+    struct err err;
+
+    if (record_decode(&arena, &operator_policy_type, 1, arena_str(&arena, entry->value), &policy,
+                      &err) < 0) {
+        log_warning("operator %.*s: %s", STR_ARG(entry->key), err.text);
+        return;
+    }
+    if (note_operator(revocation, &policy) && revocation->is_listed && !revocation->is_pushing)
+        push_after(revocation, REVOCATION_DEBOUNCE_NS);
+}
+
+static void on_operators_listed(void *self)
+{
+    struct revocation *revocation = self;
+
+    revocation->has_operators = true;
+    begin_pushing(revocation);
 }
 
 static void on_system_event(struct nats_listener *listener, const struct nats_event *event)
@@ -428,8 +475,7 @@ static void purge_peel(struct revocation *revocation, const char *peel)
     eraser_remove_all(revocation->eraser, &basket, arena_printf(&arena, "%s.>", peel));
 }
 
-void revocation_push(struct revocation *revocation, const struct enrollment *record,
-                     revocation_fn *fn, void *self)
+static void push_for(struct revocation *revocation, revocation_fn *fn, void *self)
 {
     struct follower *follower;
 
@@ -442,8 +488,21 @@ void revocation_push(struct revocation *revocation, const struct enrollment *rec
     follower->self = self;
     follower->next = revocation->waiting;
     revocation->waiting = follower;
-    note_record(revocation, record);
     push(revocation);
+}
+
+void revocation_push(struct revocation *revocation, const struct enrollment *record,
+                     revocation_fn *fn, void *self)
+{
+    note_record(revocation, record);
+    push_for(revocation, fn, self);
+}
+
+void revocation_push_operator(struct revocation *revocation, const struct operator_policy *policy,
+                              revocation_fn *fn, void *self)
+{
+    (void)note_operator(revocation, policy);
+    push_for(revocation, fn, self);
 }
 
 void revocation_enforce(struct revocation *revocation, const struct enrollment *record,
@@ -518,12 +577,26 @@ static void stop_revocation(void *self)
     timer_clear(loop_timers(revocation->master->loop), &revocation->timer);
     roll_call_free(revocation->call);
     revocation->call = NULL;
+    nats_kv_watch_free(revocation->operators);
+    revocation->operators = NULL;
     link_free(revocation->link);
     revocation->link = NULL;
     tell_followers(revocation, "the master is stopping");
     revocation->followers = revocation->waiting;
     revocation->waiting = NULL;
     tell_followers(revocation, "the master is stopping");
+}
+
+static struct nats_kv_watch *watch_operators(struct revocation *revocation, struct err *err)
+{
+    const struct nats_kv kv = open_bucket(revocation, STORE_OPERATORS);
+
+    return nats_kv_watch_new(&kv,
+                             &(struct nats_kv_watch_options){ .without_deletes = true,
+                                                              .entry = on_operator,
+                                                              .caught_up = on_operators_listed,
+                                                              .self = revocation },
+                             err);
 }
 
 static int start_revocation(void *self, struct err *err)
@@ -548,7 +621,8 @@ static int start_revocation(void *self, struct err *err)
         link_conn(revocation->link),
         &(struct nats_sub_options){ .subject = subject, .message = on_connect, .self = revocation },
         err);
-    if (!revocation->connects) {
+    revocation->operators = watch_operators(revocation, err);
+    if (!revocation->connects || !revocation->operators) {
         stop_revocation(revocation);
         return -1;
     }

@@ -31,6 +31,7 @@ int main(int argc, char **argv)
         command_enroll,
         command_doctor,
         command_nats_auth,
+        command_operator,
         command_ca,
         command_event,
         command_reactor,

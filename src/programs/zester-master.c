@@ -1,9 +1,12 @@
 /* zester-master - directs the peels of a fleet. */
 #include "cli/commands.h"
+#include "master/approvals.h"
 #include "master/authority.h"
 #include "master/census.h"
 #include "master/enroll_admin.h"
 #include "master/enroll_server.h"
+#include "master/operator_gate.h"
+#include "master/operator_removal.h"
 #include "master/orchestrator.h"
 #include "master/revocation.h"
 #include "master/services.h"
@@ -24,6 +27,9 @@ static const struct master_service *const services[] = {
     &enroll_admin_service,
     &master_enroll_expiry_service,
     &master_departure_service,
+    &approvals_service,
+    &operator_removal_service,
+    &operator_gate_service,
     &enroll_server_service,
     &master_reactor_service,
     &master_rollout_service,

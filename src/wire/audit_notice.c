@@ -14,6 +14,9 @@ static const char *const acts[] = {
     [AUDIT_ENROLL_RESUME]    = "enroll.resume",
     [AUDIT_DIRECT]           = "job.direct",
     [AUDIT_DIRECT_END]       = "job.direct-end",
+    [AUDIT_OPERATOR_ADD]     = "operator.add",
+    [AUDIT_OPERATOR_ISSUE]   = "operator.issue",
+    [AUDIT_OPERATOR_SET]     = "operator.set",
 };
 _Static_assert(ARRAY_LEN(acts) == AUDIT_ACTS, "every act has a name");
 

@@ -24,8 +24,11 @@ enum audit_act {
     AUDIT_ENROLL_RESUME,
     AUDIT_DIRECT,     /* peels are being asked directly */
     AUDIT_DIRECT_END, /* what came of it */
+    AUDIT_OPERATOR_ADD,
+    AUDIT_OPERATOR_ISSUE,
+    AUDIT_OPERATOR_SET,
 };
-#define AUDIT_ACTS (AUDIT_DIRECT_END + 1)
+#define AUDIT_ACTS (AUDIT_OPERATOR_SET + 1)
 
 /* "update.promote" */
 const char *audit_act_name(enum audit_act act);

@@ -102,6 +102,7 @@ static const struct record_field reply_fields[] = {
     RECORD("jid",   TEXT, struct job_reply, jid, RECORD_OMIT, .fallback_text = ""),
     RECORD("error", TEXT, struct job_reply, error, RECORD_OMIT, .fallback_text = ""),
     RECORD("pending", BOOL, struct job_reply, pending, RECORD_OMIT),
+    RECORD("waits", BOOL, struct job_reply, waits, RECORD_OMIT),
     { 0 },
 };
 

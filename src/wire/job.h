@@ -129,6 +129,7 @@ extern const struct record_type job_scheduled_type;
 struct job_reply {
     const char *jid, *error;
     bool pending; /* another master has claimed it: ask again */
+    bool waits;   /* a second person has to approve it (wire/approval.h) */
 };
 extern const struct record_type job_reply_type;
 

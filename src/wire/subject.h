@@ -51,10 +51,14 @@ enum subject_kind {
     SUBJECT_FILES_ROLLBACK, /* bring a revision back; the same */
     SUBJECT_SETTINGS_SHOW,  /* what a peel gets */
     SUBJECT_AUDIT_NOTICE,   /* what an operator did without a master, for the log of one */
-    SUBJECT_UPDATE_PEEL,    /* command to the watchdog of a peel */
-    SUBJECT_UPDATE_MASTER,  /* command to the watchdog of a master: no peel may hear it */
-    SUBJECT_UPDATE_START,   /* begin a rollout, answered by a master */
-    SUBJECT_UPDATE_ABORT,   /* end it */
+    SUBJECT_JOB_APPROVE,    /* let a job go that waits for a second person, answered by a master */
+    SUBJECT_JOB_REJECT,     /* the opposite */
+    SUBJECT_OPERATOR, /* an operator with a name asks for one of the others: see jobs/policy.h */
+    SUBJECT_OPERATOR_REMOVE, /* refuse their credentials from now on, answered by a master */
+    SUBJECT_UPDATE_PEEL,     /* command to the watchdog of a peel */
+    SUBJECT_UPDATE_MASTER,   /* command to the watchdog of a master: no peel may hear it */
+    SUBJECT_UPDATE_START,    /* begin a rollout, answered by a master */
+    SUBJECT_UPDATE_ABORT,    /* end it */
 };
 #define SUBJECT_KINDS (SUBJECT_UPDATE_ABORT + 1)
 

@@ -68,7 +68,8 @@ int fleet_ask_peels(struct fleet *fleet, const struct fleet_question *question,
                                           .secret_args = question->secrets };
 
     fleet_answers_init(ret_answers, fleet->arena, &question->peels);
-    if (record_encode(&bytes, &exec_request_type, &request, err) < 0)
+    if (fleet_require_admin(fleet, "ask peels directly", err) < 0 ||
+        record_encode(&bytes, &exec_request_type, &request, err) < 0)
         return -1;
     for (size_t i = 0; i < question->peels.n; i++) {
         each[i] = (struct direct){ ret_answers, question->peels.p[i] };

@@ -145,7 +145,7 @@ int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_
         return -1;
     if (ask_master(fleet, expr, ret_peels, err) == 0)
         return 0;
-    if (err->code == ERR_INVALID)
+    if (err->code == ERR_INVALID || err->code == ERR_UNSUPPORTED)
         return -1;
     (void)fprintf(stderr, "warning: no master resolves targets (%s); reading all facts instead\n",
                   err->text);
@@ -247,7 +247,7 @@ static void pause_dispatch(struct fleet *fleet)
     (void)fleet_wait(fleet, &never, PENDING_NS, &err);
 }
 
-int fleet_dispatch(struct fleet *fleet, const struct job *job, struct err *err)
+int fleet_dispatch(struct fleet *fleet, const struct job *job, bool *ret_waits, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     struct job_reply reply = { .error = "" };
@@ -262,10 +262,19 @@ int fleet_dispatch(struct fleet *fleet, const struct job *job, struct err *err)
         if (result < 0 && err->code == ERR_NOT_FOUND)
             return err_set(err, ERR_NOT_FOUND,
                            "no master is running (start zester-master, or use --direct)");
+        if (result < 0 && err->code == ERR_UNSUPPORTED)
+            return -1;
     }
     if (result < 0)
         return -1;
-    return reply.error[0] ? err_set(err, ERR_INVALID, "%s", reply.error) : 0;
+    if (reply.error[0])
+        return err_set(err, ERR_INVALID, "%s", reply.error);
+    if (reply.waits && !ret_waits)
+        return err_set(err, ERR_INVALID, "job %s waits for approval: zester job approve %s",
+                       job->jid, job->jid);
+    if (ret_waits)
+        *ret_waits = reply.waits;
+    return 0;
 }
 
 /* --- answers ------------------------------------------------------------------------ */
@@ -333,30 +342,4 @@ int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool fr
         result = answers->all_come ? 0 : read_stored(fleet, jid, answers, err);
     }
     return result;
-}
-
-struct flush {
-    bool is_done, has_failed;
-    struct nats_error error;
-};
-
-static void on_flushed(void *self, const struct nats_error *error)
-{
-    struct flush *flush = self;
-
-    flush->is_done = true;
-    flush->has_failed = error != NULL;
-    if (error)
-        flush->error = *error;
-}
-
-int fleet_flush(struct fleet *fleet, struct err *err)
-{
-    struct flush flush = { 0 };
-
-    if (nats_flush(fleet->js.conn, on_flushed, &flush, err) < 0)
-        return -1;
-    while (!flush.is_done) /* or the connection ends */
-        (void)fleet_wait(fleet, &flush.is_done, DISPATCH_NS, err);
-    return flush.has_failed ? nats_error_to_err(&flush.error, err) : 0;
 }

@@ -30,8 +30,9 @@ void fleet_job_note(struct arena *arena, struct job *job, const char *key, const
 /* Let it go through its targets in waves. Returns how many. */
 int64_t fleet_note_batch(struct arena *arena, struct job *job, size_t size, int64_t max_failures);
 
-/* Send a job to a master, which has claimed it when this returns. */
-int fleet_dispatch(struct fleet *fleet, const struct job *job, struct err *err);
+/* Send a job to a master, which has claimed it when this returns, or keeps it for a second person
+ * (`ret_waits`; NULL: that is a failure). */
+int fleet_dispatch(struct fleet *fleet, const struct job *job, bool *ret_waits, struct err *err);
 /* Wait for the returns of a job; stored ones are read first if `from_store`. If interrupted,
  * returns what came so far. */
 int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool from_store,
@@ -39,9 +40,6 @@ int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool fr
 /* Subscribe to the returns of a job before it is dispatched. */
 int fleet_listen(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
                  struct err *err);
-
-/* Wait until the server has seen what was published. */
-int fleet_flush(struct fleet *fleet, struct err *err);
 
 /* What each peel is asked to heed, or not to. */
 struct fleet_limits {

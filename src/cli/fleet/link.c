@@ -22,20 +22,28 @@
 #include "data/yaml.h"
 #include "enroll/https.h"
 #include "data/yaml_dump.h"
+#include "jobs/reading.h"
 #include "nats/creds.h"
 #include "nats/error.h"
+#include "nats/header.h"
 #include "nats/hub.h"
 #include "nats/request.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "sys/loop.h"
 #include "sys/path.h"
+#include "wire/operator.h"
 
 #define CONNECTION_NAME     "zester"
 #define DEFAULT_AUTH_DIR    "/var/lib/zester/auth"
 #define DEFAULT_ENROLL_ADDR ":" HTTPS_PORT
 /* Attempts without success, for each server. */
 #define ATTEMPTS 2
+/* For the server to see what was published, before the connection is looked at again. */
+#define FLUSH_NS (15 * CLOCK_SECOND)
+
+#define OUR_SUBJECTS      "zester."
+#define OPERATOR_SUBJECTS OUR_SUBJECTS "operator."
 
 struct globals {
     struct fleet_options fleet;
@@ -271,6 +279,16 @@ static int start_client(struct connection *connection, const struct fleet_target
     if (link_has_shared_creds(connection->link))
         (void)fprintf(stderr, "warning: " LINK_SHARED_CREDS " %s\n", target->creds);
     fleet->js = (struct nats_js){ .conn = link_conn(connection->link) };
+    if (link_operator(connection->link)) {
+        if (link_expires(connection->link) <= clock_wall() / CLOCK_SECOND)
+            return err_set(err, ERR_INVALID,
+                           "the credentials of operator '%s' have expired: ask for new ones "
+                           "(zester operator issue %s)",
+                           link_operator(connection->link), link_operator(connection->link));
+        fleet->operator_name = arena_strdup(fleet->arena, link_operator(connection->link));
+        fleet->js.prefix = arena_printf(fleet->arena, OPERATOR_SUBJECTS "%s." READING_PREFIX,
+                                        fleet->operator_name);
+    }
     connection->attempts_left = ATTEMPTS * count_urls(target->urls);
     nats_listen(fleet->js.conn, &connection->listener, on_event);
     loop_on_step(fleet->loop, on_step, connection);
@@ -357,16 +375,20 @@ struct request {
     struct str reply;
     struct nats_error error;
     bool has_failed;
+    const char *refusal; /* of a master; NULL: none */
 };
 
 static void on_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     struct request *request = self;
+    struct str reason;
 
     request->is_done = true;
     request->has_failed = error != NULL;
     if (error)
         request->error = *error;
+    else if (nats_header_find(msg->header, OPERATOR_REFUSED, &reason))
+        request->refusal = arena_str(request->arena, reason).p;
     else
         request->reply = arena_str(request->arena, msg->payload);
 }
@@ -380,22 +402,80 @@ int fleet_sign(struct fleet *fleet, struct nats_pub *pub, struct err *err)
     return warrant_add(fleet->arena, &signer, true, pub, err);
 }
 
+/* "zester.dispatch" is "zester.operator.alice.dispatch" for alice. */
+static struct str find_subject(const struct fleet *fleet, struct str subject)
+{
+    if (!fleet->operator_name || !str_starts(subject, STR(OUR_SUBJECTS)))
+        return subject;
+    subject = str_from_offset(subject, strlen(OUR_SUBJECTS));
+    return str_from(arena_printf(fleet->arena, OPERATOR_SUBJECTS "%s.%.*s", fleet->operator_name,
+                                 STR_ARG(subject)));
+}
+
 int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeout,
                   struct str *ret_reply, struct err *err)
 {
     struct request request = { .arena = fleet->arena };
     struct nats_pub sent = *pub;
 
+    sent.subject = find_subject(fleet, pub->subject);
     if (fleet_sign(fleet, &sent, err) < 0 ||
         nats_request(fleet->js.conn, &sent, timeout, on_reply, &request, NULL, err) < 0)
         return -1;
     while (!request.is_done) /* it has its own timeout */
         (void)fleet_wait(fleet, &request.is_done, timeout, err);
-    if (!request.has_failed) {
-        *ret_reply = request.reply;
+    if (request.has_failed)
+        return nats_error_to_err(&request.error, err);
+    if (request.refusal)
+        return err_set(err, ERR_UNSUPPORTED, "%s", request.refusal);
+    *ret_reply = request.reply;
+    return 0;
+}
+
+struct flush {
+    bool is_done, has_failed;
+    struct nats_error error;
+};
+
+static void on_flushed(void *self, const struct nats_error *error)
+{
+    struct flush *flush = self;
+
+    flush->is_done = true;
+    flush->has_failed = error != NULL;
+    if (error)
+        flush->error = *error;
+}
+
+static int flush_out(struct fleet *fleet, struct err *err)
+{
+    struct flush flush = { 0 };
+
+    if (nats_flush(fleet->js.conn, on_flushed, &flush, err) < 0)
+        return -1;
+    while (!flush.is_done) /* or the connection ends */
+        (void)fleet_wait(fleet, &flush.is_done, FLUSH_NS, err);
+    return flush.has_failed ? nats_error_to_err(&flush.error, err) : 0;
+}
+
+int fleet_tell(struct fleet *fleet, const struct nats_pub *pub, int64_t timeout, struct err *err)
+{
+    struct str ignored;
+
+    if (fleet->operator_name)
+        return fleet_request(fleet, pub, timeout, &ignored, err);
+    if (nats_publish(fleet->js.conn, pub, err) < 0)
+        return -1;
+    return flush_out(fleet, err);
+}
+
+int fleet_require_admin(const struct fleet *fleet, const char *what, struct err *err)
+{
+    if (!fleet->operator_name)
         return 0;
-    }
-    return nats_error_to_err(&request.error, err);
+    return err_set(err, ERR_UNSUPPORTED,
+                   "operator '%s' may not %s, whatever the role: it needs admin.creds",
+                   fleet->operator_name, what);
 }
 
 /* --- common parts of commands ------------------------------------------------------- */
@@ -419,6 +499,8 @@ int fleet_ask_publisher(struct cli *cli, const struct fleet_options *options,
         return CLI_OK;
     if (err.code == ERR_NOT_FOUND)
         return cli_error(cli, "no master is running");
+    if (err.code == ERR_UNSUPPORTED)
+        return cli_err(cli, &err);
     return cli_error(cli, "no master publishes at the moment: %s", err.text);
 }
 

@@ -89,6 +89,9 @@ struct fleet {
     struct loop *loop;
     struct nats_hub *hub;
     struct nats_js js; /* and the connection */
+    /* The credentials are those of an operator with this name, who asks masters for everything;
+     * NULL: admin.creds. */
+    const char *operator_name;
 };
 
 /* Connects. Fails when no server can be reached, or does not accept the credentials, and points to
@@ -110,9 +113,16 @@ bool fleet_is_over(struct fleet *fleet);
 
 /* Add the proof that this operator asks (bus/warrant.h), for a message that expects an answer. */
 int fleet_sign(struct fleet *fleet, struct nats_pub *pub, struct err *err);
-/* One signed request and its answer. ERR_NOT_FOUND: no listener. */
+/* One signed request and its answer. ERR_NOT_FOUND: no listener. ERR_UNSUPPORTED: this operator may
+ * not, and the text says why. */
 int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeout,
                   struct str *ret_reply, struct err *err);
+
+/* Tell all masters something that has no answer, and wait until the server has it, or until a
+ * master has allowed it. */
+int fleet_tell(struct fleet *fleet, const struct nats_pub *pub, int64_t timeout, struct err *err);
+/* Fails with ERR_UNSUPPORTED for an operator with a name: only admin.creds may do `what`. */
+int fleet_require_admin(const struct fleet *fleet, const char *what, struct err *err);
 
 /* One question to the master that publishes trees. Connects, asks and reports what went wrong;
  * returns the exit status. */

@@ -16,6 +16,7 @@
 #include "jobs/tally.h"
 #include "local/verb.h"
 #include "sys/clock.h"
+#include "wire/approval.h"
 #include "wire/job.h"
 #include "wire/peel_id.h"
 
@@ -49,12 +50,15 @@ static const char *print_peels(struct cli *cli, const struct param_strs *peels)
     return buf_copy(&out, cli->arena).p;
 }
 
-static int print_jid(struct cli *cli, enum fleet_format format, const struct job *job)
+static int print_jid(struct cli *cli, enum fleet_format format, const struct job *job, bool waits)
 {
-    struct value_map *map = value_map_new(cli->arena, 1);
+    struct value_map *map = value_map_new(cli->arena, 2);
     struct value v = value_map(map);
 
     value_map_set(cli->arena, map, value_text("jid"), value_text(job->jid));
+    if (waits)
+        value_map_set(cli->arena, map, value_text("approval"),
+                      value_text(approval_state_name(APPROVAL_PENDING)));
     if (format != FLEET_TEXT)
         return fleet_print(cli, format, &v);
     (void)printf("%s\n", job->jid);
@@ -62,16 +66,19 @@ static int print_jid(struct cli *cli, enum fleet_format format, const struct job
 }
 
 static int announce_and_dispatch(struct cli *cli, struct fleet *fleet, const struct job *job,
-                                 const struct fleet_run *how, struct err *err)
+                                 const struct fleet_run *how, bool *ret_waits, struct err *err)
 {
     const bool is_text = how->format == FLEET_TEXT;
 
     if (is_text)
         (void)fprintf(stderr, "Targeting %zu peel(s): [%s]\n", job->targets.n,
                       print_peels(cli, &job->targets));
-    if (fleet_dispatch(fleet, job, err) < 0)
+    if (fleet_dispatch(fleet, job, ret_waits, err) < 0)
         return -1;
-    if (is_text)
+    if (is_text && *ret_waits)
+        (void)fprintf(stderr, "Job %s waits for approval: zester job approve %s\n", job->jid,
+                      job->jid);
+    else if (is_text)
         (void)fprintf(stderr, "Job %s dispatched\n", job->jid);
     return 0;
 }
@@ -115,6 +122,7 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     struct fleet_answers answers;
     const int64_t waves = note_batch(cli, &how->batch, job);
     char jid[KSUID_SIZE];
+    bool waits = false;
     struct err err;
     int result, status;
 
@@ -123,21 +131,23 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     ksuid_new(clock_wall() / CLOCK_SECOND, jid);
     job->jid = arena_strdup(cli->arena, jid);
     if (how->async)
-        return announce_and_dispatch(cli, fleet, job, how, &err) < 0
+        return announce_and_dispatch(cli, fleet, job, how, &waits, &err) < 0
                    ? cli_err(cli, &err)
-                   : print_jid(cli, how->format, job);
+                   : print_jid(cli, how->format, job, waits);
     fleet_answers_init(&answers, cli->arena, &job->targets);
     result = fleet_listen(fleet, job->jid, &answers, &err);
     if (result == 0)
         result =
             fleet_progress_begin(&progress, fleet, job, &answers, how->format != FLEET_TEXT, &err);
     if (result == 0)
-        result = announce_and_dispatch(cli, fleet, job, how, &err);
-    if (result == 0)
+        result = announce_and_dispatch(cli, fleet, job, how, &waits, &err);
+    if (result == 0 && !waits)
         result = fleet_collect(fleet, job->jid, find_wait(job, waves), false, &answers, &err);
     fleet_progress_end(&progress);
     if (result < 0)
         return cli_err(cli, &err);
+    if (waits)
+        return print_jid(cli, how->format, job, true);
     if (fleet_answers_received(&answers) < answers.count)
         tell_timeout(&answers, job);
     status = fleet_answers_print(cli, &answers, &style);

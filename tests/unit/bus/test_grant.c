@@ -112,6 +112,71 @@ TEST(a_leaf_node_may_what_its_peels_may_and_nothing_of_masters_and_operators)
         CHECK_INT(grant_allows(&grants, cases[i].verb, cases[i].subject), cases[i].allowed);
 }
 
+TEST(an_operator_with_a_name_asks_masters_and_publishes_nothing_else)
+{
+    static const struct {
+        enum grant_verb verb;
+        const char *subject;
+        bool allowed, deaf; /* the second for those who hear nothing */
+    } cases[] = {
+        { GRANT_PUBLISH, "zester.operator.alice.dispatch", true, true },
+        { GRANT_PUBLISH, "zester.operator.alice.js.STREAM.MSG.GET.KV_jobs", true, true },
+        { GRANT_PUBLISH, "zester.operator.bob.dispatch", false, false },
+        { GRANT_PUBLISH, "zester.operator.alice", false, false },
+        { GRANT_PUBLISH, "zester.dispatch", false, false },
+        { GRANT_PUBLISH, "zester.target.resolve", false, false },
+        { GRANT_PUBLISH, "zester.cmd.web-01", false, false },
+        { GRANT_PUBLISH, "zester.job.J.cancel", false, false },
+        { GRANT_PUBLISH, "zester.admin.enroll.approve", false, false },
+        { GRANT_PUBLISH, "zester.event._admin.send.a", false, false },
+        { GRANT_PUBLISH, "$KV.operators.alice", false, false },
+        { GRANT_PUBLISH, "$KV.jobs.J", false, false },
+        { GRANT_PUBLISH, "$KV.facts.alice", false, false },
+        { GRANT_PUBLISH, "$JS.API.STREAM.MSG.GET.KV_jobs", false, false },
+        { GRANT_PUBLISH, "$JS.API.STREAM.MSG.GET.KV_secrets", false, false },
+        { GRANT_PUBLISH, "$JS.API.CONSUMER.CREATE.KV_jobs", false, false },
+        { GRANT_PUBLISH, "$JS.API.DIRECT.GET.KV_jobs.$KV.jobs.J", false, false },
+        { GRANT_PUBLISH, "_INBOX._operator.alice.x", false, false },
+        { GRANT_PUBLISH, "_INBOX.x", false, false },
+        { GRANT_SUBSCRIBE, "_INBOX._operator.alice.>", true, true },
+        { GRANT_SUBSCRIBE, "_INBOX._operator.bob.>", false, false },
+        { GRANT_SUBSCRIBE, "_INBOX._operator.>", false, false },
+        { GRANT_SUBSCRIBE, "_INBOX.alice.>", false, false }, /* the peel of that name */
+        { GRANT_SUBSCRIBE, "_INBOX.>", false, false },
+        { GRANT_SUBSCRIBE, "zester.job.J.return.*", true, false },
+        { GRANT_SUBSCRIBE, "zester.job.J.progress.*", true, false },
+        { GRANT_SUBSCRIBE, "zester.event.>", true, false },
+        { GRANT_SUBSCRIBE, "zester.job.J.cancel", false, false },
+        { GRANT_SUBSCRIBE, "zester.job.>", false, false },
+        { GRANT_SUBSCRIBE, "zester.cmd.*", false, false },
+        { GRANT_SUBSCRIBE, "zester.dispatch", false, false },
+        { GRANT_SUBSCRIBE, "zester.operator.alice.>", false, false },
+        { GRANT_SUBSCRIBE, "zester.operator.>", false, false },
+        { GRANT_SUBSCRIBE, "$KV.>", false, false },
+        { GRANT_SUBSCRIBE, ">", false, false },
+    };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct grants grants, deaf, others;
+    struct err err;
+
+    CHECK_INT(grant_list(&arena, GRANT_OPERATOR, PEEL, &grants, &err), 0);
+    CHECK_INT(grant_list(&arena, GRANT_OPERATOR_DEAF, PEEL, &deaf, &err), 0);
+    CHECK(!grants.may_reply && !deaf.may_reply);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CHECK_INT(grant_allows(&grants, cases[i].verb, cases[i].subject), cases[i].allowed);
+        CHECK_INT(grant_allows(&deaf, cases[i].verb, cases[i].subject), cases[i].deaf);
+    }
+    CHECK(grant_is_operator(&grants.allow[GRANT_PUBLISH], PEEL));
+    CHECK(!grant_is_operator(&grants.allow[GRANT_PUBLISH], OTHER));
+    CHECK_STR(grant_operator_inbox(&arena, PEEL), "_INBOX._operator." PEEL);
+    for (int role = GRANT_PEEL; role <= GRANT_LEAF; role++) {
+        CHECK_INT(grant_list(&arena, (enum grant_role)role, PEEL, &others, &err), 0);
+        CHECK(!grant_is_operator(&others.allow[GRANT_PUBLISH], PEEL));
+    }
+    CHECK_INT(grant_list(&arena, GRANT_OPERATOR, "a.b", &grants, &err), -1);
+    CHECK_INT(grant_list(&arena, GRANT_OPERATOR, ">", &grants, &err), -1);
+}
+
 TEST(an_admin_sends_events_as_admin_reads_all_of_them_and_tests_rules)
 {
     static const struct {
@@ -159,11 +224,37 @@ static int copy_creds(void *self, struct nats_creds *ret_creds, struct err *err)
     return 0;
 }
 
-static void fleet_begin(struct fleet *fleet)
+static void issue_peel(struct fleet *fleet, const struct nats_nkey *account, int64_t now)
 {
     unsigned char seed[ED25519_SEED_SIZE];
     char public_key[NATS_NKEY_TEXT_SIZE];
     const char *jwt;
+    struct err err;
+
+    chance_bytes(seed, sizeof(seed));
+    nats_nkey_make(NATS_NKEY_USER, seed, &fleet->creds.key);
+    nats_nkey_print_public(&fleet->creds.key, public_key);
+    CHECK_INT(identity_issue_peel(&fleet->arena, account, PEEL, public_key, now, &jwt, &err), 0);
+    fleet->creds.jwt = mem_strdup(jwt);
+}
+
+static void issue_operator(struct fleet *fleet, const struct nats_nkey *account,
+                           enum grant_role role, int64_t now)
+{
+    const struct identity_operator who = {
+        .name = PEEL, .is_deaf = role == GRANT_OPERATOR_DEAF, .now = now, .expires = now + 3600
+    };
+    const char *key;
+    struct str creds;
+    struct err err;
+
+    CHECK_INT(identity_issue_operator(&fleet->arena, account, &who, &creds, &key, &err), 0);
+    CHECK_INT(nats_creds_parse(creds, &fleet->creds, &err), 0);
+}
+
+/* GRANT_PEEL, or an operator of that name. */
+static void fleet_begin(struct fleet *fleet, enum grant_role role)
+{
     struct nats_nkey account;
     struct err err;
     int64_t now = clock_wall() / CLOCK_SECOND;
@@ -173,19 +264,21 @@ static void fleet_begin(struct fleet *fleet)
     fleet_start(&fleet->server);
     fleet->tls = nats_tls_new(&(struct nats_tls_options){ .ca_pem = fleet->server.root_pem }, &err);
     CHECK(fleet->tls != NULL);
-    chance_bytes(seed, sizeof(seed));
-    nats_nkey_make(NATS_NKEY_USER, seed, &fleet->creds.key);
-    nats_nkey_print_public(&fleet->creds.key, public_key);
     CHECK_INT(identity_read_key(fleet->server.auth_dir, IDENTITY_ACCOUNT_SEED, &account, &err), 0);
-    CHECK_INT(identity_issue_peel(&fleet->arena, &account, PEEL, public_key, now, &jwt, &err), 0);
-    fleet->creds.jwt = mem_strdup(jwt);
-    watched_start(&fleet->scene, &fleet->peel,
-                  &(struct nats_options){ .servers = &fleet->server.url,
-                                          .server_count = 1,
-                                          .tls = fleet->tls,
-                                          .creds = copy_creds,
-                                          .creds_self = fleet,
-                                          .inbox_prefix = grant_inbox(&fleet->arena, PEEL) });
+    if (role == GRANT_PEEL)
+        issue_peel(fleet, &account, now);
+    else
+        issue_operator(fleet, &account, role, now);
+    watched_start(
+        &fleet->scene, &fleet->peel,
+        &(struct nats_options){ .servers = &fleet->server.url,
+                                .server_count = 1,
+                                .tls = fleet->tls,
+                                .creds = copy_creds,
+                                .creds_self = fleet,
+                                .inbox_prefix = role == GRANT_PEEL
+                                                    ? grant_inbox(&fleet->arena, PEEL)
+                                                    : grant_operator_inbox(&fleet->arena, PEEL) });
     SCENE_RUN(&fleet->scene, fleet->peel.counts[NATS_EVENT_CONNECTED] > 0 ||
                                  fleet->peel.counts[NATS_EVENT_RETRY] > 0);
     CHECK_STR(fleet->peel.error, "");
@@ -276,17 +369,16 @@ static void check_one(struct fleet *fleet, const struct grants *own, enum grant_
     counts[expected]++;
 }
 
-/* Everything that somebody may do, in the name of the peel itself and of another one. */
-TEST(the_server_refuses_a_peel_everything_that_the_table_does_not_give_it)
+/* Everything that somebody may do, in the client's own name and in that of another. */
+static void check_all(enum grant_role own_role, int counts[2])
 {
     static const char *const peels[] = { PEEL, OTHER };
     struct fleet fleet;
     struct grants own;
     struct err err;
-    int counts[2] = { 0 };
 
-    fleet_begin(&fleet);
-    CHECK_INT(grant_list(&fleet.arena, GRANT_PEEL, PEEL, &own, &err), 0);
+    fleet_begin(&fleet, own_role);
+    CHECK_INT(grant_list(&fleet.arena, own_role, PEEL, &own, &err), 0);
     for (size_t p = 0; p < ARRAY_LEN(peels); p++)
         for (int role = 0; role < GRANT_ROLES; role++) {
             struct grants theirs;
@@ -302,8 +394,31 @@ TEST(the_server_refuses_a_peel_everything_that_the_table_does_not_give_it)
                         check_one(&fleet, &own, GRANT_SUBSCRIBE, pattern, counts);
                 }
         }
-    CHECK(counts[true] > 20 && counts[false] > 60);
     fleet_end(&fleet);
+}
+
+TEST(the_server_refuses_a_peel_everything_that_the_table_does_not_give_it)
+{
+    int counts[2] = { 0 };
+
+    check_all(GRANT_PEEL, counts);
+    CHECK(counts[true] > 20 && counts[false] > 60);
+}
+
+TEST(the_server_refuses_an_operator_everything_that_the_table_does_not_give_them)
+{
+    int counts[2] = { 0 };
+
+    check_all(GRANT_OPERATOR, counts);
+    CHECK(counts[true] > 5 && counts[false] > 100);
+}
+
+TEST(the_server_lets_an_operator_who_hears_nothing_ask_masters_only)
+{
+    int counts[2] = { 0 };
+
+    check_all(GRANT_OPERATOR_DEAF, counts);
+    CHECK(counts[true] > 2 && counts[false] > 100);
 }
 
 TEST(no_subject_of_the_fleet_can_be_used_in_the_name_of_another_peel)
@@ -340,7 +455,7 @@ TEST(no_subject_of_the_fleet_can_be_used_in_the_name_of_another_peel)
     };
     struct fleet fleet;
 
-    fleet_begin(&fleet);
+    fleet_begin(&fleet, GRANT_PEEL);
     for (int kind = 0; kind < SUBJECT_KINDS; kind++) {
         AUTO_BUF struct buf subject = BUF_INIT(4096);
         struct err err;

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/hex.h"
 #include "data/value.h"
+#include "wire/approval.h"
 #include "wire/cluster_info.h"
 #include "wire/enrollment.h"
 #include "wire/event.h"
@@ -13,6 +14,7 @@
 #include "wire/fileset.h"
 #include "wire/job.h"
 #include "wire/liveness.h"
+#include "wire/operator.h"
 #include "wire/outcome.h"
 #include "wire/question.h"
 #include "wire/signature.h"
@@ -93,7 +95,14 @@ static const struct {
     { &job_event_type, "jid type peel_id? data? timestamp" },
     { &job_active_type, "owner updated" },
     { &job_scheduled_type, "jid entry module args success error? return_data duration timestamp" },
-    { &job_reply_type, "jid? error? pending?" },
+    { &job_reply_type, "jid? error? pending? waits?" },
+    { &operator_policy_type,
+      "name role target functions approvals created updated created_by removed? keys" },
+    { &operator_removal_type, "name operator" },
+    { &operator_removed_type, "err? warning?" },
+    { &approval_type, "jid state asked_by asked decided_by? decided? reason? error? job" },
+    { &approval_request_type, "jid operator reason?" },
+    { &approval_reply_type, "err?" },
     { &job_cancel_type, "action operator?" },
     { &outcome_type,
       "id outcome reason? key? rules depth? provenance? parent? ts master? deliveries? seq?" },

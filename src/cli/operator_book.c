@@ -1,0 +1,162 @@
+#include "cli/operator_book.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "bus/identity.h"
+#include "cli/fleet/bucket.h"
+#include "cli/fleet/link.h"
+#include "nats/nkey.h"
+#include "sys/clock.h"
+#include "sys/newfiles.h"
+#include "sys/path.h"
+
+#define RECORD_MAX ((size_t)1 << 20)
+#define CREDS_MODE 0600
+
+/* --- reading ------------------------------------------------------------------------ */
+
+struct listing {
+    struct arena *arena;
+    struct operator_book *book;
+};
+
+static void add_policy(void *self, const struct nats_kv_entry *entry)
+{
+    struct listing *listing = self;
+    struct operator_policy policy;
+    struct err err;
+
+    if (record_decode(listing->arena, &operator_policy_type, 1,
+                      arena_str(listing->arena, entry->value), &policy, &err) == 0 &&
+        str_eq_text(entry->key, policy.name))
+        VEC_PUSH_IN(listing->arena, &listing->book->list, policy);
+}
+
+static int compare_policies(const void *a, const void *b)
+{
+    return strcmp(((const struct operator_policy *)a)->name,
+                  ((const struct operator_policy *)b)->name);
+}
+
+int operator_book_read(struct fleet *fleet, struct operator_book *ret_book, struct err *err)
+{
+    struct listing listing = { fleet->arena, ret_book };
+
+    *ret_book = (struct operator_book){ 0 };
+    if (fleet_bucket_each(fleet, STORE_OPERATORS, NULL, add_policy, &listing, err) < 0)
+        return -1;
+    if (ret_book->list.n > 1)
+        qsort(ret_book->list.p, ret_book->list.n, sizeof(ret_book->list.p[0]), compare_policies);
+    return 0;
+}
+
+int operator_book_find(struct fleet *fleet, const char *name, bool with_removed,
+                       struct operator_policy *ret_policy, uint64_t *ret_revision, struct err *err)
+{
+    struct operator_policy policy;
+    struct str bytes;
+
+    if (operator_check_name(name, err) < 0)
+        return -1;
+    if (fleet_bucket_find(fleet, STORE_OPERATORS, name, &bytes, ret_revision, err) < 0)
+        return err->code == ERR_NOT_FOUND
+                   ? err_set(err, ERR_NOT_FOUND, "no such operator: '%s'", name)
+                   : -1;
+    if (record_decode(fleet->arena, &operator_policy_type, 1, bytes, &policy, err) < 0)
+        return -1;
+    if (policy.removed && !with_removed)
+        return err_set(err, ERR_NOT_FOUND, "no such operator: '%s' (removed)", name);
+    *ret_policy = policy;
+    return 0;
+}
+
+int operator_book_write(struct fleet *fleet, const struct operator_policy *policy,
+                        uint64_t revision, struct err *err)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
+
+    if (operator_policy_type.check(policy, err) < 0 ||
+        record_encode(&bytes, &operator_policy_type, policy, err) < 0)
+        return -1;
+    return fleet_bucket_replace(fleet, STORE_OPERATORS, policy->name, buf_view(&bytes), revision,
+                                err);
+}
+
+/* --- credentials -------------------------------------------------------------------- */
+
+static void forget_expired(struct arena *arena, struct operator_policy *policy, int64_t now)
+{
+    struct operator_keys kept = { .list = VEC_INIT };
+
+    VEC_EACH (&policy->keys.list, key)
+        if (key->expires.seconds > now)
+            VEC_PUSH_IN(arena, &kept.list, *key);
+    policy->keys = kept;
+}
+
+static int write_creds(struct arena *arena, const char *file, struct str creds, struct err *err)
+{
+    const struct newfile made = { path_basename(file).p, creds, CREDS_MODE };
+
+    return newfiles_write(path_dirname(arena, file), &made, 1, "name another one with --out", err);
+}
+
+int operator_book_issue(struct fleet *fleet, const struct operator_issue *issue,
+                        struct operator_policy *policy, struct err *err)
+{
+    const int64_t now = clock_wall() / CLOCK_SECOND;
+    const struct identity_operator who = { .name = policy->name,
+                                           .is_deaf = policy->role == OPERATOR_ENROLLER,
+                                           .now = now,
+                                           .expires = now + issue->life / CLOCK_SECOND };
+    struct operator_key key = { .issued = { now, 0 }, .expires = { who.expires, 0 } };
+    struct nats_nkey account;
+    struct str creds;
+    int result;
+
+    forget_expired(fleet->arena, policy, now);
+    if (policy->keys.list.n >= OPERATOR_KEYS_MAX)
+        return err_set(err, ERR_LIMIT, "operator '%s' has %d keys that have not expired",
+                       policy->name, OPERATOR_KEYS_MAX);
+    if (identity_read_key(issue->auth_dir, IDENTITY_ACCOUNT_SEED, &account, err) < 0)
+        return err_wrap(err, "credentials are issued where the keys of the fleet are");
+    result = identity_issue_operator(fleet->arena, &account, &who, &creds, &key.public_key, err);
+    nats_nkey_done(&account);
+    if (result < 0)
+        return -1;
+    result = write_creds(fleet->arena, issue->file, creds, err);
+    ed25519_wipe((char *)(uintptr_t)creds.p, creds.n);
+    if (result == 0)
+        VEC_PUSH_IN(fleet->arena, &policy->keys.list, key);
+    return result;
+}
+
+void operator_book_withdraw(struct fleet *fleet, const struct operator_issue *issue)
+{
+    const struct newfile made = { .name = path_basename(issue->file).p };
+
+    newfiles_remove(path_dirname(fleet->arena, issue->file), &made, 1);
+}
+
+/* --- how they are --------------------------------------------------------------------- */
+
+const char *operator_book_state(const struct operator_policy *policy, int64_t now)
+{
+    if (policy->removed)
+        return "removed";
+    return operator_has_key(policy, now) ? "active" : "expired";
+}
+
+struct value_time operator_book_end(const struct operator_policy *policy)
+{
+    struct value_time end = { 0 };
+
+    VEC_EACH (&policy->keys.list, key)
+        if (key->revoked.seconds == 0 && key->expires.seconds > end.seconds)
+            end = key->expires;
+    return end;
+}

@@ -41,7 +41,7 @@
 #define PAYLOAD_MAX ((size_t)8 << 20)
 #define RESOLVE_NS  (5 * CLOCK_SECOND)
 /* Requests that are looked at at once. */
-#define VISITS_MAX 4096
+#define VISITS_MAX 256
 
 struct gate {
     struct master *master;

@@ -1,6 +1,5 @@
 """Operators with a name: roles and scopes that masters check and servers enforce, and jobs that wait for a second person."""
 import json
-import os
 import re
 import signal
 import subprocess
@@ -114,25 +113,21 @@ def test_a_viewer_reads_everything_and_runs_nothing(fleet):
     assert "may not do this (event.send)" in refused(fleet, "vera", "event", "send", "a/b")
 
 
-def test_events_are_sent_and_watched_by_those_who_may(fleet):
+def test_events_are_sent_and_watched_by_those_who_may(fleet, tmp_path):
     assert "may not run 'event.send'" in refused(fleet, "alice", "event", "send", "a/b")
     add(fleet, "emil", "--function", "event.send")
     words = [f"{BUILD}/zester", "event", "watch", "--format", "json", "--master", fleet.url, "--nats-ca", str(fleet.auth / "nats-ca.crt"),
              "--creds", str(creds(fleet, "vera"))]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as watch:
-        os.set_blocking(watch.stdout.fileno(), False)
-        seen = ""
-
+    seen = tmp_path / "seen"
+    with open(seen, "w") as out, subprocess.Popen(words, stdout=out) as watch:
         def is_seen():
-            nonlocal seen
             run_as(fleet, "emil", "event", "send", "deploy/done", "n=1")
-            seen += watch.stdout.read() or ""
-            return "deploy/done" in seen
+            return "deploy/done" in seen.read_text()
         try:
             fleet.wait(is_seen, "the event is seen")
         finally:
             watch.send_signal(signal.SIGINT)
-        watch.wait(SECONDS)
+        assert watch.wait(SECONDS) == 0
     audited(fleet, r'audit action=event\.send result=ok by="emil" id="zester\.event\._admin\.send\.deploy\.done"')
 
 
@@ -312,6 +307,7 @@ def test_a_job_waits_for_another_person_and_runs_once(pair, tmp_path):
     jid, mark = ask(pair, tmp_path)
     waiting, = [one for one in json_as(pair, "otto", "job", "approvals") if one["jid"] == jid]
     assert (waiting["state"], waiting["asked_by"], waiting["function"], waiting["targets"]) == ("pending", "olga", "cmd.run", ["web-01"])
+    assert f"job {jid} waits for approval" in refused(pair, "olga", "job", "watch", jid)
     assert "another person has to decide" in refused(pair, "olga", "job", "approve", jid)
     assert "may not run 'cmd.run'" in refused(pair, "oscar", "job", "approve", jid)
     assert "the role is 'viewer'" in refused(pair, "vera", "job", "approve", jid)
@@ -342,6 +338,7 @@ def test_a_rejected_job_never_runs(pair, tmp_path):
     found, = [one for one in json_as(pair, "olga", "job", "approvals") if one["jid"] == jid]
     assert (found["state"], found["decided_by"], found["reason"]) == ("rejected", "otto", "not today")
     assert "rejected by otto" in refused(pair, "otto", "job", "approve", jid)
+    assert "was not dispatched: rejected by otto: not today" in refused(pair, "olga", "job", "show", jid)
     assert not mark.exists()
     assert "no such job waits" in pair.zester("job", "approve", "nothing", status=1).stderr
 

@@ -7,12 +7,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "wire/approval.h"
 #include "wire/enrollment.h"
 #include "wire/event.h"
 #include "wire/exec.h"
 #include "wire/fileset.h"
 #include "wire/job.h"
 #include "wire/liveness.h"
+#include "wire/operator.h"
 #include "wire/outcome.h"
 #include "wire/question.h"
 #include "wire/signature.h"
@@ -42,6 +44,10 @@ static const struct record_type *const types[] = {
     &job_scheduled_type,
     &job_reply_type,
     &job_cancel_type,
+    &operator_policy_type,
+    &operator_removal_type,
+    &approval_type,
+    &approval_request_type,
     &liveness_master_type,
     &liveness_peel_type,
     &outcome_type,

@@ -15,6 +15,7 @@
 #include "nats/error.h"
 #include "sys/clock.h"
 #include "target/target.h"
+#include "wire/approval.h"
 #include "wire/exec.h"
 #include "wire/job.h"
 #include "wire/peel_id.h"
@@ -156,13 +157,30 @@ int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_
 
 /* --- records ----------------------------------------------------------------------- */
 
+/* It may wait for a second person, or have been rejected. */
+static int explain_missing(struct fleet *fleet, const char *jid, struct err *err)
+{
+    struct approval approval;
+    struct str bytes;
+
+    if (fleet_bucket_get(fleet, STORE_APPROVALS, jid, &bytes, err) < 0 ||
+        record_decode(fleet->arena, &approval_type, 1, bytes, &approval, err) < 0)
+        return err_set(err, ERR_NOT_FOUND, "no such job: '%.64s'", jid);
+    if (approval.state == APPROVAL_PENDING)
+        return err_set(err, ERR_NOT_FOUND, "job %.64s waits for approval: zester job approve %.64s",
+                       jid, jid);
+    return err_set(err, ERR_NOT_FOUND, "job %.64s was not dispatched: %s by %s%s%s", jid,
+                   approval_state_name(approval.state), approval.decided_by,
+                   approval.reason[0] ? ": " : "", approval.reason);
+}
+
 int fleet_read_job(struct fleet *fleet, const char *jid, struct job *ret_job, struct err *err)
 {
     struct str bytes;
 
     if (fleet_bucket_get(fleet, STORE_JOBS, jid, &bytes, err) < 0)
         return err->code == ERR_NOT_FOUND || err->code == ERR_INVALID
-                   ? err_set(err, ERR_NOT_FOUND, "no such job: '%.64s'", jid)
+                   ? explain_missing(fleet, jid, err)
                    : -1;
     return record_decode(fleet->arena, &job_type, 1, bytes, ret_job, err);
 }

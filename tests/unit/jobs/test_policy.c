@@ -3,9 +3,12 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
 #include "base/err.h"
 #include "bus/store.h"
 #include "data/value.h"
+#include "data/yaml.h"
 #include "wire/job.h"
 #include "test.h"
 
@@ -155,45 +158,63 @@ TEST(secrets_are_the_only_buckets_of_peels_that_no_role_reads)
 
 /* --- jobs --------------------------------------------------------------------------- */
 
-static const struct {
-    enum operator_role role;
-    const char *function;
-    const char *targets[3];
-    enum policy_verdict verdict;
-    const char *why; /* a part of it */
-} jobs[] = {
-    { OPERATOR_OPERATOR, "test.ping", { "web-01" }, POLICY_ALLOWED, "" },
-    { OPERATOR_OPERATOR, "test.ping", { "web-01", "web-02" }, POLICY_ALLOWED, "" },
-    { OPERATOR_OPERATOR, "test.ping", { "web-01", "db-01" }, POLICY_REFUSED, "leaves out db-01" },
-    { OPERATOR_OPERATOR, "test.ping", { "a", "web-01", "b" }, POLICY_REFUSED, "leaves out a, b" },
-    { OPERATOR_OPERATOR, "test.ping", { "_master" }, POLICY_REFUSED, "leaves out _master" },
-    { OPERATOR_OPERATOR, "cmd.run", { "web-01" }, POLICY_REFUSED, "may not run 'cmd.run'" },
-    { OPERATOR_OPERATOR, "state.apply", { "web-01" }, POLICY_WAITS, "" },
-    { OPERATOR_OPERATOR, "state.apply", { "db-01" }, POLICY_REFUSED, "leaves out db-01" },
-    { OPERATOR_OPERATOR, "state.applyx", { "web-01" }, POLICY_REFUSED, "may not run" },
-    { OPERATOR_OPERATOR, "", { "web-01" }, POLICY_REFUSED, "may not run ''" },
-    { OPERATOR_OPERATOR, "pkg.install", { "web-01" }, POLICY_REFUSED, "may not run" },
-    { OPERATOR_ADMIN, "cmd.run", { "web-01" }, POLICY_REFUSED, "may not run 'cmd.run'" },
-    { OPERATOR_ADMIN, "test.ping", { "db-01" }, POLICY_REFUSED, "leaves out db-01" },
-    { OPERATOR_ADMIN, "state.apply", { "web-01" }, POLICY_WAITS, "" },
-    { OPERATOR_VIEWER, "test.ping", { "web-01" }, POLICY_REFUSED, "the role is 'viewer'" },
-    { OPERATOR_ENROLLER, "test.ping", { "web-01" }, POLICY_REFUSED, "the role is 'enroller'" },
-};
-
-TEST(a_job_is_decided_by_role_function_and_every_target)
+/* A line is an act, and for a job its function and targets; the operator's peels are web-01 and
+ * web-02. */
+static const struct policy_act *find_act(struct str name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
-        AUTO_ARENA struct arena arena = ARENA_INIT;
-        const struct operator_policy policy = make_policy(&arena, jobs[i].role);
-        struct job job = { .function = jobs[i].function };
-        struct err why;
+    for (int kind = 0; kind < SUBJECT_KINDS; kind++) {
+        const struct policy_act *act = policy_find_act((enum subject_kind)kind);
 
-        while (job.targets.n < ARRAY_LEN(jobs[i].targets) && jobs[i].targets[job.targets.n])
-            job.targets.n++;
-        job.targets.p = (const char **)(uintptr_t)jobs[i].targets;
-        CHECK_INT(decide(&policy, SUBJECT_DISPATCH, &job, "", &why), jobs[i].verdict);
-        CHECK_HAS(why.text, jobs[i].why);
+        if (act && str_is(name, act->name))
+            return act;
     }
+    fail_msg("no act '%.*s'", STR_ARG(name));
+    return NULL;
+}
+
+static void run_line(struct arena *arena, const struct operator_policy *policy, struct str line,
+                     struct buf *out)
+{
+    static const char *const verdicts[] = {
+        [POLICY_ALLOWED] = "allowed", [POLICY_REFUSED] = "refused", [POLICY_WAITS] = "waits  "
+    };
+    struct str rest = line;
+    const struct policy_act *act = find_act(str_cut(&rest, ' '));
+    struct job job = { .function = arena_str(arena, str_cut(&rest, ' ')).p };
+    VEC(const char *) targets = VEC_INIT;
+    enum policy_verdict verdict;
+    struct err why;
+
+    while (rest.p)
+        VEC_PUSH_IN(arena, &targets, arena_str(arena, str_cut(&rest, ' ')).p);
+    job.targets = (struct param_strs){ targets.n, targets.p };
+    verdict = decide(policy, act->kind, &job, "", &why);
+    buf_printf(out, "%s %.*s\n", verdicts[verdict], STR_ARG(line));
+    if (verdict == POLICY_REFUSED)
+        buf_printf(out, "    %s\n", why.text);
+}
+
+static int run_case(const struct golden *golden, struct buf *out)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    struct str rest = golden_section(golden, "input");
+    struct operator_policy policy;
+    struct value written;
+    struct err err;
+
+    CHECK_INT(yaml_parse(&arena, "case", golden_section(golden, "policy"), NULL, &written, &diags),
+              0);
+    CHECK_INT(record_read(&arena, &operator_policy_type, 1, &written, &policy, &err), 0);
+    policy.keys = make_policy(&arena, OPERATOR_ADMIN).keys;
+    while (rest.p && rest.n > 0)
+        run_line(&arena, &policy, str_cut(&rest, '\n'), out);
+    return 0;
+}
+
+TEST(a_request_is_decided_by_role_function_and_every_target)
+{
+    test_golden("jobs/policy.txt", run_case);
 }
 
 static struct job make_schedule(struct arena *arena, const char *function, const char *key,
@@ -276,18 +297,6 @@ TEST(who_asked_for_a_job_cannot_approve_it_and_others_must_be_allowed_to_run_it)
     CHECK_INT(decide(&policy, SUBJECT_JOB_REJECT, &job, "alice", &why), POLICY_REFUSED);
 }
 
-TEST(an_event_needs_the_function_event_send)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct operator_policy policy = make_policy(&arena, OPERATOR_OPERATOR);
-    static const char *const all[] = { "*" };
-    struct err why;
-
-    CHECK_INT(decide(&policy, SUBJECT_EVENT_ADMIN, NULL, "", &why), POLICY_REFUSED);
-    policy.functions = (struct param_strs){ 1, all };
-    CHECK_INT(decide(&policy, SUBJECT_EVENT_ADMIN, NULL, "", &why), POLICY_ALLOWED);
-}
-
 TEST(nobody_without_a_key_that_counts_is_allowed_anything)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -305,15 +314,4 @@ TEST(nobody_without_a_key_that_counts_is_allowed_anything)
     policy.removed = true;
     CHECK_INT(decide(&policy, SUBJECT_FILES_UPDATE, NULL, "", &why), POLICY_REFUSED);
     CHECK_HAS(why.text, "was removed");
-}
-
-TEST(an_empty_policy_allows_no_job)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct operator_policy policy = make_policy(&arena, OPERATOR_OPERATOR);
-    const struct job job = { .function = "test.ping", .targets = { 1, inside } };
-    struct err why;
-
-    policy.functions.n = 0;
-    CHECK_INT(decide(&policy, SUBJECT_DISPATCH, &job, "", &why), POLICY_REFUSED);
 }

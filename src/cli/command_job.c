@@ -48,7 +48,7 @@ static const struct param plain_options[] = {
 };
 
 static const struct param reject_options[] = {
-    PARAM("reason", STR, ARGS, reason, "why, for whoever asked for it and for the audit", .kind_text = "TEXT"),
+    PARAM("reason", STR, ARGS, reason, "why, for whoever asked for it and for the audit", .kind_text = "REASON"),
     FLEET_OPTIONS(ARGS, fleet),
     { 0 },
 };

@@ -108,7 +108,10 @@ static int print_event(struct arena *arena, const struct operator_form *form, st
 
     if (record_decode(arena, &event_type, 1, form->payload, &event, err) < 0)
         return -1;
-    if (!event_parse_subject(arena, form->subject, &source) || strcmp(source.tag, event.tag) != 0)
+    if (!event.id || !event.id[0])
+        return err_set(err, ERR_INVALID, "the event has no id");
+    if (!event_parse_subject(arena, form->subject, &source) || !event.tag ||
+        strcmp(source.tag, event.tag) != 0)
         return err_set(err, ERR_INVALID, "the tag of the event is not that of its subject");
     event.origin = "";
     event.depth = 0;

@@ -218,6 +218,24 @@ def test_a_reply_elsewhere_makes_no_master_publish_there(fleet, evil):
     assert fleet.zester_json("operator", "show", "alice") == before
 
 
+ACTS = ["dispatch", "target.resolve", "job.J1.cancel", "event._admin.send.a.b", "admin.job.approve", "admin.enroll.approve", "admin.peel.delete",
+        "admin.fileserver.update", "reactor.test", "update.rollout.start", "js.STREAM.MSG.GET.KV_jobs", "js.CONSUMER.CREATE.KV_jobs.o1"]
+NONSENSE = [b"", b"\xc1", b"{}", b"\x80", b"not msgpack", b"\xdf\xff\xff\xff\xff", b"\x81\xa1a" * 5000 + b"\xc0"]
+
+
+def test_nonsense_ends_no_master(fleet, evil):
+    for tokens in ACTS:
+        for payload in NONSENSE:
+            evil.publish(f"zester.operator.alice.{tokens}", payload)
+            evil.publish(f"zester.operator.root-anna.{tokens}", payload)  # refused by the server
+    with Client(fleet.port, creds(fleet, "root-anna"), fleet.auth / "nats-ca.crt") as admin:
+        for tokens in ACTS:
+            for payload in NONSENSE:
+                admin.publish(f"zester.operator.root-anna.{tokens}", payload)
+        admin.flush()
+    run_as(fleet, "alice", "web-01", "test.ping")
+
+
 UNKNOWN = ["js.CONSUMER.MSG.NEXT.events.reactor", "js.CONSUMER.DELETE.events.reactor", "js.CONSUMER.CREATE.events.reactor",
            "js.CONSUMER.DURABLE.CREATE.events.x", "js.STREAM.DELETE.events", "js.STREAM.PURGE.events", "js.STREAM.MSG.DELETE.events",
            "admin.audit", "admin.operator.remove", "cmd.web-01", "update.cmd.web-01", "job.J1.return.web-01", "operator.vera.dispatch"]

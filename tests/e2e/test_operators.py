@@ -90,6 +90,8 @@ def test_what_no_role_gives_says_that_it_needs_admin_creds(fleet):
     assert "may not read 'KV_enrollments': the role is 'operator'" in refused(fleet, "alice", "enroll", "list")
     assert "may not read 'KV_operators'" in refused(fleet, "alice", "operator", "list")
     assert not (fleet.folder / "mallory.creds").exists()
+    add(fleet, "root-anna", "--role", "admin")
+    assert "may not write to buckets, whatever the role" in refused(fleet, "root-anna", "enroll", "pause")
 
 
 def test_an_operator_cancels_own_jobs_only(fleet):
@@ -144,7 +146,6 @@ def test_an_enroller_decides_about_machines_and_nothing_else(fleet):
 
 
 def test_an_admin_by_name_does_what_masters_do(fleet):
-    add(fleet, "root-anna", "--role", "admin")
     assert [one["name"] for one in json_as(fleet, "root-anna", "operator", "list")][0] == "alice"
     run_as(fleet, "root-anna", "*", "test.ping")
     assert "no such peel" in refused(fleet, "root-anna", "peel", "delete", "nobody")

@@ -120,13 +120,19 @@ static int wait_written(struct fleet *fleet, const struct reading *reading, stru
     return reading->has_failed ? nats_error_to_err(&reading->error, err) : 0;
 }
 
+static int require_writer(const struct fleet *fleet, struct err *err)
+{
+    return fleet_require_admin(fleet, "write to buckets", err);
+}
+
 int fleet_bucket_put(struct fleet *fleet, enum store_bucket bucket, const char *key,
                      struct str value, int64_t timeout, struct err *err)
 {
     const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(bucket) };
     struct reading *writing = ARENA_NEW(fleet->arena, struct reading);
 
-    if (nats_kv_put(&kv, key, value, on_written, writing, err) < 0 ||
+    if (require_writer(fleet, err) < 0 ||
+        nats_kv_put(&kv, key, value, on_written, writing, err) < 0 ||
         fleet_wait(fleet, &writing->is_done, timeout, err) < 0)
         return -1;
     return wait_written(fleet, writing, err);
@@ -139,6 +145,8 @@ int fleet_bucket_replace(struct fleet *fleet, enum store_bucket bucket, const ch
     struct reading *writing = ARENA_NEW(fleet->arena, struct reading);
     int result;
 
+    if (require_writer(fleet, err) < 0)
+        return -1;
     result = revision ? nats_kv_update(&kv, key, value, revision, on_written, writing, err)
                       : nats_kv_create(&kv, key, value, on_written, writing, err);
     return result < 0 ? -1 : wait_written(fleet, writing, err);
@@ -150,7 +158,7 @@ int fleet_bucket_purge(struct fleet *fleet, enum store_bucket bucket, const char
     const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(bucket) };
     struct reading *writing = ARENA_NEW(fleet->arena, struct reading);
 
-    if (nats_kv_purge(&kv, key, 0, on_written, writing, err) < 0)
+    if (require_writer(fleet, err) < 0 || nats_kv_purge(&kv, key, 0, on_written, writing, err) < 0)
         return -1;
     return wait_written(fleet, writing, err);
 }

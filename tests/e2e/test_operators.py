@@ -292,6 +292,22 @@ def test_who_is_removed_is_cut_off_and_stays_out(fleet):
     assert "authorization" in refused(fleet, "old", "web-01", "test.ping").lower()
 
 
+def test_a_master_whose_disk_knows_of_no_removal_lets_nobody_in_again(fleet):
+    claims = fleet.auth / "account.jwt"
+    before = claims.read_text()
+    for name in ("rosa", "rolf"):
+        add(fleet, name)
+    fleet.zester("operator", "remove", "rosa")
+    fleet.master.kill()
+    claims.write_text(before)
+    fleet.master.start()
+    fleet.wait_ready(fleet.master)
+    fleet.zester("operator", "remove", "rolf")  # the whole list goes to the servers
+    for name in ("rosa", "rolf"):
+        assert "authorization" in refused(fleet, name, "web-01", "test.ping").lower()
+    run_as(fleet, "alice", "web-01", "test.ping")
+
+
 @pytest.mark.parametrize("words, problem", [
     (("add", "a.b"), "not a valid name of an operator"), (("add", "admin"), "the name of whoever has admin.creds"),
     (("add", "x", "--role", "boss"), "boss"), (("add", "x", "--target", "G@"), "--target"), (("add", "alice"), "there is an operator 'alice'"),

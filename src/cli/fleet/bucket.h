@@ -24,7 +24,8 @@ int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *
 int fleet_bucket_find(struct fleet *fleet, enum store_bucket bucket, const char *key,
                       struct str *ret_value, uint64_t *ret_revision, struct err *err);
 
-/* Write it, whatever is there. Returns when it is stored; fails with ERR_TIMEOUT after `timeout`. */
+/* Write it, whatever is there. Returns when it is stored; fails with ERR_TIMEOUT after `timeout`.
+ */
 int fleet_bucket_put(struct fleet *fleet, enum store_bucket bucket, const char *key,
                      struct str value, int64_t timeout, struct err *err);
 /* Write it in place of this revision; 0: only when there is none. Fails with ERR_BUSY when somebody

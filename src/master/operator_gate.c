@@ -21,12 +21,14 @@
 #include "base/log.h"
 #include "bus/grant.h"
 #include "bus/store.h"
+#include "bus/warrant.h"
 #include "data/json.h"
 #include "jobs/policy.h"
 #include "jobs/reading.h"
 #include "master/announce.h"
 #include "master/approvals.h"
 #include "master/audit.h"
+#include "master/authority.h"
 #include "master/operator_form.h"
 #include "nats/header.h"
 #include "nats/kv.h"
@@ -57,6 +59,7 @@ struct visit {
     struct operator_form form;
     const struct policy_act *act; /* NULL: it reads, or asks for what nobody may */
     bool is_reading;
+    bool is_vouched; /* the operator's key has signed it, and masters ask for that */
     struct reading reading;
     struct str jid; /* of its subject */
     struct str reply;
@@ -138,13 +141,16 @@ static int send_on(struct visit *visit, struct str subject, struct str header, s
 {
     /* Nobody answers a cancel, so the gate does. */
     const bool is_answered = visit->form.kind != SUBJECT_JOB_CANCEL || !visit->act;
+    const struct authority *authority = master_find(visit->gate->master, &authority_service);
+    const struct warrant_signer signer = { .key = &authority->account };
+    struct nats_pub pub = { .subject = subject,
+                            .reply = is_answered ? visit->reply : STR(""),
+                            .header = header,
+                            .payload = payload };
 
-    if (nats_publish(visit->gate->master->js.conn,
-                     &(struct nats_pub){ .subject = subject,
-                                         .reply = is_answered ? visit->reply : STR(""),
-                                         .header = header,
-                                         .payload = payload },
-                     err) < 0)
+    if (visit->is_vouched && warrant_add(&visit->arena, &signer, is_answered, &pub, err) < 0)
+        return -1;
+    if (nats_publish(visit->gate->master->js.conn, &pub, err) < 0)
         return -1;
     if (!is_answered)
         answer(visit, STR(""), STR(""));
@@ -426,6 +432,18 @@ static bool is_own_inbox(struct visit *visit, struct str reply)
     return reply.n == 0 || (str_starts(reply, str_from(prefix)) && nats_subject_is_plain(reply));
 }
 
+/* Where orders must be signed, the gate signs what it passes on, since it is another message. False:
+ * it would pass on, or store, a job that nobody has signed. Other services refuse by themselves. */
+static bool vouch_for(struct visit *visit, const struct nats_msg *msg, struct err *err)
+{
+    struct master *master = visit->gate->master;
+
+    if (visit->is_reading || !master->conf.require_signed_requests)
+        return true;
+    visit->is_vouched = authority_check_order(master, msg, err) == 0;
+    return visit->is_vouched || visit->form.kind != SUBJECT_DISPATCH;
+}
+
 static struct visit *new_visit(struct gate *gate, const struct nats_msg *msg, struct str name)
 {
     struct arena arena = ARENA_INIT;
@@ -445,6 +463,7 @@ static void on_request(void *self, const struct nats_msg *msg)
     struct subject_names names;
     enum subject_kind kind;
     struct visit *visit;
+    struct err err;
 
     if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_OPERATOR)
         return;
@@ -458,6 +477,8 @@ static void on_request(void *self, const struct nats_msg *msg)
         refuse_visit(visit, "nobody with a name may do this: it needs admin.creds");
     else if (gate->visits > VISITS_MAX)
         refuse_visit(visit, "too many requests at once");
+    else if (!vouch_for(visit, msg, &err))
+        refuse_visit(visit, err.text);
     else
         read_record(visit, STORE_OPERATORS, visit->name, on_policy);
 }

@@ -6,17 +6,15 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/map.h"
-#include "base/vec.h"
 #include "bus/store.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/enroll/pause.h"
 #include "cli/fleet/link.h"
 #include "cli/table.h"
-#include "data/time_text.h"
 #include "enroll/admission.h"
 #include "enroll/registry.h"
+#include "fleet/enrollments.h"
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "wire/peel_id.h"
@@ -27,7 +25,6 @@
 /* A revocation is answered when the servers have confirmed it. */
 #define REVOKE_NS (INT64_C(20) * 1000000000)
 #define REPLY_MAX ((size_t)1 << 20)
-#define STATE_ALL "all"
 
 struct enroll_args {
     struct fleet_options fleet;
@@ -82,34 +79,16 @@ static const struct param resume_options[] = {
 
 /* --- reading ------------------------------------------------------------------------ */
 
-/* All records of the bucket, and the ids that the index names. */
 struct listing {
-    struct arena *arena;
-    VEC(struct enrollment) records;
-    struct map current; /* id of an enrollment -> non-NULL */
+    struct fleet_enrollments all;
     bool is_done;
     struct err err;
     bool has_failed;
 };
 
-static void add_record(struct listing *listing, struct str value)
-{
-    struct enrollment record;
-    struct err err;
-
-    if (record_decode(listing->arena, &enrollment_type, 1, arena_str(listing->arena, value),
-                      &record, &err) == 0)
-        VEC_PUSH_IN(listing->arena, &listing->records, record);
-}
-
 static void on_entry(void *self, const struct nats_kv_entry *entry)
 {
-    struct listing *listing = self;
-
-    if (str_starts(entry->key, STR(ADMISSION_ID)))
-        add_record(listing, entry->value);
-    else if (str_starts(entry->key, STR(ADMISSION_INDEX)))
-        (void)map_set(&listing->current, arena_str(listing->arena, entry->value), listing);
+    fleet_enrollments_take(&((struct listing *)self)->all, entry->key, entry->value);
 }
 
 static void on_caught_up(void *self)
@@ -126,20 +105,13 @@ static void on_failed(void *self, const struct nats_error *error)
     (void)nats_error_to_err(error, &listing->err);
 }
 
-static int compare_records(const void *a, const void *b)
-{
-    const struct enrollment *left = a, *right = b;
-
-    return strcmp(left->id, right->id); /* by time: an id begins with it */
-}
-
 static int read_all(struct fleet *fleet, int64_t timeout, struct listing *ret, struct err *err)
 {
     const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(STORE_ENROLLMENTS) };
     struct nats_kv_watch *watch;
     int result;
 
-    *ret = (struct listing){ .arena = fleet->arena, .current = MAP_INIT_IN(fleet->arena) };
+    *ret = (struct listing){ .all = FLEET_ENROLLMENTS_INIT(fleet->arena) };
     watch = nats_kv_watch_new(&kv,
                               &(struct nats_kv_watch_options){ .without_deletes = true,
                                                                .entry = on_entry,
@@ -155,80 +127,38 @@ static int read_all(struct fleet *fleet, int64_t timeout, struct listing *ret, s
         *err = ret->err;
         result = -1;
     }
-    if (ret->records.n > 0)
-        qsort(ret->records.p, ret->records.n, sizeof(ret->records.p[0]), compare_records);
+    fleet_enrollments_end(&ret->all);
     return result < 0 ? err_wrap(err, "enrollments") : 0;
-}
-
-/* Skip records that were replaced, and those not in the index, which were never admitted. */
-static bool is_listed(const struct listing *listing, const struct enrollment *record,
-                      const char *state)
-{
-    if (strcmp(state, STATE_ALL) == 0)
-        return true;
-    return strcmp(enrollment_state_name(record->state), state) == 0 &&
-           (enrollment_state_is_final(record->state) ||
-            map_has(&listing->current, str_from(record->id)));
 }
 
 /* --- printing ----------------------------------------------------------------------- */
 
-static const char *time_of(struct arena *arena, struct value_time time)
-{
-    return time.seconds == 0 ? "" : time_text(arena, time);
-}
-
-static const char *const list_keys[] = { "id",    "peel_id", "hostname", "source",
-                                         "state", "trust",   "created" };
 static const char *const list_heads[] = { "ID",    "PEEL ID", "HOSTNAME", "SOURCE",
                                           "STATE", "TRUST",   "CREATED" };
-
-static void fill_row(struct arena *arena, const struct enrollment *record, const char **row)
-{
-    row[0] = record->id;
-    row[1] = peel_id_name(arena, record->peel_id);
-    row[2] = record->hostname ? record->hostname : "";
-    row[3] = record->remote_addr ? record->remote_addr : "";
-    row[4] = enrollment_state_name(record->state);
-    row[5] = admission_trust(record);
-    row[6] = time_of(arena, record->created_at);
-}
 
 static int print_list(struct cli *cli, enum fleet_format format, const struct listing *listing,
                       const char *state)
 {
     struct table table = TABLE_INIT(cli->arena, list_heads);
 
-    VEC_EACH (&listing->records, record)
-        if (is_listed(listing, record, state))
-            fill_row(cli->arena, record, table_add(&table));
-    return fleet_print_table(cli, format, &table, list_keys);
-}
-
-/* "pending, approved, ..." */
-static const char *list_states(struct arena *arena)
-{
-    const char *text = enrollment_state_name(0);
-
-    for (int i = 1; i < ENROLLMENT_STATES; i++)
-        text = arena_printf(arena, "%s, %s", text, enrollment_state_name((enum enrollment_state)i));
-    return text;
+    VEC_EACH (&listing->all.records, record)
+        if (fleet_enrollments_lists(&listing->all, record, state))
+            fleet_enrollment_row(cli->arena, record, table_add(&table));
+    return fleet_print_table(cli, format, &table, fleet_enrollment_keys);
 }
 
 static int run_list(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct enroll_args *want = args;
-    enum enrollment_state state;
     struct listing listing;
     struct fleet *fleet;
     struct err err;
     int result;
 
     (void)operands;
-    if (strcmp(want->state, STATE_ALL) != 0 &&
-        !enrollment_state_find(str_from(want->state), &state))
+    if (!fleet_enrollments_has_state(want->state))
         return cli_usage(cli, "'%s' is not a state of enrollments: %s, or '%s'", want->state,
-                         list_states(cli->arena), STATE_ALL);
+                         fleet_enrollments_states(cli->arena), FLEET_ENROLLMENTS_ALL);
     if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
     result = read_all(fleet, want->fleet.timeout, &listing, &err);
@@ -254,9 +184,9 @@ static const char *wire_id(struct arena *arena, const char *id)
 
 static const struct enrollment *find_record(const struct listing *listing, const char *id)
 {
-    VEC_EACH (&listing->records, record)
-        if (strcmp(record->id, id) == 0 ||
-            (strcmp(record->peel_id, id) == 0 && map_has(&listing->current, str_from(record->id))))
+    VEC_EACH (&listing->all.records, record)
+        if (strcmp(record->id, id) == 0 || (strcmp(record->peel_id, id) == 0 &&
+                                            map_has(&listing->all.current, str_from(record->id))))
             return record;
     return NULL;
 }
@@ -282,12 +212,12 @@ static void show_text(struct arena *arena, const struct enrollment *record)
     show_line(&out, "trust", admission_trust(record));
     show_line(&out, "trusted CA", record->trusted_ca_spki);
     show_line(&out, "public key", record->public_key);
-    show_line(&out, "created", time_of(arena, record->created_at));
+    show_line(&out, "created", fleet_enrollment_time(arena, record->created_at));
     show_line(&out, "decided by", record->decided_by);
-    show_line(&out, "decided", time_of(arena, record->decided_at));
+    show_line(&out, "decided", fleet_enrollment_time(arena, record->decided_at));
     show_line(&out, "reason", record->reject_reason);
-    show_line(&out, "issued", time_of(arena, record->issued_at));
-    show_line(&out, "expires", time_of(arena, record->expires_at));
+    show_line(&out, "issued", fleet_enrollment_time(arena, record->issued_at));
+    show_line(&out, "expires", fleet_enrollment_time(arena, record->expires_at));
     for (size_t i = 0; record->metadata.kind == VALUE_MAP && i < record->metadata.map->count; i++)
         show_line(&out, record->metadata.map->pairs[i].key.s.p,
                   record->metadata.map->pairs[i].value.s.p);
@@ -454,8 +384,8 @@ static int decide_pending(struct decision *decision, struct err *err)
 
     if (read_all(decision->fleet, decision->want->fleet.timeout, &listing, err) < 0)
         return -1;
-    VEC_EACH (&listing.records, record)
-        if (is_listed(&listing, record, pending)) {
+    VEC_EACH (&listing.all.records, record)
+        if (fleet_enrollments_lists(&listing.all, record, pending)) {
             decide_one(decision, record->id);
             count++;
         }

@@ -8,16 +8,15 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/glob.h"
-#include "base/ksuid.h"
 #include "bus/store.h"
 #include "cli/commands.h"
 #include "cli/event_why.h"
 #include "cli/fleet/link.h"
 #include "cli/pairs.h"
 #include "data/json.h"
-#include "data/time_text.h"
 #include "data/value.h"
 #include "data/yaml_dump.h"
+#include "fleet/event.h"
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/header.h"
@@ -26,7 +25,6 @@
 #include "sys/clock.h"
 #include "sys/loop.h"
 #include "wire/event.h"
-#include "wire/exec.h"
 
 #define STORE_NS  (INT64_C(10) * 1000000000)
 #define KEY_WIDTH 44
@@ -44,45 +42,21 @@ static const struct param watch_options[] = {
     { 0 },
 };
 
-static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
-{
-    value_map_set(arena, map, value_text(key), value_text(text));
-}
-
 /* --- send ------------------------------------------------------------------------ */
 
-struct sending {
-    struct event event;
-    const char *key, *subject;
-    char id[KSUID_SIZE];
-};
-
-static int make_event(struct cli *cli, struct param_strs operands, struct sending *ret,
+static int make_event(struct cli *cli, struct param_strs operands, struct fleet_event *ret,
                       struct err *err)
 {
     const struct param_strs pairs = { operands.n - 1, operands.p + 1 };
-    AUTO_BUF struct buf subject = BUF_INIT(BUF_NO_LIMIT);
-    const int64_t now = clock_wall();
+    struct value data;
 
-    *ret = (struct sending){ 0 };
-    ksuid_new(now / CLOCK_SECOND, ret->id);
-    ret->event = (struct event){
-        .id = ret->id,
-        .ts = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) },
-        .v = EXEC_PROTOCOL,
-        .origin = "",
-    };
-    if (event_tag_read(cli->arena, str_from(operands.p[0]), &ret->event.tag, err) < 0 ||
-        pairs_read(cli->arena, &pairs, &ret->event.data, err) < 0 ||
-        event_print_subject(&subject, SUBJECT_EVENT_ADMIN, NULL, ret->event.tag, err) < 0)
+    if (pairs_read(cli->arena, &pairs, &data, err) < 0)
         return -1;
-    ret->subject = buf_copy(&subject, cli->arena).p;
-    ret->key = arena_printf(cli->arena, EVENT_ORIGIN_ADMIN "/%s", ret->event.tag);
-    return 0;
+    return fleet_event_make(cli->arena, str_from(operands.p[0]), data, clock_wall(), ret, err);
 }
 
 /* The stream replies once it has stored the message, and detects duplicates by ID. */
-static int store_event(struct fleet *fleet, const struct sending *sending, struct err *err)
+static int store_event(struct fleet *fleet, const struct fleet_event *sending, struct err *err)
 {
     AUTO_BUF struct buf payload = BUF_INIT(BUF_NO_LIMIT), header = BUF_INIT(NATS_HEADER_MAX);
     struct nats_stored_ack ack;
@@ -103,27 +77,22 @@ static int store_event(struct fleet *fleet, const struct sending *sending, struc
     return 0;
 }
 
-static int print_sent(struct cli *cli, enum fleet_format format, const struct sending *sending)
+static int print_sent(struct cli *cli, enum fleet_format format, const struct fleet_event *sending)
 {
-    struct value_map *map = value_map_new(cli->arena, 4);
-    const struct value result = value_map(map);
+    const struct value result = fleet_event_receipt(cli->arena, sending);
 
     if (format == FLEET_TEXT) {
         printf("Event sent\n  id:        %s\n  tag:       %s\n  match key: %s\n  subject:   %s\n",
                sending->id, sending->event.tag, sending->key, sending->subject);
         return CLI_OK;
     }
-    set_text(cli->arena, map, "id", sending->id);
-    set_text(cli->arena, map, "tag", sending->event.tag);
-    set_text(cli->arena, map, "match_key", sending->key);
-    set_text(cli->arena, map, "subject", sending->subject);
     return fleet_print(cli, format, &result);
 }
 
 static int run_send(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct event_args *want = args;
-    struct sending sending;
+    struct fleet_event sending;
     struct fleet *fleet;
     struct err err;
     int result;
@@ -200,7 +169,7 @@ static void on_event(void *self, const struct nats_msg *msg)
     if (watching->format == FLEET_TEXT) {
         print_line(&out, &source, &event);
     } else {
-        const struct value record = event_describe(&arena, &source, &event);
+        const struct value record = fleet_event_value(&arena, &source, &event);
 
         print_record(&arena, watching->format, &out, &record);
     }

@@ -299,8 +299,7 @@ static int run_on(struct cli *cli, struct fleet *fleet, const struct exec_args *
     if (args->preview)
         return print_preview(cli, args, &job->targets);
     if (args->queue > 0)
-        fleet_job_note(cli->arena, job, JOB_QUEUE,
-                       arena_printf(cli->arena, "%lld", (long long)(args->queue / CLOCK_SECOND)));
+        fleet_note_queue(cli->arena, job, args->queue);
     fleet_note_limits(cli->arena, job, &args->limits);
     if (args->direct)
         return run_direct(cli, fleet, args, job, &wish->secrets);

@@ -144,22 +144,9 @@ static struct value returns_value(struct arena *arena, const struct fleet_answer
 {
     struct value_list *list = value_list_new(arena, answers->count);
 
-    for (size_t i = 0; i < answers->count; i++) {
-        const struct fleet_answer *answer = &answers->list[i];
-        struct value_map *map;
-
-        if (!answer->has_come)
-            continue;
-        map = value_map_new(arena, 5);
-        value_map_set(arena, map, value_text("peel_id"),
-                      value_text(peel_id_name(arena, answer->peel)));
-        value_map_set(arena, map, value_text("success"), value_bool(answer->success));
-        value_map_set(arena, map, value_text("status"), value_text(fleet_answer_status(answer)));
-        value_map_set(arena, map, value_text("duration"), value_int(answer->duration));
-        if (answer->error[0])
-            value_map_set(arena, map, value_text("error"), value_text(answer->error));
-        value_list_push(arena, list, value_map(map));
-    }
+    for (size_t i = 0; i < answers->count; i++)
+        if (answers->list[i].has_come)
+            value_list_push(arena, list, fleet_answer_summary(arena, &answers->list[i]));
     return value_list(list);
 }
 
@@ -178,7 +165,7 @@ static int act_show(struct cli *cli, struct fleet *fleet, const struct job_args 
     if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0 ||
         job_read_queued(fleet, &job, &queued, &err) < 0)
         return cli_err(cli, &err);
-    one = job_listing_describe(cli->arena, &job, &queued);
+    one = fleet_job_value(cli->arena, &job, &queued);
     if (want->fleet.format == FLEET_TEXT) {
         if (fleet_print(cli, FLEET_JSON, &one) != CLI_OK)
             return CLI_ERROR;

@@ -71,65 +71,6 @@ static int print_text(struct cli *cli, const struct fleet_peels *peels, int64_t 
     return table_print(&table);
 }
 
-static void put_value(struct arena *arena, struct value *map, const char *key, struct value v)
-{
-    value_map_set(arena, map->map, value_text(key), v);
-}
-
-static struct value time_or_null(struct arena *arena, int64_t seconds)
-{
-    return seconds > 0 ? value_text(print_time(arena, seconds)) : value_null();
-}
-
-static struct value list_texts(struct arena *arena, struct param_strs texts)
-{
-    struct value_list *list = value_list_new(arena, texts.n);
-
-    for (size_t i = 0; i < texts.n; i++)
-        value_list_push(arena, list, value_text(texts.p[i]));
-    return value_list(list);
-}
-
-static struct value describe_run(struct arena *arena, const struct lastrun *run)
-{
-    struct value map = value_map(value_map_new(arena, 10));
-
-    put_value(arena, &map, "id", value_text(run->id));
-    put_value(arena, &map, "function", value_text(run->function));
-    put_value(arena, &map, "refs", list_texts(arena, run->refs));
-    put_value(arena, &map, "time", time_or_null(arena, run->time.seconds));
-    put_value(arena, &map, "test", value_bool(run->test));
-    put_value(arena, &map, "success", value_bool(run->success));
-    put_value(arena, &map, "states", value_int(run->states));
-    put_value(arena, &map, "changed", value_int(run->changed));
-    put_value(arena, &map, "failed", value_int(run->failed));
-    put_value(arena, &map, "skipped", value_int(run->skipped));
-    put_value(arena, &map, "duration", value_int(run->duration));
-    if (run->error[0])
-        put_value(arena, &map, "error", value_text(run->error));
-    return map;
-}
-
-/* The first five keys are those of the first version. */
-static struct value describe_peel(struct arena *arena, const struct fleet_peel *peel, int64_t now)
-{
-    struct value map = value_map(value_map_new(arena, 10));
-    const struct lastrun none = { 0 };
-    const struct lastrun *run = peel->has_run ? &peel->run : &none;
-
-    put_value(arena, &map, "peel_id", value_text(peel->name));
-    put_value(arena, &map, "os", value_text(peel->os));
-    put_value(arena, &map, "arch", value_text(peel->arch));
-    put_value(arena, &map, "online", value_bool(fleet_peel_is_online(peel, now)));
-    put_value(arena, &map, "last_seen", time_or_null(arena, peel->last_seen / CLOCK_SECOND));
-    put_value(arena, &map, "converged", time_or_null(arena, run->converged.seconds));
-    put_value(arena, &map, "drift", value_text(fleet_drift_name(fleet_peel_drift(peel))));
-    put_value(arena, &map, "differs", list_texts(arena, run->differs));
-    put_value(arena, &map, "differs_count", value_int(lastrun_count_differs(run)));
-    put_value(arena, &map, "last_run", peel->has_run ? describe_run(arena, run) : value_null());
-    return map;
-}
-
 static int print_value(struct cli *cli, enum fleet_format format, const struct fleet_peels *peels,
                        int64_t now)
 {
@@ -137,7 +78,7 @@ static int print_value(struct cli *cli, enum fleet_format format, const struct f
     const struct value all = value_list(list);
 
     VEC_EACH (&peels->list, peel)
-        value_list_push(cli->arena, list, describe_peel(cli->arena, *peel, now));
+        value_list_push(cli->arena, list, fleet_peel_value(cli->arena, *peel, now));
     return fleet_print(cli, format, &all);
 }
 

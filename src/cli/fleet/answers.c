@@ -39,49 +39,27 @@ void fleet_answers_init(struct fleet_answers *answers, struct arena *arena,
     answers->all_come = answers->count == 0;
 }
 
-static void count_answer(struct fleet_answers *answers, struct fleet_answer *answer)
+static void count_answer(struct fleet_answers *answers, bool had_come)
 {
-    answers->come += !answer->has_come;
-    answer->has_come = true;
+    answers->come += !had_come;
     answers->all_come = answers->come == answers->count;
-}
-
-static void read_response(struct fleet_answers *answers, struct fleet_answer *answer,
-                          const struct value *data)
-{
-    struct err err;
-
-    answer->response = (struct exec_response){ .error = "" };
-    if (data->kind == VALUE_MAP &&
-        record_read(answers->arena, &exec_response_type, 1, data, &answer->response, &err) < 0)
-        answer->error = arena_printf(answers->arena, "answer cannot be read: %s", err.text);
 }
 
 const struct fleet_answer *fleet_answers_take(struct fleet_answers *answers, struct str subject,
                                               struct str payload)
 {
-    struct exec_return ret;
     enum subject_kind kind;
     struct subject_names names;
     struct fleet_answer *answer;
-    struct err err;
+    bool had_come;
 
     if (!subject_parse(subject, &kind, &names) || kind != SUBJECT_JOB_RETURN)
         return NULL;
     answer = map_find(&answers->by_peel, names.peel);
-    if (!answer || (answer->has_come && !answer->is_unreachable && !answer->is_overdue) ||
-        record_decode(answers->arena, &exec_return_type, 1, arena_str(answers->arena, payload),
-                      &ret, &err) < 0 ||
-        strcmp(ret.peel_id, answer->peel) != 0)
+    had_come = answer && answer->has_come;
+    if (!answer || !fleet_answer_take(answer, answers->arena, payload))
         return NULL;
-    answer->is_unreachable = ret.unreachable;
-    answer->is_queued = ret.unreachable && ret.queued;
-    answer->is_overdue = ret.overdue;
-    answer->error = ret.error;
-    answer->duration = ret.duration;
-    read_response(answers, answer, &ret.return_data);
-    answer->success = ret.success && answer->error[0] == '\0';
-    count_answer(answers, answer);
+    count_answer(answers, had_come);
     return answer;
 }
 
@@ -101,7 +79,8 @@ void fleet_answers_set(struct fleet_answers *answers, const char *peel, const st
             answer->error = answer->response.error;
         answer->success = answer->response.success && answer->error[0] == '\0';
     }
-    count_answer(answers, answer);
+    count_answer(answers, answer->has_come);
+    answer->has_come = true;
 }
 
 size_t fleet_answers_received(const struct fleet_answers *answers)
@@ -113,23 +92,6 @@ size_t fleet_answers_received(const struct fleet_answers *answers)
     return received;
 }
 
-static bool is_silent(const struct fleet_answer *answer)
-{
-    return !answer->has_come || answer->is_unreachable;
-}
-
-static const char *error_of(const struct fleet_answer *answer)
-{
-    return answer->has_come ? answer->error : EXEC_OVERDUE;
-}
-
-const char *fleet_answer_status(const struct fleet_answer *answer)
-{
-    if (is_silent(answer))
-        return answer->is_queued ? "queued" : "unreachable";
-    return answer->success ? "success" : "failed";
-}
-
 int fleet_answers_status(const struct fleet_answers *answers)
 {
     bool failed = false, silent = false;
@@ -137,7 +99,7 @@ int fleet_answers_status(const struct fleet_answers *answers)
     for (size_t i = 0; i < answers->count; i++) {
         const struct fleet_answer *answer = &answers->list[i];
 
-        if (is_silent(answer))
+        if (fleet_answer_is_silent(answer))
             silent = true;
         else if (!answer->success)
             failed = true;
@@ -150,67 +112,13 @@ int fleet_answers_status(const struct fleet_answers *answers)
 
 /* --- values ------------------------------------------------------------------------- */
 
-static void set_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
-{
-    if (text && text[0])
-        value_map_set(arena, map, value_text(key), value_text(text));
-}
-
-/* Nanoseconds for programs, words for people. */
-static struct value duration_value(struct arena *arena, int64_t ns, enum fleet_format format)
-{
-    AUTO_BUF struct buf text = BUF_INIT(64);
-
-    if (format != FLEET_YAML)
-        return value_int(ns);
-    number_print_duration(ns, &text);
-    return value_str(buf_copy(&text, arena));
-}
-
-static struct value result_value(struct arena *arena, const struct exec_result *result,
-                                 enum fleet_format format)
-{
-    struct value_map *map = value_map_new(arena, 8);
-
-    value_map_set(arena, map, value_text("name"), value_text(result->name));
-    value_map_set(arena, map, value_text("changed"), value_bool(result->changed));
-    if (result->details.kind == VALUE_MAP && result->details.map->count > 0)
-        value_map_set(arena, map, value_text("details"), result->details);
-    value_map_set(arena, map, value_text("duration"),
-                  duration_value(arena, result->duration, format));
-    set_text(arena, map, "diff", result->diff);
-    set_text(arena, map, "error", result->error);
-    set_text(arena, map, "place", result->place);
-    if (result->skipped)
-        value_map_set(arena, map, value_text("skipped"), value_bool(true));
-    set_text(arena, map, "skip_reason", result->skip_reason);
-    return value_map(map);
-}
-
-static struct value answer_value(struct arena *arena, const struct fleet_answer *answer,
-                                 enum fleet_format format)
-{
-    struct value_map *map = value_map_new(arena, 5);
-    struct value_list *results = value_list_new(arena, answer->response.results.list.n);
-
-    VEC_EACH (&answer->response.results.list, result)
-        value_list_push(arena, results, result_value(arena, result, format));
-    value_map_set(arena, map, value_text("peel_id"), value_text(peel_id_name(arena, answer->peel)));
-    value_map_set(arena, map, value_text("status"), value_text(fleet_answer_status(answer)));
-    value_map_set(arena, map, value_text("success"),
-                  value_bool(!is_silent(answer) && answer->success));
-    value_map_set(arena, map, value_text("results"), value_list(results));
-    set_text(arena, map, "error", error_of(answer));
-    return value_map(map);
-}
-
 static int print_json(struct cli *cli, const struct fleet_answers *answers)
 {
     struct value_list *list = value_list_new(cli->arena, answers->count);
     struct value all;
 
     for (size_t i = 0; i < answers->count; i++)
-        value_list_push(cli->arena, list, answer_value(cli->arena, &answers->list[i], FLEET_JSON));
+        value_list_push(cli->arena, list, fleet_answer_value(cli->arena, &answers->list[i], false));
     all = value_list(list);
     return fleet_print(cli, FLEET_JSON, &all);
 }
@@ -218,7 +126,7 @@ static int print_json(struct cli *cli, const struct fleet_answers *answers)
 static int print_yaml(struct cli *cli, const struct fleet_answers *answers)
 {
     for (size_t i = 0; i < answers->count; i++) {
-        struct value one = answer_value(cli->arena, &answers->list[i], FLEET_YAML);
+        struct value one = fleet_answer_value(cli->arena, &answers->list[i], true);
 
         (void)fputs("---\n", stdout);
         if (fleet_print(cli, FLEET_YAML, &one) != CLI_OK)
@@ -325,7 +233,7 @@ static void add_result(struct buf *out, const struct exec_result *result, bool t
 static void add_body(struct buf *out, const struct fleet_answer *answer, const char *function,
                      bool timed)
 {
-    const char *error = error_of(answer);
+    const char *error = fleet_answer_error(answer);
 
     VEC_EACH (&answer->response.results.list, result) {
         if (is_plain(function))
@@ -333,7 +241,7 @@ static void add_body(struct buf *out, const struct fleet_answer *answer, const c
         else
             add_result(out, result, timed);
     }
-    if (is_silent(answer))
+    if (fleet_answer_is_silent(answer))
         add_lines(out, error, 4, "");
     else if (answer->response.results.list.n == 0 || !is_plain(function))
         add_lines(out, error, 4, "ERROR: ");
@@ -402,7 +310,8 @@ static void print_folded(struct cli *cli, const struct fleet_answers *answers,
                                                  : arena_printf(cli->arena, "%zu peels (%s)",
                                                                 folds[i].count, folds[i].names);
 
-        print_header(header, folds[i].first->success && !is_silent(folds[i].first), style->color);
+        print_header(header, folds[i].first->success && !fleet_answer_is_silent(folds[i].first),
+                     style->color);
         columns_write(folds[i].body);
     }
 }
@@ -415,8 +324,8 @@ static void print_each(struct cli *cli, const struct fleet_answers *answers,
         const struct fleet_answer *answer = &answers->list[i];
 
         add_body(&body, answer, style->function, true);
-        print_header(peel_id_name(cli->arena, answer->peel), answer->success && !is_silent(answer),
-                     style->color);
+        print_header(peel_id_name(cli->arena, answer->peel),
+                     answer->success && !fleet_answer_is_silent(answer), style->color);
         columns_write(buf_view(&body));
     }
 }
@@ -430,8 +339,8 @@ static void print_summary(const struct fleet_answers *answers)
         const struct fleet_answer *answer = &answers->list[i];
 
         queued += answer->is_queued;
-        silent += is_silent(answer) && !answer->is_queued;
-        failed += !is_silent(answer) && !answer->success;
+        silent += fleet_answer_is_silent(answer) && !answer->is_queued;
+        failed += !fleet_answer_is_silent(answer) && !answer->success;
     }
     (void)fflush(stdout);
     if (failed) {

@@ -20,23 +20,13 @@
 #include "base/str.h"
 #include "cli/fleet/link.h"
 #include "data/params.h"
-#include "wire/exec.h"
+#include "fleet/answer.h"
 
 struct arena;
 struct cli;
 
 /* Up to this many peels get a header each; with more, equal answers are folded. */
 #define FLEET_HEADERS_MAX 10
-
-struct fleet_answer {
-    const char *peel; /* as on the wire */
-    bool has_come, is_unreachable, success;
-    bool is_queued;  /* unreachable, and a master keeps the job for it */
-    bool is_overdue; /* the job has ended without a result of it */
-    struct exec_response response;
-    const char *error; /* "": none */
-    int64_t duration;  /* of a job, in nanoseconds */
-};
 
 struct fleet_answers {
     struct arena *arena;
@@ -67,8 +57,6 @@ struct fleet_answers_style {
  * status: 0, 2 a peel failed, 3 a peel did not answer, 4 both. */
 int fleet_answers_print(struct cli *cli, const struct fleet_answers *answers,
                         const struct fleet_answers_style *style);
-/* "success", "failed", "unreachable" or "queued". */
-const char *fleet_answer_status(const struct fleet_answer *answer);
 /* The same without printing. */
 int fleet_answers_status(const struct fleet_answers *answers);
 

@@ -22,8 +22,7 @@
 #include "wire/question.h"
 #include "wire/subject.h"
 
-#define NODE_GRACE_NS (30 * CLOCK_SECOND)
-#define RESOLVE_NS    (INT64_C(5) * 1000000000)
+#define RESOLVE_NS (INT64_C(5) * 1000000000)
 /* For the settings of all peels, which take a moment after a change. */
 #define PREPARE_NS  (INT64_C(120) * 1000000000)
 #define DISPATCH_NS (INT64_C(15) * 1000000000)
@@ -190,55 +189,6 @@ bool fleet_job_is_dry_run(const struct job *job)
     const struct value *test = value_get(&job->args, "test");
 
     return (value_is(test, VALUE_BOOL) && test->b) || strcmp(job->function, "state.test") == 0;
-}
-
-/* --- metadata ----------------------------------------------------------------------- */
-
-int fleet_read_batch(const char *text, size_t targets, size_t *ret_size, struct err *err)
-{
-    struct str digits = str_from(text);
-    const bool percent = str_ends(digits, STR("%"));
-    uint64_t number;
-
-    if (percent)
-        digits.n--;
-    if (number_parse_uint(digits, &number, err) < 0 || number == 0 || (percent && number > 100))
-        return err_set(err, ERR_INVALID,
-                       "'%s' is not a number of peels (5) or a share of them (20%%)", text);
-    *ret_size = percent            ? (size_t)((targets * number + 99) / 100)
-                : number < targets ? (size_t)number
-                                   : targets;
-    return 0;
-}
-
-void fleet_job_note(struct arena *arena, struct job *job, const char *key, const char *text)
-{
-    if (job->metadata.kind != VALUE_MAP)
-        job->metadata = value_map(value_map_new(arena, 2));
-    value_map_set(arena, job->metadata.map, value_text(key), value_text(text));
-}
-
-void fleet_note_limits(struct arena *arena, struct job *job, const struct fleet_limits *limits)
-{
-    const long long ms = (long long)(limits->node_timeout / CLOCK_MS);
-
-    if (limits->force_window)
-        fleet_job_note(arena, job, JOB_WINDOW, EXEC_WINDOW_FORCE);
-    if (limits->node_timeout > 0)
-        fleet_job_note(arena, job, JOB_NODE_TIMEOUT, arena_printf(arena, "%lldms", ms));
-}
-
-int64_t fleet_limits_timeout(const struct fleet_limits *limits)
-{
-    return clock_after(NODE_GRACE_NS, limits->node_timeout);
-}
-
-int64_t fleet_note_batch(struct arena *arena, struct job *job, size_t size, int64_t max_failures)
-{
-    fleet_job_note(arena, job, "batch", arena_printf(arena, "%zu", size));
-    fleet_job_note(arena, job, "batch_failures",
-                   arena_printf(arena, "%lld", (long long)max_failures));
-    return (int64_t)((job->targets.n + size - 1) / size);
 }
 
 /* --- dispatch ----------------------------------------------------------------------- */

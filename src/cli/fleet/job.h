@@ -8,6 +8,7 @@
 
 #include "cli/fleet/answers.h"
 #include "cli/fleet/link.h"
+#include "fleet/job.h"
 #include "wire/job.h"
 
 struct err;
@@ -23,13 +24,6 @@ int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_
 int fleet_read_job(struct fleet *fleet, const char *jid, struct job *ret_job, struct err *err);
 bool fleet_job_is_dry_run(const struct job *job);
 
-/* "5", or "20%" of the targets. */
-int fleet_read_batch(const char *text, size_t targets, size_t *ret_size, struct err *err);
-/* Metadata of a job: one text. */
-void fleet_job_note(struct arena *arena, struct job *job, const char *key, const char *text);
-/* Let it go through its targets in waves. Returns how many. */
-int64_t fleet_note_batch(struct arena *arena, struct job *job, size_t size, int64_t max_failures);
-
 /* Send a job to a master, which has claimed it when this returns, or keeps it for a second person
  * (`ret_waits`; NULL: that is a failure). */
 int fleet_dispatch(struct fleet *fleet, const struct job *job, bool *ret_waits, struct err *err);
@@ -41,22 +35,11 @@ int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool fr
 int fleet_listen(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
                  struct err *err);
 
-/* What each peel is asked to heed, or not to. */
-struct fleet_limits {
-    bool force_window;
-    int64_t node_timeout; /* nanoseconds; 0: none */
-};
 
 /* clang-format off */
 #define FLEET_LIMIT_OPTIONS(type, field)                                                                                                                                         \
     PARAM("node-timeout", DURATION, type, field.node_timeout, "cancel the job on each peel that has not finished after this long", PARAM_RANGE(CLOCK_MS, JOB_NODE_TIMEOUT_MAX)), \
     PARAM("force-window", BOOL, type, field.force_window, "run it outside of the maintenance windows of the peels, too; recorded in the audit")
 /* clang-format on */
-
-/* Part of the job from now on. */
-void fleet_note_limits(struct arena *arena, struct job *job, const struct fleet_limits *limits);
-/* The time of a job whose peels have that long each: it has a while more for those that are slow
- * to acknowledge or to end. */
-int64_t fleet_limits_timeout(const struct fleet_limits *limits);
 
 #endif

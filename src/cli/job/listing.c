@@ -14,8 +14,6 @@
 #include "cli/table.h"
 #include "wire/peel_id.h"
 
-#define ACTIVE "active."
-
 /* --- reading ------------------------------------------------------------------------ */
 
 struct jobs {
@@ -32,40 +30,29 @@ struct active {
 
 static void add_job(void *self, const struct nats_kv_entry *entry)
 {
-    struct jobs *jobs = self;
-    struct job job;
-    struct err err;
-
-    if (!str_starts(entry->key, STR(ACTIVE)) &&
-        record_decode(jobs->arena, &job_type, 1, arena_str(jobs->arena, entry->value), &job,
-                      &err) == 0)
-        VEC_PUSH_IN(jobs->arena, &jobs->list, job);
+    fleet_jobs_take(self, entry->key, entry->value);
 }
 
-static int compare_jobs(const void *a, const void *b)
+/* A page, in the arena of the fleet. */
+static int read_jobs(struct fleet *fleet, const struct job_filter *filter, struct jobs *ret_jobs,
+                     struct err *err)
 {
-    const struct job *left = a, *right = b;
+    struct fleet_jobs page;
+    int result;
 
-    if (left->created.seconds != right->created.seconds)
-        return left->created.seconds < right->created.seconds ? 1 : -1;
-    if (left->created.nanoseconds != right->created.nanoseconds)
-        return left->created.nanoseconds < right->created.nanoseconds ? 1 : -1;
-    return strcmp(right->jid, left->jid);
-}
-
-static void sort_jobs(struct jobs *jobs)
-{
-    if (jobs->list.n > 1)
-        qsort(jobs->list.p, jobs->list.n, sizeof(jobs->list.p[0]), compare_jobs);
-}
-
-static int read_jobs(struct fleet *fleet, struct jobs *ret_jobs, struct err *err)
-{
     *ret_jobs = (struct jobs){ .arena = fleet->arena };
-    if (fleet_bucket_each(fleet, STORE_JOBS, "*", add_job, ret_jobs, err) < 0)
-        return -1;
-    sort_jobs(ret_jobs);
-    return 0;
+    fleet_jobs_init(&page, filter, 0);
+    result = fleet_bucket_each(fleet, STORE_JOBS, "*", add_job, &page, err);
+    fleet_jobs_end(&page);
+    for (size_t i = 0; i < page.list.n && result == 0; i++) {
+        struct job job;
+
+        result = record_decode(fleet->arena, &job_type, 1,
+                               arena_str(fleet->arena, page.list.p[i].bytes), &job, err);
+        VEC_PUSH_IN(fleet->arena, &ret_jobs->list, job);
+    }
+    fleet_jobs_done(&page);
+    return result;
 }
 
 /* --- printing ----------------------------------------------------------------------- */
@@ -94,16 +81,6 @@ static const char *print_state(struct arena *arena, const struct job *job,
     return queued->list->count > 0
                ? arena_printf(arena, "%s, %zu queued", name, queued->list->count)
                : name;
-}
-
-struct value job_listing_describe(struct arena *arena, const struct job *job,
-                                  const struct value *queued)
-{
-    struct value v = job_describe(arena, job);
-
-    if (queued->list->count > 0)
-        value_map_set(arena, v.map, value_text("queued"), *queued);
-    return v;
 }
 
 /* How a list of jobs is shown as text. */
@@ -142,7 +119,7 @@ static int print_jobs(struct cli *cli, enum fleet_format format, const struct jo
         row[3] = print_state(cli->arena, job, &jobs->queued[i]);
         row[4] = or_dash(job->user);
         row[5] = or_dash(job->owner);
-        value_list_push(cli->arena, list, job_listing_describe(cli->arena, job, &jobs->queued[i]));
+        value_list_push(cli->arena, list, fleet_job_value(cli->arena, job, &jobs->queued[i]));
     }
     if (format == FLEET_TEXT && jobs->list.n == 0) {
         (void)printf("%s\n", how->none);
@@ -153,54 +130,12 @@ static int print_jobs(struct cli *cli, enum fleet_format format, const struct jo
 
 /* --- list, active ------------------------------------------------------------------- */
 
-static bool has_target(const struct job *job, const char *peel)
-{
-    for (size_t i = 0; i < job->targets.n; i++)
-        if (strcmp(job->targets.p[i], peel) == 0)
-            return true;
-    return false;
-}
-
-static bool is_listed(const struct job_filter *filter, const struct job *job)
-{
-    return (!filter->peel || has_target(job, filter->peel)) &&
-           (!filter->function || strcmp(filter->function, job->function) == 0) &&
-           (!filter->status || strcmp(filter->status, job_status_name(job->status)) == 0) &&
-           (!filter->user || strcmp(filter->user, job->user) == 0);
-}
-
-static void select_jobs(const struct job_filter *filter, const struct jobs *all, struct jobs *ret)
-{
-    int64_t seen = 0;
-
-    *ret = (struct jobs){ .arena = all->arena };
-    VEC_EACH (&all->list, job) {
-        if (!is_listed(filter, job))
-            continue;
-        if (seen >= filter->offset && seen < filter->offset + filter->limit)
-            VEC_PUSH_IN(ret->arena, &ret->list, *job);
-        seen++;
-    }
-}
-
-static const char *list_statuses(struct arena *arena)
-{
-    const char *text = "";
-
-    for (int i = 0; i < JOB_STATUSES; i++)
-        text = arena_printf(arena, "%s%s%s", text, i > 0 ? ", " : "",
-                            job_status_name((enum job_status)i));
-    return text;
-}
-
 int job_listing_check_status(struct cli *cli, const char *status)
 {
-    for (int i = 0; status && i < JOB_STATUSES; i++)
-        if (strcmp(job_status_name((enum job_status)i), status) == 0)
-            return CLI_OK;
-    return status ? cli_usage(cli, "--status: '%s' is not a status of jobs (%s)", status,
-                              list_statuses(cli->arena))
-                  : CLI_OK;
+    if (!status || fleet_jobs_has_status(status))
+        return CLI_OK;
+    return cli_usage(cli, "--status: '%s' is not a status of jobs (%s)", status,
+                     fleet_jobs_statuses(cli->arena));
 }
 
 int job_read_queued(struct fleet *fleet, const struct job *job, struct value *ret_names,
@@ -235,13 +170,10 @@ static int read_all_queued(struct fleet *fleet, struct jobs *jobs, struct err *e
 int job_listing_print(struct cli *cli, struct fleet *fleet, const struct job_filter *filter,
                       enum fleet_format format)
 {
-    struct jobs all, chosen;
+    struct jobs chosen;
     struct err err;
 
-    if (read_jobs(fleet, &all, &err) < 0)
-        return cli_err(cli, &err);
-    select_jobs(filter, &all, &chosen);
-    if (read_all_queued(fleet, &chosen, &err) < 0)
+    if (read_jobs(fleet, filter, &chosen, &err) < 0 || read_all_queued(fleet, &chosen, &err) < 0)
         return cli_err(cli, &err);
     return print_jobs(cli, format, &chosen, &list_table);
 }
@@ -262,7 +194,8 @@ static int read_active(struct fleet *fleet, struct jobs *ret_jobs, struct err *e
     struct active active = { .arena = fleet->arena };
 
     *ret_jobs = (struct jobs){ .arena = fleet->arena };
-    if (fleet_bucket_each(fleet, STORE_JOBS, ACTIVE "*", add_active_jid, &active, err) < 0)
+    if (fleet_bucket_each(fleet, STORE_JOBS, FLEET_JOBS_ACTIVE "*", add_active_jid, &active, err) <
+        0)
         return -1;
     VEC_EACH (&active.jids, jid) {
         struct job job;
@@ -274,7 +207,8 @@ static int read_active(struct fleet *fleet, struct jobs *ret_jobs, struct err *e
             return -1;
         }
     }
-    sort_jobs(ret_jobs);
+    if (ret_jobs->list.n > 1)
+        qsort(ret_jobs->list.p, ret_jobs->list.n, sizeof(ret_jobs->list.p[0]), fleet_jobs_compare);
     return 0;
 }
 

@@ -4,22 +4,14 @@
 #ifndef CLI_JOB_LISTING_H
 #define CLI_JOB_LISTING_H
 
-#include <stdint.h>
-
 #include "cli/fleet/link.h"
+#include "fleet/jobs.h"
 
 struct arena;
 struct cli;
 struct err;
 struct fleet;
-struct job;
 struct value;
-
-/* NULL: any. */
-struct job_filter {
-    const char *function, *status, *user, *peel;
-    int64_t limit, offset;
-};
 
 /* Is there such a status? If not, the error is printed and the result is not CLI_OK. */
 int job_listing_check_status(struct cli *cli, const char *status);
@@ -32,8 +24,5 @@ int job_listing_print_active(struct cli *cli, struct fleet *fleet, enum fleet_fo
 /* The targets for which a running job is kept; an empty list for any other job. */
 int job_read_queued(struct fleet *fleet, const struct job *job, struct value *ret_names,
                     struct err *err);
-/* The record with names as people write them, and those from above. */
-struct value job_listing_describe(struct arena *arena, const struct job *job,
-                                  const struct value *queued);
 
 #endif

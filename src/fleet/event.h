@@ -1,0 +1,33 @@
+/*
+ * fleet_event - events of operators, and events as programs read them.
+ *
+ * Memory: the arena. Threads: any.
+ */
+#ifndef FLEET_EVENT_H
+#define FLEET_EVENT_H
+
+#include "base/ksuid.h"
+#include "wire/event.h"
+
+struct arena;
+struct err;
+
+/* An event of an operator, ready to be stored. */
+struct fleet_event {
+    struct event event;
+    const char *key, *subject; /* what rules match; where it goes */
+    char id[KSUID_SIZE];       /* of the event, and of its message */
+};
+
+/* `tag` has slashes or dots; `data` is a map or null; `now` is wall time in nanoseconds. The event
+ * points into `ret`, which must stay where it is. Fails with ERR_INVALID for a bad tag. */
+int fleet_event_make(struct arena *arena, struct str tag, struct value data, int64_t now,
+                     struct fleet_event *ret, struct err *err);
+/* What the sender is told: id, tag, match_key, subject. */
+struct value fleet_event_receipt(struct arena *arena, const struct fleet_event *sent);
+
+/* ts, key, origin, tag, id, and depth, provenance, data where there are any. */
+struct value fleet_event_value(struct arena *arena, const struct event_source *source,
+                               const struct event *event);
+
+#endif

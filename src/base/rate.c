@@ -36,10 +36,24 @@ static void forget_full(struct rate *rate, int64_t now)
         lru_remove(&rate->sources, rate->sources.oldest);
 }
 
+/* How long until a bucket that is full at `full_at` has a token. `ret_after`: when it is full after
+ * that was taken. */
+static int64_t find_wait(const struct rate *rate, int64_t full_at, int64_t now, int64_t *ret_after)
+{
+    const int64_t token =
+        rate->per_minute > 0 ? MINUTE / rate->per_minute : NEVER / (rate->burst + 1);
+    const int64_t limit = now + token * rate->burst;
+
+    *ret_after = (full_at > now ? full_at : now) + token;
+    if (*ret_after <= limit)
+        return 0;
+    return rate->per_minute > 0 ? *ret_after - limit : INT64_MAX;
+}
+
 int64_t rate_take(struct rate *rate, struct str source, int64_t now)
 {
     struct rate_source *bucket;
-    int64_t token, full_at, limit;
+    int64_t wait, after;
 
     if (rate->burst <= 0)
         return 0;
@@ -48,13 +62,18 @@ int64_t rate_take(struct rate *rate, struct str source, int64_t now)
         forget_full(rate, now);
         bucket = lru_get(&rate->sources, source);
     }
-    token = rate->per_minute > 0 ? MINUTE / rate->per_minute : NEVER / (rate->burst + 1);
-    full_at = (bucket->full_at > now ? bucket->full_at : now) + token;
-    limit = now + token * rate->burst;
-    if (full_at > limit)
-        return rate->per_minute > 0 ? full_at - limit : INT64_MAX;
-    bucket->full_at = full_at;
-    return 0;
+    wait = find_wait(rate, bucket->full_at, now, &after);
+    if (wait == 0)
+        bucket->full_at = after;
+    return wait;
+}
+
+int64_t rate_wait(struct rate *rate, struct str source, int64_t now)
+{
+    const struct rate_source *bucket = rate->burst > 0 ? lru_find(&rate->sources, source) : NULL;
+    int64_t after;
+
+    return bucket ? find_wait(rate, bucket->full_at, now, &after) : 0;
 }
 
 size_t rate_count(const struct rate *rate)

@@ -33,6 +33,8 @@ void rate_done(struct rate *rate);
 /* Take a token, or say how long to wait for one; INT64_MAX: for ever, since none are added. `now`
  * is monotonic. */
 int64_t rate_take(struct rate *rate, struct str source, int64_t now);
+/* The same, and takes nothing. */
+int64_t rate_wait(struct rate *rate, struct str source, int64_t now);
 size_t rate_count(const struct rate *rate);
 
 #endif

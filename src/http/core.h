@@ -43,6 +43,12 @@ struct http_line {
     int fd;
 };
 
+/* A header of an answer. */
+struct http_header_line {
+    const char *name, *value;
+    struct http_header_line *next;
+};
+
 /* One request, from its head to its answer. */
 struct http_exchange {
     struct http_request request;
@@ -51,6 +57,7 @@ struct http_exchange {
     struct MHD_Connection *connection;
     struct http_engine *engine;
     const struct http_route *route;
+    struct http_header_line *headers; /* of the answer */
     struct buf body;
     bool is_whole, is_suspended, is_in_handler;
     bool is_answered;
@@ -83,8 +90,8 @@ void http_on_completed(void *self, struct MHD_Connection *connection, void **slo
 /* `connection` must do what it does next within `ns`; 0: no limit. */
 void http_line_expect(struct MHD_Connection *connection, int64_t ns);
 
-/* Headers that every answer has. */
-void http_add_headers(const struct http_server *server, struct MHD_Response *response,
+/* Headers that every answer has, and those that were set for this one. */
+void http_add_headers(const struct http_exchange *exchange, struct MHD_Response *response,
                       const char *type, const char *cache);
 /* The exchange has this answer; the response is the library's from now on. */
 void http_exchange_finish(struct http_exchange *exchange, unsigned status,

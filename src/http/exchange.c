@@ -1,5 +1,6 @@
 /* Requests and answers: from the library's callbacks to routes, and back. */
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "base/number.h"
@@ -7,6 +8,7 @@
 #include "data/value.h"
 #include "http/address.h"
 #include "http/core.h"
+#include "http/route.h"
 
 #define TYPE_JSON "application/json"
 
@@ -22,13 +24,26 @@ static const struct { const char *name, *value; bool tls_only; } common_headers[
 };
 /* clang-format on */
 
-void http_add_headers(const struct http_server *server, struct MHD_Response *response,
+static bool has_header(const struct http_exchange *exchange, const char *name)
+{
+    for (const struct http_header_line *line = exchange->headers; line; line = line->next)
+        if (strcasecmp(line->name, name) == 0)
+            return true;
+    return false;
+}
+
+void http_add_headers(const struct http_exchange *exchange, struct MHD_Response *response,
                       const char *type, const char *cache)
 {
+    const bool is_tls = exchange->server->options.cert_pem;
+
     for (size_t i = 0; i < ARRAY_LEN(common_headers); i++)
-        if (server->options.cert_pem || !common_headers[i].tls_only)
+        if ((is_tls || !common_headers[i].tls_only) &&
+            !has_header(exchange, common_headers[i].name))
             (void)MHD_add_response_header(response, common_headers[i].name,
                                           common_headers[i].value);
+    for (const struct http_header_line *line = exchange->headers; line; line = line->next)
+        (void)MHD_add_response_header(response, line->name, line->value);
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
                                   cache ? cache : "no-store");
@@ -148,8 +163,7 @@ void http_answer(struct http_request *request, const struct http_answer *answer)
     }
     response = MHD_create_response_from_buffer(answer->body.n, (void *)(uintptr_t)answer->body.p,
                                                MHD_RESPMEM_MUST_COPY);
-    http_add_headers(exchange->server, response, answer->type ? answer->type : TYPE_JSON,
-                     answer->cache);
+    http_add_headers(exchange, response, answer->type ? answer->type : TYPE_JSON, answer->cache);
     if (answer->retry_after > 0)
         (void)MHD_add_response_header(
             response, MHD_HTTP_HEADER_RETRY_AFTER,
@@ -199,32 +213,18 @@ const char *http_header(struct http_request *request, const char *key)
                : NULL;
 }
 
+void http_set_header(struct http_request *request, const char *name, const char *value)
+{
+    struct http_exchange *exchange = container_of(request, struct http_exchange, request);
+    struct http_header_line *line = ARENA_NEW(&exchange->arena, struct http_header_line);
+
+    *line = (struct http_header_line){ .name = arena_strdup(&exchange->arena, name),
+                                       .value = arena_strdup(&exchange->arena, value),
+                                       .next = exchange->headers };
+    exchange->headers = line;
+}
+
 /* --- routes ------------------------------------------------------------------------- */
-
-/* Segment by segment; "{...}" is any segment that is not empty. */
-static bool match_path(const char *pattern, const char *path, struct str *ret_name)
-{
-    struct str wanted = str_from(pattern), given = str_from(path);
-
-    *ret_name = STR("");
-    while (wanted.p && given.p) {
-        struct str part = str_cut(&wanted, '/'), segment = str_cut(&given, '/');
-
-        if (part.n > 0 && part.p[0] == '{') {
-            if (segment.n == 0)
-                return false;
-            *ret_name = segment;
-        } else if (!str_eq(part, segment)) {
-            return false;
-        }
-    }
-    return !wanted.p && !given.p;
-}
-
-static bool match_method(const char *wanted, const char *given)
-{
-    return strcmp(wanted, given) == 0 || (strcmp(wanted, "GET") == 0 && strcmp(given, "HEAD") == 0);
-}
 
 /* Returns the status: 200 when the exchange has its route. */
 static int find_route(struct http_exchange *exchange)
@@ -233,10 +233,10 @@ static int find_route(struct http_exchange *exchange)
     struct str name;
 
     for (const struct http_route *route = exchange->server->options.routes; route->path; route++) {
-        if (!match_path(route->path, exchange->request.path, &name))
+        if (!http_route_matches_path(route->path, exchange->request.path, &name))
             continue;
         status = STATUS_METHOD;
-        if (!match_method(route->method, exchange->request.method))
+        if (!http_route_matches_method(route->method, exchange->request.method))
             continue;
         exchange->route = route;
         exchange->request.name = arena_strndup(&exchange->arena, name.p, name.n);
@@ -247,16 +247,19 @@ static int find_route(struct http_exchange *exchange)
 
 static void call_route(struct http_exchange *exchange)
 {
+    const struct http_options *options = &exchange->server->options;
     int status = find_route(exchange);
 
-    if (exchange->body.full)
+    if (status == STATUS_NOT_FOUND && options->other)
+        options->other(options->other_self, &exchange->request);
+    else if (exchange->body.full)
         http_answer_error(&exchange->request, STATUS_TOO_LARGE, "request body is too large");
     else if (status == STATUS_METHOD)
         http_answer_error(&exchange->request, status, "method not allowed");
     else if (status == STATUS_NOT_FOUND)
         http_answer_error(&exchange->request, status, "not found");
     else
-        exchange->route->fn(exchange->server->options.self, &exchange->request);
+        exchange->route->fn(options->self, &exchange->request);
 }
 
 /* The whole request is there. */
@@ -264,6 +267,7 @@ static enum MHD_Result handle(struct http_exchange *exchange)
 {
     exchange->is_whole = true;
     exchange->request.body = buf_view(&exchange->body);
+    exchange->request.is_cut = exchange->body.full;
     http_line_expect(exchange->connection, 0);
     exchange->is_in_handler = true;
     call_route(exchange);

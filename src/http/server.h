@@ -63,7 +63,9 @@ struct http_options {
     struct loop *loop;
     const char *address; /* see http/address.h */
     const struct http_route *routes;
-    void *self;                            /* for handlers */
+    void *self;             /* for handlers */
+    http_handler_fn *other; /* for paths that no route has; NULL: 404 */
+    void *other_self;
     http_answered_fn *answered;            /* may be NULL */
     const char *cert_pem, *key_pem;        /* a chain and its key; NULL: plain HTTP */
     size_t body_max;                       /* 0: HTTP_BODY_MAX */
@@ -87,11 +89,15 @@ struct http_request {
     const char *name;   /* what stands for the name in the route's path; "" without one */
     const char *remote; /* the host at the other end */
     struct str body;
+    bool is_cut; /* the body is longer than `body_max`; only a handler of other paths sees one */
 };
 
 /* A value of the query or of a header; NULL when it is not there. */
 const char *http_query(struct http_request *request, const char *key);
 const char *http_header(struct http_request *request, const char *key);
+
+/* A header of the answer, in place of one that every answer has. */
+void http_set_header(struct http_request *request, const char *name, const char *value);
 
 struct http_answer {
     int status;
@@ -117,6 +123,8 @@ typedef void http_closed_fn(void *self);
 /* Answer with a stream (text/event-stream); frees the request. NULL when the server is gone. */
 struct http_stream *http_stream_new(struct http_request *request, http_closed_fn *closed,
                                     void *self);
+/* How much may wait to be sent; default: HTTP_STREAM_MAX. */
+void http_stream_set_max(struct http_stream *stream, size_t bytes);
 /* One event; neither text has a line end. */
 void http_stream_send(struct http_stream *stream, const char *event, const char *data);
 /* A comment, which keeps the connection open. */

@@ -81,9 +81,14 @@ struct http_stream *http_stream_new(struct http_request *request, http_closed_fn
     *stream->back = stream;
     response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, on_read, stream, on_free);
-    http_add_headers(server, response, "text/event-stream", NULL);
+    http_add_headers(exchange, response, "text/event-stream", NULL);
     http_exchange_finish(exchange, MHD_HTTP_OK, response);
     return stream;
+}
+
+void http_stream_set_max(struct http_stream *stream, size_t bytes)
+{
+    stream->out.max = bytes;
 }
 
 void http_stream_send(struct http_stream *stream, const char *event, const char *data)

@@ -25,9 +25,12 @@ TEST(a_source_has_its_burst_and_then_waits_for_each_token)
     struct rate rate;
 
     rate_init(&rate, 3, 6);
-    for (size_t i = 0; i < ARRAY_LEN(steps); i++)
-        CHECK_INT(rate_take(&rate, str_from(steps[i].address), SECOND + steps[i].at),
-                  steps[i].wait);
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        const struct str source = str_from(steps[i].address);
+
+        CHECK_INT(rate_wait(&rate, source, SECOND + steps[i].at), steps[i].wait);
+        CHECK_INT(rate_take(&rate, source, SECOND + steps[i].at), steps[i].wait);
+    }
     rate_done(&rate);
 }
 

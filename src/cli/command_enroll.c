@@ -299,15 +299,15 @@ static void print_failed(struct decision *decision, const char *text)
 }
 
 /* Without a master: only the bucket changes. */
-static void on_decided(void *self, const struct enrollment *record, const char *error)
+static void on_decided(void *self, const struct registry_verdict *verdict)
 {
     struct decision *decision = self;
 
     decision->is_done = true;
-    if (error)
-        print_failed(decision, error);
+    if (verdict->error)
+        print_failed(decision, verdict->error);
     else
-        print_done(decision, record->id, record->peel_id);
+        print_done(decision, verdict->record->id, verdict->record->peel_id);
 }
 
 static void decide_directly(struct decision *decision, const struct enrollment_request *request)

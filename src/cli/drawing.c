@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "cli/html.h"
+#include "data/html.h"
 
 /* Layout, in pixels. */
 #define BOX_HEIGHT  26

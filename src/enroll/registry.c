@@ -71,7 +71,9 @@ static void finish(struct op *op)
     struct arena arena = op->arena;
 
     if (op->decided)
-        op->decided(op->self, error ? NULL : &op->record, error);
+        op->decided(op->self, &(struct registry_verdict){ .record = error ? NULL : &op->record,
+                                                          .error = error,
+                                                          .status = op->answer.status });
     else
         op->fn(op->self, &op->answer);
     arena_done(&arena); /* the operation is in it */

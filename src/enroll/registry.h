@@ -32,8 +32,13 @@ void registry_status(const struct registry *registry, const char *id, registry_f
 void registry_creds(const struct registry *registry, const char *id, struct str authorization,
                     registry_fn *fn, void *self);
 
-/* `record` is as it is now; `error` is NULL, or says why nothing was decided. */
-typedef void registry_decided_fn(void *self, const struct enrollment *record, const char *error);
+/* What became of a decision. */
+struct registry_verdict {
+    const struct enrollment *record; /* as it is now; NULL: nothing was decided */
+    const char *error;               /* why not; NULL: it was */
+    enum admission_status status;    /* of an error: unknown, refused, broken */
+};
+typedef void registry_decided_fn(void *self, const struct registry_verdict *verdict);
 /* `request->id` is that of an enrollment, or the id of a peel: then its current enrollment. */
 void registry_decide(const struct registry *registry, enum admission_decision decision,
                      const struct enrollment_request *request, registry_decided_fn *fn, void *self);

@@ -53,19 +53,23 @@ struct fleet_peel *fleet_peels_add(struct fleet_peels *peels, struct str id)
     return peel;
 }
 
+void fleet_peels_note_facts(struct fleet_peels *peels, struct str id, const struct value *facts)
+{
+    struct fleet_peel *peel = fleet_peels_add(peels, id);
+
+    peel->os = fact_text(peels->arena, facts, "os", "name");
+    peel->arch = fact_text(peels->arena, facts, "os", "arch");
+}
+
 void fleet_peels_take_facts(struct fleet_peels *peels, const struct nats_kv_entry *entry)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
-    struct fleet_peel *peel;
     struct value facts;
     struct err err;
 
-    if (!peel_id_is_valid(entry->key) ||
-        msgpack_decode_front(&scratch, entry->value, &facts, &err) < 0)
-        return;
-    peel = fleet_peels_add(peels, entry->key);
-    peel->os = fact_text(peels->arena, &facts, "os", "name");
-    peel->arch = fact_text(peels->arena, &facts, "os", "arch");
+    if (peel_id_is_valid(entry->key) &&
+        msgpack_decode_front(&scratch, entry->value, &facts, &err) == 0)
+        fleet_peels_note_facts(peels, entry->key, &facts);
 }
 
 static struct param_strs copy_texts(struct arena *arena, struct param_strs from)

@@ -56,6 +56,8 @@ struct fleet_peels {
 struct fleet_peel *fleet_peels_add(struct fleet_peels *peels, struct str id);
 /* One entry of the buckets; what cannot be read is ignored. True: a heartbeat told of a new run. */
 void fleet_peels_take_facts(struct fleet_peels *peels, const struct nats_kv_entry *entry);
+/* The same of facts that were read; the id is a valid one. */
+void fleet_peels_note_facts(struct fleet_peels *peels, struct str id, const struct value *facts);
 bool fleet_peels_take_beat(struct fleet_peels *peels, const struct nats_kv_entry *entry);
 void fleet_peels_take_presence(struct fleet_peels *peels, const struct nats_kv_entry *entry);
 /* A peel of another list, with copies of its texts. */

@@ -204,6 +204,31 @@ const char *http_query(struct http_request *request, const char *key)
                : NULL;
 }
 
+struct query_walk {
+    http_query_fn *fn;
+    void *self;
+};
+
+static enum MHD_Result walk_query(void *self, enum MHD_ValueKind kind, const char *key,
+                                  const char *value)
+{
+    const struct query_walk *walk = self;
+
+    (void)kind;
+    walk->fn(walk->self, key, value ? value : "");
+    return MHD_YES;
+}
+
+void http_query_each(struct http_request *request, http_query_fn *fn, void *self)
+{
+    const struct http_exchange *exchange = container_of(request, struct http_exchange, request);
+    struct query_walk walk = { fn, self };
+
+    if (exchange->connection)
+        (void)MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, walk_query,
+                                        &walk);
+}
+
 const char *http_header(struct http_request *request, const char *key)
 {
     const struct http_exchange *exchange = container_of(request, struct http_exchange, request);

@@ -95,6 +95,9 @@ struct http_request {
 /* A value of the query or of a header; NULL when it is not there. */
 const char *http_query(struct http_request *request, const char *key);
 const char *http_header(struct http_request *request, const char *key);
+/* Every key of the query, in its order; what has no value has the empty one. */
+typedef void http_query_fn(void *self, const char *key, const char *value);
+void http_query_each(struct http_request *request, http_query_fn *fn, void *self);
 
 /* A header of the answer, in place of one that every answer has. */
 void http_set_header(struct http_request *request, const char *name, const char *value);

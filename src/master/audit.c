@@ -1,8 +1,14 @@
 #include "master/audit.h"
 
+#include <string.h>
+
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/log.h"
 #include "data/json.h"
+#include "data/value.h"
+#include "wire/exec.h"
+#include "wire/job.h"
 
 #define LINE_MAX LOG_TEXT_MAX
 
@@ -30,4 +36,19 @@ void audit_log(const struct audit *audit)
     add_pair(&line, "error", audit->error);
     log_info("audit action=%s result=%s%s", audit->action,
              audit->error && audit->error[0] ? "refused" : "ok", buf_text(&line));
+}
+
+struct audit audit_of_job(struct arena *arena, const struct job *job)
+{
+    const char *window = value_get_text(&job->metadata, JOB_WINDOW);
+    const bool is_forced = window && strcmp(window, EXEC_WINDOW_FORCE) == 0;
+
+    return (struct audit){
+        .action = AUDIT_JOB,
+        .by = arena_strdup(arena, job->user),
+        .id = arena_strdup(arena, job->jid),
+        .function = arena_strdup(arena, job->function),
+        .target = arena_strdup(arena, job->target_expr),
+        .reason = is_forced ? "maintenance windows are overridden" : NULL,
+    };
 }

@@ -22,4 +22,11 @@ struct audit {
 
 void audit_log(const struct audit *audit);
 
+struct arena;
+struct job;
+
+#define AUDIT_JOB "job.dispatch"
+/* What there is to say about a dispatch, in the arena, for when the job is gone. */
+struct audit audit_of_job(struct arena *arena, const struct job *job);
+
 #endif

@@ -56,16 +56,17 @@ static struct resident *take_resident(struct census *census, struct str peel)
 
 /* --- what follows ------------------------------------------------------------------- */
 
-static void on_activated(void *self, const struct enrollment *record, const char *error)
+static void on_activated(void *self, const struct registry_verdict *verdict)
 {
     (void)self;
-    if (error)
-        log_debug("enrollment not activated error=%s", error); /* another master was faster */
+    if (verdict->error)
+        log_debug("enrollment not activated error=%s",
+                  verdict->error); /* another master was faster */
     else
         audit_log(&(struct audit){ .action = "enroll.activate",
                                    .by = "facts",
-                                   .id = record->id,
-                                   .peel = record->peel_id });
+                                   .id = verdict->record->id,
+                                   .peel = verdict->record->peel_id });
 }
 
 static void on_purged(void *self, const struct nats_error *error, uint64_t revision)

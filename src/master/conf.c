@@ -32,6 +32,8 @@ static const struct param rows[] = {
     PARAM("enroll.rate_burst",      INT,    ARGS, enroll_rate_burst, "requests of one address at once, at most; 0: no limit", PARAM_RANGE(0, 1000000), .default_text = "200"),
     PARAM("enroll.rate_per_minute", INT,    ARGS, enroll_rate_per_minute, "requests of one address per minute, on average", PARAM_RANGE(0, 1000000), .default_text = "1200"),
     PARAM("enroll.pending_expires", DURATION, ARGS, enroll_pending_expires, "reject a machine about which nobody has decided for this long; 0: never", PARAM_RANGE(0, INT64_MAX), .default_text = "168h"),
+    PARAM("api.docs_enabled", BOOL, ARGS, api_docs_enabled, "serve the manual of the API and its OpenAPI description, without a token", .aliases = "api-docs", .default_text = "false"),
+    PARAM("api.tokens",       LIST, ARGS, api_token_list, "who may use the API over HTTPS: items with `username`, `token_file` and `role` (`admin`, `viewer`); none: there is no API"),
     PARAM("ca.mode",                CHOICE, ARGS, ca_mode, "who issues the certificate of the endpoint; auto: the authority in CA_DIR, if there is one", .choices = "auto|embedded|external", .default_text = "auto"),
     PARAM("ca.dir",                 STR,    ARGS, ca_dir, "the certificate authority of the fleet (AUTH_DIR/ca)", .kind_text = "DIR"),
     PARAM("ca.enroll_cert_validity", DURATION, ARGS, ca_enroll_cert_validity, "validity of the endpoint's certificate", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "2160h"),
@@ -183,6 +185,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
     check_groups(arena, conf->nodegroups, diags);
     (void)remote_read_list(arena, conf->gitfs_remotes, conf->gitfs_ssh_key, &conf->gitfs, diags);
     (void)export_conf_read(arena, conf->exports, &exports, diags);
+    api_tokens_read(arena, conf->api_token_list, &conf->api_tokens, diags);
     for (size_t i = 0; i < conf->nats_advertise_urls.n; i++)
         check_advertised(arena, conf->nats_advertise_urls.p[i], given, diags);
     for (size_t i = 0; i < conf->update_auto_components.n; i++)

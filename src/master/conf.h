@@ -14,6 +14,7 @@
 #include "bus/daemon_log.h"
 #include "bus/tree_trust.h"
 #include "gitfs/remote.h"
+#include "master/api/token.h"
 
 enum master_ca_mode { MASTER_CA_AUTO, MASTER_CA_EMBEDDED, MASTER_CA_EXTERNAL };
 
@@ -42,6 +43,9 @@ struct master_conf {
     const char *enroll_addr, *enroll_tls_cert, *enroll_tls_key;
     int64_t enroll_rate_burst, enroll_rate_per_minute;
     int64_t enroll_pending_expires; /* nanoseconds */
+    bool api_docs_enabled;
+    const struct value *api_token_list; /* as it was written; NULL: none */
+    struct api_tokens api_tokens;
     enum master_ca_mode ca_mode;
     const char *ca_dir;
     int64_t ca_enroll_cert_validity; /* nanoseconds */

@@ -290,14 +290,15 @@ static bool has_credentials(const struct enrollment *record)
 static void revoke_next(struct farewell *farewell);
 
 /* What the registry says is good during the call: the times and the key are kept. */
-static void on_revoked(void *self, const struct enrollment *record, const char *error)
+static void on_revoked(void *self, const struct registry_verdict *verdict)
 {
+    const struct enrollment *record = verdict->record;
     struct farewell *farewell = self;
     struct leaver *leaver = &farewell->leavers[farewell->at];
     struct held *held = &leaver->records.list.p[farewell->record++];
 
-    if (error) {
-        set_error(farewell, leaver, error);
+    if (verdict->error) {
+        set_error(farewell, leaver, verdict->error);
     } else {
         leaver->departure.revoked++;
         held->revision = 0;

@@ -105,19 +105,6 @@ static void on_dispatched(void *self, enum dispatch_outcome outcome, const char 
     free(order);
 }
 
-/* For the log, also when the job is gone. */
-static void note_job(struct order *order, const struct job *job)
-{
-    const char *window = value_get_text(&job->metadata, JOB_WINDOW);
-
-    order->audit.by = arena_strdup(&order->arena, job->user);
-    order->audit.id = arena_strdup(&order->arena, job->jid);
-    order->audit.function = arena_strdup(&order->arena, job->function);
-    order->audit.target = arena_strdup(&order->arena, job->target_expr);
-    if (window && strcmp(window, EXEC_WINDOW_FORCE) == 0)
-        order->audit.reason = "maintenance windows are overridden";
-}
-
 static void on_order(void *self, const struct nats_msg *msg)
 {
     struct office *office = self;
@@ -127,7 +114,7 @@ static void on_order(void *self, const struct nats_msg *msg)
     struct err err;
 
     order->office = office;
-    order->audit.action = "job.dispatch";
+    order->audit.action = AUDIT_JOB;
     order->reply_size = msg->reply.n;
     if (msg->reply.n)
         memcpy(order->reply, msg->reply.p, msg->reply.n);
@@ -135,7 +122,7 @@ static void on_order(void *self, const struct nats_msg *msg)
         on_dispatched(order, DISPATCH_INVALID, err.text);
         return;
     }
-    note_job(order, &job);
+    order->audit = audit_of_job(&order->arena, &job);
     if (authority_check_order(office->master, msg, &err) < 0) {
         on_dispatched(order, DISPATCH_INVALID, err.text);
         return;

@@ -83,7 +83,7 @@ bool dispatcher_is_jid(const char *jid)
 }
 
 /* family.name, in lower case. */
-static bool is_function(const char *name)
+bool dispatcher_is_function(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
     size_t family = strspn(name, letters);
@@ -97,7 +97,7 @@ int dispatcher_check(const struct job *job, struct err *err)
 {
     if (!dispatcher_is_jid(job->jid))
         return err_set(err, ERR_INVALID, "'%.64s' is not a valid job id", job->jid);
-    if (!is_function(job->function))
+    if (!dispatcher_is_function(job->function))
         return err_set(err, ERR_INVALID, "'%.128s' is not the name of a function (family.name)",
                        job->function);
     if (job->targets.n == 0)

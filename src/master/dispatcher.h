@@ -119,6 +119,10 @@ void dispatcher_list(const struct dispatcher *dispatcher, struct arena *arena,
                      struct param_strs *ret_jids);
 const struct dispatcher_counts *dispatcher_counts(const struct dispatcher *dispatcher);
 
+/* Can it be the id of a job? */
+bool dispatcher_is_jid(const char *jid);
+/* And the name of a function: family.name? */
+bool dispatcher_is_function(const char *name);
 /* Is the work itself sound? Fails with ERR_INVALID. */
 int dispatcher_check(const struct job *job, struct err *err);
 

@@ -1,13 +1,11 @@
-/* Decisions about enrollments, as operators send them: zester.admin.enroll.{approve,reject,revoke}.
- */
 #include "master/enroll_admin.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "enroll/registry.h"
 #include "master/audit.h"
 #include "master/authority.h"
 #include "master/revocation.h"
@@ -42,36 +40,26 @@ struct desk {
     struct desk_line lines[DECISIONS];
 };
 
-/* A request under way. */
+/* --- decisions ---------------------------------------------------------------------- */
+
+/* A decision under way. */
 struct petition {
-    struct arena arena;
+    struct arena arena; /* the petition is in it */
     struct desk *desk;
     enum admission_decision decision;
     struct enrollment_request request;
-    const char *reply;            /* subject */
     struct enrollment_reply done; /* while servers are notified */
+    enroll_admin_fn *fn;
+    void *self;
 };
 
-static void answer(struct petition *petition, const struct enrollment_reply *reply)
-{
-    AUTO_BUF struct buf bytes = BUF_INIT(REPLY_MAX);
-    struct err err;
-
-    if (petition->reply[0] == '\0')
-        return;
-    if (record_encode(&bytes, &enrollment_reply_type, reply, &err) < 0 ||
-        nats_publish(
-            petition->desk->master->js.conn,
-            &(struct nats_pub){ .subject = str_from(petition->reply), .payload = buf_view(&bytes) },
-            &err) < 0)
-        log_warning("answer to an operator was not sent error=%s", err.text);
-}
-
-static void end_petition(struct petition *petition)
+static void end_petition(struct petition *petition, enum admission_status status,
+                         const struct enrollment_reply *reply)
 {
     struct arena arena = petition->arena;
 
-    arena_done(&arena); /* the petition is in it */
+    petition->fn(petition->self, status, reply);
+    arena_done(&arena);
 }
 
 /* Servers have confirmed, or the operator is warned. */
@@ -80,8 +68,7 @@ static void on_enforced(void *self, const char *warning)
     struct petition *petition = self;
 
     petition->done.warning = warning ? warning : "";
-    answer(petition, &petition->done);
-    end_petition(petition);
+    end_petition(petition, ADMISSION_OK, &petition->done);
 }
 
 /* The record is the registry's. */
@@ -92,10 +79,11 @@ static struct value copy_record(struct arena *arena, const struct enrollment *re
     return value_copy(arena, &value);
 }
 
-static void on_decided(void *self, const struct enrollment *record, const char *error)
+static void on_decided(void *self, const struct registry_verdict *verdict)
 {
+    const struct enrollment *record = verdict->record;
     struct petition *petition = self;
-    struct enrollment_reply reply = { .err = error ? error : "", .warning = "" };
+    struct enrollment_reply reply = { .err = verdict->error ? verdict->error : "", .warning = "" };
 
     audit_log(&(struct audit){
         .action = decisions[petition->decision].action,
@@ -103,7 +91,7 @@ static void on_decided(void *self, const struct enrollment *record, const char *
         .id = record ? record->id : petition->request.id,
         .peel = record ? record->peel_id : NULL,
         .reason = petition->request.reason,
-        .error = error,
+        .error = verdict->error,
     });
     if (record)
         reply.record = copy_record(&petition->arena, record);
@@ -112,31 +100,80 @@ static void on_decided(void *self, const struct enrollment *record, const char *
         revocation_enforce(petition->desk->revocation, record, on_enforced, petition);
         return;
     }
-    answer(petition, &reply);
-    end_petition(petition);
+    end_petition(petition, record ? ADMISSION_OK : verdict->status, &reply);
+}
+
+static void decide(struct desk *desk, enum admission_decision decision,
+                   const struct enrollment_request *request, enroll_admin_fn *fn, void *self)
+{
+    struct arena arena = ARENA_INIT;
+    struct petition *petition = ARENA_NEW(&arena, struct petition);
+
+    *petition = (struct petition){
+        .desk = desk,
+        .decision = decision,
+        .request = { .id = arena_strdup(&arena, request->id),
+                     .operator_name = arena_strdup(&arena, request->operator_name),
+                     .reason = arena_strdup(&arena, request->reason),
+                     .force = request->force },
+        .fn = fn,
+        .self = self,
+    };
+    petition->arena = arena;
+    registry_decide(&desk->authority->registry, decision, &petition->request, on_decided, petition);
+}
+
+void enroll_admin_decide(struct master *master, enum admission_decision decision,
+                         const struct enrollment_request *request, enroll_admin_fn *fn, void *self)
+{
+    decide(master_find(master, &enroll_admin_service), decision, request, fn, self);
+}
+
+/* --- requests ----------------------------------------------------------------------- */
+
+/* Where the answer to an operator goes. */
+struct answer {
+    struct master *master;
+    size_t size;
+    char subject[];
+};
+
+static void send_answer(void *self, enum admission_status status,
+                        const struct enrollment_reply *reply)
+{
+    struct answer *answer = self;
+    AUTO_BUF struct buf bytes = BUF_INIT(REPLY_MAX);
+    struct err err;
+
+    (void)status;
+    if (answer->size > 0 &&
+        (record_encode(&bytes, &enrollment_reply_type, reply, &err) < 0 ||
+         nats_publish(answer->master->js.conn,
+                      &(struct nats_pub){ .subject = { answer->subject, answer->size },
+                                          .payload = buf_view(&bytes) },
+                      &err) < 0))
+        log_warning("answer to an operator was not sent error=%s", err.text);
+    free(answer);
 }
 
 static void on_request(void *self, const struct nats_msg *msg)
 {
     struct desk_line *line = self;
-    struct arena arena = ARENA_INIT;
-    struct petition *petition = ARENA_NEW(&arena, struct petition);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct answer *answer = mem_zalloc(sizeof(*answer) + msg->reply.n);
+    struct enrollment_request request;
     struct err err;
 
-    petition->desk = line->desk;
-    petition->decision = line->decision;
-    petition->reply = arena_strndup(&arena, msg->reply.p, msg->reply.n);
-    if (record_decode(&arena, &enrollment_request_type, 1, arena_str(&arena, msg->payload),
-                      &petition->request, &err) < 0 ||
-        authority_check_order(line->desk->master, msg, &err) < 0) {
-        petition->arena = arena;
-        answer(petition, &(struct enrollment_reply){ .err = err.text, .warning = "" });
-        end_petition(petition);
-        return;
-    }
-    petition->arena = arena;
-    registry_decide(&line->desk->authority->registry, line->decision, &petition->request,
-                    on_decided, petition);
+    answer->master = line->desk->master;
+    answer->size = msg->reply.n;
+    if (msg->reply.n > 0)
+        memcpy(answer->subject, msg->reply.p, msg->reply.n);
+    if (record_decode(&arena, &enrollment_request_type, 1, msg->payload, &request, &err) < 0 ||
+        authority_check_order(line->desk->master, msg, &err) < 0)
+        send_answer(answer, ADMISSION_MALFORMED,
+                    &(struct enrollment_reply){ .err = err.text, .warning = "" });
+    else
+        decide(line->desk, line->decision, &request, send_answer, answer);
 }
 
 /* --- the service -------------------------------------------------------------------- */

@@ -61,16 +61,17 @@ static void on_changed(struct census_listener *listener, const struct enrollment
     (void)map_set(&expiry->waiting, str_from(candidate->id), candidate);
 }
 
-static void on_decided(void *self, const struct enrollment *record, const char *error)
+static void on_decided(void *self, const struct registry_verdict *verdict)
 {
     (void)self;
-    if (error)
-        log_debug("pending enrollment not rejected error=%s", error); /* somebody was faster */
+    if (verdict->error)
+        log_debug("pending enrollment not rejected error=%s",
+                  verdict->error); /* somebody was faster */
     else
         audit_log(&(struct audit){ .action = "enroll.reject",
                                    .by = DECIDED_BY,
-                                   .id = record->id,
-                                   .peel = record->peel_id,
+                                   .id = verdict->record->id,
+                                   .peel = verdict->record->peel_id,
                                    .reason = REASON });
 }
 

@@ -12,6 +12,7 @@
 #include "data/value.h"
 #include "http/server.h"
 #include "master/announce.h"
+#include "master/api/api.h"
 #include "master/audit.h"
 #include "master/authority.h"
 #include "master/census.h"
@@ -39,6 +40,7 @@ struct waiter {
 struct office {
     struct master *master;
     struct authority *authority;
+    struct api *api; /* serves all other paths */
     struct http_server *server;
     struct rate rate, relaxed;
     struct census_listener listener;
@@ -127,8 +129,9 @@ static void announce_pending(struct office *office, const struct enrollment *rec
 }
 
 /* Approved by its token, or still pending, when the machine trusts somebody else. */
-static void on_sponsored(void *self, const struct enrollment *record, const char *error)
+static void on_sponsored(void *self, const struct registry_verdict *verdict)
 {
+    const struct enrollment *record = verdict->record;
     struct call *call = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *map = value_map_new(&arena, 4);
@@ -138,14 +141,14 @@ static void on_sponsored(void *self, const struct enrollment *record, const char
                                .by = call->sponsor,
                                .id = call->id,
                                .peel = record ? record->peel_id : NULL,
-                               .error = error });
+                               .error = verdict->error });
     value_map_set(&arena, map, value_text("id"), value_text(call->id));
     if (record)
         value_map_set(&arena, map, value_text("peel_id"), value_text(record->peel_id));
     value_map_set(&arena, map, value_text("state"),
                   value_text(enrollment_state_name(record ? record->state : ENROLLMENT_PENDING)));
     value_map_set(&arena, map, value_text("message"),
-                  value_text(record ? "approved by the join token" : error));
+                  value_text(record ? "approved by the join token" : verdict->error));
     http_answer_value(call->request, ADMISSION_CREATED, &body);
     free_call(call);
 }
@@ -534,6 +537,8 @@ static int listen_https(struct office *office, struct err *err)
                                                 .address = office->master->conf.enroll_addr,
                                                 .routes = routes,
                                                 .self = office,
+                                                .other = api_handle,
+                                                .other_self = office->api,
                                                 .answered = on_answered,
                                                 .cert_pem = leaf->chain.p,
                                                 .key_pem = leaf->key.p,
@@ -548,6 +553,7 @@ static void *open_office(struct master *master, struct err *err)
 
     office->master = master;
     office->authority = master_find(master, &authority_service);
+    office->api = master_find(master, &api_service);
     set_rates(office);
     rate_init(&office->relaxed, ENROLL_RELAXED_BURST, ENROLL_RELAXED_PER_MINUTE);
     if (listen_https(office, err) < 0) {

@@ -173,8 +173,6 @@ size_t job_run_number(const struct job *job, const char *key, size_t fallback);
 void job_run_rescued(struct job_run *run);
 /* Let go of those that wait. */
 void job_rescues_drop(struct job_rescues *rescues);
-/* Of a job that comes from outside. */
-bool dispatcher_is_jid(const char *jid);
 
 /* --- job_replay.c ------------------------------------------------------------------------ */
 

@@ -202,18 +202,18 @@ static void log_verdict(const struct verdict *verdict, const char *peel, const c
     });
 }
 
-static void on_decided(void *self, const struct enrollment *record, const char *error)
+static void on_decided(void *self, const struct registry_verdict *decided)
 {
     struct verdict *verdict = self;
     /* What could not be decided for good was found before: somebody else was faster, or the bus
      * failed. The next delivery finds out which. */
     const struct flight_answer answer = {
-        .result = error ? OUTCOME_ERROR : OUTCOME_DISPATCHED,
-        .may_pass = error,
-        .message = error,
+        .result = decided->error ? OUTCOME_ERROR : OUTCOME_DISPATCHED,
+        .may_pass = decided->error,
+        .message = decided->error,
     };
 
-    log_verdict(verdict, record ? record->peel_id : NULL, error);
+    log_verdict(verdict, decided->record ? decided->record->peel_id : NULL, decided->error);
     end_verdict(verdict, &answer);
 }
 

@@ -1,5 +1,6 @@
 /* zester-master - directs the peels of a fleet. */
 #include "cli/commands.h"
+#include "master/api/api.h"
 #include "master/approvals.h"
 #include "master/authority.h"
 #include "master/census.h"
@@ -30,6 +31,7 @@ static const struct master_service *const services[] = {
     &approvals_service,
     &operator_removal_service,
     &operator_gate_service,
+    &api_service,
     &enroll_server_service,
     &master_reactor_service,
     &master_rollout_service,

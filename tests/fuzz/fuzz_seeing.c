@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "cli/html.h"
+#include "data/html.h"
 #include "cli/top/frame.h"
 #include "cli/top/model.h"
 #include "cli/top/view.h"

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/number.h"
 #include "cli/drawing.h"
-#include "cli/html.h"
+#include "data/html.h"
 #include "data/time_text.h"
 #include "run/lastrun.h"
 

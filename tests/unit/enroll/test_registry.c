@@ -77,14 +77,14 @@ static void on_answer(void *self, const struct admission_answer *answer)
     }
 }
 
-static void on_decided(void *self, const struct enrollment *record, const char *error)
+static void on_decided(void *self, const struct registry_verdict *verdict)
 {
     struct office *office = self;
 
     office->count++;
-    office->text = arena_strdup(&office->arena, error ? error : "");
-    if (record)
-        office->state = record->state;
+    office->text = arena_strdup(&office->arena, verdict->error ? verdict->error : "");
+    if (verdict->record)
+        office->state = verdict->record->state;
 }
 
 static void await_count(struct office *office, int count)

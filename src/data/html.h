@@ -5,8 +5,8 @@
  * attributes; control characters and bytes that are not UTF-8 become the replacement character,
  * line breaks and tabs stay. Pure.
  */
-#ifndef CLI_HTML_H
-#define CLI_HTML_H
+#ifndef DATA_HTML_H
+#define DATA_HTML_H
 
 #include "base/str.h"
 

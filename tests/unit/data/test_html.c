@@ -1,4 +1,4 @@
-#include "cli/html.h"
+#include "data/html.h"
 
 #include "base/buf.h"
 #include "test.h"

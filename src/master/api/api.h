@@ -1,0 +1,43 @@
+/*
+ * api - the fleet over HTTPS, for programs: jobs, enrollments, peels, events. docs/api.md is the
+ * manual for those who use it.
+ *
+ * It is served where machines enroll (master/enroll_server.h), and is there only while at least one
+ * token is configured. Requests carry "Authorization: Bearer <token>"; an address that sends wrong
+ * ones too often is refused without a look at what it sends.
+ *
+ *     table of calls       api/routes.c        who may do what    api/access.h
+ *     one call             api/call.h          streams            api/stream.h
+ *     tokens               api/token.h         manual, OpenAPI    api/manual.h
+ *
+ * Threads: the loop's.
+ */
+#ifndef MASTER_API_API_H
+#define MASTER_API_API_H
+
+#include "base/rate.h"
+#include "master/master.h"
+
+struct api_digest;
+struct http_request;
+
+/* Wrong tokens of one address. */
+#define API_FAILURES_BURST      120
+#define API_FAILURES_PER_MINUTE 1200
+
+struct api {
+    struct master *master;
+    struct rate failures;
+    struct nats_publisher *events; /* of operators; NULL: it is not open */
+    size_t calls, streams;         /* under way */
+};
+
+extern const struct master_service api_service;
+
+/* Every request for a path that has nothing to do with enrollments. */
+void api_handle(void *self, struct http_request *request);
+
+/* Is a token with this digest still good? */
+bool api_admits(const struct api *api, const struct api_digest *digest);
+
+#endif

@@ -1,0 +1,256 @@
+#include "master/api/call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "data/json.h"
+#include "master/api/api.h"
+#include "master/roster.h"
+#include "master/services.h"
+#include "master/settings_book.h"
+#include "sys/clock.h"
+
+enum { STATUS_OK = 200, STATUS_BAD = 400, STATUS_BROKEN = 500, STATUS_UNAVAILABLE = 503 };
+
+/* For the settings that a target asks for. */
+#define SETTINGS_NS (20 * CLOCK_SECOND)
+/* What a client is told to wait. */
+#define RETRY_SECONDS  2
+#define REQUEST_ID_MAX 128
+
+bool api_request_id_is_sane(const char *text)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:@/+=-";
+    const size_t n = strlen(text);
+
+    return n > 0 && n <= REQUEST_ID_MAX && strspn(text, letters) == n;
+}
+
+/* --- the end ------------------------------------------------------------------------ */
+
+/* Quoted, so that no text can pretend to be another key. */
+static void add_pair(struct buf *line, const char *key, const char *text)
+{
+    if (!text || !text[0])
+        return;
+    buf_printf(line, " %s=", key);
+    json_print_text(line, str_from(text), JSON_STYLE_COMPACT);
+}
+
+static void log_call(const struct api_call *call, int status)
+{
+    AUTO_BUF struct buf line = BUF_INIT(LOG_TEXT_MAX);
+    const bool is_refused = status == 401;
+
+    add_pair(&line, "path", call->request->path);
+    add_pair(&line, "user", call->asker.user);
+    add_pair(&line, "from", call->request->remote);
+    if (is_refused)
+        log_warning("http.request.unauthorized method=%s request_id=%s%s", call->request->method,
+                    call->id, buf_text(&line));
+    log_info("http.request.complete method=%s status=%d duration_ms=%lld request_id=%s%s",
+             call->request->method, status, (long long)((clock_now() - call->began) / CLOCK_MS),
+             call->id, buf_text(&line));
+}
+
+static void end_call(struct api_call *call)
+{
+    struct arena arena = call->arena;
+
+    call->api->calls--;
+    arena_done(&arena); /* the call is in it */
+}
+
+static void send_answer(struct api_call *call, const struct http_answer *answer)
+{
+    log_call(call, answer->status);
+    http_answer(call->request, answer);
+    end_call(call);
+}
+
+void api_answer(struct api_call *call, int status, const struct value *body)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct err err;
+
+    /* as the command line prints it: what a peel sent need not be UTF-8 */
+    if (json_print(&text, body, JSON_STYLE_TEXT, &err) < 0) {
+        api_fail(call, STATUS_BROKEN, "the answer cannot be written: %s", err.text);
+        return;
+    }
+    buf_add_char(&text, '\n');
+    send_answer(call, &(struct http_answer){ .status = status, .body = buf_view(&text) });
+}
+
+void api_answer_page(struct api_call *call, const struct value *list, size_t total)
+{
+    api_set_header(call, API_HEADER_TOTAL, arena_printf(&call->arena, "%zu", total));
+    api_answer(call, STATUS_OK, list);
+}
+
+void api_answer_text(struct api_call *call, const char *type, struct str text, const char *policy)
+{
+    if (policy)
+        api_set_header(call, "Content-Security-Policy", policy);
+    send_answer(call, &(struct http_answer){ .status = STATUS_OK, .type = type, .body = text });
+}
+
+static void send_failure(struct api_call *call, int status, const struct value *body,
+                         int64_t retry_after)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct err err;
+
+    (void)json_print(&text, body, JSON_STYLE_TEXT, &err); /* texts and lists of them */
+    buf_add_char(&text, '\n');
+    send_answer(call, &(struct http_answer){
+                          .status = status, .body = buf_view(&text), .retry_after = retry_after });
+}
+
+static struct value make_failure(struct api_call *call, const char *text)
+{
+    struct value_map *map = value_map_new(&call->arena, 2);
+
+    value_map_set(&call->arena, map, value_text("error"), value_text(text));
+    return value_map(map);
+}
+
+void api_fail(struct api_call *call, int status, const char *fmt, ...)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct value body;
+    va_list args;
+
+    va_start(args, fmt);
+    buf_vprintf(&text, fmt, args);
+    va_end(args);
+    body = make_failure(call, buf_copy(&text, &call->arena).p);
+    send_failure(call, status, &body, 0);
+}
+
+void api_fail_later(struct api_call *call, const char *text)
+{
+    const struct value body = make_failure(call, arena_strdup(&call->arena, text));
+
+    send_failure(call, STATUS_UNAVAILABLE, &body, RETRY_SECONDS);
+}
+
+void api_fail_bus(struct api_call *call, const struct nats_error *error)
+{
+    api_fail_later(call, arena_printf(&call->arena, "bus: %s", error->text));
+}
+
+void api_fail_mistakes(struct api_call *call, int status, const struct diags *diags)
+{
+    struct value_list *errors = value_list_new(&call->arena, diags->list.n);
+    struct value body;
+    struct err err;
+
+    (void)diags_to_err(diags, &err);
+    body = make_failure(call, arena_strdup(&call->arena, err.text));
+    VEC_EACH (&diags->list, diag) {
+        const char *text =
+            diag->hint ? arena_printf(&call->arena, "%s (%s)", diag->text, diag->hint) : diag->text;
+
+        value_list_push(&call->arena, errors, value_text(text));
+    }
+    value_map_set(&call->arena, body.map, value_text("errors"), value_list(errors));
+    send_failure(call, status, &body, 0);
+}
+
+struct http_stream *api_answer_stream(struct api_call *call, http_closed_fn *closed, void *self)
+{
+    struct http_stream *stream;
+
+    log_call(call, STATUS_OK);
+    stream = http_stream_new(call->request, closed, self);
+    end_call(call);
+    return stream;
+}
+
+void api_set_header(struct api_call *call, const char *name, const char *value)
+{
+    http_set_header(call->request, name, value);
+}
+
+void api_set_job(struct api_call *call, const char *jid)
+{
+    api_set_header(call, API_HEADER_JOB, jid);
+}
+
+/* --- pages -------------------------------------------------------------------------- */
+
+void api_page_range(const struct api_page *page, size_t count, size_t *ret_from, size_t *ret_to)
+{
+    const size_t offset = (size_t)page->offset, limit = (size_t)page->limit;
+
+    *ret_from = offset < count ? offset : count;
+    *ret_to = count - *ret_from < limit ? count : *ret_from + limit;
+}
+
+/* --- targets ------------------------------------------------------------------------ */
+
+struct resolution {
+    struct settings_wait wait;
+    struct api_call *call;
+    const char *expr;
+    api_resolved_fn *fn;
+};
+
+static struct roster_question make_question(const struct resolution *resolution, bool with_settings)
+{
+    return (struct roster_question){ .expr = resolution->expr,
+                                     .type = "",
+                                     .groups = resolution->call->master->conf.nodegroups,
+                                     .with_settings = with_settings };
+}
+
+static void resolve(struct resolution *resolution, bool with_settings)
+{
+    const struct roster_question question = make_question(resolution, with_settings);
+    struct api_call *call = resolution->call;
+    const struct roster *roster = master_roster(call->master);
+    struct param_strs peels;
+    struct err err;
+
+    if (!roster)
+        api_fail_later(call, "this master is stopping");
+    else if (roster_resolve(roster, &call->arena, &question, &peels, &err) < 0)
+        api_fail(call, STATUS_BAD, "target '%s': %s", resolution->expr, err.text);
+    else
+        resolution->fn(call, &peels);
+}
+
+static void on_settings(struct settings_wait *wait, const char *problem)
+{
+    struct resolution *resolution = container_of(wait, struct resolution, wait);
+
+    if (problem)
+        api_fail_later(resolution->call, problem);
+    else
+        resolve(resolution, true);
+}
+
+void api_resolve(struct api_call *call, const char *expr, api_resolved_fn *fn)
+{
+    struct resolution *resolution = ARENA_NEW(&call->arena, struct resolution);
+    struct roster_question question;
+
+    *resolution = (struct resolution){ .call = call, .expr = expr, .fn = fn };
+    if (!roster_is_seeded(master_roster(call->master))) {
+        api_fail_later(call, "this master has not read all facts yet");
+        return;
+    }
+    question = make_question(resolution, true);
+    if (roster_needs_settings(&question)) {
+        resolution->wait.ready = on_settings;
+        settings_book_await(master_settings_book(call->master), &resolution->wait, SETTINGS_NS);
+    } else {
+        resolve(resolution, false);
+    }
+}

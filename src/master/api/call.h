@@ -1,0 +1,110 @@
+/*
+ * api_call - one request of the API, from its authentication to its answer.
+ *
+ * A handler gets a call that may be done, with query and body read into the structs of its route.
+ * It answers once, now or later; the answer frees the call. What the call has begun goes on when
+ * the client leaves: only its answer goes nowhere.
+ *
+ *     static void show_thing(struct api_call *call)
+ *     {
+ *         const struct thing_query *query = call->query;
+ *
+ *         if (!find(call->name))
+ *             api_fail(call, 404, "no such thing: '%s'", call->name);
+ *         else
+ *             api_answer(call, 200, &thing);
+ *     }
+ *
+ * Every answer has the header X-Request-ID and is a line in the log, "http.request.complete".
+ *
+ * Memory: the arena of the call. Threads: the loop's.
+ */
+#ifndef MASTER_API_CALL_H
+#define MASTER_API_CALL_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/mem.h"
+#include "data/value.h"
+#include "http/server.h"
+#include "master/api/access.h"
+#include "master/api/route.h"
+#include "master/api/token.h"
+#include "master/master.h"
+#include "nats/error.h"
+
+struct api;
+
+/* Calls under way: each holds an answer that is being made. */
+#define API_CALLS_MAX 256
+
+#define API_HEADER_REQUEST "X-Request-ID"
+#define API_HEADER_JOB     "X-Job-ID"
+/* Of all that match, whatever the page. */
+#define API_HEADER_TOTAL "X-Total-Count"
+
+struct api_call {
+    struct arena arena; /* the call is in it */
+    struct api *api;
+    struct master *master;
+    struct http_request *request;
+    const struct api_route *route;
+    const char *name; /* what stands for the name in the path */
+    const char *id;   /* of the request */
+    struct api_asker asker;
+    struct api_digest digest; /* of the token */
+    const void *query, *body; /* structs of the route */
+    int64_t began;
+    void *work; /* the handler's own, in the arena */
+};
+
+/* --- answers: each frees the call ----------------------------------------------------- */
+
+void api_answer(struct api_call *call, int status, const struct value *body);
+/* A list that is a page of `total`. */
+void api_answer_page(struct api_call *call, const struct value *list, size_t total);
+void api_answer_text(struct api_call *call, const char *type, struct str text, const char *policy);
+/* {"error": ...} */
+void api_fail(struct api_call *call, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* 503: it may work in a moment. */
+void api_fail_later(struct api_call *call, const char *text);
+/* The bus did not do it. */
+void api_fail_bus(struct api_call *call, const struct nats_error *error);
+/* {"error": one line, "errors": all} */
+void api_fail_mistakes(struct api_call *call, int status, const struct diags *diags);
+
+/* The answer is a stream; NULL when the client is gone. */
+struct http_stream *api_answer_stream(struct api_call *call, http_closed_fn *closed, void *self);
+
+/* A header of the answer. */
+void api_set_header(struct api_call *call, const char *name, const char *value);
+/* X-Job-ID. */
+void api_set_job(struct api_call *call, const char *jid);
+
+/* --- what handlers share --------------------------------------------------------------- */
+
+/* Both may be asked for by every list. */
+struct api_page {
+    int64_t limit, offset;
+};
+
+/* clang-format off */
+#define API_PAGE(type, field, most, usual)                                                                                       \
+    PARAM("limit",  INT, type, field.limit, "this many at most", PARAM_RANGE(1, most), .default_text = usual, .kind_text = "N"), \
+    PARAM("offset", INT, type, field.offset, "skip this many", PARAM_RANGE(0, 1000000), .default_text = "0", .kind_text = "N")
+/* clang-format on */
+
+/* Items [offset, offset + limit) of `count`. */
+void api_page_range(const struct api_page *page, size_t count, size_t *ret_from, size_t *ret_to);
+
+/* The peels that an expression means, sorted. What is wrong with it, and a master that cannot know
+ * yet, are answered here. */
+typedef void api_resolved_fn(struct api_call *call, const struct param_strs *peels);
+void api_resolve(struct api_call *call, const char *expr, api_resolved_fn *fn);
+
+/* --- for api.c -------------------------------------------------------------------------- */
+
+/* A client may name its request; a name that could do harm in a log is replaced. */
+bool api_request_id_is_sane(const char *text);
+
+#endif

@@ -1,0 +1,310 @@
+/* POST /jobs: from a body to a job that is under way. It does not depend on the request: the client
+ * may leave as soon as it has sent it. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/ksuid.h"
+#include "master/api/handlers.h"
+#include "master/api/job_record.h"
+#include "master/audit.h"
+#include "master/dispatcher.h"
+#include "master/roster.h"
+#include "master/services.h"
+#include "sys/clock.h"
+#include "target/target.h"
+#include "wire/exec.h"
+#include "wire/peel_id.h"
+
+enum {
+    STATUS_ACCEPTED = 202,
+    STATUS_BAD = 400,
+    STATUS_FORBIDDEN = 403,
+    STATUS_CONFLICT = 409,
+    STATUS_NO_TARGET = 422,
+};
+
+#define BODY struct api_job_body
+
+/* clang-format off */
+const struct param api_job_body[] = {
+    PARAM("target",       STR,      BODY, target, "which peels: an expression, as on the command line", .flags = PARAM_FILLED),
+    PARAM("targets",      STRS,     BODY, targets, "instead of it, their names", .flags = PARAM_FILLED),
+    PARAM("function",     STR,      BODY, function, "what they run: `test.ping`, `state.apply`", .flags = PARAM_REQUIRED),
+    PARAM("args",         MAP,      BODY, args, "its arguments, by name"),
+    PARAM("state_id",     STR,      BODY, state_id, "its bare argument"),
+    PARAM("timeout",      DURATION, BODY, timeout, "how long the job may take", PARAM_GIVEN(BODY, has_timeout), PARAM_RANGE(CLOCK_MS, DISPATCHER_TIMEOUT_MAX), .default_text = "60s"),
+    PARAM("metadata",     STRMAP,   BODY, metadata, "texts that the record keeps"),
+    PARAM("test",         BOOL,     BODY, test, "dry run: report what would change, change nothing"),
+    PARAM("batch",        STR,      BODY, batch, "run on this many peels at a time: `5`, `20%`"),
+    PARAM("max_failures", INT,      BODY, max_failures, "with `batch`: stop after this many failed peels", PARAM_GIVEN(BODY, has_max_failures), PARAM_RANGE(0, 1000000), .default_text = "0"),
+    PARAM("queue",        DURATION, BODY, queue, "keep the job this long for peels that are absent, or outside of their maintenance windows", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
+    PARAM("node_timeout", DURATION, BODY, limits.node_timeout, "cancel the job on each peel that has not finished after this long", PARAM_RANGE(CLOCK_MS, JOB_NODE_TIMEOUT_MAX)),
+    PARAM("force_window", BOOL,     BODY, limits.force_window, "run it outside of the maintenance windows of the peels, too"),
+    PARAM("jid",          STR,      BODY, jid, "the id of the job, chosen by the client: a request that is repeated runs nothing twice"),
+    { 0 },
+};
+/* clang-format on */
+
+/* Metadata that masters act on have keys of their own. */
+static const struct {
+    const char *key, *instead; /* NULL: nothing */
+} reserved[] = {
+    { DISPATCHER_BATCH, "batch" },  { DISPATCHER_FAILURES, "max_failures" },
+    { JOB_QUEUE, "queue" },         { JOB_NODE_TIMEOUT, "node_timeout" },
+    { JOB_WINDOW, "force_window" }, { JOB_PLAN, NULL },
+    { DISPATCHER_DEPTH, NULL },
+};
+
+/* --- mistakes ----------------------------------------------------------------------- */
+
+static void add_mistake(struct diags *diags, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void add_mistake(struct diags *diags, const char *fmt, ...)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    va_list args;
+
+    va_start(args, fmt);
+    buf_vprintf(&text, fmt, args);
+    va_end(args);
+    (void)diag_add(diags, (struct place){ 0 }, "%s", buf_text(&text));
+}
+
+static void check_metadata(const struct api_job_body *body, struct diags *diags)
+{
+    for (size_t i = 0; i < body->metadata.n; i++)
+        for (size_t j = 0; j < ARRAY_LEN(reserved); j++) {
+            if (strcmp(body->metadata.p[i].key, reserved[j].key) != 0)
+                continue;
+            add_mistake(diags, "'metadata': '%s' is reserved", reserved[j].key);
+            if (reserved[j].instead)
+                diag_hint(diags, "use the key '%s' of the body", reserved[j].instead);
+        }
+}
+
+static void check_names(const struct api_job_body *body, struct diags *diags)
+{
+    char id[PEEL_ID_SIZE];
+    struct err err;
+
+    for (size_t i = 0; i < body->targets.n; i++)
+        if (peel_id_read(body->targets.p[i], id, &err) < 0)
+            add_mistake(diags, "'targets': %s", err.text);
+}
+
+static void check_target(struct arena *arena, const struct api_job_body *body,
+                         const struct value *given, struct diags *diags)
+{
+    const struct target_options options = { .any_group = true };
+    const bool has_expr = value_get(given, "target"), has_names = value_get(given, "targets");
+    const struct target *target;
+
+    if (has_expr == has_names)
+        add_mistake(diags, has_expr ? "'target' and 'targets' cannot both be given"
+                                    : "one of 'target' and 'targets' is required");
+    if (body->target)
+        (void)target_parse(arena, str_from(body->target), TARGET_COMPOUND, &options, &target,
+                           diags);
+    check_names(body, diags);
+}
+
+void api_job_check(struct arena *arena, const void *values, const struct value *given,
+                   struct diags *diags)
+{
+    const struct api_job_body *body = values;
+    size_t size;
+    struct err err;
+
+    check_target(arena, body, given, diags);
+    if (body->function && !dispatcher_is_function(body->function))
+        add_mistake(diags, "'function': '%.128s' is not the name of a function (family.name)",
+                    body->function);
+    check_metadata(body, diags);
+    if (body->batch && fleet_read_batch(body->batch, 1, &size, &err) < 0)
+        add_mistake(diags, "'batch': %s", err.text);
+    if (!body->batch && body->has_max_failures)
+        add_mistake(diags, "'max_failures' requires 'batch'");
+    if (body->has_timeout && body->limits.node_timeout > body->timeout)
+        add_mistake(diags, "'node_timeout' is longer than 'timeout', the time of the whole job");
+    if (body->jid && !dispatcher_is_jid(body->jid))
+        add_mistake(diags, "'jid': '%.64s' is not a valid job id", body->jid);
+}
+
+/* --- the job ------------------------------------------------------------------------ */
+
+/* What was asked for, with what is known before the targets are. */
+static struct job *make_job(struct api_call *call)
+{
+    const struct api_job_body *body = call->body;
+    struct arena *arena = &call->arena;
+    struct job *job = ARENA_NEW(arena, struct job);
+    char jid[KSUID_SIZE];
+
+    ksuid_new(clock_wall() / CLOCK_SECOND, jid);
+    *job = (struct job){ .jid = body->jid ? body->jid : arena_strdup(arena, jid),
+                         .function = body->function,
+                         .args = body->args ? *body->args : value_map(value_map_new(arena, 1)),
+                         .timeout = body->timeout,
+                         .user = call->asker.user,
+                         .owner = "",
+                         .state_id = body->state_id ? body->state_id : "",
+                         .target_expr = body->target ? body->target : "",
+                         .v = EXEC_PROTOCOL };
+    if (body->limits.node_timeout > 0 && !body->has_timeout)
+        job->timeout = fleet_limits_timeout(&body->limits);
+    if (body->test)
+        value_map_set(arena, job->args.map, value_text("test"), value_bool(true));
+    for (size_t i = 0; i < body->metadata.n; i++)
+        fleet_job_note(arena, job, body->metadata.p[i].key, body->metadata.p[i].value);
+    if (body->queue > 0)
+        fleet_note_queue(arena, job, body->queue);
+    fleet_note_limits(arena, job, &body->limits);
+    return job;
+}
+
+/* --- dispatch ----------------------------------------------------------------------- */
+
+static void answer_accepted(struct api_call *call, const struct job *job)
+{
+    struct arena *arena = &call->arena;
+    struct value_list *names = value_list_new(arena, job->targets.n);
+    struct value_map *map = value_map_new(arena, 3);
+    const struct value body = value_map(map);
+
+    for (size_t i = 0; i < job->targets.n; i++)
+        value_list_push(arena, names, value_text(peel_id_name(arena, job->targets.p[i])));
+    value_map_set(arena, map, value_text("jid"), value_text(job->jid));
+    value_map_set(arena, map, value_text("targets"), value_list(names));
+    value_map_set(arena, map, value_text("status"), value_text(job_status_name(job->status)));
+    api_answer(call, STATUS_ACCEPTED, &body);
+}
+
+static void on_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
+{
+    struct api_call *call = self;
+    struct job *job = call->work;
+    const bool accepted = outcome == DISPATCH_SENT || outcome == DISPATCH_DUPLICATE;
+    struct audit audit = audit_of_job(&call->arena, job);
+
+    audit.error = accepted ? NULL : text;
+    audit_log(&audit);
+    switch (outcome) {
+    case DISPATCH_SENT:
+        job->status = JOB_RUNNING;
+        answer_accepted(call, job);
+        break;
+    case DISPATCH_DUPLICATE: api_job_read_id(call, job->jid, answer_accepted); break;
+    case DISPATCH_PENDING: api_fail_later(call, "another master has claimed the job"); break;
+    case DISPATCH_CONFLICT: api_fail(call, STATUS_CONFLICT, "job '%s': %s", job->jid, text); break;
+    case DISPATCH_INVALID: api_fail(call, STATUS_BAD, "%s", text); break;
+    case DISPATCH_FAILED: api_fail_later(call, text); break;
+    }
+}
+
+static void send_job(struct api_call *call, const struct param_strs *peels)
+{
+    const struct api_job_body *body = call->body;
+    struct job *job = call->work;
+    const struct api_subject subject = { .function = job->function, .targets = *peels };
+    size_t size;
+    struct err err;
+
+    job->targets = *peels;
+    if (peels->n == 0) {
+        api_fail(call, STATUS_NO_TARGET, "no peels matched the target expression '%s'",
+                 job->target_expr);
+    } else if (api_may(&call->asker, API_ACT_RUN_JOB, &subject, &err) < 0) {
+        api_fail(call, STATUS_FORBIDDEN, "%s", err.text);
+    } else if (job_is_orchestration(job)) {
+        api_fail(call, STATUS_BAD, "operators run 'zester orchestrate'");
+    } else {
+        if (body->batch && fleet_read_batch(body->batch, peels->n, &size, &err) == 0)
+            (void)fleet_note_batch(&call->arena, job, size, body->max_failures);
+        api_set_job(call, job->jid);
+        dispatcher_send(master_dispatcher(call->master), job, body->jid != NULL, on_dispatched,
+                        call);
+    }
+}
+
+/* --- names -------------------------------------------------------------------------- */
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted, each once. */
+static struct param_strs encode_names(struct api_call *call)
+{
+    const struct api_job_body *body = call->body;
+    const char **ids = ARENA_ARRAY(&call->arena, const char *, body->targets.n + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < body->targets.n; i++) {
+        char id[PEEL_ID_SIZE];
+        struct err err;
+
+        if (peel_id_read(body->targets.p[i], id, &err) == 0)
+            ids[i] = arena_strdup(&call->arena, id);
+    }
+    qsort(ids, body->targets.n, sizeof(ids[0]), compare_texts);
+    for (size_t i = 0; i < body->targets.n; i++)
+        if (n == 0 || strcmp(ids[n - 1], ids[i]) != 0)
+            ids[n++] = ids[i];
+    return (struct param_strs){ n, ids };
+}
+
+/* A name that is misspelt is an error, not a machine that never answers. */
+static bool check_known(struct api_call *call, const struct param_strs *peels)
+{
+    const struct roster *roster = master_roster(call->master);
+    struct diags diags = DIAGS_INIT(&call->arena);
+
+    for (size_t i = 0; i < peels->n; i++)
+        if (!roster_facts(roster, str_from(peels->p[i])))
+            add_mistake(&diags, "'targets': no such peel: '%s'",
+                        peel_id_name(&call->arena, peels->p[i]));
+    if (diags_count(&diags) == 0)
+        return true;
+    api_fail_mistakes(call, STATUS_NO_TARGET, &diags);
+    return false;
+}
+
+/* How the record shows whom it was for. */
+static const char *print_names(struct api_call *call, const struct param_strs *peels)
+{
+    AUTO_BUF struct buf out = BUF_INIT(TARGET_TEXT_MAX);
+
+    buf_add_text(&out, "L@");
+    for (size_t i = 0; i < peels->n; i++)
+        buf_printf(&out, "%s%s", i > 0 ? "," : "", peel_id_name(&call->arena, peels->p[i]));
+    return out.full ? arena_printf(&call->arena, "%zu peels by name", peels->n)
+                    : buf_copy(&out, &call->arena).p;
+}
+
+static void send_to_names(struct api_call *call)
+{
+    const struct param_strs peels = encode_names(call);
+    struct job *job = call->work;
+
+    if (!roster_is_seeded(master_roster(call->master))) {
+        api_fail_later(call, "this master has not read all facts yet");
+    } else if (check_known(call, &peels)) {
+        job->target_expr = print_names(call, &peels);
+        send_job(call, &peels);
+    }
+}
+
+void api_create_job(struct api_call *call)
+{
+    const struct api_job_body *body = call->body;
+
+    call->work = make_job(call);
+    if (body->target)
+        api_resolve(call, body->target, send_job);
+    else
+        send_to_names(call);
+}

@@ -1,0 +1,85 @@
+#include "master/api/stream.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "data/json.h"
+#include "master/api/api.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+
+static void close_stream(struct api_stream *stream)
+{
+    timer_clear(loop_timers(stream->api->master->loop), &stream->timer);
+    stream->api->streams--;
+    stream->kind->closed(stream);
+}
+
+/* The client is gone, or reads too slowly, or the master stops. */
+static void on_closed(void *self)
+{
+    close_stream(self);
+}
+
+void api_stream_end(struct api_stream *stream)
+{
+    http_stream_end(stream->http);
+    close_stream(stream);
+}
+
+static void on_beat(struct timer *timer);
+
+static void beat_later(struct api_stream *stream)
+{
+    timer_set(loop_timers(stream->api->master->loop), &stream->timer,
+              clock_after(clock_now(), API_STREAM_BEAT_NS), on_beat);
+}
+
+static void on_beat(struct timer *timer)
+{
+    struct api_stream *stream = container_of(timer, struct api_stream, timer);
+
+    if (!api_admits(stream->api, &stream->digest)) {
+        http_stream_send(stream->http, "error",
+                         "{\"error\":\"the token of this stream is no longer valid\"}");
+        api_stream_end(stream);
+        return;
+    }
+    http_stream_beat(stream->http);
+    beat_later(stream);
+    if (stream->kind->beat)
+        stream->kind->beat(stream);
+}
+
+bool api_stream_has_room(struct api_call *call)
+{
+    if (call->api->streams < API_STREAMS_MAX)
+        return true;
+    api_fail_later(call, "too many streams are open");
+    return false;
+}
+
+bool api_stream_open(struct api_stream *stream, struct api_call *call,
+                     const struct api_stream_kind *kind)
+{
+    *stream = (struct api_stream){ .api = call->api, .kind = kind, .digest = call->digest };
+    stream->http = api_answer_stream(call, on_closed, stream);
+    if (!stream->http)
+        return false;
+    stream->api->streams++;
+    http_stream_set_max(stream->http, API_STREAM_BYTES_MAX);
+    http_stream_beat(stream->http);
+    beat_later(stream);
+    return true;
+}
+
+void api_stream_send(struct api_stream *stream, const char *event, const struct value *data)
+{
+    AUTO_BUF struct buf text = BUF_INIT(API_STREAM_BYTES_MAX);
+    struct err err;
+
+    if (json_print(&text, data, JSON_STYLE_TEXT, &err) < 0)
+        log_warning("event of a stream cannot be written error=%s", err.text);
+    else
+        http_stream_send(stream->http, event, buf_text(&text));
+}

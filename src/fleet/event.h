@@ -23,7 +23,7 @@ struct fleet_event {
  * points into `ret`, which must stay where it is. Fails with ERR_INVALID for a bad tag. */
 int fleet_event_make(struct arena *arena, struct str tag, struct value data, int64_t now,
                      struct fleet_event *ret, struct err *err);
-/* What the sender is told: id, tag, match_key, subject. */
+/* For the sender: id, tag, match_key, subject. */
 struct value fleet_event_receipt(struct arena *arena, const struct fleet_event *sent);
 
 /* ts, key, origin, tag, id, and depth, provenance, data where there are any. */

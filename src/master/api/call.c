@@ -18,7 +18,7 @@ enum { STATUS_OK = 200, STATUS_BAD = 400, STATUS_BROKEN = 500, STATUS_UNAVAILABL
 
 /* For the settings that a target asks for. */
 #define SETTINGS_NS (20 * CLOCK_SECOND)
-/* What a client is told to wait. */
+/* For a client, before it tries again. */
 #define RETRY_SECONDS  2
 #define REQUEST_ID_MAX 128
 

@@ -22,7 +22,7 @@
 
 /* clang-format off */
 const struct param api_job_stream_query[] = {
-    PARAM("results", BOOL, QUERY, results, "with what each state or function came to; without: status, error and duration of each peel", .default_text = "true"),
+    PARAM("results", BOOL, QUERY, results, "the results of each state or function; if false, only status, error and duration of each peel", .default_text = "true"),
     { 0 },
 };
 /* clang-format on */

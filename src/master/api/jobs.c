@@ -107,7 +107,7 @@ void api_list_jobs(struct api_call *call)
 
 /* clang-format off */
 const struct param api_job_query[] = {
-    PARAM("results", BOOL, SHOW, results, "with what each state or function came to; without: status, error and duration of each peel", .default_text = "true"),
+    PARAM("results", BOOL, SHOW, results, "the results of each state or function; if false, only status, error and duration of each peel", .default_text = "true"),
     API_PAGE(SHOW, page, 10000, "1000"),
     { 0 },
 };

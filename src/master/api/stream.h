@@ -21,7 +21,7 @@
 #define API_STREAMS_MAX 64
 /* What may wait to be sent to one client: several of the largest returns. */
 #define API_STREAM_BYTES_MAX ((size_t)8 << 20)
-#define API_STREAM_BEAT_NS   (INT64_C(15) * 1000000000)
+#define API_STREAM_BEAT_NS   (INT64_C(10) * 1000000000)
 
 struct api_stream;
 

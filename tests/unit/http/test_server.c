@@ -222,6 +222,53 @@ TEST(what_has_no_route_is_refused)
     }
 }
 
+static void add_pair(void *self, const char *key, const char *value)
+{
+    buf_printf(self, "%s=%s;", key, value);
+}
+
+static void on_other(void *self, struct http_request *request)
+{
+    AUTO_BUF struct buf body = BUF_INIT(BUF_NO_LIMIT);
+
+    (void)self;
+    http_query_each(request, add_pair, &body);
+    buf_printf(&body, "%s", request->is_cut ? "cut" : "whole");
+    http_set_header(request, "X-Mine", "yes");
+    http_set_header(request, "Content-Security-Policy", "default-src 'self'");
+    http_answer(request, &(struct http_answer){ .status = 200, .body = buf_view(&body) });
+}
+
+TEST(paths_without_a_route_go_to_a_handler_of_others_if_there_is_one)
+{
+    struct scene scene;
+    const char *reply;
+    struct err err;
+
+    scene_begin(&scene, 0);
+    http_server_free(scene.server);
+    scene.server = http_server_new(&(struct http_options){ .loop = scene.loop,
+                                                           .address = "127.0.0.1:0",
+                                                           .routes = routes,
+                                                           .self = &scene,
+                                                           .other = on_other,
+                                                           .body_max = 3 },
+                                   &err);
+    CHECK(scene.server);
+    scene.port = http_server_port(scene.server);
+    reply = say(&scene, "GET /odd?a=1&b=&c HTTP/1.1\r\n" CLOSE);
+    CHECK_HAS(reply, "HTTP/1.1 200 ");
+    CHECK_HAS(reply, "a=1;b=;c=;whole");
+    CHECK_HAS(reply, "X-Mine: yes\r\n");
+    CHECK_HAS(reply, "Content-Security-Policy: default-src 'self'\r\n");
+    CHECK(!strstr(reply, "default-src 'none'"));
+    CHECK_HAS(say(&scene, "POST /odd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                          "Content-Length: 4\r\n\r\nbody"),
+              "cut");
+    CHECK_HAS(say(&scene, "DELETE /echo/a HTTP/1.1\r\n" CLOSE), "HTTP/1.1 405 ");
+    scene_end(&scene);
+}
+
 TEST(an_answer_may_come_later)
 {
     struct scene scene;

@@ -1,0 +1,192 @@
+#include "master/api/route.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "data/json.h"
+#include "data/value.h"
+#include "master/api/call.h"
+#include "master/api/handlers.h"
+#include "master/api/manual.h"
+#include "test.h"
+
+static const struct api_route *find_route(struct arena *arena, const char *method, const char *path,
+                                          const char **ret_name, int *ret_status,
+                                          const char **ret_allowed)
+{
+    *ret_name = *ret_allowed = "";
+    return api_route_find(api_routes, arena, method, path, ret_name, ret_status, ret_allowed);
+}
+
+TEST(a_request_finds_its_route_by_method_and_path)
+{
+    static const struct {
+        const char *method, *path;
+        int status;
+        const char *route, *name, *allowed;
+    } cases[] = {
+        { "POST", "/api/v1/jobs", 200, "/api/v1/jobs", "", "" },
+        { "GET", "/api/v1/jobs/abc", 200, "/api/v1/jobs/{jid}", "abc", "" },
+        { "HEAD", "/api/v1/jobs/abc", 200, "/api/v1/jobs/{jid}", "abc", "" },
+        { "GET", "/api/v1/jobs/abc/stream", 200, "/api/v1/jobs/{jid}/stream", "abc", "" },
+        { "POST", "/api/v1/enrollments/web.example.com/revoke", 200,
+          "/api/v1/enrollments/{id}/revoke", "web.example.com", "" },
+        { "DELETE", "/api/v1/jobs", 405, NULL, "", "POST, GET" },
+        { "GET", "/api/v1/jobs/abc/cancel", 405, NULL, "", "POST" },
+        { "GET", "/api/v1/jobs/", 404, NULL, "", "" },
+        { "GET", "/api/v1/jobs//stream", 404, NULL, "", "" },
+        { "GET", "/api/v1/jobs/a/b/c", 404, NULL, "", "" },
+        { "GET", "/", 404, NULL, "", "" },
+    };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *name, *allowed;
+        int status = 0;
+        const struct api_route *route =
+            find_route(&arena, cases[i].method, cases[i].path, &name, &status, &allowed);
+
+        CHECK_INT(status, cases[i].status);
+        CHECK(!route == !cases[i].route);
+        if (route)
+            CHECK_STR(route->path, cases[i].route);
+        if (route)
+            CHECK_STR(name, cases[i].name);
+        CHECK_STR(allowed ? allowed : "", cases[i].allowed);
+    }
+}
+
+TEST(every_row_says_what_it_is_and_its_tables_are_sound)
+{
+    for (const struct api_route *route = api_routes; route->path; route++) {
+        struct err err = { .text = "" };
+
+        CHECK(route->fn && route->summary && route->details && route->status);
+        CHECK(strcmp(route->method, "GET") != 0 || route->act == API_ACT_LOOK);
+        CHECK(strcmp(route->method, "GET") == 0 || route->act != API_ACT_LOOK);
+        CHECK(!route->query == !route->query_size && !route->body == !route->body_size);
+        CHECK((route->query ? params_check(route->query, &err) : 0) == 0);
+        CHECK((route->body ? params_check(route->body, &err) : 0) == 0);
+        CHECK_STR(err.text, "");
+    }
+}
+
+/* The mistakes in the body of a job, one a line. */
+static const char *read_job(struct arena *arena, const char *text)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct diags diags = DIAGS_INIT(arena);
+    const void *body;
+
+    (void)api_route_read_body(&api_routes[0], arena, str_from(text), &body, &diags);
+    VEC_EACH (&diags.list, diag)
+        buf_printf(&out, "%s%s", out.n > 0 ? "\n" : "", diag->text);
+    return buf_copy(&out, arena).p;
+}
+
+TEST(mistakes_of_a_body_are_reported_together)
+{
+    static const struct {
+        const char *body, *mistakes;
+    } cases[] = {
+        { "{\"target\":\"*\",\"function\":\"test.ping\"}", "" },
+        { "{\"targets\":[\"web-01\",\"a.b\"],\"function\":\"test.ping\",\"timeout\":\"5m\"}", "" },
+        { "{\"target\":\"*\",\"function\":\"rm\",\"max_failures\":1}",
+          "'function': 'rm' is not the name of a function (family.name)\n"
+          "'max_failures' requires 'batch'" },
+        { "{\"target\":\"*\",\"targets\":[\"a\"],\"function\":\"a.b\",\"batch\":\"200%\"}",
+          "'target' and 'targets' cannot both be given\n"
+          "'batch': '200%' is not a number of peels (5) or a share of them (20%)" },
+        { "{\"target\":\"*\",\"function\":\"a.b\",\"timeout\":\"1s\",\"node_timeout\":\"2s\"}",
+          "'node_timeout' is longer than 'timeout', the time of the whole job" },
+        { "{\"target\":\"*\",\"function\":\"a.b\",\"metadata\":{\"reactor_depth\":\"9\"}}",
+          "'metadata': 'reactor_depth' is reserved" },
+        { "7", "must be an object, got an integer" },
+    };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        CHECK_STR(read_job(&arena, cases[i].body), cases[i].mistakes);
+}
+
+TEST(a_body_is_read_with_its_defaults)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    const struct api_job_body *job;
+    const void *body;
+
+    CHECK(api_route_read_body(&api_routes[0], &arena,
+                              STR("{\"target\":\"*\",\"function\":\"a.b\",\"args\":{\"n\":1}}"),
+                              &body, &diags) == 0);
+    job = body;
+    CHECK_STR(job->function, "a.b");
+    CHECK_INT(job->timeout, INT64_C(60) * 1000000000);
+    CHECK(!job->has_timeout && !job->test && !job->jid);
+    CHECK_INT(value_get_int(job->args, "n", 0), 1);
+}
+
+TEST(a_viewer_may_only_look)
+{
+    const struct api_subject nothing = { 0 };
+    const struct api_asker admin = { "api:ci", API_ROLE_ADMIN };
+    const struct api_asker viewer = { "api:tv", API_ROLE_VIEWER };
+    struct err err;
+
+    for (int act = 0; act < API_ACTS; act++) {
+        CHECK(api_may(&admin, (enum api_act)act, &nothing, &err) == 0);
+        CHECK((api_may(&viewer, (enum api_act)act, &nothing, &err) == 0) == (act == API_ACT_LOOK));
+    }
+    CHECK_STR(err.text, "'api:tv' may only look: its token has the role viewer");
+}
+
+TEST(ids_of_requests_that_could_do_harm_are_replaced)
+{
+    CHECK(api_request_id_is_sane("4f9c-ab/12:3.4@x+y="));
+    CHECK(!api_request_id_is_sane(""));
+    CHECK(!api_request_id_is_sane("a b"));
+    CHECK(!api_request_id_is_sane("a\nstatus=200"));
+    CHECK(!api_request_id_is_sane("\""));
+}
+
+TEST(a_page_is_a_range_of_what_there_is)
+{
+    static const struct {
+        struct api_page page;
+        size_t count, from, to;
+    } cases[] = {
+        { { 10, 0 }, 3, 0, 3 }, { { 2, 0 }, 3, 0, 2 }, { { 2, 2 }, 3, 2, 3 },
+        { { 2, 9 }, 3, 3, 3 },  { { 1, 0 }, 0, 0, 0 },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        size_t from, to;
+
+        api_page_range(&cases[i].page, cases[i].count, &from, &to);
+        CHECK_INT(from, cases[i].from);
+        CHECK_INT(to, cases[i].to);
+    }
+}
+
+TEST(the_manual_has_every_route)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf page = BUF_INIT(BUF_NO_LIMIT), text = BUF_INIT(BUF_NO_LIMIT);
+    const struct value document = api_manual_openapi(&arena, api_routes);
+    struct err err;
+
+    api_manual_page(api_routes, &page);
+    CHECK(json_print(&text, &document, JSON_STYLE_COMPACT, &err) == 0);
+    for (const struct api_route *route = api_routes; route->path; route++) {
+        const struct value *item = value_get(value_get(&document, "paths"), route->path);
+        const char *method = strcmp(route->method, "GET") == 0 ? "get" : "post";
+
+        CHECK(strstr(buf_text(&page), route->path) != NULL);
+        CHECK_STR(value_get_text(value_get(item, method), "summary"), route->summary);
+    }
+    CHECK(strstr(buf_text(&page), "<script") == NULL);
+    CHECK(strstr(api_manual_policy(&arena), "style-src 'sha256-") != NULL);
+}

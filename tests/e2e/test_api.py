@@ -320,6 +320,20 @@ def test_peels_facts_and_targets(fleet):
     assert fleet.api.get("targets?expr=*&limit=1").headers["X-Total-Count"] == "2"
 
 
+def test_settings_of_a_peel_are_shown_and_secrets_are_not(fleet):
+    folder = fleet.folder / "master/settings"
+    folder.mkdir(exist_ok=True)
+    (folder / "top.zy").write_text("base:\n  'web-01':\n    - site\n")
+    (folder / "site.zy").write_text("site:\n  port: 8080\n  password: !secret hunter2\n")
+    fleet.zester("fileserver", "update")
+    shown = fleet.wait(lambda: fleet.api.get("peels/web-01/settings").json().get("site"), "settings are published")
+    assert shown["port"] == 8080 and "hunter2" not in json.dumps(shown)
+    assert fleet.api.get("peels/web-01/settings").json() == fleet.zester_json("settings", "show", "web-01")
+    assert fleet.api.get("peels/web-01/settings?key=site.port").json() == 8080
+    assert fleet.api.get("peels/web-01/settings?key=site.no").status == 404 and fleet.api.get("peels/web-99/settings").status == 404
+    assert audit_lines(fleet, "action=settings.show", "api:ci", "web-01")
+
+
 def test_events_are_stored_and_watched(fleet):
     stream = fleet.api.stream("events/stream?match=_admin/deploy/*")
     assert stream.status == 200
@@ -380,3 +394,10 @@ def test_a_stream_ends_when_its_token_is_replaced_or_the_master_stops(tmp_path):
         third = api.stream("events/stream?match=nothing*")
         assert fleet.master.stop() == 0
         assert list(third.events()) == []
+
+
+def test_the_master_ends_well_after_all_of_it(fleet):
+    fleet.api.drop_after_sending("GET", "jobs", None)
+    watching = fleet.api.stream("events/stream")
+    assert watching.status == 200 and fleet.master.stop() == 0
+    assert list(watching.events()) == []

@@ -74,6 +74,12 @@ struct api_facts_query {
 extern const struct param api_facts_query[];
 void api_show_facts(struct api_call *call);
 
+struct api_settings_query {
+    const char *key;
+};
+extern const struct param api_settings_query[];
+void api_show_settings(struct api_call *call);
+
 struct api_targets_query {
     struct api_page page;
     const char *expr;

@@ -21,7 +21,7 @@ enum {
 };
 
 /* Bytes of records and returns that an answer is made of. */
-#define RECORDS_MAX ((size_t)32 << 20)
+#define RECORDS_MAX ((size_t)8 << 20)
 
 /* --- list --------------------------------------------------------------------------- */
 

@@ -1,21 +1,29 @@
-/* Peels: list, facts, who a target means. */
+/* Peels: list, facts, settings, who a target means. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "fleet/peels.h"
 #include "master/api/handlers.h"
 #include "master/api/job_record.h"
 #include "master/roster.h"
 #include "master/services.h"
+#include "nats/request.h"
 #include "sys/clock.h"
 #include "wire/peel_id.h"
+#include "wire/question.h"
+#include "wire/subject.h"
 
 enum { STATUS_OK = 200, STATUS_NOT_FOUND = 404 };
 
-#define PEELS   struct api_peels_query
-#define FACTS   struct api_facts_query
-#define TARGETS struct api_targets_query
+#define PEELS    struct api_peels_query
+#define FACTS    struct api_facts_query
+#define SETTINGS struct api_settings_query
+#define TARGETS  struct api_targets_query
+
+/* For the master that publishes to work them out. */
+#define SETTINGS_NS (15 * CLOCK_SECOND)
 
 /* clang-format off */
 const struct param api_peels_query[] = {
@@ -25,6 +33,11 @@ const struct param api_peels_query[] = {
 
 const struct param api_facts_query[] = {
     PARAM("key", STR, FACTS, key, "only this fact, with dots between its parts: `os.family`", .flags = PARAM_FILLED, .kind_text = "KEY"),
+    { 0 },
+};
+
+const struct param api_settings_query[] = {
+    PARAM("key", STR, SETTINGS, key, "only this setting, with dots or colons between its parts", .flags = PARAM_FILLED, .kind_text = "KEY"),
     { 0 },
 };
 
@@ -176,6 +189,61 @@ void api_show_facts(struct api_call *call)
         api_fail(call, STATUS_NOT_FOUND, "'%.128s' has no fact '%s'", call->name, query->key);
     else
         api_answer(call, STATUS_OK, v);
+}
+
+/* --- settings ----------------------------------------------------------------------- */
+
+static void answer_settings(struct api_call *call, const struct question_shown *shown)
+{
+    const SETTINGS *query = call->query;
+    const struct value *v = &shown->settings;
+
+    if (query->key) {
+        v = value_path(&shown->settings, str_from(query->key), ':');
+        v = v ? v : value_path(&shown->settings, str_from(query->key), '.');
+    }
+    if (shown->err[0])
+        api_fail(call, STATUS_NOT_FOUND, "'%.128s': %s", call->name, shown->err);
+    else if (!v)
+        api_fail(call, STATUS_NOT_FOUND, "'%.128s' has no setting '%s'", call->name, query->key);
+    else
+        api_answer(call, STATUS_OK, v);
+}
+
+static void on_shown(void *self, const struct nats_error *error, const struct nats_msg *msg)
+{
+    struct api_call *call = self;
+    struct question_shown shown;
+    struct err err;
+
+    if (error)
+        api_fail_later(call, "no master that publishes settings answers");
+    else if (record_decode(&call->arena, &question_shown_type, 1, msg->payload, &shown, &err) < 0)
+        api_fail_later(call, err.text);
+    else
+        answer_settings(call, &shown);
+}
+
+/* The master that publishes answers, and writes the line in the audit. */
+void api_show_settings(struct api_call *call)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct question_settings question = { .by = call->asker.user };
+    char id[PEEL_ID_SIZE];
+    struct err err;
+
+    if (peel_id_read(call->name, id, &err) < 0) {
+        api_fail(call, STATUS_NOT_FOUND, "%s", err.text);
+        return;
+    }
+    question.peel = id;
+    if (record_encode(&bytes, &question_settings_type, &question, &err) < 0 ||
+        nats_request(
+            call->master->js.conn,
+            &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_SETTINGS_SHOW)),
+                                .payload = buf_view(&bytes) },
+            SETTINGS_NS, on_shown, call, NULL, &err) < 0)
+        api_fail_later(call, err.text);
 }
 
 /* --- targets ------------------------------------------------------------------------ */

@@ -304,7 +304,16 @@ def test_machines_are_let_in_and_cut_off(fleet):
     assert fleet.zester_json("enroll", "show", pending[0]["id"])["decided_by"] == "api:ci"
     assert len(fleet.api.get("enrollments?state=all").json()) == 3 and len(fleet.api.get("enrollments?state=all&limit=2").json()) == 2
     assert fleet.api.post("enrollments/enr-unknown/approve").status == 404
+    assert fleet.api.post("enrollments/enr-unknown/approve", {"reason": "x" * 1025}).status == 400
     peel.stop()
+
+
+def test_enrollment_is_paused_and_resumed(fleet):
+    paused = fleet.api.post("enrollments/pause", {"reason": "moving"}).json()
+    assert paused["paused"] and paused["operator"] == "api:ci" and paused["reason"] == "moving"
+    assert "enrollment is paused since" in fleet.zester("enroll", "list").stderr
+    assert fleet.api.post("enrollments/resume").json()["paused"] is False
+    assert audit_lines(fleet, "action=enroll.pause", "api:ci", "moving") and audit_lines(fleet, "action=enroll.resume", "api:ci")
 
 
 def test_peels_facts_and_targets(fleet):

@@ -1,9 +1,15 @@
-/* Enrollments: list, approve, reject, revoke. */
+/* Enrollments: list, approve, reject, revoke; pause all of it. */
+#include <string.h>
+
+#include "base/buf.h"
 #include "base/err.h"
 #include "fleet/enrollments.h"
 #include "master/api/handlers.h"
 #include "master/api/job_record.h"
+#include "master/audit.h"
 #include "master/enroll_admin.h"
+#include "sys/clock.h"
+#include "wire/audit_notice.h"
 #include "wire/peel_id.h"
 
 enum { STATUS_OK = 200, STATUS_BAD = 400, STATUS_CONFLICT = 409 };
@@ -31,6 +37,18 @@ const struct param api_refuse_body[] = {
     { 0 },
 };
 /* clang-format on */
+
+void api_reason_check(struct arena *arena, const void *values, const struct value *given,
+                      struct diags *diags)
+{
+    const DECISION *body = values;
+
+    (void)arena;
+    (void)given;
+    if (body->reason && strlen(body->reason) > ADMISSION_REASON_MAX)
+        (void)diag_add(diags, (struct place){ 0 }, "'reason': longer than %d bytes",
+                       ADMISSION_REASON_MAX);
+}
 
 /* --- list --------------------------------------------------------------------------- */
 
@@ -148,4 +166,61 @@ void api_reject_enrollment(struct api_call *call)
 void api_revoke_enrollment(struct api_call *call)
 {
     decide_enrollment(call, ADMISSION_REVOKE);
+}
+
+/* --- pause -------------------------------------------------------------------------- */
+
+struct pausing {
+    struct enrollment_pause pause;
+    enum audit_act act;
+};
+
+static void on_paused(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct api_call *call = self;
+    const struct pausing *pausing = call->work;
+    const struct value body = record_value(&call->arena, &enrollment_pause_type, &pausing->pause);
+
+    (void)revision;
+    audit_log(&(struct audit){ .action = audit_act_name(pausing->act),
+                               .by = call->asker.user,
+                               .id = ENROLLMENT_PAUSE_KEY,
+                               .reason = pausing->pause.reason,
+                               .error = error ? error->text : NULL });
+    if (error)
+        api_fail_bus(call, error);
+    else
+        api_answer(call, STATUS_OK, &body);
+}
+
+static void set_pause(struct api_call *call, enum audit_act act)
+{
+    const struct nats_kv kv = api_bucket(call->master, STORE_ENROLLMENTS);
+    const DECISION *body = call->body;
+    const int64_t now = clock_wall();
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct pausing *pausing = ARENA_NEW(&call->arena, struct pausing);
+    struct err err;
+
+    pausing->act = act;
+    pausing->pause = (struct enrollment_pause){
+        .is_paused = act == AUDIT_ENROLL_PAUSE,
+        .operator_name = call->asker.user,
+        .reason = body->reason ? body->reason : "",
+        .changed_at = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) },
+    };
+    call->work = pausing;
+    if (record_encode(&bytes, &enrollment_pause_type, &pausing->pause, &err) < 0 ||
+        nats_kv_put(&kv, ENROLLMENT_PAUSE_KEY, buf_view(&bytes), on_paused, call, &err) < 0)
+        api_fail_later(call, err.text);
+}
+
+void api_pause_enrollment(struct api_call *call)
+{
+    set_pause(call, AUDIT_ENROLL_PAUSE);
+}
+
+void api_resume_enrollment(struct api_call *call)
+{
+    set_pause(call, AUDIT_ENROLL_RESUME);
 }

@@ -56,6 +56,9 @@ struct api_decision_body {
     bool force;
 };
 extern const struct param api_approve_body[], api_refuse_body[];
+api_check_fn api_reason_check;
+void api_pause_enrollment(struct api_call *call);
+void api_resume_enrollment(struct api_call *call);
 void api_approve_enrollment(struct api_call *call);
 void api_reject_enrollment(struct api_call *call);
 void api_revoke_enrollment(struct api_call *call);

@@ -147,13 +147,12 @@ bool fleet_jobs_has_status(const char *name)
     return false;
 }
 
-/* Ids as people write them. */
-static struct value names_value(struct arena *arena, const struct param_strs *peels)
+struct value fleet_names_value(struct arena *arena, struct param_strs peels)
 {
-    struct value_list *names = value_list_new(arena, peels->n);
+    struct value_list *names = value_list_new(arena, peels.n);
 
-    for (size_t i = 0; i < peels->n; i++)
-        value_list_push(arena, names, value_text(peel_id_name(arena, peels->p[i])));
+    for (size_t i = 0; i < peels.n; i++)
+        value_list_push(arena, names, value_text(peel_id_name(arena, peels.p[i])));
     return value_list(names);
 }
 

@@ -59,6 +59,9 @@ int fleet_jobs_compare(const void *job, const void *other);
 const char *fleet_jobs_statuses(struct arena *arena);
 bool fleet_jobs_has_status(const char *name);
 
+/* Ids of peels as a list of names. */
+struct value fleet_names_value(struct arena *arena, struct param_strs peels);
+
 /* The record with names as people write them. `queued` is a list of the names of those for whom it
  * is kept. */
 struct value fleet_job_value(struct arena *arena, const struct job *job,

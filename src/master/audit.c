@@ -12,8 +12,7 @@
 
 #define LINE_MAX LOG_TEXT_MAX
 
-/* Quoted, so that no text can pretend to be another key. */
-static void add_pair(struct buf *line, const char *key, const char *text)
+void audit_add_pair(struct buf *line, const char *key, const char *text)
 {
     if (!text || !text[0])
         return;
@@ -25,15 +24,15 @@ void audit_log(const struct audit *audit)
 {
     AUTO_BUF struct buf line = BUF_INIT(LINE_MAX);
 
-    add_pair(&line, "by", audit->by);
-    add_pair(&line, "id", audit->id);
-    add_pair(&line, "peel", audit->peel);
-    add_pair(&line, "function", audit->function);
-    add_pair(&line, "target", audit->target);
+    audit_add_pair(&line, "by", audit->by);
+    audit_add_pair(&line, "id", audit->id);
+    audit_add_pair(&line, "peel", audit->peel);
+    audit_add_pair(&line, "function", audit->function);
+    audit_add_pair(&line, "target", audit->target);
     if (audit->peels > 0)
         buf_printf(&line, " peels=%u", audit->peels);
-    add_pair(&line, "reason", audit->reason);
-    add_pair(&line, "error", audit->error);
+    audit_add_pair(&line, "reason", audit->reason);
+    audit_add_pair(&line, "error", audit->error);
     log_info("audit action=%s result=%s%s", audit->action,
              audit->error && audit->error[0] ? "refused" : "ok", buf_text(&line));
 }

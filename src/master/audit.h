@@ -22,6 +22,11 @@ struct audit {
 
 void audit_log(const struct audit *audit);
 
+struct buf;
+/* Append " key=text" to a line, quoted, so that no text can pretend to be another key. NULL or "":
+ * nothing. */
+void audit_add_pair(struct buf *line, const char *key, const char *text);
+
 struct arena;
 struct job;
 

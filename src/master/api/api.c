@@ -11,15 +11,6 @@
 #include "nats/publisher.h"
 #include "sys/clock.h"
 
-enum {
-    STATUS_BAD = 400,
-    STATUS_UNAUTHORIZED = 401,
-    STATUS_FORBIDDEN = 403,
-    STATUS_NOT_FOUND = 404,
-    STATUS_TOO_LARGE = 413,
-    STATUS_LIMITED = 429,
-};
-
 /* An event that the stream does not take within this is given up. */
 #define EVENT_GIVE_UP_NS (10 * CLOCK_SECOND)
 
@@ -42,7 +33,7 @@ static void refuse_address(struct api_call *call, int64_t wait)
     const int64_t seconds = wait == INT64_MAX ? 3600 : wait / CLOCK_SECOND + 1;
 
     api_set_header(call, "Retry-After", arena_printf(&call->arena, "%lld", (long long)seconds));
-    api_fail(call, STATUS_LIMITED, "too many requests with a wrong token");
+    api_fail(call, API_LIMITED, "too many requests with a wrong token");
 }
 
 /* False: it is answered. Guesses cost a token of the address, and without one nothing is compared.
@@ -65,7 +56,7 @@ static bool authenticate(struct api_call *call)
     if (!token) {
         (void)rate_take(&call->api->failures, remote, call->began);
         api_set_header(call, "WWW-Authenticate", "Bearer realm=\"zester\"");
-        api_fail(call, STATUS_UNAUTHORIZED,
+        api_fail(call, API_UNAUTHORIZED,
                  "missing or wrong token: send 'Authorization: Bearer TOKEN'");
         return false;
     }
@@ -85,7 +76,7 @@ static bool authorize(struct api_call *call)
         return false;
     if (api_may(&call->asker, call->route->act, &nothing, &err) == 0)
         return true;
-    api_fail(call, STATUS_FORBIDDEN, "%s", err.text);
+    api_fail(call, API_FORBIDDEN, "%s", err.text);
     return false;
 }
 
@@ -93,19 +84,19 @@ static bool authorize(struct api_call *call)
 
 static bool find_route(struct api_call *call)
 {
-    const char *allowed = NULL;
-    int status;
+    const struct api_match match =
+        api_route_find(api_routes, &call->arena, call->request->method, call->request->path);
 
-    call->route = api_route_find(api_routes, &call->arena, call->request->method,
-                                 call->request->path, &call->name, &status, &allowed);
+    call->route = match.route;
+    call->name = match.name;
     if (call->route && (!call->route->is_open || call->master->conf.api_docs_enabled))
         return true;
-    if (allowed)
-        api_set_header(call, "Allow", allowed);
-    if (allowed)
-        api_fail(call, status, "method not allowed: use %s", allowed);
-    else
-        api_fail(call, STATUS_NOT_FOUND, "not found");
+    if (match.allowed) {
+        api_set_header(call, "Allow", match.allowed);
+        api_fail(call, match.status, "method not allowed: use %s", match.allowed);
+    } else {
+        api_fail(call, API_NOT_FOUND, "not found");
+    }
     return false;
 }
 
@@ -129,7 +120,7 @@ static bool read_request(struct api_call *call)
     struct diags diags = DIAGS_INIT(&call->arena);
 
     if (call->request->is_cut) {
-        api_fail(call, STATUS_TOO_LARGE, "the body is larger than %zu bytes", HTTP_BODY_MAX);
+        api_fail(call, API_TOO_LARGE, "the body is larger than %zu bytes", HTTP_BODY_MAX);
         return false;
     }
     http_query_each(call->request, add_query, &query);
@@ -137,7 +128,7 @@ static bool read_request(struct api_call *call)
     (void)api_route_read_body(call->route, &call->arena, call->request->body, &call->body, &diags);
     if (diags_count(&diags) == 0)
         return true;
-    api_fail_mistakes(call, STATUS_BAD, &diags);
+    api_fail_mistakes(call, API_BAD, &diags);
     return false;
 }
 
@@ -178,7 +169,7 @@ void api_handle(void *self, struct http_request *request)
     struct api_call *call;
 
     if (api->master->conf.api_tokens.n == 0) {
-        http_answer_error(request, STATUS_NOT_FOUND, "not found");
+        http_answer_error(request, API_NOT_FOUND, "not found");
         return;
     }
     call = new_call(api, request);

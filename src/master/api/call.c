@@ -1,7 +1,7 @@
 #include "master/api/call.h"
 
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -9,12 +9,11 @@
 #include "base/log.h"
 #include "data/json.h"
 #include "master/api/api.h"
+#include "master/audit.h"
 #include "master/roster.h"
 #include "master/services.h"
 #include "master/settings_book.h"
 #include "sys/clock.h"
-
-enum { STATUS_OK = 200, STATUS_BAD = 400, STATUS_BROKEN = 500, STATUS_UNAVAILABLE = 503 };
 
 /* For the settings that a target asks for. */
 #define SETTINGS_NS (20 * CLOCK_SECOND)
@@ -33,23 +32,14 @@ bool api_request_id_is_sane(const char *text)
 
 /* --- the end ------------------------------------------------------------------------ */
 
-/* Quoted, so that no text can pretend to be another key. */
-static void add_pair(struct buf *line, const char *key, const char *text)
-{
-    if (!text || !text[0])
-        return;
-    buf_printf(line, " %s=", key);
-    json_print_text(line, str_from(text), JSON_STYLE_COMPACT);
-}
-
-static void log_call(const struct api_call *call, int status)
+static void log_call(const struct api_call *call, enum api_status status)
 {
     AUTO_BUF struct buf line = BUF_INIT(LOG_TEXT_MAX);
-    const bool is_refused = status == 401;
+    const bool is_refused = status == API_UNAUTHORIZED;
 
-    add_pair(&line, "path", call->request->path);
-    add_pair(&line, "user", call->asker.user);
-    add_pair(&line, "from", call->request->remote);
+    audit_add_pair(&line, "path", call->request->path);
+    audit_add_pair(&line, "user", call->asker.user);
+    audit_add_pair(&line, "from", call->request->remote);
     if (is_refused)
         log_warning("http.request.unauthorized method=%s request_id=%s%s", call->request->method,
                     call->id, buf_text(&line));
@@ -73,14 +63,14 @@ static void send_answer(struct api_call *call, const struct http_answer *answer)
     end_call(call);
 }
 
-void api_answer(struct api_call *call, int status, const struct value *body)
+void api_answer(struct api_call *call, enum api_status status, const struct value *body)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct err err;
 
     /* as the command line prints it: what a peel sent need not be UTF-8 */
     if (json_print(&text, body, JSON_STYLE_TEXT, &err) < 0) {
-        api_fail(call, STATUS_BROKEN, "the answer cannot be written: %s", err.text);
+        api_fail(call, API_BROKEN, "the answer cannot be written: %s", err.text);
         return;
     }
     buf_add_char(&text, '\n');
@@ -90,17 +80,17 @@ void api_answer(struct api_call *call, int status, const struct value *body)
 void api_answer_page(struct api_call *call, const struct value *list, size_t total)
 {
     api_set_header(call, API_HEADER_TOTAL, arena_printf(&call->arena, "%zu", total));
-    api_answer(call, STATUS_OK, list);
+    api_answer(call, API_OK, list);
 }
 
 void api_answer_text(struct api_call *call, const char *type, struct str text, const char *policy)
 {
     if (policy)
         api_set_header(call, "Content-Security-Policy", policy);
-    send_answer(call, &(struct http_answer){ .status = STATUS_OK, .type = type, .body = text });
+    send_answer(call, &(struct http_answer){ .status = API_OK, .type = type, .body = text });
 }
 
-static void send_failure(struct api_call *call, int status, const struct value *body,
+static void send_failure(struct api_call *call, enum api_status status, const struct value *body,
                          int64_t retry_after)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -120,7 +110,7 @@ static struct value make_failure(struct api_call *call, const char *text)
     return value_map(map);
 }
 
-void api_fail(struct api_call *call, int status, const char *fmt, ...)
+void api_fail(struct api_call *call, enum api_status status, const char *fmt, ...)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct value body;
@@ -137,7 +127,7 @@ void api_fail_later(struct api_call *call, const char *text)
 {
     const struct value body = make_failure(call, arena_strdup(&call->arena, text));
 
-    send_failure(call, STATUS_UNAVAILABLE, &body, RETRY_SECONDS);
+    send_failure(call, API_UNAVAILABLE, &body, RETRY_SECONDS);
 }
 
 void api_fail_bus(struct api_call *call, const struct nats_error *error)
@@ -145,7 +135,7 @@ void api_fail_bus(struct api_call *call, const struct nats_error *error)
     api_fail_later(call, arena_printf(&call->arena, "bus: %s", error->text));
 }
 
-void api_fail_mistakes(struct api_call *call, int status, const struct diags *diags)
+void api_fail_mistakes(struct api_call *call, enum api_status status, const struct diags *diags)
 {
     struct value_list *errors = value_list_new(&call->arena, diags->list.n);
     struct value body;
@@ -167,7 +157,7 @@ struct http_stream *api_answer_stream(struct api_call *call, http_closed_fn *clo
 {
     struct http_stream *stream;
 
-    log_call(call, STATUS_OK);
+    log_call(call, API_OK);
     stream = http_stream_new(call->request, closed, self);
     end_call(call);
     return stream;
@@ -191,6 +181,17 @@ void api_page_range(const struct api_page *page, size_t count, size_t *ret_from,
 
     *ret_from = offset < count ? offset : count;
     *ret_to = count - *ret_from < limit ? count : *ret_from + limit;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void api_sort(const char **texts, size_t count)
+{
+    if (count > 1)
+        qsort(texts, count, sizeof(texts[0]), compare_texts);
 }
 
 /* --- targets ------------------------------------------------------------------------ */
@@ -221,7 +222,7 @@ static void resolve(struct resolution *resolution, bool with_settings)
     if (!roster)
         api_fail_later(call, "this master is stopping");
     else if (roster_resolve(roster, &call->arena, &question, &peels, &err) < 0)
-        api_fail(call, STATUS_BAD, "target '%s': %s", resolution->expr, err.text);
+        api_fail(call, API_BAD, "target '%s': %s", resolution->expr, err.text);
     else
         resolution->fn(call, &peels);
 }

@@ -60,18 +60,19 @@ struct api_call {
 
 /* --- answers: each frees the call ----------------------------------------------------- */
 
-void api_answer(struct api_call *call, int status, const struct value *body);
+void api_answer(struct api_call *call, enum api_status status, const struct value *body);
 /* A list that is a page of `total`. */
 void api_answer_page(struct api_call *call, const struct value *list, size_t total);
 void api_answer_text(struct api_call *call, const char *type, struct str text, const char *policy);
 /* {"error": ...} */
-void api_fail(struct api_call *call, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void api_fail(struct api_call *call, enum api_status status, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
 /* 503: it may work in a moment. */
 void api_fail_later(struct api_call *call, const char *text);
 /* The bus did not do it. */
 void api_fail_bus(struct api_call *call, const struct nats_error *error);
 /* {"error": one line, "errors": all} */
-void api_fail_mistakes(struct api_call *call, int status, const struct diags *diags);
+void api_fail_mistakes(struct api_call *call, enum api_status status, const struct diags *diags);
 
 /* The answer is a stream; NULL when the client is gone. */
 struct http_stream *api_answer_stream(struct api_call *call, http_closed_fn *closed, void *self);
@@ -96,6 +97,9 @@ struct api_page {
 
 /* Items [offset, offset + limit) of `count`. */
 void api_page_range(const struct api_page *page, size_t count, size_t *ret_from, size_t *ret_to);
+
+/* Texts, by their bytes. */
+void api_sort(const char **texts, size_t count);
 
 /* The peels that an expression means, sorted. What is wrong with it, and a master that cannot know
  * yet, are answered here. */

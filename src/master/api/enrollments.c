@@ -12,8 +12,6 @@
 #include "wire/audit_notice.h"
 #include "wire/peel_id.h"
 
-enum { STATUS_OK = 200, STATUS_BAD = 400, STATUS_CONFLICT = 409 };
-
 #define QUERY    struct api_enrollments_query
 #define DECISION struct api_decision_body
 
@@ -92,7 +90,7 @@ void api_list_enrollments(struct api_call *call)
     struct err err;
 
     if (!fleet_enrollments_has_state(query->state)) {
-        api_fail(call, STATUS_BAD, "'state': '%s' is not a state of enrollments: %s, or '%s'",
+        api_fail(call, API_BAD, "'state': '%s' is not a state of enrollments: %s, or '%s'",
                  query->state, fleet_enrollments_states(&call->arena), FLEET_ENROLLMENTS_ALL);
         return;
     }
@@ -126,11 +124,11 @@ static void on_decided(void *self, enum admission_status status,
     switch (status) {
     case ADMISSION_OK:
         body = describe_decision(&call->arena, reply);
-        api_answer(call, STATUS_OK, &body);
+        api_answer(call, API_OK, &body);
         break;
-    case ADMISSION_UNKNOWN: api_fail(call, ADMISSION_UNKNOWN, "%s", reply->err); break;
+    case ADMISSION_UNKNOWN: api_fail(call, API_NOT_FOUND, "%s", reply->err); break;
     case ADMISSION_BROKEN: api_fail_later(call, reply->err); break;
-    default: api_fail(call, STATUS_CONFLICT, "%s", reply->err); break;
+    default: api_fail(call, API_CONFLICT, "%s", reply->err); break;
     }
 }
 
@@ -142,7 +140,7 @@ static void decide_enrollment(struct api_call *call, enum admission_decision dec
 
     /* an enrollment, or the name of a peel */
     if (peel_id_read(call->name, id, &err) < 0) {
-        api_fail(call, ADMISSION_UNKNOWN, "no such enrollment: '%.128s'", call->name);
+        api_fail(call, API_NOT_FOUND, "no such enrollment: '%.128s'", call->name);
         return;
     }
     enroll_admin_decide(call->master, decision,
@@ -190,7 +188,7 @@ static void on_paused(void *self, const struct nats_error *error, uint64_t revis
     if (error)
         api_fail_bus(call, error);
     else
-        api_answer(call, STATUS_OK, &body);
+        api_answer(call, API_OK, &body);
 }
 
 static void set_pause(struct api_call *call, enum audit_act act)

@@ -14,8 +14,6 @@
 #include "reactor/rule_set.h"
 #include "sys/clock.h"
 
-enum { STATUS_ACCEPTED = 202, STATUS_BAD = 400, STATUS_TOO_LARGE = 413 };
-
 #define BODY  struct api_event_body
 #define QUERY struct api_events_query
 
@@ -63,7 +61,7 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
         return;
     }
     receipt = fleet_event_receipt(&call->arena, event);
-    api_answer(call, STATUS_ACCEPTED, &receipt);
+    api_answer(call, API_ACCEPTED, &receipt);
 }
 
 void api_send_event(struct api_call *call)
@@ -77,9 +75,9 @@ void api_send_event(struct api_call *call)
     call->work = event;
     if (fleet_event_make(&call->arena, str_from(body->tag), data, clock_wall(), event, &err) < 0 ||
         record_encode(&payload, &event_type, &event->event, &err) < 0)
-        api_fail(call, STATUS_BAD, "%s", err.text);
+        api_fail(call, API_BAD, "%s", err.text);
     else if (payload.n > nats_conn_max_payload(call->master->js.conn) / 2)
-        api_fail(call, STATUS_TOO_LARGE, "the event has %zu bytes, which is too much for the bus",
+        api_fail(call, API_TOO_LARGE, "the event has %zu bytes, which is too much for the bus",
                  payload.n);
     else if (nats_publisher_send(call->api->events,
                                  &(struct nats_store){ .subject = str_from(event->subject),

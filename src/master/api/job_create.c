@@ -1,7 +1,6 @@
 /* POST /jobs: from a body to a job that is under way. It does not depend on the request: the client
  * may leave as soon as it has sent it. */
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -17,14 +16,6 @@
 #include "target/target.h"
 #include "wire/exec.h"
 #include "wire/peel_id.h"
-
-enum {
-    STATUS_ACCEPTED = 202,
-    STATUS_BAD = 400,
-    STATUS_FORBIDDEN = 403,
-    STATUS_CONFLICT = 409,
-    STATUS_NO_TARGET = 422,
-};
 
 #define BODY struct api_job_body
 
@@ -170,16 +161,13 @@ static struct job *make_job(struct api_call *call)
 static void answer_accepted(struct api_call *call, const struct job *job)
 {
     struct arena *arena = &call->arena;
-    struct value_list *names = value_list_new(arena, job->targets.n);
     struct value_map *map = value_map_new(arena, 3);
     const struct value body = value_map(map);
 
-    for (size_t i = 0; i < job->targets.n; i++)
-        value_list_push(arena, names, value_text(peel_id_name(arena, job->targets.p[i])));
     value_map_set(arena, map, value_text("jid"), value_text(job->jid));
-    value_map_set(arena, map, value_text("targets"), value_list(names));
+    value_map_set(arena, map, value_text("targets"), fleet_names_value(arena, job->targets));
     value_map_set(arena, map, value_text("status"), value_text(job_status_name(job->status)));
-    api_answer(call, STATUS_ACCEPTED, &body);
+    api_answer(call, API_ACCEPTED, &body);
 }
 
 static void on_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
@@ -198,8 +186,8 @@ static void on_dispatched(void *self, enum dispatch_outcome outcome, const char 
         break;
     case DISPATCH_DUPLICATE: api_job_read_id(call, job->jid, answer_accepted); break;
     case DISPATCH_PENDING: api_fail_later(call, "another master has claimed the job"); break;
-    case DISPATCH_CONFLICT: api_fail(call, STATUS_CONFLICT, "job '%s': %s", job->jid, text); break;
-    case DISPATCH_INVALID: api_fail(call, STATUS_BAD, "%s", text); break;
+    case DISPATCH_CONFLICT: api_fail(call, API_CONFLICT, "job '%s': %s", job->jid, text); break;
+    case DISPATCH_INVALID: api_fail(call, API_BAD, "%s", text); break;
     case DISPATCH_FAILED: api_fail_later(call, text); break;
     }
 }
@@ -214,12 +202,11 @@ static void send_job(struct api_call *call, const struct param_strs *peels)
 
     job->targets = *peels;
     if (peels->n == 0) {
-        api_fail(call, STATUS_NO_TARGET, "no peels matched the target expression '%s'",
-                 job->target_expr);
+        api_fail(call, API_UNFIT, "no peels matched the target expression '%s'", job->target_expr);
     } else if (api_may(&call->asker, API_ACT_RUN_JOB, &subject, &err) < 0) {
-        api_fail(call, STATUS_FORBIDDEN, "%s", err.text);
+        api_fail(call, API_FORBIDDEN, "%s", err.text);
     } else if (job_is_orchestration(job)) {
-        api_fail(call, STATUS_BAD, "operators run 'zester orchestrate'");
+        api_fail(call, API_BAD, "operators run 'zester orchestrate'");
     } else {
         if (body->batch && fleet_read_batch(body->batch, peels->n, &size, &err) == 0)
             (void)fleet_note_batch(&call->arena, job, size, body->max_failures);
@@ -230,11 +217,6 @@ static void send_job(struct api_call *call, const struct param_strs *peels)
 }
 
 /* --- names -------------------------------------------------------------------------- */
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 /* Sorted, each once. */
 static struct param_strs encode_names(struct api_call *call)
@@ -250,7 +232,7 @@ static struct param_strs encode_names(struct api_call *call)
         if (peel_id_read(body->targets.p[i], id, &err) == 0)
             ids[i] = arena_strdup(&call->arena, id);
     }
-    qsort(ids, body->targets.n, sizeof(ids[0]), compare_texts);
+    api_sort(ids, body->targets.n);
     for (size_t i = 0; i < body->targets.n; i++)
         if (n == 0 || strcmp(ids[n - 1], ids[i]) != 0)
             ids[n++] = ids[i];
@@ -269,7 +251,7 @@ static bool check_known(struct api_call *call, const struct param_strs *peels)
                         peel_id_name(&call->arena, peels->p[i]));
     if (diags_count(&diags) == 0)
         return true;
-    api_fail_mistakes(call, STATUS_NO_TARGET, &diags);
+    api_fail_mistakes(call, API_UNFIT, &diags);
     return false;
 }
 

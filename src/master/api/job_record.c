@@ -3,8 +3,6 @@
 #include "base/err.h"
 #include "master/dispatcher.h"
 
-enum { STATUS_NOT_FOUND = 404, STATUS_BROKEN = 500 };
-
 struct reading {
     struct api_call *call;
     const char *jid;
@@ -24,12 +22,12 @@ static void on_record(void *self, const struct nats_error *error, const struct n
     struct err err;
 
     if (error && error->fault == NATS_FAULT_NOT_FOUND)
-        api_fail(call, STATUS_NOT_FOUND, "no such job: '%s'", reading->jid);
+        api_fail(call, API_NOT_FOUND, "no such job: '%s'", reading->jid);
     else if (error)
         api_fail_bus(call, error);
     else if (record_decode(&call->arena, &job_type, 1, arena_str(&call->arena, entry->value), job,
                            &err) < 0)
-        api_fail(call, STATUS_BROKEN, "the record of job '%s': %s", reading->jid, err.text);
+        api_fail(call, API_BROKEN, "the record of job '%s': %s", reading->jid, err.text);
     else
         reading->fn(call, job);
 }
@@ -49,7 +47,7 @@ void api_job_read_id(struct api_call *call, const char *jid, api_job_fn *fn)
 void api_job_read(struct api_call *call, api_job_fn *fn)
 {
     if (!dispatcher_is_jid(call->name)) {
-        api_fail(call, STATUS_NOT_FOUND, "no such job: '%.64s'", call->name);
+        api_fail(call, API_NOT_FOUND, "no such job: '%.64s'", call->name);
         return;
     }
     api_set_job(call, call->name);

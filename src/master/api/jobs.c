@@ -1,5 +1,4 @@
 /* Jobs: list, show, cancel. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -11,14 +10,6 @@
 #include "master/api/job_record.h"
 #include "wire/peel_id.h"
 #include "wire/subject.h"
-
-enum {
-    STATUS_OK = 200,
-    STATUS_ACCEPTED = 202,
-    STATUS_BAD = 400,
-    STATUS_CONFLICT = 409,
-    STATUS_TOO_MUCH = 422,
-};
 
 /* Bytes of records and returns that an answer is made of. */
 #define RECORDS_MAX ((size_t)8 << 20)
@@ -64,7 +55,7 @@ static void on_job(void *self, const struct nats_error *error, const struct nats
     if (error) {
         api_fail_bus(call, error);
     } else if (jobs.is_full) {
-        api_fail(call, STATUS_TOO_MUCH,
+        api_fail(call, API_UNFIT,
                  "the records of these jobs have more than %zu bytes: use a smaller 'limit'",
                  RECORDS_MAX);
     } else {
@@ -82,13 +73,13 @@ void api_list_jobs(struct api_call *call)
     struct err err;
 
     if (filter.status && !fleet_jobs_has_status(filter.status)) {
-        api_fail(call, STATUS_BAD, "'status': '%s' is not a status of jobs (%s)", filter.status,
+        api_fail(call, API_BAD, "'status': '%s' is not a status of jobs (%s)", filter.status,
                  fleet_jobs_statuses(&call->arena));
         return;
     }
     if (filter.peel) {
         if (peel_id_encode(str_from(filter.peel), peel, &err) < 0) {
-            api_fail(call, STATUS_BAD, "'peel': %s", err.text);
+            api_fail(call, API_BAD, "'peel': %s", err.text);
             return;
         }
         filter.peel = arena_strdup(&call->arena, peel);
@@ -121,11 +112,6 @@ struct showing {
     struct map by_peel; /* struct fleet_answer */
 };
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void select_targets(struct api_call *call, const struct job *job, struct showing *showing)
 {
     const struct api_job_query *query = call->query;
@@ -134,7 +120,7 @@ static void select_targets(struct api_call *call, const struct job *job, struct 
 
     if (job->targets.n > 0)
         memcpy(sorted, job->targets.p, job->targets.n * sizeof(sorted[0]));
-    qsort(sorted, job->targets.n, sizeof(sorted[0]), compare_texts);
+    api_sort(sorted, job->targets.n);
     api_page_range(&query->page, job->targets.n, &from, &to);
     *showing =
         (struct showing){ .job = job, .count = to - from, .by_peel = MAP_INIT_IN(&call->arena) };
@@ -210,8 +196,8 @@ static void on_return(void *self, const struct nats_error *error, const struct n
     else if (error)
         api_fail_bus(call, error);
     else if (showing->bytes > RECORDS_MAX)
-        api_fail(call, STATUS_TOO_MUCH,
-                 "the returns have more than %zu bytes: use a smaller 'limit'", RECORDS_MAX);
+        api_fail(call, API_UNFIT, "the returns have more than %zu bytes: use a smaller 'limit'",
+                 RECORDS_MAX);
     else
         answer_job(call, showing);
 }
@@ -259,7 +245,7 @@ static void on_flushed(void *self, const struct nats_error *error)
     if (error)
         api_fail_bus(call, error);
     else
-        api_answer(call, STATUS_ACCEPTED, &body);
+        api_answer(call, API_ACCEPTED, &body);
 }
 
 static void cancel_job(struct api_call *call, const struct job *job)
@@ -268,9 +254,9 @@ static void cancel_job(struct api_call *call, const struct job *job)
     struct err err;
 
     if (api_may(&call->asker, API_ACT_CANCEL_JOB, &subject, &err) < 0)
-        api_fail(call, 403, "%s", err.text);
+        api_fail(call, API_FORBIDDEN, "%s", err.text);
     else if (job_status_is_final(job->status))
-        api_fail(call, STATUS_CONFLICT, "job %s has already ended: %s", job->jid,
+        api_fail(call, API_CONFLICT, "job %s has already ended: %s", job->jid,
                  job_status_name(job->status));
     else if (publish_cancel(call, job->jid, &err) < 0 ||
              nats_flush(call->master->js.conn, on_flushed, call, &err) < 0)

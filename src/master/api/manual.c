@@ -16,18 +16,18 @@
 
 /* What goes wrong is the same for all calls. */
 static const struct {
-    int status;
+    enum api_status status;
     const char *words;
 } failures[] = {
-    { 400, "mistakes in the request; `errors` has all of them" },
-    { 401, "missing or wrong token" },
-    { 403, "the token may not do this" },
-    { 404, "there is no such thing" },
-    { 409, "not in its current state" },
-    { 413, "the body is larger than 1 MiB" },
-    { 422, "no peel matches the target, or the answer would be too large" },
-    { 429, "too many requests with a wrong token" },
-    { 503, "the bus, or this master, cannot do it now; try again" },
+    { API_BAD, "mistakes in the request; `errors` has all of them" },
+    { API_UNAUTHORIZED, "missing or wrong token" },
+    { API_FORBIDDEN, "the token may not do this" },
+    { API_NOT_FOUND, "there is no such thing" },
+    { API_CONFLICT, "not in its current state" },
+    { API_TOO_LARGE, "the body is larger than 1 MiB" },
+    { API_UNFIT, "no peel matches the target, or the answer would be too large" },
+    { API_LIMITED, "too many requests with a wrong token" },
+    { API_UNAVAILABLE, "the bus, or this master, cannot do it now; try again" },
 };
 
 /* --- OpenAPI ------------------------------------------------------------------------ */

@@ -1,7 +1,4 @@
 /* Peels: list, facts, settings, who a target means. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "fleet/peels.h"
@@ -14,8 +11,6 @@
 #include "wire/peel_id.h"
 #include "wire/question.h"
 #include "wire/subject.h"
-
-enum { STATUS_OK = 200, STATUS_NOT_FOUND = 404 };
 
 #define PEELS    struct api_peels_query
 #define FACTS    struct api_facts_query
@@ -90,11 +85,6 @@ static void add_name(void *self, struct str peel, int64_t seen)
     VEC_PUSH_IN(names->arena, &names->list, arena_str(names->arena, peel).p);
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void select_page(struct api_call *call, struct listing *listing)
 {
     const PEELS *query = call->query;
@@ -103,8 +93,7 @@ static void select_page(struct api_call *call, struct listing *listing)
     size_t from, to;
 
     roster_each(roster, add_name, &names);
-    if (names.list.n > 1)
-        qsort(names.list.p, names.list.n, sizeof(names.list.p[0]), compare_texts);
+    api_sort(names.list.p, names.list.n);
     api_page_range(&query->page, names.list.n, &from, &to);
     *listing = (struct listing){ .peels = FLEET_PEELS_INIT(&call->arena), .total = names.list.n };
     for (size_t i = from; i < to; i++) {
@@ -184,11 +173,11 @@ void api_show_facts(struct api_call *call)
                 : roster_facts(master_roster(call->master), str_from(id));
     v = facts && query->key ? value_path(facts, str_from(query->key), '.') : facts;
     if (!facts)
-        api_fail(call, STATUS_NOT_FOUND, "'%.128s' has published no facts", call->name);
+        api_fail(call, API_NOT_FOUND, "'%.128s' has published no facts", call->name);
     else if (!v)
-        api_fail(call, STATUS_NOT_FOUND, "'%.128s' has no fact '%s'", call->name, query->key);
+        api_fail(call, API_NOT_FOUND, "'%.128s' has no fact '%s'", call->name, query->key);
     else
-        api_answer(call, STATUS_OK, v);
+        api_answer(call, API_OK, v);
 }
 
 /* --- settings ----------------------------------------------------------------------- */
@@ -203,11 +192,11 @@ static void answer_settings(struct api_call *call, const struct question_shown *
         v = v ? v : value_path(&shown->settings, str_from(query->key), '.');
     }
     if (shown->err[0])
-        api_fail(call, STATUS_NOT_FOUND, "'%.128s': %s", call->name, shown->err);
+        api_fail(call, API_NOT_FOUND, "'%.128s': %s", call->name, shown->err);
     else if (!v)
-        api_fail(call, STATUS_NOT_FOUND, "'%.128s' has no setting '%s'", call->name, query->key);
+        api_fail(call, API_NOT_FOUND, "'%.128s' has no setting '%s'", call->name, query->key);
     else
-        api_answer(call, STATUS_OK, v);
+        api_answer(call, API_OK, v);
 }
 
 static void on_shown(void *self, const struct nats_error *error, const struct nats_msg *msg)
@@ -233,7 +222,7 @@ void api_show_settings(struct api_call *call)
     struct err err;
 
     if (peel_id_read(call->name, id, &err) < 0) {
-        api_fail(call, STATUS_NOT_FOUND, "%s", err.text);
+        api_fail(call, API_NOT_FOUND, "%s", err.text);
         return;
     }
     question.peel = id;
@@ -251,14 +240,12 @@ void api_show_settings(struct api_call *call)
 static void answer_targets(struct api_call *call, const struct param_strs *peels)
 {
     const TARGETS *query = call->query;
-    struct value_list *list = value_list_new(&call->arena, 0);
-    const struct value body = value_list(list);
+    struct value names;
     size_t from, to;
 
     api_page_range(&query->page, peels->n, &from, &to);
-    for (size_t i = from; i < to; i++)
-        value_list_push(&call->arena, list, value_text(peel_id_name(&call->arena, peels->p[i])));
-    api_answer_page(call, &body, peels->n);
+    names = fleet_names_value(&call->arena, (struct param_strs){ to - from, peels->p + from });
+    api_answer_page(call, &names, peels->n);
 }
 
 void api_list_targets(struct api_call *call)

@@ -21,6 +21,23 @@ struct value;
 
 #define API_ROOT "/api/v1"
 
+/* Of answers. */
+enum api_status {
+    API_OK = 200,
+    API_ACCEPTED = 202,
+    API_BAD = 400, /* mistakes in the request */
+    API_UNAUTHORIZED = 401,
+    API_FORBIDDEN = 403,
+    API_NOT_FOUND = 404,
+    API_NOT_ALLOWED = 405, /* the method */
+    API_CONFLICT = 409,    /* not in its current state */
+    API_TOO_LARGE = 413,
+    API_UNFIT = 422, /* nothing is wrong with it, and it cannot be done: no target, too much */
+    API_LIMITED = 429,
+    API_BROKEN = 500,
+    API_UNAVAILABLE = 503,
+};
+
 typedef void api_handler_fn(struct api_call *call);
 /* `values` is the struct, as far as it could be read; `given` is the body. */
 typedef void api_check_fn(struct arena *arena, const void *values, const struct value *given,
@@ -32,7 +49,7 @@ struct api_route {
     enum api_act act;
     bool is_open;              /* without a token */
     bool is_stream;            /* the answer is text/event-stream */
-    int status;                /* of success */
+    enum api_status status;    /* of success */
     const struct param *query; /* NULL: none */
     size_t query_size;
     const struct param *body;
@@ -44,10 +61,14 @@ struct api_route {
 
 extern const struct api_route api_routes[];
 
-/* The route of a request, or NULL: `ret_status` is 404, or 405 with the methods that there are. */
-const struct api_route *api_route_find(const struct api_route *routes, struct arena *arena,
-                                       const char *method, const char *path, const char **ret_name,
-                                       int *ret_status, const char **ret_allowed);
+struct api_match {
+    const struct api_route *route; /* NULL: there is none */
+    const char *name;              /* what stands for the name in its path; "" without one */
+    enum api_status status;        /* why there is none */
+    const char *allowed;           /* methods of the path, of API_NOT_ALLOWED; or NULL */
+};
+struct api_match api_route_find(const struct api_route *routes, struct arena *arena,
+                                const char *method, const char *path);
 
 /* The body of a request: a JSON object, or nothing, into the struct of the route. Returns -1 when
  * it added to `diags`. */

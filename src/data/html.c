@@ -14,9 +14,9 @@ static bool is_layout(struct str character)
 
 void html_add(struct buf *out, struct str text)
 {
-    while (text.n > 0) {
+    while (text.p && text.n > 0) {
         const struct str character = str_slice(text, 0, utf8_length_at(text));
-        const unsigned char first = (unsigned char)character.p[0];
+        const unsigned char first = (unsigned char)text.p[0];
 
         if (utf8_is_control(character) && !is_layout(character))
             utf8_add(out, UTF8_BAD);

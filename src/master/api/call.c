@@ -58,7 +58,7 @@ static void end_call(struct api_call *call)
 
 static void send_answer(struct api_call *call, const struct http_answer *answer)
 {
-    log_call(call, answer->status);
+    log_call(call, (enum api_status)answer->status);
     http_answer(call->request, answer);
     end_call(call);
 }
@@ -74,7 +74,7 @@ void api_answer(struct api_call *call, enum api_status status, const struct valu
         return;
     }
     buf_add_char(&text, '\n');
-    send_answer(call, &(struct http_answer){ .status = status, .body = buf_view(&text) });
+    send_answer(call, &(struct http_answer){ .status = (int)status, .body = buf_view(&text) });
 }
 
 void api_answer_page(struct api_call *call, const struct value *list, size_t total)
@@ -98,8 +98,9 @@ static void send_failure(struct api_call *call, enum api_status status, const st
 
     (void)json_print(&text, body, JSON_STYLE_TEXT, &err); /* texts and lists of them */
     buf_add_char(&text, '\n');
-    send_answer(call, &(struct http_answer){
-                          .status = status, .body = buf_view(&text), .retry_after = retry_after });
+    send_answer(call, &(struct http_answer){ .status = (int)status,
+                                             .body = buf_view(&text),
+                                             .retry_after = retry_after });
 }
 
 static struct value make_failure(struct api_call *call, const char *text)

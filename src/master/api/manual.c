@@ -167,9 +167,9 @@ static struct value reference_to(struct arena *arena, const char *name)
     return map;
 }
 
-static const char *print_status(struct arena *arena, int status)
+static const char *print_status(struct arena *arena, enum api_status status)
 {
-    return arena_printf(arena, "%d", status);
+    return arena_printf(arena, "%d", (int)status);
 }
 
 static struct value responses_of(struct arena *arena, const struct api_route *route)
@@ -315,7 +315,7 @@ static void add_route(struct buf *out, const struct api_route *route)
     html_add_text(out, route->path);
     buf_add_text(out, "</h2>\n<p>");
     add_words(out, route->summary);
-    buf_printf(out, "</p>\n<p>%d: ", route->status);
+    buf_printf(out, "</p>\n<p>%d: ", (int)route->status);
     add_words(out, route->details);
     buf_add_text(out, "</p>\n");
     add_params(out, "query", route->query);
@@ -333,7 +333,7 @@ void api_manual_page(const struct api_route *routes, struct buf *out)
                "programs: <a href=\"openapi.json\">openapi.json</a>.</p>\n<table>",
                ZESTER_VERSION, style);
     for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
-        buf_printf(out, "<tr><td>%d</td>", failures[i].status);
+        buf_printf(out, "<tr><td>%d</td>", (int)failures[i].status);
         add_cell(out, failures[i].words);
         buf_add_text(out, "</tr>\n");
     }

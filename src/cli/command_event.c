@@ -169,7 +169,7 @@ static void on_event(void *self, const struct nats_msg *msg)
     if (watching->format == FLEET_TEXT) {
         print_line(&out, &source, &event);
     } else {
-        const struct value record = fleet_event_value(&arena, &source, &event);
+        const struct value record = event_describe(&arena, &source, &event);
 
         print_record(&arena, watching->format, &out, &record);
     }

@@ -14,6 +14,7 @@
 #include "cli/table.h"
 #include "nats/conn.h"
 #include "sys/clock.h"
+#include "wire/job_cancel.h"
 #include "wire/peel_id.h"
 #include "wire/subject.h"
 

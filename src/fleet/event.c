@@ -44,24 +44,3 @@ struct value fleet_event_receipt(struct arena *arena, const struct fleet_event *
     set_text(arena, map, "subject", sent->subject);
     return value_map(map);
 }
-
-struct value fleet_event_value(struct arena *arena, const struct event_source *source,
-                               const struct event *event)
-{
-    AUTO_BUF struct buf ts = BUF_INIT(BUF_NO_LIMIT);
-    struct value_map *map = value_map_new(arena, 8);
-
-    time_print(&ts, event->ts);
-    set_text(arena, map, "ts", buf_copy(&ts, arena).p);
-    set_text(arena, map, "key", source->key);
-    set_text(arena, map, "origin", source->origin);
-    set_text(arena, map, "tag", source->tag);
-    set_text(arena, map, "id", event->id ? event->id : "");
-    if (event->depth > 0)
-        value_map_set(arena, map, value_text("depth"), value_int(event->depth));
-    if (event->origin && event->origin[0])
-        set_text(arena, map, "provenance", event->origin);
-    if (event->data.kind == VALUE_MAP && event->data.map->count > 0)
-        value_map_set(arena, map, value_text("data"), event->data);
-    return value_map(map);
-}

@@ -1,5 +1,5 @@
 /*
- * fleet_event - events of operators, and events as programs read them.
+ * fleet_event - events of operators; wire/event.h has how programs read events.
  *
  * Memory: the arena. Threads: any.
  */
@@ -25,9 +25,5 @@ int fleet_event_make(struct arena *arena, struct str tag, struct value data, int
                      struct fleet_event *ret, struct err *err);
 /* For the sender: id, tag, match_key, subject. */
 struct value fleet_event_receipt(struct arena *arena, const struct fleet_event *sent);
-
-/* ts, key, origin, tag, id, and depth, provenance, data where there are any. */
-struct value fleet_event_value(struct arena *arena, const struct event_source *source,
-                               const struct event *event);
 
 #endif

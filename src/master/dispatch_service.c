@@ -24,6 +24,7 @@
 #include "sys/loop.h"
 #include "wire/exec.h"
 #include "wire/job.h"
+#include "wire/job_cancel.h"
 #include "wire/liveness.h"
 #include "wire/subject.h"
 
@@ -141,12 +142,10 @@ static void on_cancel(void *self, const struct nats_msg *msg)
     struct job_cancel cancel;
     enum subject_kind kind;
     struct subject_names names;
-    struct err err;
 
-    if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_CANCEL)
+    if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_CANCEL ||
+        !job_cancel_read(&arena, msg->payload, msg->header.n > 0, &cancel))
         return;
-    if (record_decode(&arena, &job_cancel_type, 0, msg->payload, &cancel, &err) < 0)
-        cancel = (struct job_cancel){ .operator= "" }; /* the subject says it all */
     if (dispatcher_cancel(office->dispatcher, names.jid))
         audit_log(&(struct audit){
             .action = "job.kill", .by = cancel.operator, .id = arena_str(&arena, names.jid).p });

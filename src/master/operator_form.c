@@ -15,6 +15,7 @@
 #include "wire/enrollment.h"
 #include "wire/event.h"
 #include "wire/fileset.h"
+#include "wire/job_cancel.h"
 #include "wire/operator.h"
 #include "wire/question.h"
 #include "wire/update.h"

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/grant.h"
 #include "bus/store.h"
 #include "data/msgpack.h"
 #include "data/value.h"
@@ -217,7 +218,8 @@ static void on_question(void *self, const struct nats_msg *msg)
     struct asked *asked;
     struct err err;
 
-    if (msg->reply.n == 0)
+    /* a peel asks, too: it must not make a master publish elsewhere */
+    if (!str_starts(msg->reply, STR(GRANT_INBOX ".")))
         return;
     asked = mem_zalloc(sizeof(*asked));
     asked->desk = desk;

@@ -26,6 +26,7 @@
 #include "sys/births.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
+#include "wire/job_cancel.h"
 #include "wire/subject.h"
 
 #define ACT_WORKERS 1
@@ -546,10 +547,13 @@ int desk_run(struct desk *desk, const struct desk_task *task, struct err *err)
 static void on_cancel(void *self, const struct nats_msg *msg)
 {
     struct desk *desk = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
     struct subject_names names;
+    struct job_cancel cancel;
     enum subject_kind kind;
 
-    if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_CANCEL)
+    if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_CANCEL ||
+        !job_cancel_read(&arena, msg->payload, msg->header.n > 0, &cancel))
         return;
     for (size_t i = 0; i < LANES; i++) {
         struct job *job = lane_take(&desk->lanes[i], names.jid);

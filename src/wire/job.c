@@ -106,18 +106,11 @@ static const struct record_field reply_fields[] = {
     { 0 },
 };
 
-static const struct record_field cancel_fields[] = {
-    RECORD("action", TEXT, struct job_cancel, action, 0, .fallback_text = JOB_ACTION_CANCEL),
-    RECORD("operator", TEXT, struct job_cancel, operator, RECORD_OMIT, .fallback_text = ""),
-    { 0 },
-};
-
 const struct record_type job_type = RECORD_TYPE("job", struct job, job_fields, RECORD_LENIENT);
 const struct record_type job_event_type = RECORD_TYPE("job event", struct job_event, event_fields, RECORD_LENIENT);
 const struct record_type job_active_type = RECORD_TYPE("active job", struct job_active, active_fields, RECORD_LENIENT);
 const struct record_type job_scheduled_type = RECORD_TYPE("scheduled result", struct job_scheduled, scheduled_fields, RECORD_LENIENT);
 const struct record_type job_reply_type = RECORD_TYPE("dispatch reply", struct job_reply, reply_fields, RECORD_LENIENT);
-const struct record_type job_cancel_type = RECORD_TYPE("cancel", struct job_cancel, cancel_fields, RECORD_LENIENT);
 
 /* clang-format on */
 

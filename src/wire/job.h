@@ -133,12 +133,4 @@ struct job_reply {
 };
 extern const struct record_type job_reply_type;
 
-/* Stop a job. */
-struct job_cancel {
-    const char *action;   /* "cancel" */
-    const char *operator; /* who asks, for the audit */
-};
-extern const struct record_type job_cancel_type;
-#define JOB_ACTION_CANCEL "cancel"
-
 #endif

@@ -96,6 +96,19 @@ def test_answers_to_the_job_of_another_are_dropped_with_a_reason(fleet, evil, tm
     assert [entry["peel_id"] for entry in record["returns"]] == ["web-01"]
 
 
+def test_what_servers_and_masters_answer_it_stops_no_job_of_another(fleet, evil, tmp_path):
+    """A request says where its answer goes, and a server asks nobody whether they may publish there."""
+    jid, hold = hold_job(fleet, tmp_path)
+    for request in ("$JS.API.DIRECT.GET.KV_secrets.$KV.secrets._cluster_info", "$JS.API.DIRECT.GET.KV_secrets.$KV.secrets.evil-01",
+                    "$JS.API.DIRECT.GET.KV_state-files.$KV.state-files.none", "zester.event.evil-01.send.x", "zester.target.resolve"):
+        evil.publish(request, b"\x81" + text("expr") + text("*") if request.endswith("resolve") else b"", reply=f"zester.job.{jid}.cancel")
+    assert evil.refusals() == []
+    assert fleet.zester("web-01", "test.ping").stdout == "web-01:\n    true\n"  # comes after all of it
+    assert fleet.zester_json("job", "show", jid)["job"]["status"] == "running"
+    hold.unlink()
+    assert fleet.zester("job", "watch", jid).stdout == "web-01:\n    mine\n"
+
+
 def test_nonsense_on_every_subject_that_it_may_use_harms_nobody(fleet, evil):
     for payload in NONSENSE:
         for subject in ("zester.job.J1.ack.evil-01", "zester.job.J1.return.evil-01", "zester.job.J1.progress.evil-01", "zester.job.J1.schedule.evil-01",

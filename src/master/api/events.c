@@ -124,7 +124,7 @@ static void on_event(void *self, const struct nats_msg *msg)
         record_decode(&arena, &event_type, 0, msg->payload, &event, &err) < 0 ||
         (watching->pattern.p && !glob_match(watching->pattern, str_from(source.key))))
         return;
-    record = fleet_event_value(&arena, &source, &event);
+    record = event_describe(&arena, &source, &event);
     api_stream_send(&watching->stream, "event", &record);
 }
 

@@ -8,6 +8,7 @@
 #include "fleet/jobs.h"
 #include "master/api/handlers.h"
 #include "master/api/job_record.h"
+#include "wire/job_cancel.h"
 #include "wire/peel_id.h"
 #include "wire/subject.h"
 

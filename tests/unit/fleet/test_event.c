@@ -46,13 +46,13 @@ TEST(what_an_event_does_not_have_is_left_out)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct event_source source = { EVENT_FROM_ADMIN, "_admin", "a/b", "_admin/a/b" };
     struct event event = { .id = "x", .tag = "a/b", .ts = { 1794765600, 0 }, .origin = "" };
-    struct value v = fleet_event_value(&arena, &source, &event);
+    struct value v = event_describe(&arena, &source, &event);
 
     CHECK_STR(value_get_text(&v, "key"), "_admin/a/b");
     CHECK(!value_get(&v, "depth") && !value_get(&v, "data") && !value_get(&v, "provenance"));
     event.depth = 2;
     event.origin = "reaction:reactor.a";
-    v = fleet_event_value(&arena, &source, &event);
+    v = event_describe(&arena, &source, &event);
     CHECK_INT(value_get_int(&v, "depth", 0), 2);
     CHECK_STR(value_get_text(&v, "provenance"), "reaction:reactor.a");
 }

@@ -13,6 +13,7 @@
 #include "wire/exec.h"
 #include "wire/fileset.h"
 #include "wire/job.h"
+#include "wire/job_cancel.h"
 #include "wire/liveness.h"
 #include "wire/operator.h"
 #include "wire/outcome.h"

@@ -432,8 +432,9 @@ static bool is_own_inbox(struct visit *visit, struct str reply)
     return reply.n == 0 || (str_starts(reply, str_from(prefix)) && nats_subject_is_plain(reply));
 }
 
-/* Where orders must be signed, the gate signs what it passes on, since it is another message. False:
- * it would pass on, or store, a job that nobody has signed. Other services refuse by themselves. */
+/* Where orders must be signed, the gate signs what it passes on, since it is another message.
+ * False: it would pass on, or store, a job that nobody has signed. Other services refuse by
+ * themselves. */
 static bool vouch_for(struct visit *visit, const struct nats_msg *msg, struct err *err)
 {
     struct master *master = visit->gate->master;

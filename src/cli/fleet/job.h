@@ -35,7 +35,6 @@ int fleet_collect(struct fleet *fleet, const char *jid, int64_t timeout, bool fr
 int fleet_listen(struct fleet *fleet, const char *jid, struct fleet_answers *answers,
                  struct err *err);
 
-
 /* clang-format off */
 #define FLEET_LIMIT_OPTIONS(type, field)                                                                                                                                         \
     PARAM("node-timeout", DURATION, type, field.node_timeout, "cancel the job on each peel that has not finished after this long", PARAM_RANGE(CLOCK_MS, JOB_NODE_TIMEOUT_MAX)), \

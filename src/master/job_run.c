@@ -281,6 +281,25 @@ static void note_end(struct job_run *run, uint64_t revision)
         job_run_end(run);
 }
 
+/* Somebody who may not write records has had a server answer there (docs/fleet.md, "If a machine is
+ * hostile"): what is known here takes the place of it. */
+static void restore_record(struct job_run *run, uint64_t revision)
+{
+    log_warning("job %s: its record was overwritten with something else; written again",
+                run->job.jid);
+    run->revision = revision;
+    retry_end(run);
+}
+
+static bool read_record(const struct job_run *run, struct arena *arena, struct str value,
+                        struct job *ret)
+{
+    struct err err;
+
+    return record_decode(arena, &job_type, 1, value, ret, &err) == 0 &&
+           strcmp(ret->jid, run->job.jid) == 0;
+}
+
 /* The record is not what we know: our own write, whose answer got lost, or that of another. */
 static void on_end_read(void *self, const struct nats_error *error,
                         const struct nats_kv_entry *entry)
@@ -288,15 +307,16 @@ static void on_end_read(void *self, const struct nats_error *error,
     struct job_run *run = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct job stored;
-    struct err err;
 
     run->is_writing = false;
     if (!job_run_came_back(run))
         return;
     if (error && error->fault != NATS_FAULT_NOT_FOUND)
         retry_end(run);
-    else if (!error && record_decode(&arena, &job_type, 1, entry->value, &stored, &err) == 0 &&
-             stored.status == run->job.status && strcmp(stored.owner, run->job.owner) == 0)
+    else if (!error && !read_record(run, &arena, entry->value, &stored))
+        restore_record(run, entry->revision);
+    else if (!error && stored.status == run->job.status &&
+             strcmp(stored.owner, run->job.owner) == 0)
         note_end(run, entry->revision);
     else
         job_run_leave(run);
@@ -326,8 +346,6 @@ static void on_ended(void *self, const struct nats_error *error, uint64_t revisi
         note_end(run, revision);
     else if (error->fault != NATS_FAULT_CONFLICT)
         retry_end(run);
-    else if (run->tries == 0)
-        job_run_leave(run);
     else
         read_end(run);
 }

@@ -109,6 +109,19 @@ def test_what_servers_and_masters_answer_it_stops_no_job_of_another(fleet, evil,
     assert fleet.zester("job", "watch", jid).stdout == "web-01:\n    mine\n"
 
 
+def test_a_job_whose_record_a_server_was_made_to_overwrite_ends_as_it_would(fleet, evil, tmp_path):
+    jid, hold = hold_job(fleet, tmp_path)
+    evil.publish("$JS.API.DIRECT.GET.KV_secrets.$KV.secrets._cluster_info", b"", reply=f"$KV.jobs.{jid}")
+    evil.publish("zester.event.evil-01.send.x", b"", reply=f"$KV.jobs.{jid}")
+    assert evil.refusals() == []
+    assert fleet.zester("web-01", "test.ping").stdout == "web-01:\n    true\n"  # comes after all of it
+    assert fleet.zester("job", "show", jid, status=1).stdout == "", "the attack has no effect: drop this test"
+    hold.unlink()
+    fleet.wait(lambda: fleet.master.has_logged(f"job {jid}: its record was overwritten"), "the master notices it")
+    fleet.wait(lambda: '"status": "complete"' in fleet.zester("job", "show", jid, status=None).stdout, "the record is whole again")
+    assert [entry["peel_id"] for entry in fleet.zester_json("job", "show", jid)["returns"]] == ["web-01"]
+
+
 def test_nonsense_on_every_subject_that_it_may_use_harms_nobody(fleet, evil):
     for payload in NONSENSE:
         for subject in ("zester.job.J1.ack.evil-01", "zester.job.J1.return.evil-01", "zester.job.J1.progress.evil-01", "zester.job.J1.schedule.evil-01",

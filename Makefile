@@ -60,7 +60,7 @@ PROGRAMS := $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
 TABLES   := build/generated/modules.c $(patsubst src/%/kind.h,build/generated/%.c,$(wildcard src/beacons/kind.h)) $(patsubst src/provider/%/manager.h,build/generated/%_managers.c,$(wildcard src/provider/*/manager.h))
 # Folders, and tables, that a variant does without, because none of its tests is linked with them: compiling takes longer
 # than running. A test that needs one of them fails to link; then take it out of the list.
-WITHOUT_fuzz := beacons engine facts http jobs local master modules peel settings watchdog
+WITHOUT_fuzz := beacons engine facts http local master modules peel settings watchdog
 WITHOUT_tsan := cli master migrate watchdog
 WITHOUT  := $(if $(filter threaded-units fuzzers,$(MAKECMDGOALS)),$(WITHOUT_$(V)))
 CORE     := $(patsubst %.c,$(B)/%.o,$(filter-out src/programs/% $(WITHOUT:%=src/%/%) $(WITHOUT:%=build/generated/%.c),$(SOURCES) $(TABLES)))

@@ -51,8 +51,8 @@ int64_t fleet_limits_timeout(const struct fleet_limits *limits)
 
 int64_t fleet_note_batch(struct arena *arena, struct job *job, size_t size, int64_t max_failures)
 {
-    fleet_job_note(arena, job, "batch", arena_printf(arena, "%zu", size));
-    fleet_job_note(arena, job, "batch_failures",
+    fleet_job_note(arena, job, JOB_BATCH, arena_printf(arena, "%zu", size));
+    fleet_job_note(arena, job, JOB_BATCH_FAILURES,
                    arena_printf(arena, "%lld", (long long)max_failures));
     return (int64_t)((job->targets.n + size - 1) / size);
 }

@@ -37,9 +37,7 @@ struct roster;
 #define DISPATCHER_TIMEOUT_MAX  (INT64_C(86400) * 1000000000)
 
 /* Metadata that the dispatcher reads. */
-#define DISPATCHER_BATCH    "batch"          /* targets that are busy at once */
-#define DISPATCHER_FAILURES "batch_failures" /* that may fail before the rest is not sent */
-#define DISPATCHER_DEPTH    "reactor_depth"
+#define DISPATCHER_DEPTH "reactor_depth"
 
 /* Why an ack or a return of a job does not count. */
 enum dispatcher_drop {

@@ -236,7 +236,7 @@ static void note_offline(struct job_run *run)
 void job_run_claim(struct job_run *run, bool is_again)
 {
     int64_t wall = clock_wall(), waves = 1;
-    size_t batch = job_run_number(&run->job, DISPATCHER_BATCH, 0);
+    size_t batch = job_run_number(&run->job, JOB_BATCH, 0);
     struct err err;
 
     if (run->job.timeout <= 0)

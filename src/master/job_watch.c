@@ -540,8 +540,8 @@ void job_run_make_tally(struct job_run *run)
     const bool is_over = left < 0 || job_status_is_final(job->status);
     struct tally_options options = {
         .deadline = clock_after(clock_now(), is_over ? 0 : left),
-        .batch = job_run_number(job, DISPATCHER_BATCH, 0),
-        .failures_max = job_run_number(job, DISPATCHER_FAILURES, SIZE_MAX),
+        .batch = job_run_number(job, JOB_BATCH, 0),
+        .failures_max = job_run_number(job, JOB_BATCH_FAILURES, SIZE_MAX),
     };
 
     if (job_queue_seconds(job) > 0) {

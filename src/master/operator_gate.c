@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "bus/grant.h"
+#include "bus/operator_form.h"
 #include "bus/store.h"
 #include "bus/warrant.h"
 #include "data/json.h"
@@ -29,7 +30,7 @@
 #include "master/approvals.h"
 #include "master/audit.h"
 #include "master/authority.h"
-#include "master/operator_form.h"
+#include "master/dispatcher.h"
 #include "nats/header.h"
 #include "nats/kv.h"
 #include "nats/request.h"
@@ -283,7 +284,8 @@ static void judge_job(struct visit *visit)
 {
     struct err err;
 
-    if (operator_form_job(&visit->arena, &visit->form, &visit->job, &err) < 0)
+    if (operator_form_job(&visit->arena, &visit->form, &visit->job, &err) < 0 ||
+        dispatcher_check(&visit->job, &err) < 0)
         refuse_visit(visit, err.text);
     else
         ask_inside(visit);

@@ -71,6 +71,10 @@ bool job_is_orchestration(const struct job *job);
 /* In the metadata: what made it, if not an operator. */
 #define JOB_SOURCE          "source"
 #define JOB_SOURCE_SCHEDULE "schedule"
+/* In the metadata: how many targets are busy at once, and how many may fail before the rest is not
+ * sent. */
+#define JOB_BATCH          "batch"
+#define JOB_BATCH_FAILURES "batch_failures"
 /* In the metadata: seconds for which it is kept for absent peels. */
 #define JOB_QUEUE     "queue"
 #define JOB_QUEUE_MAX (INT64_C(6) * 86400)

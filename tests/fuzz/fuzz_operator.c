@@ -11,7 +11,7 @@
 #include "data/value.h"
 #include "jobs/policy.h"
 #include "jobs/reading.h"
-#include "master/operator_form.h"
+#include "bus/operator_form.h"
 #include "wire/operator.h"
 
 #define TEXT_MAX ((size_t)1 << 20)

@@ -43,7 +43,7 @@ const struct param api_job_body[] = {
 static const struct {
     const char *key, *instead; /* NULL: nothing */
 } reserved[] = {
-    { DISPATCHER_BATCH, "batch" },  { DISPATCHER_FAILURES, "max_failures" },
+    { JOB_BATCH, "batch" },         { JOB_BATCH_FAILURES, "max_failures" },
     { JOB_QUEUE, "queue" },         { JOB_NODE_TIMEOUT, "node_timeout" },
     { JOB_WINDOW, "force_window" }, { JOB_PLAN, NULL },
     { DISPATCHER_DEPTH, NULL },

@@ -323,8 +323,8 @@ TEST(a_batch_of_one_with_no_failure_allowed_stops_at_the_first)
 
     yard_begin(&yard);
     metadata = value_map_new(&yard.arena, 2);
-    value_map_set(&yard.arena, metadata, value_text(DISPATCHER_BATCH), value_text("1"));
-    value_map_set(&yard.arena, metadata, value_text(DISPATCHER_FAILURES), value_text("0"));
+    value_map_set(&yard.arena, metadata, value_text(JOB_BATCH), value_text("1"));
+    value_map_set(&yard.arena, metadata, value_text(JOB_BATCH_FAILURES), value_text("0"));
     job.metadata = value_map(metadata);
     yard.success = false;
     start_peels(&yard);

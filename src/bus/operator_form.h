@@ -4,8 +4,8 @@
  *
  * Memory: the arena. Threads: any.
  */
-#ifndef MASTER_OPERATOR_FORM_H
-#define MASTER_OPERATOR_FORM_H
+#ifndef BUS_OPERATOR_FORM_H
+#define BUS_OPERATOR_FORM_H
 
 #include "base/str.h"
 #include "wire/job.h"

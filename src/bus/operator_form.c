@@ -1,4 +1,4 @@
-#include "master/operator_form.h"
+#include "bus/operator_form.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "data/value.h"
-#include "master/dispatcher.h"
 #include "nats/header.h"
 #include "wire/approval.h"
 #include "wire/departure.h"
@@ -45,8 +44,8 @@ static const struct {
 
 /* What a job of an operator may say in its metadata; the rest is what masters say of theirs. */
 static const char *const notes[] = {
-    JOB_PLAN,         JOB_QUEUE,           JOB_NODE_TIMEOUT, JOB_WINDOW,
-    DISPATCHER_BATCH, DISPATCHER_FAILURES, "orchestrate",    "orchestrate_state",
+    JOB_PLAN,  JOB_QUEUE,          JOB_NODE_TIMEOUT, JOB_WINDOW,
+    JOB_BATCH, JOB_BATCH_FAILURES, "orchestrate",    "orchestrate_state",
 };
 
 /* --- jobs --------------------------------------------------------------------------- */
@@ -94,8 +93,10 @@ int operator_form_job(struct arena *arena, const struct operator_form *form, str
                              .state_id = job.state_id,
                              .target_expr = job.target_expr,
                              .v = job.v,
-                             .metadata = keep_notes(arena, form->name, &job.metadata) };
-    return dispatcher_check(ret_job, err);
+                             .metadata = keep_notes(arena, form->name, &job.metadata),
+                             .signature = "",
+                             .sealed = job.sealed };
+    return 0;
 }
 
 /* --- events ------------------------------------------------------------------------- */

@@ -10,16 +10,24 @@
 #include "base/err.h"
 #include "bus/tree_fetch.h"
 #include "nats/conn.h"
+#include "nats/error.h"
+#include "nats/kv.h"
 #include "sys/chance.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 #include "sys/tree.h"
+#include "wire/canary.h"
 #include "wire/fileset.h"
 
 #define FOLDER_MODE 0755
 #define FILE_MODE   0644
+
+/* The question for the record of a canary; it outlives the mirror that asked. */
+struct inquiry {
+    struct mirror *mirror; /* NULL: nobody waits for the answer */
+};
 
 struct mirror {
     struct mirror_options options;
@@ -29,10 +37,12 @@ struct mirror {
     struct nats_js js;
     struct nats_sub *news;
     struct timer timer;
+    struct inquiry *inquiry; /* before a fetch; NULL */
     struct tree_fetch *fetch;
     int64_t retry;
     char problem[ERR_TEXT_SIZE]; /* that was logged */
     bool is_asked_again, has_synced;
+    bool is_canary; /* what the last fetch fetches */
 };
 
 /* --- what the worker does --------------------------------------------------------- */
@@ -174,43 +184,94 @@ static void report_problem(struct mirror *mirror, const char *problem)
     mirror->retry = 2 * mirror->retry < MIRROR_RETRY_MAX ? 2 * mirror->retry : MIRROR_RETRY_MAX;
 }
 
-/* Nothing was ever published: what is here stays. */
-static void on_fetched(void *self, const char *problem, const struct tree_files *files)
+static void end_fetch(struct mirror *mirror, const char *problem, const struct tree_files *files)
 {
-    struct mirror *mirror = self;
-
-    mirror->fetch = NULL;
     if (problem) {
         report_problem(mirror, problem);
     } else {
         mirror->retry = MIRROR_RETRY;
         mirror->problem[0] = '\0';
         mirror->has_synced = true;
-        mirror->options.synced(mirror->options.self,
-                               &(struct mirror_sync){ .bucket = mirror->options.bucket,
-                                                      .changed = files && !files->is_here,
-                                                      .files = files ? files->n : 0 });
+        mirror->options.synced(
+            mirror->options.self,
+            &(struct mirror_sync){ .bucket = mirror->options.bucket,
+                                   .changed = files && !files->is_here,
+                                   .files = files ? files->n : 0,
+                                   .canary = mirror->is_canary ? files->revision : 0 });
     }
     if (mirror->is_asked_again && !timer_is_set(&mirror->timer))
         begin_fetch(mirror);
-    if (!mirror->fetch)
+    if (!mirror_is_busy(mirror))
         mirror->options.ended(mirror->options.self);
+}
+
+/* Nothing was ever published: what is here stays. A canary without files has ended meanwhile. */
+static void on_fetched(void *self, const char *problem, const struct tree_files *files)
+{
+    struct mirror *mirror = self;
+
+    mirror->fetch = NULL;
+    if (mirror->is_canary && !problem && !files)
+        problem = "the canary has no files";
+    end_fetch(mirror, problem, files);
+}
+
+static void fetch_set(struct mirror *mirror, bool is_canary)
+{
+    mirror->is_canary = is_canary;
+    mirror->fetch = tree_fetch_begin(
+        &(struct tree_fetch_options){ .js = mirror->js,
+                                      .bucket = mirror->options.bucket,
+                                      .manifest = is_canary ? CANARY_MANIFEST : NULL,
+                                      .staging = mirror->staging,
+                                      .chores = &mirror->chores,
+                                      .trust = *mirror->options.trust,
+                                      .choose = choose_files,
+                                      .finish = move_in,
+                                      .done = on_fetched,
+                                      .self = mirror });
+}
+
+static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct inquiry *inquiry = self;
+    struct mirror *mirror = inquiry->mirror;
+    const struct mirror_options *options = mirror ? &mirror->options : NULL;
+
+    free(inquiry);
+    if (!mirror)
+        return;
+    mirror->inquiry = NULL;
+    if (error && error->fault != NATS_FAULT_NOT_FOUND)
+        end_fetch(mirror, error->text, NULL);
+    else
+        fetch_set(mirror,
+                  options->follows(options->self, error ? (struct str){ NULL, 0 } : entry->value));
+}
+
+static void ask_record(struct mirror *mirror)
+{
+    const struct nats_kv kv = { .js = mirror->js, .bucket = mirror->options.bucket };
+    struct err err;
+
+    mirror->inquiry = mem_zalloc(sizeof(*mirror->inquiry));
+    mirror->inquiry->mirror = mirror;
+    if (nats_kv_get(&kv, CANARY_RECORD, on_record, mirror->inquiry, &err) == 0)
+        return;
+    free(mirror->inquiry);
+    mirror->inquiry = NULL;
+    report_problem(mirror, err.text);
 }
 
 static void begin_fetch(struct mirror *mirror)
 {
-    mirror->is_asked_again = mirror->fetch != NULL;
-    if (mirror->fetch || !mirror->js.conn)
+    mirror->is_asked_again = mirror_is_busy(mirror);
+    if (mirror->is_asked_again || !mirror->js.conn)
         return;
-    mirror->fetch = tree_fetch_begin(&(struct tree_fetch_options){ .js = mirror->js,
-                                                                   .bucket = mirror->options.bucket,
-                                                                   .staging = mirror->staging,
-                                                                   .chores = &mirror->chores,
-                                                                   .trust = *mirror->options.trust,
-                                                                   .choose = choose_files,
-                                                                   .finish = move_in,
-                                                                   .done = on_fetched,
-                                                                   .self = mirror });
+    if (mirror->options.follows)
+        ask_record(mirror);
+    else
+        fetch_set(mirror, false);
 }
 
 /* --- news ------------------------------------------------------------------------- */
@@ -249,6 +310,9 @@ void mirror_connect(struct mirror *mirror, const struct nats_js *js)
     }
     tree_fetch_drop(mirror->fetch);
     mirror->fetch = NULL;
+    if (mirror->inquiry)
+        mirror->inquiry->mirror = NULL; /* its last callback frees it */
+    mirror->inquiry = NULL;
     nats_sub_free(mirror->news);
     mirror->news = NULL;
     mirror->js = js ? *js : (struct nats_js){ 0 };
@@ -270,9 +334,16 @@ void mirror_hasten(struct mirror *mirror)
     begin_fetch(mirror);
 }
 
+void mirror_refresh(struct mirror *mirror)
+{
+    if (timer_is_set(&mirror->timer))
+        timer_clear(loop_timers(mirror->options.loop), &mirror->timer);
+    begin_fetch(mirror);
+}
+
 bool mirror_is_busy(const struct mirror *mirror)
 {
-    return mirror->fetch != NULL;
+    return mirror->fetch || mirror->inquiry;
 }
 
 const char *mirror_problem(const struct mirror *mirror)

@@ -3,6 +3,9 @@
  *
  *     <bucket>/_revision    news: something has changed
  *
+ * Who has `follows` is asked before each fetch whether a canary (wire/canary.h) means this machine;
+ * then its set is fetched in place of the other.
+ *
  * After news, and at each connection, files that are not here with the right hash are fetched into
  * a folder beside (bus/tree_fetch.h), and when all are there and on disk the folders change places
  * in one step. So a run sees the old tree or the new one, also after a power failure. A set that is
@@ -18,6 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/str.h"
 
 struct err;
 struct loop;
@@ -37,6 +42,7 @@ struct mirror_sync {
     const char *bucket;
     bool changed; /* it was not before; nothing published is known, too: then it is unchanged */
     size_t files;
+    uint64_t canary; /* the revision of the canary that it is; 0: it is the set for all */
 };
 
 struct mirror_options {
@@ -48,6 +54,8 @@ struct mirror_options {
     void (*failed)(void *self, const char *bucket, const char *problem);
     /* The last fetch has ended; it may have failed. */
     void (*ended)(void *self);
+    /* Does the canary with this record mean us? A NULL view: there is none. NULL: nobody asks. */
+    bool (*follows)(void *self, struct str record);
     void *self;
     bool hasty; /* without waiting after news; for tests */
 };
@@ -60,6 +68,8 @@ void mirror_free(struct mirror *mirror);
 void mirror_connect(struct mirror *mirror, const struct nats_js *js);
 /* Look at news now that would be looked at later. */
 void mirror_hasten(struct mirror *mirror);
+/* Fetch now: what `follows` says may have changed. */
+void mirror_refresh(struct mirror *mirror);
 /* Are files on their way? Then `ended` follows. */
 bool mirror_is_busy(const struct mirror *mirror);
 /* Why it is not in step with the masters; "": it is, or nobody knows yet. */

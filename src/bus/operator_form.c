@@ -10,6 +10,7 @@
 #include "data/value.h"
 #include "nats/header.h"
 #include "wire/approval.h"
+#include "wire/canary.h"
 #include "wire/departure.h"
 #include "wire/enrollment.h"
 #include "wire/event.h"
@@ -36,6 +37,7 @@ static const struct {
     { SUBJECT_PEEL_DELETE, SIGNED(departure_request, operator) },
     { SUBJECT_FILES_UPDATE, SIGNED(fileset_update, operator) },
     { SUBJECT_FILES_ROLLBACK, SIGNED(fileset_rollback, operator) },
+    { SUBJECT_FILES_CANARY, SIGNED(canary_request, operator) },
     { SUBJECT_SETTINGS_SHOW, SIGNED(question_settings, by) },
     { SUBJECT_REACTOR_RETRY, SIGNED(question_retry, operator) },
     { SUBJECT_UPDATE_START, SIGNED(update_start, operator) },

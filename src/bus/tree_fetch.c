@@ -21,6 +21,7 @@
 #include "sys/fs.h"
 #include "sys/path.h"
 #include "sys/tree.h"
+#include "wire/canary.h"
 #include "wire/fileset.h"
 
 #define FOLDER_MODE 0755
@@ -42,10 +43,9 @@ struct tree_fetch {
 
 /* --- manifests ---------------------------------------------------------------------- */
 
-static int read_manifest(struct arena *arena, struct str bytes, struct fileset_files *ret,
+static int read_manifest(struct arena *arena, struct str bytes, struct fileset_manifest *ret,
                          struct err *err)
 {
-    struct fileset_manifest manifest = { 0 };
     struct value document, wrapped;
 
     if (msgpack_decode(arena, bytes, &document, err) < 0)
@@ -55,24 +55,22 @@ static int read_manifest(struct arena *arena, struct str bytes, struct fileset_f
         value_map_set(arena, wrapped.map, value_text("files"), document);
         document = wrapped;
     }
-    if (record_read(arena, &fileset_manifest_type, 0, &document, &manifest, err) < 0)
-        return -1;
-    *ret = manifest.files;
-    return 0;
+    return record_read(arena, &fileset_manifest_type, 0, &document, ret, err);
 }
 
 int tree_files_parse(struct arena *arena, struct str manifest, struct tree_files *ret,
                      struct err *err)
 {
-    struct fileset_files files = { 0 };
+    struct fileset_manifest read = { 0 };
 
     *ret = (struct tree_files){ .manifest = manifest };
-    if (read_manifest(arena, manifest, &files, err) < 0)
+    if (read_manifest(arena, manifest, &read, err) < 0)
         return -1;
-    if (files.list.n > TREE_FETCH_FILES_MAX)
+    ret->revision = read.revision;
+    if (read.files.list.n > TREE_FETCH_FILES_MAX)
         return err_set(err, ERR_LIMIT, "the manifest has more than %d files", TREE_FETCH_FILES_MAX);
-    ret->p = ARENA_ARRAY(arena, struct tree_file, files.list.n);
-    VEC_EACH (&files.list, file) {
+    ret->p = ARENA_ARRAY(arena, struct tree_file, read.files.list.n);
+    VEC_EACH (&read.files.list, file) {
         const char *path = file->path[0] ? file->path : file->key;
 
         if (!fileset_path_is_safe(path))
@@ -472,6 +470,8 @@ struct tree_fetch *tree_fetch_begin(const struct tree_fetch_options *options)
     fetch->manifest =
         arena_strdup(&fetch->arena, options->manifest ? options->manifest : FILESET_MANIFEST);
     fetch->offer.place = signature_place(&fetch->arena, fetch->bucket, fetch->manifest);
+    if (strcmp(fetch->manifest, CANARY_MANIFEST) == 0)
+        fetch->offer.base = signature_place(&fetch->arena, fetch->bucket, FILESET_MANIFEST);
     if (nats_kv_get(&kv, fetch->manifest, on_manifest, fetch, &err) < 0) {
         break_fetch(fetch, err.text);
         chore_begin(fetch->options.chores, &fetch->chore, do_nothing, on_finished);

@@ -43,6 +43,7 @@ struct tree_files {
     struct tree_file *p; /* by key */
     size_t n;
     struct str manifest; /* as it was read */
+    uint64_t revision;   /* of a canary (wire/canary.h); 0: it is not one */
     bool is_here;        /* set by `choose`: all of them are where they belong, and nothing else */
 };
 

@@ -45,6 +45,14 @@ static int read_seen(const struct tree_trust *trust, struct arena *arena, const 
                    ret->file);
 }
 
+/* What was accepted last of the tree that it follows. */
+static int read_base(const struct tree_trust *trust, struct arena *arena,
+                     const struct tree_trust_offer *offer, struct seen *ret, struct err *err)
+{
+    *ret = (struct seen){ 0 };
+    return offer->base ? read_seen(trust, arena, offer->base, ret, err) : 0;
+}
+
 static int refuse_unsigned(const struct tree_trust *trust, const struct seen *seen, struct err *err)
 {
     if (trust->mode == TREE_TRUST_REQUIRE)
@@ -56,7 +64,7 @@ static int refuse_unsigned(const struct tree_trust *trust, const struct seen *se
 }
 
 static int check_signed(const struct tree_trust *trust, const struct tree_trust_offer *offer,
-                        const struct seen *seen, struct err *err)
+                        const struct seen *seen, const struct seen *base, struct err *err)
 {
     struct signature_mark mark;
     char sum[SHA256_HEX_SIZE];
@@ -64,6 +72,11 @@ static int check_signed(const struct tree_trust *trust, const struct tree_trust_
     sha256_hex(offer->manifest.p, offer->manifest.n, sum);
     if (signature_check_tree(trust->account, offer->place, sum, offer->signature, &mark, err) < 0)
         return -1;
+    if (base->mark.time && mark.time <= base->mark.time)
+        return err_set(err, ERR_UNSAFE,
+                       "the canary of revision %" PRIu64 " was signed before revision %" PRIu64
+                       " of all, which was here: it has ended",
+                       mark.revision, base->mark.revision);
     if (mark.time >= seen->mark.time)
         return 0;
     return err_set(err, ERR_UNSAFE,
@@ -76,7 +89,7 @@ int tree_trust_check(const struct tree_trust *trust, const struct tree_trust_off
                      struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct seen seen;
+    struct seen seen, base;
 
     if (trust->mode == TREE_TRUST_IGNORE)
         return 0;
@@ -84,13 +97,14 @@ int tree_trust_check(const struct tree_trust *trust, const struct tree_trust_off
         return trust->mode != TREE_TRUST_REQUIRE
                    ? 0
                    : err_set(err, ERR_UNSAFE, "it is not known by whom the tree must be signed");
-    if (read_seen(trust, &arena, offer->place, &seen, err) < 0)
+    if (read_seen(trust, &arena, offer->place, &seen, err) < 0 ||
+        read_base(trust, &arena, offer, &base, err) < 0)
         return -1;
     if (offer->signature.p)
-        return check_signed(trust, offer, &seen, err);
-    if (trust->mode == TREE_TRUST_VERIFY && seen.mark.time == 0)
+        return check_signed(trust, offer, &seen, &base, err);
+    if (trust->mode == TREE_TRUST_VERIFY && seen.mark.time == 0 && base.mark.time == 0)
         return 0;
-    return refuse_unsigned(trust, &seen, err);
+    return refuse_unsigned(trust, seen.mark.time ? &seen : &base, err);
 }
 
 int tree_trust_note(const struct tree_trust *trust, const struct tree_trust_offer *offer,

@@ -6,6 +6,10 @@
  * whoever has its disk, can neither offer an old tree again nor leave the signature away: once a
  * tree was signed, it must be. Removing the file accepts any tree, and TREE_TRUST_IGNORE always.
  *
+ * Where a place has two trees, of which a machine uses one (wire/canary.h), the second one must be
+ * signed when the first was, and later than it: it was made to follow it. So a canary that has
+ * ended is not accepted again by a machine that has what was published since.
+ *
  *     tree_trust_check -> the tree is used -> tree_trust_note
  *
  * Memory: texts are borrowed. Threads: any; both touch the disk.
@@ -42,6 +46,7 @@ struct tree_trust {
 /* A published tree. */
 struct tree_trust_offer {
     const char *place; /* wire/signature.h */
+    const char *base;  /* the place of the tree that it follows; NULL: none */
     struct str manifest;
     struct str signature; /* a NULL view: there is none */
 };

@@ -1,5 +1,5 @@
-/* zester fileserver: publish the trees of a master now, see which master does, and bring earlier
- * revisions back. */
+/* zester fileserver: publish the trees of a master now, see which master does, bring earlier
+ * revisions back, and try new ones on some peels (cli/fileserver_canary.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
+#include "cli/fileserver_canary.h"
 #include "cli/fleet/bucket.h"
 #include "cli/fleet/link.h"
 #include "data/time_text.h"
@@ -219,9 +220,11 @@ static const char *print_seconds(struct arena *arena, int64_t seconds)
 
 static const char *note_of(struct arena *arena, const struct fileset_revision *revision)
 {
-    return revision->restored ? arena_printf(arena, "rollback to %" PRIu64 " by %s",
-                                             revision->restored, revision->operator)
-                              : "";
+    if (revision->restored)
+        return arena_printf(arena, "rollback to %" PRIu64 " by %s", revision->restored,
+                            revision->operator);
+    return revision->note[0] ? arena_printf(arena, "%s by %s", revision->note, revision->operator)
+                             : "";
 }
 
 static void print_revisions(struct cli *cli, const struct revisions *revisions)
@@ -398,13 +401,38 @@ static const struct command fileserver_commands[] = {
       .run = run_rollback,
       .words = add_trees,
       .lookup = "fileserver history" },
+    { .name = "canary",
+      .operands = "[TARGET]",
+      .summary = "try changes of the states on some peels first, or show what is tried",
+      .details = "From now on, changes of the folder of states are published only to peels\n"
+                 "that match TARGET; all others stay with what is published now. Peels decide\n"
+                 "with their own facts, so TARGET can be anything but settings (`I@`). Without\n"
+                 "TARGET: who has which revision, and which files differ. `zester fileserver\n"
+                 "promote` publishes what was tried to all; `--abort` brings the folder back to\n"
+                 "what all others have. What is dropped is a revision, and can be brought back.\n",
+      .examples = "  zester fileserver canary 'web-01 or G@role:test'\n"
+                  "  zester fileserver canary\n"
+                  "  zester fileserver canary --abort\n",
+      .options = fileserver_canary_options,
+      .args_size = sizeof(struct fileserver_canary_args),
+      .most = 1,
+      .run = fileserver_canary_run },
+    { .name = "promote",
+      .operands = "",
+      .summary = "publish what a canary has tried to all peels",
+      .details = "Changes of the folder that the canary does not have yet are published to the\n"
+                 "canary instead, and the command fails: all get what was tried.\n",
+      .examples = "  zester fileserver promote\n",
+      .options = fileserver_canary_promote_options,
+      .args_size = sizeof(struct fileserver_canary_args),
+      .run = fileserver_canary_promote },
     { 0 },
 };
 
 const struct command command_fileserver = {
     .name = "fileserver",
     .operands = "",
-    .summary = "show, update and roll back the file trees that masters publish",
+    .summary = "show, update, try and roll back the file trees that masters publish",
     .examples = "  zester fileserver update\n",
     .commands = fileserver_commands,
 };

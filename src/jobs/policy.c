@@ -36,6 +36,7 @@ static const struct policy_act acts[] = {
     { SUBJECT_FILES_UPDATE,   "fileserver.update",   A,         POLICY_ROLE },
     { SUBJECT_FILES_STATUS,   "fileserver.status",   V | O | A, POLICY_ROLE },
     { SUBJECT_FILES_ROLLBACK, "fileserver.rollback", A,         POLICY_ROLE },
+    { SUBJECT_FILES_CANARY,   "fileserver.canary",   A,         POLICY_ROLE },
     { SUBJECT_SETTINGS_SHOW,  "settings.show",       A,         POLICY_ROLE },
     { SUBJECT_UPDATE_START,   "update.rollout",      A,         POLICY_ROLE },
     { SUBJECT_UPDATE_ABORT,   "update.abort",        A,         POLICY_ROLE },

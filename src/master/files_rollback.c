@@ -102,7 +102,10 @@ static void on_published(void *self, const struct publisher_outcome *outcome)
 
 static void publish_restored(struct shelf_rollback *rollback)
 {
-    publisher_attribute(rollback->branch->publisher, rollback->operator, rollback->reply.restored);
+    publisher_attribute(rollback->branch->publisher,
+                        &(struct publisher_cause){ .by = rollback->operator,
+                                                   .restored = rollback->reply.restored,
+                                                   .note = "" });
     rollback->waiting = rollback->part_count;
     for (size_t i = 0; i < rollback->part_count; i++)
         publisher_round(rollback->parts[i].branch->publisher, false, on_published,
@@ -206,6 +209,9 @@ static const char *find_obstacle(struct shelf_branch *branch)
         return "no such tree: there are states, settings and reactor";
     if (shelf_is_from_git(branch))
         return "the states come from git ('gitfs.remotes'): revert the commit there instead";
+    if (branch == &branch->shelf->branches[SHELF_STATES] && branch->shelf->canary.is_there)
+        return "there is a canary of the states: end it with 'zester fileserver promote' or "
+               "'zester fileserver canary --abort' first";
     if (branch->rollback || branch->unfinished)
         return "a rollback of this tree is under way";
     if (!shelf_may_publish(branch) || standby_is_busy(branch->standby))

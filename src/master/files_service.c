@@ -130,8 +130,14 @@ bool shelf_may_publish(struct shelf_branch *branch)
 
     if (branch == &shelf->branches[SHELF_SETTINGS])
         return shelf_may_publish(&shelf->branches[SHELF_SEALED]);
-    if (branch->unfinished || branch->rollback)
+    if (branch->unfinished || branch->rollback ||
+        (branch == &shelf->branches[SHELF_STATES] && shelf_is_held_by_canary(shelf)))
         return false;
+    return shelf_is_in_step(branch);
+}
+
+bool shelf_is_in_step(struct shelf_branch *branch)
+{
     if (!branch->leads && is_mirroring(branch))
         branch->leads = publisher_is_caught_up(branch->publisher) && !is_behind(branch) &&
                         !standby_is_busy(branch->standby);
@@ -146,22 +152,45 @@ static void publish_branch(struct shelf_branch *branch)
     shelf_run_updates(branch);
 }
 
+static void follow_published(struct shelf_branch *branch)
+{
+    struct shelf *shelf = branch->shelf;
+    const bool is_leading = lease_is_held(&shelf->lease) && !shelf->mirrors;
+
+    if (!is_behind(branch) || standby_is_busy(branch->standby))
+        return;
+    branch->syncing = publisher_number(branch->publisher);
+    standby_sync(branch->standby, is_leading,
+                 branch == &shelf->branches[SHELF_STATES] ? shelf_canary_manifest(shelf) : NULL);
+}
+
+static bool is_free_of_canary(const struct shelf *shelf)
+{
+    return shelf->canary.is_known && !shelf->canary.is_there;
+}
+
+/* What was interrupted comes before everything else. While there is a canary, that is its end. */
+static void advance_branch(struct shelf_branch *branch, bool holds)
+{
+    struct shelf *shelf = branch->shelf;
+    const bool is_states = branch == &shelf->branches[SHELF_STATES];
+
+    if (holds && is_states && shelf_resume_canary(shelf))
+        return;
+    if (holds && branch->unfinished && !(is_states && !is_free_of_canary(shelf)))
+        shelf_resume_rollback(branch);
+    else
+        follow_published(branch);
+}
+
 void shelf_advance(struct shelf *shelf)
 {
     const bool holds = lease_is_held(&shelf->lease);
 
     if (!holds && !shelf->mirrors)
         return; /* it may be ours in a moment */
-    for (size_t i = 0; i < SHELF_KINDS; i++) {
-        struct shelf_branch *branch = &shelf->branches[i];
-
-        if (holds && branch->unfinished)
-            shelf_resume_rollback(branch);
-        else if (is_behind(branch) && !standby_is_busy(branch->standby)) {
-            branch->syncing = publisher_number(branch->publisher);
-            standby_sync(branch->standby, holds && !shelf->mirrors);
-        }
-    }
+    for (size_t i = 0; i < SHELF_KINDS; i++)
+        advance_branch(&shelf->branches[i], holds);
     for (size_t i = 0; i < SHELF_KINDS; i++)
         publish_branch(&shelf->branches[i]);
 }
@@ -238,6 +267,7 @@ static void on_got(struct lease *lease)
     shelf->apart_since = 0;
     shelf_git_lead(shelf);
     write_status(shelf, true);
+    shelf_read_canary(shelf);
     shelf_advance(shelf);
 }
 
@@ -247,6 +277,7 @@ static void on_lost(struct lease *lease)
 
     write_status(shelf, false);
     shelf_git_yield(shelf);
+    shelf_forget_canary(shelf);
     for (size_t i = 0; i < SHELF_KINDS; i++)
         shelf->branches[i].leads = false;
 }
@@ -301,12 +332,14 @@ static void watch_folder(struct shelf *shelf, size_t kind)
 static void close_shelf(struct shelf *shelf)
 {
     timer_clear(loop_timers(shelf->master->loop), &shelf->again);
+    shelf_close_canary(shelf); /* before those that tell it that they end */
     shelf_git_stop(shelf);
     shelf_sweep_stop(shelf);
     nats_sub_free(shelf->updates);
     nats_sub_free(shelf->statuses);
     nats_sub_free(shelf->rollbacks);
-    shelf->updates = shelf->statuses = shelf->rollbacks = NULL;
+    nats_sub_free(shelf->canaries);
+    shelf->updates = shelf->statuses = shelf->rollbacks = shelf->canaries = NULL;
     settings_views_stop(&shelf->views);
     vault_free(shelf->vault);
     shelf->vault = NULL;
@@ -352,19 +385,20 @@ static int start_branch(struct shelf *shelf, size_t kind, struct err *err)
     if (shelf_kinds[kind].is_mirrored && start_standby(shelf, kind, err) < 0)
         return -1;
     branch->unfinished = branch->standby ? standby_unfinished(branch->standby) : 0;
-    branch->publisher =
-        publisher_new(&(struct publisher_options){ .js = shelf->master->js,
-                                                   .kind = &shelf_kinds[kind],
-                                                   .folder = folder_of(shelf, kind),
-                                                   .secret = secret_of(shelf, kind),
-                                                   .news = on_news,
-                                                   .self = branch,
-                                                   .chores = &shelf->chores,
-                                                   .lease = &shelf->lease,
-                                                   .keep = &shelf->master->conf.files_history,
-                                                   .master = shelf->master->id,
-                                                   .account = &shelf->account },
-                      err);
+    branch->publisher = publisher_new(
+        &(struct publisher_options){ .js = shelf->master->js,
+                                     .kind = &shelf_kinds[kind],
+                                     .folder = folder_of(shelf, kind),
+                                     .secret = secret_of(shelf, kind),
+                                     .news = on_news,
+                                     .canary = kind == SHELF_STATES ? shelf_note_canary : NULL,
+                                     .self = branch,
+                                     .chores = &shelf->chores,
+                                     .lease = &shelf->lease,
+                                     .keep = &shelf->master->conf.files_history,
+                                     .master = shelf->master->id,
+                                     .account = &shelf->account },
+        err);
     if (!branch->publisher)
         return -1;
     if (kind != SHELF_SEALED)
@@ -388,7 +422,9 @@ static int start_listening(struct shelf *shelf, struct err *err)
         shelf->statuses = listen_to(shelf, SUBJECT_FILES_STATUS, on_status, err);
     if (shelf->statuses)
         shelf->rollbacks = listen_to(shelf, SUBJECT_FILES_ROLLBACK, shelf_on_rollback, err);
-    if (!shelf->rollbacks)
+    if (shelf->rollbacks)
+        shelf->canaries = listen_to(shelf, SUBJECT_FILES_CANARY, shelf_on_canary, err);
+    if (!shelf->canaries)
         return -1;
     shelf->views = (struct settings_views){ .master = shelf->master,
                                             .lease = &shelf->lease,
@@ -455,6 +491,7 @@ static void free_shelf(void *self)
     shelf_sweep_free(shelf);
     filewatch_hub_done(&shelf->hub);
     chores_close(&shelf->chores);
+    arena_done(&shelf->canary.arena);
     nats_nkey_done(&shelf->account);
     free(shelf);
 }

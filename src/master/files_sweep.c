@@ -28,6 +28,7 @@
 #include "nats/object.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
+#include "wire/canary.h"
 #include "wire/fileset.h"
 
 /* How often, unless files are kept for a shorter time than four times that. */
@@ -252,6 +253,16 @@ static void on_past(void *self, const struct nats_error *error, const struct nat
         end_manifests(sweep, error);
 }
 
+static void read_published(struct shelf_sweep *sweep, const struct nats_kv *kv, const char *key)
+{
+    struct err err;
+
+    if (nats_kv_get(kv, key, on_published, sweep, &err) == 0)
+        sweep->waiting++;
+    else
+        sweep->has_failed = true;
+}
+
 static void read_manifests(struct shelf_sweep *sweep)
 {
     struct nats_kv kv = history_of(sweep);
@@ -264,11 +275,10 @@ static void read_manifests(struct shelf_sweep *sweep)
         sweep->has_failed = true;
     for (size_t i = 0; i < SHELF_KINDS; i++) {
         kv.bucket = store_bucket_name(shelf_kinds[i].bucket);
-        if (nats_kv_get(&kv, FILESET_MANIFEST, on_published, sweep, &err) == 0)
-            sweep->waiting++;
-        else
-            sweep->has_failed = true;
+        read_published(sweep, &kv, FILESET_MANIFEST);
     }
+    kv.bucket = store_bucket_name(STORE_STATE_FILES);
+    read_published(sweep, &kv, CANARY_MANIFEST);
     end_manifests(sweep, NULL);
 }
 
@@ -359,7 +369,7 @@ static bool is_busy(const struct shelf *shelf)
         if (publisher_is_busy(shelf->branches[i].publisher) || shelf->branches[i].rollback ||
             shelf->branches[i].unfinished)
             return true;
-    return false;
+    return shelf->canary.act != NULL;
 }
 
 static void on_time(struct timer *timer)

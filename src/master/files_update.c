@@ -30,6 +30,19 @@ struct shelf_one_update {
     const struct publisher_kind *kind;
 };
 
+/* For whom it was published, and what. */
+static const char *note_of(const struct shelf_one_update *one)
+{
+    const struct shelf_canary *canary = &one->update->shelf->canary;
+    struct arena *arena = &one->update->arena;
+    const char *commits = shelf_describe_git(arena, one->branch);
+
+    if (one->kind != &shelf_kinds[SHELF_STATES] || !canary->is_there)
+        return commits;
+    return arena_printf(arena, "canary: only for %s%s%s", canary->record.target,
+                        commits[0] ? ": " : "", commits);
+}
+
 static void add_outcome(struct shelf_one_update *one, const struct publisher_outcome *outcome)
 {
     struct update *update = one->update;
@@ -42,7 +55,7 @@ static void add_outcome(struct shelf_one_update *one, const struct publisher_out
                     .changed = outcome->changed,
                     .err = arena_strdup(&update->arena, outcome->error),
                     .skipped = comes_from_git && !outcome->changed ? FILESET_GITFS : "",
-                    .note = shelf_describe_git(&update->arena, one->branch) });
+                    .note = note_of(one) });
 }
 
 static int compare_outcomes(const void *a, const void *b)

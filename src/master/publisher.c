@@ -13,6 +13,8 @@
 #include "base/map.h"
 #include "base/sha256.h"
 #include "master/lease.h"
+#include "master/round_queue.h"
+#include "master/tree_canary.h"
 #include "master/tree_keys.h"
 #include "master/tree_history.h"
 #include "master/tree_set.h"
@@ -22,17 +24,11 @@
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "sys/chore.h"
+#include "wire/canary.h"
 #include "wire/fileset.h"
 
 /* Writes under way at once. */
 #define WINDOW 32
-
-/* Somebody who waits for the end of a round. */
-struct waiter {
-    publisher_fn *fn;
-    void *self;
-    bool force;
-};
 
 enum step {
     STEP_IDLE,
@@ -50,32 +46,33 @@ struct publisher {
     char *folder;
     struct tree_write_place place;
     struct nats_kv_watch *watch;
-    bool is_caught_up, is_wanted, is_gone;
+    bool is_caught_up, is_wanted, is_gone, is_diverted;
     unsigned pauses;
     struct tree_keys keys;
     struct tree_signer signer;
-    uint64_t number;     /* of the last change */
-    struct str manifest; /* of the round */
+    uint64_t number;            /* of the last change */
+    uint64_t canary;            /* the revision of its set */
+    struct str manifest, plain; /* of the round, as it is published now, and to all */
 
     /* what this master recorded last, while it held the lease that it got then */
     char recorded[SHA256_HEX_SIZE];
     int64_t recorded_since;
     uint64_t revision;
-    char *by; /* whose rollback the next round publishes; NULL: nobody's */
-    uint64_t restored;
+    struct publisher_cause cause; /* of the next round */
 
     /* the round */
     struct chore chore;
     enum step step;
     struct arena arena;
-    struct tree_set set;
-    struct tree_sums sums; /* of the worker while it reads */
+    struct tree_set set, sent; /* as it is in the folder, and as it is published */
+    struct tree_sums sums;     /* of the worker while it reads */
     struct err err;
-    bool has_failed, has_written, was_read, is_forced;
+    bool has_failed, has_written, was_read, is_canary;
+    struct round_wishes wishes;
     bool is_begun; /* the step, when it is a single write */
     size_t next, pending;
     VEC(const char *) removed;
-    VEC(struct waiter) waiters, later;
+    struct round_queue queue;
 };
 
 static void advance(struct publisher *publisher);
@@ -100,10 +97,23 @@ static void tell_news(const struct publisher *publisher)
         publisher->options.news(publisher->options.self);
 }
 
+static void note_canary(struct publisher *publisher, const struct nats_kv_entry *entry)
+{
+    const struct publisher_options *options = &publisher->options;
+    const bool is_there = entry->change == NATS_KV_PUT;
+
+    if (str_is(entry->key, CANARY_MANIFEST))
+        publisher->canary = is_there ? tree_canary_revision(entry->value) : 0;
+    if (str_is(entry->key, CANARY_RECORD) && options->canary)
+        options->canary(options->self, is_there ? entry->value : (struct str){ NULL, 0 },
+                        entry->revision);
+}
+
 static void on_entry(void *self, const struct nats_kv_entry *entry)
 {
     struct publisher *publisher = self;
 
+    note_canary(publisher, entry);
     if (entry->change != NATS_KV_PUT) {
         tree_keys_remove(&publisher->keys, entry->key, entry->revision);
         tree_signer_note(&publisher->signer, entry->key, (struct str){ NULL, 0 }, entry->revision);
@@ -145,6 +155,12 @@ static void fail_round(struct publisher *publisher, const char *text)
     publisher->has_failed = true;
 }
 
+/* What a canary publishes is recorded only when it ends. */
+static bool is_unrecorded(const struct publisher *publisher)
+{
+    return publisher->wishes.only_tells || (publisher->is_canary && !publisher->cause.by[0]);
+}
+
 static void finish(struct publisher *publisher)
 {
     struct publisher_outcome outcome = {
@@ -153,33 +169,29 @@ static void finish(struct publisher *publisher)
         .changed = publisher->has_written,
         .error = publisher->has_failed ? publisher->err.text : "",
         .manifest = publisher->has_failed ? STR("") : publisher->manifest,
-        .revision = publisher->has_failed ? 0 : publisher->revision,
+        .revision = publisher->has_failed || is_unrecorded(publisher) ? 0 : publisher->revision,
+        .sum = "",
     };
-    struct waiter *waiters = publisher->waiters.p;
-    size_t count = publisher->waiters.n;
+    char sum[SHA256_HEX_SIZE];
 
+    if (outcome.manifest.n) {
+        sha256_hex(publisher->plain.p, publisher->plain.n, sum);
+        outcome.sum = sum;
+    }
     publisher->step = STEP_IDLE;
-    publisher_attribute(publisher, NULL, 0);
+    publisher_attribute(publisher, &(struct publisher_cause){ .by = "", .note = "" });
     VEC_EACH (&publisher->set.refused, text)
         log_error("a file of the %s is not published: %s", publisher->options.kind->name, *text);
     if (publisher->set.refused.n && !publisher->has_failed)
         outcome.error = publisher->set.refused.p[0];
     if (publisher->has_failed)
         log_error("publishing %s: %s", publisher->options.kind->name, publisher->err.text);
-    else if (publisher->has_written)
-        log_info("published %s: %zu files, revision %" PRIu64, publisher->options.kind->name,
-                 outcome.files, publisher->number);
-    publisher->waiters.p = NULL;
-    publisher->waiters.n = publisher->waiters.cap = 0;
-    for (size_t i = 0; i < count; i++)
-        waiters[i].fn(waiters[i].self, &outcome);
-    free(waiters);
-    if (publisher->later.n) {
-        VEC_EACH (&publisher->later, waiter)
-            VEC_PUSH(&publisher->waiters, *waiter);
-        vec_clear(&publisher->later);
+    else if (publisher->has_written && !publisher->wishes.only_tells)
+        log_info("published %s: %zu files, revision %" PRIu64 "%s", publisher->options.kind->name,
+                 outcome.files, publisher->number, publisher->is_canary ? " (canary)" : "");
+    round_queue_answer(&publisher->queue, &outcome);
+    if (round_queue_next(&publisher->queue))
         begin_round(publisher);
-    }
 }
 
 /* A write has come back. False: the publisher is gone. */
@@ -220,14 +232,22 @@ static void begin_write(struct publisher *publisher, const struct tree_set_file 
     publisher->has_written = publisher->has_written || !file->is_large;
 }
 
+/* Of a file that is not large. A canary never touches what all others have. */
+static bool must_write(const struct publisher *publisher, const struct tree_set_file *file)
+{
+    if (publisher->wishes.is_forced &&
+        (!publisher->is_canary || tree_canary_is_file(str_from(file->key))))
+        return true;
+    return !tree_keys_has(&publisher->keys, file->key, file->sha256);
+}
+
 static void write_files(struct publisher *publisher)
 {
-    while (publisher->next < publisher->set.files.n && publisher->pending < WINDOW &&
+    while (publisher->next < publisher->sent.files.n && publisher->pending < WINDOW &&
            !publisher->has_failed) {
-        const struct tree_set_file *file = &publisher->set.files.p[publisher->next++];
+        const struct tree_set_file *file = &publisher->sent.files.p[publisher->next++];
 
-        if (file->is_large || publisher->is_forced ||
-            !tree_keys_has(&publisher->keys, file->key, file->sha256))
+        if (file->is_large || must_write(publisher, file))
             begin_write(publisher, file);
     }
 }
@@ -245,12 +265,13 @@ static void find_removed(struct publisher *publisher)
 {
     struct map wanted = MAP_INIT_IN(&publisher->arena);
 
-    VEC_EACH (&publisher->set.files, file)
+    VEC_EACH (&publisher->sent.files, file)
         if (!file->is_large)
             (void)map_set(&wanted, str_from(file->key), publisher);
     publisher->removed.n = 0;
-    TREE_KEYS_EACH_FILE(&publisher->keys, entry)
-    if (!map_has(&wanted, entry->key))
+    TREE_KEYS_EACH(&publisher->keys, entry)
+    if (tree_canary_may_remove(&publisher->keys, entry->key, publisher->is_canary) &&
+        !map_has(&wanted, entry->key))
         VEC_PUSH(&publisher->removed, entry->key.p);
 }
 
@@ -268,7 +289,7 @@ static void prune(struct publisher *publisher)
         tree_keys_remove(&publisher->keys, str_from(key),
                          tree_keys_revision(&publisher->keys, key));
         publisher->pending++;
-        publisher->has_written = true;
+        publisher->has_written = publisher->has_written || key[0] != '_';
     }
 }
 
@@ -311,40 +332,82 @@ static void put_record(struct publisher *publisher, const char *key, struct str 
         fail_round(publisher, err.text);
 }
 
-static void write_manifest(struct publisher *publisher)
+static const char *manifest_key(const struct publisher *publisher)
+{
+    return publisher->is_canary ? CANARY_MANIFEST : FILESET_MANIFEST;
+}
+
+static int make_manifest(struct publisher *publisher, const struct tree_set *set, struct str *ret,
+                         struct err *err)
+{
+    return tree_set_manifest(&publisher->arena, set, publisher->options.kind->is_bare, ret, err);
+}
+
+static bool is_manifest_there(const struct publisher *publisher)
 {
     char sum[SHA256_HEX_SIZE];
 
+    sha256_hex(publisher->manifest.p, publisher->manifest.n, sum);
+    return tree_keys_has(&publisher->keys, manifest_key(publisher), sum) && !publisher->has_written;
+}
+
+/* That of a canary has its revision, too: the number that is written after it. */
+static int renew_canary(struct publisher *publisher, struct err *err)
+{
+    if (!publisher->is_canary)
+        return 0;
+    publisher->canary = publisher->sent.canary = publisher->number + 1;
+    return make_manifest(publisher, &publisher->sent, &publisher->manifest, err);
+}
+
+static void write_manifest(struct publisher *publisher)
+{
     struct err err;
 
-    if (tree_set_manifest(&publisher->arena, &publisher->set, publisher->options.kind->is_bare,
-                          &publisher->manifest, &err) < 0) {
+    publisher->sent.canary = publisher->is_canary ? publisher->canary : 0;
+    if (make_manifest(publisher, &publisher->sent, &publisher->manifest, &err) < 0 ||
+        (publisher->is_canary &&
+         make_manifest(publisher, &publisher->set, &publisher->plain, &err) < 0)) {
         fail_round(publisher, err.text);
         return;
     }
-    sha256_hex(publisher->manifest.p, publisher->manifest.n, sum);
-    if (!tree_keys_has(&publisher->keys, FILESET_MANIFEST, sum) || publisher->has_written)
-        put_record(publisher, FILESET_MANIFEST, publisher->manifest);
+    if (!publisher->is_canary)
+        publisher->plain = publisher->manifest;
+    if (is_manifest_there(publisher))
+        return;
+    if (renew_canary(publisher, &err) == 0)
+        put_record(publisher, manifest_key(publisher), publisher->manifest);
+    else
+        fail_round(publisher, err.text);
 }
 
 /* Only readers that see a number after the manifest know that it is whole. */
 static bool needs_number(const struct publisher *publisher)
 {
-    return publisher->has_written || tree_keys_revision(&publisher->keys, FILESET_REVISION) <=
-                                         tree_keys_revision(&publisher->keys, FILESET_MANIFEST);
+    return publisher->has_written || publisher->wishes.must_tell ||
+           tree_keys_revision(&publisher->keys, FILESET_REVISION) <=
+               tree_keys_revision(&publisher->keys, manifest_key(publisher));
 }
 
-/* Also what a master that signs nothing has published. */
+/* Also what a master that signs nothing has published. The set of all is signed for its number, so
+ * its first round after a canary, which made that rise, makes it later than all that the canary
+ * had. A canary has its revision in its manifest. */
 static void write_signature(struct publisher *publisher)
 {
     const struct tree_signer *signer = &publisher->signer;
     char sum[SHA256_HEX_SIZE];
+    struct tree_signer_tree tree = { .manifest = manifest_key(publisher),
+                                     .sum = sum,
+                                     .number = publisher->is_canary ? publisher->canary
+                                                                    : publisher->number };
 
     sha256_hex(publisher->manifest.p, publisher->manifest.n, sum);
-    if (signer->account &&
-        (needs_number(publisher) || !tree_signer_is_good(signer, sum, publisher->number)))
-        put_record(publisher, FILESET_SIGNATURE,
-                   tree_signer_sign(signer, &publisher->arena, sum, publisher->number + 1));
+    if (!signer->account ||
+        ((publisher->is_canary || !needs_number(publisher)) && tree_signer_is_good(signer, &tree)))
+        return;
+    tree.number += !publisher->is_canary;
+    put_record(publisher, signature_key(&publisher->arena, tree.manifest),
+               tree_signer_sign(signer, &publisher->arena, &tree));
 }
 
 static void write_number(struct publisher *publisher)
@@ -373,7 +436,7 @@ static void on_recorded(void *self, const struct tree_history_result *result)
     if (!result->error && !publisher->is_gone) {
         publisher->revision = result->revision;
         publisher->recorded_since = publisher->options.lease->since;
-        sha256_hex(publisher->manifest.p, publisher->manifest.n, publisher->recorded);
+        sha256_hex(publisher->plain.p, publisher->plain.n, publisher->recorded);
     } else if (result->error && !result->lacks_bytes) {
         log_warning("this revision of the %s is not recorded: %s", publisher->options.kind->name,
                     result->error);
@@ -394,24 +457,26 @@ static void record_revision(struct publisher *publisher)
     char sum[SHA256_HEX_SIZE];
     struct err err;
 
-    sha256_hex(publisher->manifest.p, publisher->manifest.n, sum);
-    if (!options->kind->history || !options->keep ||
+    sha256_hex(publisher->plain.p, publisher->plain.n, sum);
+    if (!options->kind->history || !options->keep || is_unrecorded(publisher) ||
         (strcmp(sum, publisher->recorded) == 0 &&
          publisher->recorded_since == options->lease->since))
         return;
     publisher->revision = 0;
-    if (tree_history_record(&(struct tree_history_now){ .js = options->js,
-                                                        .tree = options->kind->history,
-                                                        .master = options->master,
-                                                        .prefix = options->kind->prefix,
-                                                        .set = &publisher->set,
-                                                        .manifest = publisher->manifest,
-                                                        .account = options->account,
-                                                        .number = publisher->number,
-                                                        .keep = *options->keep,
-                                                        .by = publisher->by ? publisher->by : "",
-                                                        .restored = publisher->restored },
-                            on_recorded, publisher, &err) == 0)
+    if (tree_history_record(
+            &(struct tree_history_now){ .js = options->js,
+                                        .tree = options->kind->history,
+                                        .master = options->master,
+                                        .prefix = options->kind->prefix,
+                                        .set = &publisher->set,
+                                        .manifest = publisher->plain,
+                                        .account = options->account,
+                                        .number = publisher->number,
+                                        .keep = *options->keep + publisher->is_canary,
+                                        .by = publisher->cause.by,
+                                        .restored = publisher->cause.restored,
+                                        .note = publisher->cause.note },
+            on_recorded, publisher, &err) == 0)
         publisher->pending++;
     else
         log_warning("this revision of the %s is not recorded: %s", options->kind->name, err.text);
@@ -455,7 +520,7 @@ static enum step next_step(const struct publisher *publisher)
 static bool is_done_with_step(const struct publisher *publisher)
 {
     if (publisher->step == STEP_WRITING)
-        return publisher->next == publisher->set.files.n;
+        return publisher->next == publisher->sent.files.n;
     return publisher->step != STEP_PRUNING || publisher->removed.n == 0;
 }
 
@@ -491,9 +556,8 @@ static bool is_populated(const struct publisher *publisher)
 /* Must a file be written that was not read, because it has not changed? The bucket has lost it. */
 static bool lacks_bytes(const struct publisher *publisher)
 {
-    VEC_EACH (&publisher->set.files, file)
-        if (!file->is_large && !file->bytes.p &&
-            (publisher->is_forced || !tree_keys_has(&publisher->keys, file->key, file->sha256)))
+    VEC_EACH (&publisher->sent.files, file)
+        if (!file->is_large && !file->bytes.p && must_write(publisher, file))
             return true;
     return false;
 }
@@ -508,6 +572,9 @@ static void on_read(struct chore *chore)
             publisher_free(publisher);
         return;
     }
+    publisher->sent = publisher->set;
+    if (publisher->is_canary)
+        tree_canary_make(&publisher->arena, &publisher->set, &publisher->keys, &publisher->sent);
     if (publisher->was_read && lacks_bytes(publisher)) {
         tree_sums_forget(&publisher->sums);
         begin_reading(publisher);
@@ -550,9 +617,19 @@ static void read_folder(struct chore *chore)
 static void begin_reading(struct publisher *publisher)
 {
     arena_clear(&publisher->arena);
-    publisher->set = (struct tree_set){ 0 };
+    publisher->set = publisher->sent = (struct tree_set){ 0 };
     publisher->pending = 1;
     chore_begin(publisher->options.chores, &publisher->chore, read_folder, on_read);
+}
+
+/* The files stay as they are. */
+static void begin_telling(struct publisher *publisher)
+{
+    arena_clear(&publisher->arena);
+    publisher->set = publisher->sent = (struct tree_set){ 0 };
+    publisher->removed.n = 0;
+    publisher->is_begun = false;
+    advance(publisher);
 }
 
 static void begin_round(struct publisher *publisher)
@@ -562,24 +639,44 @@ static void begin_round(struct publisher *publisher)
         return;
     publisher->is_wanted = false;
     tree_keys_forget_removed(&publisher->keys);
-    publisher->step = STEP_READING;
-    publisher->has_failed = publisher->has_written = publisher->is_forced = false;
-    VEC_EACH (&publisher->waiters, waiter)
-        publisher->is_forced = publisher->is_forced || waiter->force;
-    publisher->manifest = STR("");
-    begin_reading(publisher);
+    publisher->has_failed = publisher->has_written = false;
+    publisher->is_canary = publisher->is_diverted;
+    publisher->wishes = round_queue_read(&publisher->queue);
+    publisher->manifest = publisher->plain = STR("");
+    publisher->step = publisher->wishes.only_tells ? STEP_REVISION : STEP_READING;
+    if (publisher->wishes.only_tells)
+        begin_telling(publisher);
+    else
+        begin_reading(publisher);
+}
+
+static void add_waiter(struct publisher *publisher, const struct round_waiter *waiter)
+{
+    const bool is_late = publisher_is_busy(publisher);
+
+    round_queue_add(&publisher->queue, waiter, is_late);
+    if (!is_late)
+        begin_round(publisher);
 }
 
 void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, void *self)
 {
-    const struct waiter waiter = { fn, self, force };
+    add_waiter(publisher, &(struct round_waiter){ .fn = fn, .self = self, .force = force });
+}
 
-    if (publisher->step != STEP_IDLE) {
-        VEC_PUSH(&publisher->later, waiter);
-        return;
-    }
-    VEC_PUSH(&publisher->waiters, waiter);
-    begin_round(publisher);
+void publisher_tell(struct publisher *publisher, publisher_fn *fn, void *self)
+{
+    add_waiter(publisher, &(struct round_waiter){ .fn = fn, .self = self, .is_tell = true });
+}
+
+void publisher_divert(struct publisher *publisher, bool to_canary)
+{
+    publisher->is_diverted = to_canary;
+}
+
+uint64_t publisher_canary(const struct publisher *publisher)
+{
+    return publisher->is_caught_up ? publisher->canary : 0;
 }
 
 void publisher_pause(struct publisher *publisher)
@@ -599,11 +696,18 @@ void publisher_resume(struct publisher *publisher)
         begin_round(publisher);
 }
 
-void publisher_attribute(struct publisher *publisher, const char *by, uint64_t restored)
+static void drop_cause(struct publisher *publisher)
 {
-    free(publisher->by);
-    publisher->by = by ? mem_strdup(by) : NULL;
-    publisher->restored = restored;
+    free((void *)(uintptr_t)publisher->cause.by);
+    free((void *)(uintptr_t)publisher->cause.note);
+}
+
+void publisher_attribute(struct publisher *publisher, const struct publisher_cause *cause)
+{
+    drop_cause(publisher);
+    publisher->cause = (struct publisher_cause){ .by = mem_strdup(cause->by),
+                                                 .restored = cause->restored,
+                                                 .note = mem_strdup(cause->note) };
 }
 
 uint64_t publisher_number(const struct publisher *publisher)
@@ -625,6 +729,7 @@ struct publisher *publisher_new(const struct publisher_options *options, struct 
     publisher->options = *options;
     publisher->sums = (struct tree_sums)TREE_SUMS_INIT;
     publisher->folder = mem_strdup(options->folder);
+    publisher_attribute(publisher, &(struct publisher_cause){ .by = "", .note = "" });
     publisher->place = (struct tree_write_place){
         .kv = { .js = options->js,
                 .bucket = store_bucket_name(options->kind->bucket),
@@ -645,17 +750,6 @@ struct publisher *publisher_new(const struct publisher_options *options, struct 
     return NULL;
 }
 
-static void tell_gone(struct publisher *publisher)
-{
-    const struct publisher_outcome gone = { .error = "this master is shutting down" };
-
-    VEC_EACH (&publisher->waiters, waiter)
-        waiter->fn(waiter->self, &gone);
-    VEC_EACH (&publisher->later, waiter)
-        waiter->fn(waiter->self, &gone);
-    publisher->waiters.n = publisher->later.n = 0;
-}
-
 void publisher_free(struct publisher *publisher)
 {
     if (!publisher)
@@ -663,17 +757,17 @@ void publisher_free(struct publisher *publisher)
     if (!publisher->is_gone) {
         publisher->is_gone = true;
         nats_kv_watch_free(publisher->watch);
-        tell_gone(publisher);
+        round_queue_close(&publisher->queue,
+                          &(struct publisher_outcome){ .error = "this master is shutting down" });
     }
     if (publisher->pending > 0)
         return; /* what is under way frees it */
     tree_keys_done(&publisher->keys);
     vec_done(&publisher->removed);
-    vec_done(&publisher->waiters);
-    vec_done(&publisher->later);
+    round_queue_done(&publisher->queue);
     arena_done(&publisher->arena);
     tree_sums_done(&publisher->sums);
     free(publisher->folder);
-    free(publisher->by);
+    drop_cause(publisher);
     free(publisher);
 }

@@ -6,6 +6,9 @@
  * watch. It is written last, so a reader that sees sums that do not fit reads a set that is being
  * changed, and waits for the next number.
  *
+ * While a canary is published (wire/canary.h), rounds write its set beside that of all, which stays
+ * as it is. What a canary left behind is removed by the first round after it.
+ *
  * A round reads the folder, writes what differs from the bucket (also when somebody else changed
  * the bucket), and nothing when nothing differs. A folder that is empty never empties a bucket that
  * is not. What was published is recorded (master/tree_history.h). A round that was begun by a
@@ -51,6 +54,8 @@ struct publisher_options {
     void *secret;       /* for `prepare` of the kind */
     /* It is known what the bucket has; again when a new number was written. May be NULL. */
     void (*news)(void *self);
+    /* The record of a canary, or a NULL view: it is gone. May be NULL. */
+    void (*canary)(void *self, struct str record, uint64_t revision);
     void *self;
     struct chores *chores;     /* must outlive it */
     const struct lease *lease; /* the same */
@@ -72,6 +77,7 @@ struct publisher_outcome {
     const char *error;   /* "": none; also when some files were left out */
     struct str manifest; /* of what is published now; empty: the round failed */
     uint64_t revision;   /* that it is recorded as; 0: it is not */
+    const char *sum;     /* of the manifest that the set has when it is published to all */
 };
 typedef void publisher_fn(void *self, const struct publisher_outcome *outcome);
 
@@ -84,8 +90,22 @@ bool publisher_is_busy(const struct publisher *publisher);
 /* No round begins until all who paused it resume; one that is under way goes on. */
 void publisher_pause(struct publisher *publisher);
 void publisher_resume(struct publisher *publisher);
-/* The next round publishes an earlier revision that `by` brought back. NULL: nobody did. */
-void publisher_attribute(struct publisher *publisher, const char *by, uint64_t restored);
+
+/* Why a round publishes what it does, for the history. Texts are copied. */
+struct publisher_cause {
+    const char *by;    /* "": files were edited */
+    uint64_t restored; /* an earlier revision that was brought back; 0: none */
+    const char *note;  /* what else that was; "": nothing */
+};
+/* Of the next round. One of a canary is recorded only with a cause. */
+void publisher_attribute(struct publisher *publisher, const struct publisher_cause *cause);
+
+/* Rounds that begin from now on publish to a canary, or to all. */
+void publisher_divert(struct publisher *publisher, bool to_canary);
+/* Write a new number and nothing else: readers look again. */
+void publisher_tell(struct publisher *publisher, publisher_fn *fn, void *self);
+/* The revision of the canary's set; 0: there is none, or it is not known yet. */
+uint64_t publisher_canary(const struct publisher *publisher);
 
 /* The number of the last change; 0: nothing was published, or it is not known yet. */
 uint64_t publisher_number(const struct publisher *publisher);

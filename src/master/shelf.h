@@ -7,6 +7,8 @@
  *     files_rollback.c    an operator brings an earlier revision back
  *     files_git.c         folders of the tree of states that come from git remotes
  *     files_sweep.c       large files that no tree has any longer
+ *     files_canary.c      an operator tries a revision on some machines first
+ *     files_canary_record.c    and what is known of that
  *
  * Threads: the loop's.
  */
@@ -16,15 +18,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/vec.h"
 #include "bus/tree_trust.h"
 #include "master/lease.h"
 #include "master/publisher.h"
 #include "master/settings_views.h"
+#include "nats/kv.h"
 #include "nats/nkey.h"
 #include "supervise/filewatch.h"
 #include "sys/chore.h"
 #include "sys/timers.h"
+#include "wire/canary.h"
 
 struct arena;
 struct err;
@@ -32,6 +37,7 @@ struct master;
 struct nats_msg;
 struct nats_sub;
 struct shelf;
+struct shelf_act;
 struct shelf_git;
 struct shelf_one_update;
 struct shelf_rollback;
@@ -59,6 +65,20 @@ struct shelf_branch {
     struct shelf_rollback *rollback; /* under way; NULL */
 };
 
+/* The canary of the states, as its record says. */
+struct shelf_canary {
+    struct arena arena;
+    struct canary record;
+    uint64_t revision; /* of the record, or of its removal */
+    bool is_there;
+    bool is_odd;           /* the record cannot be read: nothing is published */
+    bool is_known;         /* it was read while this master held the lease that it holds now */
+    bool is_reading;       /* it is being read */
+    int64_t reading_since; /* the lease for which it is */
+    struct timer retry;
+    struct shelf_act *act; /* under way; NULL */
+};
+
 struct shelf {
     struct master *master;
     struct chores chores;
@@ -68,7 +88,8 @@ struct shelf {
     struct vault *vault;
     struct shelf_git *git;
     struct shelf_sweep *sweep;
-    struct nats_sub *updates, *statuses, *rollbacks;
+    struct shelf_canary canary;
+    struct nats_sub *updates, *statuses, *rollbacks, *canaries;
     struct settings_views views;
     struct timer again;
     struct nats_nkey account;
@@ -81,6 +102,8 @@ struct shelf {
 /* May the folder be published? Not before it has what another master published, and not while an
  * earlier revision is brought back. */
 bool shelf_may_publish(struct shelf_branch *branch);
+/* Has the folder what another master published? */
+bool shelf_is_in_step(struct shelf_branch *branch);
 /* What was published from the folder. */
 void shelf_note_round(struct shelf_branch *branch, const struct publisher_outcome *outcome);
 /* Folders follow what is published, and are published by the holder of the lease. */
@@ -138,5 +161,35 @@ void shelf_sweep_start(struct shelf *shelf);
 void shelf_sweep_stop(struct shelf *shelf);
 /* After the connection. Not started is fine. */
 void shelf_sweep_free(struct shelf *shelf);
+
+/* --- files_canary.c ----------------------------------------------------------------- */
+
+void shelf_on_canary(void *self, const struct nats_msg *msg);
+/* Go on with the end of a canary that was interrupted. True when something is under way that
+ * needs the folder as it is. */
+bool shelf_resume_canary(struct shelf *shelf);
+/* The master is shutting down. */
+void shelf_close_canary(struct shelf *shelf);
+
+/* --- files_canary_record.c ---------------------------------------------------------- */
+
+/* With what is needed to write the record. */
+struct nats_kv shelf_canary_bucket(const struct shelf *shelf);
+/* This is the record now; a NULL view: it is gone. What is older than what is known is ignored. */
+void shelf_set_canary(struct shelf *shelf, struct str record, uint64_t revision);
+/* Publish to the canary, or to all, as the record says. */
+void shelf_aim_publisher(struct shelf *shelf);
+/* Read it again, and go on with it, in a moment. */
+void shelf_retry_canary(struct shelf *shelf);
+/* What the bucket says of it; a NULL view: it is gone. `self` is the branch of the states. */
+void shelf_note_canary(void *self, struct str record, uint64_t revision);
+/* This master has got the lease, or lost it. */
+void shelf_read_canary(struct shelf *shelf);
+void shelf_forget_canary(struct shelf *shelf);
+/* May the states not be published now, because it is not known whether there is a canary, or
+ * because one begins or ends? */
+bool shelf_is_held_by_canary(const struct shelf *shelf);
+/* The manifest that the folder of states of a master follows; NULL: that of all. */
+const char *shelf_canary_manifest(const struct shelf *shelf);
 
 #endif

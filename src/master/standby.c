@@ -317,7 +317,7 @@ static void on_fetched(void *self, const char *error, const struct tree_files *f
     standby->options.synced(standby->options.self, error);
 }
 
-void standby_sync(struct standby *standby, bool is_leading)
+void standby_sync(struct standby *standby, bool is_leading, const char *manifest)
 {
     if (standby->fetch)
         return;
@@ -326,6 +326,7 @@ void standby_sync(struct standby *standby, bool is_leading)
     standby->fetch = tree_fetch_begin(
         &(struct tree_fetch_options){ .js = standby->options.js,
                                       .bucket = store_bucket_name(standby->options.kind->bucket),
+                                      .manifest = manifest,
                                       .staging = standby->staging,
                                       .chores = &standby->chores,
                                       .trust = *standby->options.trust,
@@ -337,7 +338,7 @@ void standby_sync(struct standby *standby, bool is_leading)
 
 /* --- an earlier revision ----------------------------------------------------------------- */
 
-static int check_is_ours(const struct standby *standby, struct err *err)
+int standby_check(const struct standby *standby, struct err *err)
 {
     const char *folder = standby->options.folder;
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -357,7 +358,7 @@ static int choose_restored(void *self, struct tree_files *files, struct err *err
     struct version here = { MAP_INIT_IN(&standby->plan) };
 
     clear_plan(standby);
-    if (check_is_ours(standby, err) < 0 || read_here(standby, &here, err) < 0)
+    if (read_here(standby, &here, err) < 0)
         return -1;
     for (size_t i = 0; i < files->n; i++) {
         struct tree_file *file = &files->p[i];
@@ -369,7 +370,7 @@ static int choose_restored(void *self, struct tree_files *files, struct err *err
     }
     MAP_EACH (&here.map, entry)
         VEC_PUSH_IN(&standby->plan, &standby->acts, (struct act){ entry->key.p, NULL, false });
-    return 0;
+    return standby->acts.n ? standby_check(standby, err) : 0;
 }
 
 /* The journal is there until all is done, so a master that was killed meanwhile finishes it before

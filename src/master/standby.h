@@ -56,16 +56,19 @@ struct standby *standby_new(const struct standby_options *options, struct err *e
 /* NULL is fine. */
 void standby_free(struct standby *standby);
 
-/* Begin, unless it is under way; `synced` follows. */
-void standby_sync(struct standby *standby, bool is_leading);
+/* Begin, unless it is under way; `synced` follows. `manifest` is the key of the set that the folder
+ * follows; NULL: that of all. */
+void standby_sync(struct standby *standby, bool is_leading, const char *manifest);
 bool standby_is_busy(const struct standby *standby);
 
 /* The folder is that revision (master/tree_history.h); `error` NULL, or not. `files` were written
  * or removed. */
 typedef void standby_restored_fn(void *self, const char *error, size_t files);
 /* Make the folder what it was, for the master that publishes from it. Not while it is busy. Fails
- * for a folder that is a checkout of git, or cannot be written. */
+ * for a folder that differs and is a checkout of git, or cannot be written. */
 void standby_restore(struct standby *standby, uint64_t revision, standby_restored_fn *fn);
+/* Could a restore change the folder? Fails with the reason why not. */
+int standby_check(const struct standby *standby, struct err *err);
 /* The revision of a restore that was interrupted; 0: none was. */
 uint64_t standby_unfinished(const struct standby *standby);
 

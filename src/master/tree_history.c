@@ -451,6 +451,7 @@ static void record_changes(struct recording *recording, const struct tree_files 
         .master = now->master,
         .operator= now->by,
         .restored = now->restored,
+        .note = now->note,
         .files = now->set->files.n,
         .manifest = recording->sum,
     };

@@ -39,6 +39,7 @@ struct tree_history_now {
     int64_t keep;    /* revisions */
     const char *by;  /* who brought an earlier one back; "": nobody */
     uint64_t restored;
+    const char *note; /* what else that was; "": nothing */
 };
 
 struct tree_history_result {

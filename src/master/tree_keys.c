@@ -63,18 +63,22 @@ uint64_t tree_keys_revision(const struct tree_keys *keys, const char *name)
     return key && key->sha256[0] ? key->revision : 0;
 }
 
-struct map_entry *tree_keys_next_file(const struct tree_keys *keys, const struct map_entry *entry)
+struct map_entry *tree_keys_next(const struct tree_keys *keys, const struct map_entry *entry)
 {
     struct map_entry *next = map_next(&keys->map, entry);
 
-    while (next) {
-        const struct tree_key *key = next->value;
-
-        if (key->sha256[0] && key->key[0] != '_')
-            return next;
+    while (next && !((const struct tree_key *)next->value)->sha256[0])
         next = map_next(&keys->map, next);
-    }
-    return NULL;
+    return next;
+}
+
+struct map_entry *tree_keys_next_file(const struct tree_keys *keys, const struct map_entry *entry)
+{
+    struct map_entry *next = tree_keys_next(keys, entry);
+
+    while (next && next->key.p[0] == '_')
+        next = tree_keys_next(keys, next);
+    return next;
 }
 
 void tree_keys_done(struct tree_keys *keys)

@@ -35,11 +35,13 @@ void tree_keys_forget_removed(struct tree_keys *keys);
 bool tree_keys_has(const struct tree_keys *keys, const char *key, const char *sha256);
 /* 0: there is none. */
 uint64_t tree_keys_revision(const struct tree_keys *keys, const char *key);
+/* The next key that is there; NULL begins, and ends. */
+struct map_entry *tree_keys_next(const struct tree_keys *keys, const struct map_entry *entry);
+#define TREE_KEYS_EACH(keys, entry)                                                                \
+    for (struct map_entry *entry = tree_keys_next((keys), NULL); entry;                            \
+         entry = tree_keys_next((keys), entry))
 /* The next file that is there, which is what a key without '_' in front is; NULL begins, and ends.
  */
 struct map_entry *tree_keys_next_file(const struct tree_keys *keys, const struct map_entry *entry);
-#define TREE_KEYS_EACH_FILE(keys, entry)                                                           \
-    for (struct map_entry *entry = tree_keys_next_file((keys), NULL); entry;                       \
-         entry = tree_keys_next_file((keys), entry))
 
 #endif

@@ -257,7 +257,7 @@ int tree_set_manifest(struct arena *arena, const struct tree_set *set, bool is_b
                       struct str *ret_manifest, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    struct fileset_manifest manifest = { 0 };
+    struct fileset_manifest manifest = { .revision = set->canary };
     struct value v;
 
     VEC_EACH (&set->files, file)

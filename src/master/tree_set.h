@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/sha256.h"
 #include "base/str.h"
@@ -41,6 +42,7 @@ struct tree_set {
     VEC(struct tree_set_file) files; /* by key */
     VEC(const char *) refused;       /* why a file is left out */
     size_t read;                     /* files that were read; the others have not changed */
+    uint64_t canary;                 /* the revision of a canary; 0: it is not one */
 };
 
 /* What is published for a file that is not large, in the arena. Fails with the reason why it is

@@ -19,6 +19,7 @@
 #include "sys/chance.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
+#include "wire/canary.h"
 
 #define FAMILIES_MEASURED (FACTS_MEMORY | FACTS_DISK)
 #define FAMILIES_NAMED    (FACTS_HOST | FACTS_NETWORK) /* cheap, and may change: every time */
@@ -33,6 +34,7 @@ struct round {
     struct dossier *dossier;
     struct snapshot *once, *measured; /* of before; NULL: to be collected */
     struct snapshot *result;          /* NULL: nothing usable */
+    uint64_t canary;
     char *mistakes;
 };
 
@@ -42,6 +44,7 @@ struct dossier {
     struct timer look;
     struct snapshot *once, *measured, *current;
     int64_t measured_at;
+    uint64_t canary;
     char current_hash[SHA256_HEX_SIZE], published_hash[SHA256_HEX_SIZE];
     char *mistakes; /* that were logged */
     bool is_busy, is_asked_again, is_publishing;
@@ -103,6 +106,9 @@ static void collect(struct round *round)
     if (options->curve_key)
         value_map_set(&result->arena, result->value.map, value_text(DOSSIER_CURVE_KEY),
                       value_text(arena_strdup(&result->arena, options->curve_key)));
+    if (round->canary)
+        value_map_set(&result->arena, result->value.map, value_text(CANARY_FACT),
+                      value_int((int64_t)round->canary));
     value_map_set(&result->arena, result->value.map, value_text("id"),
                   value_text(arena_strdup(&result->arena, options->peel_id)));
     result->grains = facts_grains(&result->arena, &result->value);
@@ -273,6 +279,7 @@ static void begin_round(struct dossier *dossier)
         return;
     round = mem_zalloc(sizeof(*round));
     round->dossier = dossier;
+    round->canary = dossier->canary;
     round->once = snapshot_hold(dossier->once);
     if (now - dossier->measured_at < DOSSIER_MEASURE)
         round->measured = snapshot_hold(dossier->measured);
@@ -288,6 +295,14 @@ static void on_look(struct timer *timer)
 
     timer_set(loop_timers(dossier->options.loop), timer, clock_after(clock_now(), DOSSIER_LOOK),
               on_look);
+    begin_round(dossier);
+}
+
+void dossier_put_canary(struct dossier *dossier, uint64_t revision)
+{
+    if (dossier->canary == revision)
+        return;
+    dossier->canary = revision;
     begin_round(dossier);
 }
 

@@ -52,6 +52,8 @@ void dossier_free(struct dossier *dossier);
 void dossier_connect(struct dossier *dossier, const struct nats_js *js);
 /* Held by the caller. */
 struct snapshot *dossier_hold(const struct dossier *dossier);
+/* The canary of the states that this machine follows (wire/canary.h) is a fact; 0: none. */
+void dossier_put_canary(struct dossier *dossier, uint64_t revision);
 /* The file of the administrator has changed. */
 void dossier_refresh(struct dossier *dossier);
 /* The bucket has the facts as they are. */

@@ -15,6 +15,7 @@
 #include "nats/xkey.h"
 #include "peel/agenda.h"
 #include "peel/basket.h"
+#include "peel/canary.h"
 #include "peel/catchup.h"
 #include "peel/conf.h"
 #include "peel/curfew.h"
@@ -37,6 +38,7 @@
 #include "sys/loop.h"
 #include "sys/path.h"
 #include "sys/trim.h"
+#include "target/target.h"
 #include "wire/exec.h"
 
 #define SETTINGS_FOLDER "settings"
@@ -60,6 +62,7 @@ struct peel {
     struct lookout *lookout;
     struct tree_trust trust;
     struct mirror *states, *settings_files;
+    struct peel_canary canary;
     struct pillar *pillar;
     struct catchup catchup;
     struct basket *basket;
@@ -216,18 +219,54 @@ static void on_sync_failed(void *self, const char *bucket, const char *problem)
     log_warning("files not synced, trying again bucket=%s error=%s", bucket, problem);
 }
 
-static void on_states_synced(void *self, const struct mirror_sync *sync)
+static void log_synced(const struct mirror_sync *sync)
 {
-    (void)self;
     if (sync->changed)
         log_info("files synced bucket=%s files=%zu", sync->bucket, sync->files);
+}
+
+static void on_states_synced(void *self, const struct mirror_sync *sync)
+{
+    const struct peel *peel = self;
+
+    log_synced(sync);
+    if (!peel->is_closing)
+        dossier_put_canary(peel->dossier, sync->canary);
+}
+
+/* Does the canary of the states mean this machine? */
+static bool follow_canary(void *self, struct str record)
+{
+    struct peel *peel = self;
+    struct snapshot *facts = dossier_hold(peel->dossier);
+    const bool was_meant = peel->canary.is_meant;
+    const bool is_meant = canary_note(
+        &peel->canary, record,
+        &(struct target_subject){ .id = str_from(peel->identity.id), .facts = &facts->value });
+
+    snapshot_drop(facts);
+    if (is_meant != was_meant)
+        log_info("%s", is_meant ? "following the canary of the states"
+                                : "following the states of all peels");
+    return is_meant;
+}
+
+static bool is_canary_stale(const struct peel *peel)
+{
+    struct snapshot *facts = dossier_hold(peel->dossier);
+    const bool is_stale = canary_has_changed(
+        &peel->canary,
+        &(struct target_subject){ .id = str_from(peel->identity.id), .facts = &facts->value });
+
+    snapshot_drop(facts);
+    return is_stale;
 }
 
 static void on_settings_synced(void *self, const struct mirror_sync *sync)
 {
     struct peel *peel = self;
 
-    on_states_synced(self, sync);
+    log_synced(sync);
     /* the first time they are resolved in any case */
     if (!peel->is_closing)
         pillar_refresh(peel->pillar);
@@ -249,13 +288,15 @@ static int ask_basket(void *self, const struct basket_question *question, struct
     return basket_ask(peel->basket, question, arena, ret, err);
 }
 
-/* Templates of settings see facts. */
+/* Templates of settings see facts, and targets of a canary do. */
 static void on_facts_replaced(void *self)
 {
     struct peel *peel = self;
 
     if (!peel->is_closing && peel->pillar && mirror_has_synced(peel->settings_files))
         pillar_refresh(peel->pillar);
+    if (!peel->is_closing && peel->states && is_canary_stale(peel))
+        mirror_refresh(peel->states);
     basket_refresh(peel->is_closing ? NULL : peel->basket);
 }
 
@@ -372,6 +413,7 @@ static int open_files(struct peel *peel, struct err *err)
                                              .synced = on_states_synced,
                                              .failed = on_sync_failed,
                                              .ended = on_fetched,
+                                             .follows = follow_canary,
                                              .self = peel,
                                              .hasty = peel->options.hasty },
                    err);
@@ -661,6 +703,7 @@ void peel_free(struct peel *peel)
     desk_free(peel->desk);
     lookout_free(peel->lookout);
     mirror_free(peel->states);
+    canary_done(&peel->canary);
     mirror_free(peel->settings_files);
     dossier_free(peel->dossier);
     pillar_free(peel->pillar); /* its worker may ask the basket */

@@ -30,7 +30,8 @@ static const struct record_field file_fields[] = {
 const struct record_type fileset_file_type = RECORD_TYPE("file", struct fileset_file, file_fields, RECORD_LENIENT);
 
 static const struct record_field manifest_fields[] = {
-    RECORD("files", LIST, struct fileset_manifest, files, 0, .inner = &fileset_file_type),
+    RECORD("files",    LIST, struct fileset_manifest, files, 0, .inner = &fileset_file_type),
+    RECORD("revision", INT,  struct fileset_manifest, revision, RECORD_OMIT),
     { 0 },
 };
 
@@ -91,6 +92,7 @@ static const struct record_field revision_fields[] = {
     RECORD("removed",   INT,  struct fileset_revision, removed, 0),
     RECORD("changes",   LIST, struct fileset_revision, changes, 0, .inner = &fileset_change_type),
     RECORD("manifest",  TEXT, struct fileset_revision, manifest, 0, .fallback_text = ""),
+    RECORD("note",      TEXT, struct fileset_revision, note, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

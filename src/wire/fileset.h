@@ -43,6 +43,7 @@ struct fileset_files {
 /* State and reactor trees; that of settings is the bare list. */
 struct fileset_manifest {
     struct fileset_files files;
+    uint64_t revision; /* of a canary (wire/canary.h); 0: it is not one */
 };
 extern const struct record_type fileset_manifest_type;
 
@@ -59,7 +60,8 @@ struct fileset_outcome {
     int32_t files;
     bool changed;
     const char *err, *skipped; /* the second: FILESET_GITFS, or "" */
-    const char *note;          /* which commits are published; "": it does not come from git */
+    /* for whom it was published, and which commits; "": for all, and it does not come from git */
+    const char *note;
 };
 /* Nothing new was published of a set that comes from git. */
 #define FILESET_GITFS "gitfs-managed"
@@ -111,6 +113,7 @@ struct fileset_revision {
     const char *master;   /* that published it */
     const char *operator; /* who brought an earlier revision back; "": files were edited */
     uint64_t restored;    /* that revision; 0: none */
+    const char *note;     /* what else the operator did; "": nothing */
     uint64_t files, added, changed, removed;
     struct fileset_changes changes; /* the first of them, by path */
     const char *manifest;           /* its sum */

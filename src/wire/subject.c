@@ -36,6 +36,7 @@ static const struct {
     [SUBJECT_FILES_UPDATE]   = { "zester.admin.fileserver.update", NULL },
     [SUBJECT_FILES_STATUS]   = { "zester.admin.fileserver.status", NULL },
     [SUBJECT_FILES_ROLLBACK] = { "zester.admin.fileserver.rollback", NULL },
+    [SUBJECT_FILES_CANARY]   = { "zester.admin.fileserver.canary", NULL },
     [SUBJECT_SETTINGS_SHOW]  = { "zester.admin.settings.show", NULL },
     [SUBJECT_AUDIT_NOTICE]   = { "zester.admin.audit", "zester-masters-admin" },
     [SUBJECT_JOB_APPROVE]    = { "zester.admin.job.approve", "zester-masters-admin" },

@@ -49,6 +49,7 @@ enum subject_kind {
     SUBJECT_FILES_UPDATE,   /* publish trees now; the lease holder answers */
     SUBJECT_FILES_STATUS,   /* who publishes */
     SUBJECT_FILES_ROLLBACK, /* bring a revision back; the same */
+    SUBJECT_FILES_CANARY,   /* begin, show or end a canary; the same */
     SUBJECT_SETTINGS_SHOW,  /* what a peel gets */
     SUBJECT_AUDIT_NOTICE,   /* what an operator did without a master, for the log of one */
     SUBJECT_JOB_APPROVE,    /* let a job go that waits for a second person, answered by a master */

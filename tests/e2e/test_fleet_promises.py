@@ -176,6 +176,7 @@ AUDITED = {
     "enroll revoke": (("enr-none",), "enroll.revoke"), "enroll pause": ((), "enroll.pause"), "enroll resume": ((), "enroll.resume"),
     "peel delete": (("nobody",), "peel.delete"),
     "fileserver update": ((), "fileserver.update"), "fileserver rollback": (("states", "999"), "fileserver.rollback"),
+    "fileserver canary": (("I@none:at-all",), "fileserver.canary"), "fileserver promote": ((), "fileserver.promote"),
     "settings show": (("nobody",), "settings.show"), "reactor retry": (("none",), "reactor.retry"),
     "update publish": (("9.0", "{script}", "--key", "{key}"), "update.publish"), "update promote": (("9.0",), "update.promote"),
     "update demote": (("9.0",), "update.demote"), "update set-ttl": (("9.0", "1h"), "update.set-ttl"),

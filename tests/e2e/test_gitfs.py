@@ -218,6 +218,31 @@ def test_a_rollback_of_states_that_come_from_git_is_refused(fleet):
     assert "revert the commit there" in answer.stderr
 
 
+def test_a_canary_gets_commits_first_and_is_aborted_after_they_were_reverted(fleet):
+    text = (fleet.one.states / "web/init.zy").read_text()
+    fleet.zester("fileserver", "canary", "web-01")
+    commit = fleet.web.commit({"init.zy": "tried\n"})
+    row = update(fleet)
+    assert row["changed"] and row["note"].startswith(f"canary: only for web-01: web at {commit[:12]}")
+    wait_cache(fleet, "web/init.zy", "tried\n")
+    assert stored(fleet, "web/init.zy") == text.encode(), "all others keep what they have"
+    answer = fleet.zester("fileserver", "canary", "--abort", status=1)
+    assert "the states come from git ('gitfs.remotes'): revert the commit there instead, then abort the canary" in answer.stderr
+    assert read_cache(fleet, "web/init.zy") == "tried\n"
+    fleet.web.commit({"init.zy": text})
+    assert "err" not in update(fleet)
+    fleet.zester("fileserver", "canary", "--abort")
+    wait_cache(fleet, "web/init.zy", text)
+    fleet.zester("fileserver", "canary", "web-01")
+    fleet.web.commit({"init.zy": "tried again\n"})
+    assert "err" not in update(fleet)
+    wait_cache(fleet, "web/init.zy", "tried again\n")
+    fleet.zester("fileserver", "promote")
+    wait_content(fleet, "web/init.zy", "tried again\n")
+    fleet.web.commit({"init.zy": text})
+    assert "err" not in update(fleet)
+
+
 @pytest.mark.parametrize("step", ["gitfs-fetching", "gitfs-fetched", "gitfs-checked-out", "gitfs-swapped"])
 def test_a_master_that_is_killed_during_a_clone_publishes_no_half(fleet, step):
     name = step.removeprefix("gitfs-")

@@ -111,6 +111,14 @@ def is_stored(fleet, digest):
     return f"$O.files.M.{base64.urlsafe_b64encode(digest.encode()).decode()}" in subjects_of(fleet, "OBJ_files", "$O.files.M.>")
 
 
+def wait_sweep(fleet):
+    """Chunks that are no file are removed, and what else nothing needed when they came."""
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
+        bus.publish("$O.files.C.0123456789abcdef", b"a chunk of a put that was killed")
+        bus.flush()
+    fleet.wait(lambda: not subjects_of(fleet, "OBJ_files", "$O.files.C.0123456789abcdef"), "the chunk is removed")
+
+
 def test_a_large_file_that_nothing_refers_to_is_removed_from_the_bus(fleet):
     assert publish(fleet) == ""
     kept = write_large(fleet.tree / "kept.bin", b"k")
@@ -118,10 +126,7 @@ def test_a_large_file_that_nothing_refers_to_is_removed_from_the_bus(fleet):
     assert publish(fleet) == ""
     second = write_large(fleet.tree / "replaced.bin", b"2")
     assert publish(fleet) == ""
-    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
-        bus.publish("$O.files.C.0123456789abcdef", b"a chunk of a put that was killed")
-        bus.flush()
-    fleet.wait(lambda: not subjects_of(fleet, "OBJ_files", "$O.files.C.0123456789abcdef"), "chunks that are no file are removed")
+    wait_sweep(fleet)
     assert is_stored(fleet, first) and not subjects_of(fleet, "KV_tree-history", f"$KV.tree-history.objects.unused.{first}"), "a revision has it"
     (fleet.tree / "top.zy").write_text("base: {'*': []}\n")
     assert publish(fleet) == ""
@@ -139,3 +144,16 @@ def test_a_large_file_that_nothing_refers_to_is_removed_from_the_bus(fleet):
     (fleet.tree / "replaced.bin").unlink()
     fleet.zester("fileserver", "rollback", "states", str(last))
     assert sum_of(fleet.tree / "replaced.bin") == second, "a kept revision comes back whole"
+
+
+def test_a_large_file_that_only_a_canary_has_stays_as_long_as_it_has_it(fleet):
+    fleet.zester("fileserver", "canary", "web-01")
+    tried = write_large(fleet.tree / "tried.bin", b"t")
+    assert publish(fleet) == ""
+    fleet.wait(lambda: (fleet.cache / "tried.bin").exists(), "the canary has it")
+    wait_sweep(fleet)
+    assert is_stored(fleet, tried) and not subjects_of(fleet, "KV_tree-history", f"$KV.tree-history.objects.unused.{tried}")
+    (fleet.tree / "tried.bin").unlink()
+    assert publish(fleet) == ""
+    fleet.wait(lambda: not is_stored(fleet, tried), "nothing has it, and no revision of a canary is recorded before it ends")
+    fleet.zester("fileserver", "canary", "--abort")

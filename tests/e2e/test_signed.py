@@ -105,6 +105,32 @@ def test_masters_do_not_believe_it_either(fleet, intruder):
                                for line in master.lines()) for master in (fleet.one, fleet.two)), "masters keep their rules")
 
 
+CANARY = ("_canary.manifest", "_canary.signature", "_canary")
+
+
+def test_nobody_but_masters_makes_a_canary_and_one_that_has_ended_stays_so(fleet, intruder):
+    fleet.zester("fileserver", "canary", "web-01")
+    publish(fleet, "tried")
+    file = f"_canary.file.{hashlib.sha256((fleet.folder / 'one/states/web.zy').read_bytes()).hexdigest()}"
+    old = {key: intruder.get("state-files", key) for key in (file, *CANARY)}
+    forged = {**old, file: FORGED, "_canary.manifest": pack({"files": [{"key": file, "path": "web.zy", "sha256": hashlib.sha256(FORGED).hexdigest()}]})}
+    intruder.replay("state-files", forged)
+    assert is_refused(fleet, "the signature of the manifest is not that of the account")
+    intruder.delete("state-files", "_canary.signature")
+    intruder.announce("state-files")
+    assert is_refused(fleet, "the tree is not signed")
+    assert said(fleet) == "tried"
+    fleet.zester("fileserver", "update", "--force")
+    fleet.wait(lambda: said(fleet) and fleet.peel.checks().get("files") == "ok", "the canary is what it was")
+    fleet.zester("fileserver", "canary", "--abort")
+    seen = next(fleet.peel.folder.rglob("signed/state-files._manifest"))
+    fleet.wait(lambda: said(fleet) == "one" and seen.read_bytes() == intruder.get("state-files", "_signature"), "the peel has what all have")
+    intruder.replay("state-files", old)
+    assert is_refused(fleet, "the canary of revision")
+    assert said(fleet) == "one"
+    intruder.delete("state-files", "_canary")
+
+
 def test_an_earlier_revision_that_somebody_changed_is_not_brought_back(fleet, intruder):
     publish(fleet, "three")
     revisions = [row["revision"] for row in fleet.zester_json("fileserver", "history", "states")]

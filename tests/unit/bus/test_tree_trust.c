@@ -8,7 +8,8 @@
 #include "base/sha256.h"
 #include "test.h"
 
-#define PLACE "state-files/_manifest"
+#define PLACE  "state-files/_manifest"
+#define CANARY "state-files/_canary.manifest"
 
 static const unsigned char seed[ED25519_SEED_SIZE] = { 7 };
 
@@ -33,17 +34,33 @@ static struct tree_trust reader(struct arena *arena, enum tree_trust_mode mode)
     return trust;
 }
 
+static struct tree_trust_offer offer_at(struct arena *arena, const char *place,
+                                        const char *manifest, const struct signature_mark *mark)
+{
+    struct tree_trust_offer made = { .place = place, .manifest = str_from(manifest) };
+    char sum[SHA256_HEX_SIZE];
+
+    sha256_hex(manifest, strlen(manifest), sum);
+    if (mark->time)
+        made.signature = signature_sign_tree(arena, pair_of(seed), place, sum, mark);
+    return made;
+}
+
 /* A tree with this content; time 0: it is not signed. */
 static struct tree_trust_offer offer(struct arena *arena, const char *manifest, uint64_t revision,
                                      int64_t time)
 {
-    const struct signature_mark mark = { revision, time };
-    struct tree_trust_offer made = { .place = PLACE, .manifest = str_from(manifest) };
-    char sum[SHA256_HEX_SIZE];
+    return offer_at(arena, PLACE, manifest, &(struct signature_mark){ revision, time });
+}
 
-    sha256_hex(manifest, strlen(manifest), sum);
-    if (time)
-        made.signature = signature_sign_tree(arena, pair_of(seed), PLACE, sum, &mark);
+/* The same, of a canary that follows it. */
+static struct tree_trust_offer offer_canary(struct arena *arena, const char *manifest,
+                                            uint64_t revision, int64_t time)
+{
+    struct tree_trust_offer made =
+        offer_at(arena, CANARY, manifest, &(struct signature_mark){ revision, time });
+
+    made.base = PLACE;
     return made;
 }
 
@@ -112,6 +129,39 @@ TEST(each_place_has_a_memory_of_its_own)
 
     CHECK(!try_offer(&arena, &trust, offer(&arena, "one", 1, 100)));
     CHECK(!try_offer(&arena, &trust, other)); /* never signed */
+}
+
+TEST(a_canary_must_be_signed_when_what_it_follows_was)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tree_trust trust = reader(&arena, TREE_TRUST_VERIFY);
+    const struct tree_trust strict = reader(&arena, TREE_TRUST_REQUIRE);
+    struct tree_trust_offer swapped = offer(&arena, "one", 3, 300);
+
+    CHECK_HAS(try_offer(&arena, &strict, offer_canary(&arena, "x", 1, 0)), "trust.signed_trees");
+    CHECK(!try_offer(&arena, &trust, offer_canary(&arena, "x", 1, 0))); /* nothing ever was */
+    CHECK(!try_offer(&arena, &trust, offer(&arena, "one", 1, 100)));
+    CHECK_HAS(try_offer(&arena, &trust, offer_canary(&arena, "x", 2, 0)),
+              "the tree is not signed, and revision 1 was");
+    swapped.place = CANARY; /* a good signature, of another place */
+    swapped.base = PLACE;
+    CHECK_HAS(try_offer(&arena, &trust, swapped), "not that of the account");
+    CHECK(!try_offer(&arena, &trust, offer_canary(&arena, "two", 2, 200)));
+}
+
+TEST(a_canary_is_later_than_what_it_follows_and_not_accepted_again_after_it_has_ended)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tree_trust trust = reader(&arena, TREE_TRUST_VERIFY);
+
+    CHECK(!try_offer(&arena, &trust, offer(&arena, "one", 1, 100)));
+    CHECK_HAS(try_offer(&arena, &trust, offer_canary(&arena, "old", 2, 100)), "it has ended");
+    CHECK(!try_offer(&arena, &trust, offer_canary(&arena, "two", 2, 200)));
+    CHECK_HAS(try_offer(&arena, &trust, offer_canary(&arena, "old", 2, 199)), "was signed before");
+    CHECK(!try_offer(&arena, &trust, offer(&arena, "one", 1, 100))); /* it is aborted: go back */
+    CHECK(!try_offer(&arena, &trust, offer(&arena, "one", 3, 300))); /* and signed anew */
+    CHECK_HAS(try_offer(&arena, &trust, offer_canary(&arena, "two", 2, 200)), "it has ended");
+    CHECK(!try_offer(&arena, &trust, offer_canary(&arena, "four", 4, 400)));
 }
 
 TEST(a_damaged_memory_is_reported_with_what_to_do)

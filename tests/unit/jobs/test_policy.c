@@ -66,6 +66,7 @@ static const struct {
     { SUBJECT_FILES_UPDATE, "fileserver.update", "---a" },
     { SUBJECT_FILES_STATUS, "fileserver.status", "vo-a" },
     { SUBJECT_FILES_ROLLBACK, "fileserver.rollback", "---a" },
+    { SUBJECT_FILES_CANARY, "fileserver.canary", "---a" },
     { SUBJECT_SETTINGS_SHOW, "settings.show", "---a" },
     { SUBJECT_UPDATE_START, "update.rollout", "---a" },
     { SUBJECT_UPDATE_ABORT, "update.abort", "---a" },

@@ -18,6 +18,7 @@
 #include "sys/chore.h"
 #include "sys/fs.h"
 #include "test.h"
+#include "wire/canary.h"
 #include "wire/fileset.h"
 #include "wire/signature.h"
 
@@ -359,29 +360,79 @@ TEST(a_file_that_the_bucket_has_lost_is_published_again_though_it_did_not_change
 
 /* --- signatures --------------------------------------------------------------------- */
 
-/* Is what the bucket has signed for its number? */
-static bool is_signed(struct shop *shop)
+/* A NULL view: it is not there. */
+static struct str find_value(struct shop *shop, const char *key)
 {
     const struct nats_kv kv = { .js = shop->world.js, .bucket = "reactor-files" };
-    const char *const keys[] = { FILESET_MANIFEST, FILESET_SIGNATURE, FILESET_REVISION };
-    struct str values[ARRAY_LEN(keys)];
-    struct signature_mark mark;
+    struct lookup lookup = { .arena = &shop->arena };
+
+    CHECK_INT(nats_kv_get(&kv, key, on_key, &lookup, &shop->world.scene.err), 0);
+    SCENE_RUN(&shop->world.scene, lookup.count == 1);
+    return lookup.text ? lookup.bytes : (struct str){ NULL, 0 };
+}
+
+/* What the set of this manifest is signed for; time 0: it is not. */
+static struct signature_mark read_mark(struct shop *shop, const char *manifest)
+{
+    const struct str set = find_value(shop, manifest);
+    const struct str stored = find_value(shop, signature_key(&shop->arena, manifest));
+    struct signature_mark mark = { 0 };
     char sum[SHA256_HEX_SIZE];
     struct err err;
 
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        struct lookup lookup = { .arena = &shop->arena };
+    sha256_hex(set.p, set.n, sum);
+    if (!set.p || !stored.p ||
+        signature_check_tree(shop->account.public_key,
+                             signature_place(&shop->arena, "reactor-files", manifest), sum, stored,
+                             &mark, &err) < 0)
+        return (struct signature_mark){ 0 };
+    return mark;
+}
 
-        CHECK_INT(nats_kv_get(&kv, keys[i], on_key, &lookup, &shop->world.scene.err), 0);
-        SCENE_RUN(&shop->world.scene, lookup.count == 1);
-        if (!lookup.text)
-            return false;
-        values[i] = lookup.bytes;
-    }
-    sha256_hex(values[0].p, values[0].n, sum);
-    return signature_check_tree(shop->account.public_key, "reactor-files/" FILESET_MANIFEST, sum,
-                                values[1], &mark, &err) == 0 &&
-           mark.revision == strtoull(values[2].p, NULL, 10);
+/* Is what the bucket has signed for its number? */
+static bool is_signed(struct shop *shop)
+{
+    const struct signature_mark mark = read_mark(shop, FILESET_MANIFEST);
+    const struct str number = find_value(shop, FILESET_REVISION);
+
+    return mark.time && number.p && mark.revision == strtoull(number.p, NULL, 10);
+}
+
+static void tell(struct shop *shop)
+{
+    shop->rounds = 0;
+    publisher_tell(shop->publisher, on_round, shop);
+    SCENE_RUN(&shop->world.scene, shop->rounds == 1);
+    CHECK(!shop->failed);
+}
+
+/* So nobody takes a canary for one that has not ended: readers compare the times. */
+TEST(a_canary_is_signed_later_than_what_it_follows_and_before_what_follows_it)
+{
+    struct signature_mark before, canary, after;
+    struct shop shop;
+
+    shop_begin(&shop, &rules);
+    write_rules(&shop, 3);
+    publish(&shop);
+    before = read_mark(&shop, FILESET_MANIFEST);
+    publisher_divert(shop.publisher, true);
+    publish(&shop);
+    canary = read_mark(&shop, CANARY_MANIFEST);
+    CHECK(before.time && before.time < canary.time);
+    CHECK_INT(canary.revision, publisher_canary(shop.publisher));
+    tell(&shop);
+    publish(&shop); /* a number that has risen is no change of the set */
+    CHECK(read_mark(&shop, CANARY_MANIFEST).time == canary.time);
+    CHECK(read_mark(&shop, FILESET_MANIFEST).time == before.time);
+    publisher_divert(shop.publisher, false);
+    publish(&shop); /* the same files as before it */
+    after = read_mark(&shop, FILESET_MANIFEST);
+    CHECK(is_signed(&shop) && after.time > canary.time);
+    publish(&shop);
+    CHECK(read_mark(&shop, FILESET_MANIFEST).time == after.time);
+    CHECK(!find_value(&shop, CANARY_MANIFEST).p && !find_value(&shop, CANARY_SIGNATURE).p);
+    shop_end(&shop);
 }
 
 /* By a master of an older version, or by somebody else: it is signed again, as a new number. */

@@ -7,6 +7,7 @@
 #include "nats/nkey.h"
 #include "sys/clock.h"
 #include "test.h"
+#include "wire/canary.h"
 #include "wire/fileset.h"
 
 #define PAIR(key)                                                                                  \
@@ -39,15 +40,37 @@ static int64_t time_of(struct str stored)
     return mark.time;
 }
 
+static struct tree_signer_tree tree(struct arena *arena, const char *manifest, uint64_t number)
+{
+    return (struct tree_signer_tree){ FILESET_MANIFEST, sum_of(arena, manifest), number };
+}
+
+static bool is_good(const struct tree_signer *signer, const char *manifest, uint64_t number)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tree_signer_tree made = tree(&arena, manifest, number);
+
+    return tree_signer_is_good(signer, &made);
+}
+
 /* Publish it: the bucket has it then. */
+static struct str publish_at(struct tree_signer *signer, struct arena *arena, const char *key,
+                             const char *manifest, uint64_t number)
+{
+    struct tree_signer_tree made = tree(arena, manifest, number);
+    struct str stored;
+
+    made.manifest = key;
+    stored = tree_signer_sign(signer, arena, &made);
+    tree_signer_note(signer, str_from(key), str_from(manifest), 2 * number);
+    tree_signer_note(signer, str_from(signature_key(arena, key)), stored, 2 * number + 1);
+    return stored;
+}
+
 static struct str publish(struct tree_signer *signer, struct arena *arena, const char *manifest,
                           uint64_t number)
 {
-    const struct str stored = tree_signer_sign(signer, arena, sum_of(arena, manifest), number);
-
-    tree_signer_note(signer, STR(FILESET_MANIFEST), str_from(manifest), 2 * number);
-    tree_signer_note(signer, STR(FILESET_SIGNATURE), stored, 2 * number + 1);
-    return stored;
+    return publish_at(signer, arena, FILESET_MANIFEST, manifest, number);
 }
 
 TEST(what_the_bucket_has_is_good_for_its_manifest_and_number_only)
@@ -59,15 +82,15 @@ TEST(what_the_bucket_has_is_good_for_its_manifest_and_number_only)
 
     make_account(1, &account);
     make_account(2, &other);
-    CHECK(!tree_signer_is_good(&signer, sum_of(&arena, "one"), 1));
+    CHECK(!is_good(&signer, "one", 1));
     (void)publish(&signer, &arena, "one", 1);
-    CHECK(tree_signer_is_good(&signer, sum_of(&arena, "one"), 1));
-    CHECK(!tree_signer_is_good(&signer, sum_of(&arena, "one"), 2));
-    CHECK(!tree_signer_is_good(&signer, sum_of(&arena, "two"), 1));
+    CHECK(is_good(&signer, "one", 1));
+    CHECK(!is_good(&signer, "one", 2));
+    CHECK(!is_good(&signer, "two", 1));
     tree_signer_note(&signer, STR(FILESET_SIGNATURE), publish(&stranger, &arena, "one", 1), 9);
-    CHECK(!tree_signer_is_good(&signer, sum_of(&arena, "one"), 1));
+    CHECK(!is_good(&signer, "one", 1));
     tree_signer_note(&signer, STR(FILESET_SIGNATURE), (struct str){ NULL, 0 }, 10);
-    CHECK(!tree_signer_is_good(&signer, sum_of(&arena, "one"), 1));
+    CHECK(!is_good(&signer, "one", 1));
 }
 
 TEST(a_master_whose_clock_is_behind_signs_with_a_later_time_than_the_one_before_it)
@@ -107,11 +130,36 @@ TEST(the_time_of_a_signature_that_is_not_good_counts_for_nothing)
     CHECK(time_of(publish(&signer, &arena, "two", 2)) < clock_wall() + CLOCK_SECOND);
 }
 
-TEST(without_an_account_nothing_is_to_be_signed)
+/* So a reader can tell that a canary is newer than what it follows, and that it has ended. */
+TEST(a_canary_is_signed_for_its_own_place_and_in_one_order_with_the_set_of_all)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct signature_mark ahead = { .revision = 1,
+                                          .time = clock_wall() + 3600 * CLOCK_SECOND };
+    struct nats_nkey account;
+    struct tree_signer signer = { .account = &account, .bucket = "state-files" };
+    struct tree_signer_tree canary = tree(&arena, "two", 2);
+
+    make_account(1, &account);
+    tree_signer_note(&signer, STR(FILESET_MANIFEST), STR("one"), 1);
+    tree_signer_note(&signer, STR(FILESET_SIGNATURE),
+                     signature_sign_tree(&arena, PAIR(&account), "state-files/" FILESET_MANIFEST,
+                                         sum_of(&arena, "one"), &ahead),
+                     2);
+    CHECK(time_of(publish_at(&signer, &arena, CANARY_MANIFEST, "two", 2)) == ahead.time + 1);
+    CHECK(is_good(&signer, "one", 1)); /* as it was */
+    CHECK(!is_good(&signer, "two", 2));
+    canary.manifest = CANARY_MANIFEST;
+    CHECK(tree_signer_is_good(&signer, &canary));
+    tree_signer_note(&signer, STR(CANARY_SIGNATURE), (struct str){ NULL, 0 }, 6);
+    CHECK(!tree_signer_is_good(&signer, &canary));
+    CHECK(time_of(publish(&signer, &arena, "one", 3)) == ahead.time + 2);
+}
+
+TEST(without_an_account_nothing_is_to_be_signed)
+{
     struct tree_signer signer = { .bucket = "state-files" };
 
     tree_signer_note(&signer, STR(FILESET_SIGNATURE), STR("x"), 1);
-    CHECK(tree_signer_is_good(&signer, sum_of(&arena, "one"), 1));
+    CHECK(is_good(&signer, "one", 1));
 }

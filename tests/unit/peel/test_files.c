@@ -12,6 +12,7 @@
 #include "peel/agent.h"
 #include "peel/pillar.h"
 #include "test.h"
+#include "wire/canary.h"
 #include "wire/fileset.h"
 #include "wire/signature.h"
 
@@ -348,6 +349,59 @@ TEST(a_tree_that_was_signed_is_replaced_by_signed_and_later_ones_only)
     CHECK(has_text(&agent, "web.zy", "one: {}"));
     publish_signed(&agent, later, ARRAY_LEN(later), 1001);
     SCENE_RUN(&agent.scene, has_text(&agent, "web.zy", "two: {}"));
+    agent_end(&agent);
+}
+
+/* --- canaries ------------------------------------------------------------------------ */
+
+static void put_canary(struct agent *agent, enum canary_phase phase)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(4096);
+    const struct canary canary = {
+        .target = "web*", .phase = phase, .operator= "root", .ended_by = "", .manifest = ""
+    };
+
+    CHECK_INT(record_encode(&bytes, &canary_type, &canary, &agent->scene.err), 0);
+    put_key(agent, STORE_STATE_FILES, CANARY_RECORD, buf_view(&bytes));
+}
+
+/* One file, which all others have as `a.zy`, too. */
+static void put_canary_manifest(struct agent *agent, const char *text)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(4096);
+    struct fileset_manifest manifest = { .revision = 9 };
+    char hash[SHA256_HEX_SIZE];
+
+    sha256_hex(text, strlen(text), hash);
+    VEC_PUSH_IN(&agent->arena, &manifest.files.list,
+                (struct fileset_file){ .key = CANARY_FILE "x", .sha256 = hash, .path = "a.zy" });
+    CHECK_INT(record_encode(&bytes, &fileset_manifest_type, &manifest, &agent->scene.err), 0);
+    put_key(agent, STORE_STATE_FILES, CANARY_MANIFEST, buf_view(&bytes));
+}
+
+TEST(a_canary_is_followed_when_its_set_is_whole_and_left_when_it_ends)
+{
+    static const struct file all[] = { { "a.zy", "one" }, { "b.zy", "one" } };
+    struct agent agent;
+
+    agent_begin(&agent, "web-01");
+    publish(&agent, STORE_STATE_FILES, all, ARRAY_LEN(all));
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    SCENE_RUN(&agent.scene, has_text(&agent, "b.zy", "one"));
+    put_canary_manifest(&agent, "two");
+    put_key(&agent, STORE_STATE_FILES, CANARY_FILE "x", STR("torn"));
+    put_canary(&agent, CANARY_RUNNING);
+    put_key(&agent, STORE_STATE_FILES, FILESET_REVISION, STR("98"));
+    CHECK_STR(agent_ask(&agent, "test.ping", "ping", ""), "true");
+    CHECK(has_text(&agent, "a.zy", "one") && has_text(&agent, "b.zy", "one"));
+    put_key(&agent, STORE_STATE_FILES, CANARY_FILE "x", STR("two"));
+    SCENE_RUN(&agent.scene, has_text(&agent, "a.zy", "two")); /* by itself, after a while */
+    CHECK(has_text(&agent, "b.zy", NULL));
+    put_canary(&agent, CANARY_ABORTING);
+    put_key(&agent, STORE_STATE_FILES, FILESET_REVISION, STR("99"));
+    SCENE_RUN(&agent.scene, has_text(&agent, "a.zy", "one"));
+    CHECK(has_text(&agent, "b.zy", "one"));
     agent_end(&agent);
 }
 

@@ -11,6 +11,7 @@
 #include "wire/enrollment.h"
 #include "wire/event.h"
 #include "wire/exec.h"
+#include "wire/canary.h"
 #include "wire/fileset.h"
 #include "wire/job.h"
 #include "wire/job_cancel.h"
@@ -121,13 +122,17 @@ static const struct {
       "trusted_ca_spki? trust_mismatch? trust_checked?" },
     { &enrollment_challenge_type,
       "challenge_id challenge peel_id public_key issued_at expires_at used" },
-    { &fileset_manifest_type, "files" },
+    { &fileset_manifest_type, "files revision?" },
     { &fileset_file_type, "key sha256 path? size?" },
     { &signature_tree_type, "revision time signature" },
     { &fileset_update_type, "force? operator?" },
     { &fileset_update_reply_type, "master sets" },
     { &fileset_outcome_type, "name files changed err? skipped? note?" },
     { &fileset_status_reply_type, "master hostname since_unix?" },
+    { &canary_type, "target groups? phase since_unix operator ended_by? base manifest" },
+    { &canary_request_type, "act target? operator?" },
+    { &canary_reply_type, "master active phase? target? since_unix? operator? base? revision? "
+                          "peels following published? files? err?" },
     { &question_resolve_type, "expr type? want_facts? basket? scope?" },
     { &question_resolved_type, "peels? facts? basket? err? invalid? pending? warning?" },
     { &question_test_type, "key data?" },

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "test.h"
+#include "wire/canary.h"
 #include "wire/fileset.h"
 #include "wire/job.h"
 
@@ -126,6 +127,7 @@ TEST(a_signature_is_beside_its_manifest)
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
     CHECK_STR(signature_key(&arena, FILESET_MANIFEST), FILESET_SIGNATURE);
+    CHECK_STR(signature_key(&arena, CANARY_MANIFEST), CANARY_SIGNATURE);
     CHECK_STR(signature_key(&arena, "states.manifest.7"), "states.signature.7");
     CHECK_STR(signature_key(&arena, "odd"), "odd.signature");
     CHECK_STR(signature_place(&arena, "state-files", FILESET_MANIFEST), PLACE);

@@ -79,6 +79,7 @@ TEST(every_documented_subject_and_queue_group_is_in_the_table)
         { SUBJECT_FILES_UPDATE, "zester.admin.fileserver.update", NULL },
         { SUBJECT_FILES_STATUS, "zester.admin.fileserver.status", NULL },
         { SUBJECT_FILES_ROLLBACK, "zester.admin.fileserver.rollback", NULL },
+        { SUBJECT_FILES_CANARY, "zester.admin.fileserver.canary", NULL },
         { SUBJECT_JOB_APPROVE, "zester.admin.job.approve", "zester-masters-admin" },
         { SUBJECT_JOB_REJECT, "zester.admin.job.reject", "zester-masters-admin" },
         { SUBJECT_OPERATOR, "zester.operator.p.a.b", "zester-operators" },

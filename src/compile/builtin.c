@@ -48,10 +48,13 @@ struct value builtin_opts(struct arena *arena, const struct state_host *host)
     const char *root = host->tree ? tree_root(host->tree) : NULL;
     struct value_map *opts = value_map_new(arena, 8), *roots = value_map_new(arena, 1);
     struct value_list *base = value_list_new(arena, 1);
+    const struct value saltenv = value_text(host->environment ? host->environment : "base");
+    const char *pillarenv = host->settings_environment;
 
     if (root)
         value_list_push(arena, base, value_text(root));
     value_map_set(arena, roots, value_text("base"), value_list(base));
+    value_map_set(arena, roots, saltenv, value_list(base)); /* one tree has all of them */
 
     const struct {
         const char *key;
@@ -59,8 +62,8 @@ struct value builtin_opts(struct arena *arena, const struct state_host *host)
     } fields[] = {
         { "id", value_text(host->peel_id ? host->peel_id : "") },
         { "test", value_bool(host->test) },
-        { "saltenv", value_text("base") },
-        { "pillarenv", value_text("base") },
+        { "saltenv", saltenv },
+        { "pillarenv", value_text(pillarenv ? pillarenv : "base") },
         { "file_client", value_text("local") },
         { "file_roots", value_map(roots) },
     };

@@ -90,7 +90,7 @@ static struct value_map *new_context(struct arena *arena, const struct state_hos
     set_variable(arena, map, "settings", *host->settings);
     set_variable(arena, map, "pillar", *host->settings);
     set_variable(arena, map, "opts", builtin_opts(arena, host));
-    set_variable(arena, map, "saltenv", value_text("base"));
+    set_variable(arena, map, "saltenv", value_text(host->environment ? host->environment : "base"));
     set_template_place(arena, map, path);
     return map;
 }

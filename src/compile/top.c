@@ -40,6 +40,15 @@ static const struct value *find_groups(const struct state_host *host)
     return value_is(groups, VALUE_MAP) ? groups : NULL;
 }
 
+static int report_none(struct load *load, const char *path)
+{
+    (void)diag_add(load->diags, (struct place){ 0 }, "highstate: no states matched in %s", path);
+    if (load->host->environment)
+        diag_hint(load->diags, "only its environment '%s' counts for this machine",
+                  load->host->environment);
+    return -1;
+}
+
 static int read_top(struct load *load, struct top_refs *ret)
 {
     const struct state_host *host = load->host;
@@ -54,7 +63,9 @@ static int read_top(struct load *load, struct top_refs *ret)
     struct err err;
 
     if (find_file(load, &path) < 0 || load_document(load, "top", path, &doc) < 0 ||
-        top_read(load->arena, &doc, &subject, find_groups(host), &refs, load->diags) < 0)
+        top_read(load->arena, &doc, &subject,
+                 &(struct top_options){ find_groups(host), host->environment }, &refs,
+                 load->diags) < 0)
         return -1;
     VEC_EACH (&refs.list, ref) {
         const char *found = NULL;
@@ -65,8 +76,7 @@ static int read_top(struct load *load, struct top_refs *ret)
         VEC_PUSH_IN(load->arena, &ret->list, *ref);
     }
     if (ret->list.n == 0)
-        return diag_add(load->diags, (struct place){ 0 }, "highstate: no states matched in %s",
-                        path);
+        return report_none(load, path);
     return 0;
 }
 

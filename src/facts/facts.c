@@ -48,6 +48,13 @@ int facts_collect(struct arena *arena, const struct facts_options *options,
     return status;
 }
 
+const char *facts_environment(const struct value *facts)
+{
+    const char *name = value_get_text(facts, FACTS_ENVIRONMENT);
+
+    return name && name[0] ? name : NULL;
+}
+
 const struct value *facts_grains(struct arena *arena, const struct value *facts)
 {
     const struct value *os = value_get(facts, "os");

@@ -56,6 +56,11 @@ struct facts_options {
     const char *file;  /* of the administrator; NULL: FACTS_FILE below the root */
 };
 
+/* The environment that an agent belongs to, as it is configured (target/top.h). */
+#define FACTS_ENVIRONMENT "peel_environment"
+/* By its facts; NULL: none, so that all count. */
+const char *facts_environment(const struct value *facts);
+
 /* Returns -1 when it added to `diags`: mistakes in the file of the administrator, or no root. */
 int facts_collect(struct arena *arena, const struct facts_options *options,
                   const struct value **ret_facts, struct diags *diags);

@@ -265,9 +265,12 @@ static void state_revert(struct deed *deed)
 
 static void state_show_top(struct deed *deed)
 {
+    struct compile_wish wish = { 0 };
     struct value refs;
 
-    if (compile_top_refs(deed->arena, &deed->session->host, &refs, &deed->diags) < 0)
+    if (wish_read(deed->session, deed->request->function, (struct param_strs){ 0 }, &deed->given,
+                  &wish, &deed->diags) < 0 ||
+        compile_top_refs(deed->arena, &deed->session->host, &refs, &deed->diags) < 0)
         fail_diags(deed);
     else
         succeed(deed, deed->request->function, refs);

@@ -244,6 +244,7 @@ static int load_settings(struct session *session, const struct session_options *
     struct builtin_context salt = { .host = &session->host };
     const struct settings_options where = {
         .folder = find_folder(options->settings_dir, SETTINGS_DIR, SALT_SETTINGS_DIR),
+        .environment = options->environment,
         .strict_templates = !options->lenient,
         .grains = host_grains(&session->host),
         .subject = { .id = str_from(session->host.peel_id), .facts = host_facts(&session->host) },
@@ -285,6 +286,8 @@ int session_init(struct session *session, const struct session_options *options,
                                  .facts_arena = ARENA_INIT };
     session->host = (struct state_host){
         .services = &run_services,
+        .environment = options->environment,
+        .settings_environment = options->environment,
         .data_dir = options->data_dir,
         .secrets = secrets_new(),
         .variables = variables_new(),

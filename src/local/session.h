@@ -32,6 +32,7 @@ struct shelf_plan;
 
 struct session_options {
     const char *states_dir, *settings_dir, *data_dir, *id;
+    const char *environment;                  /* of top files; NULL: all of them */
     const char *facts_file;                   /* of the administrator; NULL: FACTS_FILE */
     const struct value *facts, *settings;     /* NULL: collected, and read from the folder */
     const struct value *grains;               /* of these facts; NULL: made from them */

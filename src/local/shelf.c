@@ -24,6 +24,7 @@ struct shelf_plan {
     struct compile_wish wish;
     uint64_t facts, settings;
     bool test, strict_params, strict_templates;
+    const char *environment; /* "": all of them */
     const struct plan *plan;
     int64_t used; /* when, last */
 };
@@ -59,6 +60,7 @@ static struct shelf_plan *new_plan(const struct shelf *shelf, const struct shelf
     plan->test = host->test;
     plan->strict_params = host->strict_params;
     plan->strict_templates = host->strict_templates;
+    plan->environment = arena_strdup(&plan->arena, host->environment ? host->environment : "");
     return plan;
 }
 
@@ -94,6 +96,7 @@ static bool is_plan_of(const struct shelf_plan *plan, const struct shelf_request
     return plan->facts == request->facts && plan->settings == request->settings &&
            plan->test == host->test && plan->strict_params == host->strict_params &&
            plan->strict_templates == host->strict_templates &&
+           strcmp(plan->environment, host->environment ? host->environment : "") == 0 &&
            strcmp(tree_root(plan->tree), tree_root(host->tree)) == 0 &&
            is_same_wish(&plan->wish, request->wish);
 }

@@ -52,8 +52,8 @@ static const struct param wish_params[] = {
     PARAM("mods", STRS, struct wish_args, refs, "references", .aliases = "state"),
     PARAM("pillar", MAP, struct wish_args, settings, "settings that go before those of the machine", .aliases = "settings"),
     PARAM("exclude", ANY, struct wish_args, exclude, "what is left out: references, or a list with 'id: ID' and 'sls: REF'"),
-    PARAM("saltenv", STR, struct wish_args, saltenv, "the one environment: base", .default_text = "base"),
-    PARAM("pillarenv", STR, struct wish_args, pillarenv, "the same for settings", .default_text = "base"),
+    PARAM("saltenv", STR, struct wish_args, saltenv, "the environment of the top file that counts"),
+    PARAM("pillarenv", STR, struct wish_args, pillarenv, "the same for settings, which have been read: only theirs"),
     PARAM("queue", BOOL, struct wish_args, queue, "wait for another run, which is done anyway"),
     { 0 },
 };
@@ -90,6 +90,31 @@ static void lay_over(struct session *session, const struct value *settings)
     session->settings_version = 0;
 }
 
+/* Settings were made before the function was read, and those of a peel with what its master sealed
+ * for it. */
+static int read_environments(struct session *session, const struct wish_args *got,
+                             struct diags *diags)
+{
+    const char *settings = session->host.settings_environment;
+
+    if (got->pillarenv && strcmp(got->pillarenv, settings ? settings : "base") != 0) {
+        (void)diag_add(diags, (struct place){ 0 },
+                       "the settings of this machine are not those of "
+                       "environment '%s'",
+                       got->pillarenv);
+        diag_hint(diags,
+                  "use --environment %s with --local, or 'environment' in the configuration "
+                  "of the peel",
+                  got->pillarenv);
+        return -1;
+    }
+    if (got->saltenv && !got->saltenv[0])
+        return diag_add(diags, (struct place){ 0 }, "'saltenv' must be the name of an environment");
+    if (got->saltenv)
+        session->host.environment = got->saltenv;
+    return 0;
+}
+
 int wish_read(struct session *session, const char *function, struct param_strs words,
               const struct value *given, struct compile_wish *ret_wish, struct diags *diags)
 {
@@ -98,10 +123,8 @@ int wish_read(struct session *session, const char *function, struct param_strs w
 
     if (params_decode(&session->arena, wish_params, &policy, given, &got, diags) < 0)
         return -1;
-    if (strcmp(got.saltenv, "base") != 0 || strcmp(got.pillarenv, "base") != 0)
-        return diag_add(diags, (struct place){ 0 },
-                        "unknown environment '%s': all files are in 'base'",
-                        strcmp(got.saltenv, "base") != 0 ? got.saltenv : got.pillarenv);
+    if (read_environments(session, &got, diags) < 0)
+        return -1;
     if (got.refs.n > 0 && words.n > 0)
         return diag_add(diags, (struct place){ 0 }, "references are given twice: '%s' and '%s'",
                         words.p[0], got.refs.p[0]);

@@ -136,7 +136,8 @@ struct value salt_top_convert(struct arena *arena, const struct value *top, stru
         if (pair->key.kind != VALUE_STR || !str_is(pair->key.s, "base")) {
             (void)value_diag(remarks, &pair->key,
                              "environments are labels here: all are read, from one tree");
-            diag_hint(remarks, "put the files of all environments into one folder");
+            diag_hint(remarks, "put the files of all environments into one folder; a peel with "
+                               "'environment' in its configuration has that one alone");
         }
         value_map_set(arena, map, pair->key, convert_environment(&state, pair));
     }

@@ -32,6 +32,7 @@ static const struct param rows[] = {
     PARAM("strict_params",    BOOL,   ARGS, strict_params, "an unknown parameter of a state is an error", .default_text = "true"),
     PARAM("trust.signed_trees", CHOICE, ARGS, signed_trees, "whether published files must be signed by the fleet's account: `verify` those that are, or were before; `require` it; `ignore` signatures", .choices = TREE_TRUST_MODES, .default_text = "verify"),
     PARAM("require_signed_requests", BOOL, ARGS, require_signed_requests, "run only what a master (with `sign_requests`) or an operator has signed", .default_text = "false"),
+    PARAM("environment",      STR,    ARGS, environment, "the environment of the top files of states and settings that counts for this machine; default: all of them", .kind_text = "NAME"),
     PARAM("schedule",         MAP,    ARGS, schedule, "what to run when: a map of entries"),
     PARAM("beacons",          MAP,    ARGS, beacons, "what to watch and report as events: a map of sections"),
     PARAM("maintenance_windows", ANY, ARGS, maintenance_windows, "when this machine may be changed, as 'Sat,Sun 01:00-05:00'; default: always. The setting of that name goes before it", .kind_text = "list"),
@@ -48,6 +49,14 @@ static void check_id(const struct peel_conf *conf, const struct value *given, st
 
     if (conf->id && peel_id_encode(str_from(conf->id), id, &err) < 0)
         (void)value_diag(diags, value_point(given, "id"), "%s", err.text);
+}
+
+static void check_environment(const struct peel_conf *conf, const struct value *given,
+                              struct diags *diags)
+{
+    if (conf->environment && !conf->environment[0])
+        (void)value_diag(diags, value_point(given, "environment"),
+                         "expected the name of an environment of the top files");
 }
 
 static void check_url(const char *url, const char *key, const struct value *given,
@@ -95,6 +104,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
 
     (void)arena;
     check_id(conf, given, diags);
+    check_environment(conf, given, diags);
     check_servers(conf, given, diags);
     check_windows(conf, given, diags);
     if (conf->master_url)

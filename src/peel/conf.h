@@ -22,6 +22,7 @@ enum peel_startup { PEEL_STARTUP_NONE, PEEL_STARTUP_HIGHSTATE, PEEL_STARTUP_SLS 
 
 struct peel_conf {
     const char *id;
+    const char *environment;
     const char *nats_url, *nats_ca;
     const char *master_url;
     struct param_strs master_urls;

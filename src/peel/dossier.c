@@ -86,6 +86,17 @@ static void add_custom(struct round *round, struct snapshot *result)
     round->mistakes = mem_strdup(buf_text(&text));
 }
 
+/* What only the agent knows: the file of the administrator cannot say it. */
+static void set_own_fact(struct snapshot *result, const char *key, struct value v)
+{
+    const struct value name = value_text(key);
+
+    if (v.kind == VALUE_NULL)
+        (void)value_map_remove(result->value.map, &name);
+    else
+        value_map_set(&result->arena, result->value.map, name, value_copy(&result->arena, &v));
+}
+
 static void collect(struct round *round)
 {
     const struct dossier_options *options = &round->dossier->options;
@@ -106,9 +117,10 @@ static void collect(struct round *round)
     if (options->curve_key)
         value_map_set(&result->arena, result->value.map, value_text(DOSSIER_CURVE_KEY),
                       value_text(arena_strdup(&result->arena, options->curve_key)));
-    if (round->canary)
-        value_map_set(&result->arena, result->value.map, value_text(CANARY_FACT),
-                      value_int((int64_t)round->canary));
+    set_own_fact(result, FACTS_ENVIRONMENT,
+                 options->environment ? value_text(options->environment) : value_null());
+    set_own_fact(result, CANARY_FACT,
+                 round->canary ? value_int((int64_t)round->canary) : value_null());
     value_map_set(&result->arena, result->value.map, value_text("id"),
                   value_text(arena_strdup(&result->arena, options->peel_id)));
     result->grains = facts_grains(&result->arena, &result->value);

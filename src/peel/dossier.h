@@ -36,6 +36,7 @@ struct snapshot;
 struct dossier_options {
     struct loop *loop;
     const char *peel_id, *facts_file;
+    const char *environment;       /* NULL: none */
     const char *curve_key;         /* NULL: none */
     void (*changed)(void *self);   /* there are new facts */
     void (*published)(void *self); /* the bucket has them */

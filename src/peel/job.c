@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/number.h"
+#include "facts/facts.h"
 #include "local/reply.h"
 #include "local/session.h"
 #include "local/shelf.h"
@@ -173,6 +174,7 @@ static void do_deed(struct job *job, const struct run_sink *sink)
         .id = job->options->peel_id,
         .facts_file = job->options->facts_file,
         .facts = &job->facts->value,
+        .environment = facts_environment(&job->facts->value),
         .grains = job->facts->grains,
         .shelf = job->options->shelf,
         .facts_version = job->facts->version,

@@ -368,6 +368,7 @@ static int open_dossier(struct peel *peel, struct err *err)
     peel->dossier = dossier_new(&(struct dossier_options){ .loop = peel->options.loop,
                                                            .peel_id = peel->identity.id,
                                                            .facts_file = peel->conf->facts_file,
+                                                           .environment = peel->conf->environment,
                                                            .curve_key = peel->curve_key,
                                                            .changed = on_facts_replaced,
                                                            .published = on_facts_published,
@@ -737,6 +738,7 @@ void peel_reload(struct peel *peel, const struct peel_conf *before)
         { "data_dir", before->data_dir, now->data_dir },
         { "states_cache", before->states_cache, now->states_cache },
         { "facts_file", before->facts_file, now->facts_file },
+        { "environment", before->environment, now->environment },
         { "health_addr", before->health_addr, now->health_addr },
     };
 

@@ -159,6 +159,7 @@ static void resolve(struct round *round)
         .folder = options->folder,
         .grains = facts_grains(&round->arena, &round->facts->value),
         .subject = { .id = str_from(options->peel_id), .facts = &round->facts->value },
+        .environment = facts_environment(&round->facts->value),
         .open_secret = open_secret,
         .secret_user = round,
         .basket = options->ask ? ask_basket : NULL,

@@ -79,16 +79,20 @@ static void set_key(struct loader *loader, struct value_map *map, const char *ke
 static struct value context_of(struct loader *loader, const struct value *defaults, struct str ref)
 {
     struct value_map *map = value_map_new(loader->arena, 8);
-    struct value_map *opts = value_map_new(loader->arena, 1);
+    struct value_map *opts = value_map_new(loader->arena, 3);
     struct value context = value_map(map);
+    const char *environment = loader->options->environment;
+    const struct value saltenv = value_text(environment ? environment : "base");
 
+    set_key(loader, opts, "saltenv", saltenv);
+    set_key(loader, opts, "pillarenv", saltenv);
     set_key(loader, opts, "id", value_str(arena_str(loader->arena, loader->options->subject.id)));
     set_key(loader, map, "facts", loader->facts);
     set_key(loader, map, "grains", *loader->ask.grains);
     set_key(loader, map, "settings", loader->settings);
     set_key(loader, map, "pillar", loader->settings);
     set_key(loader, map, "opts", value_map(opts));
-    set_key(loader, map, "saltenv", value_text("base"));
+    set_key(loader, map, "saltenv", saltenv);
     set_key(loader, map, "sls", value_str(arena_str(loader->arena, ref)));
     if (defaults)
         context = value_merge(loader->arena, &context, defaults, VALUE_MERGE_REPLACE);
@@ -385,8 +389,9 @@ static int load_all(struct loader *loader)
     if (!text.p)
         return 0;
     if (read_document(loader, path, text, &context, &doc) < 0 ||
-        top_read(loader->arena, &doc, &loader->options->subject, loader->options->groups, &refs,
-                 loader->diags) < 0)
+        top_read(loader->arena, &doc, &loader->options->subject,
+                 &(struct top_options){ loader->options->groups, loader->options->environment },
+                 &refs, loader->diags) < 0)
         return -1;
     VEC_EACH (&refs.list, ref) {
         struct wish wish = { .ref = ref->name->s, .where = ref->name, .optional = ref->optional };

@@ -51,6 +51,7 @@ struct settings_options {
     struct target_subject subject;   /* the machine: id and facts */
     const struct value *grains;      /* facts in Salt's form, for templates; NULL: the facts */
     const struct value *groups;      /* of targets, or NULL */
+    const char *environment;         /* of the machine (target/top.h), or NULL */
     const struct builtins *builtins; /* names of templates; NULL: those of filters/builtins.h */
     dotted_fn *salt;                 /* handles other salt['...'] calls; NULL: none */
     dotted_names_fn *salt_names;     /* their names */

@@ -43,8 +43,10 @@ struct host_facts {
 
 struct state_host {
     const char *peel_id;     /* this machine */
-    const struct tree *tree; /* compile/tree.h: files of states and templates */
-    struct stamps *stamps;   /* compile/stamps.h: of what is read by the compiler; NULL: none */
+    const char *environment; /* the one of the top file that counts; NULL: all of them do */
+    const char *settings_environment; /* the same of the settings */
+    const struct tree *tree;          /* compile/tree.h: files of states and templates */
+    struct stamps *stamps; /* compile/stamps.h: of what is read by the compiler; NULL: none */
     const struct state_services *services; /* state/services.h: what modules may ask for */
     const char *data_dir;                  /* undo journal, owed work, caches */
     /* Ask with host_facts and host_grains. Maps; `facts` is NULL: `learn_facts` has them, and

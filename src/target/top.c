@@ -127,10 +127,17 @@ static int read_environment(struct top *top, const struct value_pair *pair)
     return result;
 }
 
-int top_read(struct arena *arena, const struct value *doc, const struct target_subject *subject,
-             const struct value *groups, struct top_refs *ret_refs, struct diags *diags)
+static bool is_read(const struct value *name, const char *environment)
 {
-    struct top top = { .arena = arena, .diags = diags, .subject = subject, .groups = groups };
+    return !environment || (name->kind == VALUE_STR && str_eq_text(name->s, environment));
+}
+
+int top_read(struct arena *arena, const struct value *doc, const struct target_subject *subject,
+             const struct top_options *options, struct top_refs *ret_refs, struct diags *diags)
+{
+    struct top top = {
+        .arena = arena, .diags = diags, .subject = subject, .groups = options->groups
+    };
     int result = 0;
 
     top.seen = (struct map)MAP_INIT_IN(arena);
@@ -138,7 +145,8 @@ int top_read(struct arena *arena, const struct value *doc, const struct target_s
         return value_diag(diags, doc, "top file: expected a map of environments, got %s",
                           value_describe(doc));
     for (size_t i = 0; doc->kind == VALUE_MAP && i < doc->map->count; i++)
-        result |= read_environment(&top, &doc->map->pairs[i]);
+        if (is_read(&doc->map->pairs[i].key, options->environment))
+            result |= read_environment(&top, &doc->map->pairs[i]);
     if (result == 0)
         *ret_refs = top.refs;
     return result;

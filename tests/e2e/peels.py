@@ -33,14 +33,14 @@ def fetch_credentials(fleet, master, name, auth):
     write_secret(auth / f"{name}.creds", CREDS.format(jwt=base64.b64decode(body["creds_data"]).decode(), seed=seed))
 
 
-def start_peel(fleet, master, name, environment=None, **keys):
-    """A running peel with its own folders; `keys` are those of peel.yaml. It is known to masters when this returns."""
+def start_peel(fleet, master, name, environment=None, also=None, **keys):
+    """A running peel with its own folders; `keys`, and those of the map `also`, are those of peel.yaml. It is known to masters when this returns."""
     folder = fleet.folder / name
     fetch_credentials(fleet, master, name, folder / "auth")
     conf = {"id": name.replace("_", "."), "nats_url": fleet.url, "nats_ca": str(fleet.auth / "nats-ca.crt"), "auth_dir": str(folder / "auth"),
             "data_dir": str(folder / "data"), "states_cache": str(folder / "states"), "facts_file": str(folder / "facts"),
             "health_addr": f"127.0.0.1:{free_port()}"}
-    conf.update(keys)
+    conf.update({**keys, **(also or {})})
     (folder / "peel.yaml").write_text(yaml_of(conf))
     peel = fleet.add(name, [f"{BUILD}/zester-peel", "--config", folder / "peel.yaml"], environment=environment,
                      health=int(conf["health_addr"].rsplit(":", 1)[1]))

@@ -656,7 +656,7 @@ def test_options_and_words_of_salt_call_are_understood(machine):
     told = machine.run("--out", "json", "-l", "debug", "--state-output", "changes", "state.apply", "web", "saltenv=base",
                        "queue=True", "pillar={a: 1}", status=0)
     assert json.loads(told.stdout)[0]["success"]
-    assert "unknown environment 'dev'" in machine.run("state.apply", "web", "saltenv=dev", status=1).stderr
+    assert "not those of environment 'dev'" in machine.run("state.apply", "web", "pillarenv=dev", status=1).stderr
     wrong = machine.run("state.event", status=1).stderr
     assert "state.revert" not in wrong and "has no events" in wrong
 

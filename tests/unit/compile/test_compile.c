@@ -97,6 +97,13 @@ static struct param_strs read_refs(struct arena *arena, const struct golden *gol
     return (struct param_strs){ 1, list };
 }
 
+static const char *find_environment(struct arena *arena, const struct golden *golden)
+{
+    const struct str name = str_trim(golden_section(golden, "environment"));
+
+    return name.n > 0 ? arena_strndup(arena, name.p, name.n) : NULL;
+}
+
 static int run_case(const struct golden *golden, struct buf *out, bool top)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -109,6 +116,7 @@ static int run_case(const struct golden *golden, struct buf *out, bool top)
         .facts = section_value(&arena, golden, "facts"),
         .settings = section_value(&arena, golden, "settings"),
         .strict_params = !golden_section(golden, "lenient").p,
+        .environment = find_environment(&arena, golden),
     };
     const struct plan *plan;
     int result;

@@ -47,18 +47,20 @@ static void show_mistakes(const struct diags *diags, const char *root, struct bu
     buf_add_str(out, buf_view(&text));
 }
 
-/* A case has a section "file PATH" for each file, "facts" in YAML, and "id". */
+/* A case has a section "file PATH" for each file, "facts" in YAML, "id", and "environment". */
 static int run_case(const struct golden *golden, struct buf *out)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);
     const char *root = arena_printf(&arena, "%s/%p", test_folder(), (const void *)golden->name);
     struct str id = str_trim(golden_section(golden, "id"));
+    struct str environment = arena_str(&arena, str_trim(golden_section(golden, "environment")));
     struct value facts = parse_yaml(&arena, golden_section(golden, "facts"));
     struct settings_options options = {
         .folder = root,
         .subject = { .id = id.n > 0 ? id : STR("web1"), .facts = &facts },
         .strict_templates = golden_section(golden, "strict").p != NULL,
+        .environment = environment.n > 0 ? environment.p : NULL,
     };
     const struct value *settings;
     struct err err;

@@ -328,10 +328,8 @@ void mirror_connect(struct mirror *mirror, const struct nats_js *js)
 
 void mirror_hasten(struct mirror *mirror)
 {
-    if (!mirror->js.conn || !timer_is_set(&mirror->timer))
-        return;
-    timer_clear(loop_timers(mirror->options.loop), &mirror->timer);
-    begin_fetch(mirror);
+    if (mirror->js.conn && timer_is_set(&mirror->timer))
+        mirror_refresh(mirror);
 }
 
 void mirror_refresh(struct mirror *mirror)

@@ -16,7 +16,7 @@ ALL = os.environ.get("FAULTS") == "all"
 BEGIN = [("canary-step:1", True), ("canary-step:2", True), ("canary-step:3", False), ("canary-step:4", False)]
 PROMOTE = [("canary-step:1", True), *((f"canary-step:{step}", False) for step in range(2, 7))]
 ABORT = [("canary-step:1", True), *((f"canary-step:{step}", False) for step in range(2, 6)), ("tree-file-placed:1", False)]
-SAMPLE = {"begin": (2,), "promote": (1, 4), "abort": (2, 5)}
+SAMPLE = {"begin": (2,), "promote": (2,), "abort": (5,)}
 
 
 def cases():
@@ -26,13 +26,18 @@ def cases():
                 yield pytest.param(act, step, is_early, id=f"{act}-{step}")
 
 
+def start_master(fleet, name):
+    # the tests say when something is published
+    return fleet.start_ready_master(name, publisher_status_file="", files_watch=False, files_republish_interval="0", files_mirror_after="0s")
+
+
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory):
     with Fleet(tmp_path_factory.mktemp("canary")) as fleet:
         fleet.start_server()
         fleet.states = fleet.folder / "one/states"
         fleet.states.mkdir(parents=True)
-        fleet.one = fleet.start_ready_master("one", publisher_status_file="", files_watch=False, files_republish_interval="0")
+        fleet.one = start_master(fleet, "one")
         yield fleet
 
 
@@ -106,3 +111,29 @@ def test_a_kill_is_made_good_by_the_next_master(fleet, act, step, is_early):
     assert not (fleet.states / ".zester-rollback").exists()
     notes = [row.get("note", "") for row in fleet.zester_json("fileserver", "history", "states")[:2]]
     assert "canary of web* promoted" in notes if act == "promote" else "canary of web* aborted" in notes
+
+
+@pytest.mark.parametrize("act", ["promote", "abort"] if ALL else ["abort"])
+def test_another_master_finishes_what_the_killed_one_began(fleet, act):
+    write(fleet, f"base of {act}\n")
+    publish(fleet)
+    fleet.zester("fileserver", "canary", "web*")
+    write(fleet, f"tried by {act}\n")
+    publish(fleet)
+    restart(fleet, crash="canary-step:2:0")
+    two = start_master(fleet, "two")
+    fleet.wait(lambda: (fleet.folder / "two/states/web.zy").exists() and (fleet.folder / "two/states/web.zy").read_text() == f"tried by {act}\n",
+               "it has the files of the canary")
+    words = {"promote": ("promote",), "abort": ("canary", "--abort")}[act]
+    fleet.zester("fileserver", *words, "--timeout", "1s", status=None)
+    fleet.wait(lambda: not fleet.one.is_running(), "it was killed")
+    ask(fleet, "$JS.API.STREAM.PURGE.KV_leases", filter="$KV.leases.publisher")
+    fleet.wait(lambda: two.metric("zester_master_publisher_leader") == 1, "the other one publishes")
+    fleet.wait(lambda: not show(fleet)["active"], "it has finished it")
+    wanted = f"tried by {act}\n" if act == "promote" else f"base of {act}\n"
+    assert for_all(fleet, "web.zy") == (fleet.folder / "two/states/web.zy").read_text() == wanted
+    fleet.one.environment = None
+    fleet.one.start()
+    fleet.wait(lambda: read(fleet) == {wanted}, "the first one follows")
+    two.stop()
+    restart(fleet)

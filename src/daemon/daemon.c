@@ -541,9 +541,9 @@ void daemon_done(struct daemon *daemon)
         (void)fs_unlink(daemon->home.socket, &ignored);
     fd_close(&daemon->listener);
     fd_close(&daemon->births);
+    cgroup_done(&daemon->group); /* which is locked */
     if (daemon->cgroup && !daemon->leave)
         (void)leftover_kill_group(daemon->cgroup, &ignored);
-    cgroup_done(&daemon->group);
     loop_free(daemon->loop);
     lock_drop(&daemon->lock);
     arena_done(&daemon->arena);

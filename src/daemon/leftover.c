@@ -270,28 +270,6 @@ int leftover_open(const char *path, int *ret_fd, uint64_t *ret_mark, struct err 
     return 0;
 }
 
-int leftover_kill_group(const char *path, struct err *err)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct cgroup group = CGROUP_NONE;
-    struct fs_info info;
-    struct str name = path_basename(path);
-    int result = -1;
-
-    if (fs_stat(path, &info, err) < 0 || info.kind == FS_NONE)
-        return 0;
-    if (cgroup_create(&group, path_dirname(&arena, path), arena_strndup(&arena, name.p, name.n),
-                      err) < 0)
-        return -1;
-    if (cgroup_kill(&group, err) == 0 &&
-        cgroup_wait(&group, clock_after(clock_real(), WAIT_MAX), err) == 0)
-        result = cgroup_remove(&group, err);
-    cgroup_done(&group);
-    return result;
-}
-
-/* --- groups of other daemons ------------------------------------------------------------------ */
-
 static bool is_same_folder(int fd, const char *path)
 {
     struct stat ours, there;
@@ -299,6 +277,54 @@ static bool is_same_folder(int fd, const char *path)
     return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
            ours.st_ino == there.st_ino;
 }
+
+/* A sweep that looks at this folder removes it by its name: the folder of the same name that is
+ * made next must not be the one. */
+static int lock_group(const struct cgroup *group, struct err *err)
+{
+    const int64_t begun = clock_real();
+
+    while (flock(group->fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return err_sys(err, errno, "lock '%s'", group->path);
+        if (clock_real() - begun > WAIT_MAX)
+            return err_set(err, ERR_TIMEOUT, "control group '%s' is in use", group->path);
+        pause_briefly();
+    }
+    return 0;
+}
+
+static int end_group(const struct cgroup *group, struct err *err)
+{
+    if (lock_group(group, err) < 0)
+        return -1;
+    if (!is_same_folder(group->fd, group->path))
+        return 0; /* a sweep has removed it, so nothing was in it */
+    if (cgroup_kill(group, err) < 0 ||
+        cgroup_wait(group, clock_after(clock_real(), WAIT_MAX), err) < 0)
+        return -1;
+    return cgroup_remove(group, err);
+}
+
+int leftover_kill_group(const char *path, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct cgroup group = CGROUP_NONE;
+    struct fs_info info;
+    struct str name = path_basename(path);
+    int result;
+
+    if (fs_stat(path, &info, err) < 0 || info.kind == FS_NONE)
+        return 0;
+    if (cgroup_create(&group, path_dirname(&arena, path), arena_strndup(&arena, name.p, name.n),
+                      err) < 0)
+        return -1;
+    result = end_group(&group, err);
+    cgroup_done(&group);
+    return result;
+}
+
+/* --- groups of other daemons ------------------------------------------------------------------ */
 
 /* Whoever sweeps may have removed it before it was locked: then it is made again. */
 int leftover_own_group(struct cgroup *group, const char *parent, const char *name, struct err *err)

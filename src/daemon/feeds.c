@@ -240,6 +240,7 @@ void feeds_take(struct feeds *feeds, const struct feed_origin *origin, int fd)
     struct feed *feed = feed_new(feeds, origin);
     struct err err;
 
+    set_flush_timer(feeds); /* of lines that the older ones had */
     if (!feed) {
         fd_close(&fd);
         return;

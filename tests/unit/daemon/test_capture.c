@@ -243,6 +243,29 @@ TEST(what_a_program_wrote_stands_before_the_words_of_the_next)
     close_desk(&desk);
 }
 
+/* A program has written before its second pipe is known. Followers wait for the number of lines. */
+TEST(lines_that_are_read_for_a_newer_pipe_are_announced_without_more_to_read)
+{
+    struct desk desk;
+    int older, newer, tries = 0;
+    uint64_t before;
+
+    open_desk(&desk);
+    flush(&desk);
+    before = capture_next_line(&desk.capture);
+    stall_begin(&desk);
+    older = feed(&desk, &web);
+    put(older, "up\n");
+    newer = feed(&desk, &hook);
+    stall_end();
+    while (capture_next_line(&desk.capture) == before && tries++ < 10000)
+        (void)usleep(1000);
+    CHECK_INT((long)(capture_next_line(&desk.capture) - before), 1);
+    (void)close(older);
+    (void)close(newer);
+    close_desk(&desk);
+}
+
 /* Lines of their numbers until the pipe is full; returns how many. */
 static int fill_pipe(int fd, int from)
 {

@@ -1,10 +1,10 @@
 /*
  * orchestra_job - an orchestration that is a job of a master: `zester orchestrate --job ID`.
  *
- * Masters start it (master/orchestrator.h) and read the return of the job, in MessagePack, from its
- * standard output. What to run, with which settings and for whom is in the record of the job. The
- * tree sees no settings and no facts but those, and has no states but steps: so it is the same
- * whichever master runs it, and whoever runs it again changes nothing.
+ * Masters start it (master/jobs/orchestrator.h) and read the return of the job, in MessagePack,
+ * from its standard output. What to run, with which settings and for whom is in the record of the
+ * job. The tree sees no settings and no facts but those, and has no states but steps: so it is the
+ * same whichever master runs it, and whoever runs it again changes nothing.
  */
 #ifndef CLI_ORCHESTRA_JOB_H
 #define CLI_ORCHESTRA_JOB_H

@@ -213,9 +213,12 @@ void feeds_done(struct feeds *feeds)
     read_all(feeds);
     MAP_EACH (&feeds->groups, entry) {
         struct feed_group *group = entry->value;
+        struct feed *next;
 
-        while (group->first)
-            feed_free(group->first);
+        for (struct feed *feed = group->first; feed; feed = next) {
+            next = feed->next;
+            feed_free(feed);
+        }
         free(group);
     }
     map_done(&feeds->groups);

@@ -30,7 +30,7 @@
 #include "http/metrics.h"
 #include "master/conf.h"
 #include "master/metric.h"
-#include "master/workroom.h"
+#include "master/jobs/workroom.h"
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/js.h"

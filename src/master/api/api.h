@@ -2,9 +2,9 @@
  * api - the fleet over HTTPS, for programs: jobs, enrollments, peels, events. docs/api.md is the
  * manual for those who use it.
  *
- * It is served where machines enroll (master/enroll_server.h), and is there only while at least one
- * token is configured. Requests carry "Authorization: Bearer <token>"; an address that sends wrong
- * ones too often is refused without a look at what it sends.
+ * It is served where machines enroll (master/enroll/enroll_server.h), and is there only while at
+ * least one token is configured. Requests carry "Authorization: Bearer <token>"; an address that
+ * sends wrong ones too often is refused without a look at what it sends.
  *
  *     table of calls       api/routes.c        who may do what    api/access.h
  *     one call             api/call.h          streams            api/stream.h

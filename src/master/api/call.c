@@ -10,9 +10,9 @@
 #include "data/json.h"
 #include "master/api/api.h"
 #include "master/audit.h"
-#include "master/roster.h"
+#include "master/peels/roster.h"
 #include "master/services.h"
-#include "master/settings_book.h"
+#include "master/settings/settings_book.h"
 #include "sys/clock.h"
 
 /* For the settings that a target asks for. */

@@ -7,7 +7,7 @@
 #include "master/api/handlers.h"
 #include "master/api/job_record.h"
 #include "master/audit.h"
-#include "master/enroll_admin.h"
+#include "master/enroll/enroll_admin.h"
 #include "sys/clock.h"
 #include "wire/audit_notice.h"
 #include "wire/peel_id.h"

@@ -1,7 +1,7 @@
 #include "master/api/job_record.h"
 
 #include "base/err.h"
-#include "master/dispatcher.h"
+#include "master/jobs/dispatcher.h"
 
 struct reading {
     struct api_call *call;

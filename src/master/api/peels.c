@@ -4,7 +4,7 @@
 #include "fleet/peels.h"
 #include "master/api/handlers.h"
 #include "master/api/job_record.h"
-#include "master/roster.h"
+#include "master/peels/roster.h"
 #include "master/services.h"
 #include "nats/request.h"
 #include "sys/clock.h"

@@ -1,4 +1,4 @@
-#include "master/dispatcher.h"
+#include "master/jobs/dispatcher.h"
 
 #include "master/yard.h"
 #include "test.h"

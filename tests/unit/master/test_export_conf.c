@@ -1,4 +1,4 @@
-#include "master/export_conf.h"
+#include "master/export/export_conf.h"
 
 #include <string.h>
 

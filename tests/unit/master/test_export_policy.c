@@ -1,4 +1,4 @@
-#include "master/export_policy.h"
+#include "master/export/export_policy.h"
 
 #include "test.h"
 

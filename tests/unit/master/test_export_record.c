@@ -1,4 +1,4 @@
-#include "master/export_record.h"
+#include "master/export/export_record.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "data/json.h"
 #include "data/value.h"
-#include "master/export_conf.h"
+#include "master/export/export_conf.h"
 #include "wire/event.h"
 #include "wire/exec.h"
 #include "wire/job.h"

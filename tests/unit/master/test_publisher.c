@@ -1,4 +1,4 @@
-#include "master/publisher.h"
+#include "master/files/publisher.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

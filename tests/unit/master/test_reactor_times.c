@@ -1,11 +1,11 @@
-#include "master/reactor_engine.h"
+#include "master/reactor/reactor_engine.h"
 
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "master/conf.h"
 #include "master/master.h"
-#include "master/rule_watch.h"
+#include "master/reactor/rule_watch.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-#include "master/roster.h"
+#include "master/peels/roster.h"
 
 #include <string.h>
 

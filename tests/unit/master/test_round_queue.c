@@ -1,4 +1,4 @@
-#include "master/round_queue.h"
+#include "master/files/round_queue.h"
 
 #include "test.h"
 

@@ -1,4 +1,4 @@
-#include "master/rule_watch.h"
+#include "master/reactor/rule_watch.h"
 
 #include "base/diag.h"
 #include "bus/store.h"

@@ -1,10 +1,10 @@
-#include "master/tree_canary.h"
+#include "master/files/tree_canary.h"
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "bus/tree_fetch.h"
-#include "master/tree_keys.h"
-#include "master/tree_set.h"
+#include "master/files/tree_keys.h"
+#include "master/files/tree_set.h"
 #include "test.h"
 
 static void add_file(struct arena *arena, struct tree_set *set, const char *key, const char *path,

@@ -1,4 +1,4 @@
-#include "master/tree_signer.h"
+#include "master/files/tree_signer.h"
 
 #include <string.h>
 

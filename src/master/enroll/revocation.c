@@ -1,0 +1,653 @@
+#include "master/enroll/revocation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "bus/claims.h"
+#include "bus/identity.h"
+#include "bus/link.h"
+#include "bus/store.h"
+#include "data/json.h"
+#include "data/value.h"
+#include "master/enroll/census.h"
+#include "master/eraser.h"
+#include "master/enroll/roll_call.h"
+#include "nats/kv.h"
+#include "nats/nkey.h"
+#include "sys/clock.h"
+#include "sys/fs.h"
+#include "sys/loop.h"
+#include "sys/path.h"
+#include "wire/operator.h"
+
+#define JWT_MAX     ((size_t)1 << 20)
+#define PING_JSZ    "$SYS.REQ.SERVER.PING.JSZ"
+#define HTTP_OK     200
+#define SYSTEM_NAME "zester-master-sys"
+
+/* A key that is no longer let in. */
+struct revoked {
+    char *key;
+    int64_t since;   /* credentials issued until then; seconds since 1970 */
+    int64_t expires; /* when the credentials would have ended; 0: not known */
+};
+
+/* Who waits for servers to confirm. */
+struct follower {
+    revocation_fn *fn;
+    void *self;
+    struct follower *next;
+};
+
+struct revocation {
+    struct master *master;
+    char account[NATS_NKEY_TEXT_SIZE];
+    struct nats_nkey signer;
+    struct map list; /* public key -> struct revoked */
+    struct census_listener listener;
+    struct nats_kv_watch *operators;
+    struct link *link;
+    struct nats_listener events;
+    struct nats_sub *connects;
+    struct timer timer;
+    struct roll_call *call;
+    bool is_listed; /* all records are read: of enrollments, and of operators */
+    bool has_enrollments, has_operators;
+    bool is_pushing, is_due; /* due: again, since something has changed */
+    int64_t pushed_at;       /* `iat` of the claims; never twice the same */
+    size_t servers, answered;
+    struct follower *followers; /* of the push under way */
+    struct follower *waiting;   /* of the next one */
+    struct eraser *eraser;      /* of what revoked peels leave on the bus */
+    char problem[HEALTH_TEXT_MAX];
+};
+
+/* --- the list ----------------------------------------------------------------------- */
+
+static void note_key(struct revocation *revocation, const char *key, int64_t since, int64_t expires)
+{
+    struct revoked *revoked = map_find(&revocation->list, str_from(key));
+
+    if (!revoked) {
+        revoked = mem_zalloc(sizeof(*revoked));
+        revoked->key = mem_strdup(key);
+        (void)map_set(&revocation->list, str_from(revoked->key), revoked);
+    }
+    if (since > revoked->since)
+        revoked->since = since;
+    if (expires > revoked->expires)
+        revoked->expires = expires;
+}
+
+static void note_record(struct revocation *revocation, const struct enrollment *record)
+{
+    note_key(revocation, record->public_key, record->decided_at.seconds,
+             record->expires_at.seconds);
+}
+
+static bool note_operator(struct revocation *revocation, const struct operator_policy *policy)
+{
+    bool is_any = false;
+
+    VEC_EACH (&policy->keys.list, key) {
+        if (key->revoked.seconds == 0)
+            continue;
+        note_key(revocation, key->public_key, key->revoked.seconds, key->expires.seconds);
+        is_any = true;
+    }
+    return is_any;
+}
+
+/* Those of the claims on disk: the bus may have lost its records. What was issued until then has
+ * ended after the life of credentials. */
+static void note_claims(struct revocation *revocation, const struct claims_account *claims)
+{
+    const struct value *list = &claims->revocations;
+
+    for (size_t i = 0; list->kind == VALUE_MAP && i < list->map->count; i++) {
+        const struct value_pair *pair = &list->map->pairs[i];
+
+        if (value_is(&pair->key, VALUE_STR) && value_is(&pair->value, VALUE_INT))
+            note_key(revocation, pair->key.s.p, pair->value.i,
+                     pair->value.i + IDENTITY_PEEL_SECONDS);
+    }
+}
+
+/* Credentials that have expired need no entry. */
+static struct value list_value(const struct revocation *revocation, struct arena *arena,
+                               int64_t now)
+{
+    struct value_map *map = value_map_new(arena, map_count(&revocation->list));
+
+    MAP_EACH (&revocation->list, entry) {
+        const struct revoked *revoked = entry->value;
+
+        if (revoked->expires == 0 || revoked->expires > now)
+            value_map_set(arena, map, value_text(revoked->key), value_int(revoked->since));
+    }
+    return value_map(map);
+}
+
+/* --- claims ------------------------------------------------------------------------- */
+
+static int read_text(struct arena *arena, const char *dir, enum identity_file file, struct str *ret,
+                     struct err *err)
+{
+    const char *path = path_join(arena, dir, identity_file_name(file));
+
+    if (fs_read(arena, path, JWT_MAX, ret, err) < 0)
+        return -1;
+    if (!ret->p)
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist; revocation needs it", path);
+    *ret = str_trim(*ret);
+    return 0;
+}
+
+static int read_claims(const struct revocation *revocation, struct arena *arena,
+                       struct claims_account *ret, struct err *err)
+{
+    struct str jwt;
+
+    if (read_text(arena, revocation->master->conf.auth_dir, IDENTITY_ACCOUNT_JWT, &jwt, err) < 0)
+        return -1;
+    return claims_read_account(arena, jwt, ret, err);
+}
+
+/* The account's claims with the list in them, checked as a server ought to: one that takes claims
+ * of a foreign operator locks everybody out at its next start. */
+static int make_claims(struct revocation *revocation, struct arena *arena, struct buf *out,
+                       struct err *err)
+{
+    const char *dir = revocation->master->conf.auth_dir;
+    int64_t now = clock_wall() / CLOCK_SECOND;
+    struct claims_account claims;
+    struct str operator_jwt;
+
+    if (read_claims(revocation, arena, &claims, err) < 0 ||
+        read_text(arena, dir, IDENTITY_OPERATOR_JWT, &operator_jwt, err) < 0)
+        return -1;
+    revocation->pushed_at = now > revocation->pushed_at ? now : revocation->pushed_at + 1;
+    claims.head.iat = revocation->pushed_at;
+    claims.revocations = list_value(revocation, arena, now);
+    if (claims_sign_account(&claims, &revocation->signer, out, err) < 0)
+        return -1;
+    return claims_verify_account(arena, operator_jwt, buf_view(out), revocation->account, err);
+}
+
+/* On disk as well, when the list has changed: a bus that has lost its records and its claims gets
+ * them from here. */
+static void keep_claims(const struct revocation *revocation, struct arena *arena, struct str jwt)
+{
+    const struct fs_replace_options options = { .attr = { FS_KEEP, FS_KEEP, FS_KEEP } };
+    const char *path = path_join(arena, revocation->master->conf.auth_dir,
+                                 identity_file_name(IDENTITY_ACCOUNT_JWT));
+    struct claims_account before, now;
+    struct err err;
+
+    if (read_claims(revocation, arena, &before, &err) == 0 &&
+        claims_read_account(arena, jwt, &now, &err) == 0 &&
+        (value_equal(&before.revocations, &now.revocations) ||
+         fs_replace(path, jwt, &options, &err) == 0))
+        return;
+    log_warning("revocations are not kept on disk error=%s", err.text);
+}
+
+/* --- pushing ------------------------------------------------------------------------ */
+
+static void push(struct revocation *revocation);
+
+static void tell_followers(struct revocation *revocation, const char *warning)
+{
+    struct follower *follower = revocation->followers;
+
+    revocation->followers = NULL;
+    while (follower) {
+        struct follower *next = follower->next;
+
+        follower->fn(follower->self, warning);
+        free(follower);
+        follower = next;
+    }
+}
+
+static void end_push(struct revocation *revocation, const char *warning)
+{
+    revocation->is_pushing = false;
+    (void)snprintf(revocation->problem, sizeof(revocation->problem), "%s", warning ? warning : "");
+    metrics_add(revocation->master->metrics, MASTER_REVOCATION_PUSHES, 1,
+                warning ? "unconfirmed" : "confirmed", NULL);
+    if (warning)
+        log_warning("revocations are not confirmed by every server: %s", warning);
+    else
+        log_info("revocations confirmed servers=%zu keys=%zu", revocation->servers,
+                 map_count(&revocation->list));
+    tell_followers(revocation, warning);
+    if (revocation->is_due)
+        push(revocation);
+}
+
+static bool on_confirmed(void *self, const struct value *answer)
+{
+    const struct value *data = value_get(answer, "data");
+
+    (void)self;
+    return value_get_int(data, "code", 0) == HTTP_OK;
+}
+
+static void on_push_done(void *self, size_t counted)
+{
+    struct revocation *revocation = self;
+    char warning[HEALTH_TEXT_MAX];
+
+    revocation->call = NULL;
+    if (counted >= revocation->servers) {
+        end_push(revocation, NULL);
+        return;
+    }
+    (void)snprintf(warning, sizeof(warning),
+                   "%zu of %zu servers confirmed the revocation; it is sent again until all do",
+                   counted, revocation->servers);
+    end_push(revocation, warning);
+}
+
+static int send_claims(struct revocation *revocation, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf jwt = BUF_INIT(JWT_MAX);
+    const char *subject =
+        arena_printf(&arena, "$SYS.REQ.ACCOUNT.%s.CLAIMS.UPDATE", revocation->account);
+
+    if (make_claims(revocation, &arena, &jwt, err) < 0)
+        return -1;
+    keep_claims(revocation, &arena, buf_view(&jwt));
+    revocation->call = roll_call_new(link_conn(revocation->link),
+                                     &(struct roll_call_options){ .subject = subject,
+                                                                  .payload = buf_view(&jwt),
+                                                                  .expected = revocation->servers,
+                                                                  .wait = REVOCATION_CONFIRM_NS,
+                                                                  .answer = on_confirmed,
+                                                                  .done = on_push_done,
+                                                                  .self = revocation },
+                                     err);
+    return revocation->call ? 0 : -1;
+}
+
+/* Servers that answer, and those that the cluster knows but cannot reach. */
+static bool on_server(void *self, const struct value *answer)
+{
+    struct revocation *revocation = self;
+    const struct value *size = value_path(answer, STR("data.meta_cluster.cluster_size"), '.');
+
+    revocation->answered++;
+    if (value_is(size, VALUE_INT) && size->i > 0 && (size_t)size->i > revocation->servers)
+        revocation->servers = (size_t)size->i;
+    if (revocation->answered > revocation->servers)
+        revocation->servers = revocation->answered;
+    return true;
+}
+
+static size_t expect_servers(void *self)
+{
+    return ((struct revocation *)self)->servers;
+}
+
+static void on_counted(void *self, size_t counted)
+{
+    struct revocation *revocation = self;
+    struct err err;
+
+    (void)counted;
+    revocation->call = NULL;
+    if (revocation->servers == 0)
+        revocation->servers = 1; /* the one that we are connected to */
+    if (send_claims(revocation, &err) < 0)
+        end_push(revocation, err.text);
+}
+
+static void push(struct revocation *revocation)
+{
+    struct err err;
+
+    if (revocation->is_pushing || !revocation->link) {
+        revocation->is_due = true;
+        return;
+    }
+    revocation->is_due = false;
+    revocation->is_pushing = true;
+    revocation->servers = revocation->answered = 0;
+    revocation->followers = revocation->waiting;
+    revocation->waiting = NULL;
+    if (nats_conn_state(link_conn(revocation->link)) != NATS_CONN_CONNECTED) {
+        revocation->is_due = true; /* once it is */
+        revocation->is_pushing = false;
+        (void)snprintf(revocation->problem, sizeof(revocation->problem),
+                       "the system account is not connected");
+        tell_followers(revocation, revocation->problem);
+        return;
+    }
+    revocation->call = roll_call_new(link_conn(revocation->link),
+                                     &(struct roll_call_options){ .subject = PING_JSZ,
+                                                                  .payload = STR("{}"),
+                                                                  .wait = REVOCATION_COUNT_NS,
+                                                                  .answer = on_server,
+                                                                  .expect = expect_servers,
+                                                                  .done = on_counted,
+                                                                  .self = revocation },
+                                     &err);
+    if (!revocation->call)
+        end_push(revocation, err.text);
+}
+
+/* --- when --------------------------------------------------------------------------- */
+
+static int64_t sync_interval(const struct revocation *revocation)
+{
+    int64_t interval = revocation->master->conf.revocation_sync_interval;
+
+    return interval == 0 ? REVOCATION_SYNC_DEFAULT_NS : interval;
+}
+
+static void on_timer(struct timer *timer);
+
+static void push_after(struct revocation *revocation, int64_t ns)
+{
+    struct timers *timers = loop_timers(revocation->master->loop);
+    int64_t at = clock_after(clock_now(), ns);
+
+    if (ns > 0 && (!timer_is_set(&revocation->timer) || revocation->timer.deadline > at))
+        timer_set(timers, &revocation->timer, at, on_timer);
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct revocation *revocation = container_of(timer, struct revocation, timer);
+
+    if (revocation->is_listed && map_count(&revocation->list) > 0)
+        push(revocation);
+    push_after(revocation, sync_interval(revocation));
+}
+
+static void on_changed(struct census_listener *listener, const struct enrollment *record)
+{
+    struct revocation *revocation = container_of(listener, struct revocation, listener);
+
+    if (record->state != ENROLLMENT_REVOKED)
+        return;
+    note_record(revocation, record);
+    if (revocation->is_listed && !revocation->is_pushing) /* perhaps by another master */
+        push_after(revocation, REVOCATION_DEBOUNCE_NS);
+}
+
+/* A list that lacks somebody would let them in again. */
+static void begin_pushing(struct revocation *revocation)
+{
+    revocation->is_listed = revocation->has_enrollments && revocation->has_operators;
+    if (revocation->is_listed && map_count(&revocation->list) > 0)
+        push(revocation);
+}
+
+static void on_listed(struct census_listener *listener)
+{
+    struct revocation *revocation = container_of(listener, struct revocation, listener);
+
+    revocation->has_enrollments = true;
+    begin_pushing(revocation);
+}
+
+static void on_operator(void *self, const struct nats_kv_entry *entry)
+{
+    struct revocation *revocation = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct operator_policy policy;
+    struct err err;
+
+    if (record_decode(&arena, &operator_policy_type, 1, arena_str(&arena, entry->value), &policy,
+                      &err) < 0) {
+        log_warning("operator %.*s: %s", STR_ARG(entry->key), err.text);
+        return;
+    }
+    if (note_operator(revocation, &policy) && revocation->is_listed && !revocation->is_pushing)
+        push_after(revocation, REVOCATION_DEBOUNCE_NS);
+}
+
+static void on_operators_listed(void *self)
+{
+    struct revocation *revocation = self;
+
+    revocation->has_operators = true;
+    begin_pushing(revocation);
+}
+
+static void on_system_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    struct revocation *revocation = container_of(listener, struct revocation, events);
+
+    if (event->kind == NATS_EVENT_CONNECTED &&
+        (revocation->is_due || (revocation->is_listed && map_count(&revocation->list) > 0)))
+        push(revocation);
+    else if (event->kind == NATS_EVENT_DISCONNECTED)
+        log_warning("system account disconnected, reconnecting error=%s",
+                    event->error ? event->error->text : "");
+}
+
+/* A server that lets a revoked key in does not know better. */
+static void on_connect(void *self, const struct nats_msg *msg)
+{
+    struct revocation *revocation = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value event;
+    const char *user;
+    struct err err;
+
+    if (map_count(&revocation->list) == 0 ||
+        json_decode_lenient(&arena, arena_str(&arena, msg->payload), &event, &err) < 0)
+        return;
+    user = value_get_text(value_get(&event, "client"), "user");
+    if (user && map_has(&revocation->list, str_from(user)))
+        push_after(revocation, REVOCATION_DEBOUNCE_NS);
+}
+
+/* --- what a revoked peel leaves ----------------------------------------------------- */
+
+static struct nats_kv open_bucket(const struct revocation *revocation, enum store_bucket bucket)
+{
+    return (struct nats_kv){ .js = revocation->master->js,
+                             .bucket = store_bucket_name(bucket),
+                             .history = store_bucket_history(bucket) };
+}
+
+static void purge_peel(struct revocation *revocation, const char *peel)
+{
+    static const enum store_bucket buckets[] = { STORE_FACTS, STORE_SECRETS, STORE_PEEL_HEARTBEAT };
+    const struct nats_kv basket = open_bucket(revocation, STORE_BASKET);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(buckets); i++) {
+        const struct nats_kv kv = open_bucket(revocation, buckets[i]);
+
+        eraser_remove(revocation->eraser, &kv, peel);
+    }
+    eraser_remove_all(revocation->eraser, &basket, arena_printf(&arena, "%s.>", peel));
+}
+
+static void push_for(struct revocation *revocation, revocation_fn *fn, void *self)
+{
+    struct follower *follower;
+
+    if (!revocation->link) {
+        fn(self, "the master is stopping");
+        return;
+    }
+    follower = mem_zalloc(sizeof(*follower));
+    follower->fn = fn;
+    follower->self = self;
+    follower->next = revocation->waiting;
+    revocation->waiting = follower;
+    push(revocation);
+}
+
+void revocation_push(struct revocation *revocation, const struct enrollment *record,
+                     revocation_fn *fn, void *self)
+{
+    note_record(revocation, record);
+    push_for(revocation, fn, self);
+}
+
+void revocation_push_operator(struct revocation *revocation, const struct operator_policy *policy,
+                              revocation_fn *fn, void *self)
+{
+    (void)note_operator(revocation, policy);
+    push_for(revocation, fn, self);
+}
+
+void revocation_enforce(struct revocation *revocation, const struct enrollment *record,
+                        revocation_fn *fn, void *self)
+{
+    if (revocation->link)
+        purge_peel(revocation, record->peel_id);
+    revocation_push(revocation, record, fn, self);
+}
+
+/* --- the service -------------------------------------------------------------------- */
+
+static void free_revocation(void *self)
+{
+    struct revocation *revocation = self;
+
+    eraser_free(revocation->eraser);
+    MAP_EACH (&revocation->list, entry) {
+        struct revoked *revoked = entry->value;
+
+        free(revoked->key);
+        free(revoked);
+    }
+    map_done(&revocation->list);
+    nats_nkey_done(&revocation->signer);
+    free(revocation);
+}
+
+/* All that a push needs must be there at the start, not when it is urgent. */
+static int check_files(struct revocation *revocation, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf jwt = BUF_INIT(JWT_MAX);
+    const char *dir = revocation->master->conf.auth_dir;
+    struct claims_account claims;
+    struct nats_nkey account;
+    struct str creds;
+
+    if (identity_read_key(dir, IDENTITY_ACCOUNT_SEED, &account, err) < 0)
+        return -1;
+    nats_nkey_print_public(&account, revocation->account);
+    nats_nkey_done(&account);
+    if (identity_read_key(dir, IDENTITY_OPERATOR_SIGNING_SEED, &revocation->signer, err) < 0 ||
+        read_text(&arena, dir, IDENTITY_SYS_CREDS, &creds, err) < 0 ||
+        read_claims(revocation, &arena, &claims, err) < 0)
+        return -1;
+    note_claims(revocation, &claims);
+    explicit_bzero((void *)(uintptr_t)creds.p, creds.n);
+    return make_claims(revocation, &arena, &jwt, err);
+}
+
+static void *open_revocation(struct master *master, struct err *err)
+{
+    struct revocation *revocation = mem_zalloc(sizeof(*revocation));
+
+    revocation->master = master;
+    revocation->eraser = eraser_new(master->loop);
+    if (check_files(revocation, err) < 0) {
+        free_revocation(revocation);
+        return NULL;
+    }
+    revocation->listener.changed = on_changed;
+    revocation->listener.caught_up = on_listed;
+    census_listen(master_find(master, &census_service), &revocation->listener);
+    return revocation;
+}
+
+static void stop_revocation(void *self)
+{
+    struct revocation *revocation = self;
+
+    timer_clear(loop_timers(revocation->master->loop), &revocation->timer);
+    roll_call_free(revocation->call);
+    revocation->call = NULL;
+    nats_kv_watch_free(revocation->operators);
+    revocation->operators = NULL;
+    link_free(revocation->link);
+    revocation->link = NULL;
+    tell_followers(revocation, "the master is stopping");
+    revocation->followers = revocation->waiting;
+    revocation->waiting = NULL;
+    tell_followers(revocation, "the master is stopping");
+}
+
+static struct nats_kv_watch *watch_operators(struct revocation *revocation, struct err *err)
+{
+    const struct nats_kv kv = open_bucket(revocation, STORE_OPERATORS);
+
+    return nats_kv_watch_new(&kv,
+                             &(struct nats_kv_watch_options){ .without_deletes = true,
+                                                              .entry = on_operator,
+                                                              .caught_up = on_operators_listed,
+                                                              .self = revocation },
+                             err);
+}
+
+static int start_revocation(void *self, struct err *err)
+{
+    struct revocation *revocation = self;
+    const struct master_conf *conf = &revocation->master->conf;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *creds = path_join(&arena, conf->auth_dir, identity_file_name(IDENTITY_SYS_CREDS));
+    const char *subject = arena_printf(&arena, "$SYS.ACCOUNT.%s.CONNECT", revocation->account);
+
+    revocation->link = link_new(revocation->master->hub,
+                                &(struct link_options){ .urls = conf->nats_url,
+                                                        .ca_file = conf->nats_ca,
+                                                        .auth_dir = conf->auth_dir,
+                                                        .creds_file = creds,
+                                                        .name = SYSTEM_NAME },
+                                err);
+    if (!revocation->link)
+        return -1;
+    nats_listen(link_conn(revocation->link), &revocation->events, on_system_event);
+    revocation->connects = nats_sub_new(
+        link_conn(revocation->link),
+        &(struct nats_sub_options){ .subject = subject, .message = on_connect, .self = revocation },
+        err);
+    revocation->operators = watch_operators(revocation, err);
+    if (!revocation->connects || !revocation->operators) {
+        stop_revocation(revocation);
+        return -1;
+    }
+    push_after(revocation, sync_interval(revocation));
+    return 0;
+}
+
+/* A master that cannot revoke now still works. */
+static enum health_status check_revocation(void *self, char message[static HEALTH_TEXT_MAX])
+{
+    const struct revocation *revocation = self;
+
+    if (nats_conn_state(link_conn(revocation->link)) != NATS_CONN_CONNECTED) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "the system account is not connected");
+        return HEALTH_DEGRADED;
+    }
+    (void)snprintf(message, HEALTH_TEXT_MAX, "%s", revocation->problem);
+    return revocation->problem[0] ? HEALTH_DEGRADED : HEALTH_OK;
+}
+
+const struct master_service revocation_service = {
+    .name = "revocation",
+    .open = open_revocation,
+    .start = start_revocation,
+    .stop = stop_revocation,
+    .free = free_revocation,
+    .check = check_revocation,
+};

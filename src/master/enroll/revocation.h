@@ -1,0 +1,44 @@
+/*
+ * revocation - revokes credentials: servers learn whom they must no longer let in.
+ *
+ * The list is built from all revoked enrollments and keys of operators, goes into the account's
+ * claims, which the operator's signing key signs, and from there to every server through the system
+ * account. Servers keep it on disk, and cut connections that it names. It is pushed when somebody
+ * is revoked, when the master starts, when the system connection comes back, when a revoked key
+ * connects all the same, and from time to time. A server of the cluster that does not confirm is
+ * reported.
+ *
+ * Threads: the loop's.
+ */
+#ifndef MASTER_ENROLL_REVOCATION_H
+#define MASTER_ENROLL_REVOCATION_H
+
+#include "master/master.h"
+#include "wire/enrollment.h"
+
+struct operator_policy;
+struct revocation;
+
+#define REVOCATION_SYNC_DEFAULT_NS (INT64_C(300) * 1000000000)
+/* For servers to answer. */
+#define REVOCATION_COUNT_NS    (INT64_C(1) * 1000000000)
+#define REVOCATION_CONFIRM_NS  (INT64_C(3) * 1000000000)
+#define REVOCATION_DEBOUNCE_NS (INT64_C(2) * 1000000000)
+
+extern const struct master_service revocation_service;
+
+/* `warning` is NULL when every server has confirmed. */
+typedef void revocation_fn(void *self, const char *warning);
+
+/* The record was revoked: remove what the peel keeps on the bus, and tell the servers. `fn` is
+ * called once, also when the master stops. */
+void revocation_enforce(struct revocation *revocation, const struct enrollment *record,
+                        revocation_fn *fn, void *self);
+/* The same, and its data stays. */
+void revocation_push(struct revocation *revocation, const struct enrollment *record,
+                     revocation_fn *fn, void *self);
+/* The keys of an operator that are marked so. */
+void revocation_push_operator(struct revocation *revocation, const struct operator_policy *policy,
+                              revocation_fn *fn, void *self);
+
+#endif

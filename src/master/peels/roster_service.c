@@ -1,0 +1,357 @@
+/* The service "target-service": keeps the roster, and answers who a target means. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "bus/grant.h"
+#include "bus/store.h"
+#include "data/msgpack.h"
+#include "data/value.h"
+#include "master/enroll/census.h"
+#include "master/peels/larder.h"
+#include "master/peels/roster.h"
+#include "master/services.h"
+#include "master/settings/settings_book.h"
+#include "nats/conn.h"
+#include "sys/chore.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+#include "wire/question.h"
+#include "wire/subject.h"
+
+#define GAUGE_NS (15 * CLOCK_SECOND)
+/* Much less than who asks waits for an answer; then it asks again. */
+#define SETTINGS_NS (2 * CLOCK_SECOND)
+
+struct desk {
+    struct master *master;
+    struct roster *roster;
+    struct larder *larder;
+    struct chores chores;
+    struct settings_book *book;
+    struct nats_sub *questions;
+    struct timer gauge;
+    struct roster_listener *listeners;
+};
+
+static void *open_desk(struct master *master, struct err *err)
+{
+    struct desk *desk = mem_zalloc(sizeof(*desk));
+
+    desk->master = master;
+    if (chores_open_workers(&desk->chores, master->loop, CHORES_COMPUTING, err) == 0)
+        return desk;
+    free(desk);
+    return NULL;
+}
+
+struct roster *master_roster(const struct master *master)
+{
+    return ((struct desk *)master_find(master, &master_roster_service))->roster;
+}
+
+struct settings_book *master_settings_book(const struct master *master)
+{
+    return ((struct desk *)master_find(master, &master_roster_service))->book;
+}
+
+/* --- who is meant? ------------------------------------------------------------------ */
+
+static struct value collect_facts(struct arena *arena, const struct roster *roster,
+                                  const struct param_strs *peels)
+{
+    struct value_map *map = value_map_new(arena, peels->n);
+
+    for (size_t i = 0; i < peels->n; i++) {
+        const struct value *facts = roster_facts(roster, str_from(peels->p[i]));
+
+        if (facts)
+            value_map_append(arena, map, value_text(peels->p[i]), *facts);
+    }
+    return value_map(map);
+}
+
+static struct value collect_shared(struct arena *arena, const struct larder *larder,
+                                   const struct param_strs *peels, const char *name)
+{
+    struct value_map *map = value_map_new(arena, peels->n);
+
+    for (size_t i = 0; i < peels->n; i++) {
+        struct str bytes = larder_get(larder, peels->p[i], name);
+        struct value v;
+        struct err ignored; /* what a peel cannot write as it should is not there */
+
+        if (bytes.p && msgpack_decode(arena, bytes, &v, &ignored) == 0)
+            value_map_append(arena, map, value_text(peels->p[i]), v);
+    }
+    return value_map(map);
+}
+
+/* A question, and where its answer goes. */
+struct asked {
+    struct settings_wait wait;
+    struct desk *desk;
+    struct arena arena; /* what was asked is in it */
+    struct question_resolve question;
+    struct str reply;
+    bool with_settings;
+};
+
+static struct roster_question make_question(const struct asked *asked, const char *expr,
+                                            const char *type)
+{
+    return (struct roster_question){ .expr = expr,
+                                     .type = type,
+                                     .groups = asked->desk->master->conf.nodegroups,
+                                     .with_settings = asked->with_settings };
+}
+
+/* Those that a second expression means, too. Both lists are sorted. */
+static int keep_in_scope(const struct asked *asked, struct arena *arena, struct param_strs *peels,
+                         struct err *err)
+{
+    const struct roster_question scope = make_question(asked, asked->question.scope, "");
+    struct param_strs inside;
+    const char **kept = ARENA_ARRAY(arena, const char *, peels->n);
+    size_t n = 0, at = 0;
+
+    if (roster_resolve(asked->desk->roster, arena, &scope, &inside, err) < 0)
+        return err_wrap(err, "scope");
+    for (size_t i = 0; i < peels->n; i++) {
+        while (at < inside.n && strcmp(inside.p[at], peels->p[i]) < 0)
+            at++;
+        if (at < inside.n && strcmp(inside.p[at], peels->p[i]) == 0)
+            kept[n++] = peels->p[i];
+    }
+    *peels = (struct param_strs){ n, kept };
+    return 0;
+}
+
+static void resolve(const struct asked *asked, struct arena *arena, struct question_resolved *ret)
+{
+    const struct question_resolve *question = &asked->question;
+    const struct roster_question target = make_question(asked, question->expr, question->type);
+    const struct desk *desk = asked->desk;
+    struct err err;
+
+    if (roster_resolve(desk->roster, arena, &target, &ret->peels, &err) < 0 ||
+        (question->scope[0] && keep_in_scope(asked, arena, &ret->peels, &err) < 0)) {
+        ret->peels = (struct param_strs){ 0 };
+        ret->err = arena_strdup(arena, err.text);
+        ret->invalid = err.code == ERR_INVALID;
+        return;
+    }
+    if (asked->with_settings)
+        ret->warning = settings_book_warning(desk->book, arena);
+    if (question->want_facts)
+        ret->facts = collect_facts(arena, desk->roster, &ret->peels);
+    if (question->basket[0])
+        ret->basket = collect_shared(arena, desk->larder, &ret->peels, question->basket);
+}
+
+static void send_answer(struct asked *asked, const struct question_resolved *answer)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct err err;
+
+    if (record_encode(&bytes, &question_resolved_type, answer, &err) < 0 ||
+        nats_publish(asked->desk->master->js.conn,
+                     &(struct nats_pub){ .subject = asked->reply, .payload = buf_view(&bytes) },
+                     &err) < 0)
+        log_warning("answer to a question about targets: %s", err.text);
+    arena_done(&asked->arena);
+    free(asked);
+}
+
+static void send_problem(struct asked *asked, const char *problem, bool pending)
+{
+    send_answer(asked,
+                &(struct question_resolved){ .err = problem, .warning = "", .pending = pending });
+}
+
+static void answer_question(struct asked *asked)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct question_resolved answer = { .err = "", .warning = "" };
+
+    resolve(asked, &arena, &answer);
+    send_answer(asked, &answer);
+}
+
+static void on_settings(struct settings_wait *wait, const char *problem)
+{
+    struct asked *asked = container_of(wait, struct asked, wait);
+
+    if (problem)
+        send_problem(asked, problem, wait->is_late);
+    else
+        answer_question(asked);
+}
+
+static bool needs_settings(const struct asked *asked)
+{
+    const struct question_resolve *question = &asked->question;
+    const struct roster_question target = make_question(asked, question->expr, question->type);
+    const struct roster_question scope = make_question(asked, question->scope, "");
+
+    return roster_needs_settings(&target) || (question->scope[0] && roster_needs_settings(&scope));
+}
+
+/* Settings of machines are not for other machines, which could guess at one value after another. A
+ * peel hears answers below "_INBOX.<its id>" alone; the second token of others is random.
+ */
+static bool is_from_peel(const struct asked *asked)
+{
+    const struct census *census = master_find(asked->desk->master, &census_service);
+    struct str rest = asked->reply;
+
+    (void)str_cut(&rest, '.');
+    return !census_is_complete(census) || census_has(census, str_cut(&rest, '.'));
+}
+
+static void on_question(void *self, const struct nats_msg *msg)
+{
+    struct desk *desk = self;
+    struct asked *asked;
+    struct err err;
+
+    /* a peel asks, too: it must not make a master publish elsewhere */
+    if (!str_starts(msg->reply, STR(GRANT_INBOX ".")))
+        return;
+    asked = mem_zalloc(sizeof(*asked));
+    asked->desk = desk;
+    asked->reply = arena_str(&asked->arena, msg->reply);
+    if (!roster_is_seeded(desk->roster)) {
+        send_problem(asked, "this master has not read all facts yet; try again in a moment", false);
+    } else if (record_decode(&asked->arena, &question_resolve_type, 1,
+                             arena_str(&asked->arena, msg->payload), &asked->question, &err) < 0) {
+        send_problem(asked, err.text, false);
+    } else if (needs_settings(asked) && !is_from_peel(asked)) {
+        asked->with_settings = true;
+        asked->wait.ready = on_settings;
+        settings_book_await(desk->book, &asked->wait, SETTINGS_NS);
+    } else {
+        answer_question(asked);
+    }
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+static void count_peels(struct timer *timer)
+{
+    struct desk *desk = container_of(timer, struct desk, gauge);
+
+    metrics_set(desk->master->metrics, MASTER_CONNECTED_PEELS,
+                (double)roster_online_count(desk->roster), NULL, NULL);
+    timer_set(loop_timers(desk->master->loop), &desk->gauge, clock_after(clock_now(), GAUGE_NS),
+              count_peels);
+}
+
+static void on_facts(void *self, struct str peel, const struct value *facts)
+{
+    struct desk *desk = self;
+
+    if (facts)
+        metrics_add(desk->master->metrics, MASTER_FACTS_SYNCS, 1, NULL, NULL);
+    for (struct roster_listener *one = desk->listeners; one; one = one->next)
+        one->changed(one, peel);
+}
+
+void master_roster_listen(struct master *master, struct roster_listener *listener)
+{
+    struct desk *desk = master_find(master, &master_roster_service);
+
+    listener->next = desk->listeners;
+    desk->listeners = listener;
+}
+
+void master_roster_forget(struct master *master, struct roster_listener *listener)
+{
+    struct desk *desk = master_find(master, &master_roster_service);
+    struct roster_listener **place = &desk->listeners;
+
+    while (*place && *place != listener)
+        place = &(*place)->next;
+    if (*place)
+        *place = listener->next;
+}
+
+static void close_desk(struct desk *desk)
+{
+    nats_sub_free(desk->questions);
+    desk->questions = NULL;
+    settings_book_free(desk->book);
+    desk->book = NULL;
+    larder_free(desk->larder);
+    desk->larder = NULL;
+    roster_free(desk->roster);
+    desk->roster = NULL;
+}
+
+static int start_desk(void *self, struct err *err)
+{
+    struct desk *desk = self;
+    const struct nats_sub_options options = {
+        .subject = subject_template(SUBJECT_RESOLVE),
+        .queue = subject_queue(SUBJECT_RESOLVE),
+        .message = on_question,
+        .self = desk,
+    };
+
+    desk->roster =
+        roster_new(&desk->master->js,
+                   &(struct roster_options){
+                       .master_id = desk->master->id, .on_facts = on_facts, .self = desk },
+                   err);
+    if (desk->roster)
+        desk->larder = larder_new(&desk->master->js, err);
+    if (desk->larder)
+        desk->questions = nats_sub_new(desk->master->js.conn, &options, err);
+    if (!desk->questions) {
+        close_desk(desk);
+        return -1;
+    }
+    desk->book = settings_book_new(desk->master, &desk->chores);
+    count_peels(&desk->gauge);
+    return 0;
+}
+
+static void stop_desk(void *self)
+{
+    struct desk *desk = self;
+
+    timer_clear(loop_timers(desk->master->loop), &desk->gauge);
+    close_desk(desk);
+}
+
+static void free_desk(void *self)
+{
+    struct desk *desk = self;
+
+    chores_close(&desk->chores);
+    free(desk);
+}
+
+static enum health_status check_desk(void *self, char message[static HEALTH_TEXT_MAX])
+{
+    struct desk *desk = self;
+
+    if (roster_is_seeded(desk->roster)) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "%zu peels", roster_count(desk->roster));
+        return HEALTH_OK;
+    }
+    (void)snprintf(message, HEALTH_TEXT_MAX, "reading facts");
+    return HEALTH_DOWN;
+}
+
+const struct master_service master_roster_service = {
+    .name = "target-service",
+    .open = open_desk,
+    .start = start_desk,
+    .stop = stop_desk,
+    .free = free_desk,
+    .check = check_desk,
+};

@@ -1,0 +1,57 @@
+/*
+ * settings_tree - the settings of the fleet on this master, and what a machine gets of them.
+ *
+ * Read once from disk: each file as it is published, with placeholders for its secrets, and the
+ * texts of those secrets. Then the settings of any machine can be made from its id and facts, by
+ * the same rules as on the machine itself, which also shows which secrets it needs.
+ *
+ * Memory: counted holders. Threads: it does not change once it was read; any.
+ */
+#ifndef MASTER_SETTINGS_SETTINGS_TREE_H
+#define MASTER_SETTINGS_SETTINGS_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "master/files/tree_set.h"
+
+struct arena;
+struct err;
+struct settings_tree;
+struct value;
+
+/* For master/files/tree_set.h: a file of settings without its secrets. `self` may be NULL. */
+tree_set_prepare_fn settings_tree_prepare;
+
+struct settings_tree *settings_tree_read(const char *folder, struct err *err);
+struct settings_tree *settings_tree_hold(struct settings_tree *tree);
+/* NULL is fine. */
+void settings_tree_drop(struct settings_tree *tree);
+
+bool settings_tree_equal(const struct settings_tree *a, const struct settings_tree *b);
+size_t settings_tree_secrets(const struct settings_tree *tree);
+
+struct settings_secret {
+    const char *name;
+    struct str text;
+};
+
+/* What a machine gets. */
+struct settings_view {
+    const struct value *settings;        /* a map */
+    VEC(struct settings_secret) secrets; /* that it needs, by name */
+};
+
+/* In the arena, but for the texts of secrets, which the tree holds. Fails with all mistakes. */
+int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena, const char *peel,
+                          const struct value *facts, struct settings_view *ret, struct err *err);
+
+/* What anybody may know of it: values that are secret, and texts that were made from them, are left
+ * out, and templates see SECRETS_MASK in their place. So nothing in it depends on a secret. In the
+ * arena; fails with all mistakes. */
+int settings_tree_disclose(const struct settings_tree *tree, struct arena *arena, const char *peel,
+                           const struct value *facts, struct value *ret, struct err *err);
+
+#endif

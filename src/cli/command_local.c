@@ -103,15 +103,16 @@ static void keep_last_run(struct local *local, const struct run_result *result)
     const struct lastrun_request request = { local->function, local->wish.refs,
                                              local->session.host.test,
                                              local->session.host.secrets };
+    struct lastrun run;
     struct err err;
 
     if (local->wish.id || !local->session.host.data_dir)
         return;
-    if (lastrun_keep(local->session.host.data_dir, &request, result,
+    if (lastrun_keep(local->cli->arena, local->session.host.data_dir, &request, result,
                      !result            ? "nothing ran: mistakes in the states"
                      : result->canceled ? "execution canceled"
                                         : NULL,
-                     &err) < 0)
+                     &run, &err) < 0)
         (void)fprintf(stderr, "warning: the run is not in the next report: %s\n", err.text);
 }
 

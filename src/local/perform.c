@@ -152,11 +152,13 @@ static void keep_last_run(struct deed *deed, struct param_strs refs)
     const struct lastrun_request request = { deed->request->function, refs,
                                              deed->session->host.test,
                                              deed->session->host.secrets };
+    struct lastrun *run = ARENA_NEW(deed->arena, struct lastrun);
     struct err err;
 
-    if (lastrun_keep(deed->session->host.data_dir, &request,
+    deed->answer->last_run = run;
+    if (lastrun_keep(deed->arena, deed->session->host.data_dir, &request,
                      deed->answer->result.run_id ? &deed->answer->result : NULL,
-                     deed->answer->error, &err) < 0 &&
+                     deed->answer->error, run, &err) < 0 &&
         !deed->answer->trouble)
         deed->answer->trouble = arena_printf(deed->arena, "last run not stored: %s", err.text);
 }

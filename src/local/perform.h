@@ -17,6 +17,7 @@
 #include "data/value.h"
 #include "state/outcome.h"
 
+struct lastrun;
 struct run_sink;
 struct session;
 
@@ -47,6 +48,7 @@ struct perform_answer {
     bool success, test;
     const char *error;   /* NULL: none */
     const char *trouble; /* beside the answer, for the log: the plan was not stored; NULL: none */
+    const struct lastrun *last_run; /* what is kept of it (run/lastrun.h); NULL: nothing is */
 };
 
 /* `sink` may be NULL. */

@@ -103,6 +103,7 @@ static void begin_work(struct desk *desk, const struct lane *lane, struct job *j
     job->is_running = true;
     if (lane == &desk->lanes[LANE_ACT] && desk->options.acts)
         desk->options.acts(desk->options.self, &job->request);
+    messenger_run_begins(&desk->messenger);
     chore_begin(&desk->chores, &job->chore, work, done);
 }
 
@@ -181,8 +182,11 @@ static void deliver(struct job *job)
     else if (job->reply)
         messenger_reply(&desk->messenger, job->reply, job->message);
     if (desk->options.ended)
-        desk->options.ended(desk->options.self, &job->request,
-                            job->answer.success && !job->answer.error, job->duration);
+        desk->options.ended(
+            desk->options.self, &job->request,
+            &(struct desk_end){ .success = job->answer.success && !job->answer.error,
+                                .duration = job->duration,
+                                .outcome = job->outcome });
     if (strcmp(job->request.module, "facts.set") == 0 ||
         strcmp(job->request.module, "grains.set") == 0)
         desk->options.facts_changed(desk->options.self);
@@ -204,7 +208,10 @@ static void end_job(struct job *job)
 
 static void done(struct chore *chore)
 {
-    end_job(container_of(chore, struct job, chore));
+    struct job *job = container_of(chore, struct job, chore);
+
+    messenger_run_ended(&job->desk->messenger);
+    end_job(job);
 }
 
 /* What it has not done by now it will not do; the rest of the lane goes on. */

@@ -48,6 +48,13 @@ struct snapshot;
 /* What only reads, at once. */
 #define DESK_READERS 8
 
+/* How an execution ended. */
+struct desk_end {
+    bool success;
+    int64_t duration;
+    struct str outcome; /* of a run that was kept (lastrun_print_outcome); empty: there is none */
+};
+
 struct desk_options {
     struct loop *loop;
     struct pool *workers; /* NULL: of its own */
@@ -81,8 +88,8 @@ struct desk_options {
     bool (*look_first)(void *self);
     /* It begins. */
     void (*acts)(void *self, const struct exec_request *request);
-    /* An execution has ended; for metrics. */
-    void (*ended)(void *self, const struct exec_request *request, bool success, int64_t duration);
+    /* An execution has ended; for metrics, and for who tells others of runs. */
+    void (*ended)(void *self, const struct exec_request *request, const struct desk_end *end);
     void *self;
 };
 

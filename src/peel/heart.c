@@ -56,19 +56,6 @@ static bool read_last_run(struct arena *arena, const struct heart *heart, struct
     return false;
 }
 
-/* What a run came to, whichever it was and whenever. */
-static void print_outcome(struct buf *out, const struct lastrun *run)
-{
-    struct lastrun outcome = *run;
-    struct err ignored; /* it is none then, and news */
-
-    outcome.id = "";
-    outcome.time = outcome.converged = (struct value_time){ 0 };
-    outcome.duration = 0;
-    buf_clear(out);
-    (void)record_encode(out, &lastrun_type, &outcome, &ignored);
-}
-
 static void on_timer(struct timer *timer)
 {
     struct heart *heart = container_of(timer, struct heart, timer);
@@ -92,7 +79,8 @@ static void on_timer(struct timer *timer)
     forget_beat(heart);
     if (read_last_run(&arena, heart, &run)) {
         sign.run = record_value(&arena, &lastrun_type, &run);
-        print_outcome(&heart->outcome, &run);
+        buf_clear(&heart->outcome);
+        lastrun_print_outcome(&heart->outcome, &run);
     }
     beat = mem_zalloc(sizeof(*beat));
     if (record_encode(&bytes, &liveness_peel_type, &sign, &err) < 0 ||
@@ -129,22 +117,9 @@ void heart_connect(struct heart *heart, const struct nats_js *js)
         timer_clear(loop_timers(heart->loop), &heart->timer);
 }
 
-/* The last beat says the same, or no beat can say it. */
-static bool is_known(const struct heart *heart)
+void heart_tell_run(struct heart *heart, struct str outcome)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    AUTO_BUF struct buf outcome = BUF_INIT(BEAT_MAX);
-    struct lastrun run;
-
-    if (!read_last_run(&arena, heart, &run))
-        return true;
-    print_outcome(&outcome, &run);
-    return outcome.n > 0 && str_eq(buf_view(&outcome), buf_view(&heart->outcome));
-}
-
-void heart_tell_run(struct heart *heart)
-{
-    if (heart->js.conn && !is_known(heart))
+    if (heart->js.conn && outcome.n > 0 && !str_eq(outcome, buf_view(&heart->outcome)))
         timer_set(loop_timers(heart->loop), &heart->timer, clock_now(), on_timer);
 }
 

@@ -34,9 +34,9 @@ void heart_init(struct heart *heart, struct loop *loop, const char *peel_id, con
 void heart_done(struct heart *heart);
 /* Beat over this connection, from now on; NULL: none. */
 void heart_connect(struct heart *heart, const struct nats_js *js);
-/* A run has ended: beat at once when it came to something else than the one before; else the next
- * beat is soon enough. */
-void heart_tell_run(struct heart *heart);
+/* A run has ended, and was kept (lastrun_print_outcome): beat at once when it came to something
+ * else than the one before; else the next beat is soon enough. */
+void heart_tell_run(struct heart *heart, struct str outcome);
 /* Did the bucket take one lately? */
 bool heart_is_heard(const struct heart *heart);
 

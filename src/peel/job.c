@@ -16,6 +16,7 @@
 #include "peel/outbox.h"
 #include "peel/snapshot.h"
 #include "peel/source.h"
+#include "run/lastrun.h"
 #include "sys/clock.h"
 #include "wire/peel_id.h"
 #include "wire/subject.h"
@@ -157,6 +158,17 @@ static bool has_run(void *self, const char *jid)
     return ledger_has(self, jid);
 }
 
+/* What others are told of the run. */
+static void note_outcome(struct job *job)
+{
+    AUTO_BUF struct buf outcome = BUF_INIT(LASTRUN_MAX);
+
+    if (!job->answer.last_run)
+        return;
+    lastrun_print_outcome(&outcome, job->answer.last_run);
+    job->outcome = buf_copy(&outcome, &job->arena);
+}
+
 static void do_deed(struct job *job, const struct run_sink *sink)
 {
     struct diags diags = DIAGS_INIT(&job->arena);
@@ -201,6 +213,7 @@ static void do_deed(struct job *job, const struct run_sink *sink)
         refuse_diags(job, &diags);
     else
         perform(&session, &request, sink, &job->answer);
+    note_outcome(job);
     job->is_old_plan = shelf_is_old(session.held);
     if (job->answer.trouble)
         job->trouble = arena_strdup(&job->arena, job->answer.trouble);

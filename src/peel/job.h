@@ -43,6 +43,7 @@ struct job {
     struct perform_answer answer;
     int64_t duration;
     struct str message;  /* the response or return */
+    struct str outcome;  /* of a run that was kept; empty: there is none */
     uint64_t letter;     /* in the outbox; 0: it could not be kept */
     const char *trouble; /* what went wrong beside the answer, for the log; or NULL */
 };

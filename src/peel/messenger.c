@@ -63,11 +63,29 @@ static void publish_record(struct messenger *messenger, enum subject_kind kind, 
         publish_bytes(messenger, kind, jid, buf_view(&payload));
 }
 
+static void send_acks(struct messenger *messenger)
+{
+    VEC_EACH (&messenger->acks, jid) {
+        const struct exec_ack ack = { *jid, messenger->peel_id, time_now(), { 0 } };
+
+        publish_record(messenger, SUBJECT_JOB_ACK, *jid, &exec_ack_type, &ack);
+        free(*jid);
+    }
+    messenger->acks.n = 0;
+    timer_clear(loop_timers(messenger->loop), &messenger->due);
+}
+
+static void on_due(struct timer *timer)
+{
+    send_acks(container_of(timer, struct messenger, due));
+}
+
 void messenger_ack(struct messenger *messenger, const char *jid)
 {
-    const struct exec_ack ack = { jid, messenger->peel_id, time_now(), { 0 } };
-
-    publish_record(messenger, SUBJECT_JOB_ACK, jid, &exec_ack_type, &ack);
+    VEC_PUSH(&messenger->acks, mem_strdup(jid));
+    if (!timer_is_set(&messenger->due))
+        timer_set(loop_timers(messenger->loop), &messenger->due,
+                  clock_after(clock_now(), MESSENGER_ACK_PAUSE), on_due);
 }
 
 void messenger_defer(struct messenger *messenger, const char *jid, time_t not_before)
@@ -83,6 +101,7 @@ void messenger_progress(struct messenger *messenger, const struct exec_progress 
 
     whole.peel_id = messenger->peel_id;
     whole.timestamp = time_now();
+    send_acks(messenger);
     publish_record(messenger, SUBJECT_JOB_PROGRESS, whole.jid, &exec_progress_type, &whole);
 }
 
@@ -164,6 +183,7 @@ void messenger_send_progress(struct messenger *messenger)
 {
     struct news *news;
 
+    send_acks(messenger);
     (void)pthread_mutex_lock(&messenger->mutex);
     while ((news = messenger->first)) {
         messenger->first = news->next;
@@ -174,53 +194,57 @@ void messenger_send_progress(struct messenger *messenger)
     (void)pthread_mutex_unlock(&messenger->mutex);
 }
 
-/* The loop sleeps on when nothing came since it looked last. */
-static bool goes_idle(struct messenger *messenger)
+static bool has_news(struct messenger *messenger)
 {
-    bool idle;
+    bool has;
 
     (void)pthread_mutex_lock(&messenger->mutex);
-    idle = !messenger->first;
-    messenger->is_awake = !idle;
+    has = messenger->first != NULL;
     (void)pthread_mutex_unlock(&messenger->mutex);
-    return idle;
+    return has;
 }
 
 static void on_pause(struct timer *timer);
 
-static void begin_pause(struct messenger *messenger)
+static void begin_pause(struct messenger *messenger, int64_t length)
 {
-    timer_set(loop_timers(messenger->loop), &messenger->pause,
-              clock_after(clock_now(), MESSENGER_PAUSE), on_pause);
+    messenger->length = length;
+    timer_set(loop_timers(messenger->loop), &messenger->pause, clock_after(clock_now(), length),
+              on_pause);
 }
 
+/* Who has nothing to say is asked less often. */
 static void on_pause(struct timer *timer)
 {
     struct messenger *messenger = container_of(timer, struct messenger, pause);
+    const bool has = has_news(messenger);
 
-    if (goes_idle(messenger))
+    if (has)
+        messenger_send_progress(messenger);
+    if (messenger->runs == 0)
         return;
-    messenger_send_progress(messenger);
-    begin_pause(messenger);
+    begin_pause(messenger, has                                           ? MESSENGER_PAUSE
+                           : 2 * messenger->length < MESSENGER_PAUSE_MAX ? 2 * messenger->length
+                                                                         : MESSENGER_PAUSE_MAX);
 }
 
-static void on_wake(struct errand *errand)
+void messenger_run_begins(struct messenger *messenger)
 {
-    begin_pause(container_of(errand, struct messenger, wake));
+    messenger->runs++;
+    begin_pause(messenger, MESSENGER_PAUSE);
+}
+
+void messenger_run_ended(struct messenger *messenger)
+{
+    messenger->runs--;
 }
 
 static void post_news(struct messenger *messenger, struct news *news)
 {
-    bool wakes;
-
     (void)pthread_mutex_lock(&messenger->mutex);
     *messenger->last = news;
     messenger->last = &news->next;
-    wakes = !messenger->is_awake;
-    messenger->is_awake = true;
     (void)pthread_mutex_unlock(&messenger->mutex);
-    if (wakes)
-        errand_send(&messenger->errands, &messenger->wake, on_wake);
 }
 
 struct messenger_topic messenger_topic(const struct messenger *messenger, struct arena *arena,
@@ -326,6 +350,7 @@ void messenger_close(struct messenger *messenger)
     errands_close(&messenger->errands);
     timer_clear(loop_timers(messenger->loop), &messenger->pause);
     messenger_send_progress(messenger);
+    vec_done(&messenger->acks);
     (void)pthread_mutex_destroy(&messenger->mutex);
     messenger->is_open = false;
 }

@@ -16,11 +16,18 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "base/vec.h"
 #include "sys/errand.h"
 #include "sys/timers.h"
 
-/* Progress is held back that long, to be sent together, in nanoseconds. */
-#define MESSENGER_PAUSE (INT64_C(20) * 1000000)
+/* Progress is held back that long, to be sent together, in nanoseconds; and as long as this when
+ * nothing came for a while. Workers do not wake the loop for it: most runs end before any of it
+ * leaves. */
+#define MESSENGER_PAUSE     (INT64_C(20) * 1000000)
+#define MESSENGER_PAUSE_MAX (8 * MESSENGER_PAUSE)
+
+/* An ack is held back as long as this. Masters send a request again after five seconds without. */
+#define MESSENGER_ACK_PAUSE (INT64_C(250) * 1000000)
 
 struct arena;
 struct err;
@@ -37,11 +44,13 @@ struct messenger {
     struct nats_conn *conn; /* NULL: none */
     struct errands errands;
     struct loop *loop;
-    struct timer pause; /* between two looks at the progress that workers have posted */
-    struct errand wake;
-    pthread_mutex_t mutex; /* of the next three */
+    struct timer pause;    /* between two looks at the progress that workers have posted */
+    int64_t length;        /* of the pause */
+    struct timer due;      /* of acks that are held back */
+    VEC(char *) acks;      /* of which jobs */
+    size_t runs;           /* that may post some */
+    pthread_mutex_t mutex; /* of the next two */
     struct news *first, **last;
-    bool is_awake;    /* the pause runs, or is about to: nobody has to wake the loop */
     size_t reply_max; /* bytes of one message */
     bool is_open;
 };
@@ -53,6 +62,9 @@ int messenger_open(struct messenger *messenger, struct loop *loop, struct err *e
 void messenger_close(struct messenger *messenger);
 void messenger_connect(struct messenger *messenger, struct nats_conn *conn);
 
+/* The job is accepted. It leaves before anything else about the job, and within
+ * MESSENGER_ACK_PAUSE: most jobs are done by then, and ack and return cost everybody half as much
+ * when they go together. */
 void messenger_ack(struct messenger *messenger, const char *jid);
 /* Ask for the request again, and not before. */
 void messenger_defer(struct messenger *messenger, const char *jid, time_t not_before);
@@ -69,7 +81,10 @@ struct messenger_topic {
 };
 struct messenger_topic messenger_topic(const struct messenger *messenger, struct arena *arena,
                                        const char *jid, size_t size_max);
-/* Progress of a job, of one state when `state` is not NULL. It leaves within MESSENGER_PAUSE.
+/* A worker is about to run a job, and has run it. */
+void messenger_run_begins(struct messenger *messenger);
+void messenger_run_ended(struct messenger *messenger);
+/* Progress of a job, of one state when `state` is not NULL. It leaves within MESSENGER_PAUSE_MAX.
  * Borrows all but the text until the topic is settled. Any thread. */
 void messenger_post_progress(struct messenger *messenger, struct messenger_topic *topic,
                              const struct exec_progress *progress,

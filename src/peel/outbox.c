@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -33,6 +34,11 @@
 #define SUFFIX      ".letter"
 #define DAMAGED     ".damaged"
 #define NAME_SIZE   (NAME_DIGITS + sizeof(SUFFIX))
+#define TRAY        "tray"
+/* A letter that is larger gets a file, and a tray that is larger is made anew at the start. */
+#define TRAY_MAX ((size_t)64 << 10)
+/* Bytes at the beginning of a tray that are zero when nothing is in it. */
+#define TRAY_HEAD 4
 /* Most letters leave as soon as they are written: that many bytes of them are kept in memory, too,
  * and are not read again. */
 #define COPIES_MAX ((size_t)256 << 10)
@@ -40,6 +46,7 @@
 struct stored_letter {
     const char *subject, *id, *about;
     struct str payload;
+    uint64_t number;
 };
 
 static const struct record_field letter_fields[] = {
@@ -47,6 +54,7 @@ static const struct record_field letter_fields[] = {
     RECORD("id", TEXT, struct stored_letter, id, RECORD_REQUIRED),
     RECORD("about", TEXT, struct stored_letter, about, 0, .fallback_text = ""),
     RECORD("payload", BYTES, struct stored_letter, payload, RECORD_REQUIRED),
+    RECORD("number", INT, struct stored_letter, number, RECORD_OMIT),
     { 0 },
 };
 static const struct record_type letter_type =
@@ -71,10 +79,13 @@ struct copy {
 
 struct outbox {
     char *folder;
-    int folder_fd;
-    pthread_mutex_t mutex; /* of the copies */
+    pthread_mutex_t mutex; /* of what follows up to the listener */
+    int folder_fd;         /* -1: it is not open; most boxes never need it */
     struct copy *copies;
     size_t copies_bytes;
+    int tray;             /* -1: it is not open */
+    bool has_tray;        /* it can be opened */
+    uint64_t tray_number; /* of the letter in it; 0: it is empty */
     struct outbox_listener listener;
     struct nats_publisher *publisher; /* NULL: no connection */
     struct item *first, **last;
@@ -88,12 +99,22 @@ static void print_name(char name[static NAME_SIZE], uint64_t number)
     (void)snprintf(name, NAME_SIZE, "%0*" PRIu64 SUFFIX, NAME_DIGITS, number);
 }
 
-static const char *file_path(struct arena *arena, const struct outbox *outbox, uint64_t number)
+static bool is_in_tray(struct outbox *outbox, uint64_t number)
+{
+    bool is;
+
+    (void)pthread_mutex_lock(&outbox->mutex);
+    is = outbox->tray_number == number;
+    (void)pthread_mutex_unlock(&outbox->mutex);
+    return is;
+}
+
+static const char *file_path(struct arena *arena, struct outbox *outbox, uint64_t number)
 {
     char name[NAME_SIZE];
 
     print_name(name, number);
-    return arena_printf(arena, "%s/%s", outbox->folder, name);
+    return arena_printf(arena, "%s/%s", outbox->folder, is_in_tray(outbox, number) ? TRAY : name);
 }
 
 /* --- copies ----------------------------------------------------------------------- */
@@ -142,43 +163,147 @@ static void free_copy(struct copy *copy)
 
 /* --- files ------------------------------------------------------------------------ */
 
+/* With the mutex held. -1: it cannot be opened, as errno says. */
+static int open_folder(struct outbox *outbox)
+{
+    if (outbox->folder_fd < 0)
+        outbox->folder_fd = open(outbox->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return outbox->folder_fd;
+}
+
+static int get_folder(struct outbox *outbox)
+{
+    int fd;
+
+    (void)pthread_mutex_lock(&outbox->mutex);
+    fd = open_folder(outbox);
+    (void)pthread_mutex_unlock(&outbox->mutex);
+    return fd;
+}
+
 /* A file that was not written whole is known by its checksum, so no other name is needed while it
  * is written. */
 static int write_file(struct outbox *outbox, const char *name, struct str bytes, bool sync,
                       struct err *err)
 {
-    AUTO_FD int fd = openat(outbox->folder_fd, name,
-                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    const int folder = get_folder(outbox);
+    AUTO_FD int fd =
+        openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
 
     if (fd < 0)
         return err_sys(err, errno, "create '%s/%s'", outbox->folder, name);
     if (fd_write(fd, bytes.p, bytes.n, err) < 0)
         goto fail;
-    if (sync && (fdatasync(fd) < 0 || fsync(outbox->folder_fd) < 0)) {
+    if (sync && (fdatasync(fd) < 0 || fsync(folder) < 0)) {
         err_sys(err, errno, "sync '%s/%s'", outbox->folder, name);
         goto fail;
     }
     return 0;
 
 fail:
-    (void)unlinkat(outbox->folder_fd, name, 0); /* the first error is the one to report */
+    (void)unlinkat(folder, name, 0); /* the first error is the one to report */
     return -1;
+}
+
+/* --- the tray --------------------------------------------------------------------- */
+
+/* Its name is on disk before anything is in it. With the mutex held. -1: every letter has a
+ * file. */
+static int open_tray(struct outbox *outbox)
+{
+    const int folder = open_folder(outbox);
+    int fd = openat(folder, TRAY, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+                    (st.st_size > (off_t)TRAY_MAX && ftruncate(fd, 0) < 0) || fsync(folder) < 0))
+        fd_close(&fd);
+    return fd;
+}
+
+/* The file of the tray was put aside. Nobody else takes it as long as it has a letter. */
+static void renew_tray(struct outbox *outbox)
+{
+    (void)pthread_mutex_lock(&outbox->mutex);
+    fd_close(&outbox->tray);
+    outbox->tray_number = 0;
+    (void)pthread_mutex_unlock(&outbox->mutex);
+}
+
+/* True: it is this letter's. */
+static bool take_tray(struct outbox *outbox, uint64_t number, size_t size)
+{
+    bool is_free;
+
+    (void)pthread_mutex_lock(&outbox->mutex);
+    if (outbox->tray < 0 && outbox->has_tray) {
+        outbox->tray = open_tray(outbox);
+        outbox->has_tray = outbox->tray >= 0;
+    }
+    is_free = outbox->tray >= 0 && outbox->tray_number == 0 && size <= TRAY_MAX;
+    if (is_free)
+        outbox->tray_number = number;
+    (void)pthread_mutex_unlock(&outbox->mutex);
+    return is_free;
+}
+
+/* A letter that stays there is sent again after a restart, and the stream knows it. */
+static void clear_tray(struct outbox *outbox)
+{
+    static const char nothing[TRAY_HEAD];
+
+    (void)!pwrite(outbox->tray, nothing, sizeof(nothing), 0);
+    (void)pthread_mutex_lock(&outbox->mutex);
+    outbox->tray_number = 0;
+    (void)pthread_mutex_unlock(&outbox->mutex);
+}
+
+/* What was in it and is longer stays behind the letter, where nobody looks. */
+static int fill_tray(struct outbox *outbox, struct str bytes, bool sync, struct err *err)
+{
+    for (size_t at = 0; at < bytes.n;) {
+        ssize_t n = pwrite(outbox->tray, bytes.p + at, bytes.n - at, (off_t)at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            err_sys(err, errno, "write '%s/" TRAY "'", outbox->folder);
+            goto fail;
+        }
+        at += (size_t)n;
+    }
+    if (!sync || fdatasync(outbox->tray) == 0)
+        return 0;
+    err_sys(err, errno, "sync '%s/" TRAY "'", outbox->folder);
+
+fail:
+    clear_tray(outbox);
+    return -1;
+}
+
+static int write_letter(struct outbox *outbox, uint64_t number, struct str bytes, bool sync,
+                        struct err *err)
+{
+    char name[NAME_SIZE];
+
+    if (take_tray(outbox, number, bytes.n))
+        return fill_tray(outbox, bytes, sync, err);
+    print_name(name, number);
+    return write_file(outbox, name, bytes, sync, err);
 }
 
 int outbox_keep(struct outbox *outbox, const struct outbox_letter *letter, bool sync,
                 uint64_t *ret_number, struct err *err)
 {
-    const struct stored_letter stored = { letter->subject, letter->id, letter->about,
-                                          letter->payload };
-    AUTO_BUF struct buf out = BUF_INIT(OUTBOX_LETTER_MAX + FRAME_HEAD + 4096);
     const uint64_t number = atomic_fetch_add(&outbox->next, 1);
-    char name[NAME_SIZE];
+    const struct stored_letter stored = { letter->subject, letter->id, letter->about,
+                                          letter->payload, number };
+    AUTO_BUF struct buf out = BUF_INIT(OUTBOX_LETTER_MAX + FRAME_HEAD + 4096);
 
     if (atomic_load(&outbox->count) >= OUTBOX_MAX)
         return err_set(err, ERR_LIMIT, "more than %d messages wait for a connection", OUTBOX_MAX);
-    print_name(name, number);
     if (record_append(&out, &letter_type, &stored, VERSION, 0, err) < 0 ||
-        write_file(outbox, name, buf_view(&out), sync, err) < 0)
+        write_letter(outbox, number, buf_view(&out), sync, err) < 0)
         return -1;
     atomic_fetch_add(&outbox->count, 1);
     add_copy(outbox, number, &out);
@@ -206,20 +331,24 @@ static bool read_letter(struct arena *arena, const char *path, struct stored_let
            bytes.p && decode_letter(arena, bytes, ret_letter);
 }
 
-static void put_aside(struct arena *arena, const char *path)
+static bool put_aside(struct arena *arena, const char *path)
 {
     struct err ignored;
 
-    (void)fs_rename(path, arena_printf(arena, "%s" DAMAGED, path), &ignored);
+    return fs_rename(path, arena_printf(arena, "%s" DAMAGED, path), &ignored) == 0;
 }
 
 static void remove_file(struct outbox *outbox, uint64_t number)
 {
     char name[NAME_SIZE];
 
-    print_name(name, number);
-    /* one that stays is sent again after a restart, and the stream knows it */
-    (void)unlinkat(outbox->folder_fd, name, 0);
+    if (is_in_tray(outbox, number)) {
+        clear_tray(outbox);
+    } else {
+        print_name(name, number);
+        /* one that stays is sent again after a restart, and the stream knows it */
+        (void)unlinkat(get_folder(outbox), name, 0);
+    }
     atomic_fetch_sub(&outbox->count, 1);
 }
 
@@ -276,8 +405,7 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
         pump(outbox);
 }
 
-static bool find_letter(struct arena *arena, const struct item *item,
-                        struct stored_letter *ret_letter)
+static bool find_letter(struct arena *arena, struct item *item, struct stored_letter *ret_letter)
 {
     if (item->copy)
         return decode_letter(arena, buf_view(&item->copy->bytes), ret_letter);
@@ -294,7 +422,9 @@ static bool send_item(struct item *item)
     struct err err;
 
     if (!find_letter(&arena, item, &letter)) {
-        put_aside(&arena, file_path(&arena, outbox, item->number));
+        (void)put_aside(&arena, file_path(&arena, outbox, item->number));
+        if (is_in_tray(outbox, item->number))
+            renew_tray(outbox);
         finish_item(item, "its file is damaged");
         return true;
     }
@@ -380,6 +510,30 @@ static bool read_number(const char *name, uint64_t *ret_number)
     return true;
 }
 
+/* What was in the tray when the process ended becomes a file like any other. False: it is still
+ * there. */
+static bool empty_tray(struct outbox *outbox, size_t *damaged)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *path = arena_printf(&arena, "%s/" TRAY, outbox->folder);
+    struct stored_letter letter;
+    char name[NAME_SIZE];
+    struct str bytes;
+    struct err err;
+
+    if (fs_read(&arena, path, OUTBOX_LETTER_MAX, &bytes, &err) < 0)
+        return false;
+    if (!bytes.p || bytes.n < TRAY_HEAD ||
+        memcmp(bytes.p, (const char[TRAY_HEAD]){ 0 }, TRAY_HEAD) == 0)
+        return true;
+    if (!decode_letter(&arena, bytes, &letter) || letter.number == 0) {
+        (*damaged)++;
+        return put_aside(&arena, path);
+    }
+    print_name(name, letter.number);
+    return fs_rename(path, arena_printf(&arena, "%s/%s", outbox->folder, name), &err) == 0;
+}
+
 static void find_file(struct outbox *outbox, struct arena *arena, const char *name, size_t *damaged)
 {
     const char *path = arena_printf(arena, "%s/%s", outbox->folder, name);
@@ -399,7 +553,7 @@ static void find_file(struct outbox *outbox, struct arena *arena, const char *na
         (info.size == 0 || clock_wall() - info.mtime > OUTBOX_AGE)) {
         (void)fs_unlink(path, &err); /* empty: a process was killed that had not kept it yet */
     } else if (!read_letter(arena, path, &letter)) {
-        put_aside(arena, path);
+        (void)put_aside(arena, path);
         (*damaged)++;
     } else {
         atomic_fetch_add(&outbox->count, 1);
@@ -422,14 +576,6 @@ static int find_files(struct outbox *outbox, size_t *damaged, struct err *err)
     return 0;
 }
 
-static int open_folder(struct outbox *outbox, struct err *err)
-{
-    if (fs_mkdirs(outbox->folder, FOLDER_MODE, err) < 0)
-        return -1;
-    outbox->folder_fd = open(outbox->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return outbox->folder_fd >= 0 ? 0 : err_sys(err, errno, "open '%s'", outbox->folder);
-}
-
 struct outbox *outbox_open(const char *folder, const struct outbox_listener *listener,
                            size_t *ret_damaged, struct err *err)
 {
@@ -442,8 +588,12 @@ struct outbox *outbox_open(const char *folder, const struct outbox_listener *lis
     outbox->folder_fd = -1;
     (void)pthread_mutex_init(&outbox->mutex, NULL);
     *ret_damaged = 0;
-    if (open_folder(outbox, err) == 0 && find_files(outbox, ret_damaged, err) == 0)
-        return outbox;
+    outbox->tray = -1;
+    if (fs_mkdirs(outbox->folder, FOLDER_MODE, err) == 0) {
+        outbox->has_tray = empty_tray(outbox, ret_damaged);
+        if (find_files(outbox, ret_damaged, err) == 0)
+            return outbox;
+    }
     outbox_free(outbox);
     return NULL;
 }
@@ -462,6 +612,7 @@ void outbox_free(struct outbox *outbox)
     while (outbox->copies)
         free_copy(take_copy(outbox, outbox->copies->number));
     (void)pthread_mutex_destroy(&outbox->mutex);
+    fd_close(&outbox->tray);
     fd_close(&outbox->folder_fd);
     free(outbox->folder);
     free(outbox);

@@ -3,7 +3,9 @@
  *
  * Each message is a file, named by its number, so that they leave in the order in which they came,
  * also after a restart. A file goes when the stream has acknowledged it. Every message has an id,
- * by which the stream knows one that it has already.
+ * by which the stream knows one that it has already. Mostly one message is on its way at a time:
+ * that one is written to a file that is always there, the tray, whose beginning is crossed out
+ * later. A new file and its end cost a disk two more writes that others wait for.
  *
  *     box = outbox_open(folder, err)
  *     outbox_keep(box, &letter, sync, &number, err)     any thread: written, not sent

@@ -138,10 +138,10 @@ static void trim_later(struct peel *peel)
               on_trim);
 }
 
-static void on_ended(void *self, const struct exec_request *request, bool success, int64_t duration)
+static void on_ended(void *self, const struct exec_request *request, const struct desk_end *end)
 {
     struct peel *peel = self;
-    const char *result = success ? "success" : "failed";
+    const char *result = end->success ? "success" : "failed";
 
     metrics_add(peel->metrics, PEEL_METRIC_REQUESTS, 1, request->module, result);
     if (perform_class(request->module) != PERFORM_QUICK)
@@ -151,9 +151,9 @@ static void on_ended(void *self, const struct exec_request *request, bool succes
     if (perform_class(request->module) != PERFORM_STATES)
         return;
     metrics_add(peel->metrics, PEEL_METRIC_APPLY, 1, request->id, result);
-    metrics_observe(peel->metrics, PEEL_METRIC_APPLY_SECONDS, (double)duration / CLOCK_SECOND,
+    metrics_observe(peel->metrics, PEEL_METRIC_APPLY_SECONDS, (double)end->duration / CLOCK_SECOND,
                     request->id, result);
-    heart_tell_run(&peel->heart);
+    heart_tell_run(&peel->heart, end->outcome);
 }
 
 /* What masters sign is of this account. */

@@ -1,9 +1,12 @@
 #include "peel/source.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "sys/fd.h"
 #include "sys/fs.h"
 
 static bool is_folder(const char *path)
@@ -14,13 +17,23 @@ static bool is_folder(const char *path)
     return fs_stat(path, &info, &ignored) == 0 && info.kind == FS_FOLDER;
 }
 
-/* A folder with something in it. */
+static bool has_top_file(const char *path)
+{
+    AUTO_FD int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    return folder >= 0 && faccessat(folder, "top.zy", F_OK, 0) == 0;
+}
+
+/* A folder with something in it: mostly a top file, and then it need not be listed. */
 static bool has_files(const char *path)
 {
-    DIR *dir = opendir(path);
     const struct dirent *entry;
     bool found = false;
+    DIR *dir;
 
+    if (has_top_file(path))
+        return true;
+    dir = opendir(path);
     if (!dir)
         return false;
     while (!found && (entry = readdir(dir)))

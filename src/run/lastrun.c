@@ -9,14 +9,13 @@
 #include "state/outcome.h"
 #include "state/report.h"
 #include "state/secrets.h"
-#include "standing/record_file.h"
+#include "standing/record_log.h"
 #include "standing/standing.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
-#include "sys/lock.h"
 #include "sys/path.h"
 
-#define LOCK_FILE       "last-run.lock"
+#define PURPOSE         "last runs"
 #define LASTRUN_VERSION 1
 
 static const char *const outcome_words[] = {
@@ -145,14 +144,12 @@ static void count_states(struct arena *arena, const struct run_result *result, s
 /* The summary, which is short and often read, and then the states. */
 enum { SUMMARY_PART, STATES_PART, PARTS };
 
-static struct record_file file_of(struct arena *arena, const char *data_dir,
-                                  const struct record_type *type, size_t max)
+static struct record_log log_of(struct arena *arena, const char *data_dir)
 {
-    return (struct record_file){ .path = path_join(arena, data_dir, LASTRUN_FILE),
-                                 .type = type,
-                                 .version = LASTRUN_VERSION,
-                                 .max = max,
-                                 .sync = FS_NO_SYNC };
+    return (struct record_log){ .path = path_join(arena, data_dir, LASTRUN_FILE),
+                                .purpose = PURPOSE,
+                                .version = LASTRUN_VERSION,
+                                .max = LASTRUN_STATES_MAX };
 }
 
 static const char *mask_text(struct secrets *secrets, struct arena *arena, const char *text)
@@ -194,10 +191,10 @@ static void mask_summary(struct lastrun *run, struct arena *arena, struct secret
 }
 
 /* Differences are left out when all of it is too large. */
-static int write_run(struct arena *arena, const char *data_dir, const struct lastrun *run,
-                     const struct run_result *result, struct secrets *secrets, struct err *err)
+static int write_run(struct arena *arena, struct record_log_writer *writer,
+                     const struct lastrun *run, const struct run_result *result,
+                     struct secrets *secrets, struct err *err)
 {
-    const struct record_file file = file_of(arena, data_dir, NULL, LASTRUN_STATES_MAX);
     struct lastrun_states states = { .id = run->id };
     const struct record_part parts[PARTS] = {
         [SUMMARY_PART] = { &lastrun_type, run },
@@ -208,13 +205,13 @@ static int write_run(struct arena *arena, const char *data_dir, const struct las
         VEC_RESERVE_IN(arena, &states.list, result->states.n);
     for (size_t i = 0; result && i < result->states.n; i++)
         VEC_PUSH_IN(arena, &states.list, describe_state(arena, &result->states.p[i], secrets));
-    if (record_file_write_parts(&file, parts, PARTS, err) == 0)
+    if (record_log_add(writer, parts, PARTS, err) == 0)
         return 0;
     if (err->code != ERR_LIMIT)
         return -1;
     VEC_EACH (&states.list, state)
         state->diff = "";
-    return record_file_write_parts(&file, parts, PARTS, err);
+    return record_log_add(writer, parts, PARTS, err);
 }
 
 /* --- standing ----------------------------------------------------------------------- */
@@ -275,12 +272,11 @@ static int keep_standing(struct arena *arena, const char *data_dir, const struct
     return standing_keep(data_dir, &ended, err);
 }
 
-static int keep_run(const char *data_dir, const struct lastrun_request *request,
-                    const struct run_result *result, const char *error, struct err *err)
+/* What the run came to, without what is written down of it. */
+static struct lastrun sum_up(struct arena *arena, const struct lastrun_request *request,
+                             const struct run_result *result, const char *error)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
     const int64_t now = clock_wall();
-    struct lastrun before = { 0 };
     struct lastrun run = {
         .id = result && result->run_id ? result->run_id : "",
         .function = request->function,
@@ -290,50 +286,80 @@ static int keep_run(const char *data_dir, const struct lastrun_request *request,
         .success = result && !error && run_result_is_success(result),
         .error = error ? error : "",
     };
-    struct err ignored;
 
     if (result)
-        count_states(&arena, result, &run);
-    if (run.success && !run.test)
-        run.converged = run.time;
-    else if (lastrun_read(&arena, data_dir, &before, &ignored) == 0)
-        run.converged = before.converged;
-    mask_summary(&run, &arena, request->secrets);
-    lastrun_bound(&run, &arena);
-    if (!run.test && keep_standing(&arena, data_dir, &run, result, request->secrets, err) < 0)
-        return -1;
-    return write_run(&arena, data_dir, &run, result, request->secrets, err);
+        count_states(arena, result, &run);
+    mask_summary(&run, arena, request->secrets);
+    lastrun_bound(&run, arena);
+    return run;
 }
 
-/* A dry run may end while another run does: what one has read the other would overwrite. */
-int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
-                 const struct run_result *result, const char *error, struct err *err)
+/* A run that did not succeed keeps the time of the last one that did. */
+static void find_converged(struct arena *arena, const char *data_dir, struct lastrun *run)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct lock lock = LOCK_NONE;
-    struct fs_info info;
+    struct lastrun before = { 0 };
+    struct err ignored;
+
+    if (run->success && !run->test)
+        run->converged = run->time;
+    else if (lastrun_read(arena, data_dir, &before, &ignored) == 0)
+        run->converged = before.converged;
+}
+
+/* False with no error: a dry run makes no folder. */
+static int open_log(struct record_log_writer *writer, const struct record_log *log,
+                    const char *data_dir, bool test, struct err *err)
+{
+    if (record_log_open(writer, log, err) == 0)
+        return 1;
+    if (err->code != ERR_NOT_FOUND)
+        return -1;
+    if (test)
+        return 0;
+    return fs_mkdirs(data_dir, 0700, err) < 0 || record_log_open(writer, log, err) < 0 ? -1 : 1;
+}
+
+/* A dry run may end while another run does: what one has read the other would overwrite, so the
+ * file is locked from before it is read. */
+int lastrun_keep(struct arena *arena, const char *data_dir, const struct lastrun_request *request,
+                 const struct run_result *result, const char *error, struct lastrun *ret_run,
+                 struct err *err)
+{
+    const struct record_log log = log_of(arena, data_dir);
+    struct record_log_writer writer;
     int status;
 
-    if (fs_stat(data_dir, &info, err) < 0)
-        return -1;
-    if (info.kind == FS_NONE && request->test)
-        return 0;
-    if (info.kind == FS_NONE && fs_mkdirs(data_dir, 0700, err) < 0)
-        return -1;
-    if (lock_take(&lock, path_join(&arena, data_dir, LOCK_FILE), LOCK_EXCLUSIVE, LOCK_FOREVER, NULL,
-                  err) < 0)
-        return -1;
-    status = keep_run(data_dir, request, result, error, err);
-    lock_drop(&lock);
+    *ret_run = sum_up(arena, request, result, error);
+    status = open_log(&writer, &log, data_dir, request->test, err);
+    if (status <= 0)
+        return status;
+    find_converged(arena, data_dir, ret_run);
+    status = 0;
+    if (!ret_run->test)
+        status = keep_standing(arena, data_dir, ret_run, result, request->secrets, err);
+    if (status == 0)
+        status = write_run(arena, &writer, ret_run, result, request->secrets, err);
+    record_log_close(&writer);
     return status;
+}
+
+void lastrun_print_outcome(struct buf *out, const struct lastrun *run)
+{
+    struct lastrun outcome = *run;
+    struct err ignored; /* it is none then, and news */
+
+    outcome.id = "";
+    outcome.time = outcome.converged = (struct value_time){ 0 };
+    outcome.duration = 0;
+    (void)record_encode(out, &lastrun_type, &outcome, &ignored);
 }
 
 int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_run,
                  struct err *err)
 {
-    const struct record_file file = file_of(arena, data_dir, &lastrun_type, LASTRUN_MAX);
+    const struct record_log log = log_of(arena, data_dir);
 
-    if (record_file_read_first(arena, &file, ret_run, err) < 0)
+    if (record_log_read_first(arena, &log, &lastrun_type, LASTRUN_MAX, ret_run, err) < 0)
         return -1;
     lastrun_bound(ret_run, arena);
     return 0;
@@ -342,10 +368,9 @@ int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_
 int lastrun_read_states(struct arena *arena, const char *data_dir,
                         struct lastrun_states *ret_states, struct err *err)
 {
-    const struct record_file file =
-        file_of(arena, data_dir, &lastrun_states_type, LASTRUN_STATES_MAX);
+    const struct record_log log = log_of(arena, data_dir);
 
-    return record_file_read_part(arena, &file, STATES_PART, ret_states, err);
+    return record_log_read_part(arena, &log, &lastrun_states_type, STATES_PART, ret_states, err);
 }
 
 int lastrun_read_value(struct arena *arena, const char *data_dir, struct value *ret_value,

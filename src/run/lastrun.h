@@ -2,8 +2,8 @@
  * lastrun - what the last run on this machine came to, for those who ask later: whether it still
  * is what its files declare, and a report.
  *
- * A file in the data folder, replaced whole: LASTRUN_FILE has the summary, which the agent sends
- * with every heartbeat, and after it the states. Runs of references count (state.apply,
+ * A file in the data folder (standing/record_log.h): LASTRUN_FILE has the summary, which the agent
+ * sends with every heartbeat, and after it the states. Runs of references count (state.apply,
  * state.highstate, dry runs included), single states and functions do not. Secrets are masked, as
  * in everything that is shown.
  *
@@ -24,6 +24,7 @@
 #include "data/record.h"
 
 struct arena;
+struct buf;
 struct err;
 struct run_result;
 struct secrets;
@@ -81,11 +82,14 @@ struct lastrun_request {
     struct secrets *secrets; /* are masked; NULL: there are none */
 };
 
-/* Replace the file, and the marks of what ran unless it was a dry run. `result` is NULL when
- * nothing ran, which `error` explains; NULL: no error. A folder that does not exist is not made by
- * a dry run. */
-int lastrun_keep(const char *data_dir, const struct lastrun_request *request,
-                 const struct run_result *result, const char *error, struct err *err);
+/* Keep it, and the marks of what ran unless it was a dry run. `result` is NULL when nothing ran,
+ * which `error` explains; NULL: no error. A folder that does not exist is not made by a dry run.
+ * The summary is there also when it could not be stored. */
+int lastrun_keep(struct arena *arena, const char *data_dir, const struct lastrun_request *request,
+                 const struct run_result *result, const char *error, struct lastrun *ret_run,
+                 struct err *err);
+/* What a run came to, whichever it was and whenever: equal bytes for equal outcomes. */
+void lastrun_print_outcome(struct buf *out, const struct lastrun *run);
 
 /* Fail with ERR_NOT_FOUND when there is none. */
 int lastrun_read(struct arena *arena, const char *data_dir, struct lastrun *ret_run,

@@ -1,5 +1,7 @@
 #include "run/runlock.h"
 
+#include <errno.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "state/host.h"
@@ -47,10 +49,14 @@ int runlock_take(struct lock *lock, const struct state_host *host, const struct 
     int64_t wait = host->lock_wait > 0 ? host->lock_wait : RUNLOCK_WAIT;
     const char *holder;
 
-    if (fs_mkdirs(host->data_dir, 0755, err) < 0)
-        return err_wrap(err, "the data folder '%s'", host->data_dir);
     if (lock_take(lock, path, LOCK_EXCLUSIVE, LOCK_TRY, host->cancel, err) == 0)
         return 0;
+    if (err->code == ERR_SYSTEM && err->errnum == ENOENT) {
+        if (fs_mkdirs(host->data_dir, 0755, err) < 0)
+            return err_wrap(err, "the data folder '%s'", host->data_dir);
+        if (lock_take(lock, path, LOCK_EXCLUSIVE, LOCK_TRY, host->cancel, err) == 0)
+            return 0;
+    }
     if (err->code != ERR_BUSY)
         return -1;
     holder = describe(&arena, path);

@@ -11,27 +11,15 @@
 
 int record_file_write(const struct record_file *file, const void *record, struct err *err)
 {
-    return record_file_write_parts(file, &(struct record_part){ file->type, record }, 1, err);
-}
-
-int record_file_write_parts(const struct record_file *file, const struct record_part *parts,
-                            size_t count, struct err *err)
-{
     const struct fs_replace_options how = { .attr = { MODE, FS_KEEP, FS_KEEP },
                                             .sync = file->sync,
                                             .record = true };
     AUTO_BUF struct buf bytes = BUF_INIT(file->max);
 
-    for (size_t i = 0; i < count; i++)
-        if (record_append(&bytes, parts[i].type, parts[i].record, file->version, 0, err) < 0)
-            return -1;
+    if (record_append(&bytes, file->type, record, file->version, 0, err) < 0)
+        return -1;
     return file->sync == FS_SYNC ? fs_keep(file->path, buf_view(&bytes), &how, err)
                                  : fs_replace(file->path, buf_view(&bytes), &how, err);
-}
-
-static int tell_absence(const struct record_file *file, struct err *err)
-{
-    return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", file->path);
 }
 
 /* Nothing is searched for after damage, so that the salt need not be a secret. */
@@ -54,7 +42,7 @@ int record_file_open(struct arena *arena, const struct record_file *file, struct
     if (fs_read(arena, file->path, file->max, &scan.bytes, err) < 0)
         return -1;
     if (!scan.bytes.p)
-        return tell_absence(file, err);
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", file->path);
     if (take_frame(&scan, file, ret, err) < 0)
         return -1;
     if (scan.at != scan.bytes.n)
@@ -78,43 +66,4 @@ int record_file_read(struct arena *arena, const struct record_file *file, void *
     return record_file_open(arena, file, &frame, err) < 0
                ? -1
                : record_file_decode(arena, file, &frame, ret, err);
-}
-
-int record_file_read_first(struct arena *arena, const struct record_file *file, void *ret,
-                           struct err *err)
-{
-    char *bytes = arena_alloc(arena, file->max);
-    struct frame_scan scan = { .bytes = { bytes, 0 } };
-    AUTO_FD int fd = -1;
-    struct frame frame;
-    struct fs_info info;
-
-    if (fs_open(file->path, &fd, &info, err) < 0)
-        return -1;
-    if (fd < 0)
-        return tell_absence(file, err);
-    if (fd_read(fd, bytes, file->max, &scan.bytes.n, err) < 0)
-        return err_wrap(err, "'%s'", file->path);
-    return take_frame(&scan, file, &frame, err) < 0
-               ? -1
-               : record_file_decode(arena, file, &frame, ret, err);
-}
-
-int record_file_read_part(struct arena *arena, const struct record_file *file, size_t before,
-                          void *ret, struct err *err)
-{
-    struct frame_scan scan = { 0 };
-    struct frame frame;
-
-    if (fs_read(arena, file->path, file->max, &scan.bytes, err) < 0)
-        return -1;
-    if (!scan.bytes.p)
-        return tell_absence(file, err);
-    for (size_t i = 0; i <= before; i++) {
-        if (scan.at == scan.bytes.n)
-            return err_set(err, ERR_NOT_FOUND, "'%s' has fewer records", file->path);
-        if (take_frame(&scan, file, &frame, err) < 0)
-            return -1;
-    }
-    return record_file_decode(arena, file, &frame, ret, err);
 }

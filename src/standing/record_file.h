@@ -1,5 +1,5 @@
 /*
- * record_file - one record in a file of its own, or a few, framed and checksummed, replaced whole.
+ * record_file - one record in a file of its own, framed and checksummed, replaced whole.
  *
  * Memory: the arena. Threads: any.
  */
@@ -35,22 +35,5 @@ int record_file_open(struct arena *arena, const struct record_file *file, struct
                      struct err *err);
 int record_file_decode(struct arena *arena, const struct record_file *file,
                        const struct frame *frame, void *ret, struct err *err);
-
-/* One of several records in a file. */
-struct record_part {
-    const struct record_type *type;
-    const void *record;
-};
-
-/* Several, one after the other, which a reader finds all or none of. The type of `file` is not
- * used, and `max` is for all. */
-int record_file_write_parts(const struct record_file *file, const struct record_part *parts,
-                            size_t count, struct err *err);
-/* The first one, of at most `max` bytes: not more of the file is read. */
-int record_file_read_first(struct arena *arena, const struct record_file *file, void *ret,
-                           struct err *err);
-/* The one after `before` others. Fails with ERR_NOT_FOUND when there are not so many. */
-int record_file_read_part(struct arena *arena, const struct record_file *file, size_t before,
-                          void *ret, struct err *err);
 
 #endif

@@ -71,6 +71,8 @@ TEST(a_letter_that_was_not_written_whole_is_put_aside_and_an_empty_one_removed)
 
     (void)keep_letter(outbox, "one", false);
     outbox_free(outbox);
+    outbox_free(open_box(folder, &damaged)); /* it was in the tray */
+    CHECK_INT(damaged, 0);
     CHECK_INT(fs_read(&arena, torn, 4096, &bytes, &err), 0);
     CHECK_INT(fs_replace(torn, str_slice(bytes, 0, bytes.n - 1), NULL, &err), 0);
     CHECK_INT(fs_write(empty, STR(""), 0600, &err), 0);
@@ -79,5 +81,71 @@ TEST(a_letter_that_was_not_written_whole_is_put_aside_and_an_empty_one_removed)
     CHECK_INT(outbox_count(outbox), 0);
     CHECK_INT(fs_stat(empty, &info, &err), 0);
     CHECK_INT(info.kind, FS_NONE);
+    outbox_free(outbox);
+}
+
+static void replace_file(const char *path, struct str bytes)
+{
+    CHECK_INT(fs_replace(path, bytes, NULL, &err), 0);
+}
+
+TEST(the_letter_in_the_tray_is_there_after_a_restart_and_one_that_was_crossed_out_is_not)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *folder = arena_printf(&arena, "%s/outbox", test_folder());
+    const char *tray = arena_printf(&arena, "%s/tray", folder);
+    size_t damaged;
+    struct outbox *outbox = open_box(folder, &damaged);
+    struct fs_names names = { 0 };
+    struct str bytes;
+    char *crossed;
+
+    (void)keep_letter(outbox, "one", true);
+    CHECK_INT(fs_list(&arena, folder, &names, &err), 0);
+    CHECK_INT(names.list.n, 1); /* no file of its own */
+    (void)keep_letter(outbox, "two", true);
+    outbox_free(outbox);
+    CHECK_INT(fs_read(&arena, tray, 4096, &bytes, &err), 0);
+
+    outbox = open_box(folder, &damaged);
+    CHECK_INT(damaged, 0);
+    CHECK_INT(outbox_count(outbox), 2);
+    CHECK(outbox_has(outbox, "one") && outbox_has(outbox, "two"));
+    (void)keep_letter(outbox, "three", true);
+    outbox_free(outbox);
+
+    outbox = open_box(folder, &damaged);
+    CHECK_INT(outbox_count(outbox), 3);
+    outbox_free(outbox);
+    crossed = arena_strndup(&arena, bytes.p, bytes.n);
+    memset(crossed, 0, 4);
+    replace_file(tray, (struct str){ crossed, bytes.n });
+    outbox = open_box(folder, &damaged);
+    CHECK_INT(damaged, 0);
+    CHECK_INT(outbox_count(outbox), 3);
+    outbox_free(outbox);
+}
+
+TEST(a_tray_that_was_not_written_whole_is_put_aside_and_there_is_another)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *folder = arena_printf(&arena, "%s/outbox", test_folder());
+    const char *tray = arena_printf(&arena, "%s/tray", folder);
+    size_t damaged;
+    struct outbox *outbox = open_box(folder, &damaged);
+    struct str bytes;
+
+    (void)keep_letter(outbox, "one", true);
+    outbox_free(outbox);
+    CHECK_INT(fs_read(&arena, tray, 4096, &bytes, &err), 0);
+    replace_file(tray, str_slice(bytes, 0, bytes.n - 1));
+    outbox = open_box(folder, &damaged);
+    CHECK_INT(damaged, 1);
+    CHECK_INT(outbox_count(outbox), 0);
+    (void)keep_letter(outbox, "two", true);
+    outbox_free(outbox);
+    outbox = open_box(folder, &damaged);
+    CHECK_INT(damaged, 0);
+    CHECK(outbox_has(outbox, "two") && !outbox_has(outbox, "one"));
     outbox_free(outbox);
 }

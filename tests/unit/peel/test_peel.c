@@ -368,12 +368,16 @@ TEST(a_run_that_takes_its_time_tells_all_of_its_progress_before_it_returns)
 
 /* --- heartbeats ------------------------------------------------------------------- */
 
-static void keep_run(const struct agent *agent, const char *error)
+static struct str keep_run(struct agent *agent, const char *error)
 {
     const struct lastrun_request request = { .function = "state.highstate" };
+    AUTO_BUF struct buf outcome = BUF_INIT(LASTRUN_MAX);
+    struct lastrun run;
     struct err err;
 
-    CHECK_INT(lastrun_keep(agent->folder, &request, NULL, error, &err), 0);
+    CHECK_INT(lastrun_keep(&agent->arena, agent->folder, &request, NULL, error, &run, &err), 0);
+    lastrun_print_outcome(&outcome, &run);
+    return buf_copy(&outcome, &agent->arena);
 }
 
 TEST(a_run_that_came_to_the_same_as_the_last_one_can_wait_for_the_next_heartbeat)
@@ -384,15 +388,15 @@ TEST(a_run_that_came_to_the_same_as_the_last_one_can_wait_for_the_next_heartbeat
 
     agent_begin(&agent, "web-01");
     heart_init(&heart, agent.scene.loop, "web-09", agent.folder);
-    keep_run(&agent, "one mistake");
+    (void)keep_run(&agent, "one mistake");
     heart_connect(&heart, &agent.js);
     SCENE_RUN(&agent.scene, heart_is_heard(&heart));
     next = heart.timer.deadline;
-    keep_run(&agent, "one mistake");
-    heart_tell_run(&heart);
+    heart_tell_run(&heart, keep_run(&agent, "one mistake"));
     CHECK_INT(heart.timer.deadline, next);
-    keep_run(&agent, "another mistake");
-    heart_tell_run(&heart);
+    heart_tell_run(&heart, (struct str){ 0 });
+    CHECK_INT(heart.timer.deadline, next);
+    heart_tell_run(&heart, keep_run(&agent, "another mistake"));
     CHECK(heart.timer.deadline < next);
     heart_done(&heart);
     agent_end(&agent);
@@ -484,8 +488,13 @@ static size_t count_letters(struct agent *agent)
     CHECK_INT(fs_list(&agent->arena, arena_printf(&agent->arena, "%s/data/outbox", agent->folder),
                       &names, &agent->scene.err),
               0);
-    VEC_EACH (&names.list, name)
-        n += !fs_is_temp_name(*name);
+    VEC_EACH (&names.list, name) {
+        const char *path = arena_printf(&agent->arena, "%s/data/outbox/%s", agent->folder, *name);
+        struct str bytes;
+
+        CHECK_INT(fs_read(&agent->arena, path, 1 << 20, &bytes, &agent->scene.err), 0);
+        n += !fs_is_temp_name(*name) && bytes.n > 0 && bytes.p[0] != '\0'; /* an empty tray */
+    }
     return n;
 }
 

@@ -1,5 +1,6 @@
 #include "scene.h"
 
+#include "data/frame.h"
 #include "run/lastrun.h"
 #include "standing/record_file.h"
 #include "standing/standing.h"
@@ -11,9 +12,9 @@ static struct lastrun keep(struct scene *scene, bool test, const char *error)
     struct lastrun run = { 0 };
     struct err err;
 
-    CHECK_INT(
-        lastrun_keep(scene->host.data_dir, &request, error ? NULL : &scene->result, error, &err),
-        0);
+    CHECK_INT(lastrun_keep(&scene->arena, scene->host.data_dir, &request,
+                           error ? NULL : &scene->result, error, &run, &err),
+              0);
     CHECK_INT(lastrun_read(&scene->arena, scene->host.data_dir, &run, &err), 0);
     return run;
 }
@@ -128,7 +129,7 @@ TEST(a_summary_is_read_though_the_states_behind_it_are_cut_off)
     (void)keep(&scene, false, NULL);
     path = path_join(&scene.arena, scene.host.data_dir, LASTRUN_FILE);
     CHECK_INT(fs_read(&scene.arena, path, LASTRUN_MAX, &bytes, &err), 0);
-    CHECK_INT(fs_replace(path, str_slice(bytes, 0, bytes.n - 1), NULL, &err), 0);
+    CHECK_INT(fs_replace(path, str_slice(bytes, 0, bytes.n - FRAME_HEAD - 1), NULL, &err), 0);
     CHECK_INT(lastrun_read(&scene.arena, scene.host.data_dir, &run, &err), 0);
     CHECK_STR(run.id, scene.result.run_id);
     CHECK_INT(lastrun_read_states(&scene.arena, scene.host.data_dir, &states, &err), -1);
@@ -167,6 +168,7 @@ TEST(a_dry_run_makes_no_data_folder)
     const struct lastrun_request request = { .function = "state.test", .test = true };
     struct scene scene;
     struct fs_info info;
+    struct lastrun run;
     struct err err;
     const char *folder;
 
@@ -174,7 +176,7 @@ TEST(a_dry_run_makes_no_data_folder)
     scene_load(&scene, "a: {cmd.run: [{command: 'true'}]}\n");
     scene_run(&scene, RUN_TEST);
     folder = path_join(&scene.arena, scene.host.data_dir, "not/there");
-    CHECK_INT(lastrun_keep(folder, &request, &scene.result, NULL, &err), 0);
+    CHECK_INT(lastrun_keep(&scene.arena, folder, &request, &scene.result, NULL, &run, &err), 0);
     CHECK_INT(fs_stat(folder, &info, &err), 0);
     CHECK_INT(info.kind, FS_NONE);
     scene_done(&scene);
@@ -194,6 +196,7 @@ TEST(how_each_state_ended_is_kept_when_other_runs_follow)
     static const char *const refs[] = { "web, db" };
     const struct lastrun_request request = { .function = "state.apply", .refs = { 1, refs } };
     struct scene scene;
+    struct lastrun run;
     struct err err;
 
     scene_init(&scene);
@@ -201,7 +204,9 @@ TEST(how_each_state_ended_is_kept_when_other_runs_follow)
                "a: {cmd.run: [{command: 'test ! -e ROOT/bad'}]}\n"
                "b: {cmd.run: [{command: 'true'}, {unless: 'true'}, {require: [{cmd: a}]}]}\n");
     scene_run(&scene, RUN_APPLY);
-    CHECK_INT(lastrun_keep(scene.host.data_dir, &request, &scene.result, NULL, &err), 0);
+    CHECK_INT(
+        lastrun_keep(&scene.arena, scene.host.data_dir, &request, &scene.result, NULL, &run, &err),
+        0);
     CHECK(find_mark(&scene, "a").success && find_mark(&scene, "cmd.run:b").success);
     CHECK(find_mark(&scene, "a").changed.seconds > 0 &&
           find_mark(&scene, "b").changed.seconds == 0);

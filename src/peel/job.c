@@ -158,7 +158,7 @@ static bool has_run(void *self, const char *jid)
     return ledger_has(self, jid);
 }
 
-/* What others are told of the run. */
+/* For who reports the run to others. */
 static void note_outcome(struct job *job)
 {
     AUTO_BUF struct buf outcome = BUF_INIT(LASTRUN_MAX);

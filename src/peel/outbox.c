@@ -70,11 +70,12 @@ struct item {
     bool under_way;
 };
 
-/* The bytes of a file that was just written. */
+/* A letter that was just written. */
 struct copy {
     struct copy *next;
-    uint64_t number;
-    struct buf bytes;
+    struct stored_letter letter;
+    size_t size; /* of its texts, which follow */
+    char texts[];
 };
 
 struct outbox {
@@ -119,21 +120,48 @@ static const char *file_path(struct arena *arena, struct outbox *outbox, uint64_
 
 /* --- copies ----------------------------------------------------------------------- */
 
-/* Takes the bytes, or frees them when there is no room. */
-static void add_copy(struct outbox *outbox, uint64_t number, struct buf *bytes)
+static const char *copy_text(char **at, const char *text)
 {
-    struct copy *copy = NULL;
+    const size_t size = strlen(text) + 1;
+    const char *copy = memcpy(*at, text, size);
 
+    *at += size;
+    return copy;
+}
+
+static struct copy *make_copy(const struct stored_letter *letter)
+{
+    const size_t size = strlen(letter->subject) + strlen(letter->id) + strlen(letter->about) + 3 +
+                        letter->payload.n;
+    struct copy *copy = mem_alloc(sizeof(*copy) + size);
+    char *at = copy->texts;
+
+    *copy = (struct copy){ .letter = { .number = letter->number }, .size = size };
+    copy->letter.subject = copy_text(&at, letter->subject);
+    copy->letter.id = copy_text(&at, letter->id);
+    copy->letter.about = copy_text(&at, letter->about);
+    copy->letter.payload = (struct str){ at, letter->payload.n };
+    if (letter->payload.n > 0)
+        memcpy(at, letter->payload.p, letter->payload.n);
+    return copy;
+}
+
+/* Unless there is no room. */
+static void add_copy(struct outbox *outbox, const struct stored_letter *letter)
+{
+    struct copy *copy = letter->payload.n < COPIES_MAX ? make_copy(letter) : NULL;
+
+    if (!copy)
+        return;
     (void)pthread_mutex_lock(&outbox->mutex);
-    if (outbox->copies_bytes + bytes->n <= COPIES_MAX) {
-        copy = mem_alloc(sizeof(*copy));
-        *copy = (struct copy){ outbox->copies, number, *bytes };
+    if (outbox->copies_bytes + copy->size <= COPIES_MAX) {
+        copy->next = outbox->copies;
         outbox->copies = copy;
-        outbox->copies_bytes += bytes->n;
+        outbox->copies_bytes += copy->size;
+        copy = NULL;
     }
     (void)pthread_mutex_unlock(&outbox->mutex);
-    if (copy)
-        *bytes = (struct buf)BUF_INIT(0);
+    free(copy);
 }
 
 /* NULL: there is none. The caller frees it. */
@@ -143,22 +171,14 @@ static struct copy *take_copy(struct outbox *outbox, uint64_t number)
 
     (void)pthread_mutex_lock(&outbox->mutex);
     for (struct copy **at = &outbox->copies; *at; at = &(*at)->next)
-        if ((*at)->number == number) {
+        if ((*at)->letter.number == number) {
             copy = *at;
             *at = copy->next;
-            outbox->copies_bytes -= copy->bytes.n;
+            outbox->copies_bytes -= copy->size;
             break;
         }
     (void)pthread_mutex_unlock(&outbox->mutex);
     return copy;
-}
-
-static void free_copy(struct copy *copy)
-{
-    if (!copy)
-        return;
-    buf_done(&copy->bytes);
-    free(copy);
 }
 
 /* --- files ------------------------------------------------------------------------ */
@@ -306,7 +326,7 @@ int outbox_keep(struct outbox *outbox, const struct outbox_letter *letter, bool 
         write_letter(outbox, number, buf_view(&out), sync, err) < 0)
         return -1;
     atomic_fetch_add(&outbox->count, 1);
-    add_copy(outbox, number, &out);
+    add_copy(outbox, &stored);
     *ret_number = number;
     return 0;
 }
@@ -357,7 +377,7 @@ static void remove_file(struct outbox *outbox, uint64_t number)
 static void free_item(struct item *item)
 {
     free(item->about);
-    free_copy(item->copy);
+    free(item->copy);
     free(item);
 }
 
@@ -407,8 +427,10 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
 
 static bool find_letter(struct arena *arena, struct item *item, struct stored_letter *ret_letter)
 {
-    if (item->copy)
-        return decode_letter(arena, buf_view(&item->copy->bytes), ret_letter);
+    if (item->copy) {
+        *ret_letter = item->copy->letter;
+        return true;
+    }
     return read_letter(arena, file_path(arena, item->outbox, item->number), ret_letter);
 }
 
@@ -439,7 +461,7 @@ static bool send_item(struct item *item)
         finish_item(item, err.text);
         return true;
     }
-    free_copy(item->copy); /* the publisher has one */
+    free(item->copy); /* the publisher has one */
     item->copy = NULL;
     item->under_way = true;
     outbox->under_way++;
@@ -610,7 +632,7 @@ void outbox_free(struct outbox *outbox)
         free_item(item);
     }
     while (outbox->copies)
-        free_copy(take_copy(outbox, outbox->copies->number));
+        free(take_copy(outbox, outbox->copies->letter.number));
     (void)pthread_mutex_destroy(&outbox->mutex);
     fd_close(&outbox->tray);
     fd_close(&outbox->folder_fd);

@@ -231,11 +231,25 @@ static bool is_one_of(const char *word, const char *a, const char *b)
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-/* Move the command before the common options that precede it: they mean the same after it.
+/* Common options, and those of the line that has no command: zester --test 'web*' state.apply. */
+static int skip_options(const struct program *program, int argc, char **argv)
+{
+    const struct param *others = program->fallback ? program->fallback->options : NULL;
+    int at = 0, n;
+
+    do {
+        n = program->globals ? options_skip(program->globals, argc - at, argv + at) : 0;
+        n += others ? options_skip(others, argc - at - n, argv + at + n) : 0;
+        at += n;
+    } while (n > 0 && at < argc);
+    return at;
+}
+
+/* Move the command before the options that precede it: they mean the same after it.
  * False when there are only such options. */
 static bool put_command_first(const struct program *program, int argc, char **argv)
 {
-    int at = program->globals ? options_skip(program->globals, argc, argv) : 0;
+    const int at = skip_options(program, argc, argv);
 
     if (at > 0 && at < argc) {
         char *command = argv[at];
@@ -362,17 +376,32 @@ static int flush_output(struct cli *cli, int status)
     return status != CLI_OK ? status : cli->done ? CLI_FAILED : CLI_ERROR;
 }
 
+/* The options of the line, where the program has them, win over the environment. */
+static bool is_color_wanted(const struct program *program, int argc, char **argv)
+{
+    const bool has_options =
+        program->globals && params_find(program->globals, STR(COMMAND_NO_COLOR));
+
+    if (has_options && options_has(argc, argv, "--" COMMAND_NO_COLOR))
+        return false;
+    if (has_options && options_has(argc, argv, "--" COMMAND_FORCE_COLOR))
+        return true;
+    return color_is_wanted(program->color_variable, STDOUT_FILENO);
+}
+
 int command_main(const struct program *program, int argc, char **argv)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct cli cli = {
         .program = program,
         .arena = &arena,
-        .color = color_is_wanted(program->color_variable, STDOUT_FILENO),
+        .color = is_color_wanted(program, argc, argv),
     };
 
     return flush_output(&cli, dispatch_command(&cli, argc, argv));
 }
+
+const struct param command_color_globals[] = { COMMAND_COLOR_OPTIONS, { 0 } };
 
 const struct param command_daemon_globals[] = {
     { .name = "config",

@@ -64,8 +64,9 @@ struct program {
     const char *statuses;   /* "0 done; 1 an error": lines for --help */
     const char *error_word; /* what errors begin with; NULL: the program and its command */
     const struct command *commands;
-    /* Options of commands that may also come before the command; NULL: none. Each command that
-     * accepts them has them in its own table, too. */
+    /* Options of commands that may also come before the command, as those of `fallback` may; NULL:
+     * none. Each command that accepts them has them in its own table, too; those of
+     * COMMAND_COLOR_OPTIONS are handled here. */
     const struct param *globals;
     /* Handles the command line when its word (an option such as "--local") is given; the first
      * operand is then a function, not a command. NULL: none. */
@@ -87,6 +88,16 @@ int command_main(const struct program *program, int argc, char **argv);
 /* Does the line of a program that is a daemon otherwise have a command, if only a mistyped one,
  * after the common options, or ask for their table? A daemon has no operands. */
 bool command_is_given(const struct program *program, int argc, char *const *argv);
+/* Rows for `globals`: whether there is colour, whatever terminal and environment say. */
+#define COMMAND_NO_COLOR    "no-color"
+#define COMMAND_FORCE_COLOR "force-color"
+#define COMMAND_COLOR_OPTIONS                                                                      \
+    { .name = COMMAND_NO_COLOR, .kind = PARAM_BOOL, .doc = "no colour, even on a terminal" },      \
+    {                                                                                              \
+        .name = COMMAND_FORCE_COLOR, .kind = PARAM_BOOL,                                           \
+        .doc = "colour, even in a pipe and with NO_COLOR"                                          \
+    }
+extern const struct param command_color_globals[];
 /* The common option of such programs: --config FILE. */
 extern const struct param command_daemon_globals[];
 

@@ -9,10 +9,13 @@ const char zester_details[] =
     "  zester 'web*' state.apply REF --test     what would change\n"
     "  zester 'G@os.family:debian' cmd.run 'uptime'\n"
     "  zester '*' test.ping --help              all options\n"
+    "  zester --format json '*' test.ping       options may come first\n"
     "\n"
     "on this machine:\n"
     "  zester --local state.apply REF --test    show what would change\n"
     "  zester --local state.apply REF           apply it\n"
     "  zester --local state.revert REF          revert it\n"
     "  zester --local cmd.run 'uptime'          call any module\n"
-    "  zester --local --help                    show all options\n";
+    "  zester --local --help                    show all options\n"
+    "\n"
+    "colour is for terminals; --no-color switches it off, --force-color on, in every command\n";

@@ -43,6 +43,7 @@ int main(int argc, char **argv)
     const struct program program = {
         ZESTER_PROGRAM,
         .commands = commands,
+        .globals = command_color_globals,
         .unknown = refuse_word,
     };
 

@@ -45,6 +45,14 @@ def final_job(fleet, jid):
     return fleet.wait(ended, f"job {jid} has ended")
 
 
+def test_options_may_come_before_the_target_and_colour_can_be_forced(fleet):
+    result = fleet.zester("--direct", "--timeout", "30s", "--force-color", "web-01", "test.ping", environment={"NO_COLOR": "1"})
+    assert result.stdout == "\x1b[32mweb-01:\x1b[0m\n    true\n" and result.stderr == ""
+    assert fleet.zester("--test", "web-01", "cmd.run", "touch /nowhere/x", "--no-color").stdout.startswith("web-01:\n")
+    jid = json.loads(fleet.zester("--async", "--format", "json", "*", "test.ping").stdout)["jid"]
+    final_job(fleet, jid)
+
+
 def test_every_target_answers_under_its_own_header_and_dots_come_back(fleet):
     result = fleet.zester("*", "test.ping")
     assert result.stdout == "db.example:\n    true\nweb-01:\n    true\n"

@@ -49,7 +49,9 @@ struct globals {
     struct fleet_options fleet;
 };
 
-const struct param fleet_globals[] = { FLEET_OPTIONS(struct globals, fleet), { 0 } };
+const struct param fleet_globals[] = { FLEET_OPTIONS(struct globals, fleet),
+                                       COMMAND_COLOR_OPTIONS,
+                                       { 0 } };
 
 /* --- configuration ------------------------------------------------------------------ */
 

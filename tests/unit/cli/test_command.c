@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -62,8 +63,44 @@ static const struct program program = {
     .globals = globals,
 };
 
+static const struct param colored_globals[] = {
+    PARAM("file", STR, ARGS, file, "a file", .aliases = "f"),
+    COMMAND_COLOR_OPTIONS,
+    { 0 },
+};
+
+static int run_target(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct line *line = args;
+
+    (void)snprintf(seen, sizeof(seen), "%s %s%s%s%s%s", operands.p[0], operands.p[1],
+                   line->file ? " -f " : "", line->file ? line->file : "",
+                   line->force ? " --force" : "", cli->color ? " in colour" : "");
+    return CLI_OK;
+}
+
+static const struct command fallback = { .name = "",
+                                         .operands = "TARGET FUNCTION",
+                                         .summary = "call it",
+                                         .options = options,
+                                         .args_size = sizeof(struct line),
+                                         .least = 2,
+                                         .most = 2,
+                                         .run = run_target };
+
+static const struct program with_targets = {
+    .name = "tool",
+    .version = "1",
+    .summary = "for a test",
+    .details = "",
+    .statuses = "0 done",
+    .commands = commands,
+    .globals = colored_globals,
+    .fallback = &fallback,
+};
+
 /* The exit status; `seen` is what ran. */
-static int run_line(const char *text)
+static int run_line_of(const struct program *tool, const char *text)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     char *argv[16] = { (char[]){ "tool" } };
@@ -76,7 +113,12 @@ static int run_line(const char *text)
 
         argv[argc++] = arena_strndup(&arena, word.p, word.n);
     }
-    return command_main(&program, argc, argv);
+    return command_main(tool, argc, argv);
+}
+
+static int run_line(const char *text)
+{
+    return run_line_of(&program, text);
 }
 
 TEST(options_of_all_commands_may_stand_before_command_and_group)
@@ -120,4 +162,48 @@ TEST(help_of_a_group_and_of_its_commands_runs_nothing)
         CHECK_INT(run_line(lines[i]), CLI_OK);
         CHECK_STR(seen, "");
     }
+}
+
+TEST(options_of_a_call_may_stand_before_its_target)
+{
+    static const struct {
+        const char *line, *seen;
+    } cases[] = {
+        { "web a.b", "web a.b" },
+        { "--force web a.b", "web a.b --force" },
+        { "-f x --force web a.b", "web a.b -f x --force" },
+        { "--force --file=x web a.b", "web a.b -f x --force" },
+        { "--force -f x web a.b", "web a.b -f x --force" },
+        { "web --force a.b", "web a.b --force" },
+        { "--force list", "list -f none --force" },
+        { "--force ca init x", "ca init -f none --force x" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CHECK_INT(run_line_of(&with_targets, cases[i].line), CLI_OK);
+        CHECK_STR(seen, cases[i].seen);
+    }
+    CHECK_INT(run_line_of(&with_targets, "--nope web a.b"), CLI_ERROR);
+    CHECK_INT(run_line_of(&with_targets, "--force"), CLI_ERROR);
+}
+
+TEST(colour_can_be_forced_and_switched_off_anywhere_in_the_line)
+{
+    static const struct {
+        const char *line, *seen;
+    } cases[] = {
+        { "web a.b --force-color", "web a.b in colour" },
+        { "--force-color web a.b --force", "web a.b --force in colour" },
+        { "--force --force-color web a.b", "web a.b --force in colour" },
+        { "--force-color web a.b --no-color", "web a.b" },
+        { "--no-color web a.b --force-color", "web a.b" },
+        { "list --no-color x", "list -f none x" },
+    };
+
+    (void)setenv("NO_COLOR", "1", 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CHECK_INT(run_line_of(&with_targets, cases[i].line), CLI_OK);
+        CHECK_STR(seen, cases[i].seen);
+    }
+    CHECK_INT(run_line("list --force-color"), CLI_ERROR); /* a program without these options */
 }

@@ -34,8 +34,8 @@ static const struct param dir_options[] = { DIR_OPTION, { 0 } };
 /* clang-format off */
 static const struct param issue_options[] = {
     DIR_OPTION,
-    PARAM("dns",  STRS, ARGS, dns, "a DNS name of the server; may be repeated", .kind_text = "NAME"),
-    PARAM("ip",   STRS, ARGS, ips, "an address of the server; may be repeated", .kind_text = "ADDRESS"),
+    PARAM("dns",  STRS, ARGS, dns, "a DNS name of the server, or several with commas; may be repeated", .kind_text = "NAME"),
+    PARAM("ip",   STRS, ARGS, ips, "an address of the server, or several with commas; may be repeated", .kind_text = "ADDRESS"),
     PARAM("out",  STR,  ARGS, out, "output folder", .kind_text = "DIR", .default_text = "."),
     PARAM("days", INT,  ARGS, days, "period of validity", PARAM_RANGE(1, DAYS_MAX)),
     { 0 },
@@ -158,12 +158,34 @@ static int write_leaf(struct cli *cli, const char *out, size_t server, const str
     return 0;
 }
 
+/* Each text may be several, with commas between them, which neither names nor addresses have. */
+static struct param_strs split_names(struct arena *arena, struct param_strs texts)
+{
+    size_t most = texts.n, n = 0;
+    const char **names;
+
+    for (size_t i = 0; i < texts.n; i++)
+        for (const char *c = strchr(texts.p[i], ','); c; c = strchr(c + 1, ','))
+            most++;
+    names = ARENA_ARRAY(arena, const char *, most);
+    for (size_t i = 0; i < texts.n; i++) {
+        struct str rest = str_from(texts.p[i]);
+
+        do {
+            const struct str name = str_trim(str_cut(&rest, ','));
+
+            names[n++] = arena_strndup(arena, name.p, name.n);
+        } while (rest.p);
+    }
+    return (struct param_strs){ n, names };
+}
+
 static int issue_certificate(struct cli *cli, const struct ca_args *want, size_t server)
 {
     const struct certificate_spec spec = {
         .name = servers[server].word,
-        .dns = want->dns,
-        .ips = want->ips,
+        .dns = split_names(cli->arena, want->dns),
+        .ips = split_names(cli->arena, want->ips),
         .now = now_seconds(),
         .life = (want->days > 0 ? want->days : servers[server].days) * CERTIFICATE_DAY,
     };

@@ -62,6 +62,15 @@ def test_a_server_with_an_issued_certificate_is_trusted_by_whoever_has_the_root(
         shake_hands(out / "nats-ca.crt", out / "nats-server.crt", out / "nats-server.key", "other.example.com")
 
 
+def test_names_and_addresses_may_be_lists_with_commas(folder):
+    out = folder / "out"
+    ca("issue", "nats-server", "--dir", folder / "ca", "--dns", "nats,nats.example.com", "--dns", "localhost", "--ip", "127.0.0.1, ::1", "--out", out)
+    for name in ("nats", "nats.example.com", "localhost", "127.0.0.1", "::1"):
+        assert shake_hands(out / "nats-ca.crt", out / "nats-server.crt", out / "nats-server.key", name) == "TLSv1.3"
+    refused = ca("issue", "nats-server", "--dir", folder / "ca", "--dns", "nats,", "--out", folder / "none", status=1)
+    assert "'' is not a valid DNS name" in refused.stderr and not (folder / "none").exists()
+
+
 def test_a_certificate_of_another_authority_is_not_trusted(folder):
     ca("init", "--dir", folder / "other")
     ca("issue", "enroll", "--dir", folder / "other", "--dns", "localhost", "--out", folder)

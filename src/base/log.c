@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -94,6 +95,7 @@ static void write_stderr(enum log_level level, int64_t ns, struct str text)
 /* Printable text as it is, the rest as \n, \t or \xNN; cut at LOG_TEXT_MAX. */
 static void escape(struct str text, struct buf *out)
 {
+    assert(text.p || text.n == 0);
     while (text.n > 0) {
         const size_t room = LOG_TEXT_MAX > out->n ? LOG_TEXT_MAX - out->n : 0;
         const size_t plain = utf8_plain_length(text);
@@ -116,27 +118,88 @@ static void escape(struct str text, struct buf *out)
     }
 }
 
+/* What may be seen of `text`, without control characters. */
+static void clean(const struct log *log, struct buf *text, struct buf *out)
+{
+    if (text->full)
+        buf_printf(text, "(text of more than %zu bytes left out)", FORMATTED_MAX);
+    if (log->filter)
+        log->filter(log->context, text);
+    escape(str_trim_right(buf_view(text)), out);
+}
+
+static void write_line(const struct log *log, enum log_level level, struct str line)
+{
+    const int64_t ns = log->clock ? log->clock() : 0;
+
+    if (log->sink)
+        log->sink(log->context, level, ns, line);
+    else
+        write_stderr(level, ns, line);
+}
+
 void log_write(enum log_level level, const char *fmt, va_list args)
 {
     const struct log *log = atomic_load(&current);
     AUTO_BUF struct buf text = BUF_INIT(FORMATTED_MAX);
     AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
     int kept = errno;
-    int64_t ns;
 
     if (!log_is_on(level))
         return;
     buf_vprintf(&text, fmt, args);
-    if (text.full)
-        buf_printf(&text, "(text of more than %zu bytes left out)", FORMATTED_MAX);
-    if (log->filter)
-        log->filter(log->context, &text);
-    escape(str_trim_right(buf_view(&text)), &line);
-    ns = log->clock ? log->clock() : 0;
-    if (log->sink)
-        log->sink(log->context, level, ns, buf_view(&line));
-    else
-        write_stderr(level, ns, buf_view(&line));
+    clean(log, &text, &line);
+    write_line(log, level, buf_view(&line));
+    errno = kept;
+}
+
+static void clean_text(const struct log *log, const char *raw, struct buf *out)
+{
+    AUTO_BUF struct buf text = BUF_INIT(FORMATTED_MAX);
+
+    buf_add_text(&text, raw);
+    clean(log, &text, out);
+}
+
+static void record_line(const struct log *log, enum log_level level, const char *message,
+                        const struct log_field *fields, size_t count)
+{
+    struct buf texts[LOG_FIELDS_MAX + 1];
+    struct log_field cleaned[LOG_FIELDS_MAX];
+
+    for (size_t i = 0; i <= count; i++) {
+        texts[i] = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+        clean_text(log, i < count ? fields[i].text : message, &texts[i]);
+        if (i < count)
+            cleaned[i] = (struct log_field){ fields[i].name, buf_text(&texts[i]) };
+    }
+    log->record(log->context, level, log->clock ? log->clock() : 0, buf_view(&texts[count]),
+                cleaned, count);
+    for (size_t i = 0; i <= count; i++)
+        buf_done(&texts[i]);
+}
+
+void log_fields(enum log_level level, const char *message, const struct log_field *fields,
+                size_t count)
+{
+    const struct log *log = atomic_load(&current);
+    int kept = errno;
+
+    assert(count <= LOG_FIELDS_MAX);
+    if (!log_is_on(level))
+        return;
+    if (log->record) {
+        record_line(log, level, message, fields, count);
+    } else {
+        AUTO_BUF struct buf text = BUF_INIT(FORMATTED_MAX);
+        AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_add_text(&text, message);
+        for (size_t i = 0; i < count; i++)
+            buf_printf(&text, " %s=%s", fields[i].name, fields[i].text);
+        clean(log, &text, &line);
+        write_line(log, level, buf_view(&line));
+    }
     errno = kept;
 }
 

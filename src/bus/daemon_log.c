@@ -25,38 +25,66 @@ static const char *const level_words[LOG_LEVELS] = {
     [LOG_LEVEL_DEBUG] = "debug",
 };
 
-static void print_json(struct buf *out, enum log_level level, int64_t ns, struct str text)
+struct line {
+    enum log_level level;
+    int64_t ns;
+    struct str text;
+    const struct log_field *fields;
+    size_t count;
+};
+
+static void print_json(struct buf *out, const struct line *line)
 {
     buf_add_text(out, "{\"ts\":\"");
-    time_print(out, (struct value_time){ .seconds = ns / CLOCK_SECOND,
-                                         .nanoseconds = (uint32_t)(ns % CLOCK_SECOND) });
-    buf_add_text(out, "\",\"level\":\"");
-    buf_add_text(out, level_words[level]);
-    buf_add_text(out, "\",\"component\":\"");
-    buf_add_text(out, state.component);
-    buf_add_text(out, "\",\"version\":\"" ZESTER_VERSION "\",\"");
-    buf_add_text(out, state.component);
-    buf_add_text(out, "_id\":");
+    time_print(out, (struct value_time){ .seconds = line->ns / CLOCK_SECOND,
+                                         .nanoseconds = (uint32_t)(line->ns % CLOCK_SECOND) });
+    buf_printf(out,
+               "\",\"level\":\"%s\",\"component\":\"%s\",\"version\":\"" ZESTER_VERSION
+               "\",\"%s_id\":",
+               level_words[line->level], state.component, state.component);
     json_print_text(out, str_from(state.id), JSON_STYLE_COMPACT);
     buf_add_text(out, ",\"msg\":");
-    json_print_text(out, text, JSON_STYLE_COMPACT);
+    json_print_text(out, line->text, JSON_STYLE_COMPACT);
+    for (size_t i = 0; i < line->count; i++) {
+        buf_printf(out, ",\"%s\":", line->fields[i].name);
+        json_print_text(out, str_from(line->fields[i].text), JSON_STYLE_COMPACT);
+    }
     buf_add_text(out, "}\n");
 }
 
-/* One write for each line, so that lines of threads do not mix. */
-static void print_line(void *context, enum log_level level, int64_t ns, struct str text)
+/* As log_print_line does, with the words for levels that the JSON has, too. */
+static void print_text(struct buf *out, const struct line *line)
 {
-    AUTO_BUF struct buf line = BUF_INIT(LINE_MAX);
+    time_print(out, (struct value_time){ .seconds = line->ns / CLOCK_SECOND,
+                                         .nanoseconds = (uint32_t)(line->ns % CLOCK_SECOND) });
+    buf_printf(out, " %s ", level_words[line->level]);
+    buf_add_str(out, line->text);
+    for (size_t i = 0; i < line->count; i++)
+        buf_printf(out, " %s=%s", line->fields[i].name, line->fields[i].text);
+    buf_add_char(out, '\n');
+}
+
+/* One write for each line, so that lines of threads do not mix. */
+static void print_record(void *context, enum log_level level, int64_t ns, struct str text,
+                         const struct log_field *fields, size_t count)
+{
+    AUTO_BUF struct buf out = BUF_INIT(LINE_MAX);
+    const struct line line = { level, ns, text, fields, count };
 
     (void)context;
     if (atomic_load(&state.format) == DAEMON_LOG_JSON)
-        print_json(&line, level, ns, text);
+        print_json(&out, &line);
     else
-        log_print_line(level, ns, text, &line);
-    (void)fwrite(buf_text(&line), 1, line.n, stderr);
+        print_text(&out, &line);
+    (void)fwrite(buf_text(&out), 1, out.n, stderr);
 }
 
-static const struct log sink = { .sink = print_line, .clock = clock_wall };
+static void print_line(void *context, enum log_level level, int64_t ns, struct str text)
+{
+    print_record(context, level, ns, text, NULL, 0);
+}
+
+static const struct log sink = { .sink = print_line, .record = print_record, .clock = clock_wall };
 
 void daemon_log_start(const char *component, const char *id)
 {

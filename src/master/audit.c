@@ -48,6 +48,7 @@ struct audit audit_of_job(struct arena *arena, const struct job *job)
         .id = arena_strdup(arena, job->jid),
         .function = arena_strdup(arena, job->function),
         .target = arena_strdup(arena, job->target_expr),
+        .peels = (uint32_t)job->targets.n,
         .reason = is_forced ? "maintenance windows are overridden" : NULL,
     };
 }

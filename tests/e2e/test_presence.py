@@ -1,5 +1,4 @@
 """Events when peels come and go: one for the fleet, whoever of the masters decides."""
-import re
 
 import pytest
 
@@ -35,7 +34,7 @@ def noticed(fleet):
     lines = [line for master in fleet.masters for line in master.lines() if line["msg"].startswith("noticed ")]
     events = {}
     for line in sorted(lines, key=lambda line: line["ts"]):
-        events.setdefault(re.search(r"event_id=(\w+)", line["msg"]).group(1), line["msg"].split(",")[0])
+        events.setdefault(line["event_id"], line["msg"].split(",")[0])
     return list(events.values())
 
 

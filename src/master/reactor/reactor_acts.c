@@ -348,6 +348,10 @@ void reactor_log(void *user, const struct flight *flight, const char *rule, cons
     const struct gate_event *event = flight_event(flight);
 
     (void)user;
-    log_info("%s rule=%s event_id=%s tag=%s origin=%s", message, rule, event->event.id,
-             event->source.tag, event->source.origin);
+    log_fields(LOG_LEVEL_INFO, message,
+               (const struct log_field[]){ { "rule", rule },
+                                           { "event_id", event->event.id },
+                                           { "tag", event->source.tag },
+                                           { "origin", event->source.origin } },
+               4);
 }

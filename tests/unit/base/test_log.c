@@ -42,7 +42,7 @@ static void mask(void *context, struct buf *text)
         memcpy(text->p + at, "*******", 7);
 }
 
-static const struct log log_to_seen = { remember, noon, mask, &seen };
+static const struct log log_to_seen = { remember, noon, mask, &seen, NULL };
 
 TEST(a_line_reaches_the_sink_with_level_and_time)
 {
@@ -143,4 +143,36 @@ TEST(levels_have_names)
     CHECK_INT(level, LOG_LEVEL_WARNING);
     CHECK(!log_level_find(STR("loud"), &level));
     CHECK_INT(level, LOG_LEVEL_WARNING);
+}
+
+static struct buf fields_seen = BUF_INIT(BUF_NO_LIMIT);
+
+static void remember_record(void *context, enum log_level level, int64_t ns, struct str text,
+                            const struct log_field *fields, size_t count)
+{
+    remember(context, level, ns, text);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&fields_seen, "[%s:%s]", fields[i].name, fields[i].text);
+}
+
+TEST(fields_are_kept_apart_from_the_message_by_a_sink_that_can)
+{
+    static const struct log records = { remember, noon, mask, &seen, remember_record };
+    static const struct log_field fields[] = { { "rule", "a" }, { "id", "hunter2\n" } };
+
+    log_use(&records);
+    errno = ENOENT;
+    log_fields(LOG_LEVEL_INFO, "x rule=b hunter2\n\x1b", fields, 2);
+    CHECK_INT(errno, ENOENT);
+    CHECK_INT(seen.ns, noon());
+    CHECK_STR(buf_text(&seen.text), "x rule=b *******\\n\\x1b");
+    CHECK_STR(buf_text(&fields_seen), "[rule:a][id:*******]");
+    log_fields(LOG_LEVEL_DEBUG, "not seen", fields, 2);
+    CHECK_INT(seen.lines, 1);
+    log_use(&log_to_seen);
+    log_fields(LOG_LEVEL_WARNING, "x", fields, 1);
+    CHECK_INT(seen.level, LOG_LEVEL_WARNING);
+    CHECK_STR(buf_text(&seen.text), "x rule=a");
+    buf_done(&seen.text);
+    buf_done(&fields_seen);
 }

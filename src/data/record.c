@@ -186,7 +186,8 @@ static int read_field(struct arena *arena, const struct record_field *f, unsigne
     case RECORD_TIME:
         if (v->kind != VALUE_TIME)
             return refuse_kind(f, v, err);
-        *(struct value_time *)field = v->t;
+        if (v->t.seconds != RECORD_TIME_UNSET || v->t.nanoseconds != 0)
+            *(struct value_time *)field = v->t;
         return 0;
     case RECORD_WORD: return read_word(f, v, field, err);
     case RECORD_TEXTS: return read_texts(arena, f, v, field, err);

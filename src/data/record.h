@@ -49,7 +49,7 @@ enum record_kind {
     RECORD_TEXT,   /* without NUL inside; goes as bytes when it is not UTF-8 */
     RECORD_STRING, /* a view of text, which may hold NUL; a NULL view is omitted */
     RECORD_BYTES,  /* any bytes; a NULL view is omitted */
-    RECORD_TIME,   /* the timestamp extension */
+    RECORD_TIME,   /* the timestamp extension; RECORD_TIME_UNSET is read as the default */
     RECORD_WORD,   /* an enum that counts from 0, as a word of `words` */
     RECORD_TEXTS,
     RECORD_ANY,    /* nil is a value like any other */
@@ -75,6 +75,9 @@ enum record_rule {
     RECORD_LENIENT = 2, /* nil is an empty map, and bytes after the map are ignored */
     RECORD_TAGGED = 4,  /* the first key, RECORD_TAG, is the name of the type */
 };
+
+/* How programs in Go write a time that was never set: the beginning of the year 1. */
+#define RECORD_TIME_UNSET INT64_C(-62135596800)
 
 #define RECORD_TAG "record"
 /* Lines of a table. */

@@ -82,9 +82,9 @@ static const struct record_field record_fields[] = {
     RECORD("issued_at",        TIME, struct enrollment, issued_at, RECORD_OMIT),
     RECORD("expires_at",       TIME, struct enrollment, expires_at, RECORD_OMIT),
     RECORD("remote_addr",      TEXT, struct enrollment, remote_addr, RECORD_OMIT, .fallback_text = ""),
-    RECORD("trusted_ca_spki",  TEXT, struct enrollment, trusted_ca_spki, RECORD_OMIT, .fallback_text = ""),
-    RECORD("trust_mismatch",   BOOL, struct enrollment, trust_mismatch, RECORD_OMIT),
-    RECORD("trust_checked",    BOOL, struct enrollment, trust_checked, RECORD_OMIT),
+    RECORD("trusted_ca_spki",  TEXT, struct enrollment, trusted_ca_spki, 0, .fallback_text = ""),
+    RECORD("trust_mismatch",   BOOL, struct enrollment, trust_mismatch, 0),
+    RECORD("trust_checked",    BOOL, struct enrollment, trust_checked, 0),
     { 0 },
 };
 

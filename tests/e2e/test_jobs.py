@@ -2,9 +2,12 @@
 import json
 import re
 import signal
+import struct
+import time
 
 import pytest
 
+from bus import Bus
 from fleet import SERVER, Fleet
 from kepler_home import alive
 from peels import start_peel
@@ -51,6 +54,19 @@ def test_options_may_come_before_the_target_and_colour_can_be_forced(fleet):
     assert fleet.zester("--test", "web-01", "cmd.run", "touch /nowhere/x", "--no-color").stdout.startswith("web-01:\n")
     jid = json.loads(fleet.zester("--async", "--format", "json", "*", "test.ping").stdout)["jid"]
     final_job(fleet, jid)
+
+
+def test_a_request_says_when_it_was_made(fleet):
+    """The times of a job are never nil, nor 1970, on the wire: readers of other languages take them as they are."""
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
+        bus.send(b"SUB zester.dispatch 9\r\n")
+        bus.flush()
+        fleet.zester("web-01", "test.ping")
+        subject, payload = bus.read()
+        assert subject == "zester.dispatch"
+        for key in (b"\xa7created\xd7\xff", b"\xa7updated\xd7\xff"):
+            (word,) = struct.unpack(">Q", payload.split(key)[1][:8])
+            assert abs((word & (1 << 34) - 1) - time.time()) < 3600
 
 
 def test_every_target_answers_under_its_own_header_and_dots_come_back(fleet):

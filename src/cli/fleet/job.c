@@ -218,10 +218,14 @@ static void pause_dispatch(struct fleet *fleet)
 int fleet_dispatch(struct fleet *fleet, const struct job *job, bool *ret_waits, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    const int64_t now = clock_wall();
     struct job_reply reply = { .error = "" };
+    struct job asked = *job;
     int result = -1;
 
-    if (record_encode(&bytes, &job_type, job, err) < 0)
+    asked.created = asked.updated =
+        (struct value_time){ now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
+    if (record_encode(&bytes, &job_type, &asked, err) < 0)
         return -1;
     for (int i = 0; i < DISPATCH_TRIES && (result < 0 || reply.pending); i++) {
         if (result == 0)

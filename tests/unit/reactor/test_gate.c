@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/number.h"
+#include "data/record.h"
 #include "test.h"
 
 #define SECOND NUMBER_NS_PER_S
@@ -270,6 +271,8 @@ TEST(an_event_that_is_too_old_is_stale_and_one_without_time_is_not)
         { { now - 86400, 0 }, "stale" },
         { { INT64_MIN / 2, 0 }, "stale" },
         { { 0, 0 }, "" },
+        { { RECORD_TIME_UNSET, 0 }, "" }, /* as programs in Go leave it */
+        { { RECORD_TIME_UNSET, 1 }, "stale" },
         { { now + 86400, 0 }, "" },
     };
     struct gate_options without = options;

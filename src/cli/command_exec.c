@@ -101,6 +101,17 @@ static bool is_pair(const char *word)
     return n > 0 && word[n] == '=';
 }
 
+/* A command may well look like a pair, as "LANG=C sort x" does; one that names the argument is. */
+static bool is_positional(const struct binding *binding, size_t place, const char *word)
+{
+    if (place >= (size_t)binding->least || !strchr(word, ' '))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(binding->keys) && binding->keys[i]; i++)
+        if (str_is((struct str){ word, strcspn(word, "=") }, binding->keys[i]))
+            return false;
+    return true;
+}
+
 static int add_pair(struct cli *cli, struct value_map *args, const char *word)
 {
     const char *equals = strchr(word, '=');
@@ -129,7 +140,7 @@ static int bind_words(struct cli *cli, struct param_strs words, const char *func
         const char *word = words.p[i];
         bool has_room = place < ARRAY_LEN(binding->keys) && binding->keys[place];
 
-        if (is_pair(word) && !(place < (size_t)binding->least && strchr(word, ' '))) {
+        if (is_pair(word) && !is_positional(binding, place, word)) {
             if (add_pair(cli, args, word) != CLI_OK)
                 return CLI_ERROR;
             continue;

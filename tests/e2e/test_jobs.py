@@ -56,6 +56,17 @@ def test_options_may_come_before_the_target_and_colour_can_be_forced(fleet):
     final_job(fleet, jid)
 
 
+@pytest.mark.parametrize("words, stdout", [
+    (["command=echo a b"], "a b"),
+    (["LANG=C echo a=b c"], "a=b c"),
+    (["echo a=b"], "a=b"),
+    (["command=echo", "shell=/bin/bash"], ""),
+])
+def test_the_command_is_a_word_or_has_its_name(fleet, words, stdout):
+    (answer,) = fleet.zester_json("web-01", "cmd.run", *words)
+    assert answer["results"][0]["details"]["stdout"] == stdout
+
+
 def test_a_request_says_when_it_was_made(fleet):
     """The times of a job are never nil, nor 1970, on the wire: readers of other languages take them as they are."""
     with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:

@@ -15,11 +15,11 @@
 struct arena;
 
 enum wild_flag {
-    WILD_FOLD = 1, /* ASCII letters match in either case */
+    WILD_FOLD = 1, /* letters match in either case */
 };
 
 struct wild {
-    struct str pattern;
+    struct str pattern; /* with WILD_FOLD: folded, if it is not ASCII */
     unsigned flags;     /* of base/glob.h */
     bool plain, prefix; /* without special characters; "web*", and "*" */
 };

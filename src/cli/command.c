@@ -109,7 +109,7 @@ static const struct command *find_command(const struct command *table, const cha
     return NULL;
 }
 
-static int unknown_command(struct cli *cli, const char *word)
+static int refuse_command(struct cli *cli, const char *word)
 {
     const struct command *table = cli->group ? cli->group->commands : cli->program->commands;
     struct suggest near;
@@ -124,6 +124,13 @@ static int unknown_command(struct cli *cli, const char *word)
     if (cli->program->unknown && !cli->group)
         return cli->program->unknown(cli, word);
     return cli_usage(cli, "unknown command '%s'", word);
+}
+
+static int unknown_command(struct cli *cli, const char *word)
+{
+    const int status = refuse_command(cli, word);
+
+    return cli->program->unknown_status && !cli->group ? cli->program->unknown_status : status;
 }
 
 /* An option before any command is one of the program. */

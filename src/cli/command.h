@@ -80,6 +80,7 @@ struct program {
     int (*unknown)(struct cli *cli, const char *word);
     const char *color_variable; /* says whether there is colour (color_is_wanted); NULL: none */
     int usage_status;           /* exit status of wrong usage; 0: CLI_ERROR */
+    int unknown_status;         /* the same when the first word is not a command; 0: usage_status */
 };
 
 /* The whole main(): find the command, read the line, run it. Changes the order of `argv`. */
@@ -98,6 +99,8 @@ bool command_is_given(const struct program *program, int argc, char *const *argv
         .doc = "colour, even in a pipe and with NO_COLOR"                                          \
     }
 extern const struct param command_color_globals[];
+/* Their exit status for words and options that they do not know. */
+#define COMMAND_DAEMON_USAGE 2
 /* The common option of such programs: --config FILE. */
 extern const struct param command_daemon_globals[];
 

@@ -50,9 +50,11 @@ int main(int argc, char **argv)
         .name = "zester-master",
         .version = ZESTER_VERSION,
         .summary = "directs the peels of a fleet",
-        .statuses = "0 done; 1 it could not be done, or wrong usage",
+        .statuses = "0 done; 1 it could not be done, or wrong usage; 2 the daemon was given an\n"
+                    "option or a word that it does not know",
         .commands = commands,
         .globals = command_daemon_globals,
+        .unknown_status = COMMAND_DAEMON_USAGE,
     };
     struct master master;
     int status;

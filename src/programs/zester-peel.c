@@ -306,9 +306,11 @@ int main(int argc, char **argv)
         .name = "zester-peel",
         .version = ZESTER_VERSION,
         .summary = "the agent of a machine in a fleet",
-        .statuses = "0 done; 1 it could not be done, or wrong usage",
+        .statuses = "0 done; 1 it could not be done, or wrong usage; 2 the daemon was given an\n"
+                    "option or a word that it does not know",
         .commands = commands,
         .globals = command_daemon_globals,
+        .unknown_status = COMMAND_DAEMON_USAGE,
     };
 
     if (command_is_given(&program, argc, argv))

@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -101,6 +102,7 @@ def test_a_reload_takes_a_good_file_and_keeps_the_old_one_otherwise(fleet):
     master.send(signal.SIGHUP)
     fleet.wait(lambda: master.has_logged("info configuration read again"), "the good file is used")
     assert "takes effect after a restart key=auth_dir" in master.log()
+    assert re.search(r"^\S+Z warn certificate cannot be renewed", master.log(), re.M)
     assert "nonsense" in master.log()
     fleet.wait_ready(master)
 
@@ -117,6 +119,14 @@ def test_a_master_that_cannot_start_says_why(fleet, words, text):
     result = subprocess.run([f"{BUILD}/zester-master", "--auth-dir", fleet.auth, *words], capture_output=True, text=True, timeout=SECONDS)
     assert result.returncode == (2 if words[0] in ("extra", "--no-such-flag") else 1), result.stderr
     assert text in result.stderr and result.stdout == ""
+
+
+@pytest.mark.parametrize("program", ["zester-master", "zester-peel"])
+@pytest.mark.parametrize("word", ["extra", "healt"])
+def test_a_word_that_a_daemon_does_not_know_is_status_2(fleet, program, word):
+    refused = fleet.run(program, "--config", fleet.folder / "none.yaml", word, status=2)
+    assert f"unknown command '{word}'" in refused.stderr and refused.stdout == ""
+    assert fleet.run(program, "health", "extra", status=1).stdout == ""
 
 
 def test_version_and_help_need_neither_file_nor_server(fleet):

@@ -10,6 +10,7 @@
 #include "cli/fleet/peels.h"
 #include "cli/fleet/runs.h"
 #include "cli/peel/delete.h"
+#include "cli/peel/starter.h"
 #include "cli/table.h"
 #include "data/msgpack.h"
 #include "data/time_text.h"
@@ -41,6 +42,11 @@ static const struct param prune_options[] = {
     PARAM("test", BOOL, struct peel_delete_args, test, "list them, and delete nothing"),
     PARAM("reason", STR, struct peel_delete_args, reason, "the reason; stored with the enrollment", .kind_text = "REASON"),
     FLEET_OPTIONS(struct peel_delete_args, fleet),
+    { 0 },
+};
+
+static const struct param init_options[] = {
+    PARAM("output", STR, struct peel_starter_args, output, "write it to this file, which must not exist; default: standard output", .kind_text = "FILE", .aliases = "o"),
     { 0 },
 };
 /* clang-format on */
@@ -124,6 +130,17 @@ static const struct command peel_commands[] = {
       .options = peel_options,
       .args_size = sizeof(ARGS),
       .run = run_list },
+    { .name = "init",
+      .operands = "",
+      .summary = "write a configuration of an agent to begin with",
+      .details = "The fleet is not asked. Most keys are commented out: they have defaults.\n"
+                 "'zester-peel join HOST TOKEN' on the machine itself needs no such file.\n",
+      .examples = "  zester peel init\n"
+                  "  zester peel init -o /etc/zester/peel.yaml\n",
+      .statuses = "0 done; 1 wrong usage, or the file exists",
+      .options = init_options,
+      .args_size = sizeof(struct peel_starter_args),
+      .run = peel_run_init },
     { .name = "delete",
       .operands = "PEEL...",
       .summary = "remove machines that no longer exist from the fleet",

@@ -56,6 +56,8 @@ extern const struct command command_top;
 /* Join tokens of machines: `zester-master token`. */
 extern const struct command command_token;
 extern const struct command command_update;
+/* The version, without a connection. */
+extern const struct command command_version;
 /* Causes of jobs, events, states and services. */
 extern const struct command command_why;
 /* Renders a template, for debugging a state tree. */

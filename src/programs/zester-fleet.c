@@ -44,6 +44,7 @@ int main(int argc, char **argv)
         command_render,
         command_doc,
         command_completion,
+        command_version,
         { 0 },
     };
     /* clang-format on */

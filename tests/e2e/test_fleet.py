@@ -129,6 +129,26 @@ def test_a_word_that_a_daemon_does_not_know_is_status_2(fleet, program, word):
     assert fleet.run(program, "health", "extra", status=1).stdout == ""
 
 
+def test_the_version_is_a_command_and_an_option(fleet):
+    text = fleet.run("zester", "--version").stdout
+    nowhere = {"NATS_URL": "tls://127.0.0.1:1", "ZESTER_CONFIG": str(fleet.folder / "none.yaml")}
+    assert fleet.run("zester", "version", environment=nowhere).stdout == text
+    assert json.loads(fleet.run("zester", "version", "--format", "json", environment=nowhere).stdout) == {"version": text.split()[1]}
+    assert fleet.run("zester", "--format", "yaml", "version").stdout == f"version: {text.split()[1]}\n"
+
+
+def test_a_configuration_to_begin_with_is_one_that_agents_accept(fleet):
+    path = fleet.folder / "peel.yaml"
+    text = fleet.run("zester", "peel", "init").stdout
+    assert fleet.run("zester", "peel", "init", "-o", path).stdout == f"Wrote {path}\n" and path.read_text() == text
+    refused = fleet.run("zester", "peel", "init", "--output", path, status=1)
+    assert str(path) in refused.stderr and path.read_text() == text
+    for keys in (text, re.sub(r"^#(?! )", "", text, flags=re.M)):  # as it is, and with all that is shown
+        path.write_text(keys + "nonsense: 1\n")
+        refused = fleet.run("zester-peel", "--config", path, status=1)
+        assert "no key 'nonsense'" in refused.stderr and len(re.findall(r"^\S+:\d+:\d+: ", refused.stderr, re.M)) == 1, refused.stderr
+
+
 def test_version_and_help_need_neither_file_nor_server(fleet):
     assert fleet.run("zester-master", "--version").stdout.startswith("zester-master ")
     assert "--nats-url" in fleet.run("zester-master", "--help").stdout

@@ -18,6 +18,7 @@
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/request.h"
+#include "state/module.h"
 #include "sys/chance.h"
 #include "sys/clock.h"
 #include "wire/exec.h"
@@ -58,6 +59,9 @@ static const struct param exec_options[] = {
 
 /* --- the words after the function --------------------------------------------------- */
 
+/* The id of a request whose line has no word for it. */
+#define NO_WORD "ad-hoc"
+
 /* Positional arguments: their names, and what is sent as the id. */
 struct binding {
     const char *function;
@@ -68,7 +72,7 @@ struct binding {
 
 /* clang-format off */
 static const struct binding bindings[] = {
-    { "cmd.run",         { "command" },      1, "ad-hoc" },
+    { "cmd.run",         { "command" },      1, NO_WORD },
     { "test.ping",       { NULL },           0, "ping" },
     { "facts.items",     { NULL },           0, "items" },
     { "settings.items",  { NULL },           0, "items" },
@@ -133,7 +137,7 @@ static int bind_words(struct cli *cli, struct param_strs words, const char *func
     const struct binding *binding = find_binding(function);
     struct value_map *args = value_map_new(cli->arena, words.n);
     const struct value given = value_map(args);
-    size_t place = 0;
+    size_t place = 0, pairs = 0;
 
     job->state_id = binding->id ? binding->id : "";
     for (size_t i = 0; i < words.n; i++) {
@@ -143,8 +147,12 @@ static int bind_words(struct cli *cli, struct param_strs words, const char *func
         if (is_pair(word) && !is_positional(binding, place, word)) {
             if (add_pair(cli, args, word) != CLI_OK)
                 return CLI_ERROR;
+            pairs++;
             continue;
         }
+        if (pairs > 0 && strcmp(function, "state.apply") == 0)
+            return cli_usage(cli, "unexpected argument '%s' after key=value: the state comes first",
+                             word);
         if (!has_room)
             return cli_usage(cli, "unexpected argument '%s' after %s (write options as key=value)",
                              word, function);
@@ -154,13 +162,28 @@ static int bind_words(struct cli *cli, struct param_strs words, const char *func
             job->state_id = word;
         place++;
     }
-    for (; place < (size_t)binding->least; place++)
-        if (!value_get(&given, binding->keys[place]))
-            return cli_usage(cli, "%s requires a %s argument", function, binding->keys[place]);
+    for (size_t i = 0; i < (size_t)binding->least; i++) {
+        const char *text = value_get_text(&given, binding->keys[i]);
+
+        if (!value_get(&given, binding->keys[i]) || (i == 0 && text && !text[0]))
+            return cli_usage(cli, "%s requires a %s argument", function, binding->keys[i]);
+    }
     if (job->state_id[0] == '\0')
-        job->state_id = strcmp(function, "state.apply") == 0 ? "highstate" : "ad-hoc";
+        job->state_id = strcmp(function, "state.apply") == 0 ? "highstate" : NO_WORD;
     job->args = value_map(args);
     return CLI_OK;
+}
+
+/* What a module of this version is about, when nothing on the line says it; NULL: nothing is
+ * missing, or the module is unknown here. */
+static const struct param *find_missing(const struct exec_args *args, const struct job *job)
+{
+    const struct module *module =
+        find_binding(job->function) == &any_binding ? module_find(str_from(job->function)) : NULL;
+
+    if (!module || args->secrets.n > 0 || strcmp(job->state_id, NO_WORD) != 0)
+        return NULL;
+    return module_missing(module, &job->args);
 }
 
 /* --- what to send ------------------------------------------------------------------- */
@@ -337,6 +360,9 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
     if (bind_words(cli, (struct param_strs){ operands.n - 2, operands.p + 2 }, job.function,
                    &job) != CLI_OK)
         return CLI_ERROR;
+    if (find_missing(args, &job))
+        return cli_usage(cli, "%s requires a %s argument", job.function,
+                         find_missing(args, &job)->name);
     if (args->fleet.has_timeout && args->limits.node_timeout > args->fleet.timeout)
         return cli_usage(cli, "--node-timeout is longer than --timeout, the time of the whole job");
     if (args->direct && args->queue > 0)

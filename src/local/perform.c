@@ -208,10 +208,16 @@ static void state_sls_id(struct deed *deed)
 
 static void apply_single(struct deed *deed, const struct module *module, const char *name)
 {
+    /* "ad-hoc", which stands for no word, is not the name of a package */
+    const bool has_name = name[0] && strcmp(name, NO_NAME) != 0;
+    const struct param *missing = has_name ? NULL : module_missing(module, &deed->given);
     const struct plan *plan;
 
-    if (compile_single(deed->arena, &deed->session->host, module->name, name, &deed->given, &plan,
-                       &deed->diags) < 0)
+    if (missing)
+        set_failure(deed, arena_printf(deed->arena, "%s requires a %s argument", module->name,
+                                       missing->name));
+    else if (compile_single(deed->arena, &deed->session->host, module->name, name, &deed->given,
+                            &plan, &deed->diags) < 0)
         fail_diags(deed);
     else
         run_plan_now(deed, plan);

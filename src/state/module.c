@@ -22,6 +22,35 @@ const struct module *module_find(struct str name)
     return NULL;
 }
 
+/* Arguments of modules that stand for the name, or for several. */
+static bool is_instead_of_name(struct str key)
+{
+    static const char *const keys[] = { "name",         "names",    "pkgs",  "sources",
+                                        "requirements", "editable", "source" };
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        if (str_is(key, keys[i]))
+            return true;
+    return false;
+}
+
+const struct param *module_missing(const struct module *module, const struct value *given)
+{
+    const struct param *primary = params_find_primary(module->params);
+
+    if (!primary || !(primary->flags & PARAM_REQUIRED))
+        return NULL;
+    for (size_t i = 0; i < given->map->count; i++) {
+        const struct value *key = &given->map->pairs[i].key, *v = &given->map->pairs[i].value;
+
+        if (value_is(key, VALUE_STR) && v->kind != VALUE_NULL &&
+            !(v->kind == VALUE_STR && v->s.n == 0) &&
+            (is_instead_of_name(key->s) || params_find(module->params, key->s) == primary))
+            return NULL;
+    }
+    return primary;
+}
+
 const char *module_suggest(struct str name)
 {
     struct suggest best;

@@ -87,6 +87,9 @@ extern const struct module *const module_table[];
 extern const size_t module_count;
 
 const struct module *module_find(struct str name);
+/* What a single state is about, when the map `given` does not say it: then a word must. An empty
+ * text says nothing. NULL: nothing is missing. */
+const struct param *module_missing(const struct module *module, const struct value *given);
 /* The nearest name, for "did you mean"; NULL when none is near. */
 const char *module_suggest(struct str name);
 /* Is there a "family.something"? */

@@ -67,6 +67,31 @@ def test_the_command_is_a_word_or_has_its_name(fleet, words, stdout):
     assert answer["results"][0]["details"]["stdout"] == stdout
 
 
+@pytest.mark.parametrize("words, text", [
+    (["pkg.installed"], "pkg.installed requires a name argument"),
+    (["file.managed", "contents=x"], "file.managed requires a name argument"),
+    (["pkg.installed", "name="], "pkg.installed requires a name argument"),
+    (["test.echo"], "test.echo requires a text argument"),
+    (["cmd.run", ""], "cmd.run requires a command argument"),
+    (["cmd.run", "command="], "cmd.run requires a command argument"),
+    (["facts.get", ""], "facts.get requires a key argument"),
+    (["state.apply", "test=True", "web"], "unexpected argument 'web' after key=value: the state comes first"),
+])
+def test_a_call_that_says_nothing_about_what_is_refused_before_it_is_sent(fleet, words, text):
+    refused = fleet.zester("web-01", *words, status=1)
+    assert text in refused.stderr and "Targeting" not in refused.stderr
+
+
+def test_a_peel_takes_the_word_for_none_as_no_name(fleet):
+    """Not as the name of a package: requests also come from rules, schedules and programs."""
+    (answer,) = fleet.zester_json("web-01", "state.single", "fun=pkg.installed", "--test", status=2)
+    assert answer["error"] == "pkg.installed requires a name argument"
+    (answer,) = fleet.zester_json("web-01", "state.single", "fun=test.nop")
+    assert answer["success"]
+    (answer,) = fleet.zester_json("web-01", "pkg.installed", "pkgs=[base-files]", "--test")
+    assert answer["success"], answer
+
+
 def test_a_request_says_when_it_was_made(fleet):
     """The times of a job are never nil, nor 1970, on the wire: readers of other languages take them as they are."""
     with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:

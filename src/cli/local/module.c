@@ -100,13 +100,7 @@ static bool is_given(const struct local *local, const struct module *module,
 /* The ID of a state is the default of its primary parameter; on the command line there is none. */
 static const struct param *missing_primary(const struct local *local, const struct module *module)
 {
-    const struct param *primary = params_find_primary(module->params);
-
-    if (!primary || !(primary->flags & PARAM_REQUIRED) || local->words.n > 0 ||
-        is_given(local, module, primary) || value_get(&local->given, "name") ||
-        value_get(&local->given, "names"))
-        return NULL;
-    return primary;
+    return local->words.n > 0 ? NULL : module_missing(module, &local->given);
 }
 
 /* An argument that is the name of the state and nothing else, where something is required. */

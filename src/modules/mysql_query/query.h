@@ -27,7 +27,7 @@ struct query_args {
 
 /* clang-format off */
 #define QUERY_PARAMS(type, in)                                                                                                            \
-    PARAM("name", STR, type, in.name, "any text", .flags = PARAM_REQUIRED | PARAM_PRIMARY),                                                 \
+    PARAM("name", STR, type, in.name, "any text", .flags = PARAM_PRIMARY),                                                                  \
     PARAM("database", STR, type, in.database, "the database", .flags = PARAM_REQUIRED | PARAM_FILLED),                                      \
     PARAM("output", PATH, type, in.output, "a file for the rows: a line 'column:value' for each field"),                                    \
     PARAM("overwrite", BOOL, type, in.overwrite, "false: do nothing when the file of 'output' exists", .default_text = "true"),             \

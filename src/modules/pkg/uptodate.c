@@ -16,7 +16,7 @@ struct uptodate_args {
 
 /* clang-format off */
 static const struct param uptodate_params[] = {
-    PARAM("name", STR, ARGS, name, "any text", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("name", STR, ARGS, name, "any text", .flags = PARAM_PRIMARY),
     PARAM("pkgs", ANY, ARGS, what.pkgs, "only these packages"),
     PARAM("refresh", TRISTATE, ARGS, refresh, "refresh the index before, never in a dry run (default: unless this was done a moment ago)"),
     PACKAGES_OPTIONS(ARGS, how),

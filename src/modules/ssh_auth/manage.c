@@ -6,7 +6,7 @@
 
 /* clang-format off */
 static const struct param manage_params[] = {
-    PARAM("name", STR, ARGS, name, "any text", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("name", STR, ARGS, name, "any text", .flags = PARAM_PRIMARY),
     PARAM("ssh_keys", STRS, ARGS, keys, "the public keys: their base64, or whole lines", .flags = PARAM_REQUIRED | PARAM_FILLED),
     AUTHKEYS_FILE_PARAMS(ARGS, ),
     AUTHKEYS_ADDED_PARAMS(ARGS),

@@ -32,6 +32,9 @@ const struct command command_version = {
     .name = "version",
     .operands = "",
     .summary = "print the version, as --version does",
+    .examples = "  zester version\n"
+                "  zester version --format json\n",
+    .statuses = "0 done; 1 wrong usage",
     .options = options,
     .args_size = sizeof(struct version_args),
     .run = run_version,

@@ -92,6 +92,26 @@ mallory:
     assert machine.path("/home/mallory/file").stat().st_uid == 4301
 
 
+def test_a_group_that_gets_its_number_back_takes_its_accounts_along(machine):
+    machine.sh("groupadd -g 4400 crew; useradd -g crew -M eve")
+    before = account_files(machine)
+    machine.settles("crew: {group.present: [{gid: 4500}]}")
+    assert machine.run("id", "-g", "eve").strip() == "4500"
+    result = machine.revert()["group.present:crew"]
+    assert "reverted group crew" in result["text"], result
+    assert account_files(machine) == before
+
+
+def test_a_dry_run_says_that_a_login_group_cannot_be_removed(machine):
+    machine.sh("groupadd crew; useradd -g crew -M eve")
+    text = "crew: {group.absent: []}"
+    assert "crew is the login group of user 'eve'" in machine.apply(text, "--test")["group.absent:crew"]["text"]
+    assert "cannot remove the primary group of user 'eve'" in machine.apply(text)["group.absent:crew"]["error"]
+    machine.sh("userdel eve; groupadd -f crew")
+    assert "login group" not in machine.apply(text, "--test")["group.absent:crew"]["text"]
+    machine.settles(text)
+
+
 def test_groups_are_added_and_the_login_group_never_counts(machine):
     machine.sh("groupadd one; groupadd two; useradd -G one eve")
     machine.settles("eve: {user.present: [{groups: [two]}]}")

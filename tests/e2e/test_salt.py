@@ -494,6 +494,15 @@ def test_an_entry_of_fstab_is_found_by_its_folder(machine):
     assert "an entry is found by its folder" in machine.run("state.apply", "web", status=2).stderr
 
 
+def test_an_entry_of_fstab_whose_mount_failed_is_reverted(machine):
+    (machine.root / "fstab").write_text("# none\n")
+    machine.sls("web", "/dev/no-such-disk: {mount.fstab_present: [{fs_file: ROOT/gone, fs_vfstype: ext4, config: ROOT/fstab}]}")
+    assert "mount" in machine.record("state.apply", "web", status=2)["results"][0]["error"]
+    assert "/dev/no-such-disk" in machine.read("fstab")
+    machine.run("state.revert", "web", status=0)
+    assert machine.read("fstab") == "# none\n"
+
+
 def test_an_entry_of_fstab_for_swap_is_found_by_its_device(machine):
     (machine.root / "fstab").write_text("/dev/one none swap defaults 0 0\n/dev/two swap swap pri=3 0 0\n")
     machine.sls("web", """

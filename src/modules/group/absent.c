@@ -34,7 +34,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
     if (accounts_find_group(run, want->name, &group, err) < 0)
         return -1;
     accounts_check_absent(run, "group", want->name, group != NULL);
-    return 0;
+    return group ? accounts_foresee_login_group(run, group, err) : 0;
 }
 
 static int absent_apply(struct state_run *run, const void *args, struct err *err)

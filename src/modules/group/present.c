@@ -192,6 +192,23 @@ static int group_apply(struct state_run *run, const void *args, struct err *err)
     return report_changes(run, want, fresh);
 }
 
+/* By groupmod, which takes the accounts along whose login group it is; lines alone would leave them
+ * with a number that no group has. */
+static int move_back(struct state_run *run, const struct account_group *group, bool *ret_changed,
+                     struct err *err)
+{
+    const struct tool tool = run_tool(run);
+    int64_t gid;
+
+    if (!group || !accounts_kept_gid(run, &gid) || gid == (int64_t)group->gid)
+        return 0;
+    *ret_changed = true;
+    return tool_run(
+        &tool,
+        TOOL("groupmod", "-o", "-g", arena_printf(run->arena, "%lld", (long long)gid), group->name),
+        NULL, NULL, err);
+}
+
 static int group_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct group_args *want = args;
@@ -209,7 +226,8 @@ static int group_revert(struct state_run *run, const void *args, struct err *err
         state_say(run, "deleted group %s (revert create)", want->name);
         return tool_run(&tool, TOOL("groupdel", want->name), NULL, NULL, err);
     }
-    if (accounts_restore_group(run, want->name, &changed, err) < 0)
+    if (move_back(run, group, &changed, err) < 0 ||
+        accounts_restore_group(run, want->name, &changed, err) < 0)
         return -1;
     if (changed)
         state_say(run, "reverted group %s to original state", want->name);

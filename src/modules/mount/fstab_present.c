@@ -159,8 +159,11 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
 static int present_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct present_args *want = args;
+    bool mounted;
 
-    if (!state_noted(run, "mounted")) {
+    if (is_mounted(run, want, &mounted, err) < 0)
+        return -1;
+    if (!state_noted(run, "mounted") || !mounted) {
         state_unchanged(run); /* the file comes back by itself */
         return 0;
     }

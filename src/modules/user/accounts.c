@@ -192,6 +192,26 @@ static int read_file(struct state_run *run, enum account_file file, struct str *
     return 0;
 }
 
+int accounts_foresee_login_group(struct state_run *run, const struct account_group *group,
+                                 struct err *err)
+{
+    const char *gid = arena_printf(run->arena, "%u", group->gid);
+    struct line line;
+    struct str text;
+
+    if (read_file(run, IN_PASSWD, &text, err) < 0)
+        return -1;
+    while (lines_next(&text, &line))
+        if (str_is(colons_field(line.text, 3), gid)) {
+            state_differs(run,
+                          "%s is the login group of user '%.*s'; an earlier state must change "
+                          "that, or remove the user (apply fails otherwise)",
+                          group->name, STR_ARG(colons_field(line.text, 0)));
+            break;
+        }
+    return 0;
+}
+
 /* The keys of the lines that have `name` in a field, each as text. */
 static struct value lines_with(struct state_run *run, struct str text, size_t field,
                                struct str name)
@@ -269,6 +289,13 @@ bool accounts_kept_ids(const struct state_run *run, int64_t *ret_uid, int64_t *r
 
     return number_parse_int(colons_field(line, 2), ret_uid, &ignored) == 0 &&
            number_parse_int(colons_field(line, 3), ret_gid, &ignored) == 0;
+}
+
+bool accounts_kept_gid(const struct state_run *run, int64_t *ret_gid)
+{
+    struct err ignored;
+
+    return number_parse_int(colons_field(kept_lines(run, IN_GROUP), 2), ret_gid, &ignored) == 0;
 }
 
 /* --- restoring ----------------------------------------------------------------------- */

@@ -55,6 +55,11 @@ int accounts_find_gid(struct state_run *run, const char *name, gid_t *ret_gid, b
 int accounts_foresee_uid(struct state_run *run, int64_t uid, const char *name, struct err *err);
 int accounts_foresee_gid(struct state_run *run, int64_t gid, const char *name, struct err *err);
 
+/* For a check: reports a local account whose login group it is, since such a group cannot be
+ * removed. */
+int accounts_foresee_login_group(struct state_run *run, const struct account_group *group,
+                                 struct err *err);
+
 bool accounts_has(struct param_strs names, const char *name);
 /* The same names, in any order. */
 bool accounts_same(struct param_strs a, struct param_strs b);
@@ -77,6 +82,8 @@ int accounts_keep_group(struct state_run *run, const char *name, struct err *err
 bool accounts_was_there(const struct state_run *run);
 /* The IDs of the noted user and of its login group; false: none. */
 bool accounts_kept_ids(const struct state_run *run, int64_t *ret_uid, int64_t *ret_gid);
+/* The ID of the noted group; false: there was none. */
+bool accounts_kept_gid(const struct state_run *run, int64_t *ret_gid);
 /* Restore the noted lines; `ret_changed`: whether they differed. */
 int accounts_restore_user(struct state_run *run, const char *name, bool *ret_changed,
                           struct err *err);

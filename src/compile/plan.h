@@ -99,6 +99,8 @@ struct plan_state {
     bool deferred;                 /* contains outputs('...'): decoded when it starts */
 
     struct plan_targets requisites[REQUISITES];
+    struct param_strs
+        absent; /* optional targets that are not part of the run: "require pkg:nginx" */
     struct plan_targets asked; /* of Salt files: what must run first, in the order of the lists */
     const struct dialect *dialect; /* of its file */
     uint32_t sequence;             /* number of its declaration, as written */

@@ -17,6 +17,8 @@
 /* How many unknown targets get a suggestion: each one scans all states. */
 #define SUGGESTIONS_MAX       20
 #define SUGGESTION_LENGTH_MIN 3
+/* Beside a target: it may be missing. */
+#define OPTIONAL "optional"
 
 /* clang-format off */
 /* The name, and its inverse. */
@@ -308,10 +310,22 @@ static struct plan_targets sort_targets(const struct requisites *requisites,
     return (struct plan_targets){ sorted, found.n };
 }
 
+/* An optional target that is not part of the run is no requisite, and is shown. */
+static void note_absent(struct requisites *requisites, uint32_t state,
+                        const struct requisite_form *form, const char *target)
+{
+    struct requisite_set **set = &requisites->sets[state];
+
+    if (!*set)
+        *set = ARENA_NEW(requisites->arena, struct requisite_set);
+    VEC_PUSH_IN(requisites->arena, &(*set)->absent,
+                arena_printf(requisites->arena, "%s %s", form->name, target));
+}
+
 /* One target: `key` is NULL for a plain text. */
 static int read_target(struct requisites *requisites, uint32_t state,
                        const struct requisite_form *form, const struct value *key,
-                       const struct value *id)
+                       const struct value *id, bool optional)
 {
     const struct str text = decl_text(requisites->arena, id);
     struct plan_targets found;
@@ -336,6 +350,10 @@ static int read_target(struct requisites *requisites, uint32_t state,
         .salt = !form->inverse && requisites->states[state].dialect->requires_all,
     };
     if (requisite_find(requisites->arena, requisites->lookup, &item, &found, &unknown) < 0) {
+        if (optional) {
+            note_absent(requisites, state, form, unknown);
+            return 0;
+        }
         (void)report_unknown(requisites, state, form, key ? key : id, unknown);
         if (!suggest_target(requisites, key, text) && item.salt)
             diag_hint(requisites->diags, "declare it, or include the file that does");
@@ -357,16 +375,53 @@ static int read_target(struct requisites *requisites, uint32_t state,
     return 0;
 }
 
+/* Whether the target of an item may be missing. What a state does must not hang on targets that are
+ * not there: those that decide by a change or a failure have to be. */
+static int read_optional(struct requisites *requisites, uint32_t state,
+                         const struct requisite_form *form, const struct value *item, bool *ret)
+{
+    const struct requisite_rule *rule = requisite_rule(form->kind);
+    const struct value *optional = value_get(item, OPTIONAL);
+    const char *name = requisites->states[state].name;
+
+    *ret = false;
+    if (!optional)
+        return 0;
+    if (optional->kind != VALUE_BOOL)
+        return value_diag(requisites->diags, optional,
+                          "state \"%s\": '" OPTIONAL "' must be true or false, not %s", name,
+                          value_describe(optional));
+    if (item->map->count == 1)
+        return value_diag(requisites->diags, optional,
+                          "state \"%s\": '" OPTIONAL "' stands beside a target, in the same item",
+                          name);
+    if (!form->inverse && (rule->only_change || rule->failure || rule->later)) {
+        (void)value_diag(requisites->diags, optional,
+                         "state \"%s\": the targets of %s cannot be optional", name, form->name);
+        diag_hint(requisites->diags, "they decide whether the state runs; 'require', 'watch' and "
+                                     "'listen' can do without, and so can inverses");
+        return -1;
+    }
+    *ret = optional->b;
+    return 0;
+}
+
 static int read_item(struct requisites *requisites, uint32_t state,
                      const struct requisite_form *form, const struct value *item)
 {
+    bool optional;
     int result = 0;
 
     if (item->kind != VALUE_MAP)
-        return read_target(requisites, state, form, NULL, item);
-    for (size_t i = 0; i < item->map->count; i++)
-        result |= read_target(requisites, state, form, &item->map->pairs[i].key,
-                              &item->map->pairs[i].value);
+        return read_target(requisites, state, form, NULL, item, false);
+    if (read_optional(requisites, state, form, item, &optional) < 0)
+        return -1;
+    for (size_t i = 0; i < item->map->count; i++) {
+        const struct value_pair *pair = &item->map->pairs[i];
+
+        if (pair->key.kind != VALUE_STR || !str_is(pair->key.s, OPTIONAL))
+            result |= read_target(requisites, state, form, &pair->key, &pair->value, optional);
+    }
     return result;
 }
 
@@ -481,6 +536,7 @@ int requisite_seal(struct requisites *requisites, struct plan_state *states, uin
             continue;
         states[i].heard = set->heard;
         states[i].listens = set->listens;
+        states[i].absent = (struct param_strs){ set->absent.n, set->absent.p };
         if (states[i].dialect->written_order)
             states[i].asked = collect_asked(requisites->arena, set);
         for (size_t k = 0; k < REQUISITES; k++)

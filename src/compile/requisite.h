@@ -13,6 +13,7 @@
  *     {sls: web.config}       every state of that file
  *     {pkg: nginx*}           every state whose ID or name matches
  *     {kepler: web/api healthy}   a service (compile/awaited.h)
+ *     {pkg: nginx, optional: true}   the same as without, if it is part of the run
  *
  * Targets are found by hash (state/lookup.h). An unknown target is a mistake, reported with the
  * nearest name.
@@ -47,7 +48,8 @@ extern const struct requisite_form requisite_forms[];
 /* Requisites while they are collected: for each state and kind the numbers of its targets. */
 struct requisite_set {
     VEC(uint32_t) targets[REQUISITES];
-    uint32_t heard; /* as in struct plan_state */
+    VEC(const char *) absent; /* as in struct plan_state */
+    uint32_t heard;           /* the same */
     bool listens;
 };
 

@@ -41,19 +41,25 @@ static struct value show_retry(struct arena *arena, const struct plan_retry *ret
     return map;
 }
 
+static void show_texts(struct arena *arena, struct value_map *map, const char *key,
+                       struct param_strs texts)
+{
+    struct value_list *list = value_list_new(arena, texts.n);
+
+    for (size_t i = 0; i < texts.n; i++)
+        value_list_push(arena, list, value_text(texts.p[i]));
+    if (texts.n > 0)
+        value_map_set(arena, map, value_text(key), value_list(list));
+}
+
 /* Attributes besides arguments; only those that are set. */
 static void show_attributes(struct arena *arena, struct value_map *map,
                             const struct plan_state *state)
 {
-    struct value_list *creates = value_list_new(arena, state->creates.n);
-
     show_guards(arena, map, "onlyif", &state->onlyif);
     show_guards(arena, map, "unless", &state->unless);
     show_guards(arena, map, "check_cmd", &state->check_cmd);
-    for (size_t i = 0; i < state->creates.n; i++)
-        value_list_push(arena, creates, value_text(state->creates.p[i]));
-    if (creates->count > 0)
-        value_map_set(arena, map, value_text("creates"), value_list(creates));
+    show_texts(arena, map, "creates", state->creates);
     if (state->guard_user)
         value_map_set(arena, map, value_text("runas"), value_text(state->guard_user));
     if (state->retry.attempts > 0)
@@ -96,6 +102,7 @@ static struct value show_state(struct arena *arena, const struct plan *plan,
             value_map_set(arena, map.map, value_text(requisite_name((enum requisite)kind)),
                           value_list(names));
     }
+    show_texts(arena, map.map, "absent", state->absent);
     show_attributes(arena, map.map, state);
     return map;
 }
@@ -146,6 +153,8 @@ static void show_reasons(const struct plan *plan, const struct plan_state *state
             if (!is_said_already(plan, state, kind, state->requisites[kind].p[k]))
                 buf_printf(out, "      %s %s\n", requisite_name((enum requisite)kind),
                            plan->states[state->requisites[kind].p[k]].name);
+    for (size_t i = 0; i < state->absent.n; i++)
+        buf_printf(out, "      %s: optional, and not part of this run\n", state->absent.p[i]);
 }
 
 void show_levels(const struct plan *plan, struct buf *out)

@@ -459,6 +459,20 @@ note:
     assert graph.index("cmd.run:build") < graph.index("file.managed:note")
 
 
+def test_an_optional_target_that_is_missing_is_shown_and_holds_nothing_up(machine):
+    text = """
+conf: {file.managed: [{name: ROOT/conf}, {contents: one}, {require: [{pkg: nginx, optional: true}]}]}
+tell: {cmd.run: [{name: 'true'}, {require: [{file: conf, optional: true}]}, {watch_in: [{service: web, optional: true}]}]}
+"""
+    machine.state("web", text)
+    graph = machine.run("state.graph", "web", status=0).stdout
+    assert "require pkg.installed:nginx: optional, and not part of this run\n" in graph
+    assert "      require file.managed:conf\n      watch_in service.running:web: optional, and not part of this run\n" in graph
+    shown = json.loads(machine.run("state.show", "web", "--format", "json", status=0).stdout)
+    assert [state.get("absent") for state in shown] == [["require pkg.installed:nginx"], ["watch_in service.running:web"]]
+    assert machine.record("state.apply", "web", status=0)["summary"]["changed"] == 2
+
+
 def test_a_secret_is_masked_wherever_it_could_show(machine):
     machine.settings(db="password: !secret hunter22\n")
     machine.state("web", """

@@ -64,6 +64,8 @@ struct config_edge {
     enum condition condition;
     int64_t timeout; /* nanoseconds; 0: waits for ever */
     bool restart, allow_skipped;
+    bool optional; /* `required: false`: what can no longer be met, or not in time, is not waited
+                      for */
     struct condition_codes codes; /* exit_code filter */
     struct place at;
 };

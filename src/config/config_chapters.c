@@ -60,6 +60,10 @@ static const char depends_more[] =
     "skipped, unless allow_skipped. Health of a service without a healthcheck never comes: the\n"
     "dependent fails after its timeout, or is skipped when it has none.\n"
     "\n"
+    "'required: false', as in Compose: the service starts without the dependency if that is not in\n"
+    "the file, was skipped, can no longer meet its condition, or does not meet it in time. Until\n"
+    "then it waits.\n"
+    "\n"
     "With 'restart: true' the dependent is stopped when the dependency restarts, for whatever\n"
     "reason, and started when the condition holds again.\n";
 

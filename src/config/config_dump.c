@@ -248,6 +248,7 @@ static struct value edges_dump(struct arena *arena, const struct config *config,
             put_duration(&d, "timeout", edge->timeout);
         put_value(&d, "restart", value_bool(edge->restart));
         put_value(&d, "allow_skipped", value_bool(edge->allow_skipped));
+        put_value(&d, "required", value_bool(!edge->optional));
         if (edge->codes.count > 0)
             put_value(&d, "exit_code", codes_dump(arena, &edge->codes));
         put_value(&all, config->services[edge->service].name, value_map(d.map));

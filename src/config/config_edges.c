@@ -17,7 +17,7 @@
 struct edge_args {
     const char *condition;
     int64_t timeout;
-    bool restart, allow_skipped;
+    bool restart, allow_skipped, required;
     const struct value *exit_code;
 };
 
@@ -28,6 +28,8 @@ const struct param config_edge_params[] = {
     PARAM("restart", BOOL, ARGS, restart, "restart when the dependency restarts"),
     PARAM("exit_code", LIST, ARGS, exit_code, "codes and ranges such as \"5:10\""),
     PARAM("allow_skipped", BOOL, ARGS, allow_skipped, "a skipped dependency counts as met"),
+    PARAM("required", BOOL, ARGS, required, "false: go on without it if need be",
+          .default_text = "true"),
     { 0 },
 };
 #undef ARGS
@@ -136,6 +138,7 @@ static int read_options(struct edges *e, const struct value *v, const char *owne
         return -1;
     edge->restart = args.restart;
     edge->allow_skipped = args.allow_skipped;
+    edge->optional = !args.required;
     if (read_condition(e, value_get(&evaluated, "condition"), args.condition, &edge->condition) < 0)
         return -1;
     /* Waiting for a failure is not a slow start. */
@@ -147,16 +150,20 @@ static int read_options(struct edges *e, const struct value *v, const char *owne
 }
 
 /* The index of the service that `name` means. */
-static int find_service(struct edges *e, const struct value *name, uint32_t *ret)
+static bool find_service(const struct edges *e, const struct value *name, uint32_t *ret)
+{
+    const void *found = map_find(e->reader->names, name->s);
+
+    if (found)
+        *ret = (uint32_t)((uintptr_t)found - 1);
+    return found;
+}
+
+static int refuse_unknown(struct edges *e, const struct value *name)
 {
     struct diags *diags = e->reader->diags;
-    const void *found = map_find(e->reader->names, name->s);
     struct suggest suggest;
 
-    if (found) {
-        *ret = (uint32_t)((uintptr_t)found - 1);
-        return 0;
-    }
     suggest_init(&suggest, name->s);
     MAP_EACH (e->reader->names, entry)
         suggest_offer(&suggest, entry->key);
@@ -165,6 +172,16 @@ static int find_service(struct edges *e, const struct value *name, uint32_t *ret
     if (suggest_best(&suggest).p)
         diag_hint(diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&suggest)));
     return -1;
+}
+
+/* A dependency that need not be there. */
+static int warn_unknown(struct edges *e, const struct value *name)
+{
+    (void)value_diag(e->reader->warned, name,
+                     "service '%s' does not wait for '%.*s', which is not in this file and not "
+                     "required",
+                     e->service->name, STR_ARG(str_slice(name->s, 0, CONFIG_NAME_MAX)));
+    return 0;
 }
 
 static int check_new(struct edges *e, const struct value *name, uint32_t service)
@@ -188,6 +205,7 @@ static int add_edge(struct edges *e, const struct value *name, const struct valu
     struct config_reader *r = e->reader;
     struct config_edge edge = { .timeout = r->edge_timeout, .at = value_place(name) };
     const char *owner;
+    bool known;
     int result = 0;
 
     if (name->kind != VALUE_STR || expr_is_dynamic(name))
@@ -195,12 +213,15 @@ static int add_edge(struct edges *e, const struct value *name, const struct valu
                           name->kind == VALUE_STR ? "an expression" : value_describe(name));
     if (options && str_is(name->s, CONFIG_STATE_KEY) && !map_has(r->names, name->s))
         return config_states_read(r, options, e->service);
-    if (find_service(e, name, &edge.service) < 0 || check_new(e, name, edge.service) < 0)
+    known = find_service(e, name, &edge.service);
+    if (known && check_new(e, name, edge.service) < 0)
         result = -1;
     owner = arena_printf(r->arena, "dependency '%.*s' of service '%s'", STR_ARG(name->s),
                          e->service->name);
     if (options && options->kind != VALUE_NULL && read_options(e, options, owner, &edge) < 0)
         result = -1;
+    if (!known)
+        return edge.optional && result == 0 ? warn_unknown(e, name) : refuse_unknown(e, name);
     if (result == 0)
         VEC_PUSH_IN(r->arena, &e->list, edge);
     return result;

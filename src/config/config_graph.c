@@ -90,6 +90,8 @@ static void warn_edges(struct config_reader *r)
 
         warn_service(r, service);
         for (size_t k = 0; k < service->edge_count; k++) {
+            if (service->edges[k].optional)
+                continue; /* it is not kept down by any of these */
             warn_unchecked(r, service, &service->edges[k]);
             warn_unreachable(r, service, &service->edges[k]);
             warn_codes(r, service, &service->edges[k]);

@@ -41,8 +41,9 @@ void edge_begin(struct service *service)
     state_edges_begin(service);
 }
 
-static void mark_edge_met(struct service_edge *edge)
+static void mark_edge_met(struct service_edge *edge, bool waived)
 {
+    edge->waived = waived;
     edge->order = edge->wait == EDGE_ORDER;
     edge->wait = EDGE_MET;
     edge->owner->decisive = edge;
@@ -82,6 +83,11 @@ static bool is_late(const struct service_edge *edge)
            !timer_is_set(&edge->timer) && world->ops->now(world) >= edge->timer.deadline;
 }
 
+static bool is_given_up(const struct service_edge *edge, enum condition_verdict verdict)
+{
+    return verdict == CONDITION_SKIP || is_late(edge);
+}
+
 enum edge_result edge_judge(struct service *service)
 {
     enum edge_result result = EDGE_RESULT_GO, states;
@@ -93,13 +99,13 @@ enum edge_result edge_judge(struct service *service)
         if (!is_waited_for(edge))
             continue;
         verdict = judge_edge(edge);
+        if (verdict == CONDITION_HOLDS || (edge->config->optional && is_given_up(edge, verdict))) {
+            mark_edge_met(edge, verdict != CONDITION_HOLDS);
+            continue;
+        }
         if (verdict == CONDITION_SKIP) {
             service->decisive = edge;
             return EDGE_RESULT_SKIP;
-        }
-        if (verdict == CONDITION_HOLDS) {
-            mark_edge_met(edge);
-            continue;
         }
         if (is_late(edge)) {
             buf_clear(&service->reason);

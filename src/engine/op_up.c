@@ -136,7 +136,10 @@ static void because_of_service(struct service *service)
     const char *name = edge->target->config->name;
     struct history_link target = service_latest(edge->target);
 
-    if (service_status(edge->target) == STATUS_SKIPPED)
+    if (edge->waived)
+        service_because_of(service, target, "dependency %s did not meet %s, and is not required",
+                           name, condition_name(edge->config->condition));
+    else if (service_status(edge->target) == STATUS_SKIPPED)
         service_because_of(service, target, "dependency %s was skipped (allow_skipped)", name);
     else if (edge->order)
         service_because_of(service, target, "dependency %s is up again", name);

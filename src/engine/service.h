@@ -84,7 +84,8 @@ struct service_edge {
     struct service *target;
     const struct config_edge *config;
     enum edge_wait wait;
-    bool order; /* it was met as EDGE_ORDER */
+    bool order;  /* it was met as EDGE_ORDER */
+    bool waived; /* it was not met, and is not required */
     struct timer timer;
 };
 

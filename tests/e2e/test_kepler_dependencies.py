@@ -237,6 +237,28 @@ def test_skips_cascade_and_an_edge_may_allow_them(home):
     home.run("stop", "--clean")
 
 
+def test_a_service_starts_without_what_it_does_not_require(home):
+    home.write("""
+        services:
+          broken: {run: "exit 3"}
+          sick: {run: "exec sleep 1000", healthcheck: {test: ["false"], interval: 100ms, retries: 1000}}
+          off: {run: "exec sleep 1000", if: false}
+          ended: {run: "exec sleep 1000", depends_on: {broken: {condition: service_completed_successfully, required: false}}}
+          late: {run: "exec sleep 1000", depends_on: {sick: {condition: service_healthy, timeout: 300ms, required: false}}}
+          skipped: {run: "exec sleep 1000", depends_on: {off: {required: false}}}
+          alone: {run: "exec sleep 1000", depends_on: {elsewhere: {required: false}}}
+          patient: {run: "exec sleep 1000", depends_on: {sick: {condition: service_healthy, required: false}}}
+          strict: {run: "exec sleep 1000", depends_on: {broken: {condition: service_completed_successfully, required: true}}}
+        """)
+    assert "does not wait for 'elsewhere', which is not in this file and not required" in home.run("start", "-d").stderr
+    for name in ("ended", "late", "skipped", "alone"):
+        home.wait_for(name, "running")
+    home.wait_for("strict", "skipped")
+    assert home.services()["patient"]["status"] == "waiting"
+    assert "dependency sick did not meet service_healthy, and is not required" in home.run("why", "late").stdout
+    home.run("stop", "--clean")
+
+
 def test_outputs_pass_from_one_service_to_the_next(home):
     home.write("""
         services:

@@ -34,8 +34,9 @@ static void print_edges(const struct config *config, const struct config_service
     for (size_t i = 0; i < service->edge_count; i++) {
         const struct config_edge *edge = &service->edges[i];
 
-        buf_printf(out, "%s%s (%s%s)", i == 0 ? " <- " : ", ", config->services[edge->service].name,
-                   condition_name(edge->condition), edge->restart ? ", restart" : "");
+        buf_printf(out, "%s%s (%s%s%s)", i == 0 ? " <- " : ", ",
+                   config->services[edge->service].name, condition_name(edge->condition),
+                   edge->restart ? ", restart" : "", edge->optional ? ", not required" : "");
     }
     for (size_t i = 0; i < service->state_count; i++)
         buf_printf(out, "%sstate %s%s", i + service->edge_count == 0 ? " <- " : ", ",

@@ -76,6 +76,7 @@ struct request_logs {
     struct param_strs services;
     bool follow, no_hook;
     const char *hook, *level; /* NULL: any; lines of this level and above */
+    const char *query;        /* logs/log_query.h; NULL: all lines */
     int64_t head, tail;       /* 0: all */
     bool has_head, has_tail;
 };

@@ -7,6 +7,7 @@
 #include "daemon/state_file.h"
 #include "daemon/stream.h"
 #include "logs/jsonline.h"
+#include "logs/log_query.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
@@ -54,6 +55,7 @@ static struct stream_options options_of(const struct call *call)
                     .hook = args->hook,
                     .levels = args->level ? levels_from(args->level) : 0,
                     .no_hooks = args->no_hook },
+        .query = args->query,
         .has_head = args->has_head,
         .has_tail = args->has_tail,
         .head = (uint64_t)args->head,
@@ -88,10 +90,16 @@ static void step_logs(struct call *call)
 void handle_logs(struct call *call)
 {
     const struct request_logs *args = call->args;
+    const struct log_query *query;
     struct engine_set set;
+    struct err err;
 
     if (args->level && levels_from(args->level) == 0) {
         call_refuse(call, MESSAGE_ERROR, "unknown level '%s'", args->level);
+        return;
+    }
+    if (args->query && log_query_parse(&call->arena, str_from(args->query), &query, &err) < 0) {
+        call_refuse(call, MESSAGE_ERROR, "the filter '%s': %s", args->query, err.text);
         return;
     }
     if (call_find_project(call, args->config) < 0)

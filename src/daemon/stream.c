@@ -1,5 +1,6 @@
 #include "daemon/stream.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -7,6 +8,7 @@
 #include "daemon/call.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "logs/log_query.h"
 #include "logs/log_reader.h"
 #include "sys/chore.h"
 
@@ -50,6 +52,23 @@ static const char *const *copy_names(struct arena *arena, const char *const *nam
     return copy;
 }
 
+static bool match_query(void *self, const struct log_line *line)
+{
+    return log_query_match(self, line);
+}
+
+static void add_query(struct stream *stream, const char *text)
+{
+    const struct log_query *query;
+    struct err err;
+    int rc =
+        log_query_parse(&stream->arena, str_from(arena_strdup(&stream->arena, text)), &query, &err);
+
+    assert(rc == 0);
+    stream->filter.match = match_query;
+    stream->filter.self = (void *)(uintptr_t)query;
+}
+
 struct stream *stream_new(const struct stream_options *options, struct call *call)
 {
     struct stream *stream = mem_zalloc(sizeof(*stream));
@@ -61,6 +80,8 @@ struct stream *stream_new(const struct stream_options *options, struct call *cal
     stream->filter = *filter;
     stream->filter.services = copy_names(&stream->arena, filter->services, filter->service_count);
     stream->filter.hook = filter->hook ? arena_strdup(&stream->arena, filter->hook) : NULL;
+    if (options->query)
+        add_query(stream, options->query);
     stream->follow = options->follow;
     stream->fresh = options->fresh;
     stream->has_tail = options->has_tail;

@@ -31,6 +31,7 @@ struct stream;
 struct stream_options {
     const char *folder;       /* of the store */
     struct log_filter filter; /* copied, with its texts */
+    const char *query;        /* a valid one, or NULL; copied */
     bool follow;
     bool fresh; /* only lines that come: those that are cleared right away are shown as well */
     bool has_head, has_tail;

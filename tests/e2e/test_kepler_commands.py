@@ -205,7 +205,7 @@ def test_a_daemon_that_could_not_be_started_again_is_not_stopped():
     (["start", "-d", "--hardening", "strict"], "--hardening is not supported"),
     (["run", "-d", "--clean"], "--clean cannot be used with -d"),
     (["restart", "--wait", "--follow"], "are mutually exclusive"),
-    (["logs", "-F", "x"], "not supported"),
+    (["logs", "-F", "level:error"], "a field is written '@level:error'"),
     (["logs", "--sql"], "not supported"),
     (["logs", "--head", "1", "--tail", "1"], "are mutually exclusive"),
     (["top"], "not supported"),

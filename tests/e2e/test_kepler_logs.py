@@ -476,14 +476,44 @@ def test_levels_hooks_and_services_are_filters(home):
     assert "before" not in texts(home, "--no-hook")
 
 
+def test_lines_are_found_by_what_they_say(home):
+    home.write("""
+        services:
+          web:
+            run: |
+              echo '{"level":"warning","msg":"slow request","http":{"status":503},"user":"ann"}'
+              echo '{"level":"info","msg":"request","http":{"status":200},"user":"bob"}'
+              echo Connection Reset >&2
+              exec sleep 1000
+            hooks: {pre_start: {run: "echo reset by hook"}}
+          db: {run: "exec sleep 1000"}
+        """)
+    home.start("--wait")
+    wait_until(lambda: len(texts(home)) == 4, "all has been written")
+    assert texts(home, "-F", "reset") == ["reset by hook", "Connection Reset"]
+    assert texts(home, "-F", "reset -@hook:*") == texts(home, "-F", '"connection reset"') == ["Connection Reset"]
+    assert texts(home, "-F", "@http.status:>=500 OR @user:b*") == ["slow request", "request"]
+    assert texts(home, "-F", "@level:>=warn", "--tail", "1") == ["Connection Reset"]
+    assert texts(home, "-F", "@level:>=warn", "--head", "1") == ["slow request"]
+    assert texts(home, "-F", "request NOT @service:web") == [] and texts(home, "db", "-F", "request") == []
+    assert json.loads(home.run("logs", "--json", "--filter", "@user:ann").stdout)["http"] == {"status": 503}
+    command = home.begin("logs", "--follow", "--raw", "-F", "hook")
+    assert command.stdout.readline() == "reset by hook\n"
+    home.run("restart", "web")
+    assert command.stdout.readline() == "reset by hook\n"
+    command.kill()
+    command.communicate()
+    home.run("stop")
+
+
 @pytest.mark.parametrize("words, text", [
     (["--level", "loud"], "trace"),
     (["--hook", "pre_stat"], "pre_start"),
     (["--hook", "pre_start", "--no-hook"], "are mutually exclusive"),
     (["--head", "1", "--tail", "1"], "are mutually exclusive"),
     (["--raw", "--json"], "are mutually exclusive"),
-    (["-F", "x"], "not supported by this version"),
-    (["--filter", "x"], "not supported by this version"),
+    (["-F", "(x"], "the filter '(x': column 1: the parenthesis is not closed"),
+    (["--filter", ""], "column 1: a word is missing here"),
     (["--sql"], "not supported by this version"),
     (["--head", "-1"], "head"),
 ])

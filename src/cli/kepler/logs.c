@@ -9,6 +9,7 @@
 #include "cli/kepler/lines.h"
 #include "control/message.h"
 #include "config/hook_phase.h"
+#include "logs/log_query.h"
 
 struct logs_args {
     struct kepler_globals globals;
@@ -36,7 +37,7 @@ static const struct param options[] = {
     PARAM("no-hook", BOOL, ARGS, no_hook, "hide lines of hooks"),
     PARAM("raw",     BOOL, ARGS, raw, "print lines exactly as services wrote them"),
     PARAM("json",    BOOL, ARGS, json, "print lines as JSON objects"),
-    PARAM("filter",  STR,  ARGS, filter, "not supported", .aliases = "F", .flags = PARAM_HIDDEN),
+    PARAM("filter",  STR,  ARGS, filter, "only lines that match, see below", .aliases = "F", .kind_text = "EXPRESSION"),
     PARAM("sql",     BOOL, ARGS, sql, "not supported", .flags = PARAM_HIDDEN),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
@@ -69,9 +70,8 @@ static void on_message(void *self, struct kepler_client *client, const struct me
 
 static const char *find_clash(const struct logs_args *args)
 {
-    if (args->filter || args->sql)
-        return "-F/--filter and --sql are not supported by this version: filter the output of "
-               "--json instead";
+    if (args->sql)
+        return "--sql is not supported by this version: use the expressions of -F";
     if (args->has_head && args->has_tail)
         return "--head and --tail are mutually exclusive";
     if (args->has_hook && args->no_hook)
@@ -89,6 +89,7 @@ static int run_logs(struct cli *cli, const void *raw, struct param_strs operands
         .follow = args->follow,
         .no_hook = args->no_hook,
         .hook = args->has_hook ? hook_phase_name(args->hook) : NULL,
+        .query = args->filter,
         .level = args->has_level ? jsonline_level_name(args->level) : NULL,
         .head = args->head,
         .tail = args->tail,
@@ -96,12 +97,15 @@ static int run_logs(struct cli *cli, const void *raw, struct param_strs operands
         .has_tail = args->has_tail,
     };
     struct showing showing = { .quiet = args->globals.quiet };
+    const struct log_query *query;
     struct kepler_client client;
     struct err err;
     int status;
 
     if (find_clash(args))
         return cli_usage(cli, "%s", find_clash(args));
+    if (args->filter && log_query_parse(cli->arena, str_from(args->filter), &query, &err) < 0)
+        return cli_usage(cli, "the filter '%s': %s", args->filter, err.text);
     if (kepler_config_path(cli->arena, &args->globals, &logs.config, &err) < 0)
         return kepler_err(&err);
     kepler_lines_init(&showing.lines,
@@ -129,9 +133,16 @@ const struct command kepler_command_logs = {
     .details =
         "A line is shown as 'TIME [LEVEL] SERVICE.HOOK | text'. Lines of a config that is not\n"
         "loaded can be read too. --head and --tail apply after the other filters.\n"
-        "--follow runs until Ctrl+C, or until the config is unloaded or the daemon ends.\n",
+        "--follow runs until Ctrl+C, or until the config is unloaded or the daemon ends.\n"
+        "\n"
+        "An EXPRESSION of -F is made of\n"
+        "  timeout \"two words\"        text of the line, in any case; GET* is all of it\n"
+        "  @service:web @hook:pre_*    fields, also level, message and timestamp\n"
+        "  @http.status:>=500          attributes of lines that are JSON; > >= < <=\n"
+        "  a b, a OR b, NOT a, (a)     both, one of them, not; -a and !a are NOT a\n",
     .examples =
-        "  kepler logs --tail 20 --follow web\n  kepler logs --level warn --json | jq .msg\n",
+        "  kepler logs --tail 20 --follow web\n  kepler logs --level warn --json | jq .msg\n"
+        "  kepler logs -F '@level:>=warn (timeout OR refused) -@service:probe'\n",
     .options = options,
     .args_size = sizeof(struct logs_args),
     .least = 0,

@@ -383,12 +383,29 @@ static int check_tags(const struct value *v, int depth, struct diags *diags)
     return result;
 }
 
+/* Keys that begin with "x-" are the user's own, as in Compose: a place for anchors. */
+static const char *const *own_keys(struct arena *arena, const struct value *document)
+{
+    const size_t count = value_is(document, VALUE_MAP) ? document->map->count : 0;
+    const char **keys = ARENA_ARRAY(arena, const char *, count + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct value *key = &document->map->pairs[i].key;
+
+        if (key->kind == VALUE_STR && str_starts(key->s, STR("x-")))
+            keys[n++] = key->s.p;
+    }
+    return keys;
+}
+
 static int read_root(struct loading *l, const struct value *document)
 {
     struct params_policy policy = config_policy(NULL);
     struct root_args args = { 0 };
     int result = check_tags(document, 0, l->reader.diags);
 
+    policy.allowed = own_keys(l->reader.arena, document);
     if (params_decode(l->reader.arena, config_root_params, &policy, document, &args,
                       l->reader.diags) < 0)
         result = -1;

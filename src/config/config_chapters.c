@@ -12,6 +12,9 @@ static const char file_details[] =
     "The file is read when the config is first started, and stays as it was read, with the\n"
     "environment of whoever started it, until 'kepler run' or 'kepler recreate'.\n"
     "\n"
+    "Keys at the top that begin with 'x-' are yours: put what several services share there, with an\n"
+    "anchor (&), and merge it (<<: *) into them.\n"
+    "\n"
     "A duration is a number with ms, s, m, h or d, as text: 500ms, 30s. A size is a number with\n"
     "B, K, M or G, in powers of 1024: 64M.\n";
 

@@ -97,6 +97,47 @@ static void move_tree(struct map *map, struct value *v, unsigned depth)
         }
 }
 
+static bool is_same_place(struct place a, struct place b)
+{
+    return a.line == b.line && a.column == b.column && a.file && b.file &&
+           strcmp(a.file, b.file) == 0;
+}
+
+/* What a loop writes twice has one place: to show it as that of the other says nothing. */
+static void explain_loop(struct diag *diag)
+{
+    if (diag->notes.n != 1 || diag->hint || !is_same_place(diag->at, diag->notes.p[0].at))
+        return;
+    diag->notes.n = 0;
+    diag->hint =
+        "the template writes this more than once: in a loop, something in it has to differ";
+}
+
+/* A loop repeats a mistake at one place. */
+static bool is_known(const struct diags *diags, size_t first, const struct diag *diag)
+{
+    for (size_t i = first; &diags->list.p[i] != diag; i++)
+        if (is_same_place(diags->list.p[i].at, diag->at) &&
+            strcmp(diags->list.p[i].text, diag->text) == 0)
+            return true;
+    return false;
+}
+
+/* Only mistakes that were several before they were moved: each place keeps the first. */
+static void drop_repeated(struct diags *diags, size_t first)
+{
+    size_t kept = first;
+
+    for (size_t i = first; i < diags->list.n; i++) {
+        diags->list.p[kept] = diags->list.p[i];
+        if (is_known(diags, first, &diags->list.p[kept]))
+            diags->repeated++;
+        else
+            kept++;
+    }
+    diags->list.n = kept;
+}
+
 static void move_diag(struct map *map, struct diag *diag)
 {
     struct place place;
@@ -104,13 +145,15 @@ static void move_diag(struct map *map, struct diag *diag)
 
     VEC_EACH (&diag->notes, note)
         if (find_origin(map, note->at.line, note->at.column, &place, &text))
-            note->at = (struct place){ note->at.file, place.line, place.column };
+            note->at =
+                (struct place){ arena_strdup(map->arena, place.file), place.line, place.column };
     if (!find_origin(map, diag->at.line, diag->at.column, &place, &text))
         return;
     place.file = arena_strdup(map->arena, place.file);
     diag->at = place;
     if (place.line > 0)
         diag->source = diag_line(map->arena, text, place.line);
+    explain_loop(diag);
 }
 
 void relocate(struct arena *arena, struct str rendered, const struct trace *trace,
@@ -123,4 +166,5 @@ void relocate(struct arena *arena, struct str rendered, const struct trace *trac
         move_tree(&map, tree, 0);
     for (size_t i = first; i < diags->list.n; i++)
         move_diag(&map, &diags->list.p[i]);
+    drop_repeated(diags, first);
 }

@@ -751,6 +751,21 @@ def test_a_top_file_knows_the_groups_of_the_settings(machine):
     assert "no group 'frnt'" in machine.run("--id", "web1", "state.highstate", status=1).stderr
 
 
+def test_a_question_does_not_wait_for_a_run(machine):
+    machine.state("slow", "a: {cmd.run: [{name: 'touch ROOT/began; while ! test -e ROOT/go; do sleep 0.05; done'}]}")
+    run = subprocess.Popen(machine.command("state.apply", "slow"), stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while not (machine.root / "began").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        for words in (["test.ping"], ["test.echo", "true"], ["state.apply", "slow", "--test"]):
+            assert "waiting" not in machine.run(*words, status=0).stderr and run.poll() is None
+    finally:
+        (machine.root / "go").write_text("")
+        assert run.wait(60) == 0
+
+
 def test_modules_are_called_by_hand(machine):
     assert machine.run("test.ping", status=0).stdout == "true\n"
     assert machine.run("cmd.run", "echo hi; echo no >&2", status=0).stdout == "hi\n"

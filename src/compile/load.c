@@ -46,7 +46,10 @@ static int read_text(struct load *load, const char *path, struct str *ret)
 /* Files without template syntax are parsed in place. */
 static int parse_plain(struct load *load, const char *path, struct str text, struct value *ret)
 {
-    const struct yaml_options options = { .dialect = yaml_dialect_of(path), .lasting = true };
+    /* the contents of a file may be most of it */
+    const struct yaml_options options = { .dialect = yaml_dialect_of(path),
+                                          .scalar_max = YAML_SIZE_MAX,
+                                          .lasting = true };
 
     return yaml_parse(load->arena, path, text, &options, ret, load->diags);
 }
@@ -55,7 +58,8 @@ int load_document(struct load *load, const char *ref, const char *path, struct v
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(LOAD_RENDERED_MAX);
-    const struct yaml_options options = { .dialect = yaml_dialect_of(path) };
+    const struct yaml_options options = { .dialect = yaml_dialect_of(path),
+                                          .scalar_max = YAML_SIZE_MAX };
     struct trace trace = TRACE_INIT(&scratch);
     size_t before = load->diags->list.n;
     bool is_template;

@@ -751,6 +751,15 @@ def test_a_top_file_knows_the_groups_of_the_settings(machine):
     assert "no group 'frnt'" in machine.run("--id", "web1", "state.highstate", status=1).stderr
 
 
+@pytest.mark.parametrize("text", ["abcd" * (9 << 18), "{{ 'abcd' * (9 * 2 ** 18) }}"], ids=["written", "rendered"])
+def test_contents_may_be_as_large_as_a_state_file(machine, text):
+    machine.state("big", f'big: {{file.managed: [{{name: ROOT/big, contents: "{text}"}}]}}')
+    machine.run("state.apply", "big", status=0)
+    assert machine.read("big") == "abcd" * (9 << 18) + "\n"
+    machine.run("state.revert", "big", status=0)
+    assert not (machine.root / "big").exists()
+
+
 def test_a_question_does_not_wait_for_a_run(machine):
     machine.state("slow", "a: {cmd.run: [{name: 'touch ROOT/began; while ! test -e ROOT/go; do sleep 0.05; done'}]}")
     run = subprocess.Popen(machine.command("state.apply", "slow"), stdout=subprocess.DEVNULL)

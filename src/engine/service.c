@@ -370,6 +370,8 @@ static void judge_edges(struct service *service)
     if (!routine_waits_for_edges(service))
         return;
     result = edge_judge(service);
+    if (result == EDGE_RESULT_SKIP || result == EDGE_RESULT_LATE)
+        service_forget_run(service); /* how an earlier process ended is not how this start did */
     if (result == EDGE_RESULT_GO) {
         routine_continue(service);
     } else if (result == EDGE_RESULT_LATE && service->decisive_state) {

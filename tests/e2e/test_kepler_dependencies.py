@@ -237,6 +237,26 @@ def test_skips_cascade_and_an_edge_may_allow_them(home):
     home.run("stop", "--clean")
 
 
+def test_a_start_that_comes_too_late_has_no_exit_code_of_the_process_before(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000", healthcheck: {run: "test ! -e sick", interval: 100ms}}
+          api:
+            run: "trap 'exit 0' TERM; sleep 1000 & wait"
+            depends_on: {db: {condition: service_healthy, restart: true, timeout: 500ms}}
+          web: {run: "exec sleep 1000", depends_on: {api: {restart: true}}}
+        """)
+    home.start("--wait")
+    open(home.path("sick"), "w").close()
+    home.run("restart", "db")
+    home.wait_for("api", "failed")
+    home.wait_for("web", "skipped")
+    services = home.services()
+    assert services["api"]["exit_code"] is None
+    assert services["web"]["skip_reason"] == "dependency `api` failed to start, won't restart (policy: No)"
+    home.run("stop", "--clean")
+
+
 def test_a_service_starts_without_what_it_does_not_require(home):
     home.write("""
         services:

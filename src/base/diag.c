@@ -161,8 +161,8 @@ static void print_place_and_colon(struct place at, struct buf *out)
         buf_add_text(out, ": ");
 }
 
-/* The source line and a caret below the column. Tabs and control characters become one blank, so
- * that the caret lines up. */
+/* The source line and a caret below the column. Tabs, control characters and what is not UTF-8
+ * become one blank each, so that the caret lines up. */
 static void print_source(const struct diag *diag, struct buf *out)
 {
     size_t column = diag->at.column > 0 ? diag->at.column : 1;
@@ -175,7 +175,7 @@ static void print_source(const struct diag *diag, struct buf *out)
         size_t n = utf8_length_at(rest);
 
         if (i >= first) {
-            if (n == 1 && ((unsigned char)rest.p[0] < ' ' || rest.p[0] == 0x7f))
+            if (utf8_is_control(str_slice(rest, 0, n)))
                 buf_add_char(out, ' ');
             else
                 buf_add(out, rest.p, n);

@@ -55,6 +55,22 @@ TEST(control_characters_of_the_input_do_not_reach_the_terminal)
     CHECK_HAS(buf_text(&out), "    1 | a [2J \n      | ^\n");
 }
 
+TEST(other_controls_and_bytes_that_are_not_text_do_not_either)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct diags diags = DIAGS_INIT(&arena);
+
+    diag_add(&diags, place(1, 1), "wrong");
+    /* U+009B begins a sequence, as escape does; U+202E turns what follows around */
+    diag_source(&diags, STR("a\xc2\x9b"
+                            "2J\xe2\x80\xae"
+                            "b\xff\x9b"
+                            "c"));
+    diags_print(&diags, &out);
+    CHECK_HAS(buf_text(&out), "    1 | a 2J b  c\n      | ^\n");
+}
+
 TEST(a_long_line_is_cut_around_the_caret)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

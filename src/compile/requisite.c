@@ -310,7 +310,7 @@ static struct plan_targets sort_targets(const struct requisites *requisites,
     return (struct plan_targets){ sorted, found.n };
 }
 
-/* An optional target that is not part of the run is no requisite, and is shown. */
+/* An optional target that is not part of the run is shown, and otherwise ignored. */
 static void note_absent(struct requisites *requisites, uint32_t state,
                         const struct requisite_form *form, const char *target)
 {

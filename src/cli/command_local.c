@@ -14,7 +14,6 @@
 #include "cli/progress.h"
 #include "cli/report/file.h"
 #include "local/agent.h"
-#include "local/perform.h"
 #include "local/verb.h"
 #include "state/module.h"
 #include "state/outcome.h"
@@ -309,14 +308,6 @@ static int open_session(struct local *local, enum session_need need)
     return session_init(&local->session, &how, need, &local->diags);
 }
 
-/* A state that is also a question (test.ping) does not queue behind a run, unless it is asked for
- * as a state: with attributes, or in a dry run. */
-static bool is_question(const struct local *local, const struct module *module)
-{
-    return module->call && perform_class(module->name) < PERFORM_ACT &&
-           local->given.map->count == 0 && !local->session.host.test;
-}
-
 static int dispatch_function(struct local *local, struct param_strs operands)
 {
     const struct function *function = find_function(local->function);
@@ -335,8 +326,7 @@ static int dispatch_function(struct local *local, struct param_strs operands)
         return local_call_template_function(local);
     if (!module)
         return unknown_function(local);
-    return module->apply && !is_question(local, module) ? local_apply_module(local, module)
-                                                        : local_call_module(local, module);
+    return module->apply ? local_apply_module(local, module) : local_call_module(local, module);
 }
 
 /* The report says 'canceled', as after Ctrl-C. */

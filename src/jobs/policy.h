@@ -8,6 +8,9 @@
  *
  *     policy_find_act(kind) -> policy_decide(policy, &question, &why)
  *
+ * Programs have the same policies: what an API token may do is decided here as well
+ * (master/api/access.h).
+ *
  * Functions that run others by their arguments (state.apply, module.run, cmd.run) are judged by
  * their own name. A schedule outlives the job that adds to it, so the function of an entry must be
  * allowed as well.
@@ -59,6 +62,7 @@ struct policy_question {
     struct param_strs inside; /* the same: the peels of the policy's target, sorted */
     const char *person;       /* whose job it is; POLICY_APPROVAL: who asked for it */
     int64_t now;              /* seconds since 1970 */
+    bool has_token;           /* it came with a token of the configuration: keys do not count */
 };
 
 enum policy_verdict {

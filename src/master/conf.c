@@ -33,7 +33,7 @@ static const struct param rows[] = {
     PARAM("enroll.rate_per_minute", INT,    ARGS, enroll_rate_per_minute, "requests of one address per minute, on average", PARAM_RANGE(0, 1000000), .default_text = "1200"),
     PARAM("enroll.pending_expires", DURATION, ARGS, enroll_pending_expires, "reject a machine about which nobody has decided for this long; 0: never", PARAM_RANGE(0, INT64_MAX), .default_text = "168h"),
     PARAM("api.docs_enabled", BOOL, ARGS, api_docs_enabled, "serve the manual of the API and its OpenAPI description, without a token", .aliases = "api-docs", .default_text = "false"),
-    PARAM("api.tokens",       LIST, ARGS, api_token_list, "who may use the API over HTTPS: items with `username`, `token_file` and `role` (`admin`, `viewer`); none: there is no API"),
+    PARAM("api.tokens",       LIST, ARGS, api_token_list, "who may use the API over HTTPS: items with `username`, `token_file`, and `operator` or `role`, `target`, `functions` and `approvals`; none: there is no API"),
     PARAM("ca.mode",                CHOICE, ARGS, ca_mode, "who issues the certificate of the endpoint; auto: the authority in CA_DIR, if there is one", .choices = "auto|embedded|external", .default_text = "auto"),
     PARAM("ca.dir",                 STR,    ARGS, ca_dir, "the certificate authority of the fleet (AUTH_DIR/ca)", .kind_text = "DIR"),
     PARAM("ca.enroll_cert_validity", DURATION, ARGS, ca_enroll_cert_validity, "validity of the endpoint's certificate", PARAM_RANGE(CLOCK_SECOND, INT64_MAX), .default_text = "2160h"),

@@ -1,5 +1,6 @@
 #include "wire/approval.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 
 static const char *const state_names[APPROVAL_STATES] = {
@@ -11,6 +12,34 @@ static const char *const state_names[APPROVAL_STATES] = {
 const char *approval_state_name(enum approval_state state)
 {
     return state_names[state];
+}
+
+void approval_explain(const struct approval *approval, struct err *ret_err)
+{
+    const char *jid = approval->jid;
+
+    switch (approval->state) {
+    case APPROVAL_PENDING:
+        (void)err_set(ret_err, ERR_NOT_FOUND,
+                      "job %.64s waits for approval: zester job approve %.64s", jid, jid);
+        break;
+    case APPROVAL_APPROVED:
+        (void)err_set(ret_err, ERR_NOT_FOUND,
+                      "job %.64s was approved by %.64s, and is about to be dispatched", jid,
+                      approval->decided_by);
+        break;
+    case APPROVAL_REJECTED:
+        (void)err_set(ret_err, ERR_NOT_FOUND, "job %.64s was not dispatched: rejected by %.64s%s%s",
+                      jid, approval->decided_by, approval->reason[0] ? ": " : "", approval->reason);
+        break;
+    case APPROVAL_DISPATCHED:
+        (void)err_set(ret_err, ERR_NOT_FOUND, "no such job: '%.64s'; its record is gone", jid);
+        break;
+    case APPROVAL_FAILED:
+        (void)err_set(ret_err, ERR_NOT_FOUND, "job %.64s was approved and not dispatched: %s", jid,
+                      approval->error);
+        break;
+    }
 }
 
 /* clang-format off */

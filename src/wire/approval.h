@@ -15,6 +15,8 @@
 #include "data/record.h"
 #include "wire/job.h"
 
+struct err;
+
 enum approval_state {
     APPROVAL_PENDING,
     APPROVAL_APPROVED,
@@ -24,6 +26,9 @@ enum approval_state {
 };
 #define APPROVAL_STATES (APPROVAL_FAILED + 1)
 const char *approval_state_name(enum approval_state state);
+
+/* In the metadata of a job: who let it go. */
+#define APPROVAL_METADATA "approved_by"
 
 struct approval {
     const char *jid;
@@ -36,6 +41,9 @@ struct approval {
     struct job job;
 };
 extern const struct record_type approval_type;
+
+/* Why there is no job: it waits, or somebody has decided against it. */
+void approval_explain(const struct approval *approval, struct err *ret_err);
 
 /* A decision, and the answer. */
 struct approval_request {

@@ -165,12 +165,8 @@ static int explain_missing(struct fleet *fleet, const char *jid, struct err *err
     if (fleet_bucket_get(fleet, STORE_APPROVALS, jid, &bytes, err) < 0 ||
         record_decode(fleet->arena, &approval_type, 1, bytes, &approval, err) < 0)
         return err_set(err, ERR_NOT_FOUND, "no such job: '%.64s'", jid);
-    if (approval.state == APPROVAL_PENDING)
-        return err_set(err, ERR_NOT_FOUND, "job %.64s waits for approval: zester job approve %.64s",
-                       jid, jid);
-    return err_set(err, ERR_NOT_FOUND, "job %.64s was not dispatched: %s by %s%s%s", jid,
-                   approval_state_name(approval.state), approval.decided_by,
-                   approval.reason[0] ? ": " : "", approval.reason);
+    approval_explain(&approval, err);
+    return -1;
 }
 
 int fleet_read_job(struct fleet *fleet, const char *jid, struct job *ret_job, struct err *err)

@@ -6,6 +6,7 @@
 #include "base/ksuid.h"
 #include "base/log.h"
 #include "http/server.h"
+#include "master/api/asker.h"
 #include "master/api/call.h"
 #include "master/api/route.h"
 #include "nats/publisher.h"
@@ -16,18 +17,6 @@
 
 /* --- who is it? --------------------------------------------------------------------- */
 
-static const struct api_token *find_token(const struct api *api, const struct api_digest *digest)
-{
-    const struct master_conf *conf = &api->master->conf;
-
-    return api_tokens_find(&conf->api_tokens, conf->auth_dir, digest);
-}
-
-bool api_admits(const struct api *api, const struct api_digest *digest)
-{
-    return find_token(api, digest) != NULL;
-}
-
 static void refuse_address(struct api_call *call, int64_t wait)
 {
     const int64_t seconds = wait == INT64_MAX ? 3600 : wait / CLOCK_SECOND + 1;
@@ -36,9 +25,15 @@ static void refuse_address(struct api_call *call, int64_t wait)
     api_fail(call, API_LIMITED, "too many requests with a wrong token");
 }
 
-/* False: it is answered. Guesses cost a token of the address, and without one nothing is compared.
+static void refuse_token(struct api_call *call, const char *reason)
+{
+    api_set_header(call, "WWW-Authenticate", "Bearer realm=\"zester\"");
+    api_fail(call, API_UNAUTHORIZED, "%s", reason);
+}
+
+/* NULL: it is answered. Guesses cost a token of the address, and without one nothing is compared.
  */
-static bool authenticate(struct api_call *call)
+static const struct api_token *authenticate(struct api_call *call)
 {
     const struct str remote = str_from(call->request->remote);
     const int64_t wait = rate_wait(&call->api->failures, remote, call->began);
@@ -47,37 +42,17 @@ static bool authenticate(struct api_call *call)
 
     if (wait > 0) {
         refuse_address(call, wait);
-        return false;
+        return NULL;
     }
     if (api_token_bearer(http_header(call->request, "Authorization"), &secret)) {
         call->digest = api_token_digest(secret);
-        token = find_token(call->api, &call->digest);
+        token = asker_find_token(call->api, &call->digest);
     }
     if (!token) {
         (void)rate_take(&call->api->failures, remote, call->began);
-        api_set_header(call, "WWW-Authenticate", "Bearer realm=\"zester\"");
-        api_fail(call, API_UNAUTHORIZED,
-                 "missing or wrong token: send 'Authorization: Bearer TOKEN'");
-        return false;
+        refuse_token(call, "missing or wrong token: send 'Authorization: Bearer TOKEN'");
     }
-    call->asker.user = arena_printf(&call->arena, "api:%s", token->username);
-    call->asker.role = token->role;
-    return true;
-}
-
-static bool authorize(struct api_call *call)
-{
-    const struct api_subject nothing = { 0 };
-    struct err err;
-
-    if (call->route->is_open)
-        return true;
-    if (!authenticate(call))
-        return false;
-    if (api_may(&call->asker, call->route->act, &nothing, &err) == 0)
-        return true;
-    api_fail(call, API_FORBIDDEN, "%s", err.text);
-    return false;
+    return token;
 }
 
 /* --- what does it ask for? ---------------------------------------------------------- */
@@ -143,6 +118,45 @@ static bool has_room(struct api_call *call)
     return false;
 }
 
+/* Whoever asks may do it, as far as that is known by now. */
+static void handle_call(struct api_call *call)
+{
+    if (read_request(call) && (call->route->is_open || has_room(call)))
+        call->route->fn(call);
+}
+
+static void on_asker(void *self, enum asker_outcome outcome, const struct api_asker *asker,
+                     const char *problem)
+{
+    struct api_call *call = self;
+    struct err why;
+
+    if (outcome == ASKER_LATER) {
+        api_fail_later(call, problem);
+    } else if (outcome == ASKER_UNKNOWN) {
+        refuse_token(call, problem);
+    } else {
+        call->asker = *asker;
+        if (api_may_begin(asker, call->route->act, clock_wall() / CLOCK_SECOND, &why) < 0)
+            api_refuse(call, &why, NULL);
+        else
+            handle_call(call);
+    }
+}
+
+static void authorize(struct api_call *call)
+{
+    const struct api_token *token = authenticate(call);
+
+    if (!token)
+        return;
+    call->asker.user = token->operator_name ? arena_strdup(&call->arena, token->operator_name)
+                                            : arena_strdup(&call->arena, token->policy.name);
+    call->asker.token = arena_strdup(&call->arena, token->username);
+    if (!token->operator_name || has_room(call))
+        asker_find(call->api, &call->arena, token, on_asker, call);
+}
+
 static struct api_call *new_call(struct api *api, struct http_request *request)
 {
     struct arena arena = ARENA_INIT;
@@ -155,7 +169,7 @@ static struct api_call *new_call(struct api *api, struct http_request *request)
     call->master = api->master;
     call->request = request;
     call->began = clock_now();
-    call->asker.user = call->name = "";
+    call->asker.user = call->asker.token = call->name = "";
     call->id = arena_strdup(&arena, named && api_request_id_is_sane(named) ? named : id);
     call->arena = arena;
     api->calls++;
@@ -173,9 +187,12 @@ void api_handle(void *self, struct http_request *request)
         return;
     }
     call = new_call(api, request);
-    if (find_route(call) && authorize(call) && read_request(call) &&
-        (call->route->is_open || has_room(call)))
-        call->route->fn(call);
+    if (!find_route(call))
+        return;
+    if (call->route->is_open)
+        handle_call(call);
+    else
+        authorize(call);
 }
 
 /* --- the service -------------------------------------------------------------------- */
@@ -202,7 +219,8 @@ static int start_api(void *self, struct err *err)
 {
     struct api *api = self;
 
-    (void)err;
+    if (asker_watch_start(api, err) < 0)
+        return -1;
     api->events = nats_publisher_new(
         &api->master->js, &(struct nats_publisher_options){ .give_up = EVENT_GIVE_UP_NS });
     if (api->master->conf.api_tokens.n > 0)
@@ -215,6 +233,7 @@ static void stop_api(void *self)
 {
     struct api *api = self;
 
+    asker_watch_stop(api);
     nats_publisher_free(api->events);
     api->events = NULL;
 }
@@ -224,6 +243,7 @@ static void free_api(void *self)
     struct api *api = self;
 
     rate_done(&api->failures);
+    vec_done(&api->streams);
     free(api);
 }
 

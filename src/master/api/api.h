@@ -8,7 +8,8 @@
  *
  *     table of calls       api/routes.c        who may do what    api/access.h
  *     one call             api/call.h          streams            api/stream.h
- *     tokens               api/token.h         manual, OpenAPI    api/manual.h
+ *     tokens               api/token.h         who asks           api/asker.h
+ *     manual, OpenAPI      api/manual.h
  *
  * Threads: the loop's.
  */
@@ -16,10 +17,12 @@
 #define MASTER_API_API_H
 
 #include "base/rate.h"
+#include "base/vec.h"
 #include "master/master.h"
 
-struct api_digest;
+struct api_stream;
 struct http_request;
+struct nats_sub;
 
 /* Wrong tokens of one address. */
 #define API_FAILURES_BURST      120
@@ -29,15 +32,14 @@ struct api {
     struct master *master;
     struct rate failures;
     struct nats_publisher *events; /* of operators; NULL: it is not open */
-    size_t calls, streams;         /* under way */
+    struct nats_sub *policies;     /* changes of them; NULL: it is not open */
+    size_t calls;                  /* under way */
+    VEC(struct api_stream *) streams;
 };
 
 extern const struct master_service api_service;
 
 /* Every request for a path that has nothing to do with enrollments. */
 void api_handle(void *self, struct http_request *request);
-
-/* Is a token with this digest still good? */
-bool api_admits(const struct api *api, const struct api_digest *digest);
 
 #endif

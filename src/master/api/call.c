@@ -14,6 +14,7 @@
 #include "master/services.h"
 #include "master/settings/settings_book.h"
 #include "sys/clock.h"
+#include "wire/job.h"
 
 /* For the settings that a target asks for. */
 #define SETTINGS_NS (20 * CLOCK_SECOND)
@@ -39,6 +40,8 @@ static void log_call(const struct api_call *call, enum api_status status)
 
     audit_add_pair(&line, "path", call->request->path);
     audit_add_pair(&line, "user", call->asker.user);
+    if (call->asker.is_named)
+        audit_add_pair(&line, "token", call->asker.token);
     audit_add_pair(&line, "from", call->request->remote);
     if (is_refused)
         log_warning("http.request.unauthorized method=%s request_id=%s%s", call->request->method,
@@ -136,6 +139,17 @@ void api_fail_bus(struct api_call *call, const struct nats_error *error)
     api_fail_later(call, arena_printf(&call->arena, "bus: %s", error->text));
 }
 
+void api_refuse(struct api_call *call, const struct err *why, const struct job *job)
+{
+    audit_log(&(struct audit){ .action = api_act_name(call->route->act),
+                               .by = call->asker.user,
+                               .id = job ? job->jid : call->name,
+                               .function = job ? job->function : NULL,
+                               .target = job ? job->target_expr : NULL,
+                               .error = why->text });
+    api_fail(call, API_FORBIDDEN, "%s", why->text);
+}
+
 void api_fail_mistakes(struct api_call *call, enum api_status status, const struct diags *diags)
 {
     struct value_list *errors = value_list_new(&call->arena, diags->list.n);
@@ -201,6 +215,7 @@ struct resolution {
     struct settings_wait wait;
     struct api_call *call;
     const char *expr;
+    bool is_limit; /* of whoever asks, not of the request */
     api_resolved_fn *fn;
 };
 
@@ -210,6 +225,14 @@ static struct roster_question make_question(const struct resolution *resolution,
                                      .type = "",
                                      .groups = resolution->call->master->conf.nodegroups,
                                      .with_settings = with_settings };
+}
+
+/* What cannot be decided is refused. */
+static void refuse_limit(const struct resolution *resolution, struct err *err)
+{
+    err_wrap(err, "the target '%.128s' of operator '%s'", resolution->expr,
+             resolution->call->asker.policy->name);
+    api_refuse(resolution->call, err, NULL);
 }
 
 static void resolve(struct resolution *resolution, bool with_settings)
@@ -222,10 +245,12 @@ static void resolve(struct resolution *resolution, bool with_settings)
 
     if (!roster)
         api_fail_later(call, "this master is stopping");
-    else if (roster_resolve(roster, &call->arena, &question, &peels, &err) < 0)
-        api_fail(call, API_BAD, "target '%s': %s", resolution->expr, err.text);
-    else
+    else if (roster_resolve(roster, &call->arena, &question, &peels, &err) == 0)
         resolution->fn(call, &peels);
+    else if (resolution->is_limit)
+        refuse_limit(resolution, &err);
+    else
+        api_fail(call, API_BAD, "target '%s': %s", resolution->expr, err.text);
 }
 
 static void on_settings(struct settings_wait *wait, const char *problem)
@@ -238,12 +263,12 @@ static void on_settings(struct settings_wait *wait, const char *problem)
         resolve(resolution, true);
 }
 
-void api_resolve(struct api_call *call, const char *expr, api_resolved_fn *fn)
+static void begin_resolution(struct api_call *call, const struct resolution *asked)
 {
     struct resolution *resolution = ARENA_NEW(&call->arena, struct resolution);
     struct roster_question question;
 
-    *resolution = (struct resolution){ .call = call, .expr = expr, .fn = fn };
+    *resolution = *asked;
     if (!roster_is_seeded(master_roster(call->master))) {
         api_fail_later(call, "this master has not read all facts yet");
         return;
@@ -255,4 +280,22 @@ void api_resolve(struct api_call *call, const char *expr, api_resolved_fn *fn)
     } else {
         resolve(resolution, false);
     }
+}
+
+void api_resolve(struct api_call *call, const char *expr, api_resolved_fn *fn)
+{
+    begin_resolution(call, &(struct resolution){ .call = call, .expr = expr, .fn = fn });
+}
+
+void api_resolve_inside(struct api_call *call, api_resolved_fn *fn)
+{
+    begin_resolution(
+        call, &(struct resolution){
+                  .call = call, .expr = call->asker.policy->target, .is_limit = true, .fn = fn });
+}
+
+enum policy_verdict api_judge(const struct api_call *call, const struct api_subject *subject,
+                              struct err *why)
+{
+    return api_may(&call->asker, call->route->act, subject, clock_wall() / CLOCK_SECOND, why);
 }

@@ -34,6 +34,7 @@
 #include "nats/error.h"
 
 struct api;
+struct job;
 
 /* Calls under way: each holds an answer that is being made. */
 #define API_CALLS_MAX 256
@@ -71,6 +72,8 @@ void api_fail(struct api_call *call, enum api_status status, const char *fmt, ..
 void api_fail_later(struct api_call *call, const char *text);
 /* The bus did not do it. */
 void api_fail_bus(struct api_call *call, const struct nats_error *error);
+/* 403, and a line in the audit; `job` is the one that it is about, or NULL. */
+void api_refuse(struct api_call *call, const struct err *why, const struct job *job);
 /* {"error": one line, "errors": all} */
 void api_fail_mistakes(struct api_call *call, enum api_status status, const struct diags *diags);
 
@@ -105,6 +108,11 @@ void api_sort(const char **texts, size_t count);
  * yet, are answered here. */
 typedef void api_resolved_fn(struct api_call *call, const struct param_strs *peels);
 void api_resolve(struct api_call *call, const char *expr, api_resolved_fn *fn);
+/* The same of the target that whoever asks is limited to. */
+void api_resolve_inside(struct api_call *call, api_resolved_fn *fn);
+/* api_may() for the act of the call, now. */
+enum policy_verdict api_judge(const struct api_call *call, const struct api_subject *subject,
+                              struct err *why);
 
 /* --- for api.c -------------------------------------------------------------------------- */
 

@@ -10,10 +10,13 @@
 #include "master/api/job_record.h"
 #include "master/audit.h"
 #include "master/jobs/dispatcher.h"
+#include "master/operators/approvals.h"
 #include "master/peels/roster.h"
 #include "master/services.h"
 #include "sys/clock.h"
 #include "target/target.h"
+#include "wire/approval.h"
+#include "wire/event.h"
 #include "wire/exec.h"
 #include "wire/peel_id.h"
 
@@ -46,7 +49,9 @@ static const struct {
     { JOB_BATCH, "batch" },         { JOB_BATCH_FAILURES, "max_failures" },
     { JOB_QUEUE, "queue" },         { JOB_NODE_TIMEOUT, "node_timeout" },
     { JOB_WINDOW, "force_window" }, { JOB_PLAN, NULL },
-    { DISPATCHER_DEPTH, NULL },
+    { DISPATCHER_DEPTH, NULL },     { JOB_SOURCE, NULL },
+    { OPERATOR_METADATA, NULL },    { APPROVAL_METADATA, NULL },
+    { API_JOB_TOKEN, NULL },
 };
 
 /* --- mistakes ----------------------------------------------------------------------- */
@@ -122,6 +127,8 @@ void api_job_check(struct arena *arena, const void *values, const struct value *
         add_mistake(diags, "'node_timeout' is longer than 'timeout', the time of the whole job");
     if (body->jid && !dispatcher_is_jid(body->jid))
         add_mistake(diags, "'jid': '%.64s' is not a valid job id", body->jid);
+    else if (body->jid && str_starts(str_from(body->jid), STR(EVENT_JOB_PREFIX)))
+        add_mistake(diags, "'jid': ids that begin with '" EVENT_JOB_PREFIX "' are of reactions");
 }
 
 /* --- the job ------------------------------------------------------------------------ */
@@ -150,6 +157,10 @@ static struct job *make_job(struct api_call *call)
         value_map_set(arena, job->args.map, value_text("test"), value_bool(true));
     for (size_t i = 0; i < body->metadata.n; i++)
         fleet_job_note(arena, job, body->metadata.p[i].key, body->metadata.p[i].value);
+    if (call->asker.is_named) {
+        fleet_job_note(arena, job, OPERATOR_METADATA, call->asker.user);
+        fleet_job_note(arena, job, API_JOB_TOKEN, call->asker.token);
+    }
     if (body->queue > 0)
         fleet_note_queue(arena, job, body->queue);
     fleet_note_limits(arena, job, &body->limits);
@@ -192,27 +203,76 @@ static void on_dispatched(void *self, enum dispatch_outcome outcome, const char 
     }
 }
 
+/* --- may it be done? ---------------------------------------------------------------- */
+
+static void on_kept(void *self, const char *error)
+{
+    struct api_call *call = self;
+    const struct job *job = call->work;
+    struct audit audit = audit_of_job(&call->arena, job);
+    struct value_map *map = value_map_new(&call->arena, 4);
+    const struct value body = value_map(map);
+
+    audit.action = "job.wait";
+    audit.error = error;
+    audit_log(&audit);
+    if (error) {
+        api_fail_later(call, error);
+        return;
+    }
+    value_map_set(&call->arena, map, value_text("jid"), value_text(job->jid));
+    value_map_set(&call->arena, map, value_text("targets"),
+                  fleet_names_value(&call->arena, job->targets));
+    value_map_set(&call->arena, map, value_text("status"),
+                  value_text(job_status_name(JOB_PENDING)));
+    value_map_set(&call->arena, map, value_text("approval"),
+                  value_text(approval_state_name(APPROVAL_PENDING)));
+    api_answer(call, API_ACCEPTED, &body);
+}
+
+static void keep_job(struct api_call *call, const struct job *job)
+{
+    struct err err;
+
+    if (dispatcher_check(job, &err) < 0)
+        api_fail(call, API_BAD, "%s", err.text);
+    else
+        approvals_keep(call->master, job, on_kept, call);
+}
+
+static void judge_job(struct api_call *call, const struct param_strs *inside)
+{
+    const struct api_job_body *body = call->body;
+    struct job *job = call->work;
+    struct err err;
+
+    api_set_job(call, job->jid);
+    switch (api_judge(call, &(struct api_subject){ .job = job, .inside = *inside }, &err)) {
+    case POLICY_REFUSED: api_refuse(call, &err, job); break;
+    case POLICY_WAITS: keep_job(call, job); break;
+    case POLICY_ALLOWED:
+        dispatcher_send(master_dispatcher(call->master), job, body->jid != NULL, on_dispatched,
+                        call);
+        break;
+    }
+}
+
 static void send_job(struct api_call *call, const struct param_strs *peels)
 {
     const struct api_job_body *body = call->body;
     struct job *job = call->work;
-    const struct api_subject subject = { .function = job->function, .targets = *peels };
     size_t size;
     struct err err;
 
     job->targets = *peels;
     if (peels->n == 0) {
         api_fail(call, API_UNFIT, "no peels matched the target expression '%s'", job->target_expr);
-    } else if (api_may(&call->asker, API_ACT_RUN_JOB, &subject, &err) < 0) {
-        api_fail(call, API_FORBIDDEN, "%s", err.text);
     } else if (job_is_orchestration(job)) {
         api_fail(call, API_BAD, "operators run 'zester orchestrate'");
     } else {
         if (body->batch && fleet_read_batch(body->batch, peels->n, &size, &err) == 0)
             (void)fleet_note_batch(&call->arena, job, size, body->max_failures);
-        api_set_job(call, job->jid);
-        dispatcher_send(master_dispatcher(call->master), job, body->jid != NULL, on_dispatched,
-                        call);
+        api_resolve_inside(call, judge_job);
     }
 }
 

@@ -17,6 +17,9 @@ void api_job_read(struct api_call *call, api_job_fn *fn);
 /* The same of an id. */
 void api_job_read_id(struct api_call *call, const char *jid, api_job_fn *fn);
 
+/* In the metadata of a job: the token with which an operator asked for it. */
+#define API_JOB_TOKEN "api_token"
+
 struct nats_kv api_bucket(const struct master *master, enum store_bucket bucket);
 
 #endif

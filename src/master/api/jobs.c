@@ -249,13 +249,21 @@ static void on_flushed(void *self, const struct nats_error *error)
         api_answer(call, API_ACCEPTED, &body);
 }
 
+/* An operator, or a token with a policy of its own; NULL: somebody else. */
+static const char *find_owner(const struct job *job)
+{
+    if (str_starts(str_from(job->user), STR(API_USER_PREFIX)))
+        return job->user;
+    return value_get_text(&job->metadata, OPERATOR_METADATA);
+}
+
 static void cancel_job(struct api_call *call, const struct job *job)
 {
-    const struct api_subject subject = { .function = job->function, .targets = job->targets };
+    const struct api_subject subject = { .job = job, .person = find_owner(job) };
     struct err err;
 
-    if (api_may(&call->asker, API_ACT_CANCEL_JOB, &subject, &err) < 0)
-        api_fail(call, API_FORBIDDEN, "%s", err.text);
+    if (api_judge(call, &subject, &err) != POLICY_ALLOWED)
+        api_refuse(call, &err, job);
     else if (job_status_is_final(job->status))
         api_fail(call, API_CONFLICT, "job %s has already ended: %s", job->jid,
                  job_status_name(job->status));

@@ -1,17 +1,26 @@
 #include "master/api/stream.h"
 
+#include <stdlib.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "data/json.h"
 #include "master/api/api.h"
+#include "master/api/asker.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
 
 static void close_stream(struct api_stream *stream)
 {
-    timer_clear(loop_timers(stream->api->master->loop), &stream->timer);
-    stream->api->streams--;
+    struct api *api = stream->api;
+
+    timer_clear(loop_timers(api->master->loop), &stream->timer);
+    asker_forget_stream(stream);
+    for (size_t i = 0; i < api->streams.n; i++)
+        if (api->streams.p[i] == stream)
+            api->streams.p[i] = api->streams.p[--api->streams.n];
+    free(stream->user);
     stream->kind->closed(stream);
 }
 
@@ -39,12 +48,8 @@ static void on_beat(struct timer *timer)
 {
     struct api_stream *stream = container_of(timer, struct api_stream, timer);
 
-    if (!api_admits(stream->api, &stream->digest)) {
-        http_stream_send(stream->http, "error",
-                         "{\"error\":\"the token of this stream is no longer valid\"}");
-        api_stream_end(stream);
+    if (!asker_check_stream(stream))
         return;
-    }
     http_stream_beat(stream->http);
     beat_later(stream);
     if (stream->kind->beat)
@@ -53,7 +58,7 @@ static void on_beat(struct timer *timer)
 
 bool api_stream_has_room(struct api_call *call)
 {
-    if (call->api->streams < API_STREAMS_MAX)
+    if (call->api->streams.n < API_STREAMS_MAX)
         return true;
     api_fail_later(call, "too many streams are open");
     return false;
@@ -62,11 +67,17 @@ bool api_stream_has_room(struct api_call *call)
 bool api_stream_open(struct api_stream *stream, struct api_call *call,
                      const struct api_stream_kind *kind)
 {
-    *stream = (struct api_stream){ .api = call->api, .kind = kind, .digest = call->digest };
+    *stream = (struct api_stream){ .api = call->api,
+                                   .kind = kind,
+                                   .digest = call->digest,
+                                   .act = call->route->act,
+                                   .user = mem_strdup(call->asker.user) };
     stream->http = api_answer_stream(call, on_closed, stream);
-    if (!stream->http)
+    if (!stream->http) {
+        free(stream->user);
         return false;
-    stream->api->streams++;
+    }
+    VEC_PUSH(&stream->api->streams, stream);
     http_stream_set_max(stream->http, API_STREAM_BYTES_MAX);
     http_stream_beat(stream->http);
     beat_later(stream);

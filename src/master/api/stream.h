@@ -8,7 +8,8 @@
  *     api_stream_end(&mine->stream)
  *
  * A comment is sent now and then, and the token of the client is looked at again: when it was
- * replaced, the stream ends. A client that reads too slowly is cut off.
+ * replaced, or its operator may no longer read this, the stream ends. A client that reads too
+ * slowly is cut off.
  *
  * Memory: the owner's struct, which must stay until `closed`. Threads: the loop's.
  */
@@ -24,6 +25,7 @@
 #define API_STREAM_BEAT_NS   (INT64_C(10) * 1000000000)
 
 struct api_stream;
+struct asker_check;
 
 struct api_stream_kind {
     /* Time for a comment: look whether something was missed. May be NULL. */
@@ -37,6 +39,9 @@ struct api_stream {
     const struct api_stream_kind *kind;
     struct http_stream *http;
     struct api_digest digest;
+    enum api_act act;          /* what it reads */
+    char *user;                /* who has opened it */
+    struct asker_check *check; /* under way, or NULL */
     struct timer timer;
 };
 

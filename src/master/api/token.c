@@ -13,6 +13,7 @@
 #include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "target/target.h"
 
 #define ARGS struct api_token
 
@@ -20,7 +21,11 @@
 const struct param api_token_params[] = {
     PARAM("username",   STR,    ARGS, username, "who it is: their jobs have the user `api:NAME`", .flags = PARAM_REQUIRED | PARAM_FILLED, .kind_text = "NAME"),
     PARAM("token_file", STR,    ARGS, token_file, "the file with the secret, relative to AUTH_DIR; read at every request", .flags = PARAM_REQUIRED | PARAM_FILLED, .kind_text = "FILE"),
-    PARAM("role",       CHOICE, ARGS, role, "what it may do: everything, or only look", .choices = API_ROLES, .default_text = "admin"),
+    PARAM("operator",   STR,    ARGS, operator_name, "may do what this operator may, as that operator", .flags = PARAM_FILLED, .kind_text = "NAME"),
+    PARAM("role",       CHOICE, ARGS, policy.role, "or what it may do itself", PARAM_GIVEN(ARGS, has_role), .choices = OPERATOR_ROLE_CHOICES, .default_text = "admin"),
+    PARAM("target",     STR,    ARGS, policy.target, "only peels that this expression means (all)", .flags = PARAM_FILLED, .kind_text = "TARGET"),
+    PARAM("functions",  STRS,   ARGS, policy.functions, "only functions that match (all)", .flags = PARAM_FILLED, .kind_text = "GLOBS"),
+    PARAM("approvals",  STRS,   ARGS, policy.approvals, "functions that a second person has to approve (none)", .flags = PARAM_FILLED, .kind_text = "GLOBS"),
     { 0 },
 };
 /* clang-format on */
@@ -36,6 +41,74 @@ static bool is_name(const char *text)
     return n > 0 && n <= API_TOKEN_NAME_MAX && strspn(text, letters) == n;
 }
 
+/* Keys that say what jobs of a policy may be. */
+static const char *const limits[] = { "target", "functions", "approvals" };
+
+static void refuse_limits(const struct value *item, const char *why, struct diags *diags)
+{
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++)
+        if (value_get(item, limits[i]))
+            (void)value_diag(diags, value_point(item, limits[i]), "'%s': %s", limits[i], why);
+}
+
+static void check_operator(const struct value *item, const struct api_token *token,
+                           struct diags *diags)
+{
+    const char *why = "the policy of 'operator' counts, and nothing beside it";
+    struct err err;
+
+    if (operator_check_name(token->operator_name, &err) < 0)
+        (void)value_diag(diags, value_point(item, "operator"), "'operator': %s", err.text);
+    if (token->has_role)
+        (void)value_diag(diags, value_point(item, "role"), "'role': %s", why);
+    refuse_limits(item, why, diags);
+}
+
+static void check_globs(const struct value *item, const char *key, const struct param_strs *globs,
+                        struct diags *diags)
+{
+    if (globs->n > OPERATOR_GLOBS_MAX)
+        (void)value_diag(diags, value_point(item, key), "'%s': more than %d patterns", key,
+                         OPERATOR_GLOBS_MAX);
+}
+
+static void check_target(struct arena *arena, const struct value *item, const char *text,
+                         struct diags *diags)
+{
+    const struct target_options options = { .any_group = true };
+    struct diags mistakes = DIAGS_INIT(arena);
+    const struct target *target;
+    struct err err;
+
+    if (target_parse(arena, str_from(text), TARGET_COMPOUND, &options, &target, &mistakes) == 0)
+        return;
+    (void)diags_to_err(&mistakes, &err);
+    (void)value_diag(diags, value_point(item, "target"), "'target': %s", err.text);
+}
+
+/* As an operator has it who is added with the same words. */
+static void complete_policy(struct arena *arena, const struct value *item, struct api_token *token,
+                            struct diags *diags)
+{
+    static const char *const all[] = { "*" };
+    struct operator_policy *policy = &token->policy;
+
+    policy->name = arena_printf(arena, API_USER_PREFIX "%s", token->username);
+    policy->created_by = "";
+    if (policy->role != OPERATOR_OPERATOR && policy->role != OPERATOR_ADMIN) {
+        refuse_limits(item, "it limits jobs, and the role runs none", diags);
+        policy->target = "";
+        return;
+    }
+    if (policy->target)
+        check_target(arena, item, policy->target, diags);
+    check_globs(item, "functions", &policy->functions, diags);
+    check_globs(item, "approvals", &policy->approvals, diags);
+    policy->target = policy->target ? policy->target : "*";
+    if (policy->functions.n == 0)
+        policy->functions = (struct param_strs){ 1, all };
+}
+
 static void read_item(struct arena *arena, const struct value *item, struct api_token *ret,
                       struct diags *diags)
 {
@@ -44,11 +117,16 @@ static void read_item(struct arena *arena, const struct value *item, struct api_
     if (item->kind != VALUE_MAP)
         (void)value_diag(diags, item, "'api.tokens': an item must be a map, got %s",
                          value_describe(item));
-    else if (params_decode(arena, api_token_params, &policy, item, ret, diags) == 0 &&
-             !is_name(ret->username))
+    else if (params_decode(arena, api_token_params, &policy, item, ret, diags) < 0)
+        return;
+    else if (!is_name(ret->username))
         (void)value_diag(diags, value_point(item, "username"),
                          "'username': a name has up to %d letters, digits and . _ @ -",
                          API_TOKEN_NAME_MAX);
+    else if (ret->operator_name)
+        check_operator(item, ret, diags);
+    else
+        complete_policy(arena, item, ret, diags);
 }
 
 void api_tokens_read(struct arena *arena, const struct value *list, struct api_tokens *ret,
@@ -130,6 +208,14 @@ static int read_secret(const char *path, struct secret *ret, struct err *err)
     ret->digest = api_token_digest(secret);
     explicit_bzero((void *)(uintptr_t)text.p, text.n);
     return secret.n > 0 ? 0 : err_set(err, ERR_INVALID, "'%s' is empty", path);
+}
+
+bool api_tokens_has_user(const struct api_tokens *tokens, const char *user)
+{
+    for (size_t i = 0; i < tokens->n; i++)
+        if (!tokens->p[i].operator_name && strcmp(tokens->p[i].policy.name, user) == 0)
+            return true;
+    return false;
 }
 
 const struct api_token *api_tokens_find(const struct api_tokens *tokens, const char *folder,

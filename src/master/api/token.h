@@ -1,13 +1,19 @@
 /*
- * api_token - who may use the API: names, the files with their secrets, and roles.
+ * api_token - who may use the API: names, the files with their secrets, and what they may do.
  *
  *     api:
  *       tokens:
  *         - username: ci
  *           token_file: /etc/zester/api-tokens/ci
- *         - username: dashboard
- *           token_file: /etc/zester/api-tokens/dashboard
- *           role: viewer
+ *           role: operator
+ *           target: web*
+ *           functions: [state.*]
+ *         - username: alice-laptop
+ *           token_file: /etc/zester/api-tokens/alice
+ *           operator: alice
+ *
+ * A token has a policy, as an operator with a name has (wire/operator.h): one of its own, or that
+ * of an operator, which is read from the bus for each request.
  *
  * A file is read at every request, so that a secret is replaced by replacing its file. Secrets are
  * compared by their digests and without a branch, so that the time tells nothing about them.
@@ -25,6 +31,7 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "data/params.h"
+#include "wire/operator.h"
 
 struct arena;
 struct diags;
@@ -37,15 +44,14 @@ struct value;
 /* A secret with fewer can be guessed: it works, with a warning. */
 #define API_TOKEN_SHORT 16
 
-enum api_role {
-    API_ROLE_ADMIN,
-    API_ROLE_VIEWER, /* sees everything, changes nothing */
-};
-#define API_ROLES "admin|viewer"
+/* What the users of tokens with a policy of their own begin with; no operator's name does. */
+#define API_USER_PREFIX "api:"
 
 struct api_token {
     const char *username, *token_file;
-    enum api_role role;
+    const char *operator_name;     /* whose policy it has; NULL: its own */
+    struct operator_policy policy; /* its own; the name is "api:<username>" */
+    bool has_role;
 };
 
 struct api_tokens {
@@ -68,6 +74,9 @@ struct api_digest {
 bool api_token_bearer(const char *authorization, struct str *ret_secret);
 struct api_digest api_token_digest(struct str secret);
 bool api_token_same(const struct api_digest *a, const struct api_digest *b);
+
+/* Is there a token with a policy of its own for this user, "api:<username>"? */
+bool api_tokens_has_user(const struct api_tokens *tokens, const char *user);
 
 /* Whose secret is it? NULL: nobody's. Files are relative to `folder`. */
 const struct api_token *api_tokens_find(const struct api_tokens *tokens, const char *folder,

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "bus/store.h"
 #include "master/announce.h"
+#include "master/api/token.h"
 #include "master/audit.h"
 #include "master/jobs/dispatcher.h"
 #include "master/services.h"
@@ -23,8 +24,6 @@
 #define SCAN_NS    (5 * CLOCK_SECOND)
 /* How long the master that recorded a decision has for the dispatch. */
 #define GRACE_NS (3 * CLOCK_SECOND)
-/* In the metadata of the job. */
-#define APPROVED_BY "approved_by"
 
 struct approvals;
 
@@ -203,7 +202,7 @@ static void dispatch_job(struct ruling *ruling, bool is_again)
     struct job *job = &ruling->approval.job;
 
     if (job->metadata.kind == VALUE_MAP)
-        value_map_set(&ruling->arena, job->metadata.map, value_text(APPROVED_BY),
+        value_map_set(&ruling->arena, job->metadata.map, value_text(APPROVAL_METADATA),
                       value_text(ruling->approval.decided_by));
     if (dispatcher && ruling->approvals->is_started)
         dispatcher_send(dispatcher, job, is_again, on_dispatched, ruling);
@@ -265,11 +264,28 @@ static void on_asker(void *self, const struct nats_error *error, const struct na
     end_ruling(ruling);
 }
 
+/* A token with a policy of its own is in the configuration, not on the bus. */
+static void check_token(struct ruling *ruling)
+{
+    const struct master *master = ruling->approvals->master;
+
+    if (api_tokens_has_user(&master->conf.api_tokens, ruling->approval.asked_by)) {
+        record_decision(ruling);
+        return;
+    }
+    finish_decision(ruling, "this master no longer has the token that asked for it: reject it");
+    end_ruling(ruling);
+}
+
 static void check_asker(struct ruling *ruling)
 {
     const struct nats_kv kv = open_bucket(ruling->approvals->master, STORE_OPERATORS);
     struct err err;
 
+    if (str_starts(str_from(ruling->approval.asked_by), STR(API_USER_PREFIX))) {
+        check_token(ruling);
+        return;
+    }
     if (nats_kv_get(&kv, ruling->approval.asked_by, on_asker, ruling, &err) == 0)
         return;
     finish_decision(ruling, err.text);

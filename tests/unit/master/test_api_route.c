@@ -52,8 +52,8 @@ TEST(every_row_says_what_it_is_and_its_tables_are_sound)
         struct err err = { .text = "" };
 
         CHECK(route->fn && route->summary && route->details && route->status);
-        CHECK(strcmp(route->method, "GET") != 0 || route->act == API_ACT_LOOK);
-        CHECK(strcmp(route->method, "GET") == 0 || route->act != API_ACT_LOOK);
+        CHECK(strcmp(route->method, "GET") != 0 || route->act < API_ACT_RUN_JOB);
+        CHECK(strcmp(route->method, "GET") == 0 || route->act >= API_ACT_RUN_JOB);
         CHECK(!route->query == !route->query_size && !route->body == !route->body_size);
         CHECK((route->query ? params_check(route->query, &err) : 0) == 0);
         CHECK((route->body ? params_check(route->body, &err) : 0) == 0);
@@ -116,18 +116,74 @@ TEST(a_body_is_read_with_its_defaults)
     CHECK_INT(value_get_int(job->args, "n", 0), 1);
 }
 
-TEST(a_viewer_may_only_look)
+/* Who may do what, before a job is known: letters of roles. */
+TEST(a_token_may_do_what_an_operator_of_its_role_may)
 {
-    const struct api_subject nothing = { 0 };
-    const struct api_asker admin = { "api:ci", API_ROLE_ADMIN };
-    const struct api_asker viewer = { "api:tv", API_ROLE_VIEWER };
-    struct err err;
+    static const char *const expected[API_ACTS] = {
+        [API_ACT_NONE] = "",
+        [API_ACT_READ_JOBS] = "voa",
+        [API_ACT_READ_RETURNS] = "voa",
+        [API_ACT_READ_ENROLLMENTS] = "ea",
+        [API_ACT_READ_PEELS] = "voa",
+        [API_ACT_READ_FACTS] = "voa",
+        [API_ACT_READ_SETTINGS] = "a",
+        [API_ACT_READ_EVENTS] = "voa",
+        [API_ACT_RESOLVE] = "voea",
+        [API_ACT_RUN_JOB] = "oa",
+        [API_ACT_CANCEL_JOB] = "oa",
+        [API_ACT_APPROVE_ENROLLMENT] = "ea",
+        [API_ACT_REJECT_ENROLLMENT] = "ea",
+        [API_ACT_REVOKE_ENROLLMENT] = "ea",
+        [API_ACT_PAUSE_ENROLLMENT] = "a",
+        [API_ACT_SEND_EVENT] = "oa",
+    };
+    static const char letters[] = "voea";
+    static const char *const all[] = { "*" };
 
-    for (int act = 0; act < API_ACTS; act++) {
-        CHECK(api_may(&admin, (enum api_act)act, &nothing, &err) == 0);
-        CHECK((api_may(&viewer, (enum api_act)act, &nothing, &err) == 0) == (act == API_ACT_LOOK));
-    }
-    CHECK_STR(err.text, "'api:tv' may only look: its token has the role viewer");
+    for (int act = 0; act < API_ACTS; act++)
+        for (int role = 0; role < OPERATOR_ROLES; role++) {
+            const struct operator_policy policy = { .name = "api:x",
+                                                    .role = (enum operator_role)role,
+                                                    .target = "*",
+                                                    .functions = { 1, all } };
+            const struct api_asker asker = { .user = "api:x", .token = "x", .policy = &policy };
+            struct err why;
+
+            CHECK((api_may_begin(&asker, (enum api_act)act, 100, &why) == 0) ==
+                  (strchr(expected[act], letters[role]) != NULL));
+        }
+}
+
+TEST(a_token_of_an_operator_ends_with_the_operator)
+{
+    static const char *const all[] = { "*" };
+    struct operator_key key = { .public_key = "U", .expires = { .seconds = 200 } };
+    struct operator_policy policy = { .name = "ann",
+                                      .role = OPERATOR_ADMIN,
+                                      .target = "*",
+                                      .functions = { 1, all },
+                                      .keys = { { &key, 1, 1 } } };
+    const struct api_asker ann = {
+        .user = "ann", .token = "x", .policy = &policy, .is_named = true
+    };
+    struct err why;
+
+    CHECK(api_may_begin(&ann, API_ACT_READ_JOBS, 100, &why) == 0);
+    CHECK(api_may_begin(&ann, API_ACT_PAUSE_ENROLLMENT, 100, &why) < 0);
+    CHECK_STR(why.text, "'ann' may not do this: it needs admin.creds, or a token with the role "
+                        "'admin' of its own");
+    CHECK(api_may_begin(&ann, API_ACT_READ_JOBS, 200, &why) < 0);
+    CHECK_STR(why.text, "the credentials of operator 'ann' have expired");
+    policy.removed = true;
+    CHECK(api_may_begin(&ann, API_ACT_READ_JOBS, 100, &why) < 0);
+    CHECK_STR(why.text, "operator 'ann' was removed");
+    CHECK(api_may_begin(&(struct api_asker){ .user = "" }, API_ACT_READ_JOBS, 100, &why) < 0);
+}
+
+TEST(every_call_of_the_api_says_what_it_does)
+{
+    for (const struct api_route *route = api_routes; route->path; route++)
+        CHECK(route->is_open == (route->act == API_ACT_NONE));
 }
 
 TEST(ids_of_requests_that_could_do_harm_are_replaced)

@@ -73,7 +73,12 @@ TEST(a_list_of_tokens_is_read_with_all_its_mistakes)
               "");
     CHECK_INT(tokens.n, 2);
     CHECK_STR(tokens.p[0].username, "ci");
-    CHECK(tokens.p[0].role == API_ROLE_ADMIN && tokens.p[1].role == API_ROLE_VIEWER);
+    CHECK(tokens.p[0].policy.role == OPERATOR_ADMIN);
+    CHECK(tokens.p[1].policy.role == OPERATOR_VIEWER);
+    CHECK_STR(tokens.p[0].policy.name, "api:ci");
+    CHECK_STR(tokens.p[0].policy.target, "*");
+    CHECK_STR(tokens.p[0].policy.functions.p[0], "*");
+    CHECK(api_tokens_has_user(&tokens, "api:ci") && !api_tokens_has_user(&tokens, "api:c"));
     CHECK_STR(read_tokens(&arena, "- username: a b\n  token_file: a\n- 5\n", &tokens),
               "1: 'username': a name has up to 64 letters, digits and . _ @ -\n"
               "3: 'api.tokens': an item must be a map, got an integer");
@@ -81,6 +86,35 @@ TEST(a_list_of_tokens_is_read_with_all_its_mistakes)
     CHECK_INT(tokens.n, 0);
     api_tokens_read(&arena, NULL, &tokens, NULL);
     CHECK_INT(tokens.n, 0);
+}
+
+TEST(a_token_has_the_policy_of_an_operator_or_its_own)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct api_tokens tokens;
+
+    CHECK_STR(read_tokens(&arena,
+                          "- {username: a, token_file: a, operator: alice}\n"
+                          "- {username: b, token_file: b, role: operator, target: web*, functions: "
+                          "[state.*], approvals: cmd.run}\n",
+                          &tokens),
+              "");
+    CHECK_STR(tokens.p[0].operator_name, "alice");
+    CHECK(!tokens.p[1].operator_name && tokens.p[1].policy.role == OPERATOR_OPERATOR);
+    CHECK_STR(tokens.p[1].policy.target, "web*");
+    CHECK_STR(tokens.p[1].policy.approvals.p[0], "cmd.run");
+    CHECK(!api_tokens_has_user(&tokens, "api:a"));
+    CHECK_STR(read_tokens(&arena,
+                          "- {username: a, token_file: a, operator: admin}\n"
+                          "- {username: b, token_file: b, operator: bob, role: viewer, target: x}\n"
+                          "- {username: c, token_file: c, role: viewer, functions: [a.b]}\n"
+                          "- {username: d, token_file: d, target: '(web*'}\n",
+                          &tokens),
+              "1: 'operator': 'admin' is the name of whoever has admin.creds\n"
+              "2: 'role': the policy of 'operator' counts, and nothing beside it\n"
+              "2: 'target': the policy of 'operator' counts, and nothing beside it\n"
+              "3: 'functions': it limits jobs, and the role runs none\n"
+              "4: 'target': target:1:1: this parenthesis is never closed");
 }
 
 static void write_file(const char *folder, const char *name, const char *text)
@@ -99,7 +133,7 @@ TEST(a_secret_is_found_by_what_its_file_has_now)
     static const struct api_token list[] = {
         { .username = "ci", .token_file = "ci" },
         { .username = "pipe", .token_file = "pipe" },
-        { .username = "tv", .token_file = "tv", .role = API_ROLE_VIEWER },
+        { .username = "tv", .token_file = "tv", .policy.role = OPERATOR_VIEWER },
     };
     const struct api_tokens tokens = { ARRAY_LEN(list), list };
     const struct api_digest secret = api_token_digest(STR("secret-1")),

@@ -8,6 +8,7 @@
 #include "base/glob.h"
 #include "base/mem.h"
 #include "data/value.h"
+#include "jobs/reading.h"
 #include "wire/job.h"
 
 #define V (1U << OPERATOR_VIEWER)
@@ -67,6 +68,14 @@ static const struct {
     { "KV_update-rollouts",  A },
 };
 
+/* Single entries of those: the public key that secret arguments of a job are sealed with. */
+static const struct {
+    const char *stream, *subject;
+    unsigned roles;
+} entries[] = {
+    { "KV_secrets", "$KV.secrets._master_curve_pub", O | A },
+};
+
 /* Functions that keep another one for later, and the argument that names it. */
 static const struct {
     const char *function, *argument;
@@ -91,6 +100,15 @@ bool policy_may_read(enum operator_role role, struct str stream)
     for (size_t i = 0; i < ARRAY_LEN(streams); i++)
         if (str_is(stream, streams[i].stream))
             return (streams[i].roles & (1U << (unsigned)role)) != 0;
+    return false;
+}
+
+bool policy_may_read_one(enum operator_role role, const struct reading *reading)
+{
+    for (size_t i = 0; i < ARRAY_LEN(entries); i++)
+        if (str_is(reading->stream, entries[i].stream) &&
+            str_is(reading->subject, entries[i].subject))
+            return (entries[i].roles & (1U << (unsigned)role)) != 0;
     return false;
 }
 

@@ -55,6 +55,9 @@ const struct policy_act *policy_find_act(enum subject_kind kind);
 
 /* May a role read the stream? */
 bool policy_may_read(enum operator_role role, struct str stream);
+/* May it read this one message of a stream that it may not read? */
+struct reading;
+bool policy_may_read_one(enum operator_role role, const struct reading *reading);
 
 struct policy_question {
     const struct policy_act *act;

@@ -10,6 +10,8 @@
 #include "data/value.h"
 
 #define API_PREFIX "$JS.API."
+/* The key of a body that asks for the last message of a subject. */
+#define LAST_OF "last_by_subj"
 /* Without a request for so long, the server forgets a consumer. */
 #define INACTIVE_NS INT64_C(30000000000)
 
@@ -120,12 +122,40 @@ static int make_config(struct arena *arena, const struct reading *reading,
     return 0;
 }
 
+bool reading_narrow(struct arena *arena, struct str body, struct reading *reading)
+{
+    struct value asked;
+    const char *subject;
+    struct err err;
+
+    if (reading->verb != READING_MESSAGE || json_decode(arena, body, &asked, &err) < 0)
+        return false;
+    subject = value_get_text(&asked, LAST_OF);
+    if (!subject || !subject[0])
+        return false;
+    reading->subject = str_from(subject);
+    return true;
+}
+
+/* Anew, since servers would take another key of the same meaning. */
+static int print_narrow(struct arena *arena, const struct reading *reading, struct buf *out,
+                        struct err *err)
+{
+    struct value_map *map = value_map_new(arena, 1);
+    const struct value whole = value_map(map);
+
+    set_value(arena, map, LAST_OF, value_str(reading->subject));
+    return json_print(out, &whole, JSON_STYLE_COMPACT, err);
+}
+
 int reading_print_body(struct arena *arena, const struct reading *reading, struct str body,
                        struct buf *out, struct err *err)
 {
     struct value asked, config, whole;
     struct value_map *map;
 
+    if (reading->subject.n > 0)
+        return print_narrow(arena, reading, out, err);
     if (reading->verb != READING_CONSUMER_CREATE) {
         buf_add_str(out, body);
         return 0;

@@ -8,6 +8,7 @@
  * the configuration of one is written anew from what may be chosen.
  *
  *     reading_parse -> policy_may_read(role, reading.stream) -> reading_print
+ *                   -> reading_narrow -> policy_may_read_one(role, &reading) -> reading_print
  *
  * Pure. Memory: views of what was given; the arena. Threads: any.
  */
@@ -38,14 +39,18 @@ enum reading_verb {
 struct reading {
     enum reading_verb verb;
     struct str stream, consumer; /* `consumer` is empty for verbs without one */
+    struct str subject;          /* reading_narrow: only the last message of it; else empty */
 };
 
 /* `tokens` follow READING_PREFIX and its dot. False: nothing that may be asked for. */
 bool reading_parse(struct str tokens, struct reading *ret_reading);
+/* Of a stream that is not read whole, one message may be: the last of a subject. False: the body
+ * asks for something else. */
+bool reading_narrow(struct arena *arena, struct str body, struct reading *reading);
 /* Append the subject to ask JetStream at. */
 void reading_print_subject(const struct reading *reading, struct buf *out);
-/* Append the body to ask with: `body` as it is, or for a consumer what may be chosen of it. Fails
- * with ERR_INVALID. */
+/* Append the body to ask with: `body` as it is, or for a consumer what may be chosen of it, or what
+ * was narrowed. Fails with ERR_INVALID. */
 int reading_print_body(struct arena *arena, const struct reading *reading, struct str body,
                        struct buf *out, struct err *err);
 

@@ -183,6 +183,35 @@ def test_a_box_cannot_be_moved_into_another_call(fleet, tmp_path):
     assert not (tmp_path / "stolen").exists()
 
 
+def test_an_operator_with_a_name_seals_too_and_reads_nothing_else_of_the_bucket(fleet, tmp_path):
+    value, proof = secret("named"), tmp_path / "proof"
+    (tmp_path / "value").write_text(value)
+    for name, words in (("olga", ("--function", "cmd.run", "--approval", "cmd.run")), ("otto", ("--target", "web*")), ("vera", ("--role", "viewer"))):
+        fleet.zester("operator", "add", name, *words, "--dir", fleet.auth, "--out", tmp_path / f"{name}.creds")
+
+    def run_as(name, *words, **more):
+        return run(fleet, *words, "--creds", tmp_path / f"{name}.creds", **more)
+
+    words = ("web-01", "cmd.run", PROOF.format(path=proof), "--secret", f"env.TOKEN=@{tmp_path}/value")
+    answer = run_as("otto", *words)
+    assert proof.read_text() == proof_of(value) and "got ********" in answer.stdout
+    proof.unlink()
+    jid = run_as("olga", *words).stdout.strip()
+    waiting, = [one for one in json.loads(run_as("otto", "job", "approvals", "--format", "json").stdout) if one["jid"] == jid]
+    assert waiting["state"] == "pending" and not proof.exists()
+    run_as("otto", "job", "approve", jid)
+    fleet.wait(lambda: proof.exists() and proof.read_text() == proof_of(value), "it has run with the value")
+    assert "may not read 'KV_secrets': the role is 'viewer'" in run_as("vera", *words, status=1).stderr
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", tmp_path / "otto.creds") as bus:
+        bus.inbox = "_INBOX._operator.otto.x"
+        for body in ({"last_by_subj": "$KV.secrets.web-01"}, {"seq": 1}, {"last_by_subj": "$KV.secrets.>"}):
+            text = bus.request("zester.operator.otto.js.STREAM.MSG.GET.KV_secrets", json.dumps(body).encode())
+            assert b"may not read 'KV_secrets'" in text, text
+        twice = b'{"last_by_subj":"$KV.secrets._master_curve_pub","Last_By_Subj":"$KV.secrets.web-01"}'
+        message = json.loads(bus.request("zester.operator.otto.js.STREAM.MSG.GET.KV_secrets", twice))["message"]
+        assert message["subject"] == "$KV.secrets._master_curve_pub"
+
+
 def test_an_absent_peel_gets_it_from_the_master_that_took_the_job_over(fleet):
     out, err = fleet.late.communicate(timeout=120)
     fleet.outputs.append(out + err)

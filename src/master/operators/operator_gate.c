@@ -348,6 +348,13 @@ static void judge_approval(struct visit *visit)
 
 /* --- the policy --------------------------------------------------------------------- */
 
+static bool may_read(struct visit *visit)
+{
+    return policy_may_read(visit->policy.role, visit->reading.stream) ||
+           (reading_narrow(&visit->arena, visit->form.payload, &visit->reading) &&
+            policy_may_read_one(visit->policy.role, &visit->reading));
+}
+
 static void judge_reading(struct visit *visit)
 {
     struct err why;
@@ -356,7 +363,7 @@ static void judge_reading(struct visit *visit)
         refuse_visit(visit, why.text);
         return;
     }
-    if (!policy_may_read(visit->policy.role, visit->reading.stream)) {
+    if (!may_read(visit)) {
         err_set(&why, ERR_INVALID, "operator '%s' may not read '%.*s': the role is '%s'",
                 visit->name, STR_ARG(visit->reading.stream),
                 operator_role_name(visit->policy.role));

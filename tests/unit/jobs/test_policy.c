@@ -9,6 +9,7 @@
 #include "bus/store.h"
 #include "data/value.h"
 #include "data/yaml.h"
+#include "jobs/reading.h"
 #include "wire/job.h"
 #include "test.h"
 
@@ -134,6 +135,37 @@ TEST(streams_are_read_by_the_roles_that_the_table_says)
         for (size_t role = 0; role < OPERATOR_ROLES; role++)
             CHECK_INT(policy_may_read((enum operator_role)role, str_from(rows[i].stream)),
                       rows[i].roles[role] != '-');
+}
+
+TEST(whoever_runs_jobs_reads_the_key_that_their_secrets_are_sealed_with_and_nothing_beside_it)
+{
+    static const struct {
+        const char *tokens, *body, *roles;
+    } rows[] = {
+        { "STREAM.MSG.GET.KV_secrets", "{\"last_by_subj\":\"$KV.secrets._master_curve_pub\"}",
+          "-o-a" },
+        { "STREAM.MSG.GET.KV_secrets", "{\"last_by_subj\":\"$KV.secrets.web-01\"}", "----" },
+        { "STREAM.MSG.GET.KV_secrets", "{\"last_by_subj\":\"$KV.secrets.>\"}", "----" },
+        { "STREAM.MSG.GET.KV_secrets", "{\"seq\":1}", "----" },
+        { "STREAM.MSG.GET.KV_secrets", "", "----" },
+        { "STREAM.MSG.GET.KV_leases", "{\"last_by_subj\":\"$KV.secrets._master_curve_pub\"}",
+          "----" },
+        { "STREAM.INFO.KV_secrets", "{\"last_by_subj\":\"$KV.secrets._master_curve_pub\"}",
+          "----" },
+        { "CONSUMER.CREATE.KV_secrets.o1", "{\"last_by_subj\":\"$KV.secrets._master_curve_pub\"}",
+          "----" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        for (size_t role = 0; role < OPERATOR_ROLES; role++) {
+            AUTO_ARENA struct arena arena = ARENA_INIT;
+            struct reading reading;
+
+            CHECK(reading_parse(str_from(rows[i].tokens), &reading));
+            CHECK_INT(reading_narrow(&arena, str_from(rows[i].body), &reading) &&
+                          policy_may_read_one((enum operator_role)role, &reading),
+                      rows[i].roles[role] != '-');
+        }
 }
 
 TEST(secrets_are_the_only_buckets_of_peels_that_no_role_reads)

@@ -50,6 +50,25 @@ TEST(only_verbs_that_read_and_consumers_of_readers_are_understood)
     }
 }
 
+TEST(what_was_narrowed_is_asked_for_with_no_byte_of_the_request)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
+    struct reading reading;
+    struct err err;
+
+    CHECK(reading_parse(STR("STREAM.MSG.GET.KV_secrets"), &reading));
+    CHECK(!reading_narrow(&arena, STR("{\"seq\":7}"), &reading));
+    CHECK(!reading_narrow(&arena, STR("{\"last_by_subj\":7}"), &reading));
+    CHECK(!reading_narrow(&arena, STR("nonsense"), &reading));
+    CHECK(reading_narrow(&arena,
+                         STR("{\"last_by_subj\":\"a.b\",\"Last_By_Subj\":\"a.c\",\"seq\":7,"
+                             "\"next_by_subj\":\"a.>\"}"),
+                         &reading));
+    CHECK(reading_print_body(&arena, &reading, STR("{\"seq\":7}"), &out, &err) == 0);
+    CHECK_STR(buf_text(&out), "{\"last_by_subj\":\"a.b\"}");
+}
+
 static int print_consumer(const char *body, struct buf *out, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -45,14 +45,14 @@ static bool may_publish(const struct claims_user *claims, const char *subject)
 }
 
 /* The key of an operator whom the account lets do this. */
-static int read_operator(struct arena *arena, const struct nats_nkey *account, struct str jwt,
+static int read_operator(struct arena *arena, const struct warrant_court *court, struct str jwt,
                          struct str subject, struct nats_nkey *ret_key, struct err *err)
 {
     char issuer[NATS_NKEY_TEXT_SIZE];
     struct claims_user claims = { 0 };
     struct err why;
 
-    nats_nkey_print_public(account, issuer);
+    nats_nkey_print_public(court->account, issuer);
     if (jwt.n > WARRANT_JWT_MAX || claims_read_user(arena, jwt, &claims, &why) < 0 ||
         nats_nkey_parse_public(str_from(claims.head.sub), ret_key, &why) < 0)
         return err_set(err, ERR_UNSAFE, "the credentials that signed it cannot be read");
@@ -60,6 +60,9 @@ static int read_operator(struct arena *arena, const struct nats_nkey *account, s
         return err_set(err, ERR_UNSAFE, "the credentials that signed it are of another account");
     if (claims.head.exp > 0 && claims.head.exp <= clock_wall() / CLOCK_SECOND)
         return err_set(err, ERR_UNSAFE, "the credentials of '%.64s', who signed it, have expired",
+                       claims.head.name);
+    if (court->is_revoked && court->is_revoked(court->self, claims.head.sub, claims.head.iat))
+        return err_set(err, ERR_UNSAFE, "the credentials of '%.64s', who signed it, were revoked",
                        claims.head.name);
     if (!may_publish(&claims, arena_str(arena, subject).p))
         return err_set(err, ERR_UNSAFE,
@@ -103,21 +106,21 @@ static int remember(struct warrant_memory *memory, struct str line, int64_t time
     return 0;
 }
 
-int warrant_check(struct warrant_memory *memory, const struct nats_nkey *account,
+int warrant_check(struct warrant_memory *memory, const struct warrant_court *court,
                   const struct nats_msg *msg, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct signature_request request = { .subject = msg->subject,
                                          .payload = msg->payload,
                                          .is_direct = msg->reply.n > 0 };
-    struct nats_nkey key = *account;
+    struct nats_nkey key = *court->account;
     struct str line, jwt;
     bool is_operator;
 
     if (!nats_header_find(msg->header, WARRANT_SIGNATURE, &line))
         return err_set(err, ERR_UNSAFE, "it is not signed");
     is_operator = nats_header_find(msg->header, WARRANT_JWT, &jwt);
-    if (is_operator && read_operator(&arena, account, jwt, msg->subject, &key, err) < 0)
+    if (is_operator && read_operator(&arena, court, jwt, msg->subject, &key, err) < 0)
         return -1;
     if (signature_check_request(key.public_key, line, &request, err) < 0 ||
         check_time(request.time, err) < 0)

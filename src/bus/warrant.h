@@ -6,9 +6,10 @@
  *     Zester-Jwt: <JWT>                          of an operator, whose key has signed; a master
  *                                                signs with the key of the account and has none
  *
- * A JWT must be issued by the account, not have ended, and grant what is done: publishing to that
- * subject. A message is good for SIGNATURE_REQUEST_NS; one that an operator signed is good once:
- * the last WARRANT_MEMORY of that time are remembered. (A job is done once anyway: peel/ledger.h.)
+ * A JWT must be issued by the account, not have ended, not be revoked, and grant what is done:
+ * publishing to that subject. A message is good for SIGNATURE_REQUEST_NS; one that an operator
+ * signed is good once: the last WARRANT_MEMORY of that time are remembered. (A job is done once
+ * anyway: peel/ledger.h.)
  *
  *     warrant_add -> nats_publish ... warrant_check
  *
@@ -54,9 +55,18 @@ struct warrant_memory {
     } list[WARRANT_MEMORY];
 };
 
+/* Whom to believe. */
+struct warrant_court {
+    const struct nats_nkey *account;
+    /* Does a key with a JWT that was issued then (seconds since 1970) no longer count? NULL: nobody
+     * knows. */
+    bool (*is_revoked)(void *self, const char *key, int64_t issued);
+    void *self;
+};
+
 /* May this be done: has the account signed it, or an operator whom it lets? Fails with ERR_UNSAFE,
  * and the reason. */
-int warrant_check(struct warrant_memory *memory, const struct nats_nkey *account,
+int warrant_check(struct warrant_memory *memory, const struct warrant_court *court,
                   const struct nats_msg *msg, struct err *err);
 
 #endif

@@ -430,7 +430,11 @@ static bool is_signed(struct desk *desk, const struct nats_msg *msg, struct err 
         return true;
     if (!desk->warrants)
         desk->warrants = mem_zalloc(sizeof(*desk->warrants));
-    return warrant_check(desk->warrants, account, msg, err) == 0;
+    return warrant_check(desk->warrants,
+                         &(struct warrant_court){ .account = account,
+                                                  .is_revoked = desk->options.is_revoked,
+                                                  .self = desk->options.self },
+                         msg, err) == 0;
 }
 
 /* Who asked hears why. A job that was accepted has its answer from the request that was good. */

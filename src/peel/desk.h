@@ -76,6 +76,8 @@ struct desk_options {
     /* The account that requests must come from; NULL: anybody may ask. Itself NULL: any request is
      * accepted. */
     const struct nats_nkey *(*account)(void *self);
+    /* Does the key of an operator no longer count? NULL: nobody knows. */
+    bool (*is_revoked)(void *self, const char *key, int64_t issued);
     void (*refused)(void *self); /* one that it did not sign; for metrics */
     /* A function of the routine; NULL: there is none. */
     void (*own)(void *self, struct arena *arena, struct routine_call *call,

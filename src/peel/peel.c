@@ -29,6 +29,7 @@
 #include "peel/metric.h"
 #include "peel/outbox.h"
 #include "peel/pillar.h"
+#include "peel/revocations.h"
 #include "peel/routine.h"
 #include "peel/snapshot.h"
 #include "peel/startup.h"
@@ -64,6 +65,7 @@ struct peel {
     struct mirror *states, *settings_files;
     struct peel_canary canary;
     struct pillar *pillar;
+    struct revocations *revocations;
     struct catchup catchup;
     struct basket *basket;
     struct agenda *agenda;
@@ -170,6 +172,7 @@ static void on_connected(void *self, struct nats_js *js, bool first)
     struct err err;
 
     trust_account(peel);
+    revocations_connect(peel->revocations, js); /* before a request comes */
     if (first && desk_connect(peel->desk, js->conn, &err) < 0)
         log_error("cannot listen for requests error=%s", err.text);
     if (first) {
@@ -198,6 +201,7 @@ static void on_closing(void *self)
     basket_connect(peel->basket, NULL);
     dossier_connect(peel->dossier, NULL);
     heart_connect(&peel->heart, NULL);
+    revocations_connect(peel->revocations, NULL);
     outbox_connect(peel->keep.outbox, NULL);
     event_door_connect(peel->door, NULL);
     lookout_connect(peel->lookout, NULL);
@@ -489,6 +493,14 @@ static const struct nats_nkey *find_account(void *self)
     return peel->conf->require_signed_requests ? &uplink_account(peel->uplink)->key : NULL;
 }
 
+static bool is_revoked(void *self, const char *key, int64_t issued)
+{
+    const struct peel *peel = self;
+
+    (void)issued; /* each key has one JWT */
+    return revocations_has(peel->revocations, key);
+}
+
 static void on_refused(void *self)
 {
     struct peel *peel = self;
@@ -498,6 +510,11 @@ static void on_refused(void *self)
 
 static int open_desk(struct peel *peel, struct err *err)
 {
+    peel->revocations =
+        revocations_new(&(struct revocations_options){ .loop = peel->options.loop,
+                                                       .data_dir = peel->conf->data_dir,
+                                                       .account = find_account,
+                                                       .self = peel });
     peel->basket = basket_new(&(struct basket_options){ .loop = peel->options.loop,
                                                         .peel_id = peel->identity.id,
                                                         .facts = hold_facts,
@@ -522,6 +539,7 @@ static int open_desk(struct peel *peel, struct err *err)
                                                   .curfew = &peel->curfew,
                                                   .basket = peel->basket,
                                                   .account = find_account,
+                                                  .is_revoked = is_revoked,
                                                   .refused = on_refused,
                                                   .shelf = peel->keep.shelf,
                                                   .facts = hold_facts,
@@ -707,6 +725,7 @@ void peel_free(struct peel *peel)
     canary_done(&peel->canary);
     mirror_free(peel->settings_files);
     dossier_free(peel->dossier);
+    revocations_free(peel->revocations);
     pillar_free(peel->pillar); /* its worker may ask the basket */
     basket_free(peel->basket);
     agenda_free(peel->agenda);

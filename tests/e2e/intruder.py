@@ -61,5 +61,8 @@ class Intruder(Bus):
                 return data[:int(words[-2])], data[int(words[-2]):]
 
     def deliver(self, peel, header, payload, reply=""):
-        self.send(f"HPUB zester.cmd.{peel} {reply} {len(header)} {len(header) + len(payload)}\r\n".encode() + header + payload + b"\r\n")
+        self.publish_with(f"zester.cmd.{peel}", header, payload, reply)
+
+    def publish_with(self, subject, header, payload, reply=""):
+        self.send(f"HPUB {subject} {reply} {len(header)} {len(header) + len(payload)}\r\n".encode() + header + payload + b"\r\n")
         self.flush()

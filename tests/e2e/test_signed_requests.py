@@ -1,12 +1,15 @@
 """Peels that run only what was signed: somebody with the power of a server forges, changes and repeats requests, and nothing of it runs."""
+import base64
+import json
 import time
 
 import pytest
 
-from bus import pack
+from bus import pack, read_creds
+from enroll_client import sign
 from fleet import SERVER, Fleet
 from intruder import Intruder
-from peels import start_peel
+from peels import start_peel, write_secret
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 
@@ -94,6 +97,95 @@ def test_masters_do_not_sign_for_somebody_who_is_no_operator(fleet, intruder, tm
     assert b"it is not signed" in intruder.request("zester.admin.fileserver.canary", pack({"act": "begin", "target": "*"}))
     assert "there is no canary" in fleet.zester("fileserver", "canary", "--abort", status=1).stderr, "what an operator asks for is considered"
     assert not mark.exists()
+
+
+# --- who was removed -----------------------------------------------------------------------
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def let_ask_directly(fleet, name):
+    """Credentials of an operator that somebody with the account's seed has issued by hand, with the grants of admin.creds."""
+    head, body, _ = read_creds(creds(fleet, name))[0].split(".")
+    claims = json.loads(base64.urlsafe_b64decode(body + "=="))
+    admin = read_creds(fleet.auth / "admin.creds")[0].split(".")[1]
+    claims["nats"].update({key: json.loads(base64.urlsafe_b64decode(admin + "=="))["nats"][key] for key in ("pub", "sub")})
+    account = (fleet.auth / "account.seed").read_text().strip()
+    signed = f"{head}.{base64url(json.dumps(claims).encode())}"
+    jwt = f"{signed}.{base64url(sign(base64.b32decode(account + '=' * (-len(account) % 8))[2:34], signed.encode()))}"
+    text = creds(fleet, name).read_text()
+    direct = fleet.folder / f"{name}-direct.creds"
+    write_secret(direct, text.replace(read_creds(creds(fleet, name))[0], jwt))
+    return direct
+
+
+def creds(fleet, name):
+    return fleet.folder / f"{name}.creds"
+
+
+def add_operator(fleet, name, *words):
+    fleet.zester("operator", "add", name, *words, "--dir", fleet.auth, "--out", creds(fleet, name))
+
+
+def run_with(fleet, file, *words, **more):
+    return fleet.run("zester", *words, "--master", fleet.url, "--nats-ca", fleet.auth / "nats-ca.crt", "--creds", file, **more)
+
+
+def test_a_peel_runs_nothing_directly_for_an_operator_who_was_removed_whatever_servers_do(fleet, intruder, tmp_path):
+    mark, peel = tmp_path / "mark", fleet.peels[0]
+    add_operator(fleet, "dora")
+    direct = let_ask_directly(fleet, "dora")
+    run_with(fleet, direct, "db-01", "cmd.run", f"echo before >> {mark}", "--direct")
+    assert mark.read_text() == "before\n"
+    peel.stop()
+    intruder.listen("db-01")
+    run_with(fleet, direct, "db-01", "cmd.run", f"echo after >> {mark}", "--direct", "--timeout", "2s", status=None)
+    header, payload = intruder.catch()  # a server that kept it for later
+    fleet.zester("operator", "remove", "dora")
+    fleet.wait(lambda: any("revoked keys are published for peels" in master.log() for master in fleet.masters), "the list is published")
+    peel.start()
+    fleet.wait(lambda: any("revoked keys are known" in line["msg"] for line in peel.lines()), "the peel has the list")
+    assert "true" in fleet.zester("db-01", "test.ping").stdout
+    intruder.deliver("db-01", header, payload, f"{intruder.inbox}.late")
+    assert is_warned(fleet, peel, "the credentials of 'dora', who signed it, were revoked")
+    # the list cannot be taken back, forged, or replaced by an older one: the last one is on disk
+    old = intruder.get("state-files", "_revoked")
+    add_operator(fleet, "dirk")
+    fleet.zester("operator", "remove", "dirk")
+    fleet.wait(lambda: intruder.get("state-files", "_revoked") != old, "a newer one is published")
+    peel.stop()
+    peel.start()
+    fleet.wait(lambda: sum("revoked keys are known" in line["msg"] for line in peel.lines()) == 2, "the peel has that one")
+    newest = intruder.get("state-files", "_revoked")
+    forged = newest[:-1] + bytes([newest[-1] ^ 1])
+    for value, reason in ((old, "older than the one that is here"), (forged, "not signed by the account"), (b"nonsense", "cannot be read")):
+        intruder.put("state-files", "_revoked", value)
+        peel.stop()
+        before = len(peel.lines())
+        peel.start()
+        fleet.wait(lambda: any("revoked keys are not used" in line["msg"] and reason in line["msg"] for line in peel.lines()[before:]), f"refused: {reason}")
+        fleet.wait(lambda: "true" in fleet.zester("db-01", "test.ping", status=None).stdout, "the peel works")
+        refused = refusals(peel)
+        intruder.deliver("db-01", header, payload, f"{intruder.inbox}.late")
+        fleet.wait(lambda: refusals(peel) == refused + 1, "it is refused")
+    assert mark.read_text() == "before\n"
+
+
+def test_masters_do_nothing_for_an_operator_who_was_removed_although_the_policy_is_brought_back(fleet, intruder, tmp_path):
+    mark = tmp_path / "mark"
+    add_operator(fleet, "rita")
+    intruder.send(b"SUB zester.operator.rita.dispatch 77\r\n")
+    intruder.flush()
+    run_with(fleet, creds(fleet, "rita"), "db-01", "cmd.run", f"echo x >> {mark}")
+    header, payload = intruder.catch()
+    policy = intruder.get("operators", "rita")
+    fleet.zester("operator", "remove", "rita")
+    intruder.put("operators", "rita", policy)
+    intruder.publish_with("zester.operator.rita.dispatch", header, payload)
+    fleet.wait(lambda: any("the credentials of 'rita', who signed it, were revoked" in master.log() for master in fleet.masters), "it is refused")
+    assert mark.read_text() == "x\n"
 
 
 def test_a_job_goes_on_when_another_master_takes_it_over_and_a_forged_record_is_not_carried_on(fleet, intruder, tmp_path):

@@ -12,6 +12,7 @@
 #include "data/msgpack.h"
 #include "data/time_text.h"
 #include "data/value.h"
+#include "master/enroll/revocation.h"
 #include "nats/kv.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
@@ -167,6 +168,14 @@ struct tree_trust authority_trust(struct master *master, const char *reader)
 
 /* --- orders of operators ------------------------------------------------------------ */
 
+/* The policy on the bus is not asked: a server could bring an older one back. */
+static bool is_revoked(void *self, const char *key, int64_t issued)
+{
+    const struct revocation *revocation = master_find(self, &revocation_service);
+
+    return revocation && revocation_has(revocation, key, issued);
+}
+
 int authority_check_order(struct master *master, const struct nats_msg *msg, struct err *err)
 {
     struct authority *authority;
@@ -175,7 +184,11 @@ int authority_check_order(struct master *master, const struct nats_msg *msg, str
     if (!master->conf.require_signed_requests)
         return 0;
     authority = master_find(master, &authority_service);
-    if (warrant_check(&authority->warrants, &authority->account, msg, &why) == 0)
+    if (warrant_check(&authority->warrants,
+                      &(struct warrant_court){ .account = &authority->account,
+                                               .is_revoked = is_revoked,
+                                               .self = master },
+                      msg, &why) == 0)
         return 0;
     return err_set(err, ERR_UNSAFE,
                    "the request is refused (require_signed_requests of master '%s'): %s",

@@ -15,8 +15,9 @@
 #include "data/json.h"
 #include "data/value.h"
 #include "master/enroll/census.h"
-#include "master/eraser.h"
+#include "master/enroll/revoked_board.h"
 #include "master/enroll/roll_call.h"
+#include "master/eraser.h"
 #include "nats/kv.h"
 #include "nats/nkey.h"
 #include "sys/clock.h"
@@ -35,6 +36,7 @@ struct revoked {
     char *key;
     int64_t since;   /* credentials issued until then; seconds since 1970 */
     int64_t expires; /* when the credentials would have ended; 0: not known */
+    bool is_operator;
 };
 
 /* Who waits for servers to confirm. */
@@ -69,7 +71,8 @@ struct revocation {
 
 /* --- the list ----------------------------------------------------------------------- */
 
-static void note_key(struct revocation *revocation, const char *key, int64_t since, int64_t expires)
+static struct revoked *note_key(struct revocation *revocation, const char *key, int64_t since,
+                                int64_t expires)
 {
     struct revoked *revoked = map_find(&revocation->list, str_from(key));
 
@@ -82,12 +85,13 @@ static void note_key(struct revocation *revocation, const char *key, int64_t sin
         revoked->since = since;
     if (expires > revoked->expires)
         revoked->expires = expires;
+    return revoked;
 }
 
 static void note_record(struct revocation *revocation, const struct enrollment *record)
 {
-    note_key(revocation, record->public_key, record->decided_at.seconds,
-             record->expires_at.seconds);
+    (void)note_key(revocation, record->public_key, record->decided_at.seconds,
+                   record->expires_at.seconds);
 }
 
 static bool note_operator(struct revocation *revocation, const struct operator_policy *policy)
@@ -97,7 +101,8 @@ static bool note_operator(struct revocation *revocation, const struct operator_p
     VEC_EACH (&policy->keys.list, key) {
         if (key->revoked.seconds == 0)
             continue;
-        note_key(revocation, key->public_key, key->revoked.seconds, key->expires.seconds);
+        note_key(revocation, key->public_key, key->revoked.seconds, key->expires.seconds)
+            ->is_operator = true;
         is_any = true;
     }
     return is_any;
@@ -113,8 +118,8 @@ static void note_claims(struct revocation *revocation, const struct claims_accou
         const struct value_pair *pair = &list->map->pairs[i];
 
         if (value_is(&pair->key, VALUE_STR) && value_is(&pair->value, VALUE_INT))
-            note_key(revocation, pair->key.s.p, pair->value.i,
-                     pair->value.i + IDENTITY_PEEL_SECONDS);
+            (void)note_key(revocation, pair->key.s.p, pair->value.i,
+                           pair->value.i + IDENTITY_PEEL_SECONDS);
     }
 }
 
@@ -131,6 +136,31 @@ static struct value list_value(const struct revocation *revocation, struct arena
             value_map_set(arena, map, value_text(revoked->key), value_int(revoked->since));
     }
     return value_map(map);
+}
+
+bool revocation_has(const struct revocation *revocation, const char *key, int64_t issued)
+{
+    const struct revoked *revoked = map_find(&revocation->list, str_from(key));
+
+    return revoked && issued <= revoked->since;
+}
+
+/* For peels, once all records are read. */
+static void publish_operators(const struct revocation *revocation)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_map *map = value_map_new(&arena, 0);
+    const struct value keys = value_map(map);
+
+    if (!revocation->is_listed)
+        return;
+    MAP_EACH (&revocation->list, entry) {
+        const struct revoked *revoked = entry->value;
+
+        if (revoked->is_operator)
+            value_map_set(&arena, map, value_text(revoked->key), value_int(revoked->expires));
+    }
+    revoked_board_publish(revocation->master, &keys);
 }
 
 /* --- claims ------------------------------------------------------------------------- */
@@ -367,6 +397,7 @@ static void on_timer(struct timer *timer)
 {
     struct revocation *revocation = container_of(timer, struct revocation, timer);
 
+    publish_operators(revocation);
     if (revocation->is_listed && map_count(&revocation->list) > 0)
         push(revocation);
     push_after(revocation, sync_interval(revocation));
@@ -387,6 +418,7 @@ static void on_changed(struct census_listener *listener, const struct enrollment
 static void begin_pushing(struct revocation *revocation)
 {
     revocation->is_listed = revocation->has_enrollments && revocation->has_operators;
+    publish_operators(revocation);
     if (revocation->is_listed && map_count(&revocation->list) > 0)
         push(revocation);
 }
@@ -411,7 +443,10 @@ static void on_operator(void *self, const struct nats_kv_entry *entry)
         log_warning("operator %.*s: %s", STR_ARG(entry->key), err.text);
         return;
     }
-    if (note_operator(revocation, &policy) && revocation->is_listed && !revocation->is_pushing)
+    if (!note_operator(revocation, &policy))
+        return;
+    publish_operators(revocation);
+    if (revocation->is_listed && !revocation->is_pushing)
         push_after(revocation, REVOCATION_DEBOUNCE_NS);
 }
 

@@ -3,7 +3,8 @@
  *
  * The list is built from all revoked enrollments and keys of operators, goes into the account's
  * claims, which the operator's signing key signs, and from there to every server through the system
- * account. Servers keep it on disk, and cut connections that it names. It is pushed when somebody
+ * account. Servers keep it on disk, and cut connections that it names. Keys of operators are also
+ * published for peels (master/enroll/revoked_board.h). It is pushed when somebody
  * is revoked, when the master starts, when the system connection comes back, when a revoked key
  * connects all the same, and from time to time. A server of the cluster that does not confirm is
  * reported.
@@ -40,5 +41,9 @@ void revocation_push(struct revocation *revocation, const struct enrollment *rec
 /* The keys of an operator that are marked so. */
 void revocation_push_operator(struct revocation *revocation, const struct operator_policy *policy,
                               revocation_fn *fn, void *self);
+
+/* Was a key revoked whose JWT was issued then (seconds since 1970)? As far as this master knows:
+ * from the records on the bus, and from the claims on its own disk. */
+bool revocation_has(const struct revocation *revocation, const char *key, int64_t issued);
 
 #endif

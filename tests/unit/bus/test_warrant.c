@@ -21,6 +21,8 @@ struct court {
     struct nats_nkey account, operator_key;
     const char *jwt;
     struct warrant_memory *memory;
+    const char *revoked; /* a key; NULL: none */
+    int64_t revoked_at;
 };
 
 static const char *issue(struct court *court, const struct nats_nkey *issuer, const char *publish,
@@ -71,15 +73,46 @@ static struct nats_msg send_message(struct court *court, const char *jwt)
                               .payload = pub.payload };
 }
 
+static bool is_revoked(void *self, const char *key, int64_t issued)
+{
+    const struct court *court = self;
+
+    return court->revoked && strcmp(court->revoked, key) == 0 && issued <= court->revoked_at;
+}
+
 /* NULL: it may be done. */
 static const char *judge(struct court *court, const struct nats_msg *msg)
 {
+    const struct warrant_court rules = { .account = &court->account,
+                                         .is_revoked = is_revoked,
+                                         .self = court };
     struct err err;
 
-    if (warrant_check(court->memory, &court->account, msg, &err) == 0)
+    if (warrant_check(court->memory, &rules, msg, &err) == 0)
         return NULL;
     CHECK_INT(err.code, ERR_UNSAFE);
     return arena_strdup(&court->arena, err.text);
+}
+
+TEST(what_an_operator_signed_whose_key_was_revoked_is_refused)
+{
+    char user[NATS_NKEY_TEXT_SIZE];
+    struct court court;
+    struct nats_msg msg;
+
+    court_begin(&court);
+    nats_nkey_print_public(&court.operator_key, user);
+    court.revoked = user;
+    court.revoked_at = -1; /* before the JWT was issued */
+    msg = send_message(&court, court.jwt);
+    CHECK(!judge(&court, &msg));
+    court.revoked_at = 0;
+    clock_fake(2 * CLOCK_SECOND, 1794765601 * CLOCK_SECOND);
+    msg = send_message(&court, court.jwt);
+    CHECK_STR(judge(&court, &msg), "the credentials of 'ann', who signed it, were revoked");
+    msg = send_message(&court, NULL);
+    CHECK(!judge(&court, &msg));
+    court_end(&court);
 }
 
 TEST(what_a_master_signed_is_good_for_a_while_and_for_nothing_else)

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "bus/claims.h"
+#include "bus/grant.h"
 #include "bus/link.h"
 #include "bus/store.h"
 #include "cli/commands.h"
@@ -75,6 +76,17 @@ static int read_creds(struct doctor *doctor, struct claims_user *ret, struct err
     return result;
 }
 
+/* An operator with a name cannot help themselves. */
+static const char *advise_person(const struct doctor *doctor, const char *otherwise)
+{
+    if (!doctor->person)
+        return otherwise;
+    return arena_printf(doctor->arena,
+                        "ask whoever has admin.creds: 'zester operator show %s' says whether they "
+                        "have expired or were revoked, 'zester operator issue %s' makes new ones",
+                        doctor->person, doctor->person);
+}
+
 static void check_creds(struct doctor *doctor)
 {
     const char *path = doctor->target.creds;
@@ -89,12 +101,15 @@ static void check_creds(struct doctor *doctor)
                                "<auth_dir>/admin.creds, readable by root" });
         return;
     }
-    doctor_add_term(doctor, &(struct doctor_term){ .check = "credentials",
-                                                   .what = arena_printf(doctor->arena, "%s (%s)",
-                                                                        path, claims.head.name),
-                                                   .begins = claims.head.exp ? claims.head.iat : 0,
-                                                   .ends = claims.head.exp,
-                                                   .advice = "issue them again" });
+    if (grant_is_operator(&claims.publish, claims.head.name))
+        doctor->person = claims.head.name;
+    doctor_add_term(doctor,
+                    &(struct doctor_term){
+                        .check = "credentials",
+                        .what = arena_printf(doctor->arena, "%s (%s)", path, claims.head.name),
+                        .begins = claims.head.exp ? claims.head.iat : 0,
+                        .ends = claims.head.exp,
+                        .advice = advise_person(doctor, "issue them again") });
     if (fs_stat(path, &info, &err) == 0 && (info.mode & LINK_OTHERS_MODE) != 0)
         doctor_add(doctor, (struct doctor_finding){
                                "credentials", DOCTOR_WARN,
@@ -134,6 +149,9 @@ static void check_ca(struct doctor *doctor)
 
 /* --- over the connection ------------------------------------------------------------ */
 
+/* It refuses the credentials. */
+#define SERVER_SAYS "the server says:"
+
 /* What to do about a login that failed, by words of the reason; the last fits all. */
 static const struct {
     const char *words, *advice;
@@ -146,20 +164,22 @@ static const struct {
                   "'zester ca issue'" },
     { "certificate:", "the server's certificate is of another authority: copy nats-ca.crt from "
                       "<auth_dir> of a master, or name it with --nats-ca" },
-    { "the server says:", "the credentials are of another fleet, expired or revoked: copy "
-                          "admin.creds from <auth_dir> of a master" },
+    { SERVER_SAYS, "the credentials are of another fleet, expired or revoked: copy "
+                   "admin.creds from <auth_dir> of a master" },
     { "TLS", "the port is not that of a nats-server with TLS: see 'zester nats-auth init'" },
     { "credentials", "name the file with --creds" },
     { "", "see the checks above; the log of nats-server says why it refused" },
 };
 
-static const char *advise_login(const char *reason)
+static const char *advise_login(const struct doctor *doctor, const char *reason)
 {
     size_t i = 0;
 
     while (!strstr(reason, login_advice[i].words))
         i++;
-    return login_advice[i].advice;
+    return strcmp(login_advice[i].words, SERVER_SAYS) == 0
+               ? advise_person(doctor, login_advice[i].advice)
+               : login_advice[i].advice;
 }
 
 /* The error of the connection names the step of the login. */
@@ -171,7 +191,7 @@ static bool check_login(struct doctor *doctor)
     if (fleet_connect(doctor->arena, &doctor->target, &doctor->fleet, &err) < 0) {
         doctor_add(doctor, (struct doctor_finding){ "login", DOCTOR_FAIL,
                                                     arena_strdup(doctor->arena, err.text),
-                                                    advise_login(err.text) });
+                                                    advise_login(doctor, err.text) });
         return false;
     }
     doctor_add_ok(doctor, "login",

@@ -78,6 +78,16 @@ static bool runs_jobs(enum operator_role role)
     return role == OPERATOR_OPERATOR || role == OPERATOR_ADMIN;
 }
 
+static int check_globs(struct cli *cli, const char *option, const struct param_strs *globs)
+{
+    struct err err;
+
+    for (size_t i = 0; i < globs->n; i++)
+        if (operator_check_glob(globs->p[i], &err) < 0)
+            return cli_usage(cli, "--%s: %s", option, err.text);
+    return CLI_OK;
+}
+
 static int check_args(struct cli *cli, const struct operator_args *want, enum operator_role role)
 {
     struct err err;
@@ -91,7 +101,9 @@ static int check_args(struct cli *cli, const struct operator_args *want, enum op
         return cli_usage(cli, "--approval and --no-approval exclude each other");
     if (want->target && fleet_check_target(cli->arena, want->target, &err) < 0)
         return cli_usage(cli, "--target: %s", err.text);
-    return CLI_OK;
+    if (check_globs(cli, "function", &want->functions) != CLI_OK)
+        return CLI_ERROR;
+    return check_globs(cli, "approval", &want->approvals);
 }
 
 /* What was not given stays as it is. */
@@ -486,14 +498,21 @@ static const struct command operator_commands[] = {
     { .name = "issue",
       .operands = "NAME",
       .lookup = "operator list",
-      .summary = "make new credentials for an operator",
-      .details = "Earlier ones stay valid until they expire, or until the operator is removed.\n",
+      .summary = "make new credentials for an operator, when the old ones expire or before",
+      .details =
+          "Earlier ones stay valid until they expire, or until the operator is removed.\n"
+          "Credentials are never changed: hand the new file over in place of the old one. What\n"
+          "the operator may do is not in them; 'zester operator set' changes it.\n"
+          "Run it where the keys of the fleet are, with admin.creds.\n",
       .examples = "  zester operator issue alice --expires 8h --out alice-today.creds\n",
       OPERATOR_COMMAND(issue_options, run_issue, 1, 1) },
     { .name = "set",
       .operands = "NAME",
       .lookup = "operator list",
       .summary = "change what an operator may do; credentials stay as they are",
+      .details = "What is not given stays as it is: '--function \'*\'' and '--target \'*\'' lift\n"
+                 "a limit, '--no-approval' lifts all approvals. It counts from the next request\n"
+                 "on. How long credentials are valid is decided by 'zester operator issue'.\n",
       .examples = "  zester operator set alice --target 'web* or db*'\n",
       OPERATOR_COMMAND(set_options, run_set, 1, 1) },
     { .name = "list",

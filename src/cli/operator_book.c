@@ -11,6 +11,7 @@
 #include "cli/fleet/link.h"
 #include "nats/nkey.h"
 #include "sys/clock.h"
+#include "sys/fs.h"
 #include "sys/newfiles.h"
 #include "sys/path.h"
 
@@ -64,12 +65,17 @@ int operator_book_find(struct fleet *fleet, const char *name, bool with_removed,
         return -1;
     if (fleet_bucket_find(fleet, STORE_OPERATORS, name, &bytes, ret_revision, err) < 0)
         return err->code == ERR_NOT_FOUND
-                   ? err_set(err, ERR_NOT_FOUND, "no such operator: '%s'", name)
+                   ? err_set(err, ERR_NOT_FOUND,
+                             "no such operator: '%s'; 'zester operator list' shows those that "
+                             "there are",
+                             name)
                    : -1;
     if (record_decode(fleet->arena, &operator_policy_type, 1, bytes, &policy, err) < 0)
         return -1;
     if (policy.removed && !with_removed)
-        return err_set(err, ERR_NOT_FOUND, "no such operator: '%s' (removed)", name);
+        return err_set(err, ERR_NOT_FOUND,
+                       "operator '%s' was removed: 'zester operator add %s' makes a new one", name,
+                       name);
     *ret_policy = policy;
     return 0;
 }
@@ -101,8 +107,18 @@ static void forget_expired(struct arena *arena, struct operator_policy *policy, 
 static int write_creds(struct arena *arena, const char *file, struct str creds, struct err *err)
 {
     const struct newfile made = { path_basename(file).p, creds, CREDS_MODE };
+    const char *folder = path_dirname(arena, file);
+    struct fs_info info;
 
-    return newfiles_write(path_dirname(arena, file), &made, 1, "name another one with --out", err);
+    /* A folder that is made here, readable by nobody else, is more likely a typing mistake. */
+    if (fs_stat(folder, &info, err) < 0)
+        return -1;
+    if (info.kind != FS_FOLDER)
+        return err_set(err, ERR_NOT_FOUND,
+                       "there is no folder '%s' for the credentials: make it, or name another file "
+                       "with --out",
+                       folder);
+    return newfiles_write(folder, &made, 1, "name another one with --out", err);
 }
 
 int operator_book_issue(struct fleet *fleet, const struct operator_issue *issue,
@@ -120,10 +136,12 @@ int operator_book_issue(struct fleet *fleet, const struct operator_issue *issue,
 
     forget_expired(fleet->arena, policy, now);
     if (policy->keys.list.n >= OPERATOR_KEYS_MAX)
-        return err_set(err, ERR_LIMIT, "operator '%s' has %d keys that have not expired",
+        return err_set(err, ERR_LIMIT,
+                       "operator '%s' has %d credentials that have not expired, which is the "
+                       "limit: wait until one has, or remove and add the operator",
                        policy->name, OPERATOR_KEYS_MAX);
     if (identity_read_key(issue->auth_dir, IDENTITY_ACCOUNT_SEED, &account, err) < 0)
-        return err_wrap(err, "credentials are issued where the keys of the fleet are");
+        return err_wrap(err, "credentials are issued where the keys of the fleet are (--dir)");
     result = identity_issue_operator(fleet->arena, &account, &who, &creds, &key.public_key, err);
     nats_nkey_done(&account);
     if (result < 0)

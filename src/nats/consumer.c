@@ -85,7 +85,8 @@ static void fail_op(struct op *op, const struct nats_error *error)
 {
     struct nats_error why = *error;
 
-    nats_error_wrap(&why, "consumer '%s' of stream '%s'", op->name, op->stream);
+    if (why.fault != NATS_FAULT_REFUSED || why.code != 0) /* js.c: it says what is meant */
+        nats_error_wrap(&why, "consumer '%s' of stream '%s'", op->name, op->stream);
     finish(op, &why, NULL);
 }
 

@@ -53,9 +53,12 @@ bool nats_js_read_error(const struct value *reply, struct nats_error *ret_error)
     text = value_get(error, "description");
     code = nats_js_number(error, "code", 0);
     err_code = nats_js_number(error, "err_code", 0);
-    nats_error_set(ret_error, judge_code(code, err_code), (int)err_code, "JetStream: %.*s (%lld)",
-                   STR_ARG(value_is(text, VALUE_STR) ? text->s : STR("refused")),
-                   (long long)err_code);
+    if (value_is(text, VALUE_STR) && err_code == 0) /* whoever answers in place of the server */
+        nats_error_set(ret_error, judge_code(code, err_code), 0, "%.*s", STR_ARG(text->s));
+    else
+        nats_error_set(
+            ret_error, judge_code(code, err_code), (int)err_code, "JetStream: %.*s (%lld)",
+            STR_ARG(value_is(text, VALUE_STR) ? text->s : STR("refused")), (long long)err_code);
     return true;
 }
 

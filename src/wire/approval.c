@@ -20,8 +20,11 @@ void approval_explain(const struct approval *approval, struct err *ret_err)
 
     switch (approval->state) {
     case APPROVAL_PENDING:
-        (void)err_set(ret_err, ERR_NOT_FOUND,
-                      "job %.64s waits for approval: zester job approve %.64s", jid, jid);
+        (void)err_set(
+            ret_err, ERR_NOT_FOUND,
+            "job %.64s waits for approval: somebody else decides with 'zester job approve "
+            "%.64s' or 'zester job reject %.64s'",
+            jid, jid, jid);
         break;
     case APPROVAL_APPROVED:
         (void)err_set(ret_err, ERR_NOT_FOUND,

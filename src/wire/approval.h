@@ -30,6 +30,10 @@ const char *approval_state_name(enum approval_state state);
 /* In the metadata of a job: who let it go. */
 #define APPROVAL_METADATA "approved_by"
 
+/* Why nothing was decided. */
+#define APPROVAL_UNKNOWN                                                                           \
+    "no such job waits for approval: 'zester job approvals' lists those that do"
+
 struct approval {
     const char *jid;
     enum approval_state state;

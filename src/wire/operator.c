@@ -31,6 +31,21 @@ int operator_check_name(const char *name, struct err *err)
     return 0;
 }
 
+/* Functions are 'family.name', in lower case: a pattern without a dot needs something that can be
+ * one. */
+int operator_check_glob(const char *glob, struct err *err)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.*?[]!-";
+    const size_t n = strlen(glob);
+
+    if (n > 0 && n <= OPERATOR_GLOB_MAX && strspn(glob, letters) == n && strpbrk(glob, ".*?["))
+        return 0;
+    return err_set(err, ERR_INVALID,
+                   "'%.64s' matches no function: give the name of one, such as 'test.ping', or a "
+                   "pattern, such as 'state.*'",
+                   glob);
+}
+
 bool operator_has_key(const struct operator_policy *policy, int64_t now)
 {
     VEC_EACH (&policy->keys.list, key)

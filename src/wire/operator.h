@@ -40,6 +40,7 @@ const char *operator_role_name(enum operator_role role);
 
 #define OPERATOR_KEYS_MAX  64 /* that have not expired */
 #define OPERATOR_GLOBS_MAX 256
+#define OPERATOR_GLOB_MAX  128 /* bytes of one */
 
 /* Credentials that were issued. */
 struct operator_key {
@@ -66,6 +67,8 @@ extern const struct record_type operator_policy_type;
 
 /* Can somebody be called that? Fails with ERR_INVALID. */
 int operator_check_name(const char *name, struct err *err);
+/* Can a function match this pattern? Fails with ERR_INVALID. */
+int operator_check_glob(const char *glob, struct err *err);
 /* Is one of the keys neither expired nor revoked? `now` in seconds since 1970. */
 bool operator_has_key(const struct operator_policy *policy, int64_t now);
 

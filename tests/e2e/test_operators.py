@@ -312,11 +312,40 @@ def test_a_master_whose_disk_knows_of_no_removal_lets_nobody_in_again(fleet):
     (("add", "a.b"), "not a valid name of an operator"), (("add", "admin"), "the name of whoever has admin.creds"),
     (("add", "x", "--role", "boss"), "boss"), (("add", "x", "--target", "G@"), "--target"), (("add", "alice"), "there is an operator 'alice'"),
     (("add", "x", "--role", "viewer", "--function", "a"), "the role 'viewer' runs none"), (("set", "alice"), "nothing to change"),
-    (("set", "nobody", "--role", "viewer"), "no such operator: 'nobody'"), (("show", "nobody"), "no such operator")])
+    (("set", "nobody", "--role", "viewer"), "no such operator: 'nobody'; 'zester operator list' shows"), (("show", "nobody"), "no such operator"),
+    (("add", "x", "--function", "test"), "'test' matches no function"), (("add", "x", "--function", ""), "'' matches no function"),
+    (("add", "x", "--approval", "Cmd.run"), "--approval: 'Cmd.run' matches no function"), (("set", "alice", "--function", "test ping"), "matches no function"),
+    (("add", "x", "--out", "none/x.creds"), "there is no folder 'none' for the credentials")])
 def test_mistakes_are_reported_and_change_nothing(fleet, words, problem):
-    extra = ("--dir", fleet.auth, "--out", fleet.folder / "mistake.creds") if words[0] == "add" else ()
+    extra = ("--dir", fleet.auth) if words[0] == "add" else ()
+    extra += ("--out", fleet.folder / "mistake.creds") if extra and "--out" not in words else ()
     assert problem in fleet.zester("operator", *words, *extra, status=1).stderr
     assert not (fleet.folder / "mistake.creds").exists()
+    assert "no such operator" in fleet.zester("operator", "show", "x", status=1).stderr
+
+
+def test_whoever_is_refused_is_told_what_to_do(fleet):
+    add(fleet, "ruth")
+    assert refused(fleet, "ruth", "operator", "list") == "zester operator list: operator 'ruth' may not read 'KV_operators': the role is 'operator'\n"
+    for words in (("job", "approve", "nothing"), ("job", "reject", "nothing")):
+        assert "no such job waits for approval: 'zester job approvals' lists those that do" in refused(fleet, "ruth", *words)
+    assert "'a b' is not a valid job id" in refused(fleet, "ruth", "job", "approve", "a b")
+    fleet.zester("operator", "remove", "ruth")
+    assert "operator 'ruth' was removed: 'zester operator add ruth' makes a new one" in fleet.zester(
+        "operator", "issue", "ruth", "--dir", fleet.auth, "--out", fleet.folder / "again.creds", status=1).stderr
+    doctor = run_as(fleet, "ruth", "doctor", status=1)
+    assert "ask whoever has admin.creds: 'zester operator show ruth'" in doctor.stdout and "copy admin.creds" not in doctor.stdout
+
+
+def test_without_a_master_an_operator_with_a_name_sees_why(fleet):
+    fleet.master.stop()
+    try:
+        for words in (("web-01", "test.ping"), ("job", "show", "2xY"), ("job", "approve", "2xY")):
+            assert "no master is running" in refused(fleet, "alice", *words)
+        assert "is a master running?" in refused(fleet, "alice", "job", "approvals")
+    finally:
+        fleet.master.start()
+        fleet.wait_ready(fleet.master)
 
 
 # --- a second person ----------------------------------------------------------------------

@@ -37,6 +37,7 @@ struct doctor_finding {
 struct doctor {
     struct arena *arena;
     struct fleet_target target;
+    const char *person;  /* whose credentials these are, of an operator with a name; or NULL */
     struct fleet *fleet; /* NULL: not connected */
     VEC(struct doctor_finding) findings;
 };

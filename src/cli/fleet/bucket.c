@@ -34,6 +34,13 @@ static void on_failed(void *self, const struct nats_error *error)
     reading->error = *error;
 }
 
+/* By a master, which names the stream and the reason. */
+static bool is_refusal(const struct reading *reading)
+{
+    return reading->has_failed && reading->error.fault == NATS_FAULT_REFUSED &&
+           reading->error.code == 0;
+}
+
 int fleet_bucket_each(struct fleet *fleet, enum store_bucket bucket, const char *pattern,
                       fleet_bucket_fn *fn, void *self, struct err *err)
 {
@@ -57,7 +64,9 @@ int fleet_bucket_each(struct fleet *fleet, enum store_bucket bucket, const char 
     nats_kv_watch_free(watch);
     if (result == 0 && reading.has_failed)
         result = nats_error_to_err(&reading.error, err);
-    return result < 0 ? err_wrap(err, "%s", kv.bucket) : 0;
+    if (result < 0 && !is_refusal(&reading))
+        (void)err_wrap(err, "%s", kv.bucket);
+    return result;
 }
 
 static void on_get(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
@@ -84,6 +93,9 @@ int fleet_bucket_find(struct fleet *fleet, enum store_bucket bucket, const char 
         return -1;
     while (!reading.is_done) /* it has its own timeout */
         (void)fleet_wait(fleet, &reading.is_done, FLEET_BUCKET_NS, err);
+    if (fleet->operator_name && reading.has_failed &&
+        reading.error.fault == NATS_FAULT_NO_RESPONDERS)
+        return err_set(err, ERR_BUSY, FLEET_NO_MASTER); /* not that there is no such key */
     if (reading.has_failed)
         return nats_error_to_err(&reading.error, err);
     *ret_value = reading.value;

@@ -147,6 +147,8 @@ int fleet_resolve(struct fleet *fleet, const char *expr, struct param_strs *ret_
         return 0;
     if (err->code == ERR_INVALID || err->code == ERR_UNSUPPORTED)
         return -1;
+    if (fleet->operator_name)
+        return err->code == ERR_NOT_FOUND ? err_set(err, ERR_NOT_FOUND, FLEET_NO_MASTER) : -1;
     (void)fprintf(stderr, "warning: no master resolves targets (%s); reading all facts instead\n",
                   err->text);
     if (parse_target(fleet->arena, expr, false, &target, err) < 0)

@@ -355,7 +355,10 @@ void fleet_close(struct fleet *fleet)
 int fleet_wait(struct fleet *fleet, const bool *done, int64_t timeout, struct err *err)
 {
     if (wait_until(connection_of(fleet), done, timeout) < 0)
-        return err_set(err, ERR_TIMEOUT, "no answer in time");
+        return err_set(err, ERR_TIMEOUT, "no answer in time%s",
+                       fleet->operator_name ? "; is a master running? It answers operators with a "
+                                              "name"
+                                            : "");
     return 0;
 }
 

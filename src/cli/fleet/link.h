@@ -123,6 +123,8 @@ int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeo
 int fleet_tell(struct fleet *fleet, const struct nats_pub *pub, int64_t timeout, struct err *err);
 /* Fails with ERR_UNSUPPORTED for an operator with a name: only admin.creds may do `what`. */
 int fleet_require_admin(const struct fleet *fleet, const char *what, struct err *err);
+/* The error of an operator with a name whom nobody answers. */
+#define FLEET_NO_MASTER "no master is running, and only masters answer operators with a name"
 
 /* One question to the master that publishes trees. Connects, asks and reports what went wrong;
  * returns the exit status. */

@@ -12,6 +12,7 @@
 #include "cli/table.h"
 #include "data/time_text.h"
 #include "nats/conn.h"
+#include "nats/kv.h"
 #include "wire/approval.h"
 #include "wire/operator.h"
 #include "wire/peel_id.h"
@@ -46,6 +47,9 @@ int job_decide(struct cli *cli, struct fleet *fleet, enum subject_kind decision,
                                               .reason = reason ? reason : "" };
     struct err err;
 
+    if (!nats_kv_is_key(jid))
+        return cli_error(
+            cli, "'%s' is not a valid job id: 'zester job approvals' lists jobs that wait", jid);
     if (ask_decision(fleet, decision, &request, timeout, &err) < 0)
         return cli_error(cli, "job %s: %s", jid, err.text);
     if (decision == SUBJECT_JOB_APPROVE)

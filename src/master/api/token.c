@@ -67,9 +67,14 @@ static void check_operator(const struct value *item, const struct api_token *tok
 static void check_globs(const struct value *item, const char *key, const struct param_strs *globs,
                         struct diags *diags)
 {
+    struct err err;
+
     if (globs->n > OPERATOR_GLOBS_MAX)
         (void)value_diag(diags, value_point(item, key), "'%s': more than %d patterns", key,
                          OPERATOR_GLOBS_MAX);
+    for (size_t i = 0; i < globs->n; i++)
+        if (operator_check_glob(globs->p[i], &err) < 0)
+            (void)value_diag(diags, value_point(item, key), "'%s': %s", key, err.text);
 }
 
 static void check_target(struct arena *arena, const struct value *item, const char *text,

@@ -298,7 +298,8 @@ static const char *find_objection(const struct ruling *ruling, struct arena *are
 
     if (approval->state != APPROVAL_PENDING)
         return arena_printf(arena, "it no longer waits: %s by %s",
-                            approval_state_name(approval->state), approval->decided_by);
+                            approval->state == APPROVAL_REJECTED ? "rejected" : "approved",
+                            approval->decided_by);
     if (strcmp(approval->asked_by, ruling->request.operator) == 0)
         return "another person than the one who asked for it has to decide";
     return NULL;
@@ -314,7 +315,7 @@ static void on_found(void *self, const struct nats_error *error, const struct na
         record_decode(&ruling->arena, &approval_type, 1, arena_str(&ruling->arena, entry->value),
                       &ruling->approval, &err) < 0)
         objection = !error                                 ? err.text
-                    : error->fault == NATS_FAULT_NOT_FOUND ? "no such job waits for approval"
+                    : error->fault == NATS_FAULT_NOT_FOUND ? APPROVAL_UNKNOWN
                                                            : error->text;
     else
         objection = find_objection(ruling, &ruling->arena);

@@ -316,7 +316,9 @@ static void on_waiting(void *self, const struct nats_error *error,
 
     if (error || record_decode(&visit->arena, &approval_type, 1,
                                arena_str(&visit->arena, entry->value), &approval, &err) < 0) {
-        refuse_visit(visit, error ? error->text : err.text);
+        refuse_visit(visit, !error                                 ? err.text
+                            : error->fault == NATS_FAULT_NOT_FOUND ? APPROVAL_UNKNOWN
+                                                                   : error->text);
         return;
     }
     visit->job = approval.job;

@@ -146,12 +146,33 @@ int git_try(const struct git *git, const char *const *words, struct process_resu
     return 0;
 }
 
+/* What to do about it, by words of git and ssh. */
+static const struct {
+    const char *words, *advice;
+} hints[] = {
+    { "Host key verification failed",
+      "compare the key of the host, and add it to /etc/ssh/ssh_known_hosts" },
+    { "Permission denied (", "the server does not let the key of 'ssh_key' in" },
+    { "could not read Username", "set a credential helper of git for this user of the machine" },
+    { "could not read Password", "set a credential helper of git for this user of the machine" },
+    { "Authentication failed", "the server refuses the password" },
+};
+
+static const char *find_hint(const char *text)
+{
+    for (size_t i = 0; i < ARRAY_LEN(hints); i++)
+        if (strstr(text, hints[i].words))
+            return hints[i].advice;
+    return NULL;
+}
+
 /* The end of what git said is why it gave up. In one line, and without a password. */
 static int fail_git(const struct git *git, const char *word, const struct process_result *result,
                     struct err *err)
 {
     struct str said = str_trim(result->err.n ? result->err : result->out);
     AUTO_BUF struct buf status = BUF_INIT(64), text = BUF_INIT(ERR_TEXT_SIZE);
+    const char *hint;
 
     if (said.n > WORDS_MAX)
         said = str_from_offset(said, said.n - WORDS_MAX);
@@ -165,10 +186,12 @@ static int fail_git(const struct git *git, const char *word, const struct proces
         if ((unsigned char)text.p[i] < ' ' || text.p[i] == '\x7f')
             text.p[i] = '?';
     process_status_print(result->status, &status);
-    return err_set(err, ERR_SYSTEM, "git %s: %s", word,
+    hint = find_hint(buf_text(&text));
+    return err_set(err, ERR_SYSTEM, "git %s: %s%s%s%s", word, hint ? hint : "", hint ? " (" : "",
                    !text.n       ? buf_text(&status)
                    : git->remote ? remote_mask(git->arena, git->remote->url, buf_view(&text))
-                                 : buf_text(&text));
+                                 : buf_text(&text),
+                   hint ? ")" : "");
 }
 
 int git_run(const struct git *git, const char *const *words, struct str *ret_text, struct err *err)

@@ -57,6 +57,7 @@ struct shelf_git {
     struct chores chores;
     struct chore chore;
     struct cancel cancel;
+    bool is_given_up; /* a pull that was canceled for new remotes */
     struct timer due, patience;
 
     struct arena arena; /* of the configuration in use */
@@ -316,6 +317,11 @@ static void on_git_done(struct chore *chore)
         refuse_turn(git, "this master no longer publishes");
         return;
     }
+    if (git->is_given_up) {
+        git->is_given_up = false;
+        refuse_turn(git, "the configuration was read again: the remotes are pulled anew");
+        return;
+    }
     note_job(git);
     git->is_ready = git->is_ready || has_pulled_all(git);
     if (git->job.pulls)
@@ -462,6 +468,10 @@ void shelf_git_configure(struct shelf *shelf)
     struct arena old = git->arena;
 
     git->is_reloaded = git->turn != TURN_NONE; /* the turn uses the old ones */
+    if (git->is_reloaded && git->turn == TURN_GIT && git->job.pulls) {
+        git->is_given_up = true; /* the one that hangs may be gone from the list */
+        cancel_raise(&git->cancel);
+    }
     if (git->is_reloaded || !git->is_open)
         return;
     git->arena = (struct arena)ARENA_INIT;

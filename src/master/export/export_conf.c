@@ -1,7 +1,5 @@
 #include "master/export/export_conf.h"
 
-#include <arpa/inet.h>
-#include <ctype.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -9,6 +7,7 @@
 #include "base/err.h"
 #include "base/glob.h"
 #include "data/value.h"
+#include "master/web.h"
 #include "sys/clock.h"
 
 #define ARGS struct export_conf
@@ -37,61 +36,10 @@ static bool is_name(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == n;
 }
 
-static bool is_loopback(struct str host)
-{
-    char text[INET_ADDRSTRLEN];
-    struct in_addr address;
-
-    if (str_is(host, "localhost") || str_is(host, "[::1]"))
-        return true;
-    if (host.n == 0 || host.n >= sizeof(text))
-        return false;
-    memcpy(text, host.p, host.n);
-    text[host.n] = '\0';
-    return inet_pton(AF_INET, text, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
-}
-
-/* Between the scheme and the port; a NULL view: there is none. */
-static struct str find_host(struct str rest)
-{
-    const size_t end = strcspn(rest.p, "/?#");
-    const struct str authority = { rest.p, end };
-    size_t n;
-
-    if (memchr(authority.p, '@', authority.n))
-        return (struct str){ 0 };
-    if (str_starts(authority, STR("[")))
-        n = str_find(authority, STR("]"), 0) == STR_NONE ? 0 : str_find(authority, STR("]"), 0) + 1;
-    else
-        n = str_find(authority, STR(":"), 0) == STR_NONE ? authority.n
-                                                         : str_find(authority, STR(":"), 0);
-    return n > 0 ? (struct str){ authority.p, n } : (struct str){ 0 };
-}
-
-/* What is wrong with an address; NULL: nothing. */
-static const char *check_url(const struct export_conf *conf)
-{
-    const struct str url = str_from(conf->url);
-    const bool is_https = str_starts(url, STR("https://"));
-    struct str host;
-
-    for (const char *p = conf->url; *p; p++)
-        if (!isgraph((unsigned char)*p))
-            return "has blanks or control characters";
-    if (!is_https && !str_starts(url, STR("http://")))
-        return "must begin with https://";
-    host = find_host(str_from_offset(url, is_https ? strlen("https://") : strlen("http://")));
-    if (!host.p)
-        return "has no host, or a user name: use token_file";
-    if (!is_https && !conf->insecure && !is_loopback(host))
-        return "is not encrypted: use https://, or insecure: true";
-    return NULL;
-}
-
 static void check_one(const struct export_confs *before, const struct export_conf *conf,
                       const struct value *given, struct diags *diags)
 {
-    const char *problem = check_url(conf);
+    const char *problem = web_check_url(conf->url, conf->insecure);
 
     if (!is_name(conf->name))
         (void)value_diag(diags, value_point(given, "name"),

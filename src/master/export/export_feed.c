@@ -13,6 +13,7 @@
 #include "master/export/export_conf.h"
 #include "master/export/export_policy.h"
 #include "master/metric.h"
+#include "master/web.h"
 #include "nats/ack.h"
 #include "nats/consumer.h"
 #include "nats/error.h"
@@ -21,14 +22,12 @@
 #include "sys/chance.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
-#include "sys/fs.h"
 #include "sys/loop.h"
 #include "sys/post.h"
 
 #define PROGRESS_NS (FEED_ACK_WAIT_NS / 3)
 /* Between attempts to make the consumer. */
 #define ENSURE_NS (5 * CLOCK_SECOND)
-#define TOKEN_MAX ((size_t)8 << 10)
 
 /* A record that waits, or is on its way. */
 struct export_item {
@@ -159,23 +158,14 @@ static void on_progress(struct timer *timer)
 
 /* --- requests --------------------------------------------------------------------------- */
 
-/* The first line, without what could begin another header. */
 static int add_token(struct export_post *post, size_t at)
 {
-    struct str text, line;
+    struct str token;
 
-    if (fs_read(&post->arena, post->token_file, TOKEN_MAX, &text, &post->err) < 0)
+    if (web_read_token(&post->arena, post->token_file, &token, &post->err) < 0)
         return -1;
-    if (!text.p)
-        return err_set(&post->err, ERR_NOT_FOUND, "token_file '%s' does not exist",
-                       post->token_file);
-    line = str_trim(str_cut(&text, '\n'));
-    for (size_t i = 0; i < line.n; i++)
-        if (line.p[i] <= ' ' || line.p[i] > '~')
-            return err_set(&post->err, ERR_INVALID, "token_file '%s' has no token",
-                           post->token_file);
     post->request.headers[at] =
-        arena_printf(&post->arena, "Authorization: Bearer %.*s", STR_ARG(line));
+        arena_printf(&post->arena, "Authorization: Bearer %.*s", STR_ARG(token));
     return 0;
 }
 

@@ -15,6 +15,7 @@ struct transfer {
     int fd;           /* that file; -1 */
     uint64_t size;
     int errnum; /* the file could not be written */
+    struct curl_slist *headers;
 };
 
 static bool write_bytes(struct transfer *transfer, const char *bytes, size_t n)
@@ -51,6 +52,20 @@ static int on_progress(void *self, curl_off_t a, curl_off_t b, curl_off_t c, cur
     (void)c;
     (void)d;
     return cancel_is_raised(transfer->options->cancel);
+}
+
+static void set_headers(CURL *easy, struct transfer *transfer)
+{
+    const struct fetch_options *options = transfer->options;
+
+    for (size_t i = 0; i < FETCH_HEADERS_MAX && options->headers[i]; i++)
+        transfer->headers = curl_api.slist_append(transfer->headers, options->headers[i]);
+    if (transfer->headers) {
+        (void)curl_api.easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
+        (void)curl_api.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    }
+    if (options->ca)
+        (void)curl_api.easy_setopt(easy, CURLOPT_CAINFO, options->ca);
 }
 
 static void set_options(CURL *easy, const char *url, struct transfer *transfer)
@@ -95,6 +110,17 @@ static int explain(CURL *easy, CURLcode code, const char *url, const struct tran
                    "fetch '%s': %s", url, curl_api.easy_strerror(code));
 }
 
+/* A redirect that was not followed is not an error of the library. */
+static int check_status(CURL *easy, const char *url, struct err *err)
+{
+    long status = 0;
+
+    (void)curl_api.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 300)
+        return err_set(err, ERR_INVALID, "fetch '%s': HTTP status %ld", url, status);
+    return 0;
+}
+
 static int transfer_all(const char *url, struct transfer *transfer, struct err *err)
 {
     CURL *easy = curl_api_load() ? curl_api.easy_init() : NULL;
@@ -105,11 +131,13 @@ static int transfer_all(const char *url, struct transfer *transfer, struct err *
         return err_set(err, ERR_UNSUPPORTED, "fetch '%s': %s cannot be loaded (install libcurl4)",
                        url, CURL_API_LIBRARY);
     set_options(easy, url, transfer);
+    set_headers(easy, transfer);
     pool_block_begin();
     code = curl_api.easy_perform(easy);
     pool_block_end();
-    rc = code == CURLE_OK ? 0 : explain(easy, code, url, transfer, err);
+    rc = code == CURLE_OK ? check_status(easy, url, err) : explain(easy, code, url, transfer, err);
     curl_api.easy_cleanup(easy);
+    curl_api.slist_free_all(transfer->headers);
     return rc;
 }
 

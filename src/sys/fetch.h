@@ -3,7 +3,8 @@
  *
  * The library is loaded when it is first needed, so that programs start
  * fast. Redirects are followed, a few of them, and never to
- * another scheme than these two. A status other than 2xx is an error.
+ * another scheme than these two; a request with headers of its own follows none, because they may
+ * hold a token that is for the address that was named. A status other than 2xx is an error.
  *
  * Memory: the arena, or none. Threads: any; a pool worker is marked as blocked meanwhile.
  */
@@ -21,11 +22,14 @@ struct err;
 
 #define FETCH_REDIRECTS_MAX   5
 #define FETCH_CONNECT_TIMEOUT (30 * INT64_C(1000000000))
+#define FETCH_HEADERS_MAX     4
 
 struct fetch_options {
     uint64_t size_max; /* more is ERR_LIMIT */
     int64_t timeout;   /* nanoseconds for all of it */
     const struct cancel *cancel;
+    const char *headers[FETCH_HEADERS_MAX]; /* "Name: value"; NULL ends them */
+    const char *ca;                         /* a file of certificates; NULL: those of the system */
 };
 
 /* Fails with ERR_UNSUPPORTED when the library is not installed, with ERR_CANCELED, ERR_LIMIT and

@@ -58,6 +58,8 @@ static size_t tag_end(struct str line, size_t at)
 {
     static const char *const tags[] = { "!secret", "!encrypted" };
 
+    if (str_starts(str_from_offset(line, at), STR("!secret_from")))
+        return 0; /* it only names the secret */
     for (size_t i = 0; i < ARRAY_LEN(tags); i++)
         if (str_starts(str_from_offset(line, at), str_from(tags[i])))
             return at + strlen(tags[i]);

@@ -22,7 +22,7 @@ struct level {
 struct scan {
     struct arena *arena;
     struct str text;
-    const char *tag;
+    const char *const *tags;
     struct yaml_spans *spans;
     struct yaml_cursor cursor;
     struct level levels[YAML_DEPTH_MAX + 1];
@@ -84,34 +84,40 @@ static void add_span(struct scan *scan, const yaml_event_t *event, const char *a
     VEC_PUSH_IN(scan->arena, &scan->spans->list, span);
 }
 
-static bool has_tag(const struct scan *scan, const yaml_char_t *tag)
+/* NULL: it is none of those that are looked for. */
+static const char *find_tag(const struct scan *scan, const yaml_char_t *tag)
 {
-    return tag && strcmp((const char *)tag, scan->tag) == 0;
+    for (const char *const *known = scan->tags; tag && *known; known++)
+        if (strcmp((const char *)tag, *known) == 0)
+            return *known;
+    return NULL;
 }
 
 static void read_scalar(struct scan *scan, const yaml_event_t *event)
 {
     const struct str value = { (const char *)event->data.scalar.value, event->data.scalar.length };
+    const char *tag = find_tag(scan, event->data.scalar.tag);
     bool is_key = enter_node(scan);
 
     if (is_key)
         scan->levels[scan->depth - 1].key = arena_str(scan->arena, value);
-    if (has_tag(scan, event->data.scalar.tag))
+    if (tag)
         add_span(scan, event, (const char *)event->data.scalar.anchor,
-                 (struct yaml_span){ .value = arena_str(scan->arena, value),
+                 (struct yaml_span){ .tag = tag,
+                                     .value = arena_str(scan->arena, value),
                                      .path = print_path(scan),
                                      .is_value = !is_key });
 }
 
 static int open_level(struct scan *scan, const yaml_event_t *event, bool is_map, struct err *err)
 {
-    const yaml_char_t *tag =
-        is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag;
+    const char *tag =
+        find_tag(scan, is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag);
 
     if (enter_node(scan))
         scan->levels[scan->depth - 1].key = STR("?");
-    if (has_tag(scan, tag))
-        add_span(scan, event, NULL, (struct yaml_span){ .is_value = false });
+    if (tag)
+        add_span(scan, event, NULL, (struct yaml_span){ .tag = tag, .is_value = false });
     if (scan->depth >= YAML_DEPTH_MAX)
         return err_set(err, ERR_LIMIT, "line %zu: nested more than %d levels deep",
                        event->start_mark.line + 1, YAML_DEPTH_MAX);
@@ -154,7 +160,7 @@ static int read_events(struct scan *scan, yaml_parser_t *parser, struct err *err
     return 0;
 }
 
-int yaml_find_tagged(struct arena *arena, struct str text, const char *tag,
+int yaml_find_tagged(struct arena *arena, struct str text, const char *const *tags,
                      struct yaml_spans *ret_spans, struct err *err)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
@@ -165,7 +171,7 @@ int yaml_find_tagged(struct arena *arena, struct str text, const char *tag,
     int result;
 
     *ret_spans = (struct yaml_spans){ VEC_INIT };
-    *scan = (struct scan){ arena, text, tag, ret_spans, .cursor = YAML_CURSOR_INIT };
+    *scan = (struct scan){ arena, text, tags, ret_spans, .cursor = YAML_CURSOR_INIT };
     if (text.n > YAML_SIZE_MAX)
         return err_set(err, ERR_LIMIT, "more than %zu bytes", YAML_SIZE_MAX);
     if (yaml_text_check("", text, &odd_breaks, &diags) < 0)

@@ -25,6 +25,7 @@ struct err;
 struct yaml_span {
     size_t start, end;  /* bytes of the text */
     uint32_t line;      /* of its start */
+    const char *tag;    /* that of the caller */
     struct str value;   /* as a reader of YAML sees it */
     const char *path;   /* keys and numbers of items, with dots between */
     const char *anchor; /* NULL: none */
@@ -35,8 +36,9 @@ struct yaml_spans {
     VEC(struct yaml_span) list; /* in the order of the text */
 };
 
-/* All nodes with `tag`. Fails with ERR_INVALID, with the line and without words of the text. */
-int yaml_find_tagged(struct arena *arena, struct str text, const char *tag,
+/* All nodes with one of `tags`, which end with NULL. Fails with ERR_INVALID, with the line and
+ * without words of the text. */
+int yaml_find_tagged(struct arena *arena, struct str text, const char *const *tags,
                      struct yaml_spans *ret_spans, struct err *err);
 
 #endif

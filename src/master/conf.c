@@ -10,6 +10,7 @@
 #include "http/address.h"
 #include "master/export/export_conf.h"
 #include "master/files/tree_history.h"
+#include "master/secrets/backend.h"
 #include "reactor/breaker.h"
 #include "sys/clock.h"
 #include "target/target.h"
@@ -77,6 +78,7 @@ static const struct param rows[] = {
     PARAM("sign_requests", BOOL, ARGS, sign_requests, "sign each request to a peel with the account's key, for peels with `require_signed_requests`", .default_text = "false"),
     PARAM("require_signed_requests", BOOL, ARGS, require_signed_requests, "refuse jobs, rollbacks and decisions about enrollments that no operator has signed; `zester` signs all of them", .default_text = "false"),
     PARAM("nodegroups", MAP, ARGS, nodegroups, "names for targets: `N@NAME` means what the expression means; groups may name others"),
+    PARAM("secret_backends", MAP, ARGS, secret_backends, "where values with `!secret_from NAME:PATH` in the settings are kept: names of maps with `kind` (`file`, `command`, `http`) and the keys of that kind"),
     PARAM("export", LIST, ARGS, exports, "where events and results of jobs are sent to: a list of maps with `name`, `url`, `match`, `jobs`, `token_file`, `ca`, `timeout`, `batch`, `insecure`"),
     PARAM("publisher_status_file", STR, ARGS, publisher_status_file, "a file for scripts that names the publishing master; empty: none", .kind_text = "FILE", .default_text = "/run/zester/publisher-status"),
     { 0 },
@@ -185,6 +187,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
     check_groups(arena, conf->nodegroups, diags);
     (void)remote_read_list(arena, conf->gitfs_remotes, conf->gitfs_ssh_key, &conf->gitfs, diags);
     (void)export_conf_read(arena, conf->exports, &exports, diags);
+    backends_drop(backends_read(conf->secret_backends, diags));
     api_tokens_read(arena, conf->api_token_list, &conf->api_tokens, diags);
     for (size_t i = 0; i < conf->nats_advertise_urls.n; i++)
         check_advertised(arena, conf->nats_advertise_urls.p[i], given, diags);

@@ -34,8 +34,9 @@ struct master_conf {
     enum tree_trust_mode signed_trees;
     bool sign_requests, require_signed_requests;
     int64_t jetstream_replicas;
-    const struct value *nodegroups; /* name -> expression; NULL: none */
-    const struct value *exports;    /* a list, see master/export/export_conf.h; NULL: none */
+    const struct value *nodegroups;      /* name -> expression; NULL: none */
+    const struct value *secret_backends; /* a map, see master/secrets/backend.h; NULL: none */
+    const struct value *exports;         /* a list, see master/export/export_conf.h; NULL: none */
     const char *health_addr;
     enum daemon_log_level log_level;
     enum daemon_log_format log_format;

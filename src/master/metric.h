@@ -40,8 +40,9 @@ enum master_metric {
     MASTER_EXPORT_FAILED,
     MASTER_EXPORT_DROPPED,
     MASTER_EXPORT_LAG,
+    MASTER_SECRET_FAILURES,
 };
-#define MASTER_METRICS (MASTER_EXPORT_LAG + 1)
+#define MASTER_METRICS (MASTER_SECRET_FAILURES + 1)
 
 extern const struct metric master_metrics[MASTER_METRICS];
 

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/diag.h"
 #include "base/ed25519.h"
 #include "base/err.h"
 #include "data/value.h"
@@ -66,27 +67,29 @@ static int fill_text(const struct filling *filling, struct value *v, struct err 
     return 0;
 }
 
+/* All mistakes, each at its place. */
 static int fill_value(const struct filling *filling, struct value *v, unsigned depth,
-                      struct err *err)
+                      struct diags *diags)
 {
+    int result = 0;
+    struct err err;
+
     if (depth > PLACEHOLDER_DEPTH_MAX)
-        return err_set(err, ERR_LIMIT, "settings are nested more than %d levels deep",
-                       PLACEHOLDER_DEPTH_MAX);
-    if (v->kind == VALUE_STR)
-        return fill_text(filling, v, err);
+        return value_diag(diags, v, "settings are nested more than %d levels deep",
+                          PLACEHOLDER_DEPTH_MAX);
+    if (v->kind == VALUE_STR && fill_text(filling, v, &err) < 0)
+        return value_diag(diags, v, "%s", err.text);
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        if (fill_value(filling, &v->list->items[i], depth + 1, err) < 0)
-            return -1;
+        result |= fill_value(filling, &v->list->items[i], depth + 1, diags);
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
-        if (fill_value(filling, &v->map->pairs[i].value, depth + 1, err) < 0)
-            return -1;
-    return 0;
+        result |= fill_value(filling, &v->map->pairs[i].value, depth + 1, diags);
+    return result;
 }
 
 int placeholder_fill(struct arena *arena, struct value *v, placeholder_fn *open, void *self,
-                     struct err *err)
+                     struct diags *diags)
 {
     const struct filling filling = { arena, open, self };
 
-    return fill_value(&filling, v, 0, err);
+    return fill_value(&filling, v, 0, diags);
 }

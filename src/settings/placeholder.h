@@ -16,6 +16,7 @@
 
 struct arena;
 struct buf;
+struct diags;
 struct err;
 struct value;
 
@@ -31,9 +32,9 @@ typedef int placeholder_fn(void *self, struct str name, struct str *ret_text, st
 /* Append a path as (a part of) a name. */
 void placeholder_add_name(struct buf *out, struct str path);
 
-/* Fill in every text of a value, which is changed; such a text is VALUE_SECRET. Fails when `open`
- * does, or when a placeholder does not end. */
+/* Fill in every text of a value, which is changed; such a text is VALUE_SECRET. Returns -1 when it
+ * added to `diags`: for every text for which `open` fails, or whose placeholder does not end. */
 int placeholder_fill(struct arena *arena, struct value *v, placeholder_fn *open, void *self,
-                     struct err *err);
+                     struct diags *diags);
 
 #endif

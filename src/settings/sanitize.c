@@ -13,10 +13,13 @@
 #include "data/yaml_spans.h"
 #include "jinja/lex.h"
 #include "settings/placeholder.h"
+#include "settings/secret_ref.h"
 
 #define BYTE_ORDER_MARK STR("\xef\xbb\xbf")
 /* Stands for a byte of an expression: text that is nothing special in YAML. */
 #define FILLER 'x'
+
+const char *const sanitize_tags[] = { SANITIZE_ENCRYPTED, SANITIZE_SECRET_FROM, NULL };
 
 /* --- template tags -------------------------------------------------------------------- */
 
@@ -98,25 +101,48 @@ static const char *choose_name(struct sanitizer *self, const struct yaml_span *s
     return plain.p;
 }
 
-static int replace_span(struct sanitizer *self, const struct yaml_span *span, struct err *err)
+static int check_span(const struct sanitizer *self, const struct yaml_span *span, struct err *err)
 {
+    const bool is_reference = strcmp(span->tag, SANITIZE_SECRET_FROM) == 0;
     const size_t size = span->end - span->start;
-    const char *name;
+    struct secret_ref ref;
 
     if (!span->is_value)
-        return err_set(err, ERR_INVALID, "line %u: " SANITIZE_TAG " is for single values",
-                       span->line);
+        return err_set(err, ERR_INVALID, "line %u: %s is for single values", span->line, span->tag);
     if (memcmp(self->text.p + span->start, self->blank.p + span->start, size) != 0)
-        return err_set(err, ERR_INVALID, "line %u: a template tag in a value that is encrypted",
-                       span->line);
+        return err_set(err, ERR_INVALID, "line %u: a template tag in a value that is %s",
+                       span->line, is_reference ? "got from a secret back-end" : "encrypted");
+    if (is_reference && secret_ref_parse(span->value, &ref, err) < 0)
+        return err_wrap(err, "line %u: " SANITIZE_SECRET_FROM, span->line);
+    return 0;
+}
+
+/* A value of several lines leaves empty ones behind, so that mistakes are found where they are. */
+static void keep_lines(struct sanitizer *self, const struct yaml_span *span)
+{
+    for (size_t i = span->start; i < span->end; i++)
+        if (self->text.p[i] == '\n')
+            buf_add_char(&self->out, '\n');
+}
+
+static int replace_span(struct sanitizer *self, const struct yaml_span *span, struct err *err)
+{
+    const char *name;
+
+    if (check_span(self, span, err) < 0)
+        return -1;
     name = choose_name(self, span);
     buf_add_str(&self->out, str_slice(self->text, self->copied, span->start - self->copied));
     if (span->anchor)
         buf_printf(&self->out, "&%s ", span->anchor);
     buf_printf(&self->out, "'" PLACEHOLDER_BEGIN "%s" PLACEHOLDER_END "'", name);
+    keep_lines(self, span);
     self->copied = span->end;
-    VEC_PUSH_IN(self->arena, &self->ret->secrets,
-                (struct sanitize_secret){ .name = name, .text = span->value });
+    VEC_PUSH_IN(
+        self->arena, &self->ret->secrets,
+        (struct sanitize_secret){ .name = name,
+                                  .text = span->value,
+                                  .is_reference = strcmp(span->tag, SANITIZE_SECRET_FROM) == 0 });
     return 0;
 }
 
@@ -134,15 +160,16 @@ static int replace_all(struct sanitizer *self, struct err *err)
     struct yaml_spans spans;
     size_t left;
 
-    if (yaml_find_tagged(self->arena, self->blank, SANITIZE_TAG, &spans, err) < 0)
+    if (yaml_find_tagged(self->arena, self->blank, sanitize_tags, &spans, err) < 0)
         return err_wrap(err, "without its template tags");
     VEC_EACH (&spans.list, span)
         if (replace_span(self, span, err) < 0)
             return -1;
     buf_add_str(&self->out, str_from_offset(self->text, self->copied));
-    left = str_find(buf_view(&self->out), STR(SANITIZE_TAG), 0);
+    left = str_find(buf_view(&self->out), STR(SANITIZE_ENCRYPTED), 0);
     if (left != STR_NONE)
-        return err_set(err, ERR_INVALID, "line %u: " SANITIZE_TAG " in a comment or a template tag",
+        return err_set(err, ERR_INVALID,
+                       "line %u: " SANITIZE_ENCRYPTED " in a comment or a template tag",
                        find_line(buf_view(&self->out), left));
     self->ret->text = buf_copy(&self->out, self->arena);
     return 0;
@@ -163,7 +190,8 @@ int sanitize_settings(struct arena *arena, const char *path, struct str text, st
     int result;
 
     *ret = (struct sanitized){ .text = text };
-    if (str_find(text, STR(SANITIZE_TAG), 0) == STR_NONE)
+    if (str_find(text, STR(SANITIZE_ENCRYPTED), 0) == STR_NONE &&
+        str_find(text, STR(SANITIZE_SECRET_FROM), 0) == STR_NONE)
         return 0;
     if (str_starts(text, BYTE_ORDER_MARK))
         text = str_from_offset(text, BYTE_ORDER_MARK.n);

@@ -5,9 +5,9 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "data/value.h"
+#include "settings/sanitize.h"
 
-#define TAG_SECRET    "!secret"
-#define TAG_ENCRYPTED "!encrypted"
+#define TAG_SECRET "!secret"
 
 struct seal {
     struct arena *arena;
@@ -30,8 +30,9 @@ static int read_tag(struct seal *seal, struct value *v, bool *secret)
 
     if (!tag)
         return 0;
-    if (strcmp(tag, TAG_ENCRYPTED) == 0)
-        return value_diag(seal->diags, v, "'" TAG_ENCRYPTED "' is for the settings of a fleet");
+    for (const char *const *known = sanitize_tags; *known; known++)
+        if (strcmp(tag, *known) == 0)
+            return value_diag(seal->diags, v, "'%s' is for the settings of a fleet", tag);
     if (strcmp(tag, TAG_SECRET) != 0) {
         (void)value_diag(seal->diags, v, "unknown tag '%s' in settings", tag);
         diag_hint(seal->diags, "'%s' marks a value that is never shown", TAG_SECRET);

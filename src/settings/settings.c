@@ -127,15 +127,14 @@ static int render(struct loader *loader, const char *path, struct str text,
     return 0;
 }
 
-static int open_secrets(struct loader *loader, const char *path, struct value *doc)
+static int open_secrets(struct loader *loader, struct value *doc)
 {
     const struct settings_options *options = loader->options;
-    struct err err;
 
-    if (!options->open_secret ||
-        placeholder_fill(loader->arena, doc, options->open_secret, options->secret_user, &err) == 0)
+    if (!options->open_secret)
         return 0;
-    return diag_add(loader->diags, (struct place){ .file = path }, "%s", err.text);
+    return placeholder_fill(loader->arena, doc, options->open_secret, options->secret_user,
+                            loader->diags);
 }
 
 /* The document of a file, with its secrets filled in and marked. */
@@ -159,7 +158,7 @@ static int read_document(struct loader *loader, const char *path, struct str tex
     if (result == 0)
         result = seal_mark(loader->arena, ret, loader->diags);
     if (result == 0)
-        result = open_secrets(loader, path, ret);
+        result = open_secrets(loader, ret);
     return result;
 }
 

@@ -17,8 +17,8 @@
  *       - users.bob: {key: 'accounts:bob', defaults: {shell: /bin/sh}}
  *
  * A value with the tag !secret, and all below it, is marked VALUE_SECRET. One with
- * !encrypted is an error: masters replace it by a placeholder (settings/placeholder.h), which
- * `open_secret` fills in before later files see it.
+ * !encrypted or !secret_from is an error: masters replace it by a placeholder
+ * (settings/placeholder.h), which `open_secret` fills in before later files see it.
  *
  * All mistakes of all files are reported at once. Memory: the arena. Threads: any.
  */

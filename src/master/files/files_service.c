@@ -14,6 +14,7 @@
 #include "master/enroll/authority.h"
 #include "master/services.h"
 #include "master/files/shelf.h"
+#include "master/secrets/secret_cache.h"
 #include "master/settings/settings_box.h"
 #include "master/settings/settings_tree.h"
 #include "master/settings/settings_views.h"
@@ -37,7 +38,7 @@ const struct publisher_kind shelf_kinds[SHELF_KINDS] = {
                          .prefix = "",
                          .is_bare = true,
                          .prepare = settings_tree_prepare,
-                         .marker = SANITIZE_TAG },
+                         .markers = sanitize_tags },
     [SHELF_STATES] = { .name = "states",
                        .bucket = STORE_STATE_FILES,
                        .prefix = "",
@@ -54,7 +55,7 @@ const struct publisher_kind shelf_kinds[SHELF_KINDS] = {
                        .prefix = "",
                        .prepare = settings_box_seal,
                        .open = settings_box_open,
-                       .marker = SANITIZE_TAG,
+                       .markers = sanitize_tags,
                        .is_mirrored = true,
                        .history = "settings" },
 };
@@ -66,8 +67,10 @@ static void *open_shelf(struct master *master, struct err *err)
     if (gethostname(shelf->host, sizeof(shelf->host) - 1) < 0)
         shelf->host[0] = '\0';
     if (chores_open_workers(&shelf->chores, master->loop, WORKERS, err) < 0 ||
+        chores_open_workers(&shelf->fetchers, master->loop, SECRET_CACHE_WORKERS, err) < 0 ||
         shelf_git_open(shelf, err) < 0) {
         shelf_git_free(shelf);
+        chores_close(&shelf->fetchers);
         chores_close(&shelf->chores);
         free(shelf);
         return NULL;
@@ -278,6 +281,8 @@ static void on_lost(struct lease *lease)
     write_status(shelf, false);
     shelf_git_yield(shelf);
     shelf_forget_canary(shelf);
+    if (shelf->vault)
+        vault_yield(shelf->vault);
     for (size_t i = 0; i < SHELF_KINDS; i++)
         shelf->branches[i].leads = false;
 }
@@ -455,6 +460,7 @@ static int start_shelf(void *self, struct err *err)
     shelf->vault = vault_new(&(struct vault_options){ .master = shelf->master,
                                                       .folder = folder_of(shelf, SHELF_SETTINGS),
                                                       .chores = &shelf->chores,
+                                                      .fetchers = &shelf->fetchers,
                                                       .lease = &shelf->lease },
                              err);
     if (!shelf->vault || start_listening(shelf, err) < 0) {
@@ -490,6 +496,7 @@ static void free_shelf(void *self)
     shelf_git_free(shelf);
     shelf_sweep_free(shelf);
     filewatch_hub_done(&shelf->hub);
+    chores_close(&shelf->fetchers);
     chores_close(&shelf->chores);
     arena_done(&shelf->canary.arena);
     nats_nkey_done(&shelf->account);
@@ -501,12 +508,17 @@ static void reload_shelf(void *self)
     struct shelf *shelf = self;
 
     shelf_git_configure(shelf);
+    if (shelf->vault)
+        vault_configure(shelf->vault);
 }
 
 static enum health_status check_shelf(void *self, char message[static HEALTH_TEXT_MAX])
 {
     const struct shelf *shelf = self;
 
+    if (lease_is_held(&shelf->lease) && shelf->vault &&
+        vault_is_failing(shelf->vault, message, HEALTH_TEXT_MAX))
+        return HEALTH_DEGRADED;
     (void)snprintf(message, HEALTH_TEXT_MAX, "%s",
                    lease_is_held(&shelf->lease) ? "publishes" : "standby");
     return HEALTH_OK;

@@ -606,7 +606,7 @@ static void read_folder(struct chore *chore)
                                                   .prefix = kind->prefix,
                                                   .prepare = kind->prepare,
                                                   .self = publisher->options.secret,
-                                                  .marker = kind->marker,
+                                                  .markers = kind->markers,
                                                   .sums = &publisher->sums },
                       &publisher->set, &publisher->err) == 0;
     if (publisher->was_read)

@@ -41,7 +41,7 @@ struct publisher_kind {
     const char *prefix; /* of keys */
     bool is_bare;       /* the manifest is the list alone, and what is gone is removed first */
     tree_set_prepare_fn *prepare; /* see master/files/tree_set.h */
-    const char *marker;
+    const char *const *markers;
     tree_set_prepare_fn *open; /* the way back, for masters that mirror it; NULL: as it is */
     bool is_mirrored;          /* see master/files/standby.h */
     const char *history; /* the tree in master/files/tree_history.h; NULL: it is not recorded */

@@ -82,6 +82,7 @@ struct shelf_canary {
 struct shelf {
     struct master *master;
     struct chores chores;
+    struct chores fetchers; /* wait for secret back-ends */
     struct lease lease;
     struct filewatch_hub hub;
     struct shelf_branch branches[SHELF_KINDS];

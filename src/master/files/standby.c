@@ -99,7 +99,7 @@ static int read_here(struct standby *standby, struct version *ret, struct err *e
                                                   .prefix = kind->prefix,
                                                   .prepare = kind->prepare,
                                                   .self = standby->options.secret,
-                                                  .marker = kind->marker,
+                                                  .markers = kind->markers,
                                                   .sums = &standby->sums },
                       &set, err) < 0)
         return -1;

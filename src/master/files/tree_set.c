@@ -79,12 +79,31 @@ static int read_small(struct walk *walk, int fd, const char *name, struct tree_s
     return 0;
 }
 
-/* The sum and the size of a file, and whether the marker is in it: also across two parts. */
-static int sum_large(int fd, const char *marker, struct tree_set_file *file, bool *ret_marked,
-                     struct err *err)
+static size_t longest_marker(const char *const *markers)
+{
+    size_t longest = 0;
+
+    for (; markers && *markers; markers++)
+        longest = strlen(*markers) > longest ? strlen(*markers) : longest;
+    return longest;
+}
+
+/* NULL: none is in it. */
+static const char *find_marker(const char *const *markers, struct str text)
+{
+    for (; markers && *markers; markers++)
+        if (str_find(text, str_from(*markers), 0) != STR_NONE)
+            return *markers;
+    return NULL;
+}
+
+/* The sum and the size of a file, and which marker is in it: also across two parts. */
+static int sum_large(int fd, const char *const *markers, struct tree_set_file *file,
+                     const char **ret_marker, struct err *err)
 {
     static const size_t part = (size_t)1 << 16;
-    const size_t keep = marker ? strlen(marker) - 1 : 0;
+    const size_t longest = longest_marker(markers);
+    const size_t keep = longest ? longest - 1 : 0;
     char *room = mem_alloc(keep + part);
     size_t kept = 0;
     struct sha256 sum;
@@ -92,13 +111,14 @@ static int sum_large(int fd, const char *marker, struct tree_set_file *file, boo
 
     sha256_init(&sum);
     file->size = 0;
-    *ret_marked = false;
+    *ret_marker = NULL;
     while ((got = read(fd, room + kept, part)) > 0) {
         const struct str seen = { room, kept + (size_t)got };
 
         sha256_add(&sum, room + kept, (size_t)got);
         file->size += (size_t)got;
-        *ret_marked |= marker && str_find(seen, str_from(marker), 0) != STR_NONE;
+        if (!*ret_marker)
+            *ret_marker = find_marker(markers, seen);
         kept = seen.n < keep ? seen.n : keep;
         memmove(room, room + seen.n - kept, kept);
     }
@@ -113,14 +133,14 @@ static int sum_large(int fd, const char *marker, struct tree_set_file *file, boo
 struct reading {
     int64_t began;              /* wall time */
     struct fs_info info, after; /* what it was before and after */
-    bool is_marked;
+    const char *marker;         /* that is in it; NULL: none is */
 };
 
 static int read_open_file(struct walk *walk, int fd, const char *name, struct tree_set_file *file,
                           struct reading *reading, struct err *err)
 {
     file->is_large = reading->info.size > FILESET_INLINE_MAX;
-    return file->is_large ? sum_large(fd, walk->options->marker, file, &reading->is_marked, err)
+    return file->is_large ? sum_large(fd, walk->options->markers, file, &reading->marker, err)
                           : read_small(walk, fd, name, file, err);
 }
 
@@ -173,14 +193,14 @@ static void keep_sum(const struct walk *walk, const struct tree_set_file *file,
 }
 
 /* What is published instead of what was read. */
-static int prepare_file(struct walk *walk, const char *below, bool marked,
+static int prepare_file(struct walk *walk, const char *below, const char *marker,
                         struct tree_set_file *file, struct err *why)
 {
     const struct tree_set_options *options = walk->options;
 
-    if (marked)
+    if (marker)
         return err_set(why, ERR_LIMIT, "files of more than %zu bytes cannot have %s values",
-                       FILESET_INLINE_MAX, options->marker);
+                       FILESET_INLINE_MAX, marker);
     if (!options->prepare || !file->bytes.p)
         return 0;
     if (options->prepare(options->self, walk->arena, below, &file->bytes, why) < 0)
@@ -205,7 +225,7 @@ static int add_file(struct walk *walk, const struct tree_entry *entry, const cha
     if (!find_sum(walk, entry, &file)) {
         if (read_file(walk, entry, &file, &reading, err) < 0)
             return err_wrap(err, "%s", entry->path);
-        if (prepare_file(walk, below, reading.is_marked, &file, &why) < 0) {
+        if (prepare_file(walk, below, reading.marker, &file, &why) < 0) {
             VEC_PUSH_IN(walk->arena, &walk->set->refused,
                         arena_printf(walk->arena, "%s: %s", entry->path, why.text));
             return 0;

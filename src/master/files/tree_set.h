@@ -55,7 +55,8 @@ struct tree_set_options {
     const char *prefix;           /* of keys: "" or "reactor/" */
     tree_set_prepare_fn *prepare; /* NULL: files are published as they are */
     void *self;
-    const char *marker; /* a large file with this text in it is left out; NULL: none is */
+    /* A large file with one of these texts in it is left out; NULL ends them. NULL: none is. */
+    const char *const *markers;
     /* Of earlier readings with the same options; NULL: read everything. What `prepare` makes of the
      * same bytes must be the same then. */
     struct tree_sums *sums;

@@ -13,15 +13,22 @@
 #include "data/value.h"
 #include "facts/facts.h"
 #include "settings/sanitize.h"
+#include "settings/secret_ref.h"
 #include "settings/settings.h"
 #include "state/secrets.h"
+
+struct tree_secret {
+    struct str text;
+    bool is_reference; /* that is where it is kept */
+    struct secret_ref ref;
+};
 
 struct settings_tree {
     atomic_uint holders;
     struct arena arena;
     const char *folder;
     struct map files;   /* struct str by path */
-    struct map secrets; /* struct str by name */
+    struct map secrets; /* struct tree_secret by name */
     char sum[SHA256_HEX_SIZE];
 };
 
@@ -29,10 +36,13 @@ struct settings_tree {
 
 static void keep_secret(struct settings_tree *tree, const struct sanitize_secret *secret)
 {
-    struct str *text = ARENA_NEW(&tree->arena, struct str);
+    struct tree_secret *kept = ARENA_NEW(&tree->arena, struct tree_secret);
+    struct err err;
 
-    *text = arena_str(&tree->arena, secret->text);
-    (void)map_set(&tree->secrets, str_from(arena_strdup(&tree->arena, secret->name)), text);
+    kept->text = arena_str(&tree->arena, secret->text);
+    kept->is_reference =
+        secret->is_reference && secret_ref_parse(kept->text, &kept->ref, &err) == 0;
+    (void)map_set(&tree->secrets, str_from(arena_strdup(&tree->arena, secret->name)), kept);
 }
 
 int settings_tree_prepare(void *self, struct arena *arena, const char *path, struct str *bytes,
@@ -61,11 +71,12 @@ static void sum_tree(struct settings_tree *tree, const struct tree_set *set)
         sha256_add(&sum, file->sha256, sizeof(file->sha256));
     }
     MAP_EACH (&tree->secrets, entry) {
-        const struct str *text = entry->value;
+        const struct tree_secret *secret = entry->value;
 
         sha256_add(&sum, entry->key.p, entry->key.n + 1);
-        sha256_add(&sum, &text->n, sizeof(text->n));
-        sha256_add(&sum, text->p, text->n);
+        sha256_add(&sum, secret->is_reference ? "r" : "v", 1);
+        sha256_add(&sum, &secret->text.n, sizeof(secret->text.n));
+        sha256_add(&sum, secret->text.p, secret->text.n);
     }
     sha256_end_hex(&sum, tree->sum);
 }
@@ -93,7 +104,7 @@ struct settings_tree *settings_tree_read(const char *folder, struct err *err)
                                                   .prefix = "",
                                                   .prepare = settings_tree_prepare,
                                                   .self = tree,
-                                                  .marker = SANITIZE_TAG },
+                                                  .markers = sanitize_tags },
                       &set, err) < 0) {
         settings_tree_drop(tree);
         return NULL;
@@ -115,10 +126,9 @@ void settings_tree_drop(struct settings_tree *tree)
     if (!tree || atomic_fetch_sub(&tree->holders, 1) > 1)
         return;
     MAP_EACH (&tree->secrets, entry) {
-        struct str *text = entry->value;
-        char *bytes = (char *)(uintptr_t)text->p;
+        const struct tree_secret *secret = entry->value;
 
-        ed25519_wipe(bytes, text->n);
+        ed25519_wipe((char *)(uintptr_t)secret->text.p, secret->text.n);
     }
     arena_done(&tree->arena);
     free(tree);
@@ -139,6 +149,7 @@ size_t settings_tree_secrets(const struct settings_tree *tree)
 struct needs {
     const struct settings_tree *tree;
     struct arena *arena;
+    const struct settings_recipient *who;
     struct map names; /* that were asked for */
     struct settings_view *view;
 };
@@ -146,15 +157,20 @@ struct needs {
 static int open_secret(void *self, struct str name, struct str *ret_text, struct err *err)
 {
     struct needs *needs = self;
-    const struct str *text = map_find(&needs->tree->secrets, name);
+    const struct settings_recipient *who = needs->who;
+    const struct tree_secret *secret = map_find(&needs->tree->secrets, name);
+    struct str text;
 
-    if (!text)
+    if (!secret)
         return err_set(err, ERR_NOT_FOUND, "no secret '%.*s' in the settings", STR_ARG(name));
-    *ret_text = *text;
+    text = secret->text;
+    if (secret->is_reference && who->fetch(who->self, &secret->ref, who->peel, &text, err) < 0)
+        return -1;
+    *ret_text = text;
     name = arena_str(needs->arena, name);
     if (!map_set(&needs->names, name, needs))
         VEC_PUSH_IN(needs->arena, &needs->view->secrets,
-                    (struct settings_secret){ .name = name.p, .text = *text });
+                    (struct settings_secret){ .name = name.p, .text = text });
     return 0;
 }
 
@@ -164,17 +180,17 @@ static int compare_names(const void *a, const void *b)
                   ((const struct settings_secret *)b)->name);
 }
 
-/* Who gets them, and where their secrets come from. */
-struct recipient {
-    const char *peel;
-    const struct value *facts;
-    placeholder_fn *open_secret;
+/* Who gets them, and how their secrets are filled in. */
+struct loading {
+    const struct settings_recipient *who;
+    placeholder_fn *open;
     void *self;
 };
 
 static int load_settings(const struct settings_tree *tree, struct arena *arena,
-                         const struct recipient *who, const struct value **ret, struct err *err)
+                         const struct loading *loading, const struct value **ret, struct err *err)
 {
+    const struct settings_recipient *who = loading->who;
     struct diags diags = DIAGS_INIT(arena);
     const struct settings_options options = {
         .folder = tree->folder,
@@ -182,22 +198,23 @@ static int load_settings(const struct settings_tree *tree, struct arena *arena,
         .grains = facts_grains(arena, who->facts),
         .subject = { .id = str_from(who->peel), .facts = who->facts },
         .environment = facts_environment(who->facts),
-        .open_secret = who->open_secret,
-        .secret_user = who->self,
+        .open_secret = loading->open,
+        .secret_user = loading->self,
         .strict_templates = true,
     };
 
     return settings_load(arena, &options, ret, &diags) < 0 ? diags_to_err(&diags, err) : 0;
 }
 
-int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena, const char *peel,
-                          const struct value *facts, struct settings_view *ret, struct err *err)
+int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena,
+                          const struct settings_recipient *who, struct settings_view *ret,
+                          struct err *err)
 {
-    struct needs needs = { tree, arena, MAP_INIT_IN(arena), ret };
+    struct needs needs = { tree, arena, who, MAP_INIT_IN(arena), ret };
 
     *ret = (struct settings_view){ 0 };
-    if (load_settings(tree, arena, &(struct recipient){ peel, facts, open_secret, &needs },
-                      &ret->settings, err) < 0)
+    if (load_settings(tree, arena, &(struct loading){ who, open_secret, &needs }, &ret->settings,
+                      err) < 0)
         return -1;
     if (ret->secrets.n > 1)
         qsort(ret->secrets.p, ret->secrets.n, sizeof(ret->secrets.p[0]), compare_names);
@@ -245,12 +262,13 @@ static struct value copy_open(struct arena *arena, const struct value *v)
 int settings_tree_disclose(const struct settings_tree *tree, struct arena *arena, const char *peel,
                            const struct value *facts, struct value *ret, struct err *err)
 {
+    const struct settings_recipient who = { .peel = peel, .facts = facts };
     const struct value *settings;
     struct secrets *secrets;
     struct value masked;
 
-    if (load_settings(tree, arena, &(struct recipient){ peel, facts, mask_secret, NULL }, &settings,
-                      err) < 0)
+    if (load_settings(tree, arena, &(struct loading){ &who, mask_secret, NULL }, &settings, err) <
+        0)
         return -1;
     masked = value_copy(arena, settings);
     secrets = secrets_new();

@@ -2,8 +2,9 @@
  * settings_tree - the settings of the fleet on this master, and what a machine gets of them.
  *
  * Read once from disk: each file as it is published, with placeholders for its secrets, and the
- * texts of those secrets. Then the settings of any machine can be made from its id and facts, by
- * the same rules as on the machine itself, which also shows which secrets it needs.
+ * texts of those secrets, or where they are kept. Then the settings of any machine can be made from
+ * its id and facts, by the same rules as on the machine itself, which also shows which secrets it
+ * needs.
  *
  * Memory: counted holders. Threads: it does not change once it was read; any.
  */
@@ -19,6 +20,7 @@
 
 struct arena;
 struct err;
+struct secret_ref;
 struct settings_tree;
 struct value;
 
@@ -44,9 +46,23 @@ struct settings_view {
     VEC(struct settings_secret) secrets; /* that it needs, by name */
 };
 
-/* In the arena, but for the texts of secrets, which the tree holds. Fails with all mistakes. */
-int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena, const char *peel,
-                          const struct value *facts, struct settings_view *ret, struct err *err);
+/* The value of a reference to a secret back-end, for this peel. */
+typedef int settings_fetch_fn(void *self, const struct secret_ref *ref, const char *peel,
+                              struct str *ret_text, struct err *err);
+
+/* Who gets settings. */
+struct settings_recipient {
+    const char *peel;
+    const struct value *facts;
+    settings_fetch_fn *fetch;
+    void *self;
+};
+
+/* In the arena, but for the texts of secrets, which the tree or `fetch` holds. Fails with all
+ * mistakes. */
+int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena,
+                          const struct settings_recipient *who, struct settings_view *ret,
+                          struct err *err);
 
 /* What anybody may know of it: values that are secret, and texts that were made from them, are left
  * out, and templates see SECRETS_MASK in their place. So nothing in it depends on a secret. In the

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/sha256.h"
+#include "base/vec.h"
 #include "bus/store.h"
 #include "data/msgpack.h"
 #include "data/value.h"
@@ -17,6 +18,7 @@
 #include "master/enroll/census.h"
 #include "master/lease.h"
 #include "master/peels/roster.h"
+#include "master/secrets/secret_cache.h"
 #include "master/services.h"
 #include "master/settings/settings_tree.h"
 #include "nats/kv.h"
@@ -39,6 +41,9 @@ struct box {
     char sha256[SHA256_HEX_SIZE];  /* "": nothing */
     char problem[SHA256_HEX_SIZE]; /* sum of what was logged last */
     bool is_due;                   /* to be sealed */
+    struct {
+        VEC(char *) list;
+    } needs; /* values of secret back-ends */
     char peel[];
 };
 
@@ -51,6 +56,7 @@ struct vault {
     struct roster_listener facts;
     struct map boxes;           /* struct box by peel */
     struct settings_tree *tree; /* NULL: not read yet */
+    struct secret_cache *cache;
     struct nats_nkey account;
     char key[NATS_NKEY_TEXT_SIZE], stored_key[NATS_NKEY_TEXT_SIZE];
     struct timer retry;
@@ -190,6 +196,7 @@ struct item {
     struct value facts;
     struct str sealed; /* empty: nothing */
     char *problem;     /* NULL: none; then `sealed` counts */
+    struct secret_needs needs;
 };
 
 struct batch {
@@ -276,14 +283,25 @@ static char *hide_secrets(const struct settings_view *view, const char *text)
     return mem_strdup(buf_text(&out));
 }
 
+static int resolve_item(const struct settings_tree *tree, struct arena *arena, struct item *item,
+                        struct settings_view *ret, struct err *err)
+{
+    return settings_tree_resolve(tree, arena,
+                                 &(struct settings_recipient){ .peel = item->peel,
+                                                               .facts = &item->facts,
+                                                               .fetch = secret_needs_fetch,
+                                                               .self = &item->needs },
+                                 ret, err);
+}
+
 static void seal_item(struct batch *batch, struct item *item)
 {
     struct settings_view view = { 0 };
     struct err err;
 
-    if (item->key && (settings_tree_resolve(batch->tree, &batch->arena, item->peel, &item->facts,
-                                            &view, &err) < 0 ||
-                      seal_view(batch, item, &view, &err) < 0))
+    secret_needs_init(&item->needs, batch->vault->cache, &batch->arena);
+    if (item->key && (resolve_item(batch->tree, &batch->arena, item, &view, &err) < 0 ||
+                      (!item->needs.is_waiting && seal_view(batch, item, &view, &err) < 0)))
         item->problem = hide_secrets(&view, err.text);
 }
 
@@ -308,11 +326,31 @@ static void report_problem(struct box *box, const char *problem)
     memcpy(box->problem, sum, sizeof(sum));
 }
 
+static void clear_needs(struct box *box)
+{
+    VEC_EACH (&box->needs.list, key)
+        free(*key);
+    vec_clear(&box->needs.list);
+}
+
+/* What was looked up may have changed since. */
+static void note_needs(struct vault *vault, struct box *box, const struct secret_needs *needs)
+{
+    clear_needs(box);
+    VEC_EACH (&needs->keys, key) {
+        VEC_PUSH(&box->needs.list, mem_strdup(*key));
+        box->is_due |= secret_cache_want(vault->cache, *key, needs->version);
+    }
+}
+
 static void write_item(struct vault *vault, struct item *item)
 {
     struct box *box = get_box(vault, str_from(item->peel));
     char sum[SHA256_HEX_SIZE] = "";
 
+    note_needs(vault, box, &item->needs);
+    if (item->needs.is_waiting)
+        return;
     report_problem(box, item->problem);
     if (item->sealed.n)
         sha256_hex(item->sealed.p, item->sealed.n, sum);
@@ -323,22 +361,40 @@ static void write_item(struct vault *vault, struct item *item)
     write_entry(vault, item->peel, item->sealed);
 }
 
+/* Values that no peel needs any longer are forgotten. */
+static void sweep_cache(struct vault *vault)
+{
+    secret_cache_begin_sweep(vault->cache);
+    MAP_EACH (&vault->boxes, entry) {
+        struct box *box = entry->value;
+
+        VEC_EACH (&box->needs.list, key)
+            (void)secret_cache_want(vault->cache, *key, UINT64_MAX);
+    }
+    secret_cache_end_sweep(vault->cache);
+}
+
 static void on_sealed(struct chore *chore)
 {
     struct batch *batch = container_of(chore, struct batch, chore);
     struct vault *vault = batch->vault;
 
-    vault->is_sealing = false;
     for (size_t i = 0; i < batch->count; i++) {
         if (!vault->is_gone && lease_is_held(vault->options.lease))
             write_item(vault, &batch->items[i]);
+        else if (!vault->is_gone) /* it may be ours again */
+            get_box(vault, str_from(batch->items[i].peel))->is_due = true;
         free(batch->items[i].problem);
     }
     settings_tree_drop(batch->tree);
     arena_done(&batch->arena);
     free(batch);
-    if (came_back(vault))
-        advance(vault);
+    vault->is_sealing = false;
+    if (!came_back(vault))
+        return;
+    advance(vault);
+    if (!vault->is_sealing && !vault->is_reading)
+        sweep_cache(vault);
 }
 
 static void add_item(struct batch *batch, struct box *box)
@@ -489,6 +545,42 @@ static void on_facts(struct roster_listener *listener, struct str peel)
     touch_peel(container_of(listener, struct vault, facts), peel);
 }
 
+/* Those that use the value. */
+static void on_secret(void *self, struct str key)
+{
+    struct vault *vault = self;
+
+    MAP_EACH (&vault->boxes, entry) {
+        struct box *box = entry->value;
+
+        VEC_EACH (&box->needs.list, need)
+            box->is_due |= str_is(key, *need);
+    }
+    if (vault->tree)
+        advance(vault);
+}
+
+void vault_configure(struct vault *vault)
+{
+    secret_cache_configure(vault->cache, vault->options.master->conf.secret_backends);
+}
+
+void vault_yield(struct vault *vault)
+{
+    secret_cache_clear(vault->cache);
+    MAP_EACH (&vault->boxes, entry) {
+        struct box *box = entry->value;
+
+        box->is_due |= box->needs.list.n > 0;
+        clear_needs(box);
+    }
+}
+
+bool vault_is_failing(const struct vault *vault, char *ret_text, size_t size)
+{
+    return secret_cache_is_failing(vault->cache, ret_text, size);
+}
+
 /* --- for operators -------------------------------------------------------------------- */
 
 struct viewing {
@@ -537,8 +629,8 @@ static void make_view(struct chore *chore)
         viewing->item.problem = mem_strdup(err.text);
         return;
     }
-    if (settings_tree_resolve(viewing->tree, &viewing->arena, viewing->item.peel,
-                              &viewing->item.facts, &view, &err) < 0) {
+    secret_needs_init(&viewing->item.needs, viewing->vault->cache, &viewing->arena);
+    if (resolve_item(viewing->tree, &viewing->arena, &viewing->item, &view, &err) < 0) {
         viewing->item.problem = hide_secrets(&view, err.text);
         return;
     }
@@ -597,6 +689,18 @@ struct vault *vault_new(const struct vault_options *options, struct err *err)
     vault->account = authority->account;
     nats_xkey_of(&vault->account, &key);
     nats_xkey_print(&key, vault->key);
+    vault->cache =
+        secret_cache_new(&(struct secret_cache_options){ .loop = options->master->loop,
+                                                         .chores = options->fetchers,
+                                                         .metrics = options->master->metrics,
+                                                         .changed = on_secret,
+                                                         .self = vault },
+                         err);
+    if (!vault->cache) {
+        vault_free(vault);
+        return NULL;
+    }
+    vault_configure(vault);
     vault->watch = nats_kv_watch_new(&vault->kv,
                                      &(struct nats_kv_watch_options){ .entry = on_entry,
                                                                       .caught_up = on_caught_up,
@@ -614,12 +718,20 @@ struct vault *vault_new(const struct vault_options *options, struct err *err)
     return vault;
 }
 
+static void free_box(struct box *box)
+{
+    clear_needs(box);
+    vec_done(&box->needs.list);
+    free(box);
+}
+
 void vault_free(struct vault *vault)
 {
     if (!vault)
         return;
     if (!vault->is_gone) {
         vault->is_gone = true;
+        secret_cache_stop(vault->cache);
         nats_kv_watch_free(vault->watch);
         timer_clear(loop_timers(vault->options.master->loop), &vault->retry);
         census_forget(master_find(vault->options.master, &census_service), &vault->enrollments);
@@ -627,8 +739,9 @@ void vault_free(struct vault *vault)
     }
     if (vault->under_way > 0)
         return; /* the last that comes back frees it */
+    secret_cache_free(vault->cache);
     MAP_EACH (&vault->boxes, entry)
-        free(entry->value);
+        free_box(entry->value);
     map_done(&vault->boxes);
     settings_tree_drop(vault->tree);
     nats_nkey_done(&vault->account);

@@ -5,8 +5,10 @@
  * that they are sealed with. A value is sealed to the curve key that was verified when the peel
  * enrolled, never to one that it claims later; a peel without an enrollment that counts gets none.
  * What a peel needs is found by making its settings, when the tree, its facts or its enrollment
- * have changed; the bucket is written only when that gives something else than it has. Equal values
- * for one peel seal to equal bytes: the nonce is made from the value and the account's key.
+ * have changed, or a value of a secret back-end; the bucket is written only when that gives
+ * something else than it has. A peel for which such a value is awaited, or was never got, keeps
+ * what it has; nobody else waits for it (master/secrets/secret_cache.h). Equal values for one peel
+ * seal to equal bytes: the nonce is made from the value and the account's key.
  *
  * Only the holder of the lease writes.
  *
@@ -16,6 +18,9 @@
  */
 #ifndef MASTER_SETTINGS_VAULT_H
 #define MASTER_SETTINGS_VAULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct chores;
 struct err;
@@ -28,6 +33,7 @@ struct vault_options {
     struct master *master;
     const char *folder;        /* of settings; copied */
     struct chores *chores;     /* must outlive it */
+    struct chores *fetchers;   /* the same; they wait for secret back-ends */
     const struct lease *lease; /* the same */
 };
 
@@ -38,6 +44,12 @@ void vault_free(struct vault *vault);
 
 /* The tree may have changed. */
 void vault_reload(struct vault *vault);
+/* So may `secret_backends`. */
+void vault_configure(struct vault *vault);
+/* The lease is lost: what back-ends gave is forgotten. */
+void vault_yield(struct vault *vault);
+/* Does a secret back-end fail? Then `ret_text` says which, and for what. */
+bool vault_is_failing(const struct vault *vault, char *ret_text, size_t size);
 
 /* `settings` is NULL when `error` says why. */
 typedef void vault_show_fn(void *self, const struct value *settings, const char *error);

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/diag.h"
 #include "base/err.h"
 #include "data/value.h"
 #include "settings/placeholder.h"
@@ -20,8 +21,8 @@ static const struct row rows[] = {
     { "a: !encrypted x y\nb: 2\n", "a: " HOLE("f.zy:a") "\nb: 2\n", "x y", NULL },
     { "a: !encrypted 'it''s' # why\n", "a: " HOLE("f.zy:a") " # why\n", "it's", NULL },
     { "a: !encrypted \"x\\ty\"\n", "a: " HOLE("f.zy:a") "\n", "x\ty", NULL },
-    { "a: !encrypted |\n  one\n  two\n\nb: 2\n", "a: " HOLE("f.zy:a") "\n\nb: 2\n", "one\ntwo\n",
-      NULL },
+    { "a: !encrypted |\n  one\n  two\n\nb: 2\n", "a: " HOLE("f.zy:a") "\n\n\n\nb: 2\n",
+      "one\ntwo\n", NULL },
     { "a: !encrypted &k x\nb: *k\n", "a: &k " HOLE("f.zy:a") "\nb: *k\n", "x", NULL },
     { "a: [1, !encrypted x, {b: !encrypted y}]\n",
       "a: [1, " HOLE("f.zy:a.1") ", {b: " HOLE("f.zy:a.2.b") "}]\n", "x", NULL },
@@ -49,6 +50,18 @@ static const struct row rows[] = {
     { "!encrypted a: 1\n", NULL, NULL, "line 1: !encrypted is for single values" },
     { "a: !encrypted x\n b: [\n", NULL, NULL, "without its template tags: line 2: not valid YAML" },
     { "a: !encrypted x {{\n", NULL, NULL, "a template tag does not end" },
+    { "a: [!encrypted 'x\n  y', z]\n", "a: [" HOLE("f.zy:a.0") "\n, z]\n", "x y", NULL },
+    /* references */
+    { "a: !secret_from v:db/main#pass # why\n", "a: " HOLE("f.zy:a") " # why\n", "v:db/main#pass",
+      NULL },
+    { "a: [1, !secret_from 'v:hosts/{id}']\nb: !encrypted x\n",
+      "a: [1, " HOLE("f.zy:a.1") "]\nb: " HOLE("f.zy:b") "\n", "v:hosts/{id}", NULL },
+    { "a: 1 # was !secret_from v:x\n", "a: 1 # was !secret_from v:x\n", NULL, NULL },
+    { "a: !secret_from v:{{ grains.id }}\n", NULL, NULL,
+      "line 1: a template tag in a value that is got from a secret back-end" },
+    { "a: !secret_from [v:x]\n", NULL, NULL, "line 1: !secret_from is for single values" },
+    { "a: 1\nb: !secret_from password\n", NULL, NULL,
+      "line 2: !secret_from: expected NAME:PATH or NAME:PATH#FIELD" },
     { "#!yaml\na: '{{'\nb: !encrypted x\n", "#!yaml\na: '{{'\nb: " HOLE("f.zy:b") "\n", "x", NULL },
 };
 
@@ -87,13 +100,13 @@ TEST(a_text_with_a_placeholder_becomes_secret)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_list *list = value_list_new(&arena, 2);
+    struct diags diags = DIAGS_INIT(&arena);
     struct value v;
-    struct err err;
 
     value_list_push(&arena, list, value_text("x__ZESTER_SECRET:f:a__y"));
     value_list_push(&arena, list, value_text("plain"));
     v = value_list(list);
-    CHECK_INT(placeholder_fill(&arena, &v, open_secret, NULL, &err), 0);
+    CHECK_INT(placeholder_fill(&arena, &v, open_secret, NULL, &diags), 0);
     CHECK_STR(list->items[0].s.p, "xs3crety");
     CHECK(list->items[0].flags & VALUE_SECRET);
     CHECK(!(list->items[1].flags & VALUE_SECRET));
@@ -106,8 +119,25 @@ TEST(a_placeholder_that_cannot_be_filled_in_is_an_error)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
         struct value v = value_text(texts[i]);
-        struct err err;
+        struct diags diags = DIAGS_INIT(&arena);
 
-        CHECK_INT(placeholder_fill(&arena, &v, open_secret, NULL, &err), -1);
+        CHECK_INT(placeholder_fill(&arena, &v, open_secret, NULL, &diags), -1);
+        CHECK_INT(diags_count(&diags), 1);
     }
+}
+
+TEST(every_placeholder_that_cannot_be_filled_in_is_reported)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    struct value_list *list = value_list_new(&arena, 3);
+    struct value v;
+
+    value_list_push(&arena, list, value_text("__ZESTER_SECRET:g:b__"));
+    value_list_push(&arena, list, value_text("__ZESTER_SECRET:f:a__"));
+    value_list_push(&arena, list, value_text("__ZESTER_SECRET:g:c__"));
+    v = value_list(list);
+    CHECK_INT(placeholder_fill(&arena, &v, open_secret, NULL, &diags), -1);
+    CHECK_INT(diags_count(&diags), 2);
+    CHECK_STR(list->items[1].s.p, "s3cret");
 }

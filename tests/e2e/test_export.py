@@ -167,6 +167,28 @@ def test_nothing_is_lost_while_the_receiver_is_away_or_asks_for_patience(fleet):
     fleet.siem.judge, fleet.siem.more = (lambda headers, records: 200), {}
 
 
+def test_a_receiver_that_does_not_answer_holds_up_no_other(fleet):
+    reload_with(fleet, [{**fleet.exports[0], "timeout": "5m"}, fleet.exports[1]])
+    answer, asked = threading.Event(), []
+
+    def judge(headers, records):
+        asked.append(headers["X-Zester-Type"])
+        answer.wait()
+        return 200
+    fleet.siem.judge = judge
+    try:
+        send(fleet, "silence/one", [1])
+        fleet.zester("web-01", "test.ping")
+        fleet.wait(lambda: len(set(asked)) >= 2, "it is asked for two kinds, and does not answer")
+        send(fleet, "strict/unhindered", [1])
+        fleet.wait(lambda: fleet.strict.numbers("strict/unhindered") == ["1"], "the other one gets its event")
+    finally:
+        fleet.siem.judge = lambda headers, records: 200
+        answer.set()
+    fleet.wait(lambda: fleet.siem.numbers("silence/one") == ["1"], "it has come")
+    reload_with(fleet, fleet.exports)
+
+
 def test_retry_after_is_heeded(fleet):
     moments = []
 

@@ -26,8 +26,8 @@
 #include "sys/clock.h"
 #include "sys/loop.h"
 
-/* Workers that are not waiting for a receiver: the pool grows with those that are. */
-#define WORKERS 2
+/* Each feed waits for its receiver alone. There are no more threads than feeds that wait. */
+#define WORKERS (EXPORTERS_MAX * EXPORT_KINDS)
 #define TICK_NS (5 * CLOCK_SECOND)
 /* Masters that have an exporter hold its lease by then. */
 #define ORPHANS_NS (20 * CLOCK_SECOND)

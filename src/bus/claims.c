@@ -295,6 +295,28 @@ int claims_read_user(struct arena *arena, struct str jwt, struct claims_user *re
     return 0;
 }
 
+/* --- writing again ------------------------------------------------------------------ */
+
+int claims_renew_account(struct arena *arena, struct str jwt, const struct claims_renewal *renewal,
+                         const struct nats_nkey *issuer, struct buf *out, struct err *err)
+{
+    const struct value key = value_text("revocations");
+    struct claims_account known;
+    struct value claims, part;
+
+    if (claims_read_account(arena, jwt, &known, err) < 0 ||
+        nats_jwt_decode(arena, str_trim(jwt), &claims, err) < 0)
+        return -1;
+    claims = value_copy(arena, &claims);
+    part = *value_get(&claims, "nats");
+    if (value_is_true(&renewal->revocations))
+        value_map_set(arena, part.map, key, renewal->revocations);
+    else
+        (void)value_map_remove(part.map, &key);
+    value_map_set(arena, claims.map, value_text("iat"), value_int(renewal->iat));
+    return nats_jwt_encode(arena, &claims, issuer, out, err);
+}
+
 /* --- checking ----------------------------------------------------------------------- */
 
 static bool is_operator_key(const struct claims_operator *claims, const char *key)

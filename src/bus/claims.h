@@ -61,6 +61,17 @@ int claims_read_account(struct arena *arena, struct str jwt, struct claims_accou
                         struct err *err);
 int claims_read_user(struct arena *arena, struct str jwt, struct claims_user *ret, struct err *err);
 
+/* What changes in claims of an account that are there already. */
+struct claims_renewal {
+    int64_t iat;
+    struct value revocations; /* all of them; null or empty: none */
+};
+
+/* Append claims that say the same otherwise, also what is not known here: signing keys, limits,
+ * imports. `arena` is for what is needed meanwhile. */
+int claims_renew_account(struct arena *arena, struct str jwt, const struct claims_renewal *renewal,
+                         const struct nats_nkey *issuer, struct buf *out, struct err *err);
+
 /* Would the servers of this operator take these account claims? The server of 2.9 answers yes to
  * claims of a foreign operator, stores them, and locks everybody out at its next start. */
 int claims_verify_account(struct arena *arena, struct str operator_jwt, struct str account_jwt,

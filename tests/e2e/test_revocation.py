@@ -1,9 +1,14 @@
 """Credentials are taken back: the live connection ends, no server lets the machine in again, and who is not sure says so."""
+import base64
+import hashlib
+import json
+import os
 import shutil
+import time
 
 import pytest
 
-from enroll_client import Bus, Machine, jwt_of
+from enroll_client import Bus, Machine, jwt_of, nkey, public_of, sign
 from fleet import SERVER, Fleet
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
@@ -92,6 +97,46 @@ def test_a_revocation_outlives_the_disk_of_the_server(fleet):
     assert fleet.zester_json("enroll", "list", "-s", "all") == []
     fleet.wait(lambda: not is_let_in(fleet.port, machine, jwt), "the master has told the server")
     assert is_let_in(fleet.port, other, other_jwt)
+
+
+def b64url(data):
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def sign_claims(claims, prefix, seed):
+    """As nsc does."""
+    claims = {**claims, "iss": nkey(prefix, public_of(seed)), "jti": hashlib.sha256(os.urandom(8)).hexdigest()}
+    text = f'{b64url(json.dumps({"typ": "JWT", "alg": "ed25519-nkey"}).encode())}.{b64url(json.dumps(claims).encode())}'
+    return f"{text}.{b64url(sign(seed, text.encode()))}"
+
+
+def read_jwt(text):
+    body = text.strip().split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+
+
+def read_seed(path):
+    text = path.read_text().strip()
+    return base64.b32decode(text + "=" * (-len(text) % 8))[2:34]
+
+
+def test_a_signing_key_that_was_added_to_the_account_outlives_revocations(fleet):
+    fleet.start_server()
+    master = fleet.start_ready_master()
+    path, signer = fleet.auth / "account.jwt", os.urandom(32)
+    claims = read_jwt(path.read_text())
+    claims["nats"]["signing_keys"] = [nkey("A", public_of(signer))]
+    path.write_text(sign_claims(claims, "O", read_seed(fleet.auth / "operator-signing.seed")))
+    machine, enrollment, jwt = join(fleet, master)
+    other = Machine(master.enroll_port, "db-01")
+    user = {"iat": int(time.time()), "sub": other.public, "name": "db-01",
+            "nats": {**read_jwt(jwt)["nats"], "issuer_account": claims["sub"]}}
+    other_jwt = sign_claims(user, "A", signer)
+    assert not is_let_in(fleet.port, other, other_jwt)
+    fleet.zester("enroll", "revoke", enrollment)
+    assert not is_let_in(fleet.port, machine, jwt) and is_let_in(fleet.port, other, other_jwt)
+    kept = read_jwt(path.read_text())["nats"]
+    assert kept["signing_keys"] == claims["nats"]["signing_keys"] and machine.public in kept["revocations"]
 
 
 def test_a_machine_that_was_revoked_may_enroll_again_and_is_let_in(fleet):

@@ -195,16 +195,16 @@ static int make_claims(struct revocation *revocation, struct arena *arena, struc
 {
     const char *dir = revocation->master->conf.auth_dir;
     int64_t now = clock_wall() / CLOCK_SECOND;
-    struct claims_account claims;
-    struct str operator_jwt;
+    struct claims_renewal renewal;
+    struct str account_jwt, operator_jwt;
 
-    if (read_claims(revocation, arena, &claims, err) < 0 ||
+    if (read_text(arena, dir, IDENTITY_ACCOUNT_JWT, &account_jwt, err) < 0 ||
         read_text(arena, dir, IDENTITY_OPERATOR_JWT, &operator_jwt, err) < 0)
         return -1;
     revocation->pushed_at = now > revocation->pushed_at ? now : revocation->pushed_at + 1;
-    claims.head.iat = revocation->pushed_at;
-    claims.revocations = list_value(revocation, arena, now);
-    if (claims_sign_account(&claims, &revocation->signer, out, err) < 0)
+    renewal = (struct claims_renewal){ .iat = revocation->pushed_at,
+                                       .revocations = list_value(revocation, arena, now) };
+    if (claims_renew_account(arena, account_jwt, &renewal, &revocation->signer, out, err) < 0)
         return -1;
     return claims_verify_account(arena, operator_jwt, buf_view(out), revocation->account, err);
 }

@@ -190,8 +190,8 @@ int sanitize_settings(struct arena *arena, const char *path, struct str text, st
     int result;
 
     *ret = (struct sanitized){ .text = text };
-    if (str_find(text, STR(SANITIZE_ENCRYPTED), 0) == STR_NONE &&
-        str_find(text, STR(SANITIZE_SECRET_FROM), 0) == STR_NONE)
+    if (!text.p || (str_find(text, STR(SANITIZE_ENCRYPTED), 0) == STR_NONE &&
+                    str_find(text, STR(SANITIZE_SECRET_FROM), 0) == STR_NONE))
         return 0;
     if (str_starts(text, BYTE_ORDER_MARK))
         text = str_from_offset(text, BYTE_ORDER_MARK.n);

@@ -9,10 +9,10 @@
 
 bool secret_ref_is_name(struct str name)
 {
-    for (size_t i = 0; i < name.n; i++)
+    for (size_t i = 0; name.p && i < name.n; i++)
         if (name.p[i] == '\0' || !strchr("abcdefghijklmnopqrstuvwxyz0123456789_-", name.p[i]))
             return false;
-    return name.n > 0 && name.n <= SECRET_REF_NAME_MAX;
+    return name.p && name.n > 0 && name.n <= SECRET_REF_NAME_MAX;
 }
 
 static bool has_control(struct str text)
@@ -53,7 +53,7 @@ static bool has_odd_part(struct str path)
 
 static int check_path(struct str path, struct err *err)
 {
-    if (path.n == 0)
+    if (!path.p || path.n == 0)
         return err_set(err, ERR_INVALID, "expected NAME:PATH or NAME:PATH#FIELD");
     if (path.n > SECRET_REF_PATH_MAX)
         return err_set(err, ERR_INVALID, "the path has more than %d bytes", SECRET_REF_PATH_MAX);

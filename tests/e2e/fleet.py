@@ -218,7 +218,7 @@ class Fleet:
         folder.mkdir(exist_ok=True)
         conf = {"nats_url": self.url, "auth_dir": str(self.auth), "health_addr": f"127.0.0.1:{free_port()}",
                 "states_dir": f"{folder}/states", "settings_dir": f"{folder}/settings",
-                "orchestrate_dir": f"{folder}/orchestrations"}
+                "orchestrate_dir": f"{folder}/orchestrations", "publisher_status_file": f"{folder}/publisher-status"}
         conf.update(keys)
         conf["reactor"] = {"dir": f"{folder}/reactor", **conf.get("reactor", {})}
         conf["enroll"] = {"addr": f"127.0.0.1:{free_port()}", **conf.get("enroll", {})}

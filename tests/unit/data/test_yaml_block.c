@@ -169,8 +169,8 @@ static const char *const refused[] = {
     "--- a\n",
     "a: 1\n...\n",
     "%YAML 1.1\n---\na: 1\n",
-    "\xef\xbb\xbf"
-    "a: 1\n",
+    ("\xef\xbb\xbf"
+     "a: 1\n"),
 };
 
 TEST(anything_else_is_left_to_libyaml)

@@ -1,7 +1,9 @@
 """Functions of Salt that only read: each gives what Salt's gives, in state files and in pillar files, or is refused with a reason."""
+import grp
 import hashlib
 import json
 import os
+import pwd
 import stat
 
 import pytest
@@ -67,16 +69,16 @@ ANSWERS = {
     "salt['file.source_list']([{'salt://src.txt': 'sha256=73cb3858a687a8494ca3323053016282f3dad39d42cf62ca4e79dda2aac7d9ac'}], '', 'base')": ["salt://src.txt", "sha256=73cb3858a687a8494ca3323053016282f3dad39d42cf62ca4e79dda2aac7d9ac"],
     "salt['file.check_managed_changes']('F', 'salt://tpl.txt', none, none, none, none, '0600', none, 'jinja', {'v': 1}, none, 'base')":
         {"diff": "--- \n+++ \n@@ -1,2 +1 @@\n-a cheese b\n-c\n+hello 1\n", "mode": "0600"},
-    "salt['file.check_managed_changes']('F', 'salt://src.txt', none, none, 'daemon', 'root', '0644', none, none, none, none, 'base')":
+    "salt['file.check_managed_changes']('F', 'salt://src.txt', none, none, 'daemon', 'OWN', '0644', none, none, none, none, 'base')":
         {"diff": "--- \n+++ \n@@ -1,2 +1 @@\n-a cheese b\n-c\n+x\n", "user": "daemon"},
     "salt['file.check_managed_changes']('D/none', contents='x')": {"newfile": "D/none"},
     "salt['file.check_managed']('F', mode='644')": [True, "The file F is in the correct state"],
     "salt['file.check_managed']('F', mode='600')": [None, "The following values are set to be changed:\nmode: 0600\n"],
-    "salt['file.check_file_meta']('F', none, none, none, 'root', 'root', '0600', none, 'base')": {"mode": "0600"},
-    "salt['file.check_file_meta']('F', 'T/src.txt', none, none, 'daemon', 'root', '0644', none, 'base')":
+    "salt['file.check_file_meta']('F', none, none, none, 'ME', 'OWN', '0600', none, 'base')": {"mode": "0600"},
+    "salt['file.check_file_meta']('F', 'T/src.txt', none, none, 'daemon', 'OWN', '0644', none, 'base')":
         {"diff": "--- \n+++ \n@@ -1,2 +1 @@\n-a cheese b\n-c\n+x\n", "user": "daemon"},
     "salt['file.check_file_meta']('F', none, 'salt://src.txt', none, none, none, none, none, 'base', contents='a cheese b\\nc\\n')": {},
-    "salt['file.check_file_meta']('D/none', none, none, none, 'root', 'root', '0600', none, 'base', contents='q')": {"newfile": "D/none"},
+    "salt['file.check_file_meta']('D/none', none, none, none, 'ME', 'OWN', '0600', none, 'base', contents='q')": {"newfile": "D/none"},
     "salt['file.apply_template_on_contents']('This is a {{ template }} string.', 'jinja', {}, {'template': 'cool'}, 'base')": "This is a cool string.",
     "salt['file.get_diff']('F', 'salt://src.txt', show_filenames=false)": "--- \n+++ \n@@ -1,2 +1 @@\n-a cheese b\n-c\n+x\n",
     "salt['file.get_diff']('F', 'T/src.txt')": "--- F\n+++ T/src.txt\n@@ -1,2 +1 @@\n-a cheese b\n-c\n+x\n",
@@ -124,9 +126,10 @@ def machine(tmp_path):
 
 
 def place(machine, thing):
-    """The same with the paths of this machine."""
+    """The same with the paths of this machine, and the names of who runs the test and of that user's group."""
     if isinstance(thing, str):
-        words = {"'F'": f"'{machine.root}/file'", "D/": f"{machine.root}/", "'D'": f"'{machine.root}'", "T/": f"{machine.folder}/states/"}
+        words = {"'F'": f"'{machine.root}/file'", "D/": f"{machine.root}/", "'D'": f"'{machine.root}'", "T/": f"{machine.folder}/states/",
+                 "'ME'": f"'{pwd.getpwuid(os.geteuid()).pw_name}'", "'OWN'": f"'{grp.getgrgid(os.getegid()).gr_name}'"}
         for word, path in words.items():
             thing = thing.replace(word, path)
         return thing

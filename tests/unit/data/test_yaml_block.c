@@ -60,9 +60,8 @@ static void show_text(struct buf *out, const char *head, const char *text, uint3
 static const char *const accepted[] = {
     "a: 1\nb: two words # comment\n",
     "a: 1",
-    "# head\n\n/etc/motd:\n  file.managed:\n    - mode: '0644'\n    - contents: |\n        a\n\n   "
-    "       "
-    "b\n        c\n\n    - user: root\n",
+    ("# head\n\n/etc/motd:\n  file.managed:\n    - mode: '0644'\n"
+     "    - contents: |\n        a\n\n          b\n        c\n\n    - user: root\n"),
     "a:\n- 1\n- b: 2\n  c: 3\n-\n- - x\n  - y\nd:\n",
     "a:\n  - 1\n\n  # between\n  -\n    b: 2\n  - |\n   text\n",
     "- a\n- b:\n- 'c': d\n- \"e\" : f\n",

@@ -51,11 +51,10 @@ static void say(int fd, const char *text, size_t n)
 static void fill(int fd, const char *text)
 {
     static char block[1 << 16];
-    const size_t length = strlen(text);
-    size_t n = 0;
+    const size_t length = strlen(text), n = sizeof(block) / length * length;
 
-    for (; n + length <= sizeof(block); n += length)
-        memcpy(block + n, text, length);
+    for (size_t i = 0; i < n; i++)
+        block[i] = text[i % length];
     for (size_t sent = 0; sent < MUCH; sent += n)
         say(fd, block, n);
 }

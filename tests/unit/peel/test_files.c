@@ -133,14 +133,13 @@ static struct {
 
 static bool has_line(const char *path, const char *text)
 {
-    char line[64] = "";
+    char line[64];
     FILE *file = fopen(path, "re");
+    const bool found = file && fgets(line, sizeof(line), file) && strcmp(line, text) == 0;
 
     if (file)
-        (void)fgets(line, sizeof(line), file);
-    if (file)
         (void)fclose(file);
-    return strcmp(line, text) == 0;
+    return found;
 }
 
 int syncfs(int fd)

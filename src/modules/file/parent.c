@@ -14,7 +14,8 @@ static const char *parent_of(struct state_run *run, const char *path)
     return path_dirname(run->arena, path_normalise(run->arena, path));
 }
 
-/* The nearest existing path above that is not a folder; NULL: none. A dangling link exists. */
+/* The nearest existing path above that is not a folder; NULL: none. A dangling link exists. States
+ * of one level make folders at the same time: what is found at first is what is looked at then. */
 static int find_obstacle(struct state_run *run, const char *parent, const char **ret,
                          struct err *err)
 {
@@ -22,16 +23,15 @@ static int find_obstacle(struct state_run *run, const char *parent, const char *
 
     *ret = NULL;
     for (;; parent = path_dirname(run->arena, parent)) {
+        if (fs_lstat(parent, &info, err) < 0)
+            return -1;
+        if (info.kind == FS_NONE)
+            continue;
         if (fs_stat(parent, &info, err) < 0)
             return -1;
-        if (info.kind == FS_FOLDER || strcmp(parent, "/") == 0)
-            return 0;
-        if (info.kind == FS_NONE && fs_lstat(parent, &info, err) < 0)
-            return -1;
-        if (info.kind != FS_NONE) {
+        if (info.kind != FS_FOLDER)
             *ret = parent;
-            return 0;
-        }
+        return 0;
     }
 }
 

@@ -47,7 +47,7 @@ struct seq_block *seq_set_find(const struct seq_set *set, uint64_t block);
 /* Only the bytes between the first and the last one that are not zero. */
 void seq_block_encode(const struct seq_block *block, struct buf *out);
 /* Add what is in an encoded block. Fails with ERR_INVALID. */
-int seq_set_merge(struct seq_set *set, uint64_t block, struct str bytes, struct err *err);
+int seq_set_merge(struct seq_set *set, uint64_t number, struct str bytes, struct err *err);
 
 /* Nothing up to this number will change: free blocks that are below, unless they have to be stored.
  */

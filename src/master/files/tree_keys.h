@@ -26,15 +26,15 @@ struct tree_keys {
 void tree_keys_done(struct tree_keys *keys);
 
 /* What is older than what is known is ignored. */
-void tree_keys_put(struct tree_keys *keys, struct str key, struct str value, uint64_t revision);
-void tree_keys_remove(struct tree_keys *keys, struct str key, uint64_t revision);
+void tree_keys_put(struct tree_keys *keys, struct str name, struct str value, uint64_t revision);
+void tree_keys_remove(struct tree_keys *keys, struct str name, uint64_t revision);
 /* Keys that are gone are not kept for ever. */
 void tree_keys_forget_removed(struct tree_keys *keys);
 
 /* Is there a value, and with this sum? NULL: with any. */
-bool tree_keys_has(const struct tree_keys *keys, const char *key, const char *sha256);
+bool tree_keys_has(const struct tree_keys *keys, const char *name, const char *sha256);
 /* 0: there is none. */
-uint64_t tree_keys_revision(const struct tree_keys *keys, const char *key);
+uint64_t tree_keys_revision(const struct tree_keys *keys, const char *name);
 /* The next key that is there; NULL begins, and ends. */
 struct map_entry *tree_keys_next(const struct tree_keys *keys, const struct map_entry *entry);
 #define TREE_KEYS_EACH(keys, entry)                                                                \

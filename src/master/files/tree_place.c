@@ -52,8 +52,7 @@ static int open_parent(const char *folder, const char *path, bool makes, struct 
         (void)close(at);
         at = next;
     }
-    *ret = (struct parent){ at, part };
-    at = -1;
+    *ret = (struct parent){ fd_take(&at), part };
     return 0;
 }
 

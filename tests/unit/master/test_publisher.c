@@ -50,12 +50,12 @@ struct shop {
  * then. */
 static _Atomic time_t ahead;
 
-int clock_gettime(clockid_t clock, struct timespec *ret)
+int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
-    const int rc = (int)syscall(SYS_clock_gettime, clock, ret);
+    const int rc = (int)syscall(SYS_clock_gettime, clock_id, tp);
 
-    if (clock == CLOCK_REALTIME)
-        ret->tv_sec += ahead;
+    if (clock_id == CLOCK_REALTIME)
+        tp->tv_sec += ahead;
     return rc;
 }
 

@@ -101,10 +101,10 @@ TEST(messages_go_through_tls_large_ones_too)
 #define LARGE 1000
 static size_t large_writes;
 
-ssize_t send(int fd, const void *bytes, size_t n, int flags)
+ssize_t send(int fd, const void *buf, size_t n, int flags)
 {
     large_writes += n >= LARGE;
-    return sendto(fd, bytes, n, flags, NULL, 0);
+    return sendto(fd, buf, n, flags, NULL, 0);
 }
 
 static void publish_many(struct nats_conn *conn, size_t count)

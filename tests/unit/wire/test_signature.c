@@ -208,7 +208,8 @@ TEST(what_is_not_the_line_of_a_request_is_refused)
     for (size_t i = 0; i < ARRAY_LEN(lines); i++)
         CHECK_INT(check_line(request, str_from(lines[i])), -1);
     memset(long_line, 'A', sizeof(long_line));
-    memcpy(long_line, "1 1 ", 4);
+    long_line[0] = long_line[2] = '1';
+    long_line[1] = long_line[3] = ' ';
     CHECK_INT(check_line(request, (struct str){ long_line, sizeof(long_line) }), -1);
 }
 

@@ -9,6 +9,7 @@ import pytest
 from bus import Bus
 from fleet import Fleet
 from peels import start_peel
+from rounds import run_during_a_round
 
 NAMES = ("web-01", "app-01", "db-01")
 GROUPS = {"front": "web* or app*", "wide": ["N@front", "or", "db*"]}
@@ -206,3 +207,27 @@ def test_a_peel_that_was_away_decides_when_it_is_back(fleet):
     db.send(signal.SIGCONT)
     wait_files(fleet, NAMES, **{"web.zy": "e: {test.nop: []}\n"})
     assert not os.path.exists(folder / ".zester-rollback")
+
+
+def test_a_command_that_meets_another_round_need_not_be_repeated(fleet):
+    name, leader = next(pair for pair in fleet.masters.items() if leads(pair[1]))
+    folder = fleet.folder / name / "states"
+    (folder / "web.zy").write_text("base: {test.nop: []}\n")
+    publish(fleet)
+    base = fleet.zester_json("fileserver", "history", "states")[0]["revision"]
+    assert run_during_a_round(fleet, leader, "canary", "web-01")["base"] == base
+    (folder / "web.zy").write_text("aborted: {test.nop: []}\n")
+    publish(fleet)
+    assert not run_during_a_round(fleet, leader, "canary", "--abort")["active"]
+    assert (folder / "web.zy").read_text() == "base: {test.nop: []}\n"
+    now, tried = fleet.zester_json("fileserver", "history", "states")[:2]
+    assert (now["restored"], tried["note"]) == (base, "canary of web-01 aborted")
+    fleet.zester("fileserver", "canary", "web-01")
+    (folder / "web.zy").write_text("promoted: {test.nop: []}\n")
+    publish(fleet)
+    assert not run_during_a_round(fleet, leader, "promote", force=True)["active"]
+    now = fleet.zester_json("fileserver", "history", "states")[0]
+    assert now["note"] == "canary of web-01 promoted" and now["operator"]
+    assert run_during_a_round(fleet, leader, "rollback", "states", str(base))["restored"] == base
+    now, before = fleet.zester_json("fileserver", "history", "states")[:2]
+    assert (now["restored"], before["note"], (folder / "web.zy").read_text()) == (base, "canary of web-01 promoted", "base: {test.nop: []}\n")

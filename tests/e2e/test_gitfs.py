@@ -12,6 +12,7 @@ import pytest
 from bus import Bus
 from fleet import Fleet, yaml_of
 from peels import start_peel
+from rounds import run_during_a_round
 
 # What a test of gitfs must not depend on: the configuration of whoever runs it.
 GIT = {**{name: value for name, value in os.environ.items() if not name.startswith("GIT_")}, "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -231,13 +232,13 @@ def test_a_canary_gets_commits_first_and_is_aborted_after_they_were_reverted(fle
     assert read_cache(fleet, "web/init.zy") == "tried\n"
     fleet.web.commit({"init.zy": text})
     assert "err" not in update(fleet)
-    fleet.zester("fileserver", "canary", "--abort")
+    run_during_a_round(fleet, fleet.one, "canary", "--abort")
     wait_cache(fleet, "web/init.zy", text)
     fleet.zester("fileserver", "canary", "web-01")
     fleet.web.commit({"init.zy": "tried again\n"})
     assert "err" not in update(fleet)
     wait_cache(fleet, "web/init.zy", "tried again\n")
-    fleet.zester("fileserver", "promote")
+    run_during_a_round(fleet, fleet.one, "promote")
     wait_content(fleet, "web/init.zy", "tried again\n")
     fleet.web.commit({"init.zy": text})
     assert "err" not in update(fleet)

@@ -48,7 +48,8 @@ struct shelf_act {
     struct str subject; /* of the answer; empty: it goes on after a restart */
     struct canary next; /* the record that is being written */
     struct canary_reply reply;
-    bool has_turned; /* the rounds of the act have begun */
+    struct publisher_cause cause; /* of the round that is recorded */
+    bool has_turned;              /* the rounds of the act have begun */
     bool is_restoring, is_dropped;
 };
 
@@ -170,15 +171,31 @@ static const char *read_outcome(struct shelf_act *act, const struct publisher_ou
 
 /* The first round comes after what git does to the folder, when that is the case; nothing changes
  * it from then on until the act ends, so that all rounds of it publish the same. */
-static void begin_round(struct shelf_act *act, publisher_fn *fn)
+static void begin_round_for(struct shelf_act *act, publisher_fn *fn,
+                            const struct publisher_cause *cause)
 {
     struct shelf_branch *branch = states_of(act->shelf);
+    const struct publisher_wish wish = { .cause = cause, .fn = fn, .self = act };
 
     if (act->has_turned)
-        publisher_round(branch->publisher, false, fn, act);
+        publisher_round(branch->publisher, &wish);
     else
-        shelf_begin_round(branch, &(struct shelf_round){ .fn = fn, .self = act });
+        shelf_begin_round(branch, &(struct shelf_round){ .wish = wish });
     act->has_turned = true;
+}
+
+static void begin_round(struct shelf_act *act, publisher_fn *fn)
+{
+    begin_round_for(act, fn, NULL);
+}
+
+/* One that is recorded as what the operator did. */
+static void begin_noted_round(struct shelf_act *act, const char *what, publisher_fn *fn)
+{
+    act->cause = (struct publisher_cause){ .by = act->operator,
+                                           .note = arena_printf(&act->arena, "canary of %s %s",
+                                                                act->next.target, what) };
+    begin_round_for(act, fn, &act->cause);
 }
 
 /* The same of a new number alone. */
@@ -388,14 +405,8 @@ static void on_promoted(void *self, const struct publisher_outcome *outcome)
 
 static void publish_to_all(struct shelf_act *act)
 {
-    struct publisher *publisher = states_of(act->shelf)->publisher;
-
-    publisher_divert(publisher, false);
-    publisher_attribute(publisher, &(struct publisher_cause){
-                                       .by = act->operator,
-                                       .note = arena_printf(&act->arena, "canary of %s promoted",
-                                                            act->next.target) });
-    begin_round(act, on_promoted);
+    publisher_divert(states_of(act->shelf)->publisher, false);
+    begin_noted_round(act, "promoted", on_promoted);
 }
 
 /* All get what was tried, so edits that nobody has tried yet are published to the canary first. */
@@ -404,7 +415,7 @@ static void on_tried(void *self, const struct publisher_outcome *outcome)
     struct shelf_act *act = self;
     const char *why = read_outcome(act, outcome);
 
-    if (!why && outcome->changed)
+    if (!why && outcome->is_new)
         why = "the folder has changed since the canary was published: the canary has the changes "
               "now, try again when they are tested";
     if (why)
@@ -434,10 +445,11 @@ static void on_restored(void *self, const char *error, size_t files)
     branch->unfinished = standby_unfinished(branch->standby);
     publisher_divert(branch->publisher, error != NULL);
     if (!error) {
-        publisher_attribute(branch->publisher,
-                            &(struct publisher_cause){
-                                .by = act->operator, .restored = act->next.base, .note = "" });
-        publisher_round(branch->publisher, false, on_reverted, act);
+        act->cause =
+            (struct publisher_cause){ .by = act->operator, .restored = act->next.base, .note = "" };
+        publisher_round(
+            branch->publisher,
+            &(struct publisher_wish){ .cause = &act->cause, .fn = on_reverted, .self = act });
     }
     publisher_resume(branch->publisher);
     if (error)
@@ -498,13 +510,7 @@ static void on_kept(void *self, const struct publisher_outcome *outcome)
 
 static void keep_folder(struct shelf_act *act)
 {
-    struct publisher *publisher = states_of(act->shelf)->publisher;
-
-    publisher_attribute(publisher, &(struct publisher_cause){
-                                       .by = act->operator,
-                                       .note = arena_printf(&act->arena, "canary of %s aborted",
-                                                            act->next.target) });
-    begin_round(act, on_kept);
+    begin_noted_round(act, "aborted", on_kept);
 }
 
 /* --- operators ----------------------------------------------------------------------- */

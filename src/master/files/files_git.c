@@ -34,13 +34,6 @@
 #define COMMIT_SIZE 72
 #define SHORT_ID    12
 
-/* Somebody who waits for a turn. */
-struct waiter {
-    publisher_fn *fn;
-    void *self;
-    bool pulls, force;
-};
-
 /* What is known of a remote. */
 struct remote_state {
     const char *name, *shown; /* the second is its URL */
@@ -69,7 +62,7 @@ struct shelf_git {
     bool is_open, is_reloaded, is_ready;
     int64_t next_pull;           /* clock_now */
     char problem[ERR_TEXT_SIZE]; /* that no remote could be tried; "": none */
-    VEC(struct waiter) waiters, served;
+    VEC(struct shelf_round) waiters, served;
 
     /* of the worker */
     struct arena work;
@@ -145,7 +138,7 @@ static void tell_waiters(struct shelf_git *git, const struct publisher_outcome *
 {
     AUTO_BUF struct buf problem = BUF_INIT(ERR_TEXT_SIZE * 2);
     struct publisher_outcome worse = *outcome;
-    struct waiter *served = git->served.p;
+    struct shelf_round *served = git->served.p;
     const size_t count = git->served.n;
 
     print_problem(git, &problem);
@@ -154,7 +147,7 @@ static void tell_waiters(struct shelf_git *git, const struct publisher_outcome *
     git->served.p = NULL;
     git->served.n = git->served.cap = 0;
     for (size_t i = 0; i < count; i++)
-        served[i].fn(served[i].self, served[i].pulls ? &worse : outcome);
+        served[i].wish.fn(served[i].wish.self, served[i].pulls ? &worse : outcome);
     free(served);
 }
 
@@ -306,11 +299,22 @@ static void schedule_pull(struct shelf_git *git)
     timer_set(loop_timers(git->shelf->master->loop), &git->due, git->next_pull, on_due);
 }
 
+/* What those of the turn want together. */
+static void publish_turn(struct shelf_git *git)
+{
+    struct publisher_wish wish = { .fn = on_published, .self = git };
+
+    VEC_EACH (&git->served, round) {
+        wish.force = wish.force || round->wish.force;
+        wish.cause = wish.cause ? wish.cause : round->wish.cause;
+    }
+    publisher_round(publisher_of(git), &wish);
+}
+
 static void on_git_done(struct chore *chore)
 {
     struct shelf_git *git = container_of(chore, struct shelf_git, chore);
     AUTO_BUF struct buf why = BUF_INIT(ERR_TEXT_SIZE * 3);
-    bool force = false;
 
     cancel_done(&git->cancel);
     if (!is_leading(git)) {
@@ -332,9 +336,7 @@ static void on_git_done(struct chore *chore)
         return;
     }
     git->turn = TURN_PUBLISHING;
-    VEC_EACH (&git->served, waiter)
-        force = force || waiter->force;
-    publisher_round(publisher_of(git), force, on_published, git);
+    publish_turn(git);
 }
 
 /* --- the begin of a turn -------------------------------------------------------------- */
@@ -398,10 +400,10 @@ static void on_impatient(struct timer *timer)
                                        "done" });
 }
 
-static bool is_waiting(const struct shelf_git *git, const struct waiter *one)
+static bool is_waiting(const struct shelf_git *git, const struct publisher_wish *wish)
 {
     VEC_EACH (&git->waiters, waiter)
-        if (waiter->fn == one->fn && waiter->self == one->self)
+        if (waiter->wish.fn == wish->fn && waiter->wish.self == wish->self)
             return true;
     return false;
 }
@@ -421,14 +423,13 @@ static bool takes_turns(const struct shelf_branch *branch)
 void shelf_begin_round(struct shelf_branch *branch, const struct shelf_round *round)
 {
     struct shelf_git *git = branch->shelf->git;
-    const struct waiter waiter = { round->fn, round->self, round->pulls, round->force };
 
     if (!takes_turns(branch)) {
-        publisher_round(branch->publisher, round->force, round->fn, round->self);
+        publisher_round(branch->publisher, &round->wish);
         return;
     }
-    if (!is_waiting(git, &waiter))
-        VEC_PUSH(&git->waiters, waiter);
+    if (!is_waiting(git, &round->wish))
+        VEC_PUSH(&git->waiters, *round);
     if (round->pulls)
         timer_set(loop_timers(branch->shelf->master->loop), &git->patience,
                   clock_after(clock_now(), PATIENCE_NS), on_impatient);

@@ -39,6 +39,7 @@ struct shelf_rollback {
     const char *operator;
     struct str subject; /* of the answer; empty: it goes on after a restart */
     struct fileset_rollback_reply reply;
+    struct publisher_cause cause; /* of what is brought back */
     bool is_restoring, is_dropped;
 };
 
@@ -102,14 +103,15 @@ static void on_published(void *self, const struct publisher_outcome *outcome)
 
 static void publish_restored(struct shelf_rollback *rollback)
 {
-    publisher_attribute(rollback->branch->publisher,
-                        &(struct publisher_cause){ .by = rollback->operator,
-                                                   .restored = rollback->reply.restored,
-                                                   .note = "" });
+    rollback->cause = (struct publisher_cause){ .by = rollback->operator,
+                                                .restored = rollback->reply.restored,
+                                                .note = "" };
     rollback->waiting = rollback->part_count;
     for (size_t i = 0; i < rollback->part_count; i++)
-        publisher_round(rollback->parts[i].branch->publisher, false, on_published,
-                        &rollback->parts[i]);
+        publisher_round(rollback->parts[i].branch->publisher,
+                        &(struct publisher_wish){ .cause = &rollback->cause,
+                                                  .fn = on_published,
+                                                  .self = &rollback->parts[i] });
     resume_publishers(rollback);
 }
 
@@ -189,7 +191,8 @@ static void keep_folder(struct shelf_rollback *rollback)
 {
     rollback->waiting = rollback->part_count;
     for (size_t i = 0; i < rollback->part_count; i++)
-        publisher_round(rollback->parts[i].branch->publisher, false, on_kept, &rollback->parts[i]);
+        publisher_round(rollback->parts[i].branch->publisher,
+                        &(struct publisher_wish){ .fn = on_kept, .self = &rollback->parts[i] });
 }
 
 /* --- operators ---------------------------------------------------------------------- */

@@ -151,7 +151,7 @@ static void publish_branch(struct shelf_branch *branch)
 {
     if (!lease_is_held(&branch->shelf->lease) || !shelf_may_publish(branch))
         return;
-    shelf_begin_round(branch, &(struct shelf_round){ .fn = on_round, .self = branch });
+    shelf_begin_round(branch, &(struct shelf_round){ .wish = { .fn = on_round, .self = branch } });
     shelf_run_updates(branch);
 }
 

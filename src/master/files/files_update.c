@@ -96,9 +96,9 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
 
 static void begin_round(struct shelf_one_update *one, bool force)
 {
-    shelf_begin_round(
-        one->branch,
-        &(struct shelf_round){ .pulls = true, .force = force, .fn = on_updated, .self = one });
+    shelf_begin_round(one->branch, &(struct shelf_round){
+                                       .pulls = true,
+                                       .wish = { .force = force, .fn = on_updated, .self = one } });
 }
 
 void shelf_on_update(void *self, const struct nats_msg *msg)

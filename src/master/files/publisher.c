@@ -46,7 +46,7 @@ struct publisher {
     char *folder;
     struct tree_write_place place;
     struct nats_kv_watch *watch;
-    bool is_caught_up, is_wanted, is_gone, is_diverted;
+    bool is_caught_up, is_wanted, is_gone, is_diverted, is_answering;
     unsigned pauses;
     struct tree_keys keys;
     struct tree_signer signer;
@@ -58,7 +58,6 @@ struct publisher {
     char recorded[SHA256_HEX_SIZE];
     int64_t recorded_since;
     uint64_t revision;
-    struct publisher_cause cause; /* of the next round */
 
     /* the round */
     struct chore chore;
@@ -67,9 +66,10 @@ struct publisher {
     struct tree_set set, sent; /* as it is in the folder, and as it is published */
     struct tree_sums sums;     /* of the worker while it reads */
     struct err err;
-    bool has_failed, has_written, was_read, is_canary;
-    struct round_wishes wishes;
-    bool is_begun; /* the step, when it is a single write */
+    bool has_failed, has_written, was_read, is_canary, is_new;
+    struct round_wishes wishes;   /* the cause is that below */
+    struct publisher_cause cause; /* a copy: who gave it may be gone before what is recorded is */
+    bool is_begun;                /* the step, when it is a single write */
     size_t next, pending;
     VEC(const char *) removed;
     struct round_queue queue;
@@ -158,7 +158,7 @@ static void fail_round(struct publisher *publisher, const char *text)
 /* What a canary publishes is recorded only when it ends. */
 static bool is_unrecorded(const struct publisher *publisher)
 {
-    return publisher->wishes.only_tells || (publisher->is_canary && !publisher->cause.by[0]);
+    return publisher->wishes.only_tells || (publisher->is_canary && !publisher->wishes.cause);
 }
 
 static void finish(struct publisher *publisher)
@@ -167,6 +167,7 @@ static void finish(struct publisher *publisher)
         .files = publisher->set.files.n,
         .read = publisher->set.read,
         .changed = publisher->has_written,
+        .is_new = publisher->is_new,
         .error = publisher->has_failed ? publisher->err.text : "",
         .manifest = publisher->has_failed ? STR("") : publisher->manifest,
         .revision = publisher->has_failed || is_unrecorded(publisher) ? 0 : publisher->revision,
@@ -179,7 +180,6 @@ static void finish(struct publisher *publisher)
         outcome.sum = sum;
     }
     publisher->step = STEP_IDLE;
-    publisher_attribute(publisher, &(struct publisher_cause){ .by = "", .note = "" });
     VEC_EACH (&publisher->set.refused, text)
         log_error("a file of the %s is not published: %s", publisher->options.kind->name, *text);
     if (publisher->set.refused.n && !publisher->has_failed)
@@ -189,8 +189,11 @@ static void finish(struct publisher *publisher)
     else if (publisher->has_written && !publisher->wishes.only_tells)
         log_info("published %s: %zu files, revision %" PRIu64 "%s", publisher->options.kind->name,
                  outcome.files, publisher->number, publisher->is_canary ? " (canary)" : "");
-    round_queue_answer(&publisher->queue, &outcome);
-    if (round_queue_next(&publisher->queue))
+    publisher->is_answering = true;
+    if (round_queue_answer(&publisher->queue, &outcome))
+        publisher->is_wanted = true;
+    publisher->is_answering = false;
+    if (publisher->is_wanted)
         begin_round(publisher);
 }
 
@@ -343,12 +346,13 @@ static int make_manifest(struct publisher *publisher, const struct tree_set *set
     return tree_set_manifest(&publisher->arena, set, publisher->options.kind->is_bare, ret, err);
 }
 
-static bool is_manifest_there(const struct publisher *publisher)
+/* Has the bucket the manifest of the round? */
+static bool has_manifest(const struct publisher *publisher)
 {
     char sum[SHA256_HEX_SIZE];
 
     sha256_hex(publisher->manifest.p, publisher->manifest.n, sum);
-    return tree_keys_has(&publisher->keys, manifest_key(publisher), sum) && !publisher->has_written;
+    return tree_keys_has(&publisher->keys, manifest_key(publisher), sum);
 }
 
 /* That of a canary has its revision, too: the number that is written after it. */
@@ -373,7 +377,8 @@ static void write_manifest(struct publisher *publisher)
     }
     if (!publisher->is_canary)
         publisher->plain = publisher->manifest;
-    if (is_manifest_there(publisher))
+    publisher->is_new = publisher->is_new || !has_manifest(publisher);
+    if (has_manifest(publisher) && !publisher->has_written)
         return;
     if (renew_canary(publisher, &err) == 0)
         put_record(publisher, manifest_key(publisher), publisher->manifest);
@@ -463,6 +468,7 @@ static void record_revision(struct publisher *publisher)
          publisher->recorded_since == options->lease->since))
         return;
     publisher->revision = 0;
+    publisher->recorded[0] = '\0';
     if (tree_history_record(
             &(struct tree_history_now){ .js = options->js,
                                         .tree = options->kind->history,
@@ -632,16 +638,36 @@ static void begin_telling(struct publisher *publisher)
     advance(publisher);
 }
 
+static void drop_cause(struct publisher *publisher)
+{
+    free((void *)(uintptr_t)publisher->cause.by);
+    free((void *)(uintptr_t)publisher->cause.note);
+}
+
+static void copy_cause(struct publisher *publisher)
+{
+    const struct publisher_cause *cause = publisher->wishes.cause;
+
+    drop_cause(publisher);
+    publisher->cause = (struct publisher_cause){ .by = mem_strdup(cause ? cause->by : ""),
+                                                 .restored = cause ? cause->restored : 0,
+                                                 .note = mem_strdup(cause ? cause->note : "") };
+    if (cause)
+        publisher->wishes.cause = &publisher->cause;
+}
+
 static void begin_round(struct publisher *publisher)
 {
     publisher->is_wanted = true;
-    if (!publisher->is_caught_up || publisher->pauses > 0 || publisher->step != STEP_IDLE)
+    if (!publisher->is_caught_up || publisher->pauses > 0 || publisher->step != STEP_IDLE ||
+        publisher->is_answering || publisher->is_gone)
         return;
     publisher->is_wanted = false;
     tree_keys_forget_removed(&publisher->keys);
-    publisher->has_failed = publisher->has_written = false;
+    publisher->has_failed = publisher->has_written = publisher->is_new = false;
     publisher->is_canary = publisher->is_diverted;
     publisher->wishes = round_queue_read(&publisher->queue);
+    copy_cause(publisher);
     publisher->manifest = publisher->plain = STR("");
     publisher->step = publisher->wishes.only_tells ? STEP_REVISION : STEP_READING;
     if (publisher->wishes.only_tells)
@@ -659,14 +685,15 @@ static void add_waiter(struct publisher *publisher, const struct round_waiter *w
         begin_round(publisher);
 }
 
-void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, void *self)
+void publisher_round(struct publisher *publisher, const struct publisher_wish *wish)
 {
-    add_waiter(publisher, &(struct round_waiter){ .fn = fn, .self = self, .force = force });
+    add_waiter(publisher, &(struct round_waiter){ .wish = *wish });
 }
 
 void publisher_tell(struct publisher *publisher, publisher_fn *fn, void *self)
 {
-    add_waiter(publisher, &(struct round_waiter){ .fn = fn, .self = self, .is_tell = true });
+    add_waiter(publisher,
+               &(struct round_waiter){ .wish = { .fn = fn, .self = self }, .is_tell = true });
 }
 
 void publisher_divert(struct publisher *publisher, bool to_canary)
@@ -696,20 +723,6 @@ void publisher_resume(struct publisher *publisher)
         begin_round(publisher);
 }
 
-static void drop_cause(struct publisher *publisher)
-{
-    free((void *)(uintptr_t)publisher->cause.by);
-    free((void *)(uintptr_t)publisher->cause.note);
-}
-
-void publisher_attribute(struct publisher *publisher, const struct publisher_cause *cause)
-{
-    drop_cause(publisher);
-    publisher->cause = (struct publisher_cause){ .by = mem_strdup(cause->by),
-                                                 .restored = cause->restored,
-                                                 .note = mem_strdup(cause->note) };
-}
-
 uint64_t publisher_number(const struct publisher *publisher)
 {
     return publisher->is_caught_up ? publisher->number : 0;
@@ -729,7 +742,6 @@ struct publisher *publisher_new(const struct publisher_options *options, struct 
     publisher->options = *options;
     publisher->sums = (struct tree_sums)TREE_SUMS_INIT;
     publisher->folder = mem_strdup(options->folder);
-    publisher_attribute(publisher, &(struct publisher_cause){ .by = "", .note = "" });
     publisher->place = (struct tree_write_place){
         .kv = { .js = options->js,
                 .bucket = store_bucket_name(options->kind->bucket),

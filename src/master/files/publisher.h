@@ -16,6 +16,9 @@
  *
  *     publisher_new -> { publisher_round -> fn }... -> publisher_free
  *
+ * The next round begins after all that waited for the last one were called, so who pauses the
+ * publisher when he is called has the folder for himself.
+ *
  * Threads: the loop's; files are read by a worker.
  */
 #ifndef MASTER_FILES_PUBLISHER_H
@@ -74,6 +77,7 @@ void publisher_free(struct publisher *publisher);
 struct publisher_outcome {
     size_t files, read; /* of the tree, and those of them that changed and were read */
     bool changed;
+    bool is_new;         /* the set differs from the one that was published before */
     const char *error;   /* "": none; also when some files were left out */
     struct str manifest; /* of what is published now; empty: the round failed */
     uint64_t revision;   /* that it is recorded as; 0: it is not */
@@ -81,24 +85,32 @@ struct publisher_outcome {
 };
 typedef void publisher_fn(void *self, const struct publisher_outcome *outcome);
 
-/* Begin a round; `force` writes every file and a new number, whatever the bucket has. When one is
- * under way, `fn` is called after another one that begins after it. */
-void publisher_round(struct publisher *publisher, bool force, publisher_fn *fn, void *self);
+/* Why a round publishes what it does, for the history. */
+struct publisher_cause {
+    const char *by;    /* who asked for it */
+    uint64_t restored; /* an earlier revision that was brought back; 0: none */
+    const char *note;  /* what else that was; "": nothing */
+};
+
+struct publisher_wish {
+    bool force; /* write every file and a new number, whatever the bucket has */
+    /* NULL: files were edited. A set of a canary is recorded only with a cause. It must be there
+     * until `fn` is called. */
+    const struct publisher_cause *cause;
+    publisher_fn *fn;
+    void *self;
+};
+
+/* Begin a round. When one is under way, `fn` is called after another one that begins after it.
+ * Wishes that wait together share a round: it is forced if one of them is, and has the first cause
+ * that one of them has. */
+void publisher_round(struct publisher *publisher, const struct publisher_wish *wish);
 
 /* Is a round under way? */
 bool publisher_is_busy(const struct publisher *publisher);
 /* No round begins until all who paused it resume; one that is under way goes on. */
 void publisher_pause(struct publisher *publisher);
 void publisher_resume(struct publisher *publisher);
-
-/* Why a round publishes what it does, for the history. Texts are copied. */
-struct publisher_cause {
-    const char *by;    /* "": files were edited */
-    uint64_t restored; /* an earlier revision that was brought back; 0: none */
-    const char *note;  /* what else that was; "": nothing */
-};
-/* Of the next round. One of a canary is recorded only with a cause. */
-void publisher_attribute(struct publisher *publisher, const struct publisher_cause *cause);
 
 /* Rounds that begin from now on publish to a canary, or to all. */
 void publisher_divert(struct publisher *publisher, bool to_canary);

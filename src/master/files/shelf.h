@@ -130,12 +130,10 @@ void shelf_drop_rollback(struct shelf_branch *branch);
 
 struct shelf_round {
     bool pulls; /* git remotes first, now */
-    bool force; /* see publisher_round */
-    publisher_fn *fn;
-    void *self;
+    struct publisher_wish wish;
 };
-/* Publish the tree, after what comes from git is in it. `fn` is called once; a round that waits
- * with the same `fn` and `self` is the same. */
+/* Publish the tree, after what comes from git is in it. `fn` of the wish is called once; a round
+ * that waits with the same `fn` and `self` is the same. */
 void shelf_begin_round(struct shelf_branch *branch, const struct shelf_round *round);
 
 /* Do folders of the tree come from git remotes? Such a tree is not mirrored, and an earlier

@@ -10,11 +10,13 @@
 #include "base/arena.h"
 #include "base/hex.h"
 #include "base/sha256.h"
+#include "data/record.h"
 #include "master/lease.h"
 #include "nats/js_scene.h"
 #include "nats/kv.h"
 #include "nats/nkey.h"
 #include "nats/object.h"
+#include "nats/stream.h"
 #include "sys/chore.h"
 #include "sys/fs.h"
 #include "test.h"
@@ -27,6 +29,9 @@
 static const struct publisher_kind states = { .name = "states",
                                               .bucket = STORE_STATE_FILES,
                                               .prefix = "" };
+static const struct publisher_kind kept_states = {
+    .name = "states", .bucket = STORE_STATE_FILES, .prefix = "", .history = "states"
+};
 static const struct publisher_kind rules = { .name = "reactor",
                                              .bucket = STORE_REACTOR_FILES,
                                              .prefix = "reactor/" };
@@ -41,7 +46,9 @@ struct shop {
     const char *folder, *file;
     char sum[SHA256_HEX_SIZE], stored[SHA256_HEX_SIZE];
     int ready, rounds;
-    bool failed;
+    bool failed, is_new, is_changed;
+    uint64_t revision; /* that the last round was recorded as */
+    int64_t keep;
     size_t read;
     struct nats_nkey account;
 };
@@ -79,7 +86,7 @@ static void shop_begin(struct shop *shop, const struct publisher_kind *kind)
 {
     struct err *err = &shop->world.scene.err;
 
-    *shop = (struct shop){ .arena = ARENA_INIT };
+    *shop = (struct shop){ .arena = ARENA_INIT, .keep = 10 };
     js_scene_begin(&shop->world);
     CHECK_INT(store_ensure(&shop->world.js, &(struct store_options){ 0 }, on_ready, shop, err), 0);
     SCENE_RUN(&shop->world.scene, shop->ready == 1);
@@ -97,6 +104,8 @@ static void shop_begin(struct shop *shop, const struct publisher_kind *kind)
                                                                  .folder = shop->folder,
                                                                  .chores = &shop->chores,
                                                                  .lease = &shop->lease,
+                                                                 .keep = &shop->keep,
+                                                                 .master = "master-1",
                                                                  .account = &shop->account },
                                     err);
     CHECK(shop->publisher);
@@ -151,12 +160,21 @@ static void on_round(void *self, const struct publisher_outcome *outcome)
     shop->rounds++;
     shop->failed = outcome->error[0] != '\0';
     shop->read = outcome->read;
+    shop->is_new = outcome->is_new;
+    shop->is_changed = outcome->changed;
+    shop->revision = outcome->revision;
+}
+
+static void begin_round(struct shop *shop, const struct publisher_cause *cause)
+{
+    publisher_round(shop->publisher,
+                    &(struct publisher_wish){ .cause = cause, .fn = on_round, .self = shop });
 }
 
 static void publish(struct shop *shop)
 {
     shop->rounds = 0;
-    publisher_round(shop->publisher, false, on_round, shop);
+    begin_round(shop, NULL);
     SCENE_RUN(&shop->world.scene, shop->rounds == 1);
     CHECK(!shop->failed);
 }
@@ -464,5 +482,140 @@ TEST(what_is_published_without_a_good_signature_is_signed_though_nothing_else_ch
         publish(&shop);
         CHECK_INT(publisher_number(shop.publisher), before + 1);
     }
+    shop_end(&shop);
+}
+
+/* --- causes --------------------------------------------------------------------------- */
+
+/* The revision that the last round was recorded as. */
+static struct fileset_revision read_recorded(struct shop *shop)
+{
+    const struct nats_kv kv = { .js = shop->world.js, .bucket = "tree-history", .indirect = true };
+    struct lookup lookup = { .arena = &shop->arena };
+    struct fileset_revision revision = { 0 };
+    struct err err;
+
+    CHECK(shop->revision);
+    CHECK_INT(nats_kv_get(
+                  &kv, arena_printf(&shop->arena, FILESET_PAST_REVISION, "states", shop->revision),
+                  on_key, &lookup, &shop->world.scene.err),
+              0);
+    SCENE_RUN(&shop->world.scene, lookup.count == 1);
+    CHECK_INT(record_decode(&shop->arena, &fileset_revision_type, 1, lookup.bytes, &revision, &err),
+              0);
+    return revision;
+}
+
+/* So an operator who ends a canary need not do it again. */
+TEST(a_round_that_waits_for_another_one_is_recorded_with_its_own_cause)
+{
+    const struct publisher_cause cause = { .by = "alice", .restored = 7, .note = "a note" };
+    struct fileset_revision revision;
+    struct shop shop;
+
+    shop_begin(&shop, &kept_states);
+    write_rule(&shop, "web.zy", "a: {test.nop: []}\n");
+    publish(&shop);
+    CHECK_STR(read_recorded(&shop).operator, "");
+    publisher_divert(shop.publisher, true);
+    write_rule(&shop, "web.zy", "b: {test.nop: []}\n");
+    shop.rounds = 0;
+    begin_round(&shop, NULL);
+    CHECK(publisher_is_busy(shop.publisher));
+    begin_round(&shop, &cause);
+    SCENE_RUN(&shop.world.scene, shop.rounds == 1);
+    CHECK_INT(shop.revision, 0); /* the first one is that of a canary which goes on */
+    SCENE_RUN(&shop.world.scene, shop.rounds == 2);
+    revision = read_recorded(&shop);
+    CHECK_STR(revision.operator, "alice");
+    CHECK_STR(revision.note, "a note");
+    CHECK_INT(revision.restored, 7);
+    write_rule(&shop, "web.zy", "c: {test.nop: []}\n");
+    publish(&shop);
+    CHECK_INT(shop.revision, 0); /* the cause was that of one round */
+    shop_end(&shop);
+}
+
+/* Somebody who wants another round when one has ended. */
+static void on_ended(void *self, const struct publisher_outcome *outcome)
+{
+    CHECK(!outcome->error[0]);
+    begin_round(self, NULL);
+}
+
+/* Somebody who changes the folder after a round. */
+static void on_last_look(void *self, const struct publisher_outcome *outcome)
+{
+    struct shop *shop = self;
+
+    CHECK(!outcome->error[0]);
+    publisher_pause(shop->publisher);
+    shop->ready = 1;
+}
+
+TEST(no_round_begins_before_all_who_waited_for_the_last_one_were_called)
+{
+    struct shop shop;
+
+    shop_begin(&shop, &kept_states);
+    write_rule(&shop, "web.zy", "a: {test.nop: []}\n");
+    shop.rounds = shop.ready = 0;
+    publisher_pause(shop.publisher);
+    publisher_round(shop.publisher, &(struct publisher_wish){ .fn = on_ended, .self = &shop });
+    publisher_round(shop.publisher, &(struct publisher_wish){ .fn = on_last_look, .self = &shop });
+    publisher_resume(shop.publisher);
+    SCENE_RUN(&shop.world.scene, shop.ready == 1);
+    CHECK(!publisher_is_busy(shop.publisher) && shop.rounds == 0);
+    publisher_resume(shop.publisher);
+    SCENE_RUN(&shop.world.scene, shop.rounds == 1);
+    shop_end(&shop);
+}
+
+TEST(a_forced_round_writes_all_but_its_set_is_not_new)
+{
+    struct shop shop;
+
+    shop_begin(&shop, &kept_states);
+    write_rule(&shop, "web.zy", "a: {test.nop: []}\n");
+    publish(&shop);
+    CHECK(shop.is_new && shop.is_changed);
+    shop.rounds = 0;
+    publisher_round(shop.publisher,
+                    &(struct publisher_wish){ .force = true, .fn = on_round, .self = &shop });
+    SCENE_RUN(&shop.world.scene, shop.rounds == 1);
+    CHECK(!shop.is_new && shop.is_changed);
+    publish(&shop);
+    CHECK(!shop.is_new && !shop.is_changed);
+    shop_end(&shop);
+}
+
+static void on_removed_stream(void *self, const struct nats_error *error)
+{
+    CHECK(!error);
+    ((struct shop *)self)->ready++;
+}
+
+/* An operator who brings a revision back must have what is published now recorded. */
+TEST(what_was_recorded_before_a_record_failed_is_recorded_again)
+{
+    struct shop shop;
+    struct err *err = &shop.world.scene.err;
+
+    shop_begin(&shop, &kept_states);
+    write_rule(&shop, "web.zy", "a: {test.nop: []}\n");
+    publish(&shop);
+    CHECK(shop.revision);
+    shop.ready = 0;
+    CHECK_INT(nats_stream_delete(&shop.world.js, "KV_tree-history", on_removed_stream, &shop, err),
+              0);
+    SCENE_RUN(&shop.world.scene, shop.ready == 1);
+    write_rule(&shop, "web.zy", "b: {test.nop: []}\n");
+    publish(&shop);
+    CHECK_INT(shop.revision, 0);
+    CHECK_INT(store_ensure(&shop.world.js, &(struct store_options){ 0 }, on_ready, &shop, err), 0);
+    SCENE_RUN(&shop.world.scene, shop.ready == 2);
+    write_rule(&shop, "web.zy", "a: {test.nop: []}\n");
+    publish(&shop);
+    CHECK_STR(read_recorded(&shop).master, "master-1");
     shop_end(&shop);
 }

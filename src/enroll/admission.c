@@ -309,6 +309,22 @@ static bool read_current(struct arena *arena, const struct admission_stored *sto
     return str_eq_text(stored->index.value, ret->id);
 }
 
+/* Is what is there of the name not an index, or not the record that it names? Somebody has damaged
+ * it, and nobody gets the name in this way. */
+static bool is_damaged(struct arena *arena, const struct admission_stored *stored)
+{
+    struct enrollment record;
+    struct err err;
+
+    if (stored->index.revision == 0)
+        return false;
+    if (!str_starts(stored->index.value, STR(ADMISSION_ID)))
+        return true;
+    return stored->record.revision != 0 &&
+           (record_decode(arena, &enrollment_type, 1, stored->record.value, &record, &err) < 0 ||
+            !str_eq_text(stored->index.value, record.id));
+}
+
 /* A request whose challenge counts and whose signature is good. */
 struct answered {
     const struct admission_request *request;
@@ -475,6 +491,14 @@ void admission_submit(struct arena *arena, const struct admission_request *reque
         admission_fail(arena, ADMISSION_UNSIGNED, problem, ret);
         return;
     }
+    if (is_damaged(arena, stored)) {
+        admission_fail(arena, ADMISSION_BROKEN,
+                       "the enrollment of this peel id cannot be read: try again when a master has "
+                       "put it right, or after 'zester peel delete' when its log says that "
+                       "the record is lost",
+                       ret);
+        return;
+    }
     is_held = read_current(arena, stored, &current) && !enrollment_state_is_final(current.state);
     if (is_held && strcmp(current.public_key, request->public_key) != 0)
         admission_fail(arena, ADMISSION_TAKEN, explain_taken(arena, &current), ret);
@@ -496,7 +520,8 @@ static bool read_record(struct arena *arena, const struct admission_entry *entry
         admission_fail(arena, ADMISSION_UNKNOWN, "unknown enrollment", ret);
         return false;
     }
-    if (record_decode(arena, &enrollment_type, 1, entry->value, ret_record, &err) == 0)
+    if (record_decode(arena, &enrollment_type, 1, entry->value, ret_record, &err) == 0 &&
+        ret_record->id[0])
         return true;
     admission_fail(arena, ADMISSION_BROKEN, "the enrollment record cannot be read", ret);
     return false;

@@ -50,7 +50,7 @@ static void lose(struct lease *lease)
 {
     if (!lease->revision)
         return;
-    lease->revision = 0;
+    lease->revision = lease->damaged = 0;
     log_warning("lease '%s' lost", lease->key);
     if (lease->lost)
         lease->lost(lease);
@@ -70,34 +70,116 @@ static void hold(struct lease *lease, uint64_t revision, int64_t sent)
         lease->got(lease);
 }
 
-static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+/* The call of a lease that was not stopped meanwhile; NULL: it was. */
+static struct lease *end_call(struct lease_call *call)
 {
-    struct lease_call *call = self;
     struct lease *lease = call->lease;
-    int64_t sent = call->sent;
 
     free(call);
-    if (!lease)
-        return;
-    lease->call = NULL;
-    if (!error)
-        hold(lease, revision, sent);
-    else if (error->fault == NATS_FAULT_CONFLICT || clock_now() >= lease->good_until)
-        lose(lease);
-    if (error && error->fault == NATS_FAULT_CONFLICT && lease->taken)
-        lease->taken(lease);
+    if (lease)
+        lease->call = NULL;
+    return lease;
+}
+
+/* Another attempt, later. */
+static void wait_for_next(struct lease *lease)
+{
     arm(lease, lease_is_held(lease)
                    ? LEASE_RENEW_NS
                    : LEASE_RENEW_NS / 2 + (int64_t)(chance_number() % LEASE_RENEW_NS));
 }
 
+static void leave_to_other(struct lease *lease)
+{
+    lose(lease);
+    if (lease->taken)
+        lease->taken(lease);
+    wait_for_next(lease);
+}
+
+/* In place of something that is not an entry. The holder writes its own again. Others wait as long
+ * as a holder that is alive needs to do so at the most. */
+static void replace_damage(struct lease *lease, uint64_t revision)
+{
+    const int64_t now = clock_now();
+
+    if (!lease->damaged_since)
+        lease->damaged_since = now;
+    if (!lease_is_held(lease) && now - lease->damaged_since < LEASE_TTL_NS) {
+        leave_to_other(lease);
+        return;
+    }
+    log_warning("lease '%s' was overwritten with an answer of a server: written again", lease->key);
+    lease->damaged = revision;
+    arm(lease, 0);
+}
+
+/* What is there in place of what was expected. */
+static void on_read(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct lease *lease = end_call(self);
+
+    if (!lease)
+        return;
+    if (!error && entry->is_answer) {
+        replace_damage(lease, entry->revision);
+        return;
+    }
+    lease->damaged_since = 0;
+    leave_to_other(lease);
+}
+
+static void read_entry(struct lease *lease)
+{
+    const struct nats_kv kv = { .js = lease->js,
+                                .bucket = store_bucket_name(STORE_LEASES),
+                                .indirect = true };
+    struct lease_call *call = mem_zalloc(sizeof(*call));
+    struct err err;
+
+    *call = (struct lease_call){ .lease = lease };
+    lease->call = call;
+    if (nats_kv_get(&kv, lease->key, on_read, call, &err) < 0)
+        leave_to_other(end_call(call));
+}
+
+static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct lease_call *call = self;
+    const int64_t sent = call->sent;
+    struct lease *lease = end_call(call);
+
+    if (!lease)
+        return;
+    lease->damaged = 0;
+    if (error && error->fault == NATS_FAULT_CONFLICT) {
+        read_entry(lease);
+        return;
+    }
+    if (!error) {
+        lease->damaged_since = 0;
+        hold(lease, revision, sent);
+    } else if (clock_now() >= lease->good_until) {
+        lose(lease);
+    }
+    wait_for_next(lease);
+}
+
+static int write_entry(struct lease *lease, struct lease_call *call, struct err *err)
+{
+    const struct nats_kv kv = bucket_of(lease);
+    const struct str value = str_from(lease->holder);
+    const uint64_t expected = lease->damaged ? lease->damaged : lease->revision;
+
+    return expected ? nats_kv_update(&kv, lease->key, value, expected, on_written, call, err)
+                    : nats_kv_create(&kv, lease->key, value, on_written, call, err);
+}
+
 static void on_timer(struct timer *timer)
 {
     struct lease *lease = container_of(timer, struct lease, timer);
-    const struct nats_kv kv = bucket_of(lease);
     struct lease_call *call;
     struct err err;
-    int result;
 
     if (lease->revision && !lease_is_held(lease))
         lose(lease);
@@ -106,11 +188,7 @@ static void on_timer(struct timer *timer)
         return;
     call = mem_zalloc(sizeof(*call));
     *call = (struct lease_call){ .lease = lease, .sent = clock_now() };
-    result = lease->revision
-                 ? nats_kv_update(&kv, lease->key, str_from(lease->holder), lease->revision,
-                                  on_written, call, &err)
-                 : nats_kv_create(&kv, lease->key, str_from(lease->holder), on_written, call, &err);
-    if (result == 0)
+    if (write_entry(lease, call, &err) == 0)
         lease->call = call;
     else
         free(call);
@@ -147,7 +225,8 @@ bool lease_stop(struct lease *lease, void (*fn)(void *self), void *self)
         lease->call->lease = NULL;
     lease->call = NULL;
     lease->is_started = false;
-    lease->revision = 0;
+    lease->revision = lease->damaged = 0;
+    lease->damaged_since = 0;
     if (!revision)
         return false;
     call = mem_zalloc(sizeof(*call));

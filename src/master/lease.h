@@ -6,6 +6,10 @@
  * to be one, so that two are never holders at once. The revision that it got the lease with is its
  * fencing token: it only rises.
  *
+ * What is not an entry (nats/kv.h, `is_answer`) takes the lease from nobody: the holder writes its
+ * own in place of it, and others do when that has not happened for as long as the bucket keeps
+ * entries.
+ *
  *     lease_start -> got... lost... -> lease_stop
  *
  * Memory: lives in its owner's struct. Threads: the loop's.
@@ -33,9 +37,11 @@ struct lease {
     lease_fn *got, *lost;     /* may be NULL */
     lease_fn *taken;          /* another has it; at each attempt; may be NULL */
     struct timer timer;
-    uint64_t revision;  /* of our entry; 0: not the holder */
-    int64_t good_until; /* clock_now */
-    int64_t since;      /* clock_wall, since when we hold it */
+    uint64_t revision;     /* of our entry; 0: not the holder */
+    int64_t good_until;    /* clock_now */
+    int64_t since;         /* clock_wall, since when we hold it */
+    uint64_t damaged;      /* the revision of something else in place of an entry; 0: none */
+    int64_t damaged_since; /* clock_now, since when nothing else was seen; 0: an entry was */
     bool is_started;
     struct lease_call *call; /* under way; or NULL */
 };

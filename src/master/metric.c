@@ -38,5 +38,6 @@ const struct metric master_metrics[MASTER_METRICS] = {
     [MASTER_EXPORT_DROPPED] = { "zester_export_dropped_total", METRIC_COUNTER, "records that a receiver refused for good", { "exporter" }, NULL },
     [MASTER_EXPORT_LAG]     = { "zester_export_lag", METRIC_GAUGE, "messages that are not exported yet, on the master that exports", { "exporter" }, NULL },
     [MASTER_SECRET_FAILURES] = { "zester_secret_failures_total", METRIC_COUNTER, "values that a secret back-end did not give", { "backend" }, NULL },
+    [MASTER_RECORDS_DAMAGED] = { "zester_records_damaged_total", METRIC_COUNTER, "entries of buckets that were overwritten with an answer of a server", { "bucket", "result" }, NULL },
 };
 /* clang-format on */

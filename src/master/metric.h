@@ -41,8 +41,9 @@ enum master_metric {
     MASTER_EXPORT_DROPPED,
     MASTER_EXPORT_LAG,
     MASTER_SECRET_FAILURES,
+    MASTER_RECORDS_DAMAGED,
 };
-#define MASTER_METRICS (MASTER_SECRET_FAILURES + 1)
+#define MASTER_METRICS (MASTER_RECORDS_DAMAGED + 1)
 
 extern const struct metric master_metrics[MASTER_METRICS];
 

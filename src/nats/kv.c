@@ -17,6 +17,7 @@
 #define HISTORY_MAX      64
 #define DEDUP_NS         (INT64_C(120) * 1000000000)
 #define OPERATION_HEADER "KV-Operation"
+#define ORIGIN_HEADER    "Nats-Stream"
 
 /* --- names -------------------------------------------------------------------------- */
 
@@ -57,7 +58,7 @@ struct str nats_kv_layout_key(const struct nats_kv *kv, struct str subject)
     return str_from_offset(subject, sizeof("$KV.") + strlen(kv->bucket));
 }
 
-enum nats_kv_change nats_kv_layout_change(struct str header)
+static enum nats_kv_change read_change(struct str header)
 {
     struct str value;
 
@@ -66,6 +67,45 @@ enum nats_kv_change nats_kv_layout_change(struct str header)
     return str_is(value, "DEL")     ? NATS_KV_DELETE
            : str_is(value, "PURGE") ? NATS_KV_PURGE
                                     : NATS_KV_PUT;
+}
+
+/* Lines that servers add to what a direct get copies; to that of such a copy, once more. */
+static bool is_copy(struct str header, bool is_direct)
+{
+    struct str name, value;
+    size_t at = 0, count = 0;
+
+    while (nats_header_next(header, &at, &name, &value))
+        count += str_is(name, ORIGIN_HEADER);
+    return count > is_direct;
+}
+
+/* How answers of JetStream begin: that a message is stored, or not, and all others. */
+static bool is_reply(struct str value)
+{
+    static const char *const begins[] = { "{\"stream\":\"", "{\"error\":{",
+                                          "{\"type\":\"io.nats." };
+
+    for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+        if (str_starts(value, str_from(begins[i])))
+            return true;
+    return false;
+}
+
+struct nats_kv_entry nats_kv_layout_entry(const struct nats_kv *kv,
+                                          const struct nats_stored *stored, bool is_direct)
+{
+    const bool is_answer = nats_header_status(stored->header, NULL) != 0 ||
+                           is_copy(stored->header, is_direct) || is_reply(stored->payload);
+
+    return (struct nats_kv_entry){
+        .key = nats_kv_layout_key(kv, stored->subject),
+        .value = is_answer ? STR("") : stored->payload,
+        .revision = stored->seq,
+        .time = stored->time,
+        .change = is_answer ? NATS_KV_PUT : read_change(stored->header),
+        .is_answer = is_answer,
+    };
 }
 
 /* --- buckets ------------------------------------------------------------------------ */
@@ -166,13 +206,7 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
         fail_get(call, error);
         return;
     }
-    entry = (struct nats_kv_entry){
-        .key = nats_kv_layout_key(&call->kv, stored->subject),
-        .value = stored->payload,
-        .revision = stored->seq,
-        .time = stored->time,
-        .change = nats_kv_layout_change(stored->header),
-    };
+    entry = nats_kv_layout_entry(&call->kv, stored, !call->kv.indirect);
     if (!str_is(entry.key, call->key) || (entry.change != NATS_KV_PUT && !call->marks))
         fail_get(call, NULL);
     else
@@ -496,6 +530,7 @@ static void on_blocker(void *self, const struct nats_error *error,
 static void on_create(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     struct put_call *call = self;
+    struct nats_kv leader = call->kv;
     struct nats_stored_ack ack;
     struct nats_error refused;
     struct err err;
@@ -504,8 +539,9 @@ static void on_create(void *self, const struct nats_error *error, const struct n
         finish_put(call, error, error ? 0 : ack.seq);
         return;
     }
+    leader.indirect = true; /* which tells a copy of a mark from one */
     if (refused.fault == NATS_FAULT_CONFLICT &&
-        begin_get(&call->kv, call->key, 0, true, on_blocker, call, &err) == 0)
+        begin_get(&leader, call->key, 0, true, on_blocker, call, &err) == 0)
         return;
     finish_put(call, &refused, 0);
 }

@@ -61,6 +61,11 @@ struct nats_kv_entry {
     uint64_t revision;
     int64_t time; /* nanoseconds since 1970 */
     enum nats_kv_change change;
+    /* Not an entry that somebody wrote, but what a server answered: a request may name any subject
+     * for its answer, and servers do not ask whether the asker may publish there. Its value is
+     * empty, and it is never the mark of a delete, which an answer can be a copy of. Told by a get
+     * from the leader, a watch and a list; a direct get knows some of them. */
+    bool is_answer;
 };
 
 typedef void nats_kv_entry_fn(void *self, const struct nats_error *error,

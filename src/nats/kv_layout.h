@@ -11,6 +11,7 @@
 
 struct buf;
 struct err;
+struct nats_stored;
 
 /* The key of the mark that is stored after an update to settle it; watches leave it out. */
 #define NATS_KV_FENCE "_fence"
@@ -21,6 +22,8 @@ void nats_kv_layout_stream(const struct nats_kv *kv, struct buf *out);
 void nats_kv_layout_subject(const struct nats_kv *kv, const char *key, struct buf *out);
 /* The key of a subject of this bucket. */
 struct str nats_kv_layout_key(const struct nats_kv *kv, struct str subject);
-enum nats_kv_change nats_kv_layout_change(struct str header);
+/* The entry of a message as it is stored; `is_direct`: as a direct get has it. */
+struct nats_kv_entry nats_kv_layout_entry(const struct nats_kv *kv,
+                                          const struct nats_stored *stored, bool is_direct);
 
 #endif

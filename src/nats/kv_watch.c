@@ -9,6 +9,7 @@
 #include "nats/hub.h"
 #include "nats/kv_layout.h"
 #include "nats/ordered.h"
+#include "nats/stream.h"
 #include "nats/subject.h"
 
 struct nats_kv_watch {
@@ -34,13 +35,14 @@ static bool was_seen(struct nats_kv_watch *watch, struct str key)
 static void on_message(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery)
 {
     struct nats_kv_watch *watch = self;
-    const struct nats_kv_entry entry = {
-        .key = nats_kv_layout_key(&watch->kv, msg->subject),
-        .value = watch->options.without_values ? STR("") : msg->payload,
-        .revision = delivery->stream_seq,
-        .time = delivery->time,
-        .change = nats_kv_layout_change(msg->header),
-    };
+    const struct nats_kv_entry entry = nats_kv_layout_entry(
+        &watch->kv,
+        &(struct nats_stored){ .seq = delivery->stream_seq,
+                               .time = delivery->time,
+                               .subject = msg->subject,
+                               .header = msg->header,
+                               .payload = watch->options.without_values ? STR("") : msg->payload },
+        false);
 
     if (str_is(entry.key, NATS_KV_FENCE))
         return;

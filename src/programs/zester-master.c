@@ -10,6 +10,7 @@
 #include "master/operators/operator_removal.h"
 #include "master/jobs/orchestrator.h"
 #include "master/enroll/revocation.h"
+#include "master/record_guard.h"
 #include "master/services.h"
 
 /* clang-format off */
@@ -22,6 +23,7 @@ static const struct master_service *const services[] = {
     &master_files_service,
     &master_gitfs_service,
     &master_audit_service,
+    &record_guard_service,
     &authority_service,
     &census_service,
     &revocation_service,

@@ -112,6 +112,10 @@ static void note_index(struct census *census, struct str peel, struct str id)
 {
     struct resident *resident = take_resident(census, peel);
 
+    if (!str_starts(id, STR(ADMISSION_ID))) {
+        log_warning("index of an enrollment cannot be read peel=%.*s", STR_ARG(peel));
+        return;
+    }
     if (str_eq(id, str_from(resident->id)))
         return;
     free(resident->id);
@@ -166,6 +170,11 @@ static void on_record(void *self, const struct nats_kv_entry *entry)
         return;
     if (record_decode(&arena, &enrollment_type, 1, entry->value, &record, &err) < 0) {
         log_warning("enrollment cannot be read key=%.*s error=%s", STR_ARG(entry->key), err.text);
+        return;
+    }
+    if (!str_eq_text(entry->key, record.id)) {
+        log_warning("enrollment is ignored: it is that of another key=%.*s id=%s",
+                    STR_ARG(entry->key), record.id);
         return;
     }
     note_record(census, &record);

@@ -8,6 +8,7 @@
 #include "bus/store.h"
 #include "enroll/signing.h"
 #include "nats/js_scene.h"
+#include "sys/clock.h"
 #include "test.h"
 
 #define PEEL "web-01"
@@ -183,6 +184,43 @@ TEST(a_machine_is_enrolled_approved_issued_and_revoked_on_real_buckets)
     submit(&office, &office.other); /* free again */
     CHECK_INT(office.status, 201);
     office_end(&office);
+}
+
+/* Have the server answer in place of an entry, as whoever may ask it anything can. */
+static void overwrite_entry(struct office *office, const char *key, const char *request)
+{
+    CHECK_INT(nats_publish(office->world.conn.conn,
+                           &(struct nats_pub){ .subject = str_from(request),
+                                               .reply = str_from(arena_printf(
+                                                   &office->arena, "$KV.enrollments.%s", key)),
+                                               .payload = STR("") },
+                           &office->world.scene.err),
+              0);
+}
+
+TEST(a_name_whose_index_or_record_cannot_be_read_is_given_to_nobody)
+{
+    static const char *const requests[] = {
+        "$KV.facts." PEEL,                             /* that it is stored */
+        "$JS.API.DIRECT.GET.KV_facts.$KV.facts." PEEL, /* a copy of that */
+        "$JS.API.DIRECT.GET.KV_facts.$KV.facts.none",  /* that there is nothing */
+    };
+
+    for (size_t i = 0; i < 2 * ARRAY_LEN(requests); i++) {
+        int64_t deadline = clock_now() + SCENE_SECONDS * CLOCK_SECOND;
+        struct office office;
+
+        office_begin(&office);
+        submit(&office, &office.mine);
+        overwrite_entry(&office, i % 2 ? office.id : "peel." PEEL, requests[0]);
+        overwrite_entry(&office, i % 2 ? office.id : "peel." PEEL, requests[i / 2]);
+        do
+            submit(&office, &office.other);
+        while (office.status == ADMISSION_TAKEN && clock_now() < deadline);
+        CHECK_INT(office.status, 500);
+        CHECK_HAS(office.text, "the enrollment of this peel id cannot be read");
+        office_end(&office);
+    }
 }
 
 /* Somebody who goes on with a record the moment that it is stored. */

@@ -104,6 +104,83 @@ TEST(values_are_put_read_updated_and_deleted)
     js_scene_end(&world);
 }
 
+/* --- answers of servers in place of entries ------------------------------------------- */
+
+struct seen {
+    int count, answers, deletes;
+    size_t bytes;
+};
+
+static void on_seen(void *self, const struct nats_kv_entry *entry)
+{
+    struct seen *seen = self;
+
+    if (!str_starts(entry->key, STR("victim")))
+        return;
+    seen->count++;
+    seen->answers += entry->is_answer;
+    seen->deletes += entry->change != NATS_KV_PUT;
+    seen->bytes += entry->value.n;
+}
+
+static void on_victim(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct kv_outcome *outcome = self;
+
+    set_outcome(outcome, error);
+    if (entry)
+        CHECK(entry->is_answer && entry->value.n == 0 && entry->change == NATS_KV_PUT);
+}
+
+/* Whoever may ask, and not write, has it written: the server asks nobody where its answers go. */
+TEST(what_a_server_was_made_to_answer_in_place_of_an_entry_is_told_from_one)
+{
+    static const char *const requests[] = {
+        "$JS.API.DIRECT.GET.KV_b.$KV.b.there",   /* a copy of an entry */
+        "$JS.API.DIRECT.GET.KV_b.$KV.b.deleted", /* a copy of a mark */
+        "$JS.API.DIRECT.GET.KV_b.$KV.b.none",    /* that there is none */
+        "$JS.API.STREAM.INFO.none",              /* an error */
+        "$KV.b.other",                           /* that it is stored */
+    };
+    struct seen seen = { 0 };
+    struct kv_outcome o;
+    struct js_scene world;
+    struct nats_kv kv = begin(&world, 5);
+    struct err *err = &world.scene.err;
+    struct nats_kv_watch *watch = nats_kv_watch_new(
+        &kv, &(struct nats_kv_watch_options){ .entry = on_seen, .self = &seen }, err);
+
+    CHECK(watch);
+    kv.indirect = true;
+    KV_WAIT(&world, &o, nats_kv_put(&kv, "there", STR("a value"), on_revision, &o, err));
+    KV_WAIT(&world, &o, nats_kv_delete(&kv, "deleted", 0, on_revision, &o, err));
+    for (int i = 0; i < (int)ARRAY_LEN(requests); i++) {
+        char subject[64];
+        const char *key = subject + strlen("$KV.b.");
+
+        (void)snprintf(subject, sizeof(subject), "$KV.b.victim%d", i);
+        KV_WAIT(&world, &o, nats_kv_put(&kv, key, STR("mine"), on_revision, &o, err));
+        SCENE_RUN(&world.scene, seen.count == 2 * i + 1);
+        CHECK_INT(nats_publish(world.conn.conn,
+                               &(struct nats_pub){ .subject = str_from(requests[i]),
+                                                   .reply = str_from(subject),
+                                                   .payload = STR("") },
+                               err),
+                  0);
+        SCENE_RUN(&world.scene, seen.count == 2 * i + 2);
+        CHECK_INT(seen.answers, i + 1);
+        KV_WAIT(&world, &o, nats_kv_get(&kv, key, on_victim, &o, err));
+        CHECK_STR(o.error.text, "");
+        /* and nobody creates an entry because a mark seems to be there */
+        KV_WAIT(&world, &o, nats_kv_create(&kv, key, STR("new"), on_revision, &o, err));
+        CHECK_INT(o.error.fault, NATS_FAULT_CONFLICT);
+    }
+    CHECK_INT(seen.deletes, 0);
+    CHECK_INT(seen.bytes, ARRAY_LEN(requests) * strlen("mine"));
+    nats_kv_watch_free(watch);
+    js_scene_end(&world);
+}
+
 TEST(a_key_is_created_once_and_again_after_it_was_deleted)
 {
     struct kv_outcome o;

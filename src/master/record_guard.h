@@ -1,0 +1,21 @@
+/*
+ * record_guard - records that are in the bus and nowhere else survive being overwritten with an
+ * answer of a server, which a peel that may write none of them can cause (docs/fleet.md, "If a
+ * machine is hostile").
+ *
+ * The service "records" keeps the last good entry of each key that it sees. In place of what is not
+ * an entry (nats/kv.h, `is_answer`) it writes that one again, or the last good one of the bucket's
+ * history when that is later, or when this master has just started. What never was there is
+ * removed. Every master does it; the comparison of revisions lets one win. Leases are only counted:
+ * their holders keep them (master/lease.h).
+ *
+ * Memory: O(records). Threads: the loop's.
+ */
+#ifndef MASTER_RECORD_GUARD_H
+#define MASTER_RECORD_GUARD_H
+
+#include "master/master.h"
+
+extern const struct master_service record_guard_service;
+
+#endif

@@ -207,7 +207,7 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
         return;
     }
     entry = nats_kv_layout_entry(&call->kv, stored, !call->kv.indirect);
-    if (!str_is(entry.key, call->key) || (entry.change != NATS_KV_PUT && !call->marks))
+    if (!str_eq_text(entry.key, call->key) || (entry.change != NATS_KV_PUT && !call->marks))
         fail_get(call, NULL);
     else
         finish_get(call, NULL, &entry);

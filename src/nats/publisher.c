@@ -54,6 +54,7 @@ struct nats_publisher {
     struct entry *again, **again_end;
     struct map tails; /* subject to its last entry, when in order */
     struct timer pause, expiry;
+    struct timer gather; /* what was never sent waits for more */
     size_t count, bytes, under_way;
     bool full, closed;
     bool holds; /* the window was full, and is not half free yet */
@@ -321,7 +322,7 @@ static void send_waiting(struct nats_publisher *publisher)
             return;
         }
     }
-    while (publisher->unsent && can_send(publisher)) {
+    while (publisher->unsent && can_send(publisher) && !timer_is_set(&publisher->gather)) {
         struct entry *entry = publisher->unsent;
 
         publisher->unsent = entry->next;
@@ -380,6 +381,7 @@ static void clear_timers(struct nats_publisher *publisher)
 
     timer_clear(timers, &publisher->pause);
     timer_clear(timers, &publisher->expiry);
+    timer_clear(timers, &publisher->gather);
 }
 
 /* --- the connection ----------------------------------------------------------------- */
@@ -528,6 +530,27 @@ static struct entry *new_entry(struct nats_publisher *publisher, const struct na
     return entry;
 }
 
+static void on_gathered(struct timer *timer)
+{
+    pump(container_of(timer, struct nats_publisher, gather));
+}
+
+/* The first that waits sets the time for all that come meanwhile. */
+static void begin_gathering(struct nats_publisher *publisher)
+{
+    if (!timer_is_set(&publisher->gather))
+        timer_set(loop_timers(nats_conn_loop(publisher->js.conn)), &publisher->gather,
+                  clock_after(clock_now(), publisher->options.linger), on_gathered);
+}
+
+void nats_publisher_hurry(struct nats_publisher *publisher)
+{
+    if (publisher->closed || !timer_is_set(&publisher->gather))
+        return;
+    timer_clear(loop_timers(nats_conn_loop(publisher->js.conn)), &publisher->gather);
+    pump(publisher);
+}
+
 /* The entry waits for the last one of its subject, and is the last now. */
 static void follow(struct entry *entry)
 {
@@ -574,6 +597,8 @@ int nats_publisher_send(struct nats_publisher *publisher, const struct nats_stor
         follow(entry);
     if (!timer_is_set(&publisher->expiry))
         watch_expiry(publisher, 0);
+    if (publisher->options.linger > 0 && publisher->unsent == entry)
+        begin_gathering(publisher);
     pump(publisher);
     return 0;
 }

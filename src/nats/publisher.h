@@ -45,6 +45,7 @@ struct nats_publisher_options {
     size_t bytes_max; /* of all that are kept */
     int64_t ack_wait; /* before a message is sent again */
     int64_t give_up;  /* after which a message fails, also without a connection; 0: never */
+    int64_t linger;   /* a message waits that long for more, to leave with them; 0: not at all */
     bool in_order;
     void (*ready)(void *self); /* may be NULL */
     void *self;
@@ -75,6 +76,8 @@ struct nats_store {
 /* `fn` is called exactly once unless this fails. */
 int nats_publisher_send(struct nats_publisher *publisher, const struct nats_store *store,
                         nats_stored_ack_fn *fn, void *self, struct err *err);
+/* What waits for more leaves now. */
+void nats_publisher_hurry(struct nats_publisher *publisher);
 /* Messages that are kept. */
 size_t nats_publisher_count(const struct nats_publisher *publisher);
 /* Its connection is closed. */

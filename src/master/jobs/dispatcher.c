@@ -12,6 +12,7 @@
 #include "master/peels/roster.h"
 #include "nats/error.h"
 #include "nats/kv.h"
+#include "sys/clock.h"
 #include "wire/peel_id.h"
 
 const char *dispatcher_drop_name(enum dispatcher_drop reason)
@@ -27,6 +28,8 @@ const char *dispatcher_drop_name(enum dispatcher_drop reason)
 
 /* Returns are kept until their bucket has them. */
 #define RETURNS_BYTES_MAX ((size_t)256 << 20)
+/* Returns of many targets are stored together; the last one of a job does not wait. */
+#define RETURNS_LINGER_NS (5 * CLOCK_MS)
 
 /* What was said while there was no connection is in the stream. */
 static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
@@ -52,7 +55,8 @@ struct dispatcher *dispatcher_new(const struct dispatcher_options *options, stru
     dispatcher->publisher = nats_publisher_new(&options->js, &(struct nats_publisher_options){ 0 });
     dispatcher->returns = nats_publisher_new(
         &options->js, &(struct nats_publisher_options){ .queue_max = DISPATCHER_TARGETS_MAX,
-                                                        .bytes_max = RETURNS_BYTES_MAX });
+                                                        .bytes_max = RETURNS_BYTES_MAX,
+                                                        .linger = RETURNS_LINGER_NS });
     nats_listen(options->js.conn, &dispatcher->listener, on_bus_event);
     return dispatcher;
 }

@@ -304,6 +304,8 @@ static void begin_end(struct job_run *run)
         run->job.status = run->orders.status;
     if (run->writes == 0)
         job_run_end(run);
+    else
+        nats_publisher_hurry(run->home->returns);
 }
 
 static void obey_orders(struct job_run *run)

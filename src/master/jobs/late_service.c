@@ -33,7 +33,8 @@
 
 #define BATCH        256
 #define TRY_AGAIN_NS (3 * CLOCK_SECOND)
-/* How long returns of jobs under way wait; the server hands out a batch of them meanwhile. */
+/* How long returns of jobs under way wait for more, to be answered together; a batch of them does
+ * not wait. */
 #define HOLD_NS (CLOCK_SECOND / 2)
 /* More returns of the same job may follow. */
 #define GATHER_NS (CLOCK_SECOND / 5)
@@ -50,8 +51,8 @@ struct post {
     /* Returns of jobs under way wait a moment: their runs mostly have them, and everybody is busy
      * with the rest. */
     struct letter *held;
+    size_t held_count;
     struct timer hold;
-    int64_t free_until; /* nothing is held before that */
 };
 
 /* One return that came late. */
@@ -495,13 +496,14 @@ static void sort_letter(struct letter *letter)
         ask_for_job(letter);
 }
 
-/* Half of the time nothing is held, so that it never piles up. */
+/* All at once: their acks leave together, and the server hands out the next batch. */
 static void release_held(struct post *post)
 {
     struct letter *next, *letter = post->held;
 
     post->held = NULL;
-    post->free_until = clock_after(clock_now(), HOLD_NS);
+    post->held_count = 0;
+    timer_clear(loop_timers(post->master->loop), &post->hold);
     for (; letter; letter = next) {
         next = letter->next;
         letter->next = NULL;
@@ -518,12 +520,13 @@ static bool hold_letter(struct letter *letter)
 {
     struct post *post = letter->post;
 
-    if (clock_now() < post->free_until ||
-        !dispatcher_has(master_dispatcher(post->master), str_from(letter->jid)))
+    if (!dispatcher_has(master_dispatcher(post->master), str_from(letter->jid)))
         return false;
     letter->next = post->held;
     post->held = letter;
-    if (!timer_is_set(&post->hold))
+    if (++post->held_count == BATCH)
+        release_held(post);
+    else if (!timer_is_set(&post->hold))
         timer_set(loop_timers(post->master->loop), &post->hold, clock_after(clock_now(), HOLD_NS),
                   on_hold_over);
     return true;
@@ -573,6 +576,7 @@ static void stop_post(void *self)
     nats_puller_free(post->puller);
     post->puller = NULL;
     timer_clear(loop_timers(post->master->loop), &post->hold);
+    post->held_count = 0;
     while (post->held) { /* they come again */
         struct letter *letter = post->held;
 

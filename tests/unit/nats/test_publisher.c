@@ -265,6 +265,50 @@ TEST(a_window_that_was_full_is_filled_again_when_half_of_it_is_stored)
     js_scene_end(&world);
 }
 
+/* Each is stored in its order, and none before the linger is over, or somebody is in a hurry. */
+static void send_two(struct js_scene *world, struct nats_publisher *publisher,
+                     struct js_outcome outcomes[2])
+{
+    for (int i = 0; i < 2; i++) {
+        outcomes[i] = (struct js_outcome){ 0 };
+        CHECK_INT(nats_publisher_send(publisher, &(struct nats_store){ .subject = STR("s.a") },
+                                      js_on_ack, &outcomes[i], &world->scene.err),
+                  0);
+    }
+}
+
+TEST(messages_wait_for_more_and_leave_together_or_when_there_is_a_hurry)
+{
+    struct nats_publisher *publisher;
+    struct js_outcome outcomes[2];
+    struct js_scene world;
+    int64_t began;
+
+    js_scene_begin(&world);
+    js_make_stream(&world, "S", "s.>");
+    publisher =
+        nats_publisher_new(&world.js, &(struct nats_publisher_options){ .linger = 200 * CLOCK_MS });
+    began = clock_now();
+    send_two(&world, publisher, outcomes);
+    SCENE_RUN(&world.scene, outcomes[1].count == 1);
+    CHECK(clock_now() - began >= 200 * CLOCK_MS);
+    CHECK_INT(outcomes[0].seq, 1);
+    CHECK_INT(outcomes[1].seq, 2);
+    nats_publisher_free(publisher);
+
+    publisher = nats_publisher_new(&world.js,
+                                   &(struct nats_publisher_options){ .linger = CLOCK_NEVER / 4 });
+    send_two(&world, publisher, outcomes);
+    nats_publisher_hurry(publisher);
+    SCENE_RUN(&world.scene, outcomes[1].count == 1);
+    CHECK_INT(outcomes[1].seq, 4);
+    send_two(&world, publisher, outcomes);
+    nats_publisher_free(publisher);
+    CHECK_INT(outcomes[0].error.fault, NATS_FAULT_CANCELED);
+    CHECK_INT(outcomes[1].error.fault, NATS_FAULT_CANCELED);
+    js_scene_end(&world);
+}
+
 TEST(a_publisher_that_ends_leaves_no_backlog)
 {
     struct flood flood = { .limit = 20 };

@@ -88,7 +88,7 @@ def test_mistakes_in_the_configuration_end_with_all_of_them(fleet):
     assert "bad.yaml:1:11: 'nats://a': expected 'tls://HOST:PORT'" in result.stderr
     assert "bad.yaml:3:5: 'a_b' is not a valid peel name" in result.stderr
     assert "bad.yaml:4:1: no key 'colour'" in result.stderr
-    assert "unknown command 'jion' (did you mean 'join'?)" in fleet.run("zester-peel", "jion", status=1).stderr
+    assert "unknown command 'jion' (did you mean 'join'?)" in fleet.run("zester-peel", "jion", status=2).stderr
 
 
 def test_a_reload_takes_a_good_file_and_keeps_the_old_one_otherwise(fleet):

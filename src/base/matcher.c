@@ -67,13 +67,15 @@ int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
         *reterr_at = 0;
     if (pattern.n > MATCHER_PATTERN_MAX)
         return err_set(err, ERR_LIMIT, "a pattern has at most %zu bytes", MATCHER_PATTERN_MAX);
+    if (pattern.n == 0)
+        pattern = STR(""); /* it may be NULL */
 
     pcre2_general_context *memory = pcre2_general_context_create(alloc_in_arena, give_back, arena);
     pcre2_compile_context *context = pcre2_compile_context_create(memory);
 
     matcher->code =
-        pcre2_compile((PCRE2_SPTR)(pattern.p ? pattern.p : ""), pattern.n,
-                      options_of(flags) | PCRE2_MATCH_INVALID_UTF, &problem, &at, context);
+        pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, options_of(flags) | PCRE2_MATCH_INVALID_UTF,
+                      &problem, &at, context);
     if (!matcher->code) {
         if (reterr_at)
             *reterr_at = at < pattern.n ? at : pattern.n;
@@ -85,8 +87,8 @@ int matcher_new(struct arena *arena, struct str pattern, unsigned flags,
     matcher->groups++;
     matcher->bound = has_bounds(pattern);
     matcher->strict = flags & MATCHER_MANY
-                          ? pcre2_compile((PCRE2_SPTR)(pattern.p ? pattern.p : ""), pattern.n,
-                                          options_of(flags), &problem, &at, context)
+                          ? pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, options_of(flags),
+                                          &problem, &at, context)
                           : NULL;
     *ret_matcher = matcher;
     return 0;

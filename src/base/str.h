@@ -50,11 +50,13 @@ bool str_ends(struct str text, struct str suffix);
 /* From `at` on, `n` bytes at most; never beyond the end. */
 static inline struct str str_slice(struct str text, size_t at, size_t n)
 {
+    if (text.n == 0)
+        return text; /* it may be NULL */
     if (at > text.n)
         at = text.n;
     if (n > text.n - at)
         n = text.n - at;
-    return (struct str){ text.p ? text.p + at : NULL, n };
+    return (struct str){ text.p + at, n };
 }
 static inline struct str str_from_offset(struct str text, size_t at)
 {

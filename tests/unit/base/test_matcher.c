@@ -31,6 +31,18 @@ TEST(a_matcher_searches_anywhere_unless_anchored)
     CHECK(finds("", 0, ""));
 }
 
+TEST(a_pattern_that_is_no_text_at_all_matches_everywhere)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct matcher *matcher;
+    struct err err;
+    bool found = false;
+
+    CHECK_INT(matcher_new(&arena, (struct str){ 0 }, MATCHER_MANY, &matcher, NULL, &err), 0);
+    CHECK_INT(matcher_find(matcher, STR("a"), 0, NULL, &found, &err), 0);
+    CHECK(found);
+}
+
 TEST(bytes_that_are_not_utf8_do_not_stop_a_search)
 {
     CHECK(finds("web", 0, "\xff\xfeweb"));

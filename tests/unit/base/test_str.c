@@ -41,6 +41,15 @@ TEST(slices_never_leave_the_text)
     CHECK(str_is(str_from_offset(STR("abcd"), 2), "cd"));
 }
 
+TEST(a_slice_of_an_empty_view_stays_where_that_is)
+{
+    const struct str text = STR("abcd"), empty = str_slice(text, 2, 0);
+
+    CHECK(empty.p == text.p + 2);
+    CHECK(str_slice(empty, 1, 1).p == empty.p);
+    CHECK_INT(str_slice(empty, 1, 1).n, 0);
+}
+
 TEST(parts_are_found_from_an_offset_on)
 {
     CHECK_INT(str_find(STR("abcabc"), STR("bc"), 0), 1);

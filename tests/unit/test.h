@@ -51,13 +51,15 @@ void test_register(struct test *test);
     }                                                                                              \
     static void sentence(void)
 
-#define CHECK(expression) test_check((expression), #expression, __FILE__, __LINE__)
+#define CHECK(expression) ((expression) ? (void)0 : test_fail(#expression, __FILE__, __LINE__))
 #define CHECK_INT(got, want)                                                                       \
     test_check_int((intmax_t)(got), (intmax_t)(want), #got, __FILE__, __LINE__)
 #define CHECK_STR(got, want) test_check_str((got), (want), #got, __FILE__, __LINE__)
 /* `got` contains `part`. */
 #define CHECK_HAS(got, part) test_check_has((got), (part), #got, __FILE__, __LINE__)
 
+/* Ends the test. */
+_Noreturn void test_fail(const char *expression, const char *file, int line);
 void test_check(bool ok, const char *expression, const char *file, int line);
 void test_check_int(intmax_t got, intmax_t want, const char *expression, const char *file,
                     int line);

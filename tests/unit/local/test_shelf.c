@@ -338,6 +338,7 @@ TEST(a_plan_outlives_its_shelf_while_a_run_holds_it)
     open_scene(&scene);
     begin_run(&scene, &run, &highstate);
     close_scene(&scene);
+    CHECK(run.plan != NULL);
     CHECK_STR(run.plan->states[0].name, "cmd.run:web");
     end_run(&run);
 }

@@ -149,9 +149,12 @@ struct eraser *eraser_new(struct loop *loop)
 
 void eraser_free(struct eraser *eraser)
 {
-    while (eraser && eraser->first) {
-        struct erasure *erasure = eraser->first;
+    struct erasure *next;
 
+    if (!eraser)
+        return;
+    for (struct erasure *erasure = eraser->first; erasure; erasure = next) {
+        next = erasure->next;
         unlink_erasure(erasure);
         if (!erasure->is_asked) /* else its answer frees it */
             free(erasure);

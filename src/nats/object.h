@@ -66,7 +66,7 @@ struct nats_object_put {
     const char *name; /* copied */
     int fd;           /* read from where it stands to its end; borrowed until the callback */
 };
-int nats_object_put(const struct nats_objects *objects, const struct nats_object_put *put,
+int nats_object_put(const struct nats_objects *objects, const struct nats_object_put *what,
                     nats_object_fn *fn, void *self, struct err *err);
 
 /* `data` for each part, in order; then `done`, once. */

@@ -113,17 +113,17 @@ static void ask_chunk(struct nats_object_reading *get)
         fail_get(get, err.text);
 }
 
-void nats_object_continue(struct nats_object_reading *get)
+void nats_object_continue(struct nats_object_reading *reading)
 {
-    if (get->chunks < get->info.chunks)
-        ask_chunk(get);
+    if (reading->chunks < reading->info.chunks)
+        ask_chunk(reading);
     else
-        verify(get);
+        verify(reading);
 }
 
-void nats_object_stop(struct nats_object_reading *get)
+void nats_object_stop(struct nats_object_reading *reading)
 {
-    free(get);
+    free(reading);
 }
 
 static bool hand_out(struct nats_object_reading *get, struct str payload)

@@ -173,27 +173,25 @@ static void free_follower(struct entry *entry)
     }
 }
 
-static void unlink_entry(struct entry *entry)
+static void unlink_entry(struct nats_publisher *publisher, struct entry *entry)
 {
-    struct nats_publisher *publisher = entry->publisher;
-
     take_from_again(entry);
     free_follower(entry);
     if (publisher->unsent == entry)
         publisher->unsent = entry->next;
-    *(entry->prev ? &entry->prev->next : &publisher->first) = entry->next;
-    *(entry->next ? &entry->next->prev : &publisher->last) = entry->prev;
+    *(entry == publisher->first ? &publisher->first : &entry->prev->next) = entry->next;
+    *(entry == publisher->last ? &publisher->last : &entry->next->prev) = entry->prev;
     publisher->count--;
     publisher->bytes -= entry->size;
 }
 
-static void finish(struct entry *entry, const struct nats_error *error,
-                   const struct nats_stored_ack *ack)
+static void finish(struct nats_publisher *publisher, struct entry *entry,
+                   const struct nats_error *error, const struct nats_stored_ack *ack)
 {
     nats_stored_ack_fn *fn = entry->fn;
     void *self = entry->self;
 
-    unlink_entry(entry);
+    unlink_entry(publisher, entry);
     free(entry);
     fn(self, error, ack);
 }
@@ -249,7 +247,7 @@ static void refuse_entry(struct entry *entry, const struct nats_error *error)
     struct nats_publisher *publisher = entry->publisher;
 
     if (!is_passing(error) || publisher->closed || clock_now() >= entry->deadline) {
-        finish(entry, error, NULL);
+        finish(publisher, entry, error, NULL);
         return;
     }
     if (error->fault == NATS_FAULT_DISCONNECTED)
@@ -273,7 +271,7 @@ static void on_reply(void *self, const struct nats_error *error, const struct na
     else if (nats_stored_ack_decode(msg->payload, &ack, &refused) < 0)
         refuse_entry(entry, &refused);
     else
-        finish(entry, NULL, &ack);
+        finish(publisher, entry, NULL, &ack);
     if (publisher->closed)
         return;
     tell_ready(publisher);
@@ -300,7 +298,7 @@ static bool send_entry(struct entry *entry)
     if (err.code == ERR_BUSY)
         return false;
     nats_error_set(&error, NATS_FAULT_REFUSED, 0, "%s", err.text);
-    finish(entry, &error, NULL);
+    finish(publisher, entry, &error, NULL);
     return true;
 }
 
@@ -370,7 +368,7 @@ static void expire(struct timer *timer)
     nats_error_set(&error, NATS_FAULT_DISCONNECTED, 0, "there is no connection to the server");
     while (publisher->first && !publisher->first->sent && publisher->first->deadline <= now &&
            nats_conn_state(publisher->js.conn) != NATS_CONN_CONNECTED)
-        finish(publisher->first, &error, NULL);
+        finish(publisher, publisher->first, &error, NULL);
     tell_ready(publisher);
     watch_expiry(publisher, clock_after(now, NATS_PUBLISHER_PAUSE_NS));
 }
@@ -393,7 +391,7 @@ static void fail_all(struct nats_publisher *publisher, const struct nats_error *
 
         if (entry->sent)
             nats_request_cancel(publisher->js.conn, entry->request);
-        finish(entry, error, NULL);
+        finish(publisher, entry, error, NULL);
     }
 }
 

@@ -15,7 +15,6 @@
 #define DIGITS    16
 
 struct pending {
-    struct nats_requests *requests;
     uint64_t id;
     nats_reply_fn *fn;
     void *self;
@@ -38,24 +37,22 @@ struct nats_requests {
 
 /* --- one ---------------------------------------------------------------------------- */
 
-static void forget(struct pending *pending)
+static void forget(struct nats_requests *requests, struct pending *pending)
 {
-    struct nats_requests *requests = pending->requests;
-
     (void)idmap_remove(&requests->pending, pending->id);
-    *(pending->prev ? &pending->prev->next : &requests->first) = pending->next;
-    *(pending->next ? &pending->next->prev : &requests->last) = pending->prev;
+    *(pending == requests->first ? &requests->first : &pending->prev->next) = pending->next;
+    *(pending == requests->last ? &requests->last : &pending->next->prev) = pending->prev;
     free(pending);
 }
 
 /* It is gone before its callback comes. */
-static void finish(struct pending *pending, const struct nats_error *error,
-                   const struct nats_msg *msg)
+static void finish(struct nats_requests *requests, struct pending *pending,
+                   const struct nats_error *error, const struct nats_msg *msg)
 {
     nats_reply_fn *fn = pending->fn;
     void *self = pending->self;
 
-    forget(pending);
+    forget(requests, pending);
     fn(self, error, msg);
 }
 
@@ -91,7 +88,7 @@ static void on_due(struct timer *timer)
     while ((pending = find_late(requests, now, last))) {
         nats_error_set(&error, NATS_FAULT_TIMEOUT, 0, "no answer from '%.*s' in time",
                        STR_ARG(pending->subject));
-        finish(pending, &error, NULL);
+        finish(requests, pending, &error, NULL);
     }
     for (pending = requests->first; pending; pending = pending->next)
         expect_deadline(requests, pending->deadline);
@@ -104,8 +101,7 @@ static void add_request(struct nats_requests *requests, const struct nats_pub *p
     char *subject = (char *)(pending + 1);
 
     memcpy(subject, pub->subject.p, pub->subject.n);
-    *pending = (struct pending){ .requests = requests,
-                                 .id = requests->next_id,
+    *pending = (struct pending){ .id = requests->next_id,
                                  .fn = fn,
                                  .self = self,
                                  .deadline = clock_after(clock_now(), timeout),
@@ -151,10 +147,10 @@ static void on_reply(void *self, const struct nats_msg *msg)
         nats_header_status(msg->header, NULL) == NATS_HEADER_NO_RESPONDERS) {
         nats_error_set(&error, NATS_FAULT_NO_RESPONDERS, NATS_HEADER_NO_RESPONDERS,
                        "nobody listens on '%.*s'", STR_ARG(pending->subject));
-        finish(pending, &error, NULL);
+        finish(requests, pending, &error, NULL);
         return;
     }
-    finish(pending, NULL, msg);
+    finish(requests, pending, NULL, msg);
 }
 
 /* Those that a callback adds are left alone. */
@@ -163,7 +159,7 @@ static void fail_all(struct nats_requests *requests, const struct nats_error *er
     uint64_t last = requests->next_id;
 
     while (requests->first && requests->first->id <= last)
-        finish(requests->first, error, NULL);
+        finish(requests, requests->first, error, NULL);
     if (!requests->first)
         timer_clear(loop_timers(requests->conn->hub->loop), &requests->timer);
 }
@@ -199,7 +195,7 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
     if (!pending)
         return;
     *event->handled = true;
-    finish(pending, event->error, NULL);
+    finish(requests, pending, event->error, NULL);
 }
 
 /* --- life --------------------------------------------------------------------------- */
@@ -283,5 +279,5 @@ void nats_request_cancel(struct nats_conn *conn, uint64_t id)
     struct pending *pending = idmap_find(&conn->requests->pending, id);
 
     if (pending)
-        forget(pending);
+        forget(conn->requests, pending);
 }

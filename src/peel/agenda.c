@@ -1,5 +1,6 @@
 #include "peel/agenda.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -394,8 +395,10 @@ static void remove_entry(struct agenda *agenda, struct entry *entry)
 {
     struct entry **at = &agenda->entries;
 
-    while (*at != entry)
+    while (*at != entry) {
+        assert(*at);
         at = &(*at)->next;
+    }
     *at = entry->next;
     forget_entry(entry);
 }

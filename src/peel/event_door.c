@@ -448,17 +448,19 @@ struct event_door *event_door_new(const struct event_door_options *options, stru
 
 void event_door_free(struct event_door *door)
 {
+    struct client *next;
     struct err ignored;
 
     if (!door)
         return;
     watch_stop(&door->watch);
     chores_close(&door->chores); /* what is being written is on disk then */
-    while (door->clients) {
-        if (door->clients->letter > 0)
-            answer_client(door->clients, LOCAL_EVENT_BUFFERED);
+    for (struct client *client = door->clients; client; client = next) {
+        next = client->next;
+        if (client->letter > 0)
+            answer_client(client, LOCAL_EVENT_BUFFERED);
         else
-            refuse_client(door->clients, "the agent ends");
+            refuse_client(client, "the agent ends");
     }
     if (door->fd >= 0)
         (void)fs_unlink(door->socket.path, &ignored); /* the next one replaces it */

@@ -257,7 +257,7 @@ static int run_test(struct cli *cli, const void *args, struct param_strs operand
 {
     const struct test_args *want = args;
     struct question_test question = { .key = operands.p[0] };
-    struct question_tested tested;
+    struct question_tested tested = { .err = "" };
     struct fleet *fleet;
     struct err err;
     int result;
@@ -308,7 +308,7 @@ static int retry_event(struct fleet *fleet, const char *id, struct value_list *o
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     struct nats_pub pub = { .subject = str_from(subject_template(SUBJECT_REACTOR_RETRY)) };
     struct value_map *row = value_map_new(fleet->arena, 3);
-    struct question_retried retried;
+    struct question_retried retried = { .err = "" };
 
     if (record_encode(&bytes, &question_retry_type,
                       &(struct question_retry){ id, fleet_user(fleet->arena) }, err) < 0)

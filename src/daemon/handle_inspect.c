@@ -255,7 +255,7 @@ void handle_inspect(struct call *call)
     if (call_find_project(call, args->config) < 0)
         return;
     view = make_view(call);
-    if (call->project)
+    if (view.config)
         show(&view);
     else if (find_stored(&view) < 0 || !client_may(call->client, view.record->owner_uid))
         refuse_unknown(call);

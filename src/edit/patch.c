@@ -302,7 +302,7 @@ static void add_line(struct page *page, struct str text, struct str end)
 
 static void copy_until(struct page *page, size_t at)
 {
-    for (; page->done < at; page->done++)
+    for (; page->done < at && page->done < page->lines.n; page->done++)
         add_line(page, page->lines.p[page->done].text, page->lines.p[page->done].end);
 }
 
@@ -312,7 +312,7 @@ static void apply_hunk(struct page *page, const struct patch_hunk *hunk, size_t 
     copy_until(page, at);
     VEC_EACH (&hunk->lines, line) {
         if (line->kind == ' ')
-            copy_until(page, page->done < page->lines.n ? page->done + 1 : page->done);
+            copy_until(page, page->done + 1);
         else if (is_sought(page, line))
             page->done++;
         else

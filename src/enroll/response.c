@@ -153,8 +153,8 @@ static int take_body(struct response *response, struct err *err)
 {
     while (response->in.n > 0 && !response->is_over) {
         const bool is_counted = response->is_chunked || response->has_length;
-        size_t n = response->in.n;
         int known = 1;
+        size_t n;
 
         if (response->is_chunked && response->left == 0)
             known = begin_chunk(response, err);

@@ -139,12 +139,14 @@ static int filter_traverse(struct render *render, const struct bound *bound, str
     if (argument_text(render, &bound->args[1], &path) < 0 ||
         argument_delimiter(render, &bound->args[3], &delimiter) < 0)
         return -1;
-    while (at && path.p) {
-        const struct str key = str_cut(&path, delimiter);
-
-        at = find_step(render, at, key, delimiter);
+    while (path.p) {
+        at = find_step(render, at, str_cut(&path, delimiter), delimiter);
+        if (!at) {
+            at = &bound->args[2];
+            break;
+        }
     }
-    *ret = at ? *at : bound->args[2];
+    *ret = *at;
     return 0;
 }
 

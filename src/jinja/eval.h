@@ -16,6 +16,8 @@
 #ifndef JINJA_EVAL_H
 #define JINJA_EVAL_H
 
+#include <assert.h>
+
 #include "base/stack.h"
 #include "jinja/function.h"
 #include "jinja/node.h"
@@ -80,8 +82,10 @@ static inline struct value *eval_slot(const struct eval *eval, struct slot slot)
 {
     struct activation *activation = eval->now.activation;
 
-    for (uint16_t up = slot.up; up > 0; up--)
-        activation = activation->outer; /* the compiler counted the levels */
+    for (uint16_t up = slot.up; up > 0; up--) {
+        assert(activation->outer); /* the compiler counted the levels */
+        activation = activation->outer;
+    }
     return &activation->slots[slot.slot];
 }
 /* A scope begins: fill its variables. */

@@ -209,7 +209,7 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
     case NATS_EVENT_CONNECTED: on_connected(master); break;
     case NATS_EVENT_DISCONNECTED:
         metrics_add(master->metrics, MASTER_DISCONNECTS, 1, NULL, NULL);
-        if (event->error->fault == NATS_FAULT_SLOW)
+        if (event->error && event->error->fault == NATS_FAULT_SLOW)
             metrics_add(master->metrics, MASTER_SLOW_CONSUMERS, 1, NULL, NULL);
         set_problem(master, why);
         log_warning("bus disconnected, reconnecting error=%s", why);

@@ -230,12 +230,12 @@ struct value salt_template_expression(struct salt_template *tmpl, const char *ex
 static struct value seal_text(struct salt_template *tmpl, const struct value *v)
 {
     AUTO_BUF struct buf joined = BUF_INIT(TEXT_MAX);
-    const struct salt_expression *whole;
+    const struct salt_expression *whole = NULL;
     const char *text;
 
     if (!salt_template_is_masked(v->s))
         return *v;
-    if (read_mask(tmpl, v->s, &whole) == v->s.n) {
+    if (read_mask(tmpl, v->s, &whole) == v->s.n && whole) {
         tmpl->is_broken |= whole->is_broken;
         text = arena_printf(tmpl->arena, "%s | tojson", whole->text);
     } else {

@@ -158,8 +158,7 @@ int births_open(const char *path, int *ret_fd, struct err *err)
     if (fd_write(fd, boot, sizeof(boot), err) < 0)
         return err_wrap(err, "write '%s'", path);
     reserve_room(fd);
-    *ret_fd = fd;
-    fd = -1;
+    *ret_fd = fd_take(&fd);
     return 0;
 }
 

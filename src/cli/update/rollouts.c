@@ -157,7 +157,7 @@ static int print_started(struct cli *cli, const struct update_args *want,
 static int start_rollout(struct cli *cli, struct fleet *fleet, const struct update_args *want,
                          const struct update_start *start, struct err *err)
 {
-    struct update_started started;
+    struct update_started started = { .error = "" };
     struct update_rollout rollout;
 
     if (ask_master(fleet, SUBJECT_UPDATE_START, &update_start_type, start, &update_started_type,
@@ -300,7 +300,7 @@ int update_run_abort(struct cli *cli, const void *args, struct param_strs operan
 {
     const struct update_args *want = args;
     const struct update_abort request = { operands.p[0], fleet_user(cli->arena) };
-    struct update_aborted reply;
+    struct update_aborted reply = { .error = "" };
     struct fleet *fleet;
     struct err err;
     int result;

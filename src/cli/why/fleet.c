@@ -210,13 +210,11 @@ static int visit_next(struct walk *walk, struct err *err)
 /* Records are kept for some days: where one is missing, the chain ends. */
 static int follow(struct walk *walk, struct err *err)
 {
-    const char *job = walk->job, *event = walk->event;
-
     if (visit_next(walk, err) < 0)
         return -1;
     while (walk->job || walk->event) {
-        job = walk->job;
-        event = walk->event;
+        const char *job = walk->job, *event = walk->event;
+
         if (visit_next(walk, err) == 0)
             continue;
         if (err->code != ERR_NOT_FOUND)

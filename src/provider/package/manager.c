@@ -139,10 +139,10 @@ const struct package_manager *package_manager_called(const char *name)
 
 const char *package_manager_program(struct arena *arena, const char *program)
 {
-    const struct package_manager *manager;
+    const struct package_manager *manager = NULL;
     struct err ignored; /* unknown */
 
-    if (package_manager_find(arena, NULL, NULL, &manager, &ignored) < 0)
+    if (package_manager_find(arena, NULL, NULL, &manager, &ignored) < 0 || !manager)
         return NULL;
     for (const struct package_programs *row = manager->program_packages; row && row->package; row++)
         if (has_word(row->programs, program))

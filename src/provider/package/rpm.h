@@ -16,8 +16,8 @@ struct package_offers;
 
 /* Commands: list all packages, and print the name and version of a file. */
 #define RPM_VERSION   "%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}"
-#define RPM_INSTALLED "rpm", "-qa", "--qf", "%{NAME}\\t" RPM_VERSION "\\t%{ARCH}\\n"
-#define RPM_SHOW_FILE "rpm", "-qp", "--qf", "%{NAME} " RPM_VERSION
+#define RPM_INSTALLED "rpm", "-qa", "--qf", ("%{NAME}\\t" RPM_VERSION "\\t%{ARCH}\\n")
+#define RPM_SHOW_FILE "rpm", "-qp", "--qf", ("%{NAME} " RPM_VERSION)
 /* All locations that the database has had. */
 #define RPM_DATABASES                                                                              \
     "/var/lib/rpm/rpmdb.sqlite", "/var/lib/rpm/rpmdb.sqlite-wal", "/var/lib/rpm/Packages",         \

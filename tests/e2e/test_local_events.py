@@ -62,7 +62,7 @@ def test_the_configuration_may_be_named_before_the_command(fleet):
     config = fleet.peel.folder / "peel.yaml"
     for words in (["--config", config], [f"--config={config}"], ["-c", config]):
         assert fleet.run("zester-peel", *words, "event", "backup/finished").stdout.startswith("Event stored\n")
-    assert "unknown command 'evnt'" in fleet.run("zester-peel", "--config", config, "evnt", status=1).stderr
+    assert "unknown command 'evnt'" in fleet.run("zester-peel", "--config", config, "evnt", status=2).stderr
 
 
 def test_an_event_that_the_job_of_a_reaction_raises_has_the_depth_of_that_job(fleet):

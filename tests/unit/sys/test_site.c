@@ -57,6 +57,8 @@ static void make(struct str spec)
         CHECK_INT(mkdir(full, mode), 0);
     else if (spec.p[0] == 'f')
         CHECK_INT(fs_write(full, STR("text"), 0644, &err), 0);
+    else if (!target)
+        fail_msg("'%.*s' is a link without a target", STR_ARG(spec));
     else
         CHECK_INT(symlink(target[0] == '@' ? in_folder(target + 1) : target, full), 0);
     CHECK_INT(lchown(full, uid_of(spec.p[1]), uid_of(spec.p[1])), 0);

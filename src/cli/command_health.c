@@ -53,9 +53,10 @@ static const struct health_daemon daemon_peel = { PEEL_CONF, "127.0.0.1:" PEEL_P
 
 /* --- where to ask --------------------------------------------------------------------- */
 
-/* Everything else in the file is the business of the daemon. */
-static int read_address(struct cli *cli, const struct health_args *want,
-                        const struct health_daemon *daemon, const char **ret_address)
+/* Everything else in the file is the business of the daemon. Empty: it serves no health. */
+static int find_address(struct cli *cli, const struct health_args *want,
+                        const struct health_daemon *daemon, const char **ret_address,
+                        struct diags *diags)
 {
     const struct param rows[] = {
         PARAM("health_addr", STR, struct health_daemon, address, "",
@@ -69,17 +70,27 @@ static int read_address(struct cli *cli, const struct health_args *want,
                                       .lenient = true };
     const struct daemon_line line = { .file = want->config,
                                       .given = value_map(value_map_new(cli->arena, 1)) };
-    struct diags diags = DIAGS_INIT(cli->arena), ignored = DIAGS_INIT(cli->arena);
+    struct diags ignored = DIAGS_INIT(cli->arena);
     struct health_daemon found = { 0 };
+
+    if (daemon_conf_read(&conf, &line, cli->arena, &found, diags, &ignored) < 0)
+        return -1;
+    *ret_address = found.address;
+    return 0;
+}
+
+static int read_address(struct cli *cli, const struct health_args *want,
+                        const struct health_daemon *daemon, const char **ret_address)
+{
+    struct diags diags = DIAGS_INIT(cli->arena);
 
     *ret_address = want->address;
     if (want->address)
         return CLI_OK;
-    if (daemon_conf_read(&conf, &line, cli->arena, &found, &diags, &ignored) < 0)
+    if (find_address(cli, want, daemon, ret_address, &diags) < 0)
         return cli_diags(cli, &diags);
-    *ret_address = found.address;
-    return found.address[0] ? CLI_OK
-                            : cli_error(cli, "it serves no health: 'health_addr' is empty");
+    return (*ret_address)[0] ? CLI_OK
+                             : cli_error(cli, "it serves no health: 'health_addr' is empty");
 }
 
 /* --- asking --------------------------------------------------------------------------- */
@@ -142,6 +153,41 @@ static int show_health(struct cli *cli, const struct health_args *want,
     else if (fleet_print(cli, want->format, &body) != CLI_OK)
         return CLI_ERROR;
     return answer.status == READY ? CLI_OK : CLI_FAILED;
+}
+
+/* The first check that has not passed, for a message. */
+static const char *find_problem(struct arena *arena, const struct value *body)
+{
+    const struct value *checks = value_get(body, "checks");
+    const size_t count = value_is(checks, VALUE_MAP) ? checks->map->count : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct value_pair *pair = &checks->map->pairs[i];
+        const char *status = value_get_text(&pair->value, "status");
+        const char *message = value_get_text(&pair->value, "message");
+
+        if (status && strcmp(status, "ok") != 0)
+            return arena_printf(arena, "%s is %s%s%s", pair->key.s.p, status,
+                                message && message[0] ? ": " : "", message ? message : "");
+    }
+    return "it does not say why";
+}
+
+int health_wait_peel(struct cli *cli, const char *config, int64_t wait, struct err *err)
+{
+    const struct health_args want = { .config = config };
+    struct probe_answer answer;
+    struct diags mistakes = DIAGS_INIT(cli->arena);
+    const char *address;
+    struct value body;
+
+    if (find_address(cli, &want, &daemon_peel, &address, &mistakes) < 0 || !address[0])
+        return 0; /* the agent itself reports mistakes of its file */
+    if (wait_until_ready(cli->arena, address, wait, &answer, &body, err) < 0)
+        return -1;
+    if (answer.status != READY)
+        return err_set(err, ERR_TIMEOUT, "%s", find_problem(cli->arena, &body));
+    return 0;
 }
 
 static int run_master(struct cli *cli, const void *args, struct param_strs operands)

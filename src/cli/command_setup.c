@@ -26,21 +26,23 @@
 #define CONF_MODE 0644
 /* What the master publishes, beside the keys; others may not read settings: they hold secrets. */
 static const struct {
-    const char *name, *key;
+    const char *name, *key, *what;
     mode_t mode;
 } trees[] = {
-    { "states", "states_dir", 0755 },
-    { "settings", "settings_dir", 0700 },
-    { "reactor", "reactor:\n  dir", 0755 },
+    { "states", "states_dir", "folder of states", 0755 },
+    { "settings", "settings_dir", "folder of settings", 0700 },
+    { "reactor", "reactor:\n  dir", "folder of rules and reactions", 0755 },
 };
-#define CONF_MAX ((size_t)64 << 10)
+/* What the master keeps for itself, beside them; it makes the folder. */
+#define KEPT_FOLDER "orchestrations"
+#define CONF_MAX    ((size_t)64 << 10)
 /* Timeout for the server and the master to start. */
 #define START_NS (INT64_C(90) * CLOCK_SECOND)
 #define PAUSE_US 100000
 
 struct setup_args {
     const char *host, *auth_dir, *config, *nats_conf, *store, *kepler_conf;
-    const char *enroll_addr, *health_addr, *listen;
+    const char *enroll_addr, *health_addr, *listen, *monitor;
     int64_t port, valid;
     enum supervisor_kind supervisor;
 };
@@ -56,6 +58,7 @@ static const struct param setup_options[] = {
     PARAM("jetstream-store", PATH, ARGS, store, "the data folder of nats-server", .kind_text = "DIR", .default_text = "/var/lib/zester/nats"),
     PARAM("nats-host",   STR,  ARGS, listen, "the address nats-server listens on", .kind_text = "ADDRESS", .default_text = "0.0.0.0"),
     PARAM("port",        INT,  ARGS, port, "the port to listen on", PARAM_RANGE(1, 65535), .default_text = "4222"),
+    PARAM("monitor-addr", STR, ARGS, monitor, "the address for monitoring pages of nats-server; '': none", .kind_text = "ADDRESS", .default_text = NATS_AUTH_MONITOR),
     PARAM("enroll-addr", STR,  ARGS, enroll_addr, "the address for enrollment", .kind_text = "ADDRESS", .default_text = ":8443"),
     PARAM("health-addr", STR,  ARGS, health_addr, "the address for health and metrics", .kind_text = "ADDRESS", .default_text = "127.0.0.1:9091"),
     PARAM("supervisor",  CHOICE, ARGS, supervisor, "what supervises both; auto: systemd if it runs, else kepler", .choices = SUPERVISOR_WORDS, .default_text = "auto"),
@@ -109,6 +112,9 @@ static int check_ports(const struct setup *setup, struct err *err)
                                 (int)want->port),
                    "--port or --nats-host", err) < 0)
         return -1;
+    if (is_missing(want->nats_conf) && want->monitor[0] &&
+        check_port(want->monitor, "--monitor-addr", err) < 0)
+        return -1;
     if (!is_missing(want->config))
         return 0;
     if (check_port(want->enroll_addr, "--enroll-addr", err) < 0)
@@ -134,6 +140,7 @@ static int make_keys(struct setup *setup, struct err *err)
                                                            .store = want->store,
                                                            .name = "zester-nats",
                                                            .host = want->listen,
+                                                           .monitor = want->monitor,
                                                            .dns = { names.dns.n, names.dns.p },
                                                            .ips = { names.ips.n, names.ips.p },
                                                            .port = want->port },
@@ -151,18 +158,12 @@ static void add_text(struct buf *out, const char *key, const char *text)
     buf_add_char(out, '\n');
 }
 
-/* Addresses that only this machine can use are not advertised. */
-static bool is_reachable(const char *host)
-{
-    return strcmp(host, "localhost") != 0 && strncmp(host, "127.", strlen("127.")) != 0 &&
-           strcmp(host, "::1") != 0;
-}
-
-static const char *tree_folder(const struct setup *setup, size_t tree)
+/* A folder beside the keys. */
+static const char *find_folder(const struct setup *setup, const char *name)
 {
     struct arena *arena = setup->cli->arena;
 
-    return path_join(arena, path_dirname(arena, setup->want->auth_dir), trees[tree].name);
+    return path_join(arena, path_dirname(arena, setup->want->auth_dir), name);
 }
 
 /* A folder that is there is kept as it is. */
@@ -171,13 +172,12 @@ static int make_trees(struct setup *setup, struct err *err)
     if (!is_missing(setup->want->config)) /* which may name others */
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
-        const char *folder = tree_folder(setup, i);
+        const char *folder = find_folder(setup, trees[i].name);
         const bool is_new = is_missing(folder);
 
         if (is_new && fs_mkdirs(folder, trees[i].mode, err) < 0)
             return -1;
-        print_step(setup, is_new, arena_printf(setup->cli->arena, "folder of %s", trees[i].name),
-                   folder);
+        print_step(setup, is_new, trees[i].what, folder);
     }
     return 0;
 }
@@ -192,15 +192,16 @@ static void print_conf(const struct setup *setup, struct buf *out)
     add_text(out, "nats_url", arena_printf(arena, "tls://127.0.0.1:%d", (int)want->port));
     add_text(out, "auth_dir", want->auth_dir);
     add_text(out, "health_addr", want->health_addr);
+    add_text(out, "orchestrate_dir", find_folder(setup, KEPT_FOLDER));
     for (size_t i = 0; i < ARRAY_LEN(trees); i++)
-        add_text(out, trees[i].key, tree_folder(setup, i));
+        add_text(out, trees[i].key, find_folder(setup, trees[i].name));
     buf_add_text(out, "enroll:\n");
     add_text(out, "  addr", want->enroll_addr);
     buf_add_text(out, "ca:\n  enroll_sans: [");
     json_print_text(out, str_from(setup->host), JSON_STYLE_COMPACT);
     buf_add_text(out, "]\n");
-    if (!is_reachable(setup->host))
-        return;
+    if (hostnames_is_loopback(setup->host))
+        return; /* nobody else can use it */
     buf_add_text(out, "nats_advertise_urls: [");
     json_print_text(out,
                     str_from(arena_printf(arena, has_colons ? "tls://[%s]:%d" : "tls://%s:%d",
@@ -310,7 +311,8 @@ static int wait_token(struct setup *setup, struct token *ret, struct err *err)
 
 static int finish_setup(struct setup *setup, struct err *err)
 {
-    AUTO_BUF struct buf text = BUF_INIT(TOKEN_TEXT_MAX);
+    const struct fleet_options options = { .config = setup->want->config };
+    struct fleet_target target;
     struct token token;
 
     if (!setup->has_changed) {
@@ -324,14 +326,14 @@ static int finish_setup(struct setup *setup, struct err *err)
                setup->want->config);
         return 0;
     }
-    if (wait_token(setup, &token, err) < 0)
+    if (wait_token(setup, &token, err) < 0 ||
+        fleet_find(setup->cli->arena, &options, &target, err) < 0)
         return -1;
-    token_print(&token, &text);
     printf("\n"
            "The fleet is ready. To add a peel, run this on it:\n"
            "\n"
-           "  zester-peel join %s %s\n",
-           setup->host, buf_text(&text));
+           "  %s\n",
+           join_token_command(setup->cli->arena, &target, setup->host, &token));
     return 0;
 }
 

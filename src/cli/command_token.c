@@ -41,7 +41,8 @@ static const struct param fleet_options[] = {
 
 /* --- make --------------------------------------------------------------------------- */
 
-static int print_token(struct cli *cli, const struct token_args *want, const struct token *token)
+static int print_token(struct cli *cli, const struct token_args *want,
+                       const struct fleet_target *target, const struct token *token)
 {
     AUTO_BUF struct buf text = BUF_INIT(TOKEN_TEXT_MAX);
     const char *host = want->host ? want->host : hostnames_own(cli->arena);
@@ -50,7 +51,7 @@ static int print_token(struct cli *cli, const struct token_args *want, const str
 
     token_print(token, &text);
     if (want->fleet.format == FLEET_TEXT) {
-        printf("zester-peel join %s %s\n", host, buf_text(&text));
+        printf("%s\n", join_token_command(cli->arena, target, host, token));
         return CLI_OK;
     }
     value_map_set(cli->arena, map, value_text("id"), value_text(token->id));
@@ -63,13 +64,15 @@ static int print_token(struct cli *cli, const struct token_args *want, const str
 static int run_make(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct token_args *want = args;
+    struct fleet_target target;
     struct fleet *fleet;
     struct token token;
     struct err err;
     int result;
 
     (void)operands;
-    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+    if (fleet_find(cli->arena, &want->fleet, &target, &err) < 0 ||
+        fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
     result = join_token_make(
         fleet, &(struct join_token_want){ .valid = want->valid, .peels = want->peels }, &token,
@@ -77,7 +80,7 @@ static int run_make(struct cli *cli, const void *args, struct param_strs operand
     fleet_audit(cli, fleet, AUDIT_TOKEN_CREATE, result < 0 ? "" : token.id,
                 result < 0 ? &err : NULL);
     fleet_close(fleet);
-    return result < 0 ? cli_err(cli, &err) : print_token(cli, want, &token);
+    return result < 0 ? cli_err(cli, &err) : print_token(cli, want, &target, &token);
 }
 
 /* --- list --------------------------------------------------------------------------- */

@@ -23,6 +23,9 @@ extern const struct command command_doctor;
 extern const struct command command_enroll;
 /* How the daemon of this machine is: `zester-master health`, `zester-peel health`. */
 extern const struct command command_health_master, command_health_peel;
+/* Wait until the agent with this configuration is ready, for `wait` nanoseconds at most; one that
+ * serves no health is not waited for. Fails with the reason why it is not. */
+int health_wait_peel(struct cli *cli, const char *config, int64_t wait, struct err *err);
 /* States and modules on this machine: `zester --local`. */
 extern const struct command command_local;
 /* Functions on peels: `zester TARGET FUNCTION`. */

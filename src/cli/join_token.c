@@ -6,13 +6,16 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/number.h"
 #include "bus/store.h"
 #include "cli/fleet/bucket.h"
 #include "cli/fleet/link.h"
+#include "enroll/https.h"
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "sys/chance.h"
 #include "sys/clock.h"
+#include "sys/hostnames.h"
 #include "wire/cluster_info.h"
 
 #define RECORD_MAX 4096
@@ -139,4 +142,41 @@ int join_token_make(struct fleet *fleet, const struct join_token_want *want,
         token_make(pin, now + want->valid / CLOCK_SECOND, random, ret_token, err) < 0)
         return -1;
     return store_token(fleet, ret_token, want, err);
+}
+
+/* --- the line for other machines ------------------------------------------------------ */
+
+/* The port of the first address of a list; 0: it has none. */
+static int64_t find_port(const char *addresses)
+{
+    struct str rest = str_from(addresses), first = str_cut(&rest, ','), port = first;
+    int64_t found;
+    struct err err;
+
+    while (port.p)
+        first = str_cut(&port, ':'); /* the last part is the port */
+    return number_parse_int(first, &found, &err) == 0 ? found : 0;
+}
+
+static void add_port(struct buf *out, const char *option, const char *addresses, const char *usual)
+{
+    const int64_t port = find_port(addresses);
+
+    if (port > 0 && port != find_port(usual))
+        buf_printf(out, " %s %d", option, (int)port);
+}
+
+const char *join_token_command(struct arena *arena, const struct fleet_target *target,
+                               const char *host, const struct token *token)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_add_text(&out, "zester-peel join");
+    if (target->enroll_addr)
+        add_port(&out, "--enroll-port", target->enroll_addr, HTTPS_PORT);
+    if (hostnames_is_loopback(host)) /* others are told by the master where the bus is */
+        add_port(&out, "--port", target->urls, FLEET_URL_DEFAULT);
+    buf_printf(&out, " %s ", host);
+    token_print(token, &out);
+    return buf_copy(&out, arena).p;
 }

@@ -9,11 +9,14 @@
 struct cli;
 struct err;
 
+#define NATS_AUTH_MONITOR "127.0.0.1:8222"
+
 struct nats_auth_args {
     const char *dir, *conf, *store; /* keys, the configuration of nats-server, its data */
     const char *cert, *key;         /* of the server; NULL: issued by our own authority */
     const char *name, *host;        /* of the server; where it listens */
     struct param_strs dns, ips;     /* of the certificate that is issued */
+    const char *monitor;            /* where it serves its monitoring pages; "": nowhere */
     int64_t port;
     const char *cluster;      /* the name of the cluster; NULL: one server */
     int64_t cluster_port;     /* where the other servers connect */

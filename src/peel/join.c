@@ -14,6 +14,7 @@
 #include "peel/identity.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
+#include "sys/hostnames.h"
 #include "sys/loop.h"
 #include "sys/newfiles.h"
 #include "sys/path.h"
@@ -32,13 +33,6 @@ static void add_text(struct buf *out, const char *key, const char *text)
     buf_add_char(out, '\n');
 }
 
-/* A master does not tell others of addresses that only its own machine can use. */
-static bool is_loopback(const char *host)
-{
-    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", strlen("127.")) == 0 ||
-           strcmp(host, "::1") == 0;
-}
-
 static const char *make_url(struct arena *arena, const char *scheme, const char *host, int64_t port)
 {
     return arena_printf(arena, strchr(host, ':') ? "%s://[%s]:%d" : "%s://%s:%d", scheme, host,
@@ -53,10 +47,12 @@ static void print_conf(struct arena *arena, const struct peel_join *join, struct
     buf_add_text(out, "enroll_ca_pin: [");
     json_print_text(out, str_from(join->token->pin), JSON_STYLE_COMPACT);
     buf_add_text(out, "]\nenroll_trust: strict\n");
-    if (is_loopback(join->host))
+    if (hostnames_is_loopback(join->host)) /* which a master does not tell others of */
         add_text(out, "nats_url", make_url(arena, "tls", join->host, join->nats_port));
     add_text(out, "auth_dir", join->auth_dir);
     add_text(out, "data_dir", join->data_dir);
+    if (join->data_dir) /* two agents of a machine must not share the tree either */
+        add_text(out, "states_cache", path_join(arena, join->data_dir, "states"));
     add_text(out, "health_addr", join->health_addr);
 }
 

@@ -31,12 +31,15 @@ struct join_args {
 
 #define ARGS struct join_args
 
+/* Timeout for the agent to start and to reach the bus. */
+#define READY_NS (INT64_C(30) * CLOCK_SECOND)
+
 /* clang-format off */
 static const struct param join_options[] = {
     PARAM("id",          STR,  ARGS, join.id, "the name of this machine; default: its full host name", .kind_text = "ID"),
     PARAM("config",      PATH, ARGS, join.config, "the configuration to write", .kind_text = "FILE", .aliases = "c", .default_text = PEEL_CONF_FILE),
     PARAM("auth-dir",    PATH, ARGS, join.auth_dir, "keys and credentials (/var/lib/zester/auth)", .kind_text = "DIR"),
-    PARAM("data-dir",    PATH, ARGS, join.data_dir, "what the agent keeps (/var/lib/zester)", .kind_text = "DIR"),
+    PARAM("data-dir",    PATH, ARGS, join.data_dir, "what the agent keeps, and then also the published states (/var/lib/zester)", .kind_text = "DIR"),
     PARAM("health-addr", STR,  ARGS, join.health_addr, "where health and metrics are served (127.0.0.1:9090)", .kind_text = "ADDRESS"),
     PARAM("enroll-port", INT,  ARGS, join.enroll_port, "where the master enrolls machines", PARAM_RANGE(1, 65535), .default_text = "8443"),
     PARAM("port",        INT,  ARGS, join.nats_port, "where the bus is, on a master of this machine", PARAM_RANGE(1, 65535), .default_text = "4222"),
@@ -78,7 +81,13 @@ static int start_agent(struct cli *cli, const struct join_args *want, bool *ret_
         return -1;
     (void)print_step(*ret_changed, "service of the agent",
                      arena_printf(cli->arena, "run by %s", supervisor_name(supervisor.kind)));
-    return supervisor_start(cli->arena, &supervisor, err);
+    if (supervisor_start(cli->arena, &supervisor, err) < 0)
+        return -1;
+    if (supervisor.kind != SUPERVISOR_NONE &&
+        health_wait_peel(cli, want->join.config, READY_NS, err) < 0)
+        return err_wrap(err, "the agent is not ready; see '%s'",
+                        supervisor_hint(cli->arena, &supervisor));
+    return 0;
 }
 
 /* The next attempt may name another master. */
@@ -133,9 +142,10 @@ static const struct command command_join = {
     .name = "join",
     .operands = "HOST TOKEN",
     .summary = "make this machine a peel of the fleet of a master",
-    .details = "HOST is the master, TOKEN what 'zester-master token' printed there. Writes a\n"
-               "configuration, enrolls, and has systemd or kepler run the agent. What is there\n"
-               "already stays as it is; a second run changes nothing.\n",
+    .details =
+        "HOST is the master, TOKEN what 'zester-master token' printed there. Writes a\n"
+        "configuration, enrolls, has systemd or kepler run the agent, and waits until it is\n"
+        "connected. What is there already stays as it is; a second run changes nothing.\n",
     .examples = "  zester-peel join master.example.com zt1.TEXT\n",
     .options = join_options,
     .args_size = sizeof(struct join_args),

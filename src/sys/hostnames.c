@@ -74,3 +74,9 @@ void hostnames_add_own(struct hostnames *names)
             add_address(names, entry->ifa_addr);
     freeifaddrs(list);
 }
+
+bool hostnames_is_loopback(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", strlen("127.")) == 0 ||
+           strcmp(host, "::1") == 0;
+}

@@ -29,5 +29,7 @@ void hostnames_add_own(struct hostnames *names);
 const char *hostnames_own(struct arena *arena);
 /* An IPv4 or IPv6 address? */
 bool hostnames_is_address(const char *text);
+/* A name or address that only this machine can use for itself? */
+bool hostnames_is_loopback(const char *host);
 
 #endif

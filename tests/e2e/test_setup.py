@@ -11,6 +11,7 @@ import signal
 import socket
 import stat
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -28,17 +29,18 @@ class Home(Fleet):
     def __init__(self, folder):
         super().__init__(folder)
         self.prefix = []  # what commands begin with, to be run elsewhere
-        self.enroll_port, self.health_port, self.peel_port = free_port(), free_port(), free_port()
+        self.enroll_port, self.health_port, self.peel_port, self.monitor_port = free_port(), free_port(), free_port(), free_port()
         (folder / "bin").mkdir()
         (folder / "bin/nats-server").symlink_to(SERVER)
         self.environment = {"KEPLER_DAEMON_PATH": str(folder / "kepler"), "KEPLER_COLOR": "false",
                             "PATH": f"{folder}/bin:{BUILD}:{os.environ['PATH']}"}
 
-    def setup(self, host="127.0.0.1", supervisor="kepler", status=0):
+    def setup(self, host="127.0.0.1", supervisor="kepler", monitor=None, status=0):
         words = ["setup", "--host", host, "--supervisor", supervisor, "--config", self.folder / "etc/master.yaml",
                  "--auth-dir", self.auth, "--nats-conf", self.folder / "etc/nats.conf", "--jetstream-store", self.folder / "js",
                  "--nats-host", "127.0.0.1", "--port", self.port, "--enroll-addr", f"127.0.0.1:{self.enroll_port}",
-                 "--health-addr", f"127.0.0.1:{self.health_port}", "--kepler-conf", self.folder / "etc/kepler.yaml"]
+                 "--health-addr", f"127.0.0.1:{self.health_port}", "--kepler-conf", self.folder / "etc/kepler.yaml",
+                 "--monitor-addr", monitor or f"127.0.0.1:{self.monitor_port}"]
         result = subprocess.run([*self.prefix, f"{BUILD}/zester-master", *map(str, words)], capture_output=True, text=True, timeout=3 * SECONDS,
                                 env={**os.environ, **self.environment})
         assert result.returncode == status, result.stdout + result.stderr + self.kepler("logs", "-f", self.folder / "etc/kepler.yaml")
@@ -89,12 +91,13 @@ def test_one_command_makes_a_fleet_a_second_run_changes_nothing_and_a_machine_jo
     again = home.setup().stdout
     assert "Nothing to do" in again and "created" not in again and "zt1." not in again
     assert {**files_of(home.auth), **files_of(home.folder / "etc")} == before
-    for name, mode in (("states", 0o755), ("settings", 0o700), ("reactor", 0o755)):
+    for name, what, mode in (("states", "states", 0o755), ("settings", "settings", 0o700), ("reactor", "rules and reactions", 0o755)):
         folder = home.auth.parent / name
-        assert f"created folder of {name} ({folder})\n" in said and stat.S_IMODE(folder.stat().st_mode) == mode
+        assert f"created folder of {what} ({folder})\n" in said and stat.S_IMODE(folder.stat().st_mode) == mode
     conf = (home.folder / "etc/master.yaml").read_text()
     assert f'states_dir: "{home.auth.parent}/states"\n' in conf and f'reactor:\n  dir: "{home.auth.parent}/reactor"\n' in conf
-    match = re.search(r"^  zester-peel join 127\.0\.0\.1 (zt1\.\S+)$", said, re.M)
+    assert f'orchestrate_dir: "{home.auth.parent}/orchestrations"\n' in conf
+    match = re.search(rf"^  zester-peel join --enroll-port {home.enroll_port} --port {home.port} 127\.0\.0\.1 (zt1\.\S+)$", said, re.M)
     assert match, said
     ps = home.kepler("ps", "-f", home.folder / "etc/kepler.yaml")
     assert "nats" in ps and "master" in ps
@@ -133,6 +136,11 @@ def test_two_commands_make_a_fleet(home):
     check_failed_joins(home, token)
     said = home.join(token).stdout
     assert "This machine is peel 'web-01' of the fleet." in said
+    with urllib.request.urlopen(f"http://127.0.0.1:{home.peel_port}/readyz", timeout=SECONDS) as answer:  # it has waited for that
+        assert answer.status == 200
+    assert f'states_cache: "{home.folder}/peel/data/states"\n' in (home.folder / "peel/peel.yaml").read_text()
+    assert home.run("zester-master", "token", "--host", "m1.example", "--config",
+                    home.folder / "etc/master.yaml").stdout.startswith(f"zester-peel join --enroll-port {home.enroll_port} m1.example zt1.")
     row, = home.wait(lambda: home.zester_json("enroll", "list", "-s", "active"), "the peel is active")
     assert row["peel_id"] == "web-01" and row["trust"] == "ok"
     answers = home.zester_json("web-01", "test.ping")
@@ -159,7 +167,7 @@ def peel_checks(home):
 
 def test_a_peel_survives_the_loss_of_its_server_in_a_cluster_and_a_revocation_cuts_it_off(home):
     home.setup(supervisor="none")
-    program, command, host, token = home.start_cluster_master()
+    program, command, *_, host, token = home.start_cluster_master()
     assert (program, command, host) == ("zester-peel", "join", "127.0.0.1")
     home.join(token)
     home.wait(lambda: home.zester_json("enroll", "list", "-s", "active"), "the peel is active")
@@ -187,7 +195,8 @@ def test_a_join_with_a_bad_token_makes_nothing(home):
     assert not (home.folder / "peel").exists()
 
 
-@pytest.mark.parametrize("port, option", [("port", "--port"), ("enroll_port", "--enroll-addr"), ("health_port", "--health-addr")])
+@pytest.mark.parametrize("port, option", [("port", "--port"), ("enroll_port", "--enroll-addr"), ("health_port", "--health-addr"),
+                                          ("monitor_port", "--monitor-addr")])
 def test_where_a_port_is_in_use_nothing_is_made(home, port, option):
     with socket.create_server(("127.0.0.1", getattr(home, port))):
         said = home.setup(status=1).stderr

@@ -174,7 +174,7 @@ const char *join_token_command(struct arena *arena, const struct fleet_target *t
     buf_add_text(&out, "zester-peel join");
     if (target->enroll_addr)
         add_port(&out, "--enroll-port", target->enroll_addr, HTTPS_PORT);
-    if (hostnames_is_loopback(host)) /* others are told by the master where the bus is */
+    if (hostnames_is_loopback(host)) /* others learn from the master where the bus is */
         add_port(&out, "--port", target->urls, FLEET_URL_DEFAULT);
     buf_printf(&out, " %s ", host);
     token_print(token, &out);

@@ -15,6 +15,7 @@
 #include "cli/fleet/secrets.h"
 #include "cli/fleet/selection.h"
 #include "data/yaml.h"
+#include "local/verb.h"
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/request.h"
@@ -30,7 +31,7 @@
 
 struct exec_args {
     struct fleet_options fleet;
-    bool direct, test, async, preview;
+    bool direct, test, async, preview, revert_on_failure;
     struct fleet_limits limits;
     struct fleet_batch batch;
     struct fleet_selection_args select;
@@ -48,6 +49,7 @@ static const struct param exec_options[] = {
     FLEET_SELECTION_OPTIONS(ARGS, select),
     PARAM("subset", INT, ARGS, subset, "run on this many of them, picked at random", PARAM_RANGE(1, 1000000), .kind_text = "N"),
     FLEET_BATCH_OPTIONS(ARGS, batch),
+    PARAM("revert-on-failure", BOOL, ARGS, revert_on_failure, "states: each peel where one fails reverts what the run has changed there"),
     PARAM("queue", DURATION, ARGS, queue, "keep the job this long for peels that are absent, or outside of their maintenance windows", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
     FLEET_LIMIT_OPTIONS(ARGS, limits),
     FLEET_SECRET_OPTIONS(ARGS, secrets),
@@ -205,6 +207,15 @@ static int64_t find_timeout(const struct exec_args *args, const struct job *job)
 static void set_test(struct cli *cli, struct job *job)
 {
     value_map_set(cli->arena, job->args.map, value_text("test"), value_bool(true));
+}
+
+/* The functions that run several states of files. */
+static bool runs_states(const char *function)
+{
+    const struct verb *verb = verb_find(function);
+
+    return verb && (verb->kind == VERB_APPLY || verb->kind == VERB_HIGHSTATE ||
+                    verb->kind == VERB_SLS_ID || verb->kind == VERB_TEST);
 }
 
 /* --- running ------------------------------------------------------------------------ */
@@ -367,6 +378,12 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
         return cli_usage(cli, "--node-timeout is longer than --timeout, the time of the whole job");
     if (args->direct && args->queue > 0)
         return cli_usage(cli, "--queue requires a job: leave out --direct");
+    if (args->revert_on_failure && !runs_states(job.function))
+        return cli_usage(cli,
+                         "--revert-on-failure is for state.apply and state.highstate, not for %s",
+                         job.function);
+    if (args->revert_on_failure)
+        value_map_set(cli->arena, job.args.map, value_text("revert_on_failure"), value_bool(true));
     if (args->test)
         set_test(cli, &job);
     job.timeout = find_timeout(args, &job);
@@ -398,6 +415,7 @@ const struct command command_exec = {
                 "  zester 'web*' cmd.run 'uptime'\n"
                 "  zester 'G@os.family:debian and not db*' state.apply nginx --test\n"
                 "  zester '*' state.highstate --batch 20% --max-failures 2\n"
+                "  zester 'web*' state.apply app --batch 2 --revert-on-failure\n"
                 "  zester 'web*' state.apply nginx --subset 2\n"
                 "  zester 'web*' state.apply nginx --exclude web-03 --exclude-file broken.txt\n"
                 "  zester '*' test.ping --target-file rack-12.txt --preview\n"

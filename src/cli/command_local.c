@@ -21,6 +21,7 @@
 #include "compile/tree.h"
 #include "compile/unsupported.h"
 #include "run/bound.h"
+#include "run/fallback.h"
 #include "run/lastrun.h"
 #include "run/revert.h"
 #include "run/run.h"
@@ -44,6 +45,7 @@ static const struct param options[] = {
     PARAM("parallel",     INT,      ARGS, session.parallel, "at most this many states at once", PARAM_RANGE(0, 4096)),
     PARAM("undefined-ok", BOOL,     ARGS, session.lenient, "a missing variable in a template is empty, not an error"),
     PARAM("loose-params", BOOL,     ARGS, session.loose, "an unknown parameter is a warning, not an error"),
+    PARAM("revert-on-failure", BOOL, ARGS, revert_on_failure, "when a state fails, revert what the run has changed"),
     PARAM("force",        BOOL,     ARGS, force, "state.revert: also revert what others have changed since"),
     PARAM("no-color",     BOOL,     ARGS, no_color, "no colour, even on a terminal"),
     PARAM("quiet",        BOOL,     ARGS, quiet, "no progress", .aliases = "q"),
@@ -72,6 +74,8 @@ int local_run_plan(struct local *local, const struct plan *plan, struct run_resu
     local->session.host.bound = NULL;
     if (rc < 0)
         return local_refuse_err(local, &err);
+    if (local->session.revert_on_failure || local->args->revert_on_failure)
+        fallback_revert(&local->session.arena, &local->session.host, result);
     session_open_results(&local->session, &local->session.arena, result);
     return CLI_OK;
 }

@@ -18,6 +18,7 @@
 #include "local/verb.h"
 #include "local/wish.h"
 #include "run/bound.h"
+#include "run/fallback.h"
 #include "run/lastrun.h"
 #include "run/owed.h"
 #include "run/planbook.h"
@@ -119,6 +120,8 @@ static void run_plan_now(struct deed *deed, const struct plan *plan)
         set_failure(deed, err.text);
         return;
     }
+    if (deed->session->revert_on_failure)
+        fallback_revert(deed->arena, host, &deed->answer->result);
     if (host->test && deed->request->job && !deed->answer->result.canceled)
         keep_plan(deed);
     deed->answer->success = run_result_is_success(&deed->answer->result);

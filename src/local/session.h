@@ -65,7 +65,8 @@ struct session {
     struct shelf *shelf;       /* or NULL */
     struct shelf_plan *held;   /* the plan of this session, if it came from there */
     uint64_t facts_version, settings_version;
-    bool salt_tree; /* the folder is Salt's, used because ours is missing */
+    bool salt_tree;         /* the folder is Salt's, used because ours is missing */
+    bool revert_on_failure; /* see run/fallback.h */
 };
 
 /* What a function needs from the machine. */

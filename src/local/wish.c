@@ -44,7 +44,7 @@ struct wish_args {
     struct param_strs refs;
     const struct value *settings, *exclude;
     const char *saltenv, *pillarenv;
-    bool queue;
+    bool queue, revert_on_failure;
 };
 
 /* clang-format off */
@@ -54,6 +54,7 @@ static const struct param wish_params[] = {
     PARAM("exclude", ANY, struct wish_args, exclude, "what is left out: references, or a list with 'id: ID' and 'sls: REF'"),
     PARAM("saltenv", STR, struct wish_args, saltenv, "the environment of the top file that counts"),
     PARAM("pillarenv", STR, struct wish_args, pillarenv, "the same for settings, which have been read: only theirs"),
+    PARAM("revert_on_failure", BOOL, struct wish_args, revert_on_failure, "revert what the run has changed when a state fails"),
     PARAM("queue", BOOL, struct wish_args, queue, "wait for another run, which is done anyway"),
     { 0 },
 };
@@ -130,6 +131,7 @@ int wish_read(struct session *session, const char *function, struct param_strs w
                         words.p[0], got.refs.p[0]);
     if (got.settings)
         lay_over(session, got.settings);
+    session->revert_on_failure |= got.revert_on_failure;
     ret_wish->refs = got.refs.n > 0 ? got.refs : words;
     ret_wish->exclude = split_commas(&session->arena, got.exclude);
     /* 'highstate' is the name for the top file. */

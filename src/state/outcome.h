@@ -62,11 +62,19 @@ bool state_result_is_broken(const struct state_result *result);
 /* What both together are: failed before changed before unchanged before skipped. */
 enum state_outcome outcome_merge(enum state_outcome a, enum state_outcome b);
 
+/* A run that failed was reverted at its end (run/fallback.h). */
+enum run_fallback {
+    FALLBACK_NONE, /* it was not, or nothing had changed */
+    FALLBACK_WHOLE,
+    FALLBACK_PARTIAL, /* some states could not be reverted */
+};
+
 struct run_result {
     const char *run_id;
     bool test, canceled;
     bool revert;                /* it reverted other runs; run_id is the newest of them */
     VEC(const char *) reverted; /* the ids of all of them, newest first */
+    enum run_fallback fallback;
     uint32_t changed, failed, skipped;
     uint32_t handled;      /* failures that do not fail the run */
     uint32_t would_change; /* in a run that acts: states with test: true */

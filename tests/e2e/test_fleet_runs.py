@@ -54,6 +54,8 @@ def states(work):
         "long": f"long: {{cmd.run: [name: 'touch {work}/begun; {waiting(work / 'hold')}']}}\n",
         "steps": f"first: {{cmd.run: [name: 'true']}}\nsecond: {{cmd.run: [name: '{waiting(work / 'hold')}', require: [cmd: first]]}}\n",
         "made": f"{work}/{{{{ facts.id }}}}:\n  file.managed:\n    - contents: planned\n",
+        "gated": f"conf: {{file.managed: [name: '{work}/{{{{ facts.id }}}}', contents: new]}}\n"
+                 f"healthy: {{cmd.run: [name: 'test ! -e {work}/sick', require: [file: conf]]}}\n",
         "owing": f"changed: {{cmd.run: [name: 'true']}}\nbroken: {{cmd.wait: [name: 'test ! -e {work}', watch: [cmd: changed]]}}\n",
     }
 
@@ -143,6 +145,22 @@ def test_a_job_that_changed_nothing_on_a_peel_is_reverted_there_without_a_fault(
     unknown = fleet.zester("*", "state.revert", KSUID, status=2).stdout
     assert unknown.count(f"no run '{KSUID}' is recorded") == 2
     assert "requires a reference, or the id of a job or run" in fleet.zester("web-01", "state.revert", status=2).stdout
+
+
+def test_a_rollout_ends_at_the_first_unhealthy_peel_and_leaves_it_as_it_was(fleet, work):
+    (work / "sick").touch()
+    words = ("*", "state.apply", "gated", "--batch", "1", "--revert-on-failure")
+    said = fleet.zester(*words, status=2).stdout
+    assert "reverted, because the run failed" in said and "not sent: more peels have failed than --max-failures allows" in said
+    assert [path.name for path in work.iterdir()] == ["sick"]
+    (work / "sick").unlink()
+    fleet.zester(*words)
+    assert len(list(work.iterdir())) == len(NAMES)
+
+
+def test_only_runs_of_states_are_reverted_on_failure(fleet):
+    refused = fleet.zester("*", "test.ping", "--revert-on-failure", status=1).stderr
+    assert "--revert-on-failure is for state.apply and state.highstate, not for test.ping" in refused
 
 
 def test_a_job_is_reverted_on_every_peel_by_its_id(fleet, work):

@@ -78,3 +78,61 @@ def test_a_damaged_run_stays_and_can_be_reverted_again(applied):
     assert len(before) >= 5  # one state at most is lost with a damaged record
     assert applied.run("state.revert", "web").returncode != 0  # nothing is forgotten
     assert restored(applied) == before
+
+
+# --- runs that are reverted when they fail -------------------------------------------------
+
+RELEASE = """
+conf:
+  file.managed: [name: ROOT/conf, contents: new]
+touched:
+  cmd.run: [name: "test ! -e ROOT/meddle || echo more >> ROOT/conf", require: [file: conf]]
+health:
+  cmd.run: [name: test ! -e ROOT/sick, require: [cmd: touched]]
+"""
+
+
+@pytest.fixture
+def release(tmp_path):
+    machine = Machine(tmp_path)
+    machine.state("release", RELEASE)
+    (machine.root / "conf").write_text("old\n")
+    return machine
+
+
+@pytest.mark.parametrize("asked", ["--revert-on-failure", "revert_on_failure=True"])
+def test_a_run_that_fails_is_reverted_when_that_was_asked_for(release, asked):
+    (release.root / "sick").touch()
+    said = release.run("state.apply", "release", asked, status=2).stdout
+    assert release.read("conf") == "old\n"
+    assert "reverted, because the run failed" in said and " failed and was reverted\n" in said
+    assert 'exit 0)\n    not reverted: nothing to revert\n' in said  # a command
+    assert "3 states: 2 changed, 1 failed" in said
+    again = release.run("state.revert", "release", status=0).stdout
+    assert "nothing to revert" in again and release.read("conf") == "old\n"
+
+
+def test_the_record_of_a_run_says_which_states_were_reverted(release):
+    (release.root / "sick").touch()
+    record = release.record("state.apply", "release", "--revert-on-failure", status=2)
+    assert [state.get("details", {}).get("reverted") for state in record["results"]] == [True, False, None]
+    assert record["status"] == "failed"
+
+
+def test_a_run_that_succeeds_a_dry_run_and_one_that_nobody_asked_about_are_not_reverted(release):
+    release.run("state.apply", "release", "--revert-on-failure", "--test", status=0)
+    assert release.read("conf") == "old\n"
+    assert "reverted" not in release.run("state.apply", "release", "--revert-on-failure", status=0).stdout
+    assert release.read("conf") == "new\n"
+    (release.root / "conf").write_text("old\n")
+    (release.root / "sick").touch()
+    assert "reverted" not in release.run("state.apply", "release", status=2).stdout
+    assert release.read("conf") == "new\n"
+
+
+def test_what_could_not_be_reverted_after_a_failure_is_a_failure_too(release):
+    (release.root / "sick").touch()
+    (release.root / "meddle").touch()  # the file is no longer what the state wrote
+    said = release.run("state.apply", "release", "--revert-on-failure", status=2).stdout
+    assert "not reverted: " in said and "3 states: 1 changed, 2 failed" in said and " failed and was reverted in part\n" in said
+    assert release.read("conf") == "new\nmore\n"

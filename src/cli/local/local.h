@@ -41,7 +41,7 @@ struct local_args {
     struct session_options session;
     int64_t timeout; /* nanoseconds; 0: none */
     int format;
-    bool local, no_color, quiet, force;
+    bool local, no_color, quiet, force, revert_on_failure;
     const char *log_level; /* what log.* shows; NULL: warnings and errors */
     const char *out;       /* one of LOCAL_OUT_WORDS; of report: its file; NULL: not given */
     int state_output;      /* of LOCAL_STATE_OUTPUT_WORDS */

@@ -195,7 +195,10 @@ static void print_runs(struct printer *printer, const struct run_result *result)
     const bool whole = run_result_is_success(result);
 
     if (!result->revert) {
-        if (result->run_id && !result->test && result->changed > 0)
+        if (result->fallback != FALLBACK_NONE)
+            buf_printf(printer->out, "run %s failed and was reverted%s\n", result->run_id,
+                       result->fallback == FALLBACK_WHOLE ? "" : " in part");
+        else if (result->run_id && !result->test && result->changed > 0)
             buf_printf(printer->out, "run %s\n", result->run_id);
         return;
     }

@@ -32,6 +32,7 @@ const struct param orders_state_params[] = {
     PARAM("highstate", BOOL, ARGS, highstate, "apply the states of the top file"),
     PARAM("pillar", MAP, ARGS, pillar, "settings on top of those of the peels", .aliases = "settings"),
     JOB_PARAMS,
+    PARAM("revert_on_failure", BOOL, ARGS, revert_on_failure, "each peel where a state fails reverts what the run has changed there"),
     PARAM("timeout", DURATION, ARGS, timeout, "of the job (5m, with `highstate` 10m)", PARAM_RANGE(1, INT64_MAX)),
     { 0 },
 };
@@ -152,6 +153,8 @@ static struct state_job make_state_job(struct state_run *run, const struct order
         set_arg(run, &job, "mods", value_str(buf_copy(&mods, run->arena)));
     if (want->pillar)
         set_arg(run, &job, "pillar", *want->pillar);
+    if (want->revert_on_failure)
+        set_arg(run, &job, "revert_on_failure", value_bool(true));
     return job;
 }
 

@@ -15,7 +15,7 @@ struct orders_args {
     const char *name;
     const char *tgt, *tgt_type;
     struct param_strs sls;
-    bool highstate;
+    bool highstate, revert_on_failure;
     const struct value *pillar;
     struct param_strs arg;
     const struct value *kwarg;

@@ -1,0 +1,88 @@
+#include "run/fallback.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "data/value.h"
+#include "run/revert.h"
+#include "state/host.h"
+#include "state/outcome.h"
+
+static struct state_result *find_state(struct run_result *result, const char *name)
+{
+    VEC_EACH (&result->states, state)
+        if (strcmp(state->name, name) == 0)
+            return state;
+    return NULL;
+}
+
+static void add_line(struct arena *arena, struct state_result *state, const char *line)
+{
+    const struct str diff = state->diff;
+
+    state->diff = str_from(arena_printf(arena, "%.*s%s%s", (int)diff.n, diff.n > 0 ? diff.p : "",
+                                        diff.n > 0 ? "\n" : "", line));
+}
+
+static void fail_state(struct arena *arena, struct state_result *state, const char *error)
+{
+    state->error = arena_printf(arena, "%s%snot reverted: %s", state->error ? state->error : "",
+                                state->error ? "; " : "", error);
+    state->outcome = OUTCOME_FAILED;
+}
+
+static void note_state(struct arena *arena, struct state_result *state,
+                       const struct state_result *reverted)
+{
+    const bool is_back = reverted->outcome == OUTCOME_CHANGED;
+
+    if (reverted->outcome == OUTCOME_FAILED)
+        fail_state(arena, state, reverted->error ? reverted->error : "unknown reason");
+    else if (is_back)
+        add_line(arena, state, "reverted, because the run failed");
+    else if (state->outcome == OUTCOME_CHANGED)
+        add_line(arena, state, "not reverted: nothing to revert");
+    else
+        return;
+    if (!state->details)
+        state->details = value_map_new(arena, 1);
+    value_map_set(arena, state->details, value_text("reverted"), value_bool(is_back));
+}
+
+/* What nobody in the run answers for: a journal that cannot be read. */
+static void add_failure(struct arena *arena, struct run_result *result, const char *name,
+                        const char *error)
+{
+    struct state_result one = { .name = name };
+
+    fail_state(arena, &one, error);
+    VEC_PUSH_IN(arena, &result->states, one);
+}
+
+void fallback_revert(struct arena *arena, struct state_host *host, struct run_result *result)
+{
+    const struct revert_options options = { .target = result->run_id, .has_run = true };
+    struct run_result undone;
+    struct err err;
+
+    if (result->test || result->canceled || !result->run_id || run_result_is_success(result))
+        return;
+    if (revert_run(arena, host, &options, NULL, &undone, &err) < 0) {
+        add_failure(arena, result, "state.revert", err.text);
+    } else {
+        result->fallback = undone.failed > 0    ? FALLBACK_PARTIAL
+                           : undone.changed > 0 ? FALLBACK_WHOLE
+                                                : FALLBACK_NONE;
+        VEC_EACH (&undone.states, reverted) {
+            struct state_result *state = find_state(result, reverted->name);
+
+            if (state)
+                note_state(arena, state, reverted);
+            else if (reverted->outcome == OUTCOME_FAILED)
+                add_failure(arena, result, reverted->name, reverted->error);
+        }
+        result->duration += undone.duration;
+    }
+    run_result_count(result);
+}

@@ -47,7 +47,8 @@ static void note_state(struct arena *arena, struct state_result *state,
         return;
     if (!state->details)
         state->details = value_map_new(arena, 1);
-    value_map_set(arena, state->details, value_text("reverted"), value_bool(is_back));
+    value_map_set(arena, state->details, value_text("reverted"),
+                  value_text(is_back ? "true" : "false"));
 }
 
 /* What nobody in the run answers for: a journal that cannot be read. */

@@ -115,7 +115,7 @@ def test_a_run_that_fails_is_reverted_when_that_was_asked_for(release, asked):
 def test_the_record_of_a_run_says_which_states_were_reverted(release):
     (release.root / "sick").touch()
     record = release.record("state.apply", "release", "--revert-on-failure", status=2)
-    assert [state.get("details", {}).get("reverted") for state in record["results"]] == [True, False, None]
+    assert [state.get("details", {}).get("reverted") for state in record["results"]] == ["true", "false", None]
     assert record["status"] == "failed"
 
 

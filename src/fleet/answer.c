@@ -94,6 +94,7 @@ static struct value result_value(struct arena *arena, const struct exec_result *
     if (result->skipped)
         value_map_set(arena, map, value_text("skipped"), value_bool(true));
     set_text(arena, map, "skip_reason", result->skip_reason);
+    set_text(arena, map, "cause", result->cause);
     return value_map(map);
 }
 

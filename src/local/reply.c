@@ -53,6 +53,7 @@ void reply_state(struct arena *arena, const struct state_result *state,
         .skipped = state->outcome == OUTCOME_SKIPPED,
         .skip_reason =
             state->outcome == OUTCOME_SKIPPED ? skip_reason_text(state->skip_reason) : "",
+        .cause = state->cause ? state->cause : "",
     };
 }
 

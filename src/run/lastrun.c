@@ -55,6 +55,7 @@ static const struct record_field state_fields[] = {
     RECORD("duration", INT,  ARGS, duration, RECORD_OMIT),
     RECORD("error",    TEXT, ARGS, error, RECORD_OMIT, .fallback_text = ""),
     RECORD("reason",   TEXT, ARGS, reason, RECORD_OMIT, .fallback_text = ""),
+    RECORD("cause",    TEXT, ARGS, cause, RECORD_OMIT, .fallback_text = ""),
     RECORD("diff",     TEXT, ARGS, diff, RECORD_OMIT, .fallback_text = ""),
     RECORD("needs",    ANY,  ARGS, needs, RECORD_OMIT),
     { 0 },
@@ -169,6 +170,7 @@ static struct lastrun_state describe_state(struct arena *arena, const struct sta
         .reason = state->outcome != OUTCOME_SKIPPED ? ""
                   : state->cause                    ? state->cause
                                                     : skip_reason_text(state->skip_reason),
+        .cause = state->outcome == OUTCOME_CHANGED && state->cause ? state->cause : "",
         .diff = state->diff.n > 0 ? arena_str(arena, state->diff).p : "",
         .needs = report_needs(arena, state),
     };
@@ -176,6 +178,7 @@ static struct lastrun_state describe_state(struct arena *arena, const struct sta
     stored.name = mask_text(secrets, arena, stored.name);
     stored.error = mask_text(secrets, arena, stored.error);
     stored.reason = mask_text(secrets, arena, stored.reason);
+    stored.cause = mask_text(secrets, arena, stored.cause);
     stored.diff = mask_text(secrets, arena, stored.diff);
     return stored;
 }

@@ -64,6 +64,7 @@ struct lastrun_state {
                   */
     int64_t duration;
     const char *error, *reason; /* of a failure; of a skip. "": none */
+    const char *cause;          /* of a change: which requisite decided, in words; "": none */
     const char *diff;
     struct value needs; /* places of the states that its requisites name; null: none */
 };

@@ -30,6 +30,7 @@ static const struct record_field result_fields[] = {
     RECORD("error",       TEXT, struct exec_result, error, RECORD_OMIT, .fallback_text = ""),
     RECORD("skipped",     BOOL, struct exec_result, skipped, RECORD_OMIT),
     RECORD("skip_reason", TEXT, struct exec_result, skip_reason, RECORD_OMIT, .fallback_text = ""),
+    RECORD("cause",       TEXT, struct exec_result, cause, RECORD_OMIT, .fallback_text = ""),
     RECORD("level",       INT,  struct exec_result, level, RECORD_OMIT),
     RECORD("needs",       ANY,  struct exec_result, needs, RECORD_OMIT),
     RECORD("place",       TEXT, struct exec_result, place, RECORD_OMIT, .fallback_text = ""),

@@ -58,6 +58,7 @@ struct exec_result {
     const char *place;    /* where a failed state is declared: "web.zy:12:3"; "": unknown */
     bool skipped;
     const char *skip_reason;
+    const char *cause;  /* which requisite decided, in words; "": none */
     uint32_t level;     /* of the run; states of one level run at once */
     struct value needs; /* a list: places of the results that its requisites name; null: none */
 };

@@ -56,6 +56,8 @@ def states(work):
         "made": f"{work}/{{{{ facts.id }}}}:\n  file.managed:\n    - contents: planned\n",
         "gated": f"conf: {{file.managed: [name: '{work}/{{{{ facts.id }}}}', contents: new]}}\n"
                  f"healthy: {{cmd.run: [name: 'test ! -e {work}/sick', require: [file: conf]]}}\n",
+        "reload": f"{work}/{{{{ facts.id }}}}:\n  file.managed:\n    - contents: new\n"
+                  f"reload:\n  cmd.run:\n    - name: 'true'\n    - onchanges: [file: {work}/{{{{ facts.id }}}}]\n",
         "owing": f"changed: {{cmd.run: [name: 'true']}}\nbroken: {{cmd.wait: [name: 'test ! -e {work}', watch: [cmd: changed]]}}\n",
     }
 
@@ -156,6 +158,20 @@ def test_a_rollout_ends_at_the_first_unhealthy_peel_and_leaves_it_as_it_was(flee
     (work / "sick").unlink()
     fleet.zester(*words)
     assert len(list(work.iterdir())) == len(NAMES)
+
+
+def test_why_and_the_answer_say_which_state_made_another_run_and_which_kept_it_from_running(fleet, work):
+    name = f"file.managed:{work}/web-01"
+    for cause, what in ((f"{name} changed", f"on web-01, changed, because {name} changed"),
+                        (f"no change in {name}", f"on web-01, skipped: no change in {name}")):
+        said = fleet.zester("web-01", "state.apply", "reload")
+        assert f"        cause: {cause}\n" in said.stdout
+        assert fleet.zester_json("why", "web-01", "reload")["chain"][0]["what"] == what
+        data = fleet.peels["web-01"].folder / "data"
+        chain = fleet.zester_json("why", "cmd.run:reload", "--data-dir", data)["chain"]
+        expected = ["cmd.run:reload", name] if cause.endswith(" changed") else ["cmd.run:reload"]
+        assert [link["id"] for link in chain if link["kind"] == "state"] == expected
+        assert chain[0]["what"] == what.removeprefix("on web-01, ")
 
 
 def test_only_runs_of_states_are_reverted_on_failure(fleet):

@@ -223,6 +223,7 @@ static void add_result(struct buf *out, const struct exec_result *result, bool t
     if (result->skipped)
         add_field(out, "skipped", "true");
     add_field(out, "skip_reason", result->skip_reason);
+    add_field(out, "cause", result->cause);
     add_field(out, "changed", result->changed ? "true" : "false");
     add_field(out, "duration", buf_text(&duration));
     add_field(out, "diff", result->diff);

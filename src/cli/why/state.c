@@ -42,22 +42,39 @@ void why_add_run(struct why_chain *chain, const struct lastrun *run)
 /* --- this machine
  * --------------------------------------------------------------------------------- */
 
+static const char *describe_change(struct arena *arena, const char *cause, bool test)
+{
+    return arena_printf(arena, "%s%s%s", test ? "would change" : "changed",
+                        cause[0] ? ", because " : "", cause);
+}
+
 static const char *describe_state(struct arena *arena, const struct lastrun_state *state, bool test)
 {
     switch (state->outcome) {
     case OUTCOME_FAILED: return arena_printf(arena, "failed: %s", state->error);
     case OUTCOME_SKIPPED: return arena_printf(arena, "skipped: %s", state->reason);
-    case OUTCOME_CHANGED: return test ? "would change" : "changed";
+    case OUTCOME_CHANGED: return describe_change(arena, state->cause, test);
     case OUTCOME_UNCHANGED: break;
     }
     return "unchanged";
 }
 
-/* The first state that this one needs and that kept it from running; NULL: none did. */
+/* Is it the state that the words of a cause begin with? */
+static bool is_cause(const struct lastrun_state *state, const char *cause)
+{
+    const size_t n = strlen(state->name);
+
+    return strncmp(cause, state->name, n) == 0 && cause[n] == ' ';
+}
+
+/* The first state that this one needs and that made it run, or kept it from running; NULL: none
+ * did. */
 static const struct lastrun_state *find_culprit(const struct lastrun_states *states,
                                                 const struct lastrun_state *state)
 {
-    if (state->outcome != OUTCOME_SKIPPED || !value_is(&state->needs, VALUE_LIST))
+    const bool is_skipped = state->outcome == OUTCOME_SKIPPED;
+
+    if (!value_is(&state->needs, VALUE_LIST))
         return NULL;
     for (size_t i = 0; i < state->needs.list->count; i++) {
         const struct value *place = &state->needs.list->items[i];
@@ -66,7 +83,8 @@ static const struct lastrun_state *find_culprit(const struct lastrun_states *sta
         if (!value_is(place, VALUE_INT) || place->i < 0 || (uint64_t)place->i >= states->list.n)
             continue;
         need = &states->list.p[place->i];
-        if (need->outcome == OUTCOME_FAILED || need->outcome == OUTCOME_SKIPPED)
+        if (is_skipped ? need->outcome == OUTCOME_FAILED || need->outcome == OUTCOME_SKIPPED
+                       : is_cause(need, state->cause))
             return need;
     }
     return NULL;
@@ -113,8 +131,9 @@ static const char *describe_result(struct arena *arena, const struct exec_result
     if (result->error[0])
         return arena_printf(arena, "failed: %s", result->error);
     if (result->skipped)
-        return arena_printf(arena, "skipped: %s", result->skip_reason);
-    return !result->changed ? "unchanged" : test ? "would change" : "changed";
+        return arena_printf(arena, "skipped: %s",
+                            result->cause[0] ? result->cause : result->skip_reason);
+    return result->changed ? describe_change(arena, result->cause, test) : "unchanged";
 }
 
 static const struct exec_result *find_result(const struct exec_response *response, const char *name)

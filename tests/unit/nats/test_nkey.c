@@ -55,7 +55,7 @@ static const char *const bad_seeds[] = {
     USER,
     "suaj2ynrtxx72wtaxkcev5es5qwmircjyvuxwmtjdfydxladdsxh6yalca",
     "SUAJ2YNRTXX72WTAXKCEV5ES5QWMIRCJYVUXWMTJDFYDXLADDSXH6YALCB",
-    USER_SEED "A",
+    (USER_SEED "A"),
     "SUBJ2YNRTXX72WTAXKCEV5ES5QWMIRCJYVUXWMTJDFYDXLADDSXH6YALCA",
 };
 

@@ -4,6 +4,7 @@
  */
 #include "state/secrets.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -101,6 +102,29 @@ static void add_encoded(struct secrets *secrets, struct str text)
     explicit_bzero(out.p, out.n);
 }
 
+/* What filters of templates make of it: upper, lower, urlencode. */
+static void add_converted(struct secrets *secrets, struct str text)
+{
+    AUTO_BUF struct buf upper = BUF_INIT(BUF_NO_LIMIT), lower = BUF_INIT(BUF_NO_LIMIT),
+                        url = BUF_INIT(BUF_NO_LIMIT);
+    struct buf *const all[] = { &upper, &lower, &url };
+
+    for (size_t i = 0; i < text.n; i++) {
+        const unsigned char c = (unsigned char)text.p[i];
+
+        buf_add_char(&upper, (char)(c < 0x80 ? toupper(c) : c));
+        buf_add_char(&lower, (char)(c < 0x80 ? tolower(c) : c));
+        if (c < 0x80 && (isalnum(c) || strchr("_.-~/", c)))
+            buf_add_char(&url, (char)c);
+        else
+            buf_printf(&url, "%%%02X", (unsigned)c);
+    }
+    for (size_t i = 0; text.n > 0 && i < ARRAY_LEN(all); i++) {
+        add_one(secrets, buf_view(all[i]));
+        explicit_bzero(all[i]->p, all[i]->n);
+    }
+}
+
 void secrets_add(struct secrets *secrets, struct str text)
 {
     if (!secrets || !text.p)
@@ -109,6 +133,8 @@ void secrets_add(struct secrets *secrets, struct str text)
     add_one(secrets, text);
     add_one(secrets, str_trim(text)); /* a last line end is often lost on the way */
     add_encoded(secrets, text);
+    if (text.n >= SECRETS_SHORTEST)
+        add_converted(secrets, str_trim(text));
     if (str_find_char(text, '\n', 0) != STR_NONE)
         for (struct str rest = text; rest.p;)
             add_one(secrets, str_trim(str_cut(&rest, '\n')));

@@ -58,6 +58,17 @@ TEST(the_base64_of_a_secret_is_masked)
     secrets_free(secrets);
 }
 
+TEST(a_secret_in_other_letters_or_in_a_url_is_masked)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct secrets *secrets = secrets_new();
+
+    secrets_add(secrets, STR("Hunter/2@x\n"));
+    CHECK_STR(mask(secrets, &text, "HUNTER/2@X hunter/2@x db://me:Hunter/2%40x@host Hunter"),
+              "******** ******** db://me:********@host Hunter");
+    secrets_free(secrets);
+}
+
 TEST(texts_inside_values_are_secret_too)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -90,8 +90,6 @@ enroll: {addr: 8443, rate_burst: -4}
 
 @pytest.mark.parametrize("words, shown", [
     (["zester", "orchestrate"], "missing REF"),
-    (["zester-master", "tokn"], "unknown command 'tokn' (did you mean 'token'?)"),
-    (["zester-peel", "jion", "host", "zt1.x"], "unknown command 'jion' (did you mean 'join'?)"),
     (["zester-peel", "beacons", "dsk"], "there is no beacon 'dsk'; there are: "),
     (["zester-peel", "join", "localhost", "nonsense"], "not a join token; make one with 'zester-master token'"),
     (["zester-peel", "event", "a b"], "'a b' is not a valid tag"),
@@ -107,6 +105,11 @@ enroll: {addr: 8443, rate_burst: -4}
 ])
 def test_a_mistake_on_the_command_line_says_what_to_try(tmp_path, words, shown):
     assert shown in mistake(tmp_path, *words)
+
+
+def test_a_daemon_that_is_given_an_unknown_word_ends_with_2_and_says_what_to_try(tmp_path):
+    assert "unknown command 'tokn' (did you mean 'token'?)" in mistake(tmp_path, "zester-master", "tokn", status=2)
+    assert "unknown command 'jion' (did you mean 'join'?)" in mistake(tmp_path, "zester-peel", "jion", "host", "zt1.x", status=2)
 
 
 def test_a_master_without_credentials_names_the_command_that_makes_them(tmp_path):

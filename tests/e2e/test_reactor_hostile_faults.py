@@ -126,7 +126,7 @@ def message(payload, subject="zester.event.evil.send.flood.x"):
 def logged_at(fleet, name):
     """When the master logged the reaction to an event, in seconds since 1970; None: not yet."""
     for line in fleet.master.lines():
-        if line["msg"].startswith("quick ") and line["event_id"] == name:
+        if line["msg"] == "quick" and line.get("event_id") == name:
             return datetime.datetime.fromisoformat(line["ts"][:26].rstrip("Z") + "+00:00").timestamp()
     return None
 

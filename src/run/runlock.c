@@ -51,7 +51,7 @@ int runlock_take(struct lock *lock, const struct state_host *host, const struct 
 
     if (lock_take(lock, path, LOCK_EXCLUSIVE, LOCK_TRY, host->cancel, err) == 0)
         return 0;
-    if (err->code == ERR_SYSTEM && err->errnum == ENOENT) {
+    if (err->code == ERR_SYSTEM && (err->errnum == ENOENT || err->errnum == ENOTDIR)) {
         if (fs_mkdirs(host->data_dir, 0755, err) < 0)
             return err_wrap(err, "the data folder '%s'", host->data_dir);
         if (lock_take(lock, path, LOCK_EXCLUSIVE, LOCK_TRY, host->cancel, err) == 0)

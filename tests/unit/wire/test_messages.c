@@ -85,8 +85,8 @@ static const struct {
     { &exec_request_type, "v? jid module id args epoch? rdepth? plan? timeout? window? user? "
                           "secret_args?" },
     { &exec_response_type, "v? peel_id jid success test? results error?" },
-    { &exec_result_type,
-      "name changed diff duration details error? skipped? skip_reason? level? needs? place?" },
+    { &exec_result_type, "name changed diff duration details error? skipped? skip_reason? cause? "
+                         "level? needs? place?" },
     { &exec_return_type, "jid peel_id success return_data error? duration timestamp unreachable? "
                          "queued? overdue?" },
     { &exec_ack_type, "jid peel_id timestamp not_before?" },

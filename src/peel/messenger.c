@@ -83,7 +83,9 @@ static void on_due(struct timer *timer)
 void messenger_ack(struct messenger *messenger, const char *jid)
 {
     VEC_PUSH(&messenger->acks, mem_strdup(jid));
-    if (!timer_is_set(&messenger->due))
+    if (messenger->acks.n >= MESSENGER_ACKS_MAX)
+        send_acks(messenger);
+    else if (!timer_is_set(&messenger->due))
         timer_set(loop_timers(messenger->loop), &messenger->due,
                   clock_after(clock_now(), MESSENGER_ACK_PAUSE), on_due);
 }

@@ -28,6 +28,8 @@
 
 /* An ack is held back as long as this. Masters send a request again after five seconds without. */
 #define MESSENGER_ACK_PAUSE (INT64_C(250) * 1000000)
+/* And no more than so many of them. */
+#define MESSENGER_ACKS_MAX 256
 
 struct arena;
 struct err;

@@ -207,9 +207,11 @@ static int write_file(struct outbox *outbox, const char *name, struct str bytes,
                       struct err *err)
 {
     const int folder = get_folder(outbox);
-    AUTO_FD int fd =
-        openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    AUTO_FD int fd = -1;
 
+    if (folder < 0)
+        return err_sys(err, errno, "open '%s'", outbox->folder);
+    fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
     if (fd < 0)
         return err_sys(err, errno, "create '%s/%s'", outbox->folder, name);
     if (fd_write(fd, bytes.p, bytes.n, err) < 0)

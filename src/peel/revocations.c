@@ -84,7 +84,7 @@ static void load_list(struct revocations *revocations)
 
 static void keep_list(const struct revocations *revocations, struct str stored)
 {
-    const struct fs_replace_options options = { .attr = { FS_KEEP, FS_KEEP, FILE_MODE },
+    const struct fs_replace_options options = { .attr = { FILE_MODE, FS_KEEP, FS_KEEP },
                                                 .record = true };
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;

@@ -1,28 +1,35 @@
 #include "run/fallback.h"
 
-#include <string.h>
+#include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "data/value.h"
 #include "run/revert.h"
 #include "state/host.h"
 #include "state/outcome.h"
 
-static struct state_result *find_state(struct run_result *result, const char *name)
+/* The place of each state, from 1, by its name; the first of several. */
+static struct map index_states(struct arena *arena, const struct run_result *result)
 {
-    VEC_EACH (&result->states, state)
-        if (strcmp(state->name, name) == 0)
-            return state;
-    return NULL;
+    struct map places = MAP_INIT_IN(arena);
+
+    for (size_t i = result->states.n; i-- > 0;)
+        (void)map_set(&places, str_from(result->states.p[i].name), (void *)(uintptr_t)(i + 1));
+    return places;
 }
 
 static void add_line(struct arena *arena, struct state_result *state, const char *line)
 {
-    const struct str diff = state->diff;
+    AUTO_BUF struct buf diff = BUF_INIT(BUF_NO_LIMIT);
 
-    state->diff = str_from(arena_printf(arena, "%.*s%s%s", (int)diff.n, diff.n > 0 ? diff.p : "",
-                                        diff.n > 0 ? "\n" : "", line));
+    buf_add_str(&diff, state->diff);
+    if (diff.n > 0)
+        buf_add_char(&diff, '\n');
+    buf_add_text(&diff, line);
+    state->diff = buf_copy(&diff, arena);
 }
 
 static void fail_state(struct arena *arena, struct state_result *state, const char *error)
@@ -65,6 +72,7 @@ void fallback_revert(struct arena *arena, struct state_host *host, struct run_re
 {
     const struct revert_options options = { .target = result->run_id, .has_run = true };
     struct run_result undone;
+    struct map places;
     struct err err;
 
     if (result->test || result->canceled || !result->run_id || run_result_is_success(result))
@@ -75,11 +83,12 @@ void fallback_revert(struct arena *arena, struct state_host *host, struct run_re
         result->fallback = undone.failed > 0    ? FALLBACK_PARTIAL
                            : undone.changed > 0 ? FALLBACK_WHOLE
                                                 : FALLBACK_NONE;
+        places = index_states(arena, result);
         VEC_EACH (&undone.states, reverted) {
-            struct state_result *state = find_state(result, reverted->name);
+            const uintptr_t place = (uintptr_t)map_find(&places, str_from(reverted->name));
 
-            if (state)
-                note_state(arena, state, reverted);
+            if (place > 0)
+                note_state(arena, &result->states.p[place - 1], reverted);
             else if (reverted->outcome == OUTCOME_FAILED)
                 add_failure(arena, result, reverted->name, reverted->error);
         }

@@ -1,6 +1,7 @@
 """Peels that run only what was signed: somebody with the power of a server forges, changes and repeats requests, and nothing of it runs."""
 import base64
 import json
+import os
 import time
 
 import pytest
@@ -147,6 +148,9 @@ def test_a_peel_runs_nothing_directly_for_an_operator_who_was_removed_whatever_s
     fleet.wait(lambda: any("revoked keys are published for peels" in master.log() for master in fleet.masters), "the list is published")
     peel.start()
     fleet.wait(lambda: any("revoked keys are known" in line["msg"] for line in peel.lines()), "the peel has the list")
+    fleet.wait((peel.folder / "data/revoked-keys").exists, "it is on disk")
+    kept = (peel.folder / "data/revoked-keys").stat()
+    assert (kept.st_mode & 0o7777, kept.st_uid, kept.st_gid) == (0o644, os.geteuid(), os.getegid())
     assert "true" in fleet.zester("db-01", "test.ping").stdout
     intruder.deliver("db-01", header, payload, f"{intruder.inbox}.late")
     assert is_warned(fleet, peel, "the credentials of 'dora', who signed it, were revoked")

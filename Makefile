@@ -99,6 +99,10 @@ build/generated/beacons.c: FORCE
 build/generated/%_managers.c: FORCE
 	@tools/gen-providers $@ src/provider/$*
 
+# Which commit this is. Only programs are linked with it, so that a new commit compiles one file.
+build/generated/build.c: FORCE
+	@tools/gen-build $@
+
 $(B)/libcore.a: $(CORE) $(B)/sources
 	@rm -f $@
 	@$(AR) qcs $@ $(CORE)
@@ -110,7 +114,7 @@ $(B)/%.o: %.c $(B)/flags
 
 # Programs for tests have steps at which they can be made to crash; see src/sys/crash_point.h.
 POINTS := $(if $(filter asan,$(V)),$(patsubst %.c,$(B)/%.o,$(wildcard tests/faults/points/*.c)))
-$(BINARIES): $(B)/%: $(B)/src/programs/%.o $(POINTS) $(B)/libcore.a
+$(BINARIES): $(B)/%: $(B)/src/programs/%.o $(B)/build/generated/build.o $(POINTS) $(B)/libcore.a
 	$(call say,link)
 	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS)
 

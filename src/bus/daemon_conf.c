@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/build.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "data/options.h"
@@ -257,6 +258,14 @@ static int complain(const struct daemon_conf *conf, const struct diags *diags, i
     return status;
 }
 
+static void print_build(const struct daemon_conf *conf, struct buf *out)
+{
+    char text[BUILD_TEXT_MAX];
+
+    build_print(conf->program, text);
+    buf_add_text(out, text);
+}
+
 /* What was asked for instead of a daemon; false: nothing. */
 static bool answer(const struct daemon_conf *conf, const struct daemon_line *line, int *ret_status)
 {
@@ -267,7 +276,7 @@ static bool answer(const struct daemon_conf *conf, const struct daemon_line *lin
     else if (line->keys)
         daemon_conf_print_markdown(conf, &out);
     else if (line->version)
-        buf_printf(&out, "%s " ZESTER_VERSION "\n", conf->program);
+        print_build(conf, &out);
     else
         return false;
     *ret_status = print_out(&out);

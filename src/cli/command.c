@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/build.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/suggest.h"
@@ -178,7 +179,10 @@ static int count_operands(struct cli *cli, size_t count)
 
 static int print_version(const struct program *program)
 {
-    printf("%s %s\n", program->name, program->version);
+    char text[BUILD_TEXT_MAX];
+
+    build_print(program->name, text);
+    (void)fputs(text, stdout);
     return CLI_OK;
 }
 

@@ -60,7 +60,7 @@ struct command {
 };
 
 struct program {
-    const char *name, *version, *summary, *details;
+    const char *name, *summary, *details;
     const char *statuses;   /* "0 done; 1 an error": lines for --help */
     const char *error_word; /* what errors begin with; NULL: the program and its command */
     const struct command *commands;

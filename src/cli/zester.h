@@ -13,8 +13,7 @@ extern const char zester_details[];
 
 /* The members of struct program that are the same in both. */
 #define ZESTER_PROGRAM                                                                             \
-    .name = "zester", .version = ZESTER_VERSION,                                                   \
-    .summary = "bring machines to a declared state, and keep them there",                          \
+    .name = "zester", .summary = "bring machines to a declared state, and keep them there",        \
     .details = zester_details,                                                                     \
     .statuses = "0 done; 1 wrong usage, a mistake in a file, or no connection; 2 a state or a\n"   \
                 "peel failed; 3 a peel did not answer; 4 both; 5 no peel matched",                 \

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/build.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/color.h"
@@ -109,13 +110,21 @@ static int print(const char *text)
     return EXIT_FAILURE;
 }
 
+static int print_build(void)
+{
+    char text[BUILD_TEXT_MAX];
+
+    build_print("kepler-daemon", text);
+    return print(text);
+}
+
 /* What is asked for instead of a daemon. */
 static int answer(const char *word)
 {
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return print(usage);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-        return print("kepler-daemon " ZESTER_VERSION "\n");
+        return print_build();
     (void)fprintf(stderr,
                   "kepler-daemon: unknown argument '%s'; services are named to 'kepler start'\n"
                   "try 'kepler-daemon --help'\n",

@@ -118,7 +118,6 @@ int main(int argc, char **argv)
     /* clang-format on */
     const struct program program = {
         .name = "kepler",
-        .version = ZESTER_VERSION,
         .summary = "services with dependencies, conditions and health checks",
         .details = details,
         .commands = commands,

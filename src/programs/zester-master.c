@@ -50,7 +50,6 @@ int main(int argc, char **argv)
     };
     const struct program program = {
         .name = "zester-master",
-        .version = ZESTER_VERSION,
         .summary = "directs the peels of a fleet",
         .statuses = "0 done; 1 it could not be done, or wrong usage; 2 the daemon was given an\n"
                     "option or a word that it does not know",

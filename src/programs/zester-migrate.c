@@ -554,7 +554,6 @@ int main(int argc, char **argv)
 {
     const struct program program = {
         .name = "zester-migrate",
-        .version = ZESTER_VERSION,
         .summary = "convert the configuration of Salt",
         .details = "Reads Salt's files and never changes them. What has no counterpart here is\n"
                    "reported with its place.\n"

@@ -314,7 +314,6 @@ int main(int argc, char **argv)
     };
     const struct program program = {
         .name = "zester-peel",
-        .version = ZESTER_VERSION,
         .summary = "the agent of a machine in a fleet",
         .statuses = "0 done; 1 it could not be done, or wrong usage; 2 the daemon was given an\n"
                     "option or a word that it does not know",

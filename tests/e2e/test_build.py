@@ -34,17 +34,18 @@ def version():
 @pytest.fixture
 def project(tmp_path):
     """The Makefile of this tree around a few small sources."""
-    for path in ("Makefile", "tools/compile-commands", "tools/gen-modules", "tools/gen-providers"):
+    for path in ("Makefile", "tools/compile-commands", "tools/gen-build", "tools/gen-modules", "tools/gen-providers", "packaging/commit", ".gitattributes"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         shutil.copy(TOP / path, tmp_path / path)
     files = {"src/base/a.h": "int a(void);\n", "src/base/a.c": '#include "base/a.h"\n\nint a(void)\n{\n    return 0;\n}\n',
              "src/base/b.h": "int b(void);\n", "src/base/b.c": '#include "base/b.h"\n\nint b(void)\n{\n    return 1;\n}\n',
+             "src/base/build.h": "struct build {\n    const char *version, *commit, *built;\n};\nextern const struct build build_info;\n",
              "src/state/module.h": "#include <stddef.h>\n\nstruct module {\n    const char *name;\n};\n"
                                    "extern const struct module *const module_table[];\nextern const size_t module_count;\n",
              "src/modules/m/n.c": '#include "state/module.h"\n\nextern const struct module module_m_n;\n'
                                   'const struct module module_m_n = {\n    .name = "m.n",\n};\n',
-             "src/programs/p.c": '#include <stdio.h>\n\n#include "base/a.h"\n\nint main(void)\n{\n'
-                                 '    return puts(ZESTER_VERSION) < 0 ? 1 : a();\n}\n'}
+             "src/programs/p.c": '#include <stdio.h>\n\n#include "base/a.h"\n#include "base/build.h"\n\nint main(void)\n{\n'
+                                 '    return printf("%s\\n%s\\n%s\\n", ZESTER_VERSION, build_info.commit, build_info.built) < 0 ? 1 : a();\n}\n'}
     for path, text in files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
@@ -66,6 +67,58 @@ def test_a_changed_header_rebuilds_those_who_include_it(project):
     (project / "src/base/a.h").write_text("int a(void);\n#define A 1\n")
     out = make(cwd=project)
     assert "src/base/a.o" in out and "programs/p.o" in out and "src/base/b.o" not in out
+
+
+def git(folder, *words, when=0):
+    date = f"{1700000000 + when} +0000"
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+    who = ("-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
+    return subprocess.run(["git", *who, *words], cwd=folder, env=env, check=True, text=True, capture_output=True).stdout.strip()
+
+
+def built_from(folder):
+    """The commit and the time that the program of a project says."""
+    return subprocess.run([folder / "build/release/p"], check=True, text=True, capture_output=True).stdout.split()[1:]
+
+
+def test_a_tree_without_a_repository_is_built_from_an_unknown_commit(project):
+    make("-j2", cwd=project)
+    assert built_from(project) == ["unknown", "unknown"]
+    (project / "packaging/commit").write_text("0123abcd 1700000000\n")
+    assert "build/generated/build.o" in make("-j2", cwd=project)
+    assert built_from(project) == ["0123abcd", "2023-11-14T22:13:20Z"]
+    (project / "packaging/commit").write_text('"; system("true 1\n')
+    make("-j2", cwd=project)
+    assert built_from(project)[0] == "unknown"
+
+
+def test_a_new_commit_compiles_one_file_and_says_when_files_differ_from_it(project):
+    (project / ".gitignore").write_text("/build/\n/compile_commands.json\n")
+    git(project, "init", "-q")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "one")
+    make("-j2", cwd=project)
+    assert built_from(project) == [git(project, "rev-parse", "HEAD"), "2023-11-14T22:13:20Z"]
+    git(project, "commit", "-q", "--allow-empty", "-m", "two", when=60)
+    out = make("-j2", cwd=project)
+    assert re.findall(r"cc (\S+)", out) == ["build/release/build/generated/build.o"], out
+    assert built_from(project) == [git(project, "rev-parse", "HEAD"), "2023-11-14T22:14:20Z"]
+    assert make("-j2", cwd=project) == ""
+    (project / "src/base/b.c").write_text((project / "src/base/b.c").read_text() + "\n")
+    make("-j2", cwd=project)
+    assert built_from(project) == [git(project, "rev-parse", "HEAD") + "-dirty", "2023-11-14T22:14:20Z"]
+
+
+def test_an_archive_of_a_commit_knows_it_and_a_packager_says_the_time(project, tmp_path):
+    git(project, "init", "-q")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "one")
+    git(project, "archive", "--prefix=copy/", "-o", "copy.tar", "HEAD")
+    run("tar", "-xf", "copy.tar", cwd=project)
+    make("-j2", cwd=project / "copy")  # inside another repository, which is not its own
+    assert built_from(project / "copy") == [git(project, "rev-parse", "HEAD"), "2023-11-14T22:13:20Z"]
+    subprocess.run(["make", "--no-print-directory"], cwd=project / "copy", env={**os.environ, "SOURCE_DATE_EPOCH": "1"}, check=True, capture_output=True)
+    assert built_from(project / "copy")[1] == "1970-01-01T00:00:01Z"
 
 
 def test_a_deleted_source_leaves_the_library_and_breaks_nothing(project):
@@ -102,7 +155,7 @@ def test_the_version_is_in_one_place_and_reaches_the_program(project):
     makefile = (project / "Makefile").read_text()
     (project / "Makefile").write_text(re.sub(r"(?m)^VERSION :=.*$", "VERSION := 9.8.7", makefile))
     make(cwd=project)
-    assert run("build/release/p", cwd=project).stdout == "9.8.7\n"
+    assert run("build/release/p", cwd=project).stdout.splitlines()[0] == "9.8.7"
 
 
 def test_the_compilation_database_is_json_with_the_flags_of_the_release_build(project, version):

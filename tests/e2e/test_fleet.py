@@ -133,8 +133,9 @@ def test_the_version_is_a_command_and_an_option(fleet):
     text = fleet.run("zester", "--version").stdout
     nowhere = {"NATS_URL": "tls://127.0.0.1:1", "ZESTER_CONFIG": str(fleet.folder / "none.yaml")}
     assert fleet.run("zester", "version", environment=nowhere).stdout == text
-    assert json.loads(fleet.run("zester", "version", "--format", "json", environment=nowhere).stdout) == {"version": text.split()[1]}
-    assert fleet.run("zester", "--format", "yaml", "version").stdout == f"version: {text.split()[1]}\n"
+    assert json.loads(fleet.run("zester", "version", "--format", "json", environment=nowhere).stdout) == \
+        {"version": text.split()[1], "commit": text.split()[3], "built": text.split()[5]}
+    assert fleet.run("zester", "--format", "yaml", "version").stdout.splitlines()[2] == f"version: {text.split()[1]}"
 
 
 def test_a_configuration_to_begin_with_is_one_that_agents_accept(fleet):

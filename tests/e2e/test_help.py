@@ -62,7 +62,8 @@ def test_help_that_cannot_be_written_is_an_error_unless_the_reader_has_left(prog
 @pytest.mark.parametrize("program", [ZESTER, KEPLER, DAEMON])
 def test_the_version_is_shown_in_both_spellings(program):
     for word in ("--version", "-V"):
-        assert re.fullmatch(rf"{os.path.basename(program)} \d+\.\d+\.\d+\n", run(program, word).stdout)
+        said = run(program, word).stdout
+        assert re.fullmatch(rf"{os.path.basename(program)} \d+\.\d+\.\d+\ncommit (unknown|[0-9a-f]{{40}}(-dirty)?)\nbuilt (unknown|[\d-]+T[\d:]+Z)\n", said), said
 
 
 @pytest.mark.parametrize("words, said", [

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/build.h"
 
 /* A test that takes longer is stuck. Telling where has its own limit. */
 #ifndef TEST_SECONDS
@@ -21,6 +22,9 @@
 #define STACK_SECONDS 20
 #define STACK_SIGNAL  SIGUSR2
 #define GOLDEN_MAX    ((size_t)16 << 20)
+
+/* Programs have it from the build. */
+const struct build build_info = { .version = "1.2.3", .commit = "0123abc", .built = "unknown" };
 
 static struct test *tests;
 static char folder[64];

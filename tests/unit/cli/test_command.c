@@ -55,7 +55,6 @@ static const struct command commands[] = {
 
 static const struct program program = {
     .name = "tool",
-    .version = "1",
     .summary = "for a test",
     .details = "",
     .statuses = "0 done",
@@ -90,7 +89,6 @@ static const struct command fallback = { .name = "",
 
 static const struct program with_targets = {
     .name = "tool",
-    .version = "1",
     .summary = "for a test",
     .details = "",
     .statuses = "0 done",

@@ -105,7 +105,7 @@ void dispatcher_verify(struct dispatcher *dispatcher, uint64_t doubts);
 bool dispatcher_cancel(struct dispatcher *dispatcher, struct str jid);
 /* Is it one of ours? */
 bool dispatcher_has(const struct dispatcher *dispatcher, struct str jid);
-/* Is it under way here, and the return of this peel noted? */
+/* Is it under way here, or has just ended, and the return of this peel noted and stored? */
 bool dispatcher_knows_return(const struct dispatcher *dispatcher, struct str jid, struct str peel);
 /* A return that was found in the stream, for the case that it was missed. False when the job is not
  * one that is under way here. */

@@ -101,6 +101,7 @@ struct job_run {
     bool has_conflict;    /* there was a record when it was claimed */
     bool is_rescue;       /* it is being taken over, and has neither ended nor waits for answers */
     bool has_dropped;     /* a message of somebody who has no say in it */
+    bool has_unstored;    /* a return that it has noted is not in the bucket */
 };
 
 /* --- job_run.c: life, records and the end --------------------------------------------- */
@@ -153,7 +154,7 @@ void job_run_make_tally(struct job_run *run);
 void job_run_watch(struct job_run *run);
 /* All that the stream had was noted. */
 void job_run_go_on(struct job_run *run);
-/* Is it under way, and has noted a return of the peel's own? */
+/* Is it under way, or has just ended, and has noted and stored a return of the peel's own? */
 bool job_run_knows_return(const struct job_run *run, struct str peel);
 /* A return that was read from the stream. False: not now. */
 bool job_run_hand_return(struct job_run *run, struct str subject, struct str payload);

@@ -63,8 +63,10 @@ static void on_return_stored(void *self, const struct nats_error *error,
 
     (void)ack;
     run->writes--;
-    if (error && error->fault != NATS_FAULT_CANCELED && error->fault != NATS_FAULT_CONFLICT)
+    if (error && error->fault != NATS_FAULT_CANCELED && error->fault != NATS_FAULT_CONFLICT) {
+        run->has_unstored = true;
         log_warning("job %s: a return could not be stored: %s", run->job.jid, error->text);
+    }
     if (!job_run_came_back(run) || run->writes > 0)
         return;
     if (run->step == JOB_RUN_ENDING || (run->step == JOB_RUN_LINGERING && run->corrected))
@@ -483,7 +485,8 @@ static bool takes_returns(const struct job_run *run)
 
 bool job_run_knows_return(const struct job_run *run, struct str peel)
 {
-    return takes_returns(run) && tally_has_returned(run->tally, peel);
+    return run->step >= JOB_RUN_REPLAYING && run->step <= JOB_RUN_LINGERING && run->tally &&
+           !run->has_unstored && tally_has_returned(run->tally, peel);
 }
 
 bool job_run_hand_return(struct job_run *run, struct str subject, struct str payload)

@@ -96,18 +96,23 @@ static void *open_post(struct master *master, struct err *err)
 
 /* --- the end of a letter ------------------------------------------------------------ */
 
-static void end_letter(struct letter *letter, bool try_again)
+/* What is not answered comes again. */
+static void answer(struct post *post, struct str reply, bool try_again)
 {
-    struct post *post = letter->post;
     struct err err;
 
-    if (post->puller) {
-        if (try_again)
-            (void)nats_nak(post->master->js.conn, letter->reply, TRY_AGAIN_NS, &err);
-        else
-            (void)nats_ack(post->master->js.conn, letter->reply, &err);
-        nats_puller_done(post->puller, 1);
-    }
+    if (!post->puller)
+        return;
+    if (try_again)
+        (void)nats_nak(post->master->js.conn, reply, TRY_AGAIN_NS, &err);
+    else
+        (void)nats_ack(post->master->js.conn, reply, &err);
+    nats_puller_done(post->puller, 1);
+}
+
+static void end_letter(struct letter *letter, bool try_again)
+{
+    answer(letter->post, letter->reply, try_again);
     arena_done(&letter->arena);
     free(letter);
 }
@@ -479,7 +484,7 @@ static bool is_first_delivery(struct str reply)
     return nats_delivery_parse(reply, &delivery) && delivery.deliveries == 1;
 }
 
-/* Most returns are known to the run that waited for them, and are not even decoded here. */
+/* A run that waited for it may have it by now. */
 static void sort_letter(struct letter *letter)
 {
     struct post *post = letter->post;
@@ -532,11 +537,27 @@ static bool hold_letter(struct letter *letter)
     return true;
 }
 
+/* Did a run wait for it, and store it? Then nothing of it is needed here. */
+static bool is_known(const struct post *post, const struct nats_msg *msg)
+{
+    enum subject_kind kind;
+    struct subject_names names;
+
+    return subject_parse(msg->subject, &kind, &names) && kind == SUBJECT_JOB_RETURN &&
+           dispatcher_knows_return(master_dispatcher(post->master), names.jid, names.peel);
+}
+
 static void on_message(void *self, const struct nats_msg *msg)
 {
-    struct letter *letter = mem_zalloc(sizeof(*letter));
+    struct post *post = self;
+    struct letter *letter;
 
-    letter->post = self;
+    if (is_known(post, msg)) {
+        answer(post, msg->reply, false);
+        return;
+    }
+    letter = mem_zalloc(sizeof(*letter));
+    letter->post = post;
     letter->reply = arena_str(&letter->arena, msg->reply);
     if (!read_letter(letter, msg))
         end_letter(letter, false);

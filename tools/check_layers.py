@@ -26,7 +26,7 @@ DOORS = {
     "pcre2.h": {"base"},
     "sodium.h": {"base"},
     "sodium/": {"base"},
-    "sqlite3.h": {"supervise"},
+    "sqlite3.h": {"sql"},
     "systemd/": {"provider"},
     "xxhash.h": {"base"},
     "yaml.h": {"data"},

@@ -77,6 +77,7 @@ struct request_logs {
     bool follow, no_hook;
     const char *hook, *level; /* NULL: any; lines of this level and above */
     const char *query;        /* logs/log_query.h; NULL: all lines */
+    bool sql;                 /* the query is a clause in SQL: logs/log_sql.h */
     int64_t head, tail;       /* 0: all */
     bool has_head, has_tail;
 };

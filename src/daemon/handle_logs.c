@@ -8,6 +8,7 @@
 #include "daemon/stream.h"
 #include "logs/jsonline.h"
 #include "logs/log_query.h"
+#include "sql/sql_query.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
@@ -56,6 +57,7 @@ static struct stream_options options_of(const struct call *call)
                     .levels = args->level ? levels_from(args->level) : 0,
                     .no_hooks = args->no_hook },
         .query = args->query,
+        .is_sql = args->sql,
         .has_head = args->has_head,
         .has_tail = args->has_tail,
         .head = (uint64_t)args->head,
@@ -87,10 +89,19 @@ static void step_logs(struct call *call)
     call_pump(call);
 }
 
+/* What SQL means is found out by the worker that reads. */
+static int check_query(struct call *call, const struct request_logs *args, struct err *err)
+{
+    const struct log_query *query;
+
+    if (args->sql)
+        return sql_query_check(str_from(args->query ? args->query : ""), err);
+    return args->query ? log_query_parse(&call->arena, str_from(args->query), &query, err) : 0;
+}
+
 void handle_logs(struct call *call)
 {
     const struct request_logs *args = call->args;
-    const struct log_query *query;
     struct engine_set set;
     struct err err;
 
@@ -98,8 +109,9 @@ void handle_logs(struct call *call)
         call_refuse(call, MESSAGE_ERROR, "unknown level '%s'", args->level);
         return;
     }
-    if (args->query && log_query_parse(&call->arena, str_from(args->query), &query, &err) < 0) {
-        call_refuse(call, MESSAGE_ERROR, "the filter '%s': %s", args->query, err.text);
+    if (check_query(call, args, &err) < 0) {
+        call_refuse(call, MESSAGE_ERROR, "the filter '%s': %s", args->query ? args->query : "",
+                    err.text);
         return;
     }
     if (call_find_project(call, args->config) < 0)

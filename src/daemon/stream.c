@@ -1,6 +1,7 @@
 #include "daemon/stream.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -10,7 +11,12 @@
 #include "daemon/daemon.h"
 #include "logs/log_query.h"
 #include "logs/log_reader.h"
+#include "logs/log_sql.h"
 #include "sys/chore.h"
+#include "sys/clock.h"
+
+/* Of a query in SQL, when the loop waits for it. */
+#define HURRY_TIME (100 * CLOCK_MS)
 
 /* A bundle that was read and not sent. */
 struct bundle {
@@ -23,6 +29,7 @@ struct stream {
     struct arena arena;
     const char *folder;
     struct log_filter filter;
+    const char *clause; /* in SQL; NULL: none */
     bool follow, fresh;
     bool has_tail;
     uint64_t tail;
@@ -34,6 +41,9 @@ struct stream {
     bool away;  /* the chore has not come back */
     bool taken; /* but what it read was sent */
     struct chore chore;
+
+    _Atomic bool hurry;            /* somebody waits for the worker */
+    _Atomic(struct log_sql *) sql; /* instead of the reader; NULL: not open */
 
     /* The worker's, while it is away: */
     struct log_reader *reader;
@@ -80,7 +90,9 @@ struct stream *stream_new(const struct stream_options *options, struct call *cal
     stream->filter = *filter;
     stream->filter.services = copy_names(&stream->arena, filter->services, filter->service_count);
     stream->filter.hook = filter->hook ? arena_strdup(&stream->arena, filter->hook) : NULL;
-    if (options->query)
+    if (options->query && options->is_sql)
+        stream->clause = arena_strdup(&stream->arena, options->query);
+    else if (options->query)
         add_query(stream, options->query);
     stream->follow = options->follow;
     stream->fresh = options->fresh;
@@ -96,17 +108,31 @@ struct stream *stream_new(const struct stream_options *options, struct call *cal
 static void destroy_stream(struct stream *stream)
 {
     log_reader_free(stream->reader);
+    log_sql_free(stream->sql);
     arena_done(&stream->bundle.arena);
     arena_done(&stream->arena);
     free(stream);
 }
 
+/* A search in SQL may take its time, but not that of others. */
+static void hurry_worker(struct stream *stream)
+{
+    struct log_sql *sql;
+
+    atomic_store(&stream->hurry, true);
+    sql = atomic_load(&stream->sql);
+    if (sql)
+        log_sql_hurry(sql, HURRY_TIME);
+}
+
 void stream_free(struct stream *stream)
 {
-    if (stream && stream->away)
+    if (stream && stream->away) {
+        hurry_worker(stream);
         stream->call = NULL;
-    else if (stream)
+    } else if (stream) {
         destroy_stream(stream);
+    }
 }
 
 /* --- reading ---------------------------------------------------------------------------- */
@@ -124,6 +150,21 @@ static struct value line_value(struct arena *arena, const struct log_line *line)
     value_list_push(arena, list, value_int(flags));
     value_list_push(arena, list, value_bytes(arena_str(arena, line->text)));
     return value_list(list);
+}
+
+static int open_sql(struct stream *stream)
+{
+    struct err *err = &stream->err;
+    struct log_sql *sql;
+
+    if (log_sql_open(stream->folder, &stream->filter, str_from(stream->clause), &sql, err) < 0)
+        return -1;
+    if (stream->follow)
+        log_sql_keep_cleared(sql, stream->fresh);
+    atomic_store(&stream->sql, sql);
+    if (atomic_load(&stream->hurry))
+        log_sql_hurry(sql, HURRY_TIME);
+    return stream->has_tail ? log_sql_tail(sql, stream->tail, err) : 0;
 }
 
 static int open_reader(struct stream *stream)
@@ -152,11 +193,23 @@ static int next_line(struct stream *stream, const struct log_line **ret_line)
     *ret_line = NULL;
     if (stream->bounded && stream->left == 0)
         return 0;
-    if (log_reader_next(stream->reader, ret_line, &stream->err) < 0)
+    if (stream->clause ? log_sql_next(stream->sql, ret_line, &stream->err) < 0
+                       : log_reader_next(stream->reader, ret_line, &stream->err) < 0)
         return -1;
     if (*ret_line && !came_in_time(stream, (*ret_line)->seq))
         *ret_line = NULL;
     stream->has_lines |= *ret_line != NULL;
+    return 0;
+}
+
+/* Each bundle has its own time for SQL. */
+static int prepare_reading(struct stream *stream)
+{
+    if (!stream->clause)
+        return stream->reader ? 0 : open_reader(stream);
+    if (!stream->sql && open_sql(stream) < 0)
+        return -1;
+    log_sql_extend(stream->sql);
     return 0;
 }
 
@@ -165,7 +218,7 @@ static int read_lines(struct stream *stream)
     struct bundle *bundle = &stream->bundle;
     const struct log_line *line;
 
-    if (!stream->reader && open_reader(stream) < 0)
+    if (prepare_reading(stream) < 0)
         return -1;
     while (bundle->lines->count < STREAM_LINES_MAX && bundle->arena.used < STREAM_BYTES_MAX) {
         if (next_line(stream, &line) < 0)
@@ -185,6 +238,8 @@ static void read_bundle(struct stream *stream)
     stream->bundle.lines = value_list_new(&stream->bundle.arena, 0);
     stream->more = true;
     if (read_lines(stream) < 0) {
+        if (stream->clause)
+            (void)err_wrap(&stream->err, "the filter '%s'", stream->clause);
         stream->failed = true;
         stream->more = false;
     }
@@ -253,6 +308,7 @@ bool stream_has_more(const struct stream *stream)
 
 void stream_drain(struct stream *stream)
 {
+    hurry_worker(stream);
     if (stream->away && !stream->taken) {
         chore_wait(&stream->chore);
         stream->taken = true;

@@ -32,6 +32,7 @@ struct stream_options {
     const char *folder;       /* of the store */
     struct log_filter filter; /* copied, with its texts */
     const char *query;        /* a valid one, or NULL; copied */
+    bool is_sql;              /* the query is a clause in SQL, and perhaps not valid */
     bool follow;
     bool fresh; /* only lines that come: those that are cleared right away are shown as well */
     bool has_head, has_tail;

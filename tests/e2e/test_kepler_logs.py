@@ -506,6 +506,81 @@ def test_lines_are_found_by_what_they_say(home):
     home.run("stop")
 
 
+def test_lines_are_found_in_sql(home):
+    home.write("""
+        services:
+          web:
+            run: |
+              echo '{"level":"warning","msg":"slow request","http":{"status":503},"user":"ann"}'
+              echo '{"level":"info","msg":"request","http":{"status":200},"user":"bob"}'
+              echo Connection Reset >&2
+              exec sleep 1000
+            hooks: {pre_start: {run: "echo reset by hook"}}
+          db: {run: "exec sleep 1000"}
+        """)
+
+    def found(clause, *words):
+        return texts(home, "--sql", "-F", clause, *words)
+    home.start("--wait")
+    wait_until(lambda: len(texts(home)) == 4, "all has been written")
+    assert found("line LIKE '%reset%'") == ["reset by hook", "Connection Reset"]
+    assert found("line LIKE '%reset%' AND hook IS NULL") == found("level = 'error'") == ["Connection Reset"]
+    assert found("attributes ->> '$.http.status' >= 500 OR json_extract(attributes, '$.user') GLOB 'b*'") == \
+        ["slow request", "request"]
+    assert found("level IN ('warn', 'error')", "--tail", "1") == ["Connection Reset"]
+    assert found("level IN ('warn', 'error')", "--head", "1") == ["slow request"]
+    assert found("service = 'db'") == found("line LIKE '%request%'", "db") == []
+    assert found("id = (SELECT max(id) FROM logs)") == texts(home, "--tail", "1")
+    assert found("hook = 'pre_start'", "--no-hook") == []
+    assert found(f"timestamp BETWEEN {int(time.time() - 600) * 1000} AND {int(time.time() + 600) * 1000}") == texts(home)
+    assert json.loads(home.run("logs", "--json", "--sql", "-F", "attributes ->> 'user' = 'ann'").stdout)["http"] == {"status": 503}
+    command = home.begin("logs", "--follow", "--raw", "--sql", "-F", "hook IS NOT NULL")
+    assert command.stdout.readline() == "reset by hook\n"
+    home.run("restart", "web")
+    assert command.stdout.readline() == "reset by hook\n"
+    home.run("stop", "--clean")
+    assert command.wait(PATIENCE) == 0
+    command.communicate()
+
+
+@pytest.mark.parametrize("clause, text", [
+    ("", "the expression is empty"),
+    ("id = ?", "'?' is not allowed"),
+    ("x" * 4097, "longer than 4096 bytes"),
+    ("nme = 'x'", "no such column: nme"),
+    ("line = 'x", "unrecognized token"),
+    ("load_extension('x')", "not authorized to use function: load_extension"),
+    ("EXISTS (SELECT 1 FROM sqlite_master)", "not authorized"),
+    ("1) UNION SELECT (1", "not one expression"),
+])
+def test_sql_that_is_wrong_or_not_allowed_is_reported_with_its_reason(home, clause, text):
+    home.write("services:\n  a: {run: 'echo x; exec sleep 1000'}\n")
+    home.start("--wait")
+    run = home.run("logs", "--sql", "-F", clause, check=False)
+    assert run.returncode == 1 and text in run.stderr and "the filter '" in run.stderr, run.stderr
+
+
+def test_a_search_in_sql_that_takes_long_holds_nobody_up_and_ends(home):
+    home.write("services:\n  a: {run: 'seq 3000; exec sleep 1000'}\n")
+    home.start("--wait")
+    wait_until(lambda: len(texts(home)) == 3000, "a has written")
+    slow = "0 = (SELECT count(*) FROM logs a, logs b, logs c WHERE a.line > b.line AND b.line > c.line AND c.id > logs.id)"
+    command = home.begin("logs", "--sql", "-F", slow)
+    begun = time.monotonic()
+    assert len(texts(home, "--sql", "-F", "id <= 3")) == 3
+    assert command.poll() is None, "the other search is not over"
+    assert command.wait(PATIENCE) == 1
+    assert "takes longer than 5 s" in command.communicate()[1] and time.monotonic() - begun >= 4.5
+    # One whose config goes is not waited for.
+    command = home.begin("logs", "--follow", "--sql", "-F", slow)
+    wait_until(lambda: home.run("ps", check=False).returncode == 0, "the daemon answers")
+    begun = time.monotonic()
+    home.run("stop", "--clean")
+    assert time.monotonic() - begun < 4
+    command.wait(PATIENCE)
+    command.communicate()
+
+
 @pytest.mark.parametrize("words, text", [
     (["--level", "loud"], "trace"),
     (["--hook", "pre_stat"], "pre_start"),
@@ -514,7 +589,7 @@ def test_lines_are_found_by_what_they_say(home):
     (["--raw", "--json"], "are mutually exclusive"),
     (["-F", "(x"], "the filter '(x': column 1: the parenthesis is not closed"),
     (["--filter", ""], "column 1: a word is missing here"),
-    (["--sql"], "not supported by this version"),
+    (["--sql"], "--sql requires -F"),
     (["--head", "-1"], "head"),
 ])
 def test_what_logs_cannot_do_is_wrong_usage(home, words, text):

@@ -38,7 +38,7 @@ static const struct param options[] = {
     PARAM("raw",     BOOL, ARGS, raw, "print lines exactly as services wrote them"),
     PARAM("json",    BOOL, ARGS, json, "print lines as JSON objects"),
     PARAM("filter",  STR,  ARGS, filter, "only lines that match, see below", .aliases = "F", .kind_text = "EXPRESSION"),
-    PARAM("sql",     BOOL, ARGS, sql, "not supported", .flags = PARAM_HIDDEN),
+    PARAM("sql",     BOOL, ARGS, sql, "the EXPRESSION of -F is a WHERE clause in SQL, see below"),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
@@ -70,8 +70,8 @@ static void on_message(void *self, struct kepler_client *client, const struct me
 
 static const char *find_clash(const struct logs_args *args)
 {
-    if (args->sql)
-        return "--sql is not supported by this version: use the expressions of -F";
+    if (args->sql && !args->filter)
+        return "--sql requires -F: the clause is its EXPRESSION";
     if (args->has_head && args->has_tail)
         return "--head and --tail are mutually exclusive";
     if (args->has_hook && args->no_hook)
@@ -90,6 +90,7 @@ static int run_logs(struct cli *cli, const void *raw, struct param_strs operands
         .no_hook = args->no_hook,
         .hook = args->has_hook ? hook_phase_name(args->hook) : NULL,
         .query = args->filter,
+        .sql = args->sql,
         .level = args->has_level ? jsonline_level_name(args->level) : NULL,
         .head = args->head,
         .tail = args->tail,
@@ -104,7 +105,8 @@ static int run_logs(struct cli *cli, const void *raw, struct param_strs operands
 
     if (find_clash(args))
         return cli_usage(cli, "%s", find_clash(args));
-    if (args->filter && log_query_parse(cli->arena, str_from(args->filter), &query, &err) < 0)
+    if (args->filter && !args->sql &&
+        log_query_parse(cli->arena, str_from(args->filter), &query, &err) < 0)
         return cli_usage(cli, "the filter '%s': %s", args->filter, err.text);
     if (kepler_config_path(cli->arena, &args->globals, &logs.config, &err) < 0)
         return kepler_err(&err);
@@ -139,10 +141,17 @@ const struct command kepler_command_logs = {
         "  timeout \"two words\"        text of the line, in any case; GET* is all of it\n"
         "  @service:web @hook:pre_*    fields, also level, message and timestamp\n"
         "  @http.status:>=500          attributes of lines that are JSON; > >= < <=\n"
-        "  a b, a OR b, NOT a, (a)     both, one of them, not; -a and !a are NOT a\n",
+        "  a b, a OR b, NOT a, (a)     both, one of them, not; -a and !a are NOT a\n"
+        "\n"
+        "With --sql it is the WHERE clause of a SELECT from the table\n"
+        "  logs(id, timestamp, service, hook, level, line, attributes)\n"
+        "which has the lines that the other options select. timestamp is milliseconds since 1970;\n"
+        "attributes are JSON: attributes ->> '$.http.status' >= 500. Conditions on id and service\n"
+        "are fast. A search ends with an error when it finds nothing for 5 seconds.\n",
     .examples =
         "  kepler logs --tail 20 --follow web\n  kepler logs --level warn --json | jq .msg\n"
-        "  kepler logs -F '@level:>=warn (timeout OR refused) -@service:probe'\n",
+        "  kepler logs -F '@level:>=warn (timeout OR refused) -@service:probe'\n"
+        "  kepler logs --sql -F \"level = 'error' AND line LIKE '%timeout%'\"\n",
     .options = options,
     .args_size = sizeof(struct logs_args),
     .least = 0,

@@ -74,6 +74,8 @@ static struct exec_response make_response(struct arena *arena, const struct repl
                                             : "",
     };
 
+    if (extent != EXTENT_NOTHING)
+        VEC_RESERVE_IN(arena, &response.results.list, answer->result.states.n);
     for (size_t i = 0; extent != EXTENT_NOTHING && i < answer->result.states.n; i++) {
         const struct state_result *state = &answer->result.states.p[i];
         struct exec_result one;
@@ -107,16 +109,16 @@ struct str reply_response(struct arena *arena, const struct reply_head *head,
     return buf_copy(&out, arena);
 }
 
-static struct exec_return make_return(struct arena *arena, const struct reply_head *head,
+static struct exec_answer make_answer(struct arena *arena, const struct reply_head *head,
                                       const struct perform_answer *answer, enum extent extent)
 {
     const struct exec_response response = make_response(arena, head, answer, extent);
 
-    return (struct exec_return){
-        .jid = head->request->jid,
-        .peel_id = head->peel_id,
+    return (struct exec_answer){
+        .jid = response.jid,
+        .peel_id = response.peel_id,
         .success = response.success,
-        .return_data = record_value(arena, &exec_response_type, &response),
+        .response = response,
         .error = response.error,
     };
 }
@@ -128,13 +130,13 @@ struct str reply_return(struct arena *arena, const struct reply_head *head,
     struct err err;
 
     for (enum extent extent = EXTENT_ALL; extent <= EXTENT_NOTHING; extent++) {
-        struct exec_return message = make_return(arena, head, answer, extent);
+        struct exec_answer message = make_answer(arena, head, answer, extent);
 
         message.duration = duration;
         message.timestamp =
             (struct value_time){ now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
         buf_clear(&out);
-        if (record_encode(&out, &exec_return_type, &message, &err) == 0 && out.n <= head->size_max)
+        if (record_encode(&out, &exec_answer_type, &message, &err) == 0 && out.n <= head->size_max)
             break;
     }
     return buf_copy(&out, arena);

@@ -37,14 +37,20 @@ static const struct record_field result_fields[] = {
     { 0 },
 };
 
+/* What stands before and after the data. */
+#define RETURN_HEAD(ARGS) \
+    RECORD("jid",         TEXT, ARGS, jid, 0, .fallback_text = ""), \
+    RECORD("peel_id",     TEXT, ARGS, peel_id, 0, .fallback_text = ""), \
+    RECORD("success",     BOOL, ARGS, success, 0)
+#define RETURN_TAIL(ARGS) \
+    RECORD("error",       TEXT, ARGS, error, RECORD_OMIT, .fallback_text = ""), \
+    RECORD("duration",    INT,  ARGS, duration, RECORD_WIDE), \
+    RECORD("timestamp",   TIME, ARGS, timestamp, 0)
+
 static const struct record_field return_fields[] = {
-    RECORD("jid",         TEXT, struct exec_return, jid, 0, .fallback_text = ""),
-    RECORD("peel_id",     TEXT, struct exec_return, peel_id, 0, .fallback_text = ""),
-    RECORD("success",     BOOL, struct exec_return, success, 0),
+    RETURN_HEAD(struct exec_return),
     RECORD("return_data", MAP,  struct exec_return, return_data, RECORD_NIL),
-    RECORD("error",       TEXT, struct exec_return, error, RECORD_OMIT, .fallback_text = ""),
-    RECORD("duration",    INT,  struct exec_return, duration, RECORD_WIDE),
-    RECORD("timestamp",   TIME, struct exec_return, timestamp, 0),
+    RETURN_TAIL(struct exec_return),
     RECORD("unreachable", BOOL, struct exec_return, unreachable, RECORD_OMIT),
     RECORD("queued",      BOOL, struct exec_return, queued, RECORD_OMIT),
     RECORD("overdue",     BOOL, struct exec_return, overdue, RECORD_OMIT),
@@ -96,6 +102,14 @@ static const struct record_field response_fields[] = {
 };
 
 const struct record_type exec_response_type = RECORD_TYPE("exec response", struct exec_response, response_fields, RECORD_LENIENT);
+
+static const struct record_field answer_fields[] = {
+    RETURN_HEAD(struct exec_answer),
+    RECORD("return_data", STRUCT, struct exec_answer, response, 0, .inner = &exec_response_type),
+    RETURN_TAIL(struct exec_answer),
+    { 0 },
+};
+const struct record_type exec_answer_type = RECORD_TYPE("return", struct exec_answer, answer_fields, RECORD_LENIENT);
 
 /* clang-format on */
 

@@ -90,6 +90,17 @@ struct exec_return {
 };
 extern const struct record_type exec_return_type;
 
+/* An exec_return as a peel makes it, with data that need not become values first. */
+struct exec_answer {
+    const char *jid, *peel_id;
+    bool success;
+    struct exec_response response;
+    const char *error;
+    int64_t duration;
+    struct value_time timestamp;
+};
+extern const struct record_type exec_answer_type;
+
 /* The error of a target that had no result at the deadline. */
 #define EXEC_OVERDUE "UNREACHABLE: no answer before the timeout"
 /* Was it made by a master? A real return replaces it. */

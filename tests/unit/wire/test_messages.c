@@ -76,6 +76,55 @@ TEST(durations_take_nine_bytes_and_times_are_extensions)
                 "a86475726174696f6ed30000000000000005a974696d657374616d70d6ff00000001");
 }
 
+TEST(the_return_of_a_peel_is_the_same_bytes_whether_its_data_was_a_struct_or_values)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf built = BUF_INIT(BUF_NO_LIMIT), direct = BUF_INIT(BUF_NO_LIMIT);
+    struct exec_result results[] = {
+        { .name = "a",
+          .changed = true,
+          .diff = "d",
+          .duration = 5,
+          .error = "",
+          .cause = "c",
+          .skip_reason = "",
+          .place = "f.zy:1" },
+        { .name = "b",
+          .diff = "",
+          .error = "e",
+          .skipped = true,
+          .skip_reason = "s",
+          .cause = "",
+          .place = "" },
+    };
+    struct exec_answer answer = { .jid = "J",
+                                  .peel_id = "p",
+                                  .success = true,
+                                  .error = "",
+                                  .duration = 7,
+                                  .timestamp = { .seconds = 1 } };
+    struct exec_return same = { .jid = "J",
+                                .peel_id = "p",
+                                .success = true,
+                                .error = "",
+                                .duration = 7,
+                                .timestamp = { .seconds = 1 } };
+    struct err err;
+
+    answer.response =
+        (struct exec_response){ .v = 1, .peel_id = "p", .jid = "J", .success = true, .error = "" };
+    for (size_t i = 0; i <= ARRAY_LEN(results); i++) {
+        if (i > 0)
+            VEC_PUSH_IN(&arena, &answer.response.results.list, results[i - 1]);
+        same.return_data = record_value(&arena, &exec_response_type, &answer.response);
+        buf_clear(&built);
+        buf_clear(&direct);
+        CHECK_INT(record_encode(&built, &exec_return_type, &same, &err), 0);
+        CHECK_INT(record_encode(&direct, &exec_answer_type, &answer, &err), 0);
+        CHECK(str_eq(buf_view(&built), buf_view(&direct)));
+    }
+}
+
 /* The keys that a message may have, in their order: additions go to the end of a row here. */
 static const struct {
     const struct record_type *type;
@@ -89,6 +138,7 @@ static const struct {
                          "level? needs? place?" },
     { &exec_return_type, "jid peel_id success return_data error? duration timestamp unreachable? "
                          "queued? overdue?" },
+    { &exec_answer_type, "jid peel_id success return_data error? duration timestamp" },
     { &exec_ack_type, "jid peel_id timestamp not_before?" },
     { &exec_progress_type, "jid peel_id type text? done? total? result? timestamp" },
     { &job_type, "jid function args targets timeout status created updated user? owner? epoch? "

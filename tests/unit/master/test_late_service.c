@@ -1,9 +1,11 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "bus/store.h"
+#include "master/jobs/dispatcher.h"
 #include "master/services.h"
 #include "nats/js_scene.h"
 #include "nats/kv.h"
+#include "nats/publisher.h"
 #include "test.h"
 #include "wire/exec.h"
 #include "wire/job.h"
@@ -24,6 +26,7 @@ struct yard {
     int ready;
     struct job job;
     int reads, own_reads; /* of the record */
+    int acks, naks;       /* of returns in the stream */
     const char *peels[PEELS];
 };
 
@@ -37,6 +40,22 @@ static void on_read(void *self, const struct nats_msg *msg)
 {
     if (str_find(msg->payload, STR("$KV.jobs.J1\""), 0) != STR_NONE)
         ((struct yard *)self)->reads++;
+}
+
+static void on_verdict(void *self, const struct nats_msg *msg)
+{
+    struct yard *yard = self;
+
+    yard->acks += str_starts(msg->payload, STR("+ACK"));
+    yard->naks += str_starts(msg->payload, STR("-NAK"));
+}
+
+static void overhear(struct yard *yard, const char *subject, nats_msg_fn *fn)
+{
+    CHECK(
+        nats_sub_new(yard->world.conn.conn,
+                     &(struct nats_sub_options){ .subject = subject, .message = fn, .self = yard },
+                     &yard->world.scene.err));
 }
 
 static void start_services(struct yard *yard)
@@ -67,11 +86,8 @@ static void yard_begin(struct yard *yard)
     SCENE_RUN(&yard->world.scene, yard->ready == 1);
     for (size_t i = 0; i < PEELS; i++)
         yard->peels[i] = arena_printf(&yard->arena, "web-%zu", i);
-    CHECK(nats_sub_new(yard->world.conn.conn,
-                       &(struct nats_sub_options){ .subject = "$JS.API.STREAM.MSG.GET.KV_jobs",
-                                                   .message = on_read,
-                                                   .self = yard },
-                       &yard->world.scene.err));
+    overhear(yard, "$JS.API.STREAM.MSG.GET.KV_jobs", on_read);
+    overhear(yard, "$JS.ACK." STORE_JOB_EVENTS "." STORE_RETURNS ".>", on_verdict);
     start_services(yard);
 }
 
@@ -81,6 +97,7 @@ static void yard_end(struct yard *yard)
 
     for (size_t i = master->service_count; i-- > 0;)
         services[i]->stop(master->services[i].self);
+    nats_publisher_free(master->events);
     nats_conn_free(yard->world.conn.conn);
     for (size_t i = master->service_count; i-- > 0;)
         services[i]->free(master->services[i].self);
@@ -170,5 +187,42 @@ TEST(returns_that_come_late_correct_the_record_which_is_read_once_for_many)
     CHECK_INT(yard.job.status, JOB_COMPLETE);
     SCENE_RUN(&yard.world.scene, yard.reads > yard.own_reads); /* we are told of all of them */
     CHECK(yard.reads - yard.own_reads < PEELS);
+    yard_end(&yard);
+}
+
+static void on_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
+{
+    (void)text;
+    CHECK_INT(outcome, DISPATCH_SENT);
+    ((struct yard *)self)->ready++;
+}
+
+static void dispatch_job(struct yard *yard)
+{
+    const struct job job = { .jid = "J1",
+                             .function = "test.ping",
+                             .targets = { PEELS, yard->peels },
+                             .timeout = 60 * CLOCK_SECOND,
+                             .user = "root",
+                             .owner = "",
+                             .state_id = "ping",
+                             .target_expr = "web-*" };
+
+    yard->ready = 0;
+    dispatcher_send(master_dispatcher(&yard->master), &job, false, on_dispatched, yard);
+    SCENE_RUN(&yard->world.scene, yard->ready == 1);
+}
+
+TEST(returns_of_a_job_that_has_just_ended_are_not_asked_for_again)
+{
+    struct yard yard;
+
+    yard_begin(&yard);
+    dispatch_job(&yard);
+    for (size_t i = 0; i < PEELS; i++)
+        say_return(&yard, yard.peels[i]);
+    SCENE_RUN(&yard.world.scene, read_job(&yard)->status == JOB_COMPLETE);
+    SCENE_RUN(&yard.world.scene, yard.acks + yard.naks == PEELS);
+    CHECK_INT(yard.naks, 0);
     yard_end(&yard);
 }

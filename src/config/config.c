@@ -62,7 +62,7 @@ const struct param config_kepler_params[] = {
     PARAM("autostart", ANY, ARGS, autostart, "start with the daemon", .kind_text = "bool or map"),
     PARAM("logs", ANY, ARGS, logs, "how lines are stored", .kind_text = "map"),
     PARAM("acl", ANY, ARGS, acl, "access control: not supported yet", .kind_text = "map"),
-    PARAM("monitor", ANY, ARGS, monitor, "metrics: not supported yet", .kind_text = "map"),
+    PARAM("monitor", ANY, ARGS, monitor, "metrics of services", .kind_text = "map"),
     { 0 },
 };
 #undef ARGS
@@ -281,8 +281,9 @@ static int read_kepler(struct loading *l, const struct value *v)
     r->edge_timeout = l->config->timeout = args.timeout;
     if (config_given(args.acl))
         result = refuse_later(args.acl, "acl", "access control", r->diags);
-    if (config_given(args.monitor))
-        result = refuse_later(args.monitor, "monitor", "monitoring", r->diags);
+    if (config_given(args.monitor) &&
+        config_monitor_read(r->arena, args.monitor, &l->config->monitor, r->diags) < 0)
+        result = -1;
     if (read_logs(l, config_given(args.logs)) < 0)
         result = -1;
     return result;

@@ -147,6 +147,13 @@ struct config_service {
     struct place at;
 };
 
+/* `kepler.monitor`; nanoseconds and bytes. */
+struct config_monitor {
+    int64_t interval;         /* 0: services are not looked at */
+    int64_t retention_period; /* 0: no limit */
+    int64_t cleanup_interval, max_size;
+};
+
 /* Who loaded the file. Services of one who is not root run as that user. */
 struct config_owner {
     uid_t uid;
@@ -170,6 +177,7 @@ struct config {
     int64_t output_max_size;
     const char *zester_data; /* the data folder of zester on this machine; NULL: the usual one */
     struct config_logs logs;
+    struct config_monitor monitor;
     struct config_service *services;
     uint32_t service_count;
     const struct map *names;    /* of the services, for config_find */

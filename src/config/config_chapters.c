@@ -347,6 +347,20 @@ const struct config_chapter config_chapters[] = {
                    "    logs: {retention: {on_success: clear, on_stop: retain}}\n",
     },
     {
+        .name = "monitor",
+        .summary = "metrics of services",
+        .where = "kepler.monitor",
+        .params = config_monitor_params,
+        .details =
+            "Processors and memory of all processes of each service that runs, looked at from the "
+            "first start of a\nservice on. They survive a stop and go with 'stop --clean'; 'kepler "
+            "top' shows them.\n",
+        .example = "kepler:\n"
+                   "  monitor: {interval: 5s, retention_period: 7d}\n"
+                   "services:\n"
+                   "  web: {command: [sleep, infinity]}\n",
+    },
+    {
         .name = "outputs",
         .summary = "values passed between services",
         .details = outputs_details,

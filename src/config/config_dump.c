@@ -327,6 +327,18 @@ struct value config_dump_service(struct arena *arena, const struct config *confi
     return value_map(d.map);
 }
 
+static struct value monitor_dump(struct arena *arena, const struct config_monitor *monitor)
+{
+    struct dump d = begin_dump(arena);
+
+    put_duration(&d, "interval", monitor->interval);
+    if (monitor->retention_period > 0)
+        put_duration(&d, "retention_period", monitor->retention_period);
+    put_duration(&d, "cleanup_interval", monitor->cleanup_interval);
+    put_value(&d, "max_size", value_int(monitor->max_size));
+    return value_map(d.map);
+}
+
 struct value config_dump_kepler(struct arena *arena, const struct config *config)
 {
     struct dump d = begin_dump(arena), logs = logs_dump(arena, &config->logs),
@@ -349,5 +361,7 @@ struct value config_dump_kepler(struct arena *arena, const struct config *config
         put_value(&d, "zester_data", value_text(config->zester_data));
     put_value(&d, "storage", value_text(config->logs.sync ? "nfs" : "local"));
     put_value(&d, "logs", value_map(logs.map));
+    if (config->monitor.interval > 0)
+        put_value(&d, "monitor", monitor_dump(arena, &config->monitor));
     return value_map(d.map);
 }

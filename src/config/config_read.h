@@ -32,7 +32,7 @@ extern const struct param config_root_params[], config_kepler_params[], config_a
     config_logs_params[], config_service_logs_params[], config_store_params[],
     config_retention_params[], config_service_params[], config_edge_params[], config_state_params[],
     config_restart_params[], config_start_limit_params[], config_health_params[],
-    config_step_params[], config_limit_params[];
+    config_step_params[], config_limit_params[], config_monitor_params[];
 
 /* NULL when it is not given, or null. */
 const struct value *config_given(const struct value *v);
@@ -82,6 +82,9 @@ int config_logs_read_global(struct arena *arena, const struct value *v, struct c
 /* `logs` of a service: `ret` holds the global ones and is changed field by field. */
 int config_logs_read_service(struct arena *arena, const struct value *v, const char *owner,
                              struct config_logs *ret, struct diags *diags);
+/* `kepler.monitor`. */
+int config_monitor_read(struct arena *arena, const struct value *v, struct config_monitor *ret,
+                        struct diags *diags);
 /* depends_on, in all its forms. */
 int config_edges_read(struct config_reader *reader, const struct value *v,
                       struct config_service *service);

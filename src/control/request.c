@@ -18,6 +18,7 @@ static int check_config(const void *record, struct err *err)
 _Static_assert(offsetof(struct request_start, config) == 0 &&
                    offsetof(struct request_stop, config) == 0 &&
                    offsetof(struct request_logs, config) == 0 &&
+                   offsetof(struct request_metrics, config) == 0 &&
                    offsetof(struct request_ask, config) == 0 &&
                    offsetof(struct request_check, config) == 0 &&
                    offsetof(struct request_wait, config) == 0,
@@ -66,6 +67,18 @@ static const struct record_field logs_fields[] = {
     RECORD("sql",              BOOL,  ARGS, sql,               RECORD_OMIT),
     RECORD("head",             INT,   ARGS, head,              RECORD_OMIT, RECORD_GIVEN(ARGS, has_head), RECORD_RANGE(0, INT64_MAX)),
     RECORD("tail",             INT,   ARGS, tail,              RECORD_OMIT, RECORD_GIVEN(ARGS, has_tail), RECORD_RANGE(0, INT64_MAX)),
+    { 0 },
+};
+#undef ARGS
+#define ARGS struct request_metrics
+static const struct record_field metrics_fields[] = {
+    RECORD("config",           TEXT,  ARGS, config,            RECORD_REQUIRED),
+    RECORD("services",         TEXTS, ARGS, services,          RECORD_OMIT),
+    RECORD("live",             BOOL,  ARGS, live,              RECORD_OMIT),
+    RECORD("history",          INT,   ARGS, history,           RECORD_OMIT, RECORD_RANGE(0, INT64_MAX / 1000000)),
+    RECORD("bucket",           INT,   ARGS, bucket,            RECORD_OMIT, RECORD_RANGE(0, INT64_MAX / 1000000)),
+    RECORD("query",            TEXT,  ARGS, query,             RECORD_OMIT),
+    RECORD("sql",              BOOL,  ARGS, sql,               RECORD_OMIT),
     { 0 },
 };
 #undef ARGS
@@ -129,6 +142,7 @@ static const struct request requests[REQUEST_KINDS] = {
     [REQUEST_RESTART]  = { CONFIG("restart",   struct request_start,    start_fields), .acts = true },
     [REQUEST_RECREATE] = { CONFIG("recreate",  struct request_start,    start_fields), .acts = true },
     [REQUEST_LOGS]     = { CONFIG("logs",      struct request_logs,     logs_fields) },
+    [REQUEST_METRICS]  = { CONFIG("metrics",   struct request_metrics,  metrics_fields), .waits = true },
     [REQUEST_INSPECT]  = { CONFIG("inspect",   struct request_ask,      ask_fields) },
     [REQUEST_WHY]      = { CONFIG("why",       struct request_ask,      ask_fields) },
     [REQUEST_CHECK]    = { CONFIG("check",     struct request_check,    check_fields) },

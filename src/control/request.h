@@ -32,6 +32,7 @@ enum request_kind {
     REQUEST_RESTART,
     REQUEST_RECREATE,
     REQUEST_LOGS,
+    REQUEST_METRICS,
     REQUEST_INSPECT,
     REQUEST_WHY,
     REQUEST_CHECK,
@@ -80,6 +81,17 @@ struct request_logs {
     bool sql;                 /* the query is a clause in SQL: logs/log_sql.h */
     int64_t head, tail;       /* 0: all */
     bool has_head, has_tail;
+};
+
+/* What services use: now, or as it was stored. */
+struct request_metrics {
+    const char *config;
+    struct param_strs services;
+    bool live;         /* look at them now; the rest does not count then */
+    int64_t history;   /* milliseconds back; 0: the newest of each service */
+    int64_t bucket;    /* milliseconds that are one; 0: none */
+    const char *query; /* monitor/metric.h; NULL: all of them */
+    bool sql;          /* the query is a clause in SQL: monitor/metric_search.h */
 };
 
 /* status, inspect, why; `config` NULL: all of them, for status. */

@@ -10,6 +10,7 @@
 #include "daemon/daemon.h"
 #include "daemon/loader.h"
 #include "daemon/loading.h"
+#include "daemon/metrics_reading.h"
 #include "daemon/project.h"
 #include "daemon/state_file.h"
 #include "daemon/stream.h"
@@ -32,6 +33,7 @@ static call_handler_fn *const handlers[REQUEST_KINDS] = {
     [REQUEST_RESTART]  = handle_restart,
     [REQUEST_RECREATE] = handle_recreate,
     [REQUEST_LOGS]     = handle_logs,
+    [REQUEST_METRICS]  = handle_metrics,
     [REQUEST_INSPECT]  = handle_inspect,
     [REQUEST_WHY]      = handle_why,
     [REQUEST_CHECK]    = handle_check,
@@ -63,6 +65,7 @@ static struct call *call_new(struct client *client, const struct message *messag
 void call_free(struct call *call)
 {
     stream_free(call->stream);
+    metrics_reading_free(call->reading);
     loader_free(call->loader);
     *call->back = call->next;
     if (call->next)

@@ -28,6 +28,7 @@ struct daemon;
 struct diags;
 struct event;
 struct loader;
+struct metrics_reading;
 struct project;
 struct reach;
 struct stream;
@@ -56,8 +57,9 @@ struct call {
     bool progress;                 /* it gets state changes until its reply */
     const struct reach *concerned; /* services that matter to those that were named; NULL: all */
     struct stream *stream;
-    uint64_t ticket; /* of the flush that it waits for; 0: none */
-    uint64_t pass;   /* when it was asked last */
+    struct metrics_reading *reading; /* of stored metrics; or NULL */
+    uint64_t ticket;                 /* of the flush that it waits for; 0: none */
+    uint64_t pass;                   /* when it was asked last */
     struct call *next, **back;
 };
 
@@ -108,5 +110,6 @@ call_handler_fn handle_ping, handle_list, handle_status, handle_why;       /* ha
 call_handler_fn handle_check, handle_wait;                                 /* handle_wait.c */
 call_handler_fn handle_inspect;                                            /* handle_inspect.c */
 call_handler_fn handle_logs;                                               /* handle_logs.c */
+call_handler_fn handle_metrics;                                            /* handle_metrics.c */
 
 #endif

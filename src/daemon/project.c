@@ -10,6 +10,7 @@
 #include "base/suggest.h"
 #include "control/home.h"
 #include "daemon/daemon.h"
+#include "daemon/monitor.h"
 #include "daemon/state_file.h"
 #include "daemon/snapshot.h"
 #include "config/config.h"
@@ -114,6 +115,8 @@ static void on_status(struct project *project, const struct event *event)
 {
     project->changed = true;
     chronicle_note(&project->chronicle, event->service);
+    if (status_is_running(event->to))
+        monitor_wake(project->monitor);
     log_info("service %s config=%s service=%s was=%s cause=%s%s%s", status_name(event->to),
              project->path, event->name, status_name(event->from), event->cause,
              event->reason[0] ? " reason=" : "", event->reason);
@@ -162,6 +165,7 @@ static bool is_stream_kept(void *self, uint32_t service, enum job_stream stream)
 static int open_files(struct project *project, struct err *err)
 {
     project->logs = path_join(&project->arena, project->folder, "logs");
+    project->metrics = path_join(&project->arena, project->folder, "monitor");
     if (fs_mkdirs(project->folder, 0770, err) < 0 ||
         snapshot_save_source(project->folder, project->config, err) < 0)
         return -1;
@@ -251,6 +255,7 @@ int project_open(struct project *project, struct err *err)
     project->folder = home_config(&project->arena, &project->daemon->home, project->path);
     if (open_files(project, err) < 0)
         return -1;
+    project->monitor = monitor_new(project);
     build_engine(project);
     restore_state(project);
     chronicle_open(&project->chronicle, &project->arena, project->folder, project->engine);
@@ -263,6 +268,7 @@ void project_free(struct project *project)
         return;
     timer_clear(loop_timers(project->daemon->loop), &project->save_timer);
     chronicle_close(&project->chronicle);
+    monitor_free(project->monitor);
     engine_free(project->engine);
     real_world_free(project->world);
     capture_close(&project->capture);

@@ -25,6 +25,7 @@
 
 struct config_source;
 struct daemon;
+struct monitor;
 struct project;
 struct diags;
 struct state_file;
@@ -35,13 +36,14 @@ typedef void project_event_fn(struct project *project, const struct event *event
 struct project {
     struct daemon *daemon;
     struct arena arena; /* config and names */
-    const char *path, *folder, *logs;
+    const char *path, *folder, *logs, *metrics;
     char hash[SHA256_HEX_SIZE];
     const struct config *config;
     struct engine *engine;
     struct real_world *world;
     struct capture capture;
     struct chronicle chronicle;
+    struct monitor *monitor;
 
     struct arena env_arena;
     const struct environment *env; /* the config's, with -e on top */

@@ -32,6 +32,7 @@ struct parser {
     struct arena *arena;
     struct str text;
     size_t at, depth, terms;
+    const char *const *fields; /* NULL: any, and words without one */
     struct err *err;
 };
 
@@ -160,10 +161,32 @@ static bool looks_like_field(const struct word *word)
     return true;
 }
 
+static const char *list_fields(const struct parser *p)
+{
+    const char *text = p->fields[0];
+
+    for (size_t i = 1; p->fields[i]; i++)
+        text =
+            arena_printf(p->arena, "%s%s%s", text, p->fields[i + 1] ? ", " : " or ", p->fields[i]);
+    return text;
+}
+
+static bool has_field(const struct parser *p, const char *name)
+{
+    for (size_t i = 0; p->fields && p->fields[i]; i++)
+        if (strcmp(p->fields[i], name) == 0)
+            return true;
+    return !p->fields;
+}
+
 static int add_text(struct parser *p, const struct word *word, const struct log_query **ret)
 {
     struct log_query *query = new_node(p, NODE_TEXT, NULL, NULL);
 
+    if (p->fields)
+        return err_set(p->err, ERR_INVALID,
+                       "column %zu: '%.*s' has no field: write '@name:value' with %s", word->at + 1,
+                       STR_ARG(word->text), list_fields(p));
     if (looks_like_field(word))
         return err_set(p->err, ERR_INVALID,
                        "column %zu: a field is written '@%.*s'; put quotes around it to look for "
@@ -225,6 +248,9 @@ static int add_field(struct parser *p, const struct word *word, const struct log
     if (colon == STR_NONE || colon <= 1 || colon + 1 == word->text.n)
         return refuse_at(p, word->at, "a field is written '@name:value'");
     query->field = arena_strndup(p->arena, word->text.p + 1, colon - 1);
+    if (!has_field(p, query->field))
+        return err_set(p->err, ERR_INVALID, "column %zu: unknown field '%s' (use %s)", word->at + 1,
+                       query->field, list_fields(p));
     value = str_from_offset(word->text, colon + 1);
     rest = cut_compare(value, &query->compare);
     if (word->quoted && query->compare != COMPARE_TEXT &&
@@ -347,7 +373,13 @@ static int parse_or(struct parser *p, const struct log_query **ret)
 int log_query_parse(struct arena *arena, struct str text, const struct log_query **ret_query,
                     struct err *err)
 {
-    struct parser p = { .arena = arena, .text = text, .err = err };
+    return log_query_parse_fields(arena, text, NULL, ret_query, err);
+}
+
+int log_query_parse_fields(struct arena *arena, struct str text, const char *const *fields,
+                           const struct log_query **ret_query, struct err *err)
+{
+    struct parser p = { .arena = arena, .text = text, .fields = fields, .err = err };
     const struct log_query *query;
 
     if (text.n > LOG_QUERY_SIZE_MAX)
@@ -362,24 +394,32 @@ int log_query_parse(struct arena *arena, struct str text, const struct log_query
 
 /* --- matching ---------------------------------------------------------------------------- */
 
-/* What a line says, found once for all terms. */
+/* What is asked about: its fields, and the text of a line. */
 struct subject {
-    const struct log_line *line;
     struct arena *arena;
+    log_query_find_fn *find;
+    void *self;
+    struct str message;
+};
+
+/* What a line says, found once for all terms. */
+struct spoken {
+    const struct log_line *line;
     struct jsonline details;
 };
 
-static struct value find_field(const struct subject *subject, const char *field)
+static struct value find_line_field(void *self, const char *field)
 {
-    const struct jsonline *details = &subject->details;
+    const struct spoken *spoken = self;
+    const struct jsonline *details = &spoken->details;
     const struct value attributes = { .kind = VALUE_MAP,
                                       .map = (struct value_map *)(uintptr_t)details->attributes };
     const struct value *found;
 
     if (strcmp(field, "service") == 0)
-        return value_text(subject->line->service);
+        return value_text(spoken->line->service);
     if (strcmp(field, "hook") == 0)
-        return subject->line->hook[0] ? value_text(subject->line->hook) : value_null();
+        return spoken->line->hook[0] ? value_text(spoken->line->hook) : value_null();
     if (strcmp(field, "level") == 0)
         return value_text(jsonline_level_name(details->level));
     if (strcmp(field, "message") == 0)
@@ -421,7 +461,7 @@ static bool print_field(const struct value *v, struct arena *arena, struct str *
 
 static bool match_field(const struct log_query *query, const struct subject *subject)
 {
-    const struct value v = find_field(subject, query->field);
+    const struct value v = subject->find(subject->self, query->field);
     struct str text;
     double number;
 
@@ -438,7 +478,7 @@ static bool match_node(const struct log_query *query, const struct subject *subj
     case NODE_OR: return match_node(query->left, subject) || match_node(query->right, subject);
     case NODE_AND: return match_node(query->left, subject) && match_node(query->right, subject);
     case NODE_NOT: return !match_node(query->left, subject);
-    case NODE_TEXT: return glob_match_with(query->pattern, subject->details.message, GLOB_FOLD);
+    case NODE_TEXT: return glob_match_with(query->pattern, subject->message, GLOB_FOLD);
     case NODE_FIELD: return match_field(query, subject);
     }
     return false;
@@ -447,8 +487,18 @@ static bool match_node(const struct log_query *query, const struct subject *subj
 bool log_query_match(const struct log_query *query, const struct log_line *line)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct subject subject = { .line = line, .arena = &arena };
+    struct spoken spoken = { .line = line };
+    struct subject subject = { .arena = &arena, .find = find_line_field, .self = &spoken };
 
-    log_line_details(&arena, line, &subject.details);
+    log_line_details(&arena, line, &spoken.details);
+    subject.message = spoken.details.message;
+    return match_node(query, &subject);
+}
+
+bool log_query_match_fields(const struct log_query *query, log_query_find_fn *find, void *self)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct subject subject = { .arena = &arena, .find = find, .self = self };
+
     return match_node(query, &subject);
 }

@@ -26,6 +26,7 @@ struct arena;
 struct err;
 struct log_line;
 struct log_query;
+struct value;
 
 /* Bytes of a query; its words; parentheses and negations inside one another. */
 #define LOG_QUERY_SIZE_MAX  4096
@@ -36,5 +37,12 @@ struct log_query;
 int log_query_parse(struct arena *arena, struct str text, const struct log_query **ret_query,
                     struct err *err);
 bool log_query_match(const struct log_query *query, const struct log_line *line);
+
+/* The same language about something else: fields of a list that ends with NULL, and no words
+ * without a field. `find` returns the value of one of them; null: it has none. */
+typedef struct value log_query_find_fn(void *self, const char *field);
+int log_query_parse_fields(struct arena *arena, struct str text, const char *const *fields,
+                           const struct log_query **ret_query, struct err *err);
+bool log_query_match_fields(const struct log_query *query, log_query_find_fn *find, void *self);
 
 #endif

@@ -45,44 +45,6 @@ static int unknown_word(struct cli *cli, const char *word)
     return cli_usage(cli, "unknown command '%s'", word);
 }
 
-/* A command of the original that this version does not have; better than a wrong suggestion, also
- * when it comes with its options. */
-struct top_args {
-    struct kepler_globals globals;
-    bool json, sql;
-    const char *history, *interval, *filter;
-};
-
-#define ARGS struct top_args
-static const struct param top_options[] = {
-    PARAM("json", BOOL, ARGS, json, "not supported", .flags = PARAM_HIDDEN),
-    PARAM("history", STR, ARGS, history, "not supported", .flags = PARAM_HIDDEN),
-    PARAM("interval", STR, ARGS, interval, "not supported", .flags = PARAM_HIDDEN),
-    PARAM("filter", STR, ARGS, filter, "not supported", .aliases = "F", .flags = PARAM_HIDDEN),
-    PARAM("sql", BOOL, ARGS, sql, "not supported", .flags = PARAM_HIDDEN),
-    KEPLER_GLOBALS(ARGS, globals),
-    { 0 },
-};
-#undef ARGS
-
-static int run_top(struct cli *cli, const void *args, struct param_strs operands)
-{
-    (void)args;
-    (void)operands;
-    return cli_usage(cli, "not supported by this version: see 'kepler ps' and 'kepler logs'");
-}
-
-static const struct command kepler_command_no_top = {
-    .name = "top",
-    .operands = "",
-    .summary = "not supported by this version",
-    .options = top_options,
-    .args_size = sizeof(struct top_args),
-    .least = 0,
-    .most = COMMAND_MANY,
-    .run = run_top,
-};
-
 /* As in all programs, but for the name in its example. */
 static struct command make_completion(void)
 {
@@ -103,6 +65,7 @@ int main(int argc, char **argv)
         kepler_command_recreate,
         kepler_command_ps,
         kepler_command_logs,
+        kepler_command_top,
         kepler_command_why,
         kepler_command_inspect,
         kepler_command_daemon,
@@ -112,7 +75,6 @@ int main(int argc, char **argv)
         kepler_command_graph,
         kepler_command_doc,
         make_completion(),
-        kepler_command_no_top,
         { 0 },
     };
     /* clang-format on */

@@ -530,6 +530,11 @@ const struct launch *real_world_launch(const struct real_world *real, uint32_t s
     return real->services[service].launched ? &real->services[service].launch : NULL;
 }
 
+const char *real_world_group(const struct real_world *real, uint32_t service)
+{
+    return real->services[service].jobs[JOB_MAIN].tree.cgroup.path;
+}
+
 struct value real_world_outputs(const struct real_world *real, uint32_t service)
 {
     return real->services[service].outputs;

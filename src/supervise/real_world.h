@@ -62,6 +62,8 @@ void real_world_set_flags(struct real_world *real, const struct value *flags);
 
 /* As resolved for the last start; NULL: it was never started here. Until the next start. */
 const struct launch *real_world_launch(const struct real_world *real, uint32_t service);
+/* The folder of the control group of its process, valid until it ends; NULL: it has none. */
+const char *real_world_group(const struct real_world *real, uint32_t service);
 /* A map of texts, and PHASE -> "outputs" -> STEP -> map of texts. Until the next call. */
 struct value real_world_outputs(const struct real_world *real, uint32_t service);
 struct value real_world_hooks(const struct real_world *real, uint32_t service);

@@ -28,37 +28,54 @@
 #define BIRTH_LATE (60 * CLOCK_SECOND)
 
 /* Fields of /proc/PID/stat after the name, counted from the state. */
-enum { STAT_STATE = 0, STAT_PARENT = 1, STAT_SESSION = 3, STAT_START = 19 };
+enum {
+    STAT_STATE = 0,
+    STAT_PARENT = 1,
+    STAT_SESSION = 3,
+    STAT_USER_TIME = 11,
+    STAT_SYSTEM_TIME = 12,
+    STAT_START = 19,
+    STAT_VIRTUAL = 20,
+    STAT_RESIDENT = 21,
+    STAT_FIELDS = 22,
+};
+
+static bool is_read(int field)
+{
+    return field == STAT_PARENT || field == STAT_SESSION || field == STAT_USER_TIME ||
+           field == STAT_SYSTEM_TIME || field >= STAT_START;
+}
 
 /* The name may hold anything, so fields are counted from the last parenthesis. */
 static bool parse_stat(struct str text, struct births_stat *ret)
 {
     const char *close = memrchr(text.p, ')', text.n);
-    struct str rest, field;
+    uint64_t numbers[STAT_FIELDS] = { 0 };
     struct err ignored;
-    uint64_t number = 0;
+    struct str rest;
+    char state = '?';
 
     if (!close || (size_t)(close - text.p) + 2 > text.n)
         return false;
     rest = str_from_offset(text, (size_t)(close - text.p) + 2);
-    for (int i = 0; rest.p; i++) {
-        field = str_cut(&rest, ' ');
-        if (i == STAT_STATE)
-            ret->state = field.n > 0 ? field.p[0] : '?';
-        if (i != STAT_PARENT && i != STAT_SESSION && i != STAT_START)
-            continue;
-        if (number_parse_uint(field, &number, &ignored) < 0)
+    for (int i = 0; i < STAT_FIELDS; i++) {
+        const struct str field = rest.p ? str_cut(&rest, ' ') : STR("");
+
+        if (i == STAT_STATE && field.n > 0)
+            state = field.p[0];
+        if (is_read(i) && number_parse_uint(field, &numbers[i], &ignored) < 0)
             return false;
-        if (i == STAT_PARENT)
-            ret->parent = (pid_t)number;
-        else if (i == STAT_SESSION)
-            ret->session = (pid_t)number;
-        else
-            ret->start = number;
-        if (i == STAT_START)
-            return true;
     }
-    return false;
+    *ret = (struct births_stat){
+        .state = state,
+        .parent = (pid_t)numbers[STAT_PARENT],
+        .session = (pid_t)numbers[STAT_SESSION],
+        .start = numbers[STAT_START],
+        .ticks = numbers[STAT_USER_TIME] + numbers[STAT_SYSTEM_TIME],
+        .virtual_bytes = numbers[STAT_VIRTUAL],
+        .resident_pages = numbers[STAT_RESIDENT],
+    };
+    return true;
 }
 
 bool births_read_stat(pid_t pid, struct births_stat *ret)

@@ -38,6 +38,8 @@ struct births_stat {
     char state;
     pid_t parent, session;
     uint64_t start; /* ticks since boot */
+    uint64_t ticks; /* of processors that it has used */
+    uint64_t virtual_bytes, resident_pages;
 };
 
 bool births_read_stat(pid_t pid, struct births_stat *ret);

@@ -82,6 +82,7 @@ extern const struct command kepler_command_restart;
 extern const struct command kepler_command_run; /* start with a fresh load of the file */
 extern const struct command kepler_command_start;
 extern const struct command kepler_command_stop;
+extern const struct command kepler_command_top;      /* what services use */
 extern const struct command kepler_command_validate; /* check a file */
 extern const struct command kepler_command_why;      /* explain the state of a service */
 

@@ -46,8 +46,8 @@ static const struct {
 
 /* What a job of an operator may say in its metadata; the rest is what masters say of theirs. */
 static const char *const notes[] = {
-    JOB_PLAN,  JOB_QUEUE,          JOB_NODE_TIMEOUT, JOB_WINDOW,
-    JOB_BATCH, JOB_BATCH_FAILURES, "orchestrate",    "orchestrate_state",
+    JOB_PLAN,  JOB_QUEUE, JOB_NODE_TIMEOUT, JOB_WINDOW,    JOB_BATCH,           JOB_BATCH_FAILURES,
+    JOB_PAUSE, JOB_GATE,  JOB_REVERT,       "orchestrate", "orchestrate_state",
 };
 
 /* --- jobs --------------------------------------------------------------------------- */

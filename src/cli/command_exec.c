@@ -15,6 +15,7 @@
 #include "cli/fleet/secrets.h"
 #include "cli/fleet/selection.h"
 #include "data/yaml.h"
+#include "fleet/binding.h"
 #include "local/verb.h"
 #include "nats/conn.h"
 #include "nats/error.h"
@@ -61,44 +62,6 @@ static const struct param exec_options[] = {
 
 /* --- the words after the function --------------------------------------------------- */
 
-/* The id of a request whose line has no word for it. */
-#define NO_WORD "ad-hoc"
-
-/* Positional arguments: their names, and what is sent as the id. */
-struct binding {
-    const char *function;
-    const char *keys[2];
-    int least;
-    const char *id; /* NULL: the first word */
-};
-
-/* clang-format off */
-static const struct binding bindings[] = {
-    { "cmd.run",         { "command" },      1, NO_WORD },
-    { "test.ping",       { NULL },           0, "ping" },
-    { "facts.items",     { NULL },           0, "items" },
-    { "settings.items",  { NULL },           0, "items" },
-    { "facts.keys",      { NULL },           0, "keys" },
-    { "settings.keys",   { NULL },           0, "keys" },
-    { "facts.get",       { "key" },          1, NULL },
-    { "settings.get",    { "key" },          1, NULL },
-    { "facts.set",       { "key", "value" }, 2, NULL },
-    { "state.apply",     { "state" },        0, NULL },
-    { "state.highstate", { NULL },           0, "highstate" },
-};
-/* clang-format on */
-
-/* One positional argument, whatever its name. */
-static const struct binding any_binding = { .keys = { "" } };
-
-static const struct binding *find_binding(const char *function)
-{
-    for (size_t i = 0; i < ARRAY_LEN(bindings); i++)
-        if (strcmp(bindings[i].function, function) == 0)
-            return &bindings[i];
-    return &any_binding;
-}
-
 /* "key=value": the key looks like a name. */
 static bool is_pair(const char *word)
 {
@@ -108,7 +71,7 @@ static bool is_pair(const char *word)
 }
 
 /* A command may well look like a pair, as "LANG=C sort x" does; one that names the argument is. */
-static bool is_positional(const struct binding *binding, size_t place, const char *word)
+static bool is_positional(const struct fleet_binding *binding, size_t place, const char *word)
 {
     if (place >= (size_t)binding->least || !strchr(word, ' '))
         return false;
@@ -136,7 +99,7 @@ static int add_pair(struct cli *cli, struct value_map *args, const char *word)
 static int bind_words(struct cli *cli, struct param_strs words, const char *function,
                       struct job *job)
 {
-    const struct binding *binding = find_binding(function);
+    const struct fleet_binding *binding = fleet_binding_find(function);
     struct value_map *args = value_map_new(cli->arena, words.n);
     const struct value given = value_map(args);
     size_t place = 0, pairs = 0;
@@ -171,7 +134,7 @@ static int bind_words(struct cli *cli, struct param_strs words, const char *func
             return cli_usage(cli, "%s requires a %s argument", function, binding->keys[i]);
     }
     if (job->state_id[0] == '\0')
-        job->state_id = strcmp(function, "state.apply") == 0 ? "highstate" : NO_WORD;
+        job->state_id = strcmp(function, "state.apply") == 0 ? "highstate" : FLEET_BINDING_NO_WORD;
     job->args = value_map(args);
     return CLI_OK;
 }
@@ -181,9 +144,9 @@ static int bind_words(struct cli *cli, struct param_strs words, const char *func
 static const struct param *find_missing(const struct exec_args *args, const struct job *job)
 {
     const struct module *module =
-        find_binding(job->function) == &any_binding ? module_find(str_from(job->function)) : NULL;
+        !fleet_binding_find(job->function)->function ? module_find(str_from(job->function)) : NULL;
 
-    if (!module || args->secrets.n > 0 || strcmp(job->state_id, NO_WORD) != 0)
+    if (!module || args->secrets.n > 0 || strcmp(job->state_id, FLEET_BINDING_NO_WORD) != 0)
         return NULL;
     return module_missing(module, &job->args);
 }
@@ -207,15 +170,6 @@ static int64_t find_timeout(const struct exec_args *args, const struct job *job)
 static void set_test(struct cli *cli, struct job *job)
 {
     value_map_set(cli->arena, job->args.map, value_text("test"), value_bool(true));
-}
-
-/* The functions that run several states of files. */
-static bool runs_states(const char *function)
-{
-    const struct verb *verb = verb_find(function);
-
-    return verb && (verb->kind == VERB_APPLY || verb->kind == VERB_HIGHSTATE ||
-                    verb->kind == VERB_SLS_ID || verb->kind == VERB_TEST);
 }
 
 /* --- running ------------------------------------------------------------------------ */
@@ -378,11 +332,14 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
         return cli_usage(cli, "--node-timeout is longer than --timeout, the time of the whole job");
     if (args->direct && args->queue > 0)
         return cli_usage(cli, "--queue requires a job: leave out --direct");
-    if (args->revert_on_failure && !runs_states(job.function))
+    if (args->direct && fleet_batch_option(&args->batch))
+        return cli_usage(cli, "%s requires a job: leave out --direct",
+                         fleet_batch_option(&args->batch));
+    if (args->revert_on_failure && !fleet_job_runs_states(&job))
         return cli_usage(cli,
                          "--revert-on-failure is for state.apply and state.highstate, not for %s",
                          job.function);
-    if (args->revert_on_failure)
+    if (args->revert_on_failure || args->batch.rollout.revert == FLEET_REVERT_MACHINE)
         value_map_set(cli->arena, job.args.map, value_text("revert_on_failure"), value_bool(true));
     if (args->test)
         set_test(cli, &job);

@@ -10,6 +10,9 @@
 #include "cli/fleet/answers.h"
 #include "cli/fleet/job.h"
 #include "cli/fleet/link.h"
+#include "cli/fleet/rollout.h"
+#include "data/value.h"
+#include "jobs/rollout.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
@@ -99,16 +102,37 @@ static void add_peel(struct arena *arena, const struct fleet_answer *answer,
 
 /* --- a job ----------------------------------------------------------------------------------- */
 
-/* Returns the number of waves. */
-static int64_t plan_waves(struct step *step, struct err *err)
+static int plan_waves(struct step *step, struct err *err)
 {
+    const struct fleet_rollout rollout = { .pause = step->wanted->pause,
+                                           .gate = step->wanted->gate,
+                                           .revert = (enum fleet_revert)step->wanted->revert };
     size_t size;
 
+    fleet_note_rollout(&step->arena, &step->job, &rollout);
     if (!step->wanted->batch)
-        return 1;
+        return 0;
     if (fleet_read_batch(step->wanted->batch, step->job.targets.n, &size, err) < 0)
         return err_wrap(err, "batch");
-    return fleet_note_batch(&step->arena, &step->job, size, step->wanted->failures_max);
+    (void)fleet_note_batch(&step->arena, &step->job, size, step->wanted->failures_max);
+    return 0;
+}
+
+/* Why its waves stopped, and what was done about it. */
+static int read_end(struct step *step, struct arena *arena, struct state_job_end *end,
+                    struct err *err)
+{
+    const char *stopped, *revert;
+
+    if (step->wanted->names_only || step->job.targets.n == 0)
+        return 0;
+    if (fleet_rollout_wait(step->fleet, &step->job, err) < 0)
+        return -1;
+    stopped = value_get_text(&step->job.metadata, ROLLOUT_STOPPED);
+    revert = value_get_text(&step->job.metadata, ROLLOUT_JOB);
+    end->stopped = stopped ? arena_strdup(arena, stopped) : NULL;
+    end->revert_jid = revert ? arena_strdup(arena, revert) : NULL;
+    return 0;
 }
 
 static size_t count_attempt(struct orchestra *orchestra, const char *state)
@@ -205,22 +229,19 @@ static int join_job(struct step *step, struct err *err)
 
 static int dispatch_job(struct step *step, struct err *err)
 {
-    int64_t waves;
-
     if (fleet_resolve(step->fleet, step->wanted->target, &step->job.targets, err) < 0)
         return -1;
     if (step->job.targets.n == 0)
         return 0;
-    waves = plan_waves(step, err);
-    if (waves < 0 || watch_cancel(step, err) < 0)
+    if (plan_waves(step, err) < 0 || watch_cancel(step, err) < 0)
         return -1;
     fleet_answers_init(&step->answers, &step->arena, &step->job.targets);
     if (fleet_listen(step->fleet, step->job.jid, &step->answers, err) < 0 ||
         fleet_dispatch(step->fleet, &step->job, NULL, err) < 0)
         return -1;
     return fleet_collect(step->fleet, step->job.jid,
-                         clock_after(GRACE_NS, waves * step->job.timeout), false, &step->answers,
-                         err);
+                         clock_after(GRACE_NS, rollout_time(&step->job, step->job.timeout)), false,
+                         &step->answers, err);
 }
 
 /* All of them as if they had answered that nothing changes. */
@@ -268,6 +289,8 @@ static int run_job(struct state_fleet *fleet, struct arena *arena, const struct 
     result = fleet_open(&step.arena, orchestra->options, &step.fleet, err);
     if (result == 0)
         result = run_step(orchestra, &step, err);
+    if (result == 0 && !step.is_canceled)
+        result = read_end(&step, arena, ret_end, err);
     if (step.is_canceled)
         result = refuse_canceled(&step, err);
     if (result == 0 && step.job.targets.n > 0) {

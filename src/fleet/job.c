@@ -57,6 +57,24 @@ int64_t fleet_note_batch(struct arena *arena, struct job *job, size_t size, int6
     return (int64_t)((job->targets.n + size - 1) / size);
 }
 
+void fleet_note_rollout(struct arena *arena, struct job *job, const struct fleet_rollout *rollout)
+{
+    const long long seconds = (long long)((rollout->pause + CLOCK_SECOND - 1) / CLOCK_SECOND);
+
+    if (rollout->pause > 0)
+        fleet_job_note(arena, job, JOB_PAUSE, arena_printf(arena, "%lld", seconds));
+    if (rollout->gate)
+        fleet_job_note(arena, job, JOB_GATE, rollout->gate);
+    if (rollout->revert == FLEET_REVERT_WAVE || rollout->revert == FLEET_REVERT_ALL)
+        fleet_job_note(arena, job, JOB_REVERT,
+                       rollout->revert == FLEET_REVERT_WAVE ? "wave" : "all");
+    if (rollout->revert == FLEET_REVERT_NONE || value_get(&job->args, "revert_on_failure"))
+        return;
+    if (job->args.kind != VALUE_MAP)
+        job->args = value_map(value_map_new(arena, 1));
+    value_map_set(arena, job->args.map, value_text("revert_on_failure"), value_bool(true));
+}
+
 void fleet_note_queue(struct arena *arena, struct job *job, int64_t ns)
 {
     fleet_job_note(arena, job, JOB_QUEUE,

@@ -21,6 +21,23 @@ void fleet_job_note(struct arena *arena, struct job *job, const char *key, const
 /* Let it go through its targets in waves. Returns how many. */
 int64_t fleet_note_batch(struct arena *arena, struct job *job, size_t size, int64_t max_failures);
 
+/* What is reverted when states fail. */
+enum fleet_revert {
+    FLEET_REVERT_NONE,
+    FLEET_REVERT_MACHINE, /* each peel where one fails, by itself */
+    FLEET_REVERT_WAVE,    /* that, and the wave when too many fail */
+    FLEET_REVERT_ALL,     /* that, and all waves when too many fail */
+};
+#define FLEET_REVERT_WORDS "none|machine|wave|all"
+
+/* Between the waves of a job, and when they fail (jobs/rollout.h). */
+struct fleet_rollout {
+    int64_t pause;    /* nanoseconds; 0: none */
+    const char *gate; /* NULL: none */
+    enum fleet_revert revert;
+};
+void fleet_note_rollout(struct arena *arena, struct job *job, const struct fleet_rollout *rollout);
+
 /* What each peel is asked to heed, or not to. */
 struct fleet_limits {
     bool force_window;

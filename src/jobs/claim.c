@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "jobs/rollout.h"
 
 static bool are_same_texts(const struct param_strs *a, const struct param_strs *b)
 {
@@ -24,12 +25,30 @@ static bool are_same_maps(const struct value *a, const struct value *b)
     return (is_empty_map(a) && is_empty_map(b)) || value_equal(a, b);
 }
 
+/* What masters have added since does not count. */
+static bool has_same_notes(const struct value *a, const struct value *b)
+{
+    if (a->kind != VALUE_MAP)
+        return true;
+    for (size_t i = 0; i < a->map->count; i++) {
+        const struct value *key = &a->map->pairs[i].key, *other;
+
+        if (!value_is(key, VALUE_STR) || rollout_is_remark(key->s.p))
+            continue;
+        other = value_get(b, key->s.p);
+        if (!other || !value_equal(&a->map->pairs[i].value, other))
+            return false;
+    }
+    return true;
+}
+
 bool claim_is_same(const struct job *a, const struct job *b)
 {
     return strcmp(a->function, b->function) == 0 && a->timeout == b->timeout &&
            strcmp(a->user, b->user) == 0 && strcmp(a->state_id, b->state_id) == 0 &&
            are_same_texts(&a->targets, &b->targets) && are_same_maps(&a->args, &b->args) &&
-           are_same_maps(&a->metadata, &b->metadata) && are_same_maps(&a->sealed, &b->sealed);
+           has_same_notes(&a->metadata, &b->metadata) &&
+           has_same_notes(&b->metadata, &a->metadata) && are_same_maps(&a->sealed, &b->sealed);
 }
 
 enum claim_verdict claim_judge(const struct job *wanted, const struct job *stored,

@@ -3,12 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/glob.h"
 #include "base/mem.h"
 #include "data/value.h"
 #include "jobs/reading.h"
+#include "jobs/rollout.h"
 #include "wire/job.h"
 
 #define V (1U << OPERATOR_VIEWER)
@@ -19,6 +21,9 @@
 /* Targets that a refusal names. */
 #define NAMED_MAX 10
 #define NAMES_MAX 512
+
+/* What masters may run for a rollout: gates, and a revert. */
+#define HELPERS 2
 
 /* clang-format off */
 static const struct policy_act acts[] = {
@@ -151,12 +156,32 @@ static int check_function(const struct operator_policy *policy, const char *func
     return err_set(why, ERR_INVALID, "operator '%s' may not run '%.128s'", policy->name, function);
 }
 
-/* The n-th function of a job: its own, then those that it keeps for later; NULL at the end. */
-static const char *list_function(const struct job *job, size_t n)
+/* What masters run for the n-th purpose of a rollout: its gates, and its revert; NULL: nothing. */
+static const char *find_helper(struct arena *arena, const struct job *job, size_t n)
 {
+    struct rollout rollout;
+
+    rollout_read(job, &rollout);
+    if (n == 0)
+        return rollout.gate_function.n > 0 ? arena_str(arena, rollout.gate_function).p : NULL;
+    return rollout.revert != ROLLOUT_KEEP ? ROLLOUT_FUNCTION : NULL;
+}
+
+/* The n-th function of a job: its own, those that it keeps for later, those that masters run for
+ * it; NULL at the end. */
+static const char *list_function(struct arena *arena, const struct job *job, size_t n)
+{
+    size_t found = 0;
+
     if (n == 0)
         return job->function;
-    for (size_t i = 0, found = 0; i < ARRAY_LEN(keepers); i++) {
+    for (size_t i = 0; i < HELPERS; i++) {
+        const char *helper = find_helper(arena, job, i);
+
+        if (helper && ++found == n)
+            return helper;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(keepers); i++) {
         const char *kept = strcmp(job->function, keepers[i].function) == 0
                                ? value_get_text(&job->args, keepers[i].argument)
                                : NULL;
@@ -170,9 +195,10 @@ static const char *list_function(const struct job *job, size_t n)
 static int check_functions(const struct operator_policy *policy, const struct job *job,
                            struct err *why)
 {
+    AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *function;
 
-    for (size_t i = 0; (function = list_function(job, i)); i++)
+    for (size_t i = 0; (function = list_function(&arena, job, i)); i++)
         if (check_function(policy, function, why) < 0)
             return -1;
     return 0;
@@ -221,9 +247,10 @@ static int check_job(const struct operator_policy *policy, const struct policy_q
 
 static bool needs_approval(const struct operator_policy *policy, const struct job *job)
 {
+    AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *function;
 
-    for (size_t i = 0; (function = list_function(job, i)); i++)
+    for (size_t i = 0; (function = list_function(&arena, job, i)); i++)
         if (matches_any(&policy->approvals, function))
             return true;
     return false;

@@ -13,7 +13,8 @@
  *
  * Functions that run others by their arguments (state.apply, module.run, cmd.run) are judged by
  * their own name. A schedule outlives the job that adds to it, so the function of an entry must be
- * allowed as well.
+ * allowed as well, and so must the gate and the revert of a rollout (jobs/rollout.h), which masters
+ * run for the job.
  *
  * Pure. Memory: none is kept. Threads: any.
  */

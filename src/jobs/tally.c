@@ -20,10 +20,17 @@ struct target {
     const char *id;
     enum target_state state;
     bool success;
-    bool is_timed; /* its ack was seen by tally_advance */
-    int64_t until; /* of ACKED, when targets have a time of their own; 0: not known yet */
+    bool has_request; /* it said so */
+    bool is_timed;    /* its ack was seen by tally_advance */
+    int64_t until;    /* of ACKED, when targets have a time of their own; 0: not known yet */
     int64_t due; /* of SENT, RESENT and QUEUED: when its silence has lasted too long, or is checked
                     again */
+};
+
+enum wave_step {
+    WAVE_RUNS,
+    WAVE_GATE, /* has ended, and its gate is asked for */
+    WAVE_PASSED,
 };
 
 struct tally {
@@ -34,7 +41,11 @@ struct tally {
     size_t count;
     size_t first_held; /* all before it were sent */
     size_t busy;       /* sent, without a result */
-    size_t returned, succeeded;
+    size_t returned, succeeded, unhealthy;
+    size_t wave;        /* from 0 */
+    size_t wave_cursor; /* all before it have a result */
+    enum wave_step wave_step;
+    int64_t pause_until;  /* 0: not now */
     int64_t next_silence; /* no target is due before; INT64_MAX: none waits */
     bool canceled, ended;
     enum job_status status; /* when it has ended */
@@ -97,6 +108,7 @@ enum tally_note tally_ack(struct tally *tally, struct str peel)
         return TALLY_KNOWN;
     tally->busy += !is_busy(target);
     target->state = TARGET_ACKED;
+    target->has_request = true;
     if (has_target_time(tally))
         tally->next_silence = 0; /* its time counts from the next look at all of them */
     return TALLY_NOTED;
@@ -123,8 +135,17 @@ enum tally_note tally_return(struct tally *tally, struct str peel, bool success,
         return TALLY_STRANGER;
     if (target->state == TARGET_RETURNED || (made_up && target->state == TARGET_MADE_UP))
         return TALLY_KNOWN;
+    target->has_request |= !made_up;
     set_result(tally, target, success, made_up);
     return TALLY_NOTED;
+}
+
+void tally_gate(struct tally *tally, size_t unhealthy)
+{
+    if (tally->wave_step != WAVE_GATE)
+        return;
+    tally->unhealthy += unhealthy;
+    tally->wave_step = WAVE_PASSED;
 }
 
 void tally_cancel(struct tally *tally)
@@ -248,7 +269,83 @@ static void give_up_silent(struct tally *tally, int64_t now, struct tally_orders
 
 static bool is_over_budget(const struct tally *tally)
 {
-    return tally->options.batch && tally->returned - tally->succeeded > tally->options.failures_max;
+    return tally->options.batch &&
+           tally->returned - tally->succeeded + tally->unhealthy > tally->options.failures_max;
+}
+
+/* --- waves -------------------------------------------------------------------------- */
+
+/* One behind the last target of the wave. */
+static size_t find_wave_end(const struct tally *tally)
+{
+    const size_t batch = tally->options.batch, left = tally->count - tally->wave * batch;
+
+    return tally->wave * batch + (left < batch ? left : batch);
+}
+
+static bool has_wave_ended(struct tally *tally)
+{
+    const size_t end = find_wave_end(tally);
+
+    while (tally->wave_cursor < end && has_returned(&tally->targets[tally->wave_cursor]))
+        tally->wave_cursor++;
+    return tally->wave_cursor == end;
+}
+
+/* By a master that had the job before. */
+static bool was_next_begun(const struct tally *tally)
+{
+    const size_t begin = find_wave_end(tally);
+
+    for (size_t i = begin; i < tally->count && i < begin + tally->options.batch; i++)
+        if (tally->targets[i].state != TARGET_HELD)
+            return true;
+    return false;
+}
+
+static bool is_paused(struct tally *tally, int64_t now)
+{
+    if (tally->options.pause == 0 || was_next_begun(tally))
+        return false;
+    if (tally->pause_until == 0)
+        tally->pause_until = now + tally->options.pause;
+    if (now < tally->pause_until && tally->pause_until < tally->next_silence)
+        tally->next_silence = tally->pause_until;
+    return now < tally->pause_until;
+}
+
+/* Go to the wave whose targets may be sent. */
+static void advance_wave(struct tally *tally, int64_t now, struct tally_orders *orders)
+{
+    while (tally->options.has_waves && tally->wave_step != WAVE_GATE && has_wave_ended(tally) &&
+           !is_over_budget(tally)) {
+        if (tally->wave_step == WAVE_RUNS && tally->options.has_gate) {
+            tally->wave_step = WAVE_GATE;
+            orders->gate = true;
+            return;
+        }
+        tally->wave_step = WAVE_PASSED;
+        if (tally->wave_cursor == tally->count || is_paused(tally, now))
+            return;
+        tally->wave++;
+        tally->wave_step = WAVE_RUNS;
+        tally->pause_until = 0;
+    }
+}
+
+/* May the next one that is held be sent? */
+static bool has_room(const struct tally *tally)
+{
+    if (tally->options.has_waves)
+        return tally->first_held < find_wave_end(tally);
+    return !tally->options.batch || tally->busy < tally->options.batch;
+}
+
+/* Nothing is left to be sent, waited for, or asked. */
+static bool is_complete(const struct tally *tally)
+{
+    return tally->returned == tally->count &&
+           (!tally->options.has_gate || tally->wave_step == WAVE_PASSED || is_over_budget(tally));
 }
 
 static void send_held(struct tally *tally, int64_t now, struct tally_orders *orders)
@@ -265,7 +362,7 @@ static void send_held(struct tally *tally, int64_t now, struct tally_orders *ord
             VEC_PUSH(&orders->unsent, target->id);
             continue;
         }
-        if (tally->options.batch && tally->busy >= tally->options.batch)
+        if (!has_room(tally))
             return;
         tally->busy++;
         if (tally->options.target_timeout)
@@ -278,7 +375,7 @@ static void send_held(struct tally *tally, int64_t now, struct tally_orders *ord
 static enum job_status find_status(const struct tally *tally)
 {
     if (tally->returned == tally->count)
-        return tally->succeeded == tally->count ? JOB_COMPLETE : JOB_FAILED;
+        return tally->succeeded == tally->count && !tally->unhealthy ? JOB_COMPLETE : JOB_FAILED;
     if (tally->canceled)
         return JOB_CANCELED;
     return tally->returned ? JOB_PARTIAL : JOB_TIMEOUT;
@@ -342,6 +439,28 @@ void tally_orders_done(struct tally_orders *orders)
     vec_done(&orders->spared);
 }
 
+/* Waves are sent in order: the last one that had the request is the one that counts, also when a
+ * master finds the job after its deadline. */
+static void find_last_wave(struct tally *tally)
+{
+    for (size_t i = tally->options.has_waves ? find_wave_end(tally) : tally->count;
+         i < tally->count; i++)
+        if (tally->targets[i].has_request)
+            tally->wave = i / tally->options.batch;
+}
+
+/* A gate that has not answered at the deadline has not passed. */
+static void end_gate(struct tally *tally)
+{
+    struct tally_ids healthy = { .list = VEC_INIT };
+
+    if (tally->canceled || tally->wave_step != WAVE_GATE)
+        return;
+    tally_list(tally, TALLY_HEALTHY, &healthy);
+    tally_gate(tally, healthy.list.n);
+    vec_done(&healthy.list);
+}
+
 void tally_advance(struct tally *tally, int64_t now, struct tally_orders *orders)
 {
     vec_clear(&orders->send);
@@ -354,13 +473,17 @@ void tally_advance(struct tally *tally, int64_t now, struct tally_orders *orders
     vec_clear(&orders->overdue);
     vec_clear(&orders->canceled);
     vec_clear(&orders->spared);
+    orders->gate = false;
     if (!tally->ended && !tally->canceled && now < tally->options.deadline) {
         give_up_silent(tally, now, orders);
+        advance_wave(tally, now, orders);
         send_held(tally, now, orders);
     }
     if (!tally->ended &&
-        (tally->canceled || now >= tally->options.deadline || tally->returned == tally->count)) {
+        (tally->canceled || now >= tally->options.deadline || is_complete(tally))) {
         tally->ended = true;
+        end_gate(tally);
+        find_last_wave(tally);
         tally->status = find_status(tally);
         end_rest(tally, orders);
     }
@@ -372,7 +495,7 @@ int64_t tally_next(const struct tally *tally)
 {
     if (tally->ended)
         return INT64_MAX;
-    if (tally->canceled || tally->returned == tally->count)
+    if (tally->canceled || is_complete(tally))
         return 0;
     return tally->next_silence < tally->options.deadline ? tally->next_silence
                                                          : tally->options.deadline;
@@ -400,7 +523,8 @@ bool tally_gives_up(const struct tally *tally, int64_t now)
 
 struct tally_counts tally_counts(const struct tally *tally)
 {
-    return (struct tally_counts){ tally->count, tally->returned, tally->succeeded };
+    return (struct tally_counts){ tally->count, tally->returned, tally->succeeded,
+                                  tally->unhealthy };
 }
 
 enum job_status tally_correct_status(enum job_status status, struct tally_counts counts)
@@ -408,8 +532,34 @@ enum job_status tally_correct_status(enum job_status status, struct tally_counts
     if (status == JOB_CANCELED)
         return status;
     if (counts.returned == counts.targets)
-        return counts.succeeded == counts.targets ? JOB_COMPLETE : JOB_FAILED;
+        return counts.succeeded == counts.targets && !counts.unhealthy ? JOB_COMPLETE : JOB_FAILED;
     return status == JOB_TIMEOUT && counts.returned ? JOB_PARTIAL : status;
+}
+
+static bool is_in(const struct target *target, enum tally_part part)
+{
+    return target->has_request && (part != TALLY_HEALTHY || target->success);
+}
+
+void tally_list(const struct tally *tally, enum tally_part part, struct tally_ids *ret)
+{
+    const size_t end = tally->options.has_waves ? find_wave_end(tally) : tally->count;
+    const size_t begin =
+        tally->options.has_waves && part != TALLY_ALL ? tally->wave * tally->options.batch : 0;
+
+    for (size_t i = begin; i < end; i++)
+        if (is_in(&tally->targets[i], part))
+            VEC_PUSH(&ret->list, tally->targets[i].id);
+}
+
+size_t tally_wave(const struct tally *tally)
+{
+    return tally->wave + 1;
+}
+
+bool tally_is_stopped(const struct tally *tally)
+{
+    return is_over_budget(tally);
 }
 
 bool tally_has_returned(const struct tally *tally, struct str peel)

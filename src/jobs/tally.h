@@ -6,6 +6,8 @@
  * TALLY_GIVE_UP_NS. One that has acknowledged has the whole time of the job. With a batch, only so
  * many targets are busy at once, each for `target_timeout` at most, so that one that hangs does not
  * keep the others waiting; when more than `failures_max` have failed, the rest is not sent.
+ * With `has_waves`, a batch is a wave: the next one is sent when every target of it has a result,
+ * its gate has passed, and the pause is over. Targets that a gate finds unhealthy count as failed.
  * With `ack_timeout`, each has that long from its ack. With a queue, one that stays silent waits
  * until it is present, and gets the same request again.
  *
@@ -44,6 +46,9 @@ struct tally_options {
     size_t batch;           /* targets that are busy at once; 0: all */
     size_t failures_max;    /* with a batch; SIZE_MAX: any number */
     int64_t target_timeout; /* with a batch, of each target; 0: the time of the job */
+    bool has_waves;         /* with a batch: one after the other */
+    bool has_gate;          /* with waves: tally_gate is called after each */
+    int64_t pause;          /* with waves: between two of them */
     int64_t ack_timeout;    /* of each target since its ack; 0: the time of the job */
     int64_t queue_until;    /* silent targets are kept for later; 0: they are not */
     bool (*is_present)(void *self, const char *peel); /* with a queue */
@@ -69,6 +74,8 @@ enum tally_note tally_ack(struct tally *tally, struct str peel);
 enum tally_note tally_defer(struct tally *tally, struct str peel, int64_t now, int64_t due);
 /* A target has a result; `made_up` by a master that got no answer. */
 enum tally_note tally_return(struct tally *tally, struct str peel, bool success, bool made_up);
+/* What came of the gate that was ordered: so many targets of the wave are not healthy. */
+void tally_gate(struct tally *tally, size_t unhealthy);
 /* Somebody stopped the job. */
 void tally_cancel(struct tally *tally);
 
@@ -84,6 +91,7 @@ struct tally_orders {
     VEC(const char *) overdue;  /* have acknowledged, without a result at the deadline */
     VEC(const char *) canceled; /* have acknowledged, without a result when it was stopped */
     VEC(const char *) spared;   /* have not acknowledged when it was stopped */
+    bool gate; /* the wave has ended: ask for its health, once (tally_wave, tally_gate) */
     bool ended;
     enum job_status status; /* when it has ended */
 };
@@ -100,10 +108,28 @@ bool tally_gives_up(const struct tally *tally, int64_t now);
 
 struct tally_counts {
     size_t targets, returned, succeeded;
+    size_t unhealthy; /* succeeded, and failed at their gate */
 };
 struct tally_counts tally_counts(const struct tally *tally);
 /* What an ended job is when returns have come late. */
 enum job_status tally_correct_status(enum job_status status, struct tally_counts counts);
+
+/* Which targets of a job with waves. */
+enum tally_part {
+    TALLY_HEALTHY, /* of the wave that is under way, or was the last: those that have succeeded */
+    TALLY_WAVE,    /* the same: those that have had the request */
+    TALLY_ALL,     /* of all waves: those that have had the request */
+};
+struct tally_ids {
+    VEC(const char *) list; /* valid as long as the tally */
+};
+/* Appends their ids. */
+void tally_list(const struct tally *tally, enum tally_part part, struct tally_ids *ret);
+/* The wave that is under way, or was the last; the first is 1. */
+size_t tally_wave(const struct tally *tally);
+/* Have more failed than may? */
+bool tally_is_stopped(const struct tally *tally);
+
 /* Is it absent, and kept for later? */
 bool tally_is_queued(const struct tally *tally, struct str peel);
 /* Has it given no sign of having the request? */

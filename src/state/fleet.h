@@ -19,6 +19,14 @@ struct arena;
 struct cancel;
 struct err;
 
+/* What is reverted when states fail. */
+enum state_revert {
+    STATE_REVERT_NONE,
+    STATE_REVERT_MACHINE, /* each peel where one fails */
+    STATE_REVERT_WAVE,    /* and all of the wave when too many fail */
+    STATE_REVERT_ALL,     /* and all of the job */
+};
+
 struct state_job {
     const char *state;           /* who asks: "fleet.state:deploy" */
     const char *target;          /* an expression */
@@ -29,7 +37,10 @@ struct state_job {
     const char *batch;           /* peels that are busy at once, "5" or "20%"; NULL: all */
     const struct cancel *cancel; /* ends the wait; NULL: nothing does */
     int64_t failures_max;        /* with a batch: more failed peels, and the rest is not begun */
-    bool names_only;             /* dispatch nothing: who is meant? */
+    int64_t pause;               /* with a batch: nanoseconds between two waves */
+    const char *gate;            /* with a batch: what has to succeed after each; NULL: nothing */
+    enum state_revert revert;
+    bool names_only; /* dispatch nothing: who is meant? */
 };
 
 /* What a peel answered. */
@@ -41,6 +52,8 @@ struct state_job_peel {
 
 struct state_job_end {
     const char *jid;
+    const char *stopped;              /* why its waves did not go on; NULL: they did */
+    const char *revert_jid;           /* what reverts them; NULL: nothing does */
     VEC(struct state_job_peel) peels; /* all targets, by name; none: the target means nobody */
 };
 

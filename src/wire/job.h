@@ -75,6 +75,12 @@ bool job_is_orchestration(const struct job *job);
  * sent. */
 #define JOB_BATCH          "batch"
 #define JOB_BATCH_FAILURES "batch_failures"
+/* In the metadata of a job with a batch (jobs/rollout.h): seconds between two waves; what must
+ * succeed on the peels of a wave, "FUNCTION" or "FUNCTION ARGUMENT"; what is reverted when too many
+ * have failed, "wave" or "all". */
+#define JOB_PAUSE  "pause"
+#define JOB_GATE   "gate"
+#define JOB_REVERT "revert"
 /* In the metadata: seconds for which it is kept for absent peels. */
 #define JOB_QUEUE     "queue"
 #define JOB_QUEUE_MAX (INT64_C(6) * 86400)

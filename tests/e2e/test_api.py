@@ -167,6 +167,9 @@ def test_all_mistakes_of_a_body_are_reported_at_once(fleet):
 @pytest.mark.parametrize("body, words", [
     ("", "required"), ("[]", "must be an object"), ('{"a":', "body:1"), ('{"function": "test.ping"}', "one of 'target' and 'targets' is required"),
     ('{"target": "*", "targets": ["web-01"], "function": "test.ping"}', "cannot both be given"),
+    ('{"target": "*", "function": "test.ping", "gate": "test.ping"}', "'gate' requires 'batch'"),
+    ('{"target": "*", "function": "test.ping", "batch": "1", "revert_on_failure": "wave"}', "only runs of states can be reverted"),
+    ('{"target": "*", "function": "test.ping", "batch": "1", "gate": "rm"}', "gate: 'rm' is not the name of a function"),
     ('{"target": "*", "function": "rm"}', "not the name of a function"), ('{"target": "*", "function": "test.ping", "max_failures": 1}', "requires 'batch'"),
     ('{"target": "*", "function": "test.ping", "timeout": 5}', "timeout"), ('{"target": "N@nobody", "function": "test.ping"}', "nobody")])
 def test_a_job_that_makes_no_sense_is_refused(fleet, body, words):
@@ -218,6 +221,12 @@ def test_options_of_a_job_are_part_of_it(fleet):
     shown = fleet.run_job(target="*", function="cmd.run", args={"command": "true"}, batch="50%", max_failures=1, node_timeout="20s", test=True, timeout="30s", queue="1h")
     assert shown["job"]["args"]["test"] is True and shown["job"]["timeout"] == 30 * 10**9
     assert shown["job"]["metadata"] == {"batch": "1", "batch_failures": "1", "node_timeout": "20000ms", "queue": "3600"}
+
+
+def test_waves_over_https_stop_at_a_gate(fleet):
+    job = fleet.run_job(target="*", function="test.ping", batch="1", gate="cmd.run false", pause="1s")["job"]
+    assert job["status"] == "failed" and job["metadata"]["stopped"].startswith("wave 1: its gate failed, see job rxn-"), job
+    assert (job["metadata"]["gate"], job["metadata"]["pause"], job["success_count"]) == ("cmd.run false", "1", 1)
 
 
 def test_a_request_that_is_repeated_runs_nothing_twice(fleet, tmp_path):

@@ -12,6 +12,7 @@
 #include "cli/fleet/answers.h"
 #include "cli/fleet/job.h"
 #include "cli/fleet/progress.h"
+#include "cli/fleet/rollout.h"
 #include "data/value.h"
 #include "jobs/tally.h"
 #include "local/verb.h"
@@ -24,21 +25,47 @@
 #define GRACE_NS  (2 * CLOCK_SECOND)
 #define ABSENT_NS (TALLY_RESEND_NS + TALLY_GIVE_UP_NS)
 
-/* Returns the number of waves; 0: a mistake was reported. */
-static int64_t note_batch(struct cli *cli, const struct fleet_batch *batch, struct job *job)
+bool fleet_job_runs_states(const struct job *job)
+{
+    const struct verb *verb = verb_find(job->function);
+
+    return verb && (verb->kind == VERB_APPLY || verb->kind == VERB_HIGHSTATE ||
+                    verb->kind == VERB_SLS_ID || verb->kind == VERB_TEST);
+}
+
+const char *fleet_batch_option(const struct fleet_batch *batch)
+{
+    if (batch->has_max_failures)
+        return "--max-failures";
+    if (batch->rollout.pause > 0)
+        return "--pause";
+    if (batch->rollout.gate)
+        return "--gate";
+    if (batch->rollout.revert == FLEET_REVERT_WAVE)
+        return "--revert wave";
+    return batch->rollout.revert == FLEET_REVERT_ALL ? "--revert all" : NULL;
+}
+
+/* Returns CLI_OK, or the status after a mistake was reported. */
+static int note_batch(struct cli *cli, const struct fleet_batch *batch, struct job *job)
 {
     size_t size = 1;
     struct err err;
 
-    if (!batch->size && batch->has_max_failures)
-        (void)cli_usage(cli, "--max-failures requires --batch");
+    if (!batch->size && fleet_batch_option(batch))
+        return cli_usage(cli, "%s requires --batch", fleet_batch_option(batch));
+    if (batch->rollout.revert != FLEET_REVERT_NONE && !fleet_job_runs_states(job))
+        return cli_usage(cli, "--revert is for state.apply and state.highstate, not for %s",
+                         job->function);
+    fleet_note_rollout(cli->arena, job, &batch->rollout);
     if (!batch->size)
-        return batch->has_max_failures ? 0 : 1;
-    if (fleet_read_batch(batch->size, job->targets.n, &size, &err) < 0) {
-        (void)cli_usage(cli, "--batch: %s", err.text);
-        return 0;
-    }
-    return fleet_note_batch(cli->arena, job, size, batch->max_failures);
+        return CLI_OK;
+    if (fleet_read_batch(batch->size, job->targets.n, &size, &err) < 0)
+        return cli_usage(cli, "--batch: %s", err.text);
+    (void)fleet_note_batch(cli->arena, job, size, batch->max_failures);
+    if (rollout_check(job, &err) < 0)
+        return cli_usage(cli, "%s", err.text);
+    return CLI_OK;
 }
 
 static const char *print_peels(struct cli *cli, const struct param_strs *peels)
@@ -107,11 +134,12 @@ static void tell_timeout(const struct fleet_answers *answers, const struct job *
 }
 
 /* For a job that may be queued at least until its masters have given up on absent peels. */
-static int64_t find_wait(const struct job *job, int64_t waves)
+static int64_t find_wait(const struct job *job)
 {
-    const int64_t wait = waves * job->timeout;
+    const int64_t queue = job_queue_seconds(job) * CLOCK_SECOND;
+    const int64_t wait = rollout_time(job, job->timeout) - queue;
 
-    return clock_after(GRACE_NS, job_queue_seconds(job) > 0 && wait < ABSENT_NS ? ABSENT_NS : wait);
+    return clock_after(GRACE_NS, queue > 0 && wait < ABSENT_NS ? ABSENT_NS : wait);
 }
 
 int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
@@ -120,13 +148,12 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     const struct fleet_answers_style style = { how->format, job->function, cli->color };
     struct fleet_progress progress = { 0 };
     struct fleet_answers answers;
-    const int64_t waves = note_batch(cli, &how->batch, job);
     char jid[KSUID_SIZE];
     bool waits = false;
     struct err err;
     int result, status;
 
-    if (waves == 0)
+    if (note_batch(cli, &how->batch, job) != CLI_OK)
         return CLI_ERROR;
     ksuid_new(clock_wall() / CLOCK_SECOND, jid);
     job->jid = arena_strdup(cli->arena, jid);
@@ -142,7 +169,7 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     if (result == 0)
         result = announce_and_dispatch(cli, fleet, job, how, &waits, &err);
     if (result == 0 && !waits)
-        result = fleet_collect(fleet, job->jid, find_wait(job, waves), false, &answers, &err);
+        result = fleet_collect(fleet, job->jid, find_wait(job), false, &answers, &err);
     fleet_progress_end(&progress);
     if (result < 0)
         return cli_err(cli, &err);
@@ -151,6 +178,7 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     if (fleet_answers_received(&answers) < answers.count)
         tell_timeout(&answers, job);
     status = fleet_answers_print(cli, &answers, &style);
+    status = fleet_rollout_end(cli, fleet, job, how->format, status);
     if (how->format == FLEET_TEXT && has_kept_plan(job, &answers))
         (void)fprintf(stderr, "To run exactly this: zester apply %s\n", job->jid);
     return status;
@@ -180,5 +208,7 @@ int fleet_watch_job(struct cli *cli, struct fleet *fleet, const struct job *job,
     if (result == 0)
         result = fleet_collect(fleet, job->jid, find_time_left(job), true, &answers, &err);
     fleet_progress_end(&progress);
-    return result < 0 ? cli_err(cli, &err) : fleet_answers_print(cli, &answers, &style);
+    if (result < 0)
+        return cli_err(cli, &err);
+    return fleet_rollout_end(cli, fleet, job, format, fleet_answers_print(cli, &answers, &style));
 }

@@ -20,6 +20,7 @@ struct api_job_body {
     int64_t timeout, max_failures, queue;
     bool has_timeout, has_max_failures, test;
     struct fleet_limits limits;
+    struct fleet_rollout rollout;
 };
 extern const struct param api_job_body[];
 api_check_fn api_job_check;

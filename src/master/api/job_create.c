@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/ksuid.h"
+#include "jobs/rollout.h"
 #include "master/api/handlers.h"
 #include "master/api/job_record.h"
 #include "master/audit.h"
@@ -34,6 +35,9 @@ const struct param api_job_body[] = {
     PARAM("test",         BOOL,     BODY, test, "dry run: report what would change, change nothing"),
     PARAM("batch",        STR,      BODY, batch, "run on this many peels at a time: `5`, `20%`"),
     PARAM("max_failures", INT,      BODY, max_failures, "with `batch`: stop after this many failed peels", PARAM_GIVEN(BODY, has_max_failures), PARAM_RANGE(0, 1000000), .default_text = "0"),
+    PARAM("pause",        DURATION, BODY, rollout.pause, "with `batch`: one wave after the other, with a pause between them", PARAM_RANGE(CLOCK_SECOND, ROLLOUT_PAUSE_MAX * CLOCK_SECOND)),
+    PARAM("gate",         STR,      BODY, rollout.gate, "with `batch`: what must succeed on the peels of a wave before the next one begins, a function and its argument: `service.status nginx`", .flags = PARAM_FILLED),
+    PARAM("revert_on_failure", CHOICE, BODY, rollout.revert, "states: each peel where one fails reverts what the job has changed there; with `wave` or `all` so do all peels of the wave, or of all waves, when too many fail", .choices = FLEET_REVERT_WORDS, .default_text = "none"),
     PARAM("queue",        DURATION, BODY, queue, "keep the job this long for peels that are absent, or outside of their maintenance windows", PARAM_RANGE(CLOCK_SECOND, JOB_QUEUE_MAX * CLOCK_SECOND)),
     PARAM("node_timeout", DURATION, BODY, limits.node_timeout, "cancel the job on each peel that has not finished after this long", PARAM_RANGE(CLOCK_MS, JOB_NODE_TIMEOUT_MAX)),
     PARAM("force_window", BOOL,     BODY, limits.force_window, "run it outside of the maintenance windows of the peels, too"),
@@ -49,6 +53,9 @@ static const struct {
     { JOB_BATCH, "batch" },         { JOB_BATCH_FAILURES, "max_failures" },
     { JOB_QUEUE, "queue" },         { JOB_NODE_TIMEOUT, "node_timeout" },
     { JOB_WINDOW, "force_window" }, { JOB_PLAN, NULL },
+    { JOB_PAUSE, "pause" },         { JOB_GATE, "gate" },
+    { ROLLOUT_STOPPED, NULL },      { JOB_REVERT, "revert_on_failure" },
+    { ROLLOUT_JOB, NULL },          { ROLLOUT_OF, NULL },
     { DISPATCHER_DEPTH, NULL },     { JOB_SOURCE, NULL },
     { OPERATOR_METADATA, NULL },    { APPROVAL_METADATA, NULL },
     { API_JOB_TOKEN, NULL },
@@ -107,6 +114,16 @@ static void check_target(struct arena *arena, const struct api_job_body *body,
     check_names(body, diags);
 }
 
+/* The key that means nothing without a batch; NULL: none. */
+static const char *needs_batch(const struct fleet_rollout *rollout)
+{
+    if (rollout->pause > 0)
+        return "pause";
+    if (rollout->gate)
+        return "gate";
+    return rollout->revert >= FLEET_REVERT_WAVE ? "revert_on_failure" : NULL;
+}
+
 void api_job_check(struct arena *arena, const void *values, const struct value *given,
                    struct diags *diags)
 {
@@ -123,6 +140,11 @@ void api_job_check(struct arena *arena, const void *values, const struct value *
         add_mistake(diags, "'batch': %s", err.text);
     if (!body->batch && body->has_max_failures)
         add_mistake(diags, "'max_failures' requires 'batch'");
+    if (body->rollout.revert != FLEET_REVERT_NONE && body->function &&
+        !rollout_runs_states(body->function))
+        add_mistake(diags, "'revert_on_failure': only runs of states can be reverted");
+    if (!body->batch && needs_batch(&body->rollout))
+        add_mistake(diags, "'%s' requires 'batch'", needs_batch(&body->rollout));
     if (body->has_timeout && body->limits.node_timeout > body->timeout)
         add_mistake(diags, "'node_timeout' is longer than 'timeout', the time of the whole job");
     if (body->jid && !dispatcher_is_jid(body->jid))
@@ -163,6 +185,7 @@ static struct job *make_job(struct api_call *call)
     }
     if (body->queue > 0)
         fleet_note_queue(arena, job, body->queue);
+    fleet_note_rollout(arena, job, &body->rollout);
     fleet_note_limits(arena, job, &body->limits);
     return job;
 }

@@ -8,6 +8,7 @@
 #include "bus/secret_args.h"
 #include "bus/store.h"
 #include "jobs/claim.h"
+#include "jobs/rollout.h"
 #include "master/jobs/job_run.h"
 #include "master/peels/roster.h"
 #include "nats/error.h"
@@ -97,6 +98,22 @@ bool dispatcher_is_function(const char *name)
            family + rest < DISPATCHER_FUNCTION_MAX;
 }
 
+static int check_rollout(const struct job *job, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct rollout rollout;
+
+    if (rollout_check(job, err) < 0)
+        return -1;
+    rollout_read(job, &rollout);
+    if (rollout.gate_function.n > 0 &&
+        !dispatcher_is_function(arena_str(&arena, rollout.gate_function).p))
+        return err_set(err, ERR_INVALID, "gate: '%.*s' is not the name of a function (family.name)",
+                       (int)(rollout.gate_function.n > 128 ? 128 : rollout.gate_function.n),
+                       rollout.gate_function.p);
+    return 0;
+}
+
 int dispatcher_check(const struct job *job, struct err *err)
 {
     if (!dispatcher_is_jid(job->jid))
@@ -118,7 +135,7 @@ int dispatcher_check(const struct job *job, struct err *err)
     for (size_t i = 0; i < job->targets.n; i++)
         if (!peel_id_is_valid(str_from(job->targets.p[i])))
             return err_set(err, ERR_INVALID, "'%.128s' is not a valid peel id", job->targets.p[i]);
-    return 0;
+    return check_rollout(job, err);
 }
 
 /* Before it is on record: what cannot be opened would never reach a peel. */

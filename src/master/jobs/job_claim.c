@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "bus/store.h"
 #include "jobs/claim.h"
+#include "jobs/rollout.h"
 #include "master/jobs/job_run.h"
 #include "master/peels/roster.h"
 #include "nats/consumer.h"
@@ -235,16 +236,12 @@ static void note_offline(struct job_run *run)
 
 void job_run_claim(struct job_run *run, bool is_again)
 {
-    int64_t wall = clock_wall(), waves = 1;
-    size_t batch = job_run_number(&run->job, JOB_BATCH, 0);
+    int64_t wall = clock_wall();
     struct err err;
 
     if (run->job.timeout <= 0)
         run->job.timeout = DISPATCHER_TIMEOUT_NS;
-    if (batch)
-        waves = (int64_t)((run->job.targets.n + batch - 1) / batch);
-    wall =
-        clock_after(wall, waves * run->job.timeout + job_queue_seconds(&run->job) * CLOCK_SECOND);
+    wall = clock_after(wall, rollout_time(&run->job, run->job.timeout));
     run->job.owner = run->home->options.master_id;
     run->job.created = run->job.updated = job_run_time();
     run->job.deadline = (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) };

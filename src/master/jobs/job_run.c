@@ -91,6 +91,7 @@ void job_run_drop(struct job_run *run)
         return;
     run->step = JOB_RUN_GONE;
     timer_clear(job_run_timers(run), &run->timer);
+    job_run_end_wave(run);
     nats_sub_free(run->acks);
     nats_sub_free(run->returns);
     job_run_end_replay(run);
@@ -357,7 +358,7 @@ void job_run_end(struct job_run *run)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;
 
-    if (run->is_writing) /* it is written again after that */
+    if (run->is_writing || !job_run_has_settled(run)) /* it is written again after that */
         return;
     run->corrected = false;
     run->job.return_count = (int32_t)counts.returned;

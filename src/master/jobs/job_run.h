@@ -17,6 +17,7 @@
 #include "nats/kv.h"
 #include "nats/publisher.h"
 #include "sys/timers.h"
+#include "wire/event.h"
 #include "wire/subject.h"
 
 struct job_rescue;
@@ -70,6 +71,14 @@ struct job_replay {
     struct nats_ordered *consumer; /* NULL: the last messages are read one by one */
 };
 
+/* Of a job that goes in waves. */
+struct job_wave {
+    struct timer timer;
+    char gate[EVENT_JID_SIZE], revert[EVENT_JID_SIZE]; /* the last gate, and the revert */
+    bool gate_is_sent, has_failed_gate;
+    enum { JOB_WAVE_OPEN, JOB_WAVE_SETTLING, JOB_WAVE_SETTLED } end; /* is a revert due, or sent? */
+};
+
 struct job_run {
     struct dispatcher *home;
     struct arena arena;
@@ -87,6 +96,7 @@ struct job_run {
     struct tally_orders orders;
     struct nats_sub *acks, *returns;
     struct job_replay replay;
+    struct job_wave wave;
     struct buf request;
     struct timer timer;
     size_t pending; /* calls that will call back */
@@ -167,6 +177,18 @@ void job_run_note_ack(void *self, const struct nats_msg *msg);
 void job_run_note_return(struct job_run *run, struct str subject, struct str payload);
 /* A number of the metadata. */
 size_t job_run_number(const struct job *job, const char *key, size_t fallback);
+
+/* Look what is due, if it waits for answers. */
+void job_run_advance(struct job_run *run);
+
+/* --- job_wave.c ------------------------------------------------------------------------- */
+
+/* Ask the peels of the wave for their health; then job_run_advance. */
+void job_run_ask_gate(struct job_run *run);
+/* Nothing is left to do before its end is written. False: job_run_end is called again. */
+bool job_run_has_settled(struct job_run *run);
+/* No longer. */
+void job_run_end_wave(struct job_run *run);
 
 /* --- job_rescue.c ------------------------------------------------------------------------ */
 

@@ -8,6 +8,7 @@
 #include "bus/warrant.h"
 #include "data/time_text.h"
 #include "jobs/claim.h"
+#include "jobs/rollout.h"
 #include "master/jobs/job_run.h"
 #include "master/peels/roster.h"
 #include "nats/conn.h"
@@ -333,6 +334,8 @@ static void obey_orders(struct job_run *run)
         note_canceled(run, *peel, false);
     VEC_EACH (&run->orders.spared, peel)
         note_canceled(run, *peel, true);
+    if (run->orders.gate)
+        job_run_ask_gate(run);
     if (run->orders.ended)
         begin_end(run);
     else
@@ -351,6 +354,12 @@ static void advance(struct job_run *run)
     }
     tally_advance(run->tally, now, &run->orders);
     obey_orders(run);
+}
+
+void job_run_advance(struct job_run *run)
+{
+    if (run->step == JOB_RUN_WATCHING)
+        advance(run);
 }
 
 /* Identity is in the subject that the server has checked. */
@@ -543,12 +552,15 @@ void job_run_make_tally(struct job_run *run)
     const struct job *job = &run->job;
     int64_t left = job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - clock_wall();
     const bool is_over = left < 0 || job_status_is_final(job->status);
-    struct tally_options options = {
-        .deadline = clock_after(clock_now(), is_over ? 0 : left),
-        .batch = job_run_number(job, JOB_BATCH, 0),
-        .failures_max = job_run_number(job, JOB_BATCH_FAILURES, SIZE_MAX),
-    };
+    struct tally_options options = { .deadline = clock_after(clock_now(), is_over ? 0 : left) };
+    struct rollout rollout;
 
+    rollout_read(job, &rollout);
+    options.batch = rollout.batch;
+    options.failures_max = rollout.failures_max;
+    options.has_waves = rollout.has_waves;
+    options.has_gate = rollout.gate_function.n > 0;
+    options.pause = rollout.pause;
     if (job_queue_seconds(job) > 0) {
         options.queue_until = options.deadline - job->timeout;
         options.is_present = is_present;

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "bus/store.h"
+#include "jobs/rollout.h"
 #include "jobs/tally.h"
 #include "master/jobs/dispatcher.h"
 #include "master/services.h"
@@ -191,6 +192,12 @@ static void on_corrected(void *self, const struct nats_error *error, uint64_t re
     end_round(correction, error != NULL);
 }
 
+/* A rollout that failed at a gate stays failed, whoever succeeds later. */
+static bool has_stopped(const struct job *job)
+{
+    return value_get_text(&job->metadata, ROLLOUT_STOPPED) != NULL;
+}
+
 static void correct_job(struct correction *correction, uint64_t revision)
 {
     const struct nats_kv kv = bucket_of(correction->post, STORE_JOBS);
@@ -204,7 +211,7 @@ static void correct_job(struct correction *correction, uint64_t revision)
     job->updated = (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) };
     job->status = tally_correct_status(
         job->status, (struct tally_counts){ job->targets.n, (size_t)job->return_count,
-                                            (size_t)job->success_count });
+                                            (size_t)job->success_count, has_stopped(job) });
     if (record_encode(&bytes, &job_type, job, &err) < 0 ||
         nats_kv_update(&kv, correction->jid, buf_view(&bytes), revision, on_corrected, correction,
                        &err) < 0)

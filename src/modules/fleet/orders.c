@@ -23,7 +23,9 @@
     PARAM("tgt_type", STR, ARGS, tgt_type, "how `tgt` is meant: glob, pcre, grain, pillar, list, ipcidr, compound", .aliases = "target_type,expr_form")
 #define JOB_PARAMS                                                                                                                     \
     PARAM("batch", STR, ARGS, batch, "run on this many peels at a time: a number, or a share such as 20%"),                            \
-    PARAM("max_failures", INT, ARGS, max_failures, "the state succeeds although so many peels fail", PARAM_RANGE(0, 1000000), .default_text = "0", .aliases = "allow_fail")
+    PARAM("max_failures", INT, ARGS, max_failures, "the state succeeds although so many peels fail", PARAM_RANGE(0, 1000000), .default_text = "0", .aliases = "allow_fail"), \
+    PARAM("pause", DURATION, ARGS, pause, "with `batch`: one wave after the other, with a pause between them", PARAM_RANGE(NUMBER_NS_PER_S, 86400 * NUMBER_NS_PER_S)), \
+    PARAM("gate", STR, ARGS, gate, "with `batch`: what must succeed on the peels of a wave before the next one begins, a function and its argument: `service.status nginx`", .flags = PARAM_FILLED)
 
 const struct param orders_state_params[] = {
     PARAM("name", STR, ARGS, name, "a name for the step", .flags = PARAM_PRIMARY),
@@ -32,7 +34,7 @@ const struct param orders_state_params[] = {
     PARAM("highstate", BOOL, ARGS, highstate, "apply the states of the top file"),
     PARAM("pillar", MAP, ARGS, pillar, "settings on top of those of the peels", .aliases = "settings"),
     JOB_PARAMS,
-    PARAM("revert_on_failure", BOOL, ARGS, revert_on_failure, "each peel where a state fails reverts what the run has changed there"),
+    PARAM("revert_on_failure", CHOICE, ARGS, revert_on_failure, "each peel where a state fails reverts what the run has changed there; `wave`, `all`: and when too many fail, so do all peels of that wave, or of all waves", .choices = "false|true|wave|all", .default_text = "false"),
     PARAM("timeout", DURATION, ARGS, timeout, "of the job (5m, with `highstate` 10m)", PARAM_RANGE(1, INT64_MAX)),
     { 0 },
 };
@@ -78,6 +80,15 @@ static int validate_target(const struct orders_args *want, const struct value *w
     return -1;
 }
 
+static int validate_waves(const struct orders_args *want, const struct value *where,
+                          struct diags *diags)
+{
+    if (want->batch || (!want->gate && want->pause == 0))
+        return validate_target(want, where, diags);
+    return value_diag(diags, value_point(where, want->gate ? "gate" : "pause"),
+                      "'%s' requires 'batch'", want->gate ? "gate" : "pause");
+}
+
 int orders_state_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct orders_args *want = args;
@@ -87,7 +98,10 @@ int orders_state_validate(const void *args, const struct value *where, struct di
                           "'sls' and 'highstate' are mutually exclusive");
     if (want->sls.n == 0 && !want->highstate)
         return value_diag(diags, where, "'sls' or 'highstate' is missing");
-    return validate_target(want, where, diags);
+    if (want->revert_on_failure >= STATE_REVERT_WAVE && !want->batch)
+        return value_diag(diags, value_point(where, "revert_on_failure"),
+                          "a revert of waves requires 'batch'");
+    return validate_waves(want, where, diags);
 }
 
 /* Functions of states have no row in the table of modules. */
@@ -115,7 +129,7 @@ int orders_function_validate(const void *args, const struct value *where, struct
     if (want->arg.n > most)
         return value_diag(diags, value_point(where, "arg"), "%s takes %zu arguments at most",
                           want->name, most);
-    return validate_target(want, where, diags);
+    return validate_waves(want, where, diags);
 }
 
 /* --- the job ---------------------------------------------------------------------------- */
@@ -130,6 +144,9 @@ static struct state_job make_job(struct state_run *run, const struct orders_args
         .timeout = want->timeout,
         .batch = want->batch,
         .failures_max = want->max_failures,
+        .pause = want->pause,
+        .gate = want->gate,
+        .revert = want->revert_on_failure,
         .cancel = run->host->cancel,
     };
 }
@@ -153,7 +170,7 @@ static struct state_job make_state_job(struct state_run *run, const struct order
         set_arg(run, &job, "mods", value_str(buf_copy(&mods, run->arena)));
     if (want->pillar)
         set_arg(run, &job, "pillar", *want->pillar);
-    if (want->revert_on_failure)
+    if (want->revert_on_failure != STATE_REVERT_NONE)
         set_arg(run, &job, "revert_on_failure", value_bool(true));
     return job;
 }
@@ -253,6 +270,15 @@ static int carry_out(struct state_run *run, const struct orders_args *want, stru
     if (ret_end->peels.n == 0)
         return err_set(err, ERR_NOT_FOUND, "no peel matches '%s'", job->target);
     *ret_tally = count_peels(run, ret_end);
+    if (ret_end->revert_jid)
+        state_detail(run, "revert_job", "%s", ret_end->revert_jid);
+    if (ret_end->stopped)
+        return err_set(err, ERR_INVALID, "%s: %s%s%s: %zu of %zu peels failed%s%s",
+                       describe(run, job), ret_end->stopped,
+                       ret_end->revert_jid ? "; reverted by job " : "",
+                       ret_end->revert_jid ? ret_end->revert_jid : "", ret_tally->failed,
+                       ret_tally->targets, ret_tally->failed > 0 ? ": " : "",
+                       ret_tally->failed > 0 ? name_peels(run, ret_end, true) : "");
     if (ret_tally->failed > (size_t)want->max_failures)
         return err_set(err, ERR_INVALID, "%s: %zu of %zu peels failed: %s", describe(run, job),
                        ret_tally->failed, ret_tally->targets, name_peels(run, ret_end, true));

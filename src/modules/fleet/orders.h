@@ -9,18 +9,21 @@
 #ifndef MODULES_FLEET_ORDERS_H
 #define MODULES_FLEET_ORDERS_H
 
+#include "state/fleet.h"
 #include "state/module.h"
 
 struct orders_args {
     const char *name;
     const char *tgt, *tgt_type;
     struct param_strs sls;
-    bool highstate, revert_on_failure;
+    bool highstate;
+    enum state_revert revert_on_failure;
     const struct value *pillar;
     struct param_strs arg;
     const struct value *kwarg;
     const char *batch;
-    int64_t max_failures, timeout;
+    const char *gate;
+    int64_t max_failures, timeout, pause;
 };
 
 extern const struct param orders_state_params[], orders_function_params[];

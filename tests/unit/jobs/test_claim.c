@@ -177,3 +177,17 @@ TEST(a_queued_job_outlives_many_masters)
     old.reclaim_count = CLAIM_RECLAIMS_QUEUED_MAX;
     CHECK(!claim_take(&arena, &old, 7, "other", (struct value_time){ 0 }, &taken));
 }
+
+TEST(what_masters_have_noted_since_makes_no_other_job_of_it)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job wanted = { .jid = "J", .function = "state.apply", .user = "u", .state_id = "app" };
+    struct job stored = wanted;
+
+    stored.metadata = value_map(value_map_new(&arena, 2));
+    value_map_set(&arena, stored.metadata.map, value_text("stopped"), value_text("wave 1"));
+    value_map_set(&arena, stored.metadata.map, value_text("revert_job"), value_text("R"));
+    CHECK(claim_is_same(&wanted, &stored) && claim_is_same(&stored, &wanted));
+    value_map_set(&arena, stored.metadata.map, value_text("gate"), value_text("test.ping"));
+    CHECK(!claim_is_same(&wanted, &stored) && !claim_is_same(&stored, &wanted));
+}

@@ -348,3 +348,30 @@ TEST(nobody_without_a_key_that_counts_is_allowed_anything)
     CHECK_INT(decide(&policy, SUBJECT_FILES_UPDATE, NULL, "", &why), POLICY_REFUSED);
     CHECK_HAS(why.text, "was removed");
 }
+
+TEST(the_gate_and_the_revert_of_a_rollout_must_be_allowed_as_well)
+{
+    static const struct {
+        const char *key, *text;
+        enum policy_verdict verdict;
+        const char *said;
+    } rows[] = {
+        { "gate", "test.ping", POLICY_ALLOWED, "" },
+        { "gate", "cmd.run id", POLICY_REFUSED, "may not run 'cmd.run'" },
+        { "gate", "state.apply health", POLICY_WAITS, "" },
+        { "revert", "wave", POLICY_REFUSED, "may not run 'state.revert'" },
+    };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct operator_policy policy = make_policy(&arena, OPERATOR_OPERATOR);
+    struct err why;
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct job job = { .function = "test.ping", .targets = { 2, inside } };
+
+        job.metadata = value_map(value_map_new(&arena, 2));
+        value_map_set(&arena, job.metadata.map, value_text("batch"), value_text("1"));
+        value_map_set(&arena, job.metadata.map, value_text(rows[i].key), value_text(rows[i].text));
+        CHECK_INT(decide(&policy, SUBJECT_DISPATCH, &job, "", &why), rows[i].verdict);
+        CHECK_HAS(why.text, rows[i].said);
+    }
+}

@@ -323,10 +323,13 @@ TEST(late_returns_correct_every_status_but_that_of_a_job_that_was_stopped)
         struct tally_counts counts;
         enum job_status after;
     } cases[] = {
-        { JOB_FAILED, { 2, 2, 2 }, JOB_COMPLETE },   { JOB_FAILED, { 2, 2, 1 }, JOB_FAILED },
-        { JOB_TIMEOUT, { 2, 1, 1 }, JOB_PARTIAL },   { JOB_TIMEOUT, { 2, 2, 2 }, JOB_COMPLETE },
-        { JOB_PARTIAL, { 2, 2, 1 }, JOB_FAILED },    { JOB_PARTIAL, { 3, 2, 2 }, JOB_PARTIAL },
-        { JOB_CANCELED, { 2, 2, 2 }, JOB_CANCELED },
+        { JOB_FAILED, { 2, 2, 2, 0 }, JOB_COMPLETE },
+        { JOB_FAILED, { 2, 2, 1, 0 }, JOB_FAILED },
+        { JOB_TIMEOUT, { 2, 1, 1, 0 }, JOB_PARTIAL },
+        { JOB_TIMEOUT, { 2, 2, 2, 0 }, JOB_COMPLETE },
+        { JOB_PARTIAL, { 2, 2, 1, 0 }, JOB_FAILED },
+        { JOB_PARTIAL, { 3, 2, 2, 0 }, JOB_PARTIAL },
+        { JOB_CANCELED, { 2, 2, 2, 0 }, JOB_CANCELED },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -490,5 +493,196 @@ TEST(one_that_is_queued_makes_room_in_a_batch_and_may_be_silent_again)
     at(&count, 17); /* it was not there after all */
     CHECK_INT(count.orders.queued.n, 1);
     CHECK(tally_is_queued(count.tally, STR("a")));
+    end(&count);
+}
+
+/* --- waves ------------------------------------------------------------------------------ */
+
+static const char *const abcde[] = { "a", "b", "c", "d", "e" };
+
+/* Two at a time. */
+static struct count begin_waves(bool has_gate, size_t failures_max)
+{
+    return (struct count){ .tally = tally_new(
+                               &(struct param_strs){ 5, abcde },
+                               &(struct tally_options){ .deadline = 600 * SECOND,
+                                                        .batch = 2,
+                                                        .has_waves = true,
+                                                        .has_gate = has_gate,
+                                                        .pause = has_gate ? 0 : 10 * SECOND,
+                                                        .failures_max = failures_max }) };
+}
+
+static void answer(struct count *count, const char *peels, bool success)
+{
+    for (; *peels; peels++)
+        CHECK_INT(tally_return(count->tally, (struct str){ peels, 1 }, success, false),
+                  TALLY_NOTED);
+}
+
+/* "ab" */
+static const char *list(const struct count *count, enum tally_part part)
+{
+    static char text[8];
+    struct tally_ids ids = { .list = VEC_INIT };
+    size_t n = 0;
+
+    tally_list(count->tally, part, &ids);
+    VEC_EACH (&ids.list, id)
+        text[n++] = (*id)[0];
+    text[n] = '\0';
+    vec_done(&ids.list);
+    return text;
+}
+
+TEST(a_wave_is_sent_when_all_of_the_last_have_answered_and_the_pause_is_over)
+{
+    struct count count = begin_waves(false, 0);
+
+    at(&count, 0);
+    CHECK_INT(count.orders.send.n, 2);
+    answer(&count, "a", true);
+    at(&count, 1);
+    CHECK_INT(count.orders.send.n, 0);
+    answer(&count, "b", true);
+    at(&count, 2);
+    CHECK_INT(count.orders.send.n, 0);
+    at(&count, 5); /* nobody is silent */
+    CHECK_INT(tally_next(count.tally), 12 * SECOND);
+    at(&count, 11);
+    CHECK_INT(count.orders.send.n, 0);
+    at(&count, 12);
+    CHECK_INT(count.orders.send.n, 2);
+    CHECK_STR(count.orders.send.p[0], "c");
+    answer(&count, "cd", true);
+    at(&count, 13);
+    at(&count, 23);
+    CHECK_STR(count.orders.send.p[0], "e");
+    answer(&count, "e", true);
+    at(&count, 24); /* no pause after the last */
+    CHECK(count.orders.ended && !tally_is_stopped(count.tally));
+    CHECK_INT(count.orders.status, JOB_COMPLETE);
+    end(&count);
+}
+
+TEST(a_failure_stops_the_waves_and_names_those_that_had_the_request)
+{
+    struct count count = begin_waves(false, 0);
+
+    at(&count, 0);
+    answer(&count, "ab", true);
+    at(&count, 1);
+    at(&count, 11);
+    answer(&count, "d", false);
+    at(&count, 12);
+    CHECK_INT(count.orders.unsent.n, 1);
+    CHECK(!count.orders.ended);
+    answer(&count, "c", true);
+    at(&count, 13);
+    CHECK_INT(count.orders.status, JOB_FAILED);
+    CHECK(tally_is_stopped(count.tally));
+    CHECK_INT(tally_wave(count.tally), 2);
+    CHECK_STR(list(&count, TALLY_WAVE), "cd");
+    CHECK_STR(list(&count, TALLY_HEALTHY), "c");
+    CHECK_STR(list(&count, TALLY_ALL), "abcd");
+    end(&count);
+}
+
+TEST(a_target_that_never_had_the_request_has_nothing_to_revert)
+{
+    struct count count = begin_waves(false, 0);
+
+    at(&count, 0);
+    answer(&count, "a", true);
+    at(&count, 5);
+    at(&count, 10);
+    CHECK_INT(count.orders.lost.n, 1);
+    CHECK(count.orders.ended && tally_is_stopped(count.tally));
+    CHECK_STR(list(&count, TALLY_WAVE), "a");
+    end(&count);
+}
+
+TEST(a_gate_is_asked_once_for_each_wave_also_for_the_last)
+{
+    struct count count = begin_waves(true, 0);
+
+    at(&count, 0);
+    answer(&count, "ab", true);
+    at(&count, 1);
+    CHECK(count.orders.gate && count.orders.send.n == 0);
+    CHECK_STR(list(&count, TALLY_HEALTHY), "ab");
+    at(&count, 2);
+    CHECK(!count.orders.gate && count.orders.send.n == 0);
+    tally_gate(count.tally, 0);
+    at(&count, 3);
+    CHECK_STR(count.orders.send.p[0], "c");
+    answer(&count, "cd", true);
+    at(&count, 4);
+    CHECK(count.orders.gate);
+    tally_gate(count.tally, 0);
+    at(&count, 5);
+    answer(&count, "e", true);
+    at(&count, 6);
+    CHECK(count.orders.gate && !count.orders.ended);
+    at(&count, 60);
+    CHECK_INT(tally_next(count.tally), 600 * SECOND);
+    tally_gate(count.tally, 1);
+    at(&count, 61);
+    CHECK(count.orders.ended && tally_is_stopped(count.tally));
+    CHECK_INT(count.orders.status, JOB_FAILED); /* although all have succeeded */
+    CHECK_STR(list(&count, TALLY_WAVE), "e");
+    CHECK_INT(tally_correct_status(JOB_FAILED, tally_counts(count.tally)), JOB_FAILED);
+    end(&count);
+}
+
+TEST(a_gate_that_fails_spends_the_budget_of_the_whole_job)
+{
+    struct count count = begin_waves(true, 1);
+
+    at(&count, 0);
+    answer(&count, "ab", true);
+    at(&count, 1);
+    tally_gate(count.tally, 1);
+    at(&count, 2);
+    CHECK_INT(count.orders.send.n, 2);
+    answer(&count, "cd", true);
+    at(&count, 3);
+    tally_gate(count.tally, 1);
+    at(&count, 4);
+    CHECK_STR(count.orders.unsent.p[0], "e");
+    CHECK(count.orders.ended && tally_is_stopped(count.tally));
+    CHECK_STR(list(&count, TALLY_WAVE), "cd");
+    end(&count);
+}
+
+TEST(a_gate_without_an_answer_at_the_deadline_has_not_passed)
+{
+    struct count count = begin_waves(true, 0);
+
+    at(&count, 0);
+    answer(&count, "ab", true);
+    at(&count, 1);
+    at(&count, 600);
+    CHECK(count.orders.ended && tally_is_stopped(count.tally));
+    CHECK_INT(count.orders.status, JOB_PARTIAL);
+    CHECK_STR(list(&count, TALLY_WAVE), "ab");
+    end(&count);
+}
+
+TEST(a_master_that_takes_waves_over_goes_on_where_the_last_one_was)
+{
+    struct count count = begin_waves(true, 0);
+
+    answer(&count, "abc", true); /* from the stream */
+    CHECK_INT(tally_ack(count.tally, STR("d")), TALLY_NOTED);
+    at(&count, 0);
+    CHECK(count.orders.gate && count.orders.send.n == 0);
+    tally_gate(count.tally, 0);
+    at(&count, 0);
+    CHECK(!count.orders.gate && count.orders.send.n == 0);
+    CHECK_INT(tally_wave(count.tally), 2);
+    answer(&count, "d", true);
+    at(&count, 1);
+    CHECK(count.orders.gate);
     end(&count);
 }

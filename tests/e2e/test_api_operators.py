@@ -157,6 +157,50 @@ def test_a_token_with_a_policy_of_its_own_waits_for_a_second_person_too(fleet):
     assert answer.status == 404 and "was not dispatched: rejected by otto: not today" in answer.json()["error"], answer
 
 
+def waits(fleet, name, jid):
+    return [one["state"] for one in api(fleet, name).get("approvals?state=pending").json() if one["jid"] == jid] == ["pending"]
+
+
+@pytest.mark.parametrize("asker, function, args", [("laptop", "cmd.run", {"command": "true"}), ("deploy", "test.version", {})])
+def test_a_second_person_decides_over_https_and_never_the_one_who_asked(fleet, asker, function, args):
+    jid = run_job(fleet, asker, "web-01", function, **args).json()["jid"]
+    for reader in ("screen", "phone", "tv"):
+        assert waits(fleet, reader, jid)
+    assert api(fleet, "door").get("approvals").status == 403
+    refused = api(fleet, asker).post(f"approvals/{jid}/approve", {})
+    assert refused.status == 403 and "another person has to decide" in refused.json()["error"], refused
+    assert api(fleet, asker).post(f"approvals/{jid}/reject", {}).status == 403
+    for reader in ("screen", "tv", "door"):  # these roles decide nothing
+        assert api(fleet, reader).post(f"approvals/{jid}/approve", {}).status == 403
+    assert waits(fleet, "phone", jid)
+    audited(fleet, "action=job.approve", "result=refused", jid)
+    answer = api(fleet, "phone").post(f"approvals/{jid}/approve", {"reason": "looks fine"})
+    assert answer.status == 200 and answer.json() == {"jid": jid, "approval": "approved"}, answer
+    assert wait_ended(fleet, jid)["job"]["metadata"]["approved_by"] == "otto"
+    again = api(fleet, "boss").post(f"approvals/{jid}/reject", {})
+    assert again.status == 409 and "it no longer waits: approved by otto" in again.json()["error"], again
+
+
+def test_who_may_not_run_a_job_does_not_approve_it_and_a_rejected_one_never_runs(fleet):
+    add(fleet, "paul", "--approval", "state.*")
+    jid = json.loads(run_as(fleet, "paul", "db-01", "state.apply", "x", "--async", "--format", "json").stdout)["jid"]
+    outside = api(fleet, "deploy").post(f"approvals/{jid}/approve", {})
+    assert outside.status == 403 and "may not run 'state.apply'" in outside.json()["error"], outside
+    answer = api(fleet, "boss").post(f"approvals/{jid}/reject", {"reason": "not today"})
+    assert answer.status == 200 and answer.json()["approval"] == "rejected", answer
+    found, = [one for one in api(fleet, "phone").get("approvals?state=rejected").json() if one["jid"] == jid]
+    assert (found["asked_by"], found["decided_by"], found["reason"], found["targets"]) == ("paul", "root-anna", "not today", ["db-01"])
+    assert api(fleet, "phone").get(f"jobs/{jid}").status == 404
+
+
+def test_a_decision_about_nothing_and_a_mistake_in_it_are_answered(fleet):
+    for name in ("3FdMzNOSUCHJOB", "a.b", "%2e%2e", "*"):
+        assert api(fleet, "phone").post(f"approvals/{name}/approve", {}).status == 404
+    assert api(fleet, "phone").get("approvals?state=wrong").status == 400
+    assert api(fleet, "phone").post("approvals/x/approve", {"raison": "x"}).status == 400
+    assert len(api(fleet, "phone").get("approvals?limit=1").json()) == 1
+
+
 # --- reading, enrollments, events -----------------------------------------------------
 
 READABLE = {  # path -> tokens that may

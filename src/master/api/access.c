@@ -12,6 +12,7 @@ static const struct {
 } acts[API_ACTS] = {
     [API_ACT_READ_JOBS] = { "job.read", .stream = "KV_jobs" },
     [API_ACT_READ_RETURNS] = { "job.read", .stream = "KV_job-returns" },
+    [API_ACT_READ_APPROVALS] = { "job.approvals", .stream = "KV_approvals" },
     [API_ACT_READ_ENROLLMENTS] = { "enroll.read", .stream = "KV_enrollments" },
     [API_ACT_READ_PEELS] = { "peel.read", .stream = "KV_peel-heartbeat" },
     [API_ACT_READ_FACTS] = { "fact.read", .stream = "KV_facts" },
@@ -20,6 +21,8 @@ static const struct {
     [API_ACT_RESOLVE] = { "target.resolve", .kind = SUBJECT_RESOLVE },
     [API_ACT_RUN_JOB] = { "job.dispatch", .kind = SUBJECT_DISPATCH },
     [API_ACT_CANCEL_JOB] = { "job.kill", .kind = SUBJECT_JOB_CANCEL },
+    [API_ACT_APPROVE_JOB] = { "job.approve", .kind = SUBJECT_JOB_APPROVE },
+    [API_ACT_REJECT_JOB] = { "job.reject", .kind = SUBJECT_JOB_REJECT },
     [API_ACT_APPROVE_ENROLLMENT] = { "enroll.approve", .kind = SUBJECT_ENROLL_APPROVE },
     [API_ACT_REJECT_ENROLLMENT] = { "enroll.reject", .kind = SUBJECT_ENROLL_REJECT },
     [API_ACT_REVOKE_ENROLLMENT] = { "enroll.revoke", .kind = SUBJECT_ENROLL_REVOKE },

@@ -57,6 +57,15 @@ struct api_decision_body {
     bool force;
 };
 extern const struct param api_approve_body[], api_refuse_body[];
+
+struct api_approvals_query {
+    int state; /* 0: all; else one more than an approval_state */
+    struct api_page page;
+};
+extern const struct param api_approvals_query[];
+void api_list_approvals(struct api_call *call);
+/* Both decisions: the act of the route says which. */
+void api_decide_job(struct api_call *call);
 api_check_fn api_reason_check;
 void api_pause_enrollment(struct api_call *call);
 void api_resume_enrollment(struct api_call *call);

@@ -31,6 +31,19 @@ const struct api_route api_routes[] = {
       .details = "events `return`, one for each peel, also of those that have answered before; "
                  "then `status` with `jid`, `status`, `return_count` and `success_count`, and the "
                  "end" },
+    { "GET", API_ROOT "/approvals", api_list_approvals, .act = API_ACT_READ_APPROVALS,
+      .status = API_OK, QUERY(api_approvals_query, api_approvals_query),
+      .summary = "list jobs of the last day that waited for a second person, newest first",
+      .details = "a list of `jid`, `state`, `asked_by`, `asked`, `function`, `id`, `args`, "
+                 "`target`, `targets`, `decided_by`, `reason`, `error`" },
+    { "POST", API_ROOT "/approvals/{jid}/approve", api_decide_job, .act = API_ACT_APPROVE_JOB,
+      .status = API_OK, BODY(api_refuse_body, api_decision_body), .check = api_reason_check,
+      .summary = "let a job run that waits for a second person",
+      .details = "`jid` and `approval`; the job is under way in a moment. Whoever asked for it, or "
+                 "may not run it themselves: 403. One that was decided about: 409." },
+    { "POST", API_ROOT "/approvals/{jid}/reject", api_decide_job, .act = API_ACT_REJECT_JOB,
+      .status = API_OK, BODY(api_refuse_body, api_decision_body), .check = api_reason_check,
+      .summary = "refuse a job that waits for a second person", .details = "the same" },
     { "GET", API_ROOT "/enrollments", api_list_enrollments, .act = API_ACT_READ_ENROLLMENTS,
       .status = API_OK, QUERY(api_enrollments_query, api_enrollments_query),
       .summary = "list enrollments",

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "bus/store.h"
+#include "fleet/job.h"
 #include "master/announce.h"
 #include "master/api/token.h"
 #include "master/audit.h"
@@ -56,6 +57,9 @@ struct ruling {
     size_t decision; /* in `decisions` */
     struct approval_request request;
     struct str reply;
+    approvals_decided_fn *fn; /* NULL: the answer goes to `reply` */
+    void *self;
+    enum approvals_outcome outcome; /* if there is an error */
     struct approval approval;
     uint64_t revision;
 };
@@ -79,7 +83,7 @@ static struct ruling *new_ruling(struct approvals *approvals)
     struct arena arena = ARENA_INIT;
     struct ruling *ruling = ARENA_NEW(&arena, struct ruling);
 
-    *ruling = (struct ruling){ .approvals = approvals };
+    *ruling = (struct ruling){ .approvals = approvals, .outcome = APPROVALS_LATER };
     ruling->arena = arena;
     return ruling;
 }
@@ -145,6 +149,8 @@ static void finish_decision(struct ruling *ruling, const char *error)
                                .target = job ? job->target_expr : NULL,
                                .reason = ruling->request.reason,
                                .error = error });
+    if (ruling->fn)
+        ruling->fn(ruling->self, error ? ruling->outcome : APPROVALS_DECIDED, error);
     if (ruling->reply.n > 0)
         master_answer(ruling->approvals->master, ruling->reply, &approval_reply_type,
                       &(struct approval_reply){ .err = error ? error : "" });
@@ -201,9 +207,7 @@ static void dispatch_job(struct ruling *ruling, bool is_again)
     struct dispatcher *dispatcher = master_dispatcher(ruling->approvals->master);
     struct job *job = &ruling->approval.job;
 
-    if (job->metadata.kind == VALUE_MAP)
-        value_map_set(&ruling->arena, job->metadata.map, value_text(APPROVAL_METADATA),
-                      value_text(ruling->approval.decided_by));
+    fleet_job_note(&ruling->arena, job, APPROVAL_METADATA, ruling->approval.decided_by);
     if (dispatcher && ruling->approvals->is_started)
         dispatcher_send(dispatcher, job, is_again, on_dispatched, ruling);
     else
@@ -217,6 +221,8 @@ static void on_recorded(void *self, const struct nats_error *error, uint64_t rev
     struct ruling *ruling = self;
 
     if (error) {
+        if (error->fault == NATS_FAULT_CONFLICT)
+            ruling->outcome = APPROVALS_REFUSED;
         finish_decision(ruling, error->fault == NATS_FAULT_CONFLICT
                                     ? "somebody else has decided at the same moment"
                                     : error->text);
@@ -260,6 +266,7 @@ static void on_asker(void *self, const struct nats_error *error, const struct na
         record_decision(ruling);
         return;
     }
+    ruling->outcome = APPROVALS_REFUSED;
     finish_decision(ruling, "whoever asked for it is no longer an operator: reject it");
     end_ruling(ruling);
 }
@@ -273,6 +280,7 @@ static void check_token(struct ruling *ruling)
         record_decision(ruling);
         return;
     }
+    ruling->outcome = APPROVALS_REFUSED;
     finish_decision(ruling, "this master no longer has the token that asked for it: reject it");
     end_ruling(ruling);
 }
@@ -317,8 +325,12 @@ static void on_found(void *self, const struct nats_error *error, const struct na
         objection = !error                                 ? err.text
                     : error->fault == NATS_FAULT_NOT_FOUND ? APPROVAL_UNKNOWN
                                                            : error->text;
-    else
+    else {
         objection = find_objection(ruling, &ruling->arena);
+        ruling->outcome = objection ? APPROVALS_REFUSED : ruling->outcome;
+    }
+    if (error && error->fault == NATS_FAULT_NOT_FOUND)
+        ruling->outcome = APPROVALS_UNKNOWN;
     if (objection) {
         finish_decision(ruling, objection);
         end_ruling(ruling);
@@ -331,21 +343,50 @@ static void on_found(void *self, const struct nats_error *error, const struct na
         record_decision(ruling);
 }
 
+/* Read the record that the request is about. */
+static void begin_decision(struct ruling *ruling)
+{
+    const struct nats_kv kv = open_bucket(ruling->approvals->master, STORE_APPROVALS);
+    struct err err;
+
+    if (nats_kv_get(&kv, ruling->request.jid, on_found, ruling, &err) == 0)
+        return;
+    finish_decision(ruling, err.text);
+    end_ruling(ruling);
+}
+
 static void on_request(void *self, const struct nats_msg *msg)
 {
     struct counter *counter = self;
     struct ruling *ruling = new_ruling(counter->approvals);
-    const struct nats_kv kv = open_bucket(counter->approvals->master, STORE_APPROVALS);
     struct err err;
 
     ruling->decision = (size_t)(counter - counter->approvals->counters);
     ruling->reply = arena_str(&ruling->arena, msg->reply);
     if (record_decode(&ruling->arena, &approval_request_type, 1,
-                      arena_str(&ruling->arena, msg->payload), &ruling->request, &err) == 0 &&
-        nats_kv_get(&kv, ruling->request.jid, on_found, ruling, &err) == 0)
+                      arena_str(&ruling->arena, msg->payload), &ruling->request, &err) == 0) {
+        begin_decision(ruling);
         return;
+    }
     finish_decision(ruling, err.text);
     end_ruling(ruling);
+}
+
+void approvals_decide(struct master *master, enum subject_kind decision,
+                      const struct approval_request *request, approvals_decided_fn *fn, void *self)
+{
+    struct ruling *ruling = new_ruling(master_find(master, &approvals_service));
+
+    while (decisions[ruling->decision].subject != decision)
+        ruling->decision++;
+    ruling->fn = fn;
+    ruling->self = self;
+    ruling->request = (struct approval_request){
+        .jid = arena_strdup(&ruling->arena, request->jid),
+        .operator= arena_strdup(&ruling->arena, request->operator),
+        .reason = arena_strdup(&ruling->arena, request->reason),
+    };
+    begin_decision(ruling);
 }
 
 /* --- what is owed ------------------------------------------------------------------- */

@@ -11,7 +11,9 @@
 #define MASTER_OPERATORS_APPROVALS_H
 
 #include "master/master.h"
+#include "wire/subject.h"
 
+struct approval_request;
 struct job;
 
 extern const struct master_service approvals_service;
@@ -22,5 +24,18 @@ typedef void approvals_fn(void *self, const char *error);
 /* Keep a job of `job->user` until somebody decides. `fn` is called once. The same id again is the
  * same job, whose answer got lost. */
 void approvals_keep(struct master *master, const struct job *job, approvals_fn *fn, void *self);
+
+enum approvals_outcome {
+    APPROVALS_DECIDED, /* it is on record; an approved job is dispatched in a moment */
+    APPROVALS_UNKNOWN, /* no such job waits */
+    APPROVALS_REFUSED, /* somebody has decided already, or has asked for it; `error` says so */
+    APPROVALS_LATER,   /* the bus did not do it */
+};
+typedef void approvals_decided_fn(void *self, enum approvals_outcome outcome, const char *error);
+
+/* What a person says about a job, who may (jobs/policy.h): SUBJECT_JOB_APPROVE or
+ * SUBJECT_JOB_REJECT. `fn` is called once. */
+void approvals_decide(struct master *master, enum subject_kind decision,
+                      const struct approval_request *request, approvals_decided_fn *fn, void *self);
 
 #endif

@@ -1,28 +1,18 @@
 /* zester top: a live view of the fleet. */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/commands.h"
 #include "cli/fleet/link.h"
-#include "cli/screen.h"
+#include "cli/live.h"
 #include "cli/terminal.h"
 #include "cli/top/feed.h"
 #include "cli/top/frame.h"
 #include "cli/top/model.h"
 #include "cli/top/view.h"
 #include "sys/clock.h"
-#include "sys/loop.h"
-
-/* Ages go on without news; with news, not more often than this. */
-#define DRAW_IDLE    CLOCK_SECOND
-#define DRAW_SOONEST (100 * CLOCK_MS)
-/* Keys that are read at once. */
-#define KEYS_MAX 256
 
 struct top_args {
     struct fleet_options fleet;
@@ -46,131 +36,54 @@ struct top {
     struct top_model *model;
     struct top_feed *feed;
     struct top_view view;
-    struct watch keys;
-    struct timer timer;
-    int64_t drawn;
-    bool is_live, is_over;
-    int signo; /* that ended it; 0: none */
+    struct live live;
 };
 
-/* --- the screen --------------------------------------------------------------------- */
+/* --- live --------------------------------------------------------------------------- */
 
-static void on_draw(struct timer *timer);
-
-static void draw_later(struct top *top, int64_t pause)
+static void draw_frame(void *self, struct screen screen, struct buf *out)
 {
-    timer_set(loop_timers(top->fleet->loop), &top->timer, clock_after(clock_now(), pause), on_draw);
+    struct top *top = self;
+
+    top->view.base.rows = screen.rows;
+    top->view.base.columns = screen.columns;
+    top_frame_print(top->model, &top->view, clock_wall(), out);
 }
 
-static void draw_frame(struct top *top)
+static void press_key(void *self, int key)
 {
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    const struct screen screen = screen_size();
+    struct top *top = self;
 
-    top->view.rows = screen.rows;
-    top->view.columns = screen.columns;
-    top_frame_print(top->model, &top->view, clock_wall(), &out);
-    terminal_draw(buf_view(&out));
-    top->drawn = clock_now();
-}
-
-static void on_draw(struct timer *timer)
-{
-    struct top *top = container_of(timer, struct top, timer);
-
-    draw_frame(top);
-    draw_later(top, DRAW_IDLE);
+    top_view_press(&top->view, key);
+    top->live.is_suspended = top->view.is_suspended;
+    top->view.is_suspended = false;
+    if (top->view.is_over)
+        live_end(&top->live);
 }
 
 static void on_changed(void *self)
 {
     struct top *top = self;
-    const int64_t since = clock_now() - top->drawn;
 
     if (top->feed && top_feed_failure(top->feed))
-        top->is_over = true;
-    if (top->is_live)
-        draw_later(top, since < DRAW_SOONEST ? DRAW_SOONEST - since : 0);
+        live_end(&top->live);
+    live_redraw(&top->live);
 }
-
-/* --- keys and signals --------------------------------------------------------------- */
-
-/* Others use the terminal until the shell resumes us. */
-static void suspend_view(struct top *top)
-{
-    struct err err;
-
-    top->view.is_suspended = false;
-    terminal_close();
-    (void)raise(SIGSTOP);
-    if (terminal_open(&err) < 0)
-        top->is_over = true;
-}
-
-static void on_keys(struct watch *watch, uint32_t events)
-{
-    struct top *top = container_of(watch, struct top, keys);
-    char bytes[KEYS_MAX];
-    const ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
-    struct str rest = { bytes, n > 0 ? (size_t)n : 0 };
-    int key;
-
-    if ((n < 0 && errno != EINTR && errno != EAGAIN) || (n <= 0 && (events & WATCH_HUP))) {
-        top->is_over = true; /* the terminal is gone */
-        return;
-    }
-    while ((key = top_key_next(&rest)) != TOP_KEY_NONE)
-        top_view_press(&top->view, key);
-    if (top->view.is_suspended)
-        suspend_view(top);
-    top->is_over = top->is_over || top->view.is_over;
-    draw_later(top, 0);
-}
-
-static void on_end(void *self, int signo)
-{
-    struct top *top = self;
-
-    top->signo = signo;
-    top->is_over = true;
-}
-
-static void on_resize(void *self, int signo)
-{
-    (void)signo;
-    draw_later(self, 0);
-}
-
-static int watch_signals(struct top *top, struct err *err)
-{
-    static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-        if (loop_on_signal(top->fleet->loop, ends[i], on_end, top, err) < 0)
-            return -1;
-    return loop_on_signal(top->fleet->loop, SIGWINCH, on_resize, top, err);
-}
-
-/* --- live --------------------------------------------------------------------------- */
 
 static int run_live(struct top *top, int64_t timeout, struct err *err)
 {
     struct err ignored;
 
-    if (watch_signals(top, err) < 0 || terminal_open(err) < 0)
+    top->live = (struct live){ .loop = top->fleet->loop,
+                               .self = top,
+                               .draw = draw_frame,
+                               .press = press_key,
+                               .is_over = top->live.is_over };
+    top->view.base.color = top->cli->color;
+    if (live_open(&top->live, err) < 0)
         return -1;
-    top->is_live = true;
-    top->view.color = top->cli->color;
-    if (watch_start(&top->keys, top->fleet->loop, STDIN_FILENO, WATCH_READ, on_keys, err) < 0) {
-        terminal_close();
-        return -1;
-    }
-    draw_later(top, 0);
-    (void)fleet_wait(top->fleet, &top->is_over, timeout, &ignored);
-    top->is_live = false;
-    watch_stop(&top->keys);
-    timer_clear(loop_timers(top->fleet->loop), &top->timer);
-    terminal_close();
+    (void)fleet_wait(top->fleet, &top->live.is_over, timeout, &ignored);
+    live_close(&top->live);
     return 0;
 }
 
@@ -237,7 +150,7 @@ static int run_top(struct cli *cli, const void *args, struct param_strs operands
     top_feed_free(top.feed);
     fleet_close(top.fleet);
     top_model_free(top.model);
-    return top.signo ? 128 + top.signo : status;
+    return top.live.signo ? 128 + top.live.signo : status;
 }
 
 const struct command command_top = {

@@ -2,11 +2,13 @@
 import glob
 import json
 import os
+import signal
 import time
 
 import pytest
 
-from kepler_home import CONFIG_FILES, wait_until
+from kepler_home import CONFIG_FILES, KEPLER, wait_until
+from terminal import Tmux
 
 BUSY = "while :; do :; done"
 
@@ -133,6 +135,7 @@ def test_metrics_have_an_age(home):
 
 @pytest.mark.parametrize("words, text", [
     (["--json", "--sql"], "--sql requires -F"),
+    ([], "top draws on a terminal"),
     (["--history", "1h"], "--history requires --json"),
     (["-F", "@service:a"], "-F requires --json"),
     (["--json", "--interval", "1s"], "requires --history"),
@@ -169,3 +172,109 @@ def test_a_monitor_that_is_wrong_is_a_mistake_with_its_place(home, monitor, text
     home.write(f"kepler: {{monitor: {monitor}}}\nservices:\n  a: {{run: 'true'}}\n")
     run = home.run("validate", check=False)
     assert run.returncode == 1 and "kepler.yaml:1:" in run.stderr + run.stdout and text in run.stderr + run.stdout, run.stderr + run.stdout
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def page(home, *words, size=(24, 120)):
+    words = " ".join(["-f", home.path("kepler.yaml"), "top", "--interval", "200ms", *words])
+    command = f"stty -a > {home.path('before')}; {KEPLER} {words}; code=$?; stty -a > {home.path('after')}; (exit $code)"
+    return Tmux(home.folder, command, size=size, env=home.environment())
+
+
+def status(home, name):
+    return json.loads(home.run("ps", "--json").stdout)[name]["status"]
+
+
+def test_the_page_shows_services_charts_logs_and_details_and_acts(home):
+    home.write(f"""
+        services:
+          busy: {{run: "echo first words; {BUSY}"}}
+          idle:
+            run: |
+              printf 'evil \\033[2J end\\n'
+              exec sleep 1000
+        """)
+    home.start("--wait")
+    with page(home) as window:
+        lines = window.wait("2 of 2 services run")
+        assert "[1 dashboard]" in lines[1] and lines[3].split() == "SERVICE STATUS PID CPU MEMORY VIRTUAL PROCESSES".split()
+        lines = window.wait("cpu of busy:")
+        assert lines[4].split()[:2] == ["busy", "Up"] and lines[5].split()[:2] == ["idle", "Up"], lines
+        assert any("█" in line for line in window.wait("█")), "a chart"
+        window.press("j")
+        window.wait("cpu of idle:")
+        window.press("2")
+        window.wait("[2 logs]")
+        window.wait("busy | first words")
+        window.wait("evil \\x1b[2J end")
+        window.press("/")
+        window.press("first", "Enter")
+        wait_until(lambda: not any("evil" in line for line in window.lines()), "the filter counts")
+        window.press("Escape")
+        window.press("3")
+        window.wait("idle: Up")
+        window.wait("memory_rss")
+        # A question first: any other key is no.
+        window.press("X")
+        window.wait("stop idle? y: yes")
+        window.press("n")
+        window.wait("q quit")
+        assert status(home, "idle") == "running"
+        window.press("X", "y")
+        window.wait("stopped idle")
+        assert status(home, "idle") == "stopped"
+        window.wait("idle: Stopped")
+        window.press("S", "y")
+        window.wait("started idle")
+        window.wait("idle: Up")
+        pid = json.loads(home.run("ps", "--json").stdout)["idle"]["pid"]
+        window.press("R", "y")
+        window.wait("restarted idle")
+        assert json.loads(home.run("ps", "--json").stdout)["idle"]["pid"] != pid
+        window.press("1", "s")
+        lines = window.wait("sort: cpu")
+        wait_until(lambda: window.lines()[4].startswith("busy"), "the one that computes comes first")
+        window.resize(12, 60)
+        wait_until(lambda: not any("cpu of" in line for line in window.lines()), "no room for charts")
+        window.resize(24, 120)
+        window.wait("cpu of")
+        window.press("q")
+        window.wait("ended 0")
+    with open(home.path("before")) as before, open(home.path("after")) as after:
+        assert before.read() == after.read(), "the terminal is as it was"
+
+
+def is_page(pid):
+    with open(f"/proc/{pid}/comm") as comm, open(f"/proc/{pid}/cmdline") as words:
+        return comm.read() == "kepler\n" and "top" in words.read().split("\0")
+
+
+@pytest.mark.parametrize("name, code", [("TERM", 143), ("HUP", 129), ("INT", 130)])
+def test_a_signal_ends_the_page_and_the_terminal_is_as_it_was(home, name, code):
+    home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
+    home.start("--wait")
+    with page(home) as window:
+        window.wait("1 of 1 services run")
+        (pid,) = [pid for pid in home.processes() if is_page(pid)]
+        os.kill(pid, getattr(signal, f"SIG{name}"))
+        window.wait(f"ended {code}")
+    with open(home.path("before")) as before, open(home.path("after")) as after:
+        assert before.read() == after.read(), "the terminal is as it was"
+
+
+def test_the_page_of_one_service_and_of_none_and_without_a_daemon(home):
+    home.write(config())
+    home.start("--wait")
+    wait_until(lambda: len(history(home, "busy")) >= 3, "looks are stored")
+    with page(home, "busy") as window:
+        lines = window.wait("cpu of busy:")
+        assert not any(line.startswith("idle") for line in lines)
+        home.stop_daemon()
+        window.wait("lost the connection to the daemon")
+        window.wait("ended")
+    home.start_daemon()
+    home.start("--wait")
+    with page(home, "bussy") as window:
+        window.wait("no service 'bussy'")

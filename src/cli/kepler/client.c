@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "cli/kepler/kepler.h"
 #include "cli/kepler/progress.h"
@@ -48,9 +49,10 @@ int kepler_client_open(struct kepler_client *client, struct arena *arena, kepler
 
 uint64_t kepler_client_send(struct kepler_client *client, enum request_kind kind, const void *args)
 {
+    AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct message message = { MESSAGE_REQUEST, ++client->last_id,
                                      request_get(kind)->record.name,
-                                     request_encode(client->arena, kind, args) };
+                                     request_encode(&arena, kind, args) };
     struct err err;
 
     if (connection_send(&client->connection, &message, &err) < 0) {

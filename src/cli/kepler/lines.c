@@ -27,7 +27,7 @@ static enum segment_stream read_stream(int64_t number)
     return number >= 0 && number < SEGMENT_STREAMS ? (enum segment_stream)number : SEGMENT_STDERR;
 }
 
-static bool read_line(const struct value *v, struct log_line *ret)
+bool kepler_lines_read(const struct value *v, struct log_line *ret)
 {
     static const enum value_kind kinds[LINE_PARTS] = { VALUE_INT, VALUE_INT, VALUE_STR,  VALUE_STR,
                                                        VALUE_INT, VALUE_INT, VALUE_BYTES };
@@ -105,7 +105,7 @@ void kepler_lines_print(struct kepler_lines *lines, const struct value *body)
     for (size_t i = 0; list && value_is(list, VALUE_LIST) && i < list->list->count; i++) {
         struct log_line line;
 
-        if (read_line(&list->list->items[i], &line))
+        if (kepler_lines_read(&list->list->items[i], &line))
             print_line(lines, &line, &out);
     }
     (void)fwrite(buf_text(&out), 1, out.n, lines->out);

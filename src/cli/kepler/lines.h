@@ -32,4 +32,7 @@ void kepler_lines_init(struct kepler_lines *lines, enum log_line_form form, bool
 void kepler_lines_print(struct kepler_lines *lines, const struct value *body);
 void kepler_lines_done(struct kepler_lines *lines);
 
+/* One line of such a body; false: malformed. Borrows from the value. */
+bool kepler_lines_read(const struct value *v, struct log_line *ret);
+
 #endif

@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/number.h"
-#include "base/utf8.h"
 #include "cli/color.h"
 #include "cli/columns.h"
 #include "cli/top/model.h"
@@ -187,21 +186,6 @@ static void sort_peels(struct table *table, struct top_view *view)
 
 /* --- lines -------------------------------------------------------------------------- */
 
-/* One line of the frame, cut to the width; colours are not counted. */
-static void add_line(struct buf *out, const struct top_view *view, struct str text,
-                     enum color color, bool is_selected)
-{
-    if (view->rows > 0)
-        text = str_slice(text, 0, utf8_offset(text, view->columns));
-    if (is_selected && view->color)
-        buf_add_text(out, "\x1b[7m");
-    color_begin(out, color, view->color);
-    buf_add_str(out, text);
-    if (view->color && (is_selected || color != COLOR_NONE))
-        buf_add_text(out, COLOR_OFF);
-    buf_add_char(out, '\n');
-}
-
 static void add_summary(const struct table *table, const struct top_view *view, struct buf *out)
 {
     AUTO_BUF struct buf line = BUF_INIT(4096);
@@ -223,7 +207,7 @@ static void add_summary(const struct table *table, const struct top_view *view, 
         buf_printf(&line, "lag %lld", (long long)(model->waiting + model->pending));
     else
         buf_add_text(&line, "lag -");
-    add_line(out, view, buf_view(&line), COLOR_NONE, false);
+    list_view_line(&view->base, buf_view(&line), COLOR_NONE, false, out);
 }
 
 static void add_lists(const struct top_view *view, struct buf *out)
@@ -233,7 +217,7 @@ static void add_lists(const struct top_view *view, struct buf *out)
     for (size_t i = 0; i < TOP_LISTS; i++)
         buf_printf(&line, "%s%c%zu %s%c", i > 0 ? " " : "", i == view->list ? '[' : ' ', i + 1,
                    kinds[i].name, i == view->list ? ']' : ' ');
-    add_line(out, view, str_trim_right(buf_view(&line)), COLOR_NONE, false);
+    list_view_line(&view->base, str_trim_right(buf_view(&line)), COLOR_NONE, false, out);
 }
 
 static void add_last(const struct table *table, const struct top_view *view, const char *title,
@@ -252,26 +236,26 @@ static void add_last(const struct table *table, const struct top_view *view, con
             columns_print_text(&line, cells[i]);
         }
     }
-    add_line(out, view, buf_view(&line), COLOR_DIM, false);
+    list_view_line(&view->base, buf_view(&line), COLOR_DIM, false, out);
 }
 
 static void add_keys(const struct top_view *view, struct buf *out)
 {
     AUTO_BUF struct buf line = BUF_INIT(512);
 
-    if (view->is_typing) {
+    if (view->base.is_typing) {
         buf_add_text(&line, "filter: ");
-        columns_print_text(&line, view->filter);
+        columns_print_text(&line, view->base.filter);
         buf_add_text(&line, "_   Enter keeps it, Escape clears it");
     } else {
         buf_printf(&line, "q quit  1-4 list  j/k move  s sort: %s%s  r reverse  / filter",
                    top_sort_name(view->sort), view->reverse ? " (reversed)" : "");
-        if (view->filter[0]) {
+        if (view->base.filter[0]) {
             buf_add_text(&line, ": ");
-            columns_print_text(&line, view->filter);
+            columns_print_text(&line, view->base.filter);
         }
     }
-    add_line(out, view, buf_view(&line), COLOR_NONE, false);
+    list_view_line(&view->base, buf_view(&line), COLOR_NONE, false, out);
 }
 
 /* --- rows --------------------------------------------------------------------------- */
@@ -308,26 +292,28 @@ static void add_rows(const struct table *table, struct top_view *view, struct bu
     const struct list_kind *kind = &kinds[view->list];
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     size_t *rows, shown;
-    const size_t count = filter_rows(table, kind, view->filter, &rows);
-    const size_t page = view->rows > LINES_AROUND ? view->rows - LINES_AROUND
-                        : view->rows              ? 1
-                                                  : count;
+    const size_t count = filter_rows(table, kind, view->base.filter, &rows);
+    const size_t page = view->base.rows > LINES_AROUND ? view->base.rows - LINES_AROUND
+                        : view->base.rows              ? 1
+                                                       : count;
     const char **cells = ARENA_ARRAY(table->arena, const char *, (page + 1) * kind->columns);
     enum color *colors = ARENA_ARRAY(table->arena, enum color, page + 1);
     struct str rest;
 
-    top_view_clamp(view, count, page);
-    shown = count - view->first < page ? count - view->first : page;
+    list_view_clamp(&view->base, count, page);
+    shown = count - view->base.first < page ? count - view->base.first : page;
     memcpy(cells, kind->heads, kind->columns * sizeof(cells[0]));
     colors[0] = COLOR_DIM;
     for (size_t i = 0; i < shown; i++)
-        colors[i + 1] = kind->fill(table, rows[view->first + i], &cells[(i + 1) * kind->columns]);
+        colors[i + 1] =
+            kind->fill(table, rows[view->base.first + i], &cells[(i + 1) * kind->columns]);
     columns_print(&text, cells, kind->columns, shown + 1);
     rest = buf_view(&text);
     for (size_t i = 0; i <= shown; i++)
-        add_line(out, view, str_cut(&rest, '\n'), colors[i],
-                 view->rows > 0 && i > 0 && view->first + i - 1 == view->selected);
-    for (size_t i = shown; view->rows > 0 && i < page; i++)
+        list_view_line(
+            &view->base, str_cut(&rest, '\n'), colors[i],
+            view->base.rows > 0 && i > 0 && view->base.first + i - 1 == view->base.selected, out);
+    for (size_t i = shown; view->base.rows > 0 && i < page; i++)
         buf_add_char(out, '\n');
 }
 
@@ -345,7 +331,7 @@ void top_frame_print(const struct top_model *model, struct top_view *view, int64
     buf_add_char(out, '\n');
     add_last(&table, view, "last event", TOP_EVENTS, out);
     add_last(&table, view, "last reaction", TOP_REACTIONS, out);
-    if (view->rows > 0)
+    if (view->base.rows > 0)
         add_keys(view, out);
 }
 

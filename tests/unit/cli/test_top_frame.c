@@ -107,7 +107,7 @@ TEST(a_frame_of_machines_fills_the_terminal_to_the_row)
     struct top_model *model = make_fleet();
 
     check_frame(
-        model, (struct top_view){ .rows = 12, .columns = 100 },
+        model, (struct top_view){ .base.rows = 12, .base.columns = 100 },
         "zester top   3 machines, 2 online, 1 failed, 0 drifted   0 masters   1 active jobs   "
         "0.1 events/s   \n"
         "[1 machines]  2 jobs   3 events   4 reactions\n"
@@ -127,7 +127,9 @@ TEST(a_frame_of_machines_fills_the_terminal_to_the_row)
 TEST(machines_are_sorted_and_filtered)
 {
     struct top_model *model = make_fleet();
-    struct top_view view = { .rows = 9, .columns = 60, .sort = TOP_SORT_DRIFT, .filter = "DEB" };
+    struct top_view view = {
+        .base.rows = 9, .base.columns = 60, .sort = TOP_SORT_DRIFT, .base.filter = "DEB"
+    };
 
     check_frame(model, view,
                 "zester top   3 machines, 2 online, 1 failed, 0 drifted   0 m\n"
@@ -203,11 +205,13 @@ TEST(what_machines_say_steers_no_terminal)
     top_model_take_job(
         model, &(struct job){ .jid = evil, .function = evil, .user = evil, .target_expr = evil });
     for (int list = 0; list < TOP_LISTS; list++) {
-        struct top_view view = { .list = (enum top_list)list, .rows = 10, .columns = 200 };
+        struct top_view view = { .list = (enum top_list)list,
+                                 .base.rows = 10,
+                                 .base.columns = 200 };
         struct str rest;
 
         buf_clear(&out);
-        (void)snprintf(view.filter, sizeof(view.filter), "%s", list == 0 ? "\x1b" : "");
+        (void)snprintf(view.base.filter, sizeof(view.base.filter), "%s", list == 0 ? "\x1b" : "");
         top_frame_print(model, &view, NOW, &out);
         rest = buf_view(&out);
         while (rest.n > 0) {
@@ -226,7 +230,7 @@ TEST(no_line_is_wider_than_the_terminal_and_there_are_as_many_as_rows)
 
     for (size_t columns = 1; columns < 120; columns += 7)
         for (size_t rows = 9; rows < 30; rows += 5) {
-            struct top_view view = { .rows = rows, .columns = columns };
+            struct top_view view = { .base.rows = rows, .base.columns = columns };
             AUTO_BUF struct buf out = BUF_INIT(1 << 20);
             struct str rest;
             size_t lines = 0;

@@ -19,6 +19,7 @@
 #include "nats/xkey.h"
 #include "peel/basket.h"
 #include "peel/snapshot.h"
+#include "settings/seal.h"
 #include "settings/settings.h"
 #include "state/secrets.h"
 #include "sys/cancel.h"
@@ -187,10 +188,6 @@ struct kept {
     struct param_strs secrets; /* texts in it that are never shown */
 };
 
-struct texts {
-    VEC(const char *) list;
-};
-
 static const struct record_field kept_fields[] = {
     RECORD("settings", MAP, struct kept, settings, RECORD_REQUIRED),
     RECORD("secrets", TEXTS, struct kept, secrets, 0),
@@ -203,40 +200,14 @@ static const char *snapshot_path(struct arena *arena, const struct pillar *pilla
     return path_join(arena, pillar->options.data_dir, PILLAR_SNAPSHOT);
 }
 
-/* Every text that is secret, or below something that is. */
-static void collect_secrets(struct arena *arena, const struct value *v, bool is_secret,
-                            struct texts *out)
-{
-    is_secret = is_secret || (v->flags & VALUE_SECRET);
-    if (v->kind == VALUE_STR && is_secret)
-        VEC_PUSH_IN(arena, &out->list, v->s.p);
-    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        collect_secrets(arena, &v->list->items[i], is_secret, out);
-    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
-        collect_secrets(arena, &v->map->pairs[i].value, is_secret, out);
-}
-
-static void mark_secrets(struct value *v, const struct param_strs *texts)
-{
-    for (size_t i = 0; v->kind == VALUE_STR && i < texts->n; i++)
-        if (str_eq_text(v->s, texts->p[i]))
-            v->flags |= VALUE_SECRET;
-    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        mark_secrets(&v->list->items[i], texts);
-    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
-        mark_secrets(&v->map->pairs[i].value, texts);
-}
-
 static void keep_snapshot(struct round *round)
 {
     const struct fs_replace_options options = { .attr = { SNAPSHOT_MODE, FS_KEEP, FS_KEEP } };
     struct kept kept = { .settings = round->result->value };
     AUTO_BUF struct buf bytes = BUF_INIT(SNAPSHOT_MAX);
-    struct texts texts = { 0 };
     struct err err;
 
-    collect_secrets(&round->arena, &round->result->value, false, &texts);
-    kept.secrets = (struct param_strs){ texts.list.n, texts.list.p };
+    kept.secrets = seal_texts(&round->arena, &round->result->value);
     if (record_append(&bytes, &kept_type, &kept, SNAPSHOT_VERSION, 0, &err) < 0 ||
         fs_keep(snapshot_path(&round->arena, round->pillar), buf_view(&bytes), &options, &err) < 0)
         log_warning("settings are not kept for the next start error=%s", err.text);
@@ -260,7 +231,7 @@ static void load_snapshot(struct pillar *pillar)
         return;
     }
     snapshot->value = value_copy(&snapshot->arena, &kept.settings);
-    mark_secrets(&snapshot->value, &kept.secrets);
+    seal_restore(&snapshot->value, &kept.secrets);
     pillar->current = snapshot;
     log_info("settings of the last run are used until there are newer ones");
 }

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/vec.h"
 #include "data/value.h"
 #include "settings/sanitize.h"
 
@@ -64,4 +65,39 @@ int seal_mark(struct arena *arena, struct value *doc, struct diags *diags)
     struct seal seal = { arena, diags };
 
     return mark(&seal, doc, false);
+}
+
+struct texts {
+    VEC(const char *) list;
+};
+
+static void collect_texts(struct arena *arena, const struct value *v, bool is_secret,
+                          struct texts *out)
+{
+    is_secret = is_secret || (v->flags & VALUE_SECRET);
+    if (v->kind == VALUE_STR && is_secret)
+        VEC_PUSH_IN(arena, &out->list, v->s.p);
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        collect_texts(arena, &v->list->items[i], is_secret, out);
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        collect_texts(arena, &v->map->pairs[i].value, is_secret, out);
+}
+
+struct param_strs seal_texts(struct arena *arena, const struct value *v)
+{
+    struct texts texts = { 0 };
+
+    collect_texts(arena, v, false, &texts);
+    return (struct param_strs){ texts.list.n, texts.list.p };
+}
+
+void seal_restore(struct value *v, const struct param_strs *texts)
+{
+    for (size_t i = 0; v->kind == VALUE_STR && i < texts->n; i++)
+        if (str_eq_text(v->s, texts->p[i]))
+            v->flags |= VALUE_SECRET;
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        seal_restore(&v->list->items[i], texts);
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        seal_restore(&v->map->pairs[i].value, texts);
 }

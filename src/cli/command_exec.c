@@ -14,13 +14,10 @@
 #include "cli/fleet/run.h"
 #include "cli/fleet/secrets.h"
 #include "cli/fleet/selection.h"
-#include "data/yaml.h"
-#include "fleet/binding.h"
-#include "local/verb.h"
+#include "cli/fleet/words.h"
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/request.h"
-#include "state/module.h"
 #include "sys/chance.h"
 #include "sys/clock.h"
 #include "wire/exec.h"
@@ -60,116 +57,15 @@ static const struct param exec_options[] = {
 };
 /* clang-format on */
 
-/* --- the words after the function --------------------------------------------------- */
-
-/* "key=value": the key looks like a name. */
-static bool is_pair(const char *word)
-{
-    size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
-
-    return n > 0 && word[n] == '=';
-}
-
-/* A command may well look like a pair, as "LANG=C sort x" does; one that names the argument is. */
-static bool is_positional(const struct fleet_binding *binding, size_t place, const char *word)
-{
-    if (place >= (size_t)binding->least || !strchr(word, ' '))
-        return false;
-    for (size_t i = 0; i < ARRAY_LEN(binding->keys) && binding->keys[i]; i++)
-        if (str_is((struct str){ word, strcspn(word, "=") }, binding->keys[i]))
-            return false;
-    return true;
-}
-
-static int add_pair(struct cli *cli, struct value_map *args, const char *word)
-{
-    const char *equals = strchr(word, '=');
-    struct diags diags = DIAGS_INIT(cli->arena);
-    struct value key =
-        value_str(arena_str(cli->arena, (struct str){ word, (size_t)(equals - word) }));
-    struct value v = value_text(equals + 1);
-
-    if ((equals[1] == '[' || equals[1] == '{') &&
-        yaml_parse(cli->arena, key.s.p, v.s, NULL, &v, &diags) < 0)
-        return cli_diags(cli, &diags);
-    value_map_set(cli->arena, args, key, v);
-    return CLI_OK;
-}
-
-static int bind_words(struct cli *cli, struct param_strs words, const char *function,
-                      struct job *job)
-{
-    const struct fleet_binding *binding = fleet_binding_find(function);
-    struct value_map *args = value_map_new(cli->arena, words.n);
-    const struct value given = value_map(args);
-    size_t place = 0, pairs = 0;
-
-    job->state_id = binding->id ? binding->id : "";
-    for (size_t i = 0; i < words.n; i++) {
-        const char *word = words.p[i];
-        bool has_room = place < ARRAY_LEN(binding->keys) && binding->keys[place];
-
-        if (is_pair(word) && !is_positional(binding, place, word)) {
-            if (add_pair(cli, args, word) != CLI_OK)
-                return CLI_ERROR;
-            pairs++;
-            continue;
-        }
-        if (pairs > 0 && strcmp(function, "state.apply") == 0)
-            return cli_usage(cli, "unexpected argument '%s' after key=value: the state comes first",
-                             word);
-        if (!has_room)
-            return cli_usage(cli, "unexpected argument '%s' after %s (write options as key=value)",
-                             word, function);
-        if (binding->keys[place][0])
-            value_map_set(cli->arena, args, value_text(binding->keys[place]), value_text(word));
-        if (place == 0 && !binding->id)
-            job->state_id = word;
-        place++;
-    }
-    for (size_t i = 0; i < (size_t)binding->least; i++) {
-        const char *text = value_get_text(&given, binding->keys[i]);
-
-        if (!value_get(&given, binding->keys[i]) || (i == 0 && text && !text[0]))
-            return cli_usage(cli, "%s requires a %s argument", function, binding->keys[i]);
-    }
-    if (job->state_id[0] == '\0')
-        job->state_id = strcmp(function, "state.apply") == 0 ? "highstate" : FLEET_BINDING_NO_WORD;
-    job->args = value_map(args);
-    return CLI_OK;
-}
-
-/* What a module of this version is about, when nothing on the line says it; NULL: nothing is
- * missing, or the module is unknown here. */
-static const struct param *find_missing(const struct exec_args *args, const struct job *job)
-{
-    const struct module *module =
-        !fleet_binding_find(job->function)->function ? module_find(str_from(job->function)) : NULL;
-
-    if (!module || args->secrets.n > 0 || strcmp(job->state_id, FLEET_BINDING_NO_WORD) != 0)
-        return NULL;
-    return module_missing(module, &job->args);
-}
-
 /* --- what to send ------------------------------------------------------------------- */
 
-/* A state run takes longer than a query. */
-static int64_t find_timeout(const struct exec_args *args, const struct job *job)
+static int64_t find_timeout(const struct exec_args *args, const struct fleet_words *words)
 {
     if (args->fleet.has_timeout)
         return args->fleet.timeout;
     if (args->limits.node_timeout > 0)
         return fleet_limits_timeout(&args->limits);
-    if (strcmp(job->function, "state.highstate") == 0)
-        return 600 * CLOCK_SECOND;
-    if (strcmp(job->function, "state.apply") == 0)
-        return (strcmp(job->state_id, "highstate") == 0 ? 600 : 300) * CLOCK_SECOND;
-    return args->fleet.timeout;
-}
-
-static void set_test(struct cli *cli, struct job *job)
-{
-    value_map_set(cli->arena, job->args.map, value_text("test"), value_bool(true));
+    return fleet_words_timeout(words, args->fleet.timeout);
 }
 
 /* --- running ------------------------------------------------------------------------ */
@@ -318,16 +214,17 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
                        .target_expr = operands.p[0],
                        .v = EXEC_PROTOCOL };
     struct exec_wish wish;
+    struct fleet_words words;
     struct fleet *fleet;
     struct err err;
     int status;
 
-    if (bind_words(cli, (struct param_strs){ operands.n - 2, operands.p + 2 }, job.function,
-                   &job) != CLI_OK)
+    if (fleet_words_read(cli, (struct param_strs){ operands.n - 2, operands.p + 2 }, job.function,
+                         &words) != CLI_OK)
         return CLI_ERROR;
-    if (find_missing(args, &job))
+    if (args->secrets.n == 0 && fleet_words_missing(&words))
         return cli_usage(cli, "%s requires a %s argument", job.function,
-                         find_missing(args, &job)->name);
+                         fleet_words_missing(&words)->name);
     if (args->fleet.has_timeout && args->limits.node_timeout > args->fleet.timeout)
         return cli_usage(cli, "--node-timeout is longer than --timeout, the time of the whole job");
     if (args->direct && args->queue > 0)
@@ -335,15 +232,15 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
     if (args->direct && fleet_batch_option(&args->batch))
         return cli_usage(cli, "%s requires a job: leave out --direct",
                          fleet_batch_option(&args->batch));
-    if (args->revert_on_failure && !fleet_job_runs_states(&job))
-        return cli_usage(cli,
-                         "--revert-on-failure is for state.apply and state.highstate, not for %s",
-                         job.function);
-    if (args->revert_on_failure || args->batch.rollout.revert == FLEET_REVERT_MACHINE)
-        value_map_set(cli->arena, job.args.map, value_text("revert_on_failure"), value_bool(true));
+    if (args->revert_on_failure && fleet_words_revert_on_failure(cli, &words) != CLI_OK)
+        return CLI_ERROR;
+    if (args->batch.rollout.revert == FLEET_REVERT_MACHINE)
+        fleet_words_set(cli, &words, "revert_on_failure");
     if (args->test)
-        set_test(cli, &job);
-    job.timeout = find_timeout(args, &job);
+        fleet_words_set(cli, &words, "test");
+    job.state_id = words.id;
+    job.args = words.args;
+    job.timeout = find_timeout(args, &words);
     if (fleet_check_target(cli->arena, job.target_expr, &err) < 0 ||
         fleet_selection_read(cli->arena, &args->select, &wish.selection, &err) < 0 ||
         read_secrets(cli->arena, args, &job, &wish.secrets, &err) < 0 ||

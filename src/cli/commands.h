@@ -54,6 +54,8 @@ extern const struct command command_report;
 extern const struct command command_settings;
 /* The first machine of a fleet: `zester-master setup`. */
 extern const struct command command_setup;
+/* Functions on machines without an agent. */
+extern const struct command command_ssh;
 /* A live view of the fleet. */
 extern const struct command command_top;
 /* Join tokens of machines: `zester-master token`. */

@@ -126,10 +126,20 @@ static const char *find_folder(const char *given, const char *ours, const char *
     return !is_folder(ours) && is_folder(salts) ? salts : ours;
 }
 
+const char *session_find_states(const char *given)
+{
+    return find_folder(given, STATES_DIR, SALT_STATES_DIR);
+}
+
+const char *session_find_settings(const char *given)
+{
+    return find_folder(given, SETTINGS_DIR, SALT_SETTINGS_DIR);
+}
+
 static int open_tree(struct session *session, const struct session_options *options,
                      enum session_need need, struct diags *diags)
 {
-    const char *root = find_folder(options->states_dir, STATES_DIR, SALT_STATES_DIR);
+    const char *root = session_find_states(options->states_dir);
     struct fs_info info;
     struct err err;
 
@@ -243,7 +253,7 @@ static int load_settings(struct session *session, const struct session_options *
 {
     struct builtin_context salt = { .host = &session->host };
     const struct settings_options where = {
-        .folder = find_folder(options->settings_dir, SETTINGS_DIR, SALT_SETTINGS_DIR),
+        .folder = session_find_settings(options->settings_dir),
         .environment = options->environment,
         .strict_templates = !options->lenient,
         .grains = host_grains(&session->host),

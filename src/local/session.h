@@ -80,6 +80,11 @@ enum session_need {
  * never where others could plant before-images that a revert would restore. */
 int session_find_data_dir(struct arena *arena, const char **ret_folder, struct diags *diags);
 
+/* The folders of states and of settings: the given one; else ours; else Salt's, when only that
+ * exists. */
+const char *session_find_states(const char *given);
+const char *session_find_settings(const char *given);
+
 int session_init(struct session *session, const struct session_options *options,
                  enum session_need need, struct diags *diags);
 void session_done(struct session *session);

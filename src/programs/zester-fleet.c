@@ -22,6 +22,7 @@ int main(int argc, char **argv)
 {
     /* clang-format off */
     const struct command commands[] = {
+        command_ssh,
         command_apply,
         command_orchestrate,
         command_peel,

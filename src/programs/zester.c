@@ -11,8 +11,10 @@
 #include "base/arena.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/ssh/node.h"
 #include "cli/zester.h"
 #include "data/options.h"
+#include "ssh/script.h"
 #include "sys/program.h"
 
 #define FLEET "zester-fleet"
@@ -47,6 +49,8 @@ int main(int argc, char **argv)
         .unknown = refuse_word,
     };
 
+    if (argc == 2 && strcmp(argv[1], SSH_SCRIPT_NODE) == 0)
+        return ssh_node_main();
     if (!is_quick(argc, argv)) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
         const char *fleet = program_find_beside(&arena, FLEET);

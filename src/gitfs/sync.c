@@ -1,5 +1,6 @@
 #include "gitfs/sync.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "sys/fs.h"
 #include "sys/lock.h"
 #include "sys/path.h"
+#include "sys/pool.h"
 #include "sys/tree.h"
 
 #define STORE_MODE 0700
@@ -98,22 +100,76 @@ static int clean_store(struct sync_job *job, struct err *err)
 
 /* --- the remotes ---------------------------------------------------------------------- */
 
-static void sync_remote(struct sync_job *job, const struct remote *remote)
-{
-    const struct clone clone = {
-        .arena = job->arena, .cancel = job->cancel, .folder = job->folder, .remote = remote
-    };
-    struct sync_result result = { .remote = remote };
-    struct err err;
-    int failed = job->pulls ? checkout_pull(&clone, &result.report, &err)
-                            : checkout_restore(&clone, &result.report, &err);
+/* One remote in a worker, with what it needs of its own. */
+struct turn {
+    const struct sync_job *job;
+    struct arena arena;
+    struct sync_result result;
+    bool is_done; /* else it was canceled before it began */
+};
 
+static void sync_remote(void *arg)
+{
+    struct turn *turn = arg;
+    const struct sync_job *job = turn->job;
+    struct sync_result *result = &turn->result;
+    const struct clone clone = { .arena = &turn->arena,
+                                 .cancel = job->cancel,
+                                 .folder = job->folder,
+                                 .remote = result->remote };
+    struct err err;
+    int failed;
+
+    if (cancel_is_raised(job->cancel))
+        return;
+    failed = job->pulls ? checkout_pull(&clone, &result->report, &err)
+                        : checkout_restore(&clone, &result->report, &err);
     if (failed)
-        result.error = arena_strdup(job->arena, err.text);
+        result->error = arena_strdup(&turn->arena, err.text);
     if (failed && job->pulls) /* somebody may have edited it all the same */
-        failed = checkout_restore(&clone, &result.report, &err);
-    result.is_valid = !failed || !result.report.is_ours;
+        failed = checkout_restore(&clone, &result->report, &err);
+    result->is_valid = !failed || !result->report.is_ours;
+    turn->is_done = true;
+}
+
+static const char *copy_text(struct arena *arena, const char *text)
+{
+    return text ? arena_strdup(arena, text) : NULL;
+}
+
+static void keep_result(struct sync_job *job, const struct turn *turn)
+{
+    struct sync_result result = turn->result;
+
+    result.error = copy_text(job->arena, result.error);
+    result.report.commit = copy_text(job->arena, result.report.commit);
+    result.report.before = copy_text(job->arena, result.report.before);
+    result.report.edit = copy_text(job->arena, result.report.edit);
     VEC_PUSH_IN(job->arena, &job->results, result);
+}
+
+/* One that hangs keeps no other from being pulled, unless SYNC_AT_ONCE of them do. */
+static int sync_remotes(struct sync_job *job, struct err *err)
+{
+    const size_t count = job->remotes->list.n;
+    struct turn *turns = mem_zalloc((count + 1) * sizeof(*turns));
+    struct pool *pool = pool_new(
+        &(struct pool_options){ .limit = SYNC_AT_ONCE, .active = SYNC_AT_ONCE, .lazy = true }, err);
+
+    for (size_t i = 0; pool && i < count; i++) {
+        turns[i] = (struct turn){ .job = job, .result = { .remote = &job->remotes->list.p[i] } };
+        pool_submit(pool, sync_remote, &turns[i]);
+    }
+    if (pool)
+        pool_drain(pool);
+    pool_free(pool);
+    for (size_t i = 0; i < count; i++) {
+        if (turns[i].is_done)
+            keep_result(job, &turns[i]);
+        arena_done(&turns[i].arena);
+    }
+    free(turns);
+    return pool ? 0 : -1;
 }
 
 int sync_run(struct sync_job *job, struct err *err)
@@ -127,9 +183,8 @@ int sync_run(struct sync_job *job, struct err *err)
                   job->cancel, err) < 0)
         return -1;
     failed = clean_store(job, err);
-    VEC_EACH (&job->remotes->list, remote)
-        if (!failed && !cancel_is_raised(job->cancel))
-            sync_remote(job, remote);
+    if (!failed && job->remotes->list.n > 0)
+        failed = sync_remotes(job, err);
     /* nothing is left to do here */
     if (!failed && job->remotes->list.n == 0)
         failed = tree_remove(store, err);

@@ -1,5 +1,5 @@
 /*
- * sync - brings the checkouts of a tree in step with their remotes, one after the other.
+ * sync - brings the checkouts of a tree in step with their remotes, SYNC_AT_ONCE of them at once.
  *
  *     <folder>/.zester-gitfs/lock     one at a time, also of several programs
  *
@@ -23,6 +23,9 @@
 
 struct arena;
 struct cancel;
+
+/* More would wait for the same disk and network. */
+#define SYNC_AT_ONCE 8
 
 /* What became of one remote. */
 struct sync_result {

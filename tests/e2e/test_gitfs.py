@@ -5,7 +5,9 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
+import time
 
 import pytest
 
@@ -180,6 +182,20 @@ def test_a_broken_remote_degrades_and_keeps_what_is_published(fleet):
     wait_content(fleet, "top.zy", "base: {'*': []}\n")
     fleet.web.bare.with_suffix(".gone").rename(fleet.web.bare)
     assert "err" not in update(fleet) and check(fleet.one)[0] == "ok"
+
+
+def test_a_remote_that_hangs_does_not_keep_others_from_being_pulled(fleet):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hanging = {"url": f"ssh://git@127.0.0.1:{silent.getsockname()[1]}/repo", "name": "aaa"}
+        fleet.infra.commit({"salt/motd.zy": "while another hangs\n"}, branch="prod")
+        reload(fleet, fleet.one, remotes=[hanging, *fleet.remotes])
+        there = fleet.one.states / "base/motd.zy"
+        began = time.monotonic()
+        fleet.wait(lambda: there.read_text() == "while another hangs\n", "the other remote is pulled", seconds=25)
+        assert time.monotonic() - began < 25  # ssh gives up after 30
+        assert stored(fleet, "base/motd.zy") != b"while another hangs\n"  # nothing changes while folders may
+        reload(fleet, fleet.one, remotes=fleet.remotes)
+        wait_content(fleet, "base/motd.zy", "while another hangs\n")
 
 
 def test_a_branch_that_was_rewritten_is_followed_or_refused(fleet):

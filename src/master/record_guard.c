@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -13,6 +14,7 @@
 #include "sys/clock.h"
 #include "sys/loop.h"
 #include "wire/cluster_info.h"
+#include "wire/job.h"
 
 /* Keys that are known only because something damaged is there; what is beyond waits for a restart.
  */
@@ -27,12 +29,17 @@
 static const struct {
     enum store_bucket bucket;
     const char *pattern; /* of keys; NULL: all */
-    bool only_counts;
+    enum { WARD_KEEPS, WARD_COUNTS, WARD_READS } way;
 } guarded[] = {
-    { STORE_ENROLLMENTS, NULL, false },         { STORE_OPERATORS, NULL, false },
-    { STORE_APPROVALS, NULL, false },           { STORE_UPDATE_MANIFESTS, NULL, false },
-    { STORE_UPDATE_ROLLOUTS, NULL, false },     { STORE_PEEL_PRESENCE, NULL, false },
-    { STORE_SECRETS, CLUSTER_INFO_KEY, false }, { STORE_LEASES, NULL, true },
+    { STORE_ENROLLMENTS, NULL, WARD_KEEPS },
+    { STORE_OPERATORS, NULL, WARD_KEEPS },
+    { STORE_APPROVALS, NULL, WARD_KEEPS },
+    { STORE_UPDATE_MANIFESTS, NULL, WARD_KEEPS },
+    { STORE_UPDATE_ROLLOUTS, NULL, WARD_KEEPS },
+    { STORE_PEEL_PRESENCE, NULL, WARD_KEEPS },
+    { STORE_SECRETS, CLUSTER_INFO_KEY, WARD_KEEPS },
+    { STORE_LEASES, NULL, WARD_COUNTS },
+    { STORE_JOBS, "*", WARD_READS }, /* too many to keep: the history has them */
 };
 
 struct record_guard;
@@ -45,7 +52,8 @@ struct ward {
     struct map records; /* by key; values are struct record */
     size_t strangers;   /* of them, those without a value */
     bool only_counts;
-    int64_t ttl; /* 0: entries stay */
+    bool only_reads; /* the history; nothing is kept here */
+    int64_t ttl;     /* 0: entries stay */
 };
 
 /* What is known of a key. */
@@ -193,6 +201,10 @@ static void end_repair(struct record *record, bool is_done)
 
     record->is_busy = false;
     guard->under_way--;
+    if (record->ward->only_reads) {
+        drop_value(record);
+        record->revision = 0;
+    }
     if (is_done && record->damaged == record->began)
         record->damaged = 0;
     if (!is_done)
@@ -241,6 +253,20 @@ static void report_lost(struct record *record)
     end_repair(record, true);
 }
 
+/* The record of a job that has not ended is written again by the master that has the job, and must
+ * not change before. */
+static bool is_of_its_master(const struct record *record)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job job;
+    struct err err;
+
+    return record->ward->only_reads && record->value &&
+           record_decode(&arena, &job_type, 1, (struct str){ record->value, record->size }, &job,
+                         &err) == 0 &&
+           !job_status_is_final(job.status);
+}
+
 static void repair_record(struct record *record)
 {
     struct ward *ward = record->ward;
@@ -249,7 +275,7 @@ static void repair_record(struct record *record)
 
     if (record->value && is_over(record))
         drop_value(record);
-    if (!record->is_newest_bad) {
+    if (!record->is_newest_bad || is_of_its_master(record)) {
         end_repair(record, true);
         return;
     }
@@ -339,10 +365,12 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
     if (ward->only_counts)
         return;
     forget_expired(ward);
-    record = take_record(ward, entry->key);
+    record =
+        ward->only_reads ? map_find(&ward->records, entry->key) : take_record(ward, entry->key);
     if (!record)
         return;
-    note_good(record, entry);
+    if (!ward->only_reads)
+        note_good(record, entry);
     if (record->damaged <= entry->revision)
         record->damaged = 0;
     forget_record(record);
@@ -385,7 +413,8 @@ static int open_ward(struct record_guard *guard, size_t number, struct err *err)
     const enum store_bucket bucket = guarded[number].bucket;
 
     ward->guard = guard;
-    ward->only_counts = guarded[number].only_counts;
+    ward->only_counts = guarded[number].way == WARD_COUNTS;
+    ward->only_reads = guarded[number].way == WARD_READS;
     ward->ttl = store_bucket_ttl(bucket);
     ward->kv = (struct nats_kv){ .js = guard->master->js,
                                  .bucket = store_bucket_name(bucket),

@@ -196,6 +196,21 @@ def test_a_record_that_a_server_was_made_to_overwrite_is_put_back(fleet, evil, b
         assert fleet.master.has_logged(f"written again; somebody with credentials of a peel is hostile bucket={bucket} key={key}")
 
 
+def test_the_record_of_a_job_that_has_ended_is_put_back_from_the_history(fleet, evil, bus):
+    said = fleet.zester("web-01", "test.ping")
+    jid = re.search(r"^Job (\w+) dispatched$", said.stderr, re.M).group(1)
+    subject = f"$KV.jobs.{jid}"
+    fleet.wait(lambda: fleet.zester_json("job", "show", jid)["job"]["status"] == "complete", "it has ended")
+    before = fleet.zester_json("job", "show", jid)
+    for answer, request in ANSWERS.items():
+        count = damaged(fleet, "jobs")
+        overwrite(fleet, bus, evil, subject, request)
+        fleet.wait(lambda count=count: damaged(fleet, "jobs") > count, f"it is put back after {answer}")
+    assert fleet.zester_json("job", "show", jid) == before
+    evil.publish(ANSWERS["that an event is stored"], b"", reply="$KV.jobs.3FdMzNOSUCHJOB")
+    fleet.wait(lambda: damaged(fleet, "jobs", "removed") == 1, "a job that never was is removed")
+
+
 def test_what_a_server_was_made_to_write_where_nothing_was_is_removed(fleet, evil, bus):
     evil.publish(ANSWERS["that an event is stored"], b"", reply="$KV.enrollments.peel.nobody")
     fleet.wait(lambda: damaged(fleet, "enrollments", "removed") == 1, "it is counted")

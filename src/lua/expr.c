@@ -291,6 +291,19 @@ int expr_eval_value(struct sandbox *sandbox, const struct value *v, struct arena
     return 0;
 }
 
+int expr_run_block(struct sandbox *sandbox, const struct value *block, struct arena *arena,
+                   struct value *ret, struct diags *diags)
+{
+    struct eval e = { .sandbox = sandbox, .arena = arena, .diags = diags };
+    struct value result;
+
+    limits_begin(&sandbox->limits, sandbox->L);
+    if (eval_block(&e, block, &result) < 0)
+        return -1;
+    *ret = result;
+    return 0;
+}
+
 /* --- checking ------------------------------------------------------------------------- */
 
 /* Each has its own budget, as when it is evaluated. */
@@ -331,6 +344,11 @@ static int check(struct sandbox *sandbox, const struct value *v, int depth, stru
         if (check(sandbox, &v->map->pairs[i].value, depth + 1, diags) < 0)
             result = -1;
     return result;
+}
+
+int expr_check_block(struct sandbox *sandbox, const struct value *block, struct diags *diags)
+{
+    return check_code(sandbox, (struct chunk_code){ CHUNK_BLOCK, block, 0, block->s.n }, diags);
 }
 
 int expr_check(struct sandbox *sandbox, const struct value *v, struct diags *diags)

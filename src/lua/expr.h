@@ -43,6 +43,11 @@ bool expr_is_whole(const struct value *v);
 /* Run the top-level chunk: what it defines is visible to all later expressions. */
 int expr_run_script(struct sandbox *sandbox, const struct value *script, struct diags *diags);
 
+/* Run a text as a block that returns a value, whatever its tag; and is it Lua? */
+int expr_run_block(struct sandbox *sandbox, const struct value *block, struct arena *arena,
+                   struct value *ret, struct diags *diags);
+int expr_check_block(struct sandbox *sandbox, const struct value *block, struct diags *diags);
+
 /* Is everything dynamic in `v` Lua? Nothing is evaluated: names and kinds may still be wrong. */
 int expr_check(struct sandbox *sandbox, const struct value *v, struct diags *diags);
 

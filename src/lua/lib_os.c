@@ -174,6 +174,9 @@ void lib_open_os(lua_State *L)
         { "difftime", os_difftime }, { NULL, NULL },
     };
 
-    luaL_newlib(L, functions);
+    static const luaL_Reg strict[] = { { "clock", os_clock }, { "time", os_time }, { NULL, NULL } };
+
+    lua_newtable(L);
+    luaL_setfuncs(L, state_of(L)->options.strict ? strict : functions, 0);
     lib_publish(L, "os");
 }

@@ -105,6 +105,9 @@ static int on_global_write(lua_State *L)
     lua_pushvalue(L, 2);
     if (lua_gettable(L, -2) != LUA_TNIL)
         return luaL_error(L, "'%s' is read-only", luaL_tolstring(L, 2, NULL));
+    if (state_of(L)->sealed)
+        return luaL_error(L, "the global '%s' cannot be set here: use 'local'",
+                          luaL_tolstring(L, 2, NULL));
     lua_settop(L, 3);
     lua_rawset(L, 1);
     return 0;
@@ -161,8 +164,33 @@ static int open_all(lua_State *L)
     lib_open_base(L);
     lib_open_string(L);
     lib_open_table(L);
+    if (!state_of(L)->options.strict) {
+        lua_newtable(L);
+        lua_setfield(L, -2, "global");
+    }
+    return 0;
+}
+
+/* What the top-level chunk has set moves behind the table that its functions know, which stays
+ * empty: so every assignment is a new name, and refused. */
+static int seal_user(lua_State *L)
+{
+    lua_settop(L, 0);
+    state_push_user(L);
     lua_newtable(L);
-    lua_setfield(L, -2, "global");
+    lua_pushnil(L);
+    while (lua_next(L, 1)) {
+        lua_pushvalue(L, -2);
+        lua_rotate(L, -2, 1);
+        lua_rawset(L, 2);
+        lua_pushvalue(L, -1);
+        lua_pushnil(L);
+        lua_rawset(L, 1); /* a field that is walked over may be cleared */
+    }
+    lua_getmetatable(L, 1);
+    lua_setmetatable(L, 2);
+    frozen_push_env(L, on_global_write);
+    lua_setmetatable(L, 1);
     return 0;
 }
 
@@ -219,6 +247,14 @@ void sandbox_free(struct sandbox *sandbox)
     arena_done(&sandbox->scratch);
     arena_done(&sandbox->arena);
     free(sandbox);
+}
+
+int sandbox_seal(struct sandbox *sandbox, struct err *err)
+{
+    if (run_protected(sandbox, seal_user, NULL) != LUA_OK)
+        return limits_error(&sandbox->limits, err);
+    sandbox->sealed = true;
+    return 0;
 }
 
 size_t sandbox_memory(const struct sandbox *sandbox)

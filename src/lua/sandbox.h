@@ -15,11 +15,15 @@
  * sign, bit32, typeof; its syntax ('+=', 'continue', 'if' as an expression, string
  * interpolation, types) is missing, and the error message says so.
  *
+ * A strict sandbox, for code that decides about access, has less: no `global`, and of `os` only
+ * clock and time. Once it is sealed, no global can be set.
+ *
  * Memory: the heap. Threads: one at a time.
  */
 #ifndef LUA_SANDBOX_H
 #define LUA_SANDBOX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +48,7 @@ struct sandbox_options {
     size_t memory_max;       /* bytes */
     int64_t steps_max;       /* instructions, and steps of the library, of one evaluation */
     int64_t nanoseconds_max; /* of one evaluation */
+    bool strict;
     uint64_t random_seed;
     int64_t (*clock)(void *user);                       /* monotonic, in nanoseconds */
     int64_t (*now)(void *user);                         /* seconds since 1970, UTC */
@@ -75,6 +80,10 @@ int sandbox_set(struct sandbox *sandbox, const char *name, const struct value *v
  * not there: <why>". Applies until it is called again for the map with NULL. Keeps a copy of `why`.
  */
 void sandbox_guard(struct sandbox *sandbox, const struct value *map, const char *why);
+
+/* From now on scripts cannot set a global, nor change one that the top-level chunk has set. Fails
+ * when scripts have used up the memory. */
+int sandbox_seal(struct sandbox *sandbox, struct err *err);
 
 /* Bytes in use by scripts now. */
 size_t sandbox_memory(const struct sandbox *sandbox);

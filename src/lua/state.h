@@ -67,6 +67,7 @@ struct sandbox {
     size_t chunks_before; /* the number of the first one */
     size_t running;       /* the number of the one that is run */
     struct miss miss;
+    bool sealed;     /* globals are read-only */
     bool secret;     /* a secret was read in this evaluation */
     bool unreadable; /* the code is not valid Lua */
 };

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "sys/account.h"
 
 /* Variables that most copies get on top. */
@@ -130,6 +131,20 @@ const char *const *environment_array(const struct environment *env, struct arena
     MAP_EACH (&env->vars, entry)
         array[n++] = arena_printf(arena, "%.*s=%s", STR_ARG(entry->key), (char *)entry->value);
     return array;
+}
+
+const char *const *environment_array_with(struct arena *arena, const char *const *pairs,
+                                          const char *name, const char *value)
+{
+    const size_t length = strlen(name);
+    VEC(const char *) list = VEC_INIT;
+
+    for (; *pairs; pairs++)
+        if (strncmp(*pairs, name, length) != 0 || (*pairs)[length] != '=')
+            VEC_PUSH_IN(arena, &list, *pairs);
+    VEC_PUSH_IN(arena, &list, arena_printf(arena, "%s=%s", name, value));
+    VEC_PUSH_IN(arena, &list, NULL);
+    return list.p;
 }
 
 struct value environment_value(const struct environment *env, struct arena *arena)

@@ -56,6 +56,9 @@ const char *environment_find(const struct environment *env, struct str name);
 size_t environment_count(const struct environment *env);
 /* "NAME=value"..., ends in NULL. */
 const char *const *environment_array(const struct environment *env, struct arena *arena);
+/* The array with this variable, and no other of its name. */
+const char *const *environment_array_with(struct arena *arena, const char *const *pairs,
+                                          const char *name, const char *value);
 /* A map for scripts; shares the texts. */
 struct value environment_value(const struct environment *env, struct arena *arena);
 

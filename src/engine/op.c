@@ -25,12 +25,20 @@ void op_clear_logs(struct service *service, enum config_keep keep)
         engine_tell(service->engine, service, &event);
 }
 
+void op_end_run(struct service *service)
+{
+    struct world *world = op_world(service);
+
+    world->ops->end_run(world, service->index);
+}
+
 /* Inactive from here on. */
 enum op_result op_settle(struct service *service, enum status status)
 {
     struct event event = { .kind = EVENT_UNHANDLED_FAILURE };
 
     edge_end(service);
+    op_end_run(service);
     if (status == STATUS_SKIPPED)
         op_clear_logs(service, service->plan.logs.on_skipped);
     service_enter(service, status);

@@ -34,6 +34,8 @@ struct world *op_world(const struct service *service);
 void op_clear_logs(struct service *service, enum config_keep keep);
 /* Go on with another routine; NULL: with none. */
 enum op_result op_jump(struct service *service, const struct routine *routine);
+/* What the run was lent is revoked. */
+void op_end_run(struct service *service);
 /* Inactive from here on. */
 enum op_result op_settle(struct service *service, enum status status);
 enum op_result op_fail(struct service *service, const char *why);

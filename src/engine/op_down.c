@@ -67,6 +67,7 @@ enum op_result op_stopped(struct service *service)
  * the way, and perhaps started again, goes through stopped. */
 enum op_result op_turn_round(struct service *service)
 {
+    op_end_run(service);
     service->leaving = service->going_down = false;
     service->stop_signal = 0;
     service_changed(service);
@@ -103,6 +104,7 @@ enum op_result op_judge_exit(struct service *service)
 {
     const struct config_logs *logs = &service->plan.logs;
 
+    op_end_run(service);
     op_clear_logs(service, ended_well(service) ? logs->on_success : logs->on_failure);
     if (service->goal == GOAL_DOWN)
         return op_stopped(service);
@@ -155,6 +157,7 @@ enum op_result op_cleaned(struct service *service)
 {
     struct event event = { .kind = EVENT_CLEANED };
 
+    op_end_run(service);
     engine_tell(service->engine, service, &event);
     return OP_NEXT;
 }

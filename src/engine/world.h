@@ -154,6 +154,9 @@ struct world_ops {
     void (*outputs_clear)(struct world *world, uint32_t service);
     enum world_answer (*outputs_keep)(struct world *world, uint32_t service, struct err *err);
 
+    /* A run and its last hook are over: what it was lent (a token) is revoked. */
+    void (*end_run)(struct world *world, uint32_t service);
+
     /* A line of our own for the log of a service; `phase` is HOOK_PHASES outside of hooks. */
     void (*note)(struct world *world, uint32_t service, enum hook_phase phase, enum world_note note,
                  const char *text);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "config/environment.h"
 #include "data/value.h"
 #include "engine/engine.h"
 #include "supervise/evaluate.h"
@@ -72,6 +73,29 @@ static void cancel_answer(struct world *world, uint32_t service)
     evaluate_cancel(get_service(world, service));
 }
 
+/* Not in the environment that others see of the service: it is a secret. */
+static struct launch_program with_token(struct real_service *own,
+                                        const struct launch_program *program, struct arena *arena)
+{
+    const struct real_world_options *options = &own->real->options;
+    const char *token = options->lend ? options->lend(options->lender, own->index) : NULL;
+    struct launch_program lent = *program;
+
+    if (!token)
+        return lent;
+    lent.env = environment_array_with(arena, lent.env, options->token_name, token);
+    lent.env = environment_array_with(arena, lent.env, options->socket_name, options->socket);
+    return lent;
+}
+
+static void end_run(struct world *world, uint32_t service)
+{
+    const struct real_world_options *options = &real_of(world)->options;
+
+    if (options->revoke)
+        options->revoke(options->lender, service);
+}
+
 static int start_job(struct real_service *own, enum job_kind kind, enum hook_phase phase,
                      const struct launch_program *program, bool captures, struct err *err)
 {
@@ -80,9 +104,10 @@ static int start_job(struct real_service *own, enum job_kind kind, enum hook_pha
     const char *group =
         arena_printf(&arena, "%s.%s.%s", options->group, own->config->name, job_names[kind]);
     size_t capture = captures ? (size_t)options->config->output_max_size : 0;
+    struct launch_program lent = with_token(own, program, &arena);
 
     own->tags[kind] = (struct real_tag){ own->index, own->config->name, phase };
-    return job_start(&own->jobs[kind], group, &own->tags[kind], program, capture, err);
+    return job_start(&own->jobs[kind], group, &own->tags[kind], &lent, capture, err);
 }
 
 static int spawn(struct world *world, uint32_t service, pid_t *ret_pid, struct err *err)
@@ -440,6 +465,7 @@ static const struct world_ops ops = {
     .find_state = find_state,
     .outputs_clear = outputs_clear,
     .outputs_keep = outputs_keep,
+    .end_run = end_run,
     .note = note,
 };
 

@@ -45,6 +45,12 @@ struct real_world_options {
     const char *outputs;   /* folder of outputs; NULL: not kept on disk */
     const char *env_files; /* folder with copies of env files; NULL: none */
     struct job_sink sink;  /* tags are struct real_tag */
+    /* Variables of a service that may ask things of the daemon (daemon/tokens.h): its token, from
+     * its first process until `revoke`. NULL: it may not. `lend` NULL: none may. */
+    const char *(*lend)(void *lender, uint32_t service);
+    void (*revoke)(void *lender, uint32_t service);
+    void *lender;
+    const char *token_name, *socket_name, *socket;
     /* Lines of the engine's own, with sink.self; NULL: not wanted. */
     void (*note)(void *self, const struct real_tag *tag, enum world_note note, const char *text);
 };

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/number.h"
-#include "base/vec.h"
+#include "config/environment.h"
 #include "sys/fs.h"
 
 #define PREFIX      TREEMARK_NAME "="
@@ -19,16 +19,11 @@
 const char *const *treemark_add(struct arena *arena, const char *const *env, struct treemark mark)
 {
     const char *outer = getenv(TREEMARK_NAME);
-    VEC(const char *) list = VEC_INIT;
 
-    for (; *env; env++)
-        if (strncmp(*env, PREFIX, strlen(PREFIX)) != 0)
-            VEC_PUSH_IN(arena, &list, *env);
-    VEC_PUSH_IN(arena, &list,
-                arena_printf(arena, PREFIX "%s%s%016" PRIx64 ".%" PRIu64, outer ? outer : "",
-                             outer ? ":" : "", mark.home, mark.tree));
-    VEC_PUSH_IN(arena, &list, NULL);
-    return list.p;
+    return environment_array_with(arena, env, TREEMARK_NAME,
+                                  arena_printf(arena, "%s%s%016" PRIx64 ".%" PRIu64,
+                                               outer ? outer : "", outer ? ":" : "", mark.home,
+                                               mark.tree));
 }
 
 /* Words between colons: "home.tree". */

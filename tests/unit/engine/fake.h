@@ -46,7 +46,8 @@ struct fake_service {
     struct world_step step;
     bool if_false, resolve_fails, spawn_fails, stubborn, hold_hooks, leftovers;
     bool alive, main_ended, task[WORLD_TASKS], watching, watches_states;
-    int ends_by; /* a signal that is on its way */
+    unsigned ends; /* of runs */
+    int ends_by;   /* a signal that is on its way */
     bool emptying;
     bool task_ending[WORLD_TASKS];
     struct process_status task_status[WORLD_TASKS];
@@ -528,6 +529,11 @@ FAKE void fake_run_state(struct fake *fake, struct str name, bool success, bool 
             fake->world.events.states_changed(fake->world.events.self, i);
 }
 
+FAKE void fake_end_run(struct world *world, uint32_t service)
+{
+    fake_of(world)->services[service].ends++;
+}
+
 static const struct world_ops fake_ops = {
     .now = fake_now,
     .wall = fake_wall,
@@ -547,6 +553,7 @@ static const struct world_ops fake_ops = {
     .find_state = fake_find_state,
     .outputs_clear = fake_outputs_clear,
     .outputs_keep = fake_outputs_keep,
+    .end_run = fake_end_run,
     .note = fake_note,
 };
 

@@ -50,7 +50,7 @@ BANNED_IN_SRC = {
 }
 
 # Folders that only turn bytes and values into bytes and values, and what they may not call.
-PURE = {"base", "data", "jinja", "methods", "jmespath", "filters", "lua", "graph", "edit", "target", "wire", "update", "reactor"}
+PURE = {"base", "data", "jinja", "methods", "jmespath", "filters", "lua", "graph", "edit", "target", "wire", "access", "update", "reactor"}
 EFFECTS = {
     "files": "open openat creat fopen freopen unlink rename mkdir rmdir opendir stat lstat fstatat readlink chdir getcwd",
     "the clock": "time clock_gettime gettimeofday nanosleep sleep usleep clock localtime localtime_r",

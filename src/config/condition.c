@@ -47,6 +47,11 @@ const char *condition_name(enum condition condition)
     return conditions[condition].name;
 }
 
+bool condition_is_end(enum condition condition)
+{
+    return conditions[condition].codes || condition == CONDITION_COMPLETED_SUCCESSFULLY;
+}
+
 const char *condition_title(enum condition condition)
 {
     return conditions[condition].title;

@@ -37,6 +37,8 @@ enum condition {
 
 /* "service_healthy", and "ServiceHealthy" as the timeout reason spells it. */
 const char *condition_name(enum condition condition);
+/* Does it wait for the end of a service? */
+bool condition_is_end(enum condition condition);
 const char *condition_title(enum condition condition);
 /* Of its arrows in drawings; NULL: plain. */
 const char *condition_style(enum condition condition);

@@ -61,7 +61,7 @@ const struct param config_kepler_params[] = {
           "data folder of zester, for states in 'depends_on'", .kind_text = "DIR"),
     PARAM("autostart", ANY, ARGS, autostart, "start with the daemon", .kind_text = "bool or map"),
     PARAM("logs", ANY, ARGS, logs, "how lines are stored", .kind_text = "map"),
-    PARAM("acl", ANY, ARGS, acl, "access control: not supported yet", .kind_text = "map"),
+    PARAM("acl", ANY, ARGS, acl, "who else may use the config", .kind_text = "map"),
     PARAM("monitor", ANY, ARGS, monitor, "metrics of services", .kind_text = "map"),
     { 0 },
 };
@@ -209,14 +209,6 @@ static int read_version(struct loading *l, const struct value *v)
     return 0;
 }
 
-static int refuse_later(const struct value *v, const char *key, const char *what,
-                        struct diags *diags)
-{
-    (void)value_diag(diags, v, "'kepler.%s' is not supported yet", key);
-    diag_hint(diags, "%s comes in a later version; remove the key", what);
-    return -1;
-}
-
 static int read_logs(struct loading *l, const struct value *v)
 {
     struct config_reader *r = &l->reader;
@@ -233,7 +225,7 @@ static bool is_key(const struct value_pair *pair, const char *name)
 }
 
 /* What is computed of the settings is, once: but for the environment, which expressions see, and
- * for logs, which have their own reader. */
+ * for logs and rules, which have their own readers. */
 static int eval_settings(struct loading *l, const struct value *v, struct value *ret)
 {
     struct config_reader *r = &l->reader;
@@ -246,7 +238,7 @@ static int eval_settings(struct loading *l, const struct value *v, struct value 
     map = value_map_new(r->arena, v->map->count);
     for (size_t i = 0; i < v->map->count; i++) {
         const struct value_pair *pair = &v->map->pairs[i];
-        const bool later = is_key(pair, "autostart") || is_key(pair, "logs");
+        const bool later = is_key(pair, "autostart") || is_key(pair, "logs") || is_key(pair, "acl");
         struct value evaluated = pair->value;
 
         if (!later && script_eval(&l->script, &pair->value, r->arena, &evaluated, r->diags) < 0)
@@ -279,8 +271,8 @@ static int read_kepler(struct loading *l, const struct value *v)
     l->config->zester_data = args.zester_data;
     l->config->logs.sync = args.storage == STORAGE_NFS;
     r->edge_timeout = l->config->timeout = args.timeout;
-    if (config_given(args.acl))
-        result = refuse_later(args.acl, "acl", "access control", r->diags);
+    if (config_acl_read(r, config_given(args.acl)) < 0)
+        result = -1;
     if (config_given(args.monitor) &&
         config_monitor_read(r->arena, args.monitor, &l->config->monitor, r->diags) < 0)
         result = -1;
@@ -442,6 +434,8 @@ static struct config *new_config(struct arena *arena, const struct config_source
     config->path = arena_strdup(arena, source->path);
     config->folder = path_dirname(arena, source->path);
     config->owner = source->owner;
+    config->hardening = source->hardening;
+    config->ceiling = source->ceiling;
     config->flags = flags;
     return config;
 }
@@ -482,7 +476,7 @@ int config_load(struct arena *arena, const struct config_source *source, const s
                         "the file exceeds the limit of %zu MiB", CONFIG_FILE_MAX >> 20);
     config->text = arena_str(arena, source->text);
     config->kepler_env = l.kepler_env;
-    script_init(&l.script, NULL, provide, &l);
+    script_init(&l.script, config, provide, &l);
     l.reader.script = &l.script;
     *l.names = (struct map)MAP_INIT_IN(arena);
     l.reader.names = config->names = l.names;

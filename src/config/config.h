@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "access/acl.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "data/params.h"
@@ -123,6 +124,14 @@ struct config_restart {
     const struct value *computed; /* the map, when something in it is dynamic; else NULL */
 };
 
+/* What its processes may ask of the daemon, by a token. */
+struct config_permissions {
+    bool given;
+    uint64_t allow;
+    enum hardening hardening; /* of configs that it is used on, at least */
+    const struct value *authorize;
+};
+
 struct config_service {
     const char *name;
     const struct value *condition; /* `if`; NULL: not given */
@@ -144,6 +153,7 @@ struct config_service {
     int64_t start_limit_count,
         start_limit_interval; /* more restarts are a crash loop; 0: none is */
     bool start_limit_ends;    /* in failed; else it is slowed down */
+    struct config_permissions permissions;
     struct place at;
 };
 
@@ -160,12 +170,22 @@ struct config_owner {
     gid_t gid;
 };
 
+/* What tokens of services may not have, whatever the file says: those of a config that was loaded
+ * with a token have no more rights than that one. */
+struct config_ceiling {
+    uint64_t withheld;
+    enum hardening hardening;
+};
+
 struct config {
     const char *path; /* canonical */
     const char *folder;
     struct str text;         /* as it was read */
     const struct value *lua; /* the top-level chunk, or NULL */
     struct config_owner owner;
+    enum hardening hardening; /* of services, if the owner is not root */
+    struct config_ceiling ceiling;
+    const struct acl *acl;                /* NULL: none */
     const struct environment *kepler_env; /* as captured or declared when it was loaded */
     const struct value *flags;            /* map of texts, for Lua only; never NULL */
     bool default_inherit_env;
@@ -195,6 +215,8 @@ struct config_source {
     const struct environment *kepler_env; /* of a snapshot, taken as it is; or NULL */
     const struct value *flags;            /* map of texts, or NULL */
     struct config_owner owner;
+    enum hardening hardening;
+    struct config_ceiling ceiling;
 };
 
 /* Read and check the file. Everything that `source` points to is copied. Returns -1 when it added

@@ -1,4 +1,5 @@
 /* The chapters of the manual: what the tables cannot say. */
+#include "access/right.h"
 #include "data/params.h"
 #include "config/condition.h"
 #include "config/config_manual.h"
@@ -133,6 +134,48 @@ static const char expressions_details[] =
     "and 'if' as a value the message says what to write in Lua 5.4. '..' shows 10 / 2 as 5.0: use\n"
     "10 // 2, or tostring.\n";
 
+static const char acl_details[] =
+    "A config belongs to who loads it first. Rules let other members of the group 'kepler' use it:\n"
+    "under 'users' and 'groups', for each name or number a list of rights, or a map with the keys of\n"
+    "'rule'. A caller has the rights of all rules that match, and must be able to read the file; what\n"
+    "the file says counts as it was when it was loaded. The owner and root have all rights. Rules\n"
+    "are not computed: expressions are mistakes in them.\n"
+    "\n"
+    "The list of rights is flat: 'start:no-deps' is needed in addition to 'start'. 'all' stands for\n"
+    "all of them, 'aliases' for lists of your own, which may name other aliases, two levels deep.\n"
+    "Sections of 'inspect' are left out without their right.\n";
+
+static const char acl_more[] =
+    "Whoever may set variables (env-override) or read the file into a running config decides what\n"
+    "runs as the owner: grant those as you would grant the account. Variables of others are not\n"
+    "passed on without it.\n";
+
+static const char rule_details[] =
+    "'authorize' is the body of function(request, caller) in Lua, run for each request of whom the\n"
+    "rule matches, the owner included and root excepted. It must return true, and nothing else; an\n"
+    "error refuses, and its text is in the log of the daemon only. With a token its own authorizer is\n"
+    "asked first, then those of the user, then those of the groups by their number; all must agree.\n"
+    "\n"
+    "  request.action    start, run, stop, restart, recreate, status, why, inspect, logs,\n"
+    "                    metrics, wait, list\n"
+    "  request.params    services, service, no_deps, start_clean, override_envs, hardening, clean,\n"
+    "                    signal, filter, include_services, include_environment, include_flags\n"
+    "  caller            uid, gid, username, groups (names), token (true or false)\n"
+    "\n"
+    "Each question begins anew, with the functions of 'acl.lua'. There is less than in expressions:\n"
+    "no 'global', of os only time and clock, and no global can be set. After a second it is cut off,\n"
+    "and counts as a refusal; more than 100 ms are logged.\n";
+
+static const char permission_details[] =
+    "A list of rights, or a map. The processes of the service, its hooks and health checks have a\n"
+    "token in KEPLER_TOKEN, and KEPLER_SOCKET_PATH: 'kepler' in them has these rights and no others,\n"
+    "whoever they run as. On configs of other owners the rules there must grant them, too. The token\n"
+    "is new for each run of the service, and ends with it.\n"
+    "\n"
+    "Other processes of the same user can read it in /proc, and a process that drops the variable has\n"
+    "the rights of its user: give a service a user of its own that is not in the group 'kepler'. A\n"
+    "config that is loaded with a token has no tokens with more rights than that one.\n";
+
 static const char logs_details[] =
     "Lines are stored as they come, whatever bytes they hold. A line that is a JSON object gives\n"
     "its message, level and time; the rest of it becomes attributes. Other lines have level info\n"
@@ -181,6 +224,46 @@ const struct config_chapter config_chapters[] = {
                    "    environment: [PATH, LANG, MODE=production]\n"
                    "services:\n"
                    "  web: {run: 'exec ./web --mode $MODE'}\n",
+    },
+    {
+        .name = "acl",
+        .summary = "who else may use the config",
+        .where = "kepler.acl",
+        .params = config_acl_params,
+        .details = acl_details,
+        .list = right_print_list,
+        .more = acl_more,
+        .example = "kepler:\n"
+                   "  acl:\n"
+                   "    aliases:\n"
+                   "      look: [status, logs, inspect, inspect:services]\n"
+                   "      operate: [look, start, stop, restart]\n"
+                   "    users:\n"
+                   "      bob: [operate]\n"
+                   "    groups:\n"
+                   "      developers: [look]\n"
+                   "services:\n"
+                   "  web: {command: [sleep, infinity]}\n",
+    },
+    {
+        .name = "rule",
+        .summary = "a rule with code that decides",
+        .where = "kepler.acl.users.NAME and kepler.acl.groups.NAME",
+        .params = config_rule_params,
+        .details = rule_details,
+        .example = "kepler:\n"
+                   "  acl:\n"
+                   "    lua: |\n"
+                   "      function only(request, name)\n"
+                   "        local named = request.params.services\n"
+                   "        return #named == 1 and named[1] == name\n"
+                   "      end\n"
+                   "    users:\n"
+                   "      bob:\n"
+                   "        allow: [restart]\n"
+                   "        authorize: return only(request, 'web')\n"
+                   "services:\n"
+                   "  web: {command: [sleep, infinity]}\n",
     },
     {
         .name = "service",
@@ -316,6 +399,20 @@ const struct config_chapter config_chapters[] = {
                    "  web:\n"
                    "    command: [\"./web\"]\n"
                    "    limits: {memory: 512M, max_fds: 4096}\n",
+    },
+    {
+        .name = "permissions",
+        .summary = "what a service may ask of the daemon",
+        .where = "services.NAME.permissions",
+        .params = config_permission_params,
+        .details = permission_details,
+        .example = "services:\n"
+                   "  web: {command: [sleep, infinity]}\n"
+                   "  watcher:\n"
+                   "    run: |\n"
+                   "      while sleep 60; do kepler -f kepler.yaml ps | grep -q unhealthy && "
+                   "kepler -f kepler.yaml restart web; done\n"
+                   "    permissions: [status, restart]\n",
     },
     {
         .name = "logs",

@@ -1,4 +1,5 @@
 /* A loaded config as values, for `inspect`: in the words of the file, defaults filled in. */
+#include "access/right.h"
 #include "base/buf.h"
 #include "data/words.h"
 #include "config/config_read.h"
@@ -304,6 +305,43 @@ static void put_stopping(struct dump *d, const struct config_service *service)
     put_value(d, "start_limit", value_map(limit.map));
 }
 
+/* --- rights ------------------------------------------------------------------------------------
+ */
+
+static struct value rules_dump(struct arena *arena, const struct acl_rules *rules)
+{
+    struct dump all = begin_dump(arena);
+
+    VEC_EACH (&rules->list, rule) {
+        struct dump d = begin_dump(arena);
+
+        put_value(&d, "allow", right_values(arena, rule->rights));
+        put_given(&d, "authorize", rule->authorize);
+        put_value(&all, rule->who, value_map(d.map));
+    }
+    return value_map(all.map);
+}
+
+static struct value acl_dump(struct arena *arena, const struct acl *acl)
+{
+    struct dump d = begin_dump(arena);
+
+    put_given(&d, "lua", acl->lua);
+    put_value(&d, "users", rules_dump(arena, &acl->users));
+    put_value(&d, "groups", rules_dump(arena, &acl->groups));
+    return value_map(d.map);
+}
+
+static struct value permissions_dump(struct arena *arena, const struct config_permissions *from)
+{
+    struct dump d = begin_dump(arena);
+
+    put_value(&d, "allow", right_values(arena, from->allow));
+    put_value(&d, "hardening", value_text(hardening_name(from->hardening)));
+    put_given(&d, "authorize", from->authorize);
+    return value_map(d.map);
+}
+
 struct value config_dump_service(struct arena *arena, const struct config *config,
                                  const struct config_service *service)
 {
@@ -324,6 +362,8 @@ struct value config_dump_service(struct arena *arena, const struct config *confi
               service->output_computed ? *service->output_computed : value_bool(service->output));
     put_given(&d, "outputs", service->outputs);
     put_stopping(&d, service);
+    if (service->permissions.given)
+        put_value(&d, "permissions", permissions_dump(arena, &service->permissions));
     return value_map(d.map);
 }
 
@@ -363,5 +403,7 @@ struct value config_dump_kepler(struct arena *arena, const struct config *config
     put_value(&d, "logs", value_map(logs.map));
     if (config->monitor.interval > 0)
         put_value(&d, "monitor", monitor_dump(arena, &config->monitor));
+    if (config->acl)
+        put_value(&d, "acl", acl_dump(arena, config->acl));
     return value_map(d.map);
 }

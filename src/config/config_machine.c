@@ -75,10 +75,27 @@ static void check_program(const struct search *search, const struct config_progr
     check_groups(search, program->groups);
 }
 
+/* Rules match by name or number when somebody asks: a name that nobody has grants nothing. */
+static void check_rules(const struct search *search, const struct acl *acl)
+{
+    struct err err;
+    uid_t uid;
+    gid_t gid;
+
+    VEC_EACH (&acl->users.list, rule)
+        if (account_parse_user(rule->who, &uid, &err) < 0)
+            (void)diag_add(search->diags, rule->at, "'kepler.acl.users': %s", err.text);
+    VEC_EACH (&acl->groups.list, rule)
+        if (account_parse_group(rule->who, &gid, &err) < 0)
+            (void)diag_add(search->diags, rule->at, "'kepler.acl.groups': %s", err.text);
+}
+
 void config_find_missing(struct arena *arena, const struct config *config, struct diags *diags)
 {
     const struct search search = { arena, config, diags };
 
+    if (config->acl)
+        check_rules(&search, config->acl);
     for (uint32_t i = 0; i < config->service_count; i++) {
         const struct config_service *service = &config->services[i];
 

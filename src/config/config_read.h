@@ -25,6 +25,8 @@ struct config_reader {
     struct script *script;   /* evaluates what must be known at load */
     const struct map *names; /* name of a service to its index + 1 */
     int64_t edge_timeout;    /* kepler.timeout: of edges without one */
+    struct map *aliases;     /* of rights, to their lists; NULL: none */
+    size_t code_size;        /* of authorizers so far */
 };
 
 /* The tables that the sections are read by; config_manual shows them to people. */
@@ -32,7 +34,8 @@ extern const struct param config_root_params[], config_kepler_params[], config_a
     config_logs_params[], config_service_logs_params[], config_store_params[],
     config_retention_params[], config_service_params[], config_edge_params[], config_state_params[],
     config_restart_params[], config_start_limit_params[], config_health_params[],
-    config_step_params[], config_limit_params[], config_monitor_params[];
+    config_step_params[], config_limit_params[], config_acl_params[], config_rule_params[],
+    config_permission_params[], config_monitor_params[];
 
 /* NULL when it is not given, or null. */
 const struct value *config_given(const struct value *v);
@@ -85,6 +88,10 @@ int config_logs_read_service(struct arena *arena, const struct value *v, const c
 /* `kepler.monitor`. */
 int config_monitor_read(struct arena *arena, const struct value *v, struct config_monitor *ret,
                         struct diags *diags);
+/* `kepler.acl`; NULL: none. Its aliases hold for the permissions of services, too. */
+int config_acl_read(struct config_reader *reader, const struct value *v);
+int config_permissions_read(struct config_reader *reader, const struct value *v, const char *owner,
+                            struct config_permissions *ret);
 /* depends_on, in all its forms. */
 int config_edges_read(struct config_reader *reader, const struct value *v,
                       struct config_service *service);

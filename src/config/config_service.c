@@ -54,7 +54,7 @@ const struct param config_service_params[] = {
           "time before it is killed (restart.grace_period, else 10s)",
           PARAM_GIVEN(ARGS, grace_given), PARAM_RANGE(0, DAY_MAX)),
     PARAM("start_limit", ANY, ARGS, start_limit, "limit on restarts", .kind_text = "map"),
-    PARAM("permissions", ANY, ARGS, permissions, "permissions of the service: not supported yet",
+    PARAM("permissions", ANY, ARGS, permissions, "what its processes may ask of the daemon",
           .kind_text = "list or map", .aliases = "security"),
     { 0 },
 };
@@ -176,13 +176,6 @@ static int read_outputs(struct config_reader *r, const struct service_args *args
 /* --- all of it
  * ------------------------------------------------------------------------------------- */
 
-static int refuse_later(const struct value *v, const char *what, struct diags *diags)
-{
-    (void)value_diag(diags, v, "%s is not supported yet", what);
-    diag_hint(diags, "access control comes in a later version; remove the key");
-    return -1;
-}
-
 static int read_sections(struct config_reader *r, const struct service_args *args,
                          const char *owner, struct config_service *service)
 {
@@ -229,8 +222,9 @@ static int read_fields(struct config_reader *r, const struct service_args *args,
         result = -1;
     if (read_start_limit(r, config_given(args->start_limit), owner, service) < 0)
         result = -1;
-    if (config_given(args->permissions))
-        result = refuse_later(args->permissions, "'permissions'", r->diags);
+    if (config_permissions_read(r, config_given(args->permissions), owner, &service->permissions) <
+        0)
+        result = -1;
     return result;
 }
 

@@ -253,6 +253,31 @@ static bool is_foreign(const struct resolver *r)
     return geteuid() == 0 && r->config->owner.uid != 0;
 }
 
+static bool has_group(const struct resolve_user *who, gid_t gid)
+{
+    for (size_t i = 0; i < who->user.group_count; i++)
+        if (who->user.groups[i] == gid)
+            return true;
+    return who->user.gid == gid;
+}
+
+/* An owner who is not root may use other users, but not root and its group. */
+static int check_not_root(struct resolver *r, const char *user, const struct value *where,
+                          const struct resolve_user *who)
+{
+    if (who->user.uid == 0)
+        return value_diag(r->diags, where,
+                          "cannot run as '%s': the config belongs to user %u, and its hardening "
+                          "level is no-root",
+                          user, (unsigned)r->config->owner.uid);
+    if (has_group(who, 0))
+        return value_diag(r->diags, where,
+                          "cannot run in group 0: the config belongs to user %u, and its "
+                          "hardening level is no-root",
+                          (unsigned)r->config->owner.uid);
+    return 0;
+}
+
 /* An owner who is not root gains nothing through a daemon that is: their own user, and groups that
  * they are in. */
 static int check_owner(struct resolver *r, const char *user, const struct value *where,
@@ -264,8 +289,10 @@ static int check_owner(struct resolver *r, const char *user, const struct value 
     gid_t bad = who->user.gid;
     bool allowed;
 
-    if (!is_foreign(r))
+    if (!is_foreign(r) || r->config->hardening == HARDENING_NONE)
         return 0;
+    if (r->config->hardening == HARDENING_NO_ROOT)
+        return check_not_root(r, user, where, who);
     if (who->user.uid != owner->uid)
         return value_diag(r->diags, where,
                           "cannot run as '%s': the config belongs to user %u, and only root may "

@@ -267,7 +267,7 @@ struct resolver *resolver_new(const struct config *config)
     struct resolver *r = mem_zalloc(sizeof(*r));
 
     r->config = config;
-    script_init(&r->script, config->lua, provide, r);
+    script_init(&r->script, config, provide, r);
     r->script.open = open_functions;
     return r;
 }

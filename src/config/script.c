@@ -2,11 +2,13 @@
 
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/number.h"
+#include "config/config.h"
 #include "data/value.h"
 #include "lua/expr.h"
 #include "lua/sandbox.h"
@@ -55,6 +57,18 @@ static int find_account(struct arena *arena, const struct value *who,
     return account_find(arena, who->s.p, ret_account, err);
 }
 
+/* Whom services of an owner who is not root may run as, scripts of theirs may ask about. */
+static int check_asked(const struct config *config, uid_t uid, struct err *err)
+{
+    if (geteuid() != 0 || config->owner.uid == 0 || uid == config->owner.uid)
+        return 0;
+    if (config->hardening == HARDENING_STRICT ||
+        (config->hardening == HARDENING_NO_ROOT && uid == 0))
+        return err_set(err, ERR_INVALID, "'os.getgroups': not for user %u at hardening level %s",
+                       (unsigned)uid, hardening_name(config->hardening));
+    return 0;
+}
+
 /* os.getgroups(user): the names of all groups that a user is in. */
 static int get_groups(void *user, const struct value *args, size_t count, struct arena *arena,
                       struct value *ret, struct err *err)
@@ -63,14 +77,16 @@ static int get_groups(void *user, const struct value *args, size_t count, struct
     struct account_gids gids = { VEC_INIT };
     const struct account_group *group;
     const struct account *account;
+    const struct script *script = user;
 
-    (void)user;
     if (count != 1)
         return err_set(err, ERR_INVALID, "'os.getgroups' expects the name or number of a user");
     if (find_account(arena, &args[0], &account, err) < 0)
         return -1;
     if (!account)
         return err_set(err, ERR_NOT_FOUND, "'os.getgroups': no such user");
+    if (check_asked(script->config, account->uid, err) < 0)
+        return -1;
     if (account_groups(arena, account, &gids, err) < 0)
         return -1;
     VEC_EACH (&gids.list, gid) {
@@ -86,10 +102,11 @@ static int get_groups(void *user, const struct value *args, size_t count, struct
 
 /* --- the state ------------------------------------------------------------------------------- */
 
-void script_init(struct script *script, const struct value *chunk, script_provide_fn *provide,
+void script_init(struct script *script, const struct config *config, script_provide_fn *provide,
                  void *user)
 {
-    *script = (struct script){ .chunk = chunk, .provide = provide, .user = user };
+    *script =
+        (struct script){ .config = config, .chunk = config->lua, .provide = provide, .user = user };
 }
 
 void script_done(struct script *script)
@@ -114,7 +131,7 @@ static int open_sandbox(struct script *script, struct err *err)
     };
 
     script->sandbox = sandbox_new(&options);
-    if (sandbox_add_function(script->sandbox, "os.getgroups", get_groups, NULL, err) < 0)
+    if (sandbox_add_function(script->sandbox, "os.getgroups", get_groups, script, err) < 0)
         return -1;
     return script->open ? script->open(script->user, script->sandbox, err) : 0;
 }

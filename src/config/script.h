@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 struct arena;
+struct config;
 struct diags;
 struct err;
 struct sandbox;
@@ -28,6 +29,7 @@ typedef int script_provide_fn(void *user, struct sandbox *sandbox, struct err *e
 typedef int script_open_fn(void *user, struct sandbox *sandbox, struct err *err);
 
 struct script {
+    const struct config *config;
     const struct value *chunk; /* the top-level chunk, or NULL */
     script_open_fn *open;      /* or NULL */
     script_provide_fn *provide;
@@ -38,7 +40,8 @@ struct script {
     bool broken;                 /* the chunk failed; reported once per evaluation */
 };
 
-void script_init(struct script *script, const struct value *chunk, script_provide_fn *provide,
+/* `config` need not be read yet. */
+void script_init(struct script *script, const struct config *config, script_provide_fn *provide,
                  void *user);
 void script_done(struct script *script);
 

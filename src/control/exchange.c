@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "control/home.h"
+#include "control/token.h"
 #include "data/frame.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
@@ -136,7 +137,7 @@ int exchange_ask(const struct exchange *exchange, enum request_kind kind, const 
 {
     const struct message hello = message_hello();
     const struct message request = { MESSAGE_REQUEST, REQUEST_ID, request_get(kind)->record.name,
-                                     request_encode(exchange->arena, kind, args) };
+                                     request_encode(exchange->arena, kind, args), token_given() };
     AUTO_BUF struct buf out = BUF_INIT(2 * MESSAGE_MAX);
     int result;
 

@@ -20,6 +20,7 @@ static const struct record_field message_fields[] = {
     RECORD("id",   INT,  ARGS, id,   RECORD_REQUIRED),
     RECORD("name", TEXT, ARGS, name, RECORD_REQUIRED),
     RECORD("body", ANY,  ARGS, body, RECORD_OMIT),
+    RECORD("token", TEXT, ARGS, token, RECORD_OMIT),
     { 0 },
 };
 #undef ARGS
@@ -79,8 +80,9 @@ int message_decode(struct arena *arena, struct str payload, struct message *ret_
 
 struct message message_hello(void)
 {
-    return (struct message){ MESSAGE_HELLO, MESSAGE_PROTOCOL, "kepler " ZESTER_VERSION,
-                             value_null() };
+    return (struct message){ .kind = MESSAGE_HELLO,
+                             .id = MESSAGE_PROTOCOL,
+                             .name = "kepler " ZESTER_VERSION };
 }
 
 int message_check_hello(const struct message *message, struct err *err)

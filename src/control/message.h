@@ -1,10 +1,10 @@
 /*
  * message - what the two ends of the control socket say to each other.
  *
- * A message is one frame (data/frame.h, salt 0) with a record of four: kind, id, name, body.
+ * A message is one frame (data/frame.h, salt 0) with a record: kind, id, name, body, token.
  *
  *     hello    protocol  "kepler 0.1.0"      -       first, from both sides
- *     request  id        "start", "stop"...  map     client to daemon
+ *     request  id        "start", "stop"...  map     client to daemon; perhaps with a token
  *     reply    id        "ok" or why not     map     once for each request
  *     event    id        "progress"...       map     as many as there are, also after the reply
  *
@@ -26,7 +26,7 @@
 struct buf;
 struct err;
 
-#define MESSAGE_PROTOCOL 2
+#define MESSAGE_PROTOCOL 3
 /* Bytes of one message without its head, in either direction. */
 #define MESSAGE_MAX ((size_t)16 << 20)
 
@@ -44,6 +44,7 @@ struct message {
     uint64_t id; /* of a hello: the protocol */
     const char *name;
     struct value body;
+    const char *token; /* of a request: control/token.h; NULL: none */
 };
 
 /* Append the message with its frame. On failure `out` is unchanged. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "control/message.h"
 
 /* The first field of every request that has one. */
@@ -38,6 +39,7 @@ static const struct record_field start_fields[] = {
     RECORD("environment",      TEXTS, ARGS, environment,       RECORD_OMIT),
     RECORD("overrides",        TEXTS, ARGS, overrides,         RECORD_OMIT),
     RECORD("flags",            TEXTS, ARGS, flags,             RECORD_OMIT),
+    RECORD("hardening",        TEXT,  ARGS, hardening,         RECORD_OMIT),
     RECORD("text",             TEXT,  ARGS, text,              RECORD_OMIT),
     RECORD("lasting",          BOOL,  ARGS, lasting,           RECORD_OMIT),
     { 0 },
@@ -134,22 +136,64 @@ static const struct record_field cancel_fields[] = {
 #define CONFIG(word, type, table) .record = RECORD_TYPE(word, type, table, RECORD_REFUSE_UNKNOWN | RECORD_LENIENT, .check = check_config)
 static const struct request requests[REQUEST_KINDS] = {
     [REQUEST_PING]     = { ANY   ("ping",      struct request_ping,     ping_fields), .late = true },
-    [REQUEST_LIST]     = { CONFIG("list",      struct request_ask,      ask_fields) },
-    [REQUEST_STATUS]   = { CONFIG("status",    struct request_ask,      ask_fields) },
-    [REQUEST_START]    = { CONFIG("start",     struct request_start,    start_fields), .acts = true },
-    [REQUEST_RUN]      = { CONFIG("run",       struct request_start,    start_fields), .acts = true },
-    [REQUEST_STOP]     = { CONFIG("stop",      struct request_stop,     stop_fields), .acts = true },
-    [REQUEST_RESTART]  = { CONFIG("restart",   struct request_start,    start_fields), .acts = true },
-    [REQUEST_RECREATE] = { CONFIG("recreate",  struct request_start,    start_fields), .acts = true },
-    [REQUEST_LOGS]     = { CONFIG("logs",      struct request_logs,     logs_fields) },
-    [REQUEST_METRICS]  = { CONFIG("metrics",   struct request_metrics,  metrics_fields), .waits = true },
-    [REQUEST_INSPECT]  = { CONFIG("inspect",   struct request_ask,      ask_fields) },
-    [REQUEST_WHY]      = { CONFIG("why",       struct request_ask,      ask_fields) },
+    [REQUEST_LIST]     = { CONFIG("list",      struct request_ask,      ask_fields), .scope = REQUEST_CONFIG, .right = RIGHT_STATUS },
+    [REQUEST_STATUS]   = { CONFIG("status",    struct request_ask,      ask_fields), .scope = REQUEST_CONFIG, .right = RIGHT_STATUS },
+    [REQUEST_START]    = { CONFIG("start",     struct request_start,    start_fields), .acts = true, .scope = REQUEST_CONFIG, .right = RIGHT_START },
+    [REQUEST_RUN]      = { CONFIG("run",       struct request_start,    start_fields), .acts = true, .scope = REQUEST_CONFIG, .right = RIGHT_RUN },
+    [REQUEST_STOP]     = { CONFIG("stop",      struct request_stop,     stop_fields), .acts = true, .scope = REQUEST_CONFIG, .right = RIGHT_STOP },
+    [REQUEST_RESTART]  = { CONFIG("restart",   struct request_start,    start_fields), .acts = true, .scope = REQUEST_CONFIG, .right = RIGHT_RESTART },
+    [REQUEST_RECREATE] = { CONFIG("recreate",  struct request_start,    start_fields), .acts = true, .scope = REQUEST_CONFIG, .right = RIGHT_RECREATE },
+    [REQUEST_LOGS]     = { CONFIG("logs",      struct request_logs,     logs_fields), .scope = REQUEST_CONFIG, .right = RIGHT_LOGS },
+    [REQUEST_METRICS]  = { CONFIG("metrics",   struct request_metrics,  metrics_fields), .waits = true, .scope = REQUEST_CONFIG, .right = RIGHT_MONITOR },
+    [REQUEST_INSPECT]  = { CONFIG("inspect",   struct request_ask,      ask_fields), .scope = REQUEST_CONFIG, .right = RIGHT_INSPECT },
+    [REQUEST_WHY]      = { CONFIG("why",       struct request_ask,      ask_fields), .scope = REQUEST_CONFIG, .right = RIGHT_STATUS },
     [REQUEST_CHECK]    = { CONFIG("check",     struct request_check,    check_fields) },
-    [REQUEST_WAIT]     = { CONFIG("wait",      struct request_wait,     wait_fields), .waits = true },
-    [REQUEST_PRUNE]    = { ANY   ("prune",     struct request_prune,    prune_fields), .acts = true },
-    [REQUEST_SHUTDOWN] = { ANY   ("shutdown",  struct request_shutdown, shutdown_fields), .acts = true, .late = true },
+    [REQUEST_WAIT]     = { CONFIG("wait",      struct request_wait,     wait_fields), .waits = true, .scope = REQUEST_CONFIG, .right = RIGHT_READINESS },
+    [REQUEST_PRUNE]    = { ANY   ("prune",     struct request_prune,    prune_fields), .acts = true, .scope = REQUEST_DAEMON },
+    [REQUEST_SHUTDOWN] = { ANY   ("shutdown",  struct request_shutdown, shutdown_fields), .acts = true, .late = true, .scope = REQUEST_DAEMON },
     [REQUEST_CANCEL]   = { ANY   ("cancel",    struct request_cancel,   cancel_fields) },
+};
+
+/* Fields that need a right of their own when they are set. */
+enum set_kind { SET_FLAG, SET_TEXT, SET_TEXTS };
+#define NEEDS(word, kind, type, field, name) { REQUEST_##word, SET_##kind, offsetof(struct request_##type, field), RIGHT_##name }
+static const struct {
+    enum request_kind request;
+    enum set_kind kind;
+    size_t offset;
+    enum right right;
+} needs[] = {
+    NEEDS(START,    FLAG,  start, no_deps,      START_NO_DEPS),
+    NEEDS(START,    FLAG,  start, refresh_env,  START_ENV),
+    NEEDS(START,    TEXTS, start, overrides,    START_ENV),
+    NEEDS(START,    TEXTS, start, flags,        START_ENV),
+    NEEDS(START,    TEXT,  start, hardening,    START_HARDENING),
+    NEEDS(START,    FLAG,  start, logs,         LOGS),
+    NEEDS(RUN,      FLAG,  start, no_deps,      RUN_NO_DEPS),
+    NEEDS(RUN,      FLAG,  start, refresh_env,  RUN_ENV),
+    NEEDS(RUN,      TEXTS, start, overrides,    RUN_ENV),
+    NEEDS(RUN,      TEXTS, start, flags,        RUN_ENV),
+    NEEDS(RUN,      TEXT,  start, hardening,    RUN_HARDENING),
+    NEEDS(RUN,      FLAG,  start, start_clean,  RUN_START_CLEAN),
+    NEEDS(RUN,      FLAG,  start, logs,         LOGS),
+    NEEDS(RESTART,  FLAG,  start, no_deps,      RESTART_NO_DEPS),
+    NEEDS(RESTART,  FLAG,  start, refresh_env,  RESTART_ENV),
+    NEEDS(RESTART,  TEXTS, start, overrides,    RESTART_ENV),
+    NEEDS(RESTART,  TEXTS, start, flags,        RESTART_ENV),
+    NEEDS(RESTART,  FLAG,  start, follow,       SUBSCRIBE),
+    NEEDS(RESTART,  FLAG,  start, logs,         LOGS),
+    NEEDS(RECREATE, FLAG,  start, refresh_env,  RECREATE_ENV),
+    NEEDS(RECREATE, TEXTS, start, overrides,    RECREATE_ENV),
+    NEEDS(RECREATE, TEXTS, start, flags,        RECREATE_ENV),
+    NEEDS(RECREATE, TEXT,  start, hardening,    RECREATE_HARDENING),
+    NEEDS(RECREATE, FLAG,  start, logs,         LOGS),
+    NEEDS(STOP,     FLAG,  stop,  clean,        STOP_CLEAN),
+    NEEDS(STOP,     TEXT,  stop,  signal,       STOP_SIGNAL),
+    NEEDS(LOGS,     TEXT,  logs,  query,        LOGS_SEARCH),
+    NEEDS(LOGS,     FLAG,  logs,  sql,          LOGS_SEARCH_SQL),
+    NEEDS(METRICS,  TEXT,  metrics, query,      MONITOR_SEARCH),
+    NEEDS(METRICS,  FLAG,  metrics, sql,        MONITOR_SEARCH_SQL),
+    NEEDS(STATUS,   FLAG,  ask,   with_text,    INSPECT_SERVICES),
 };
 /* clang-format on */
 
@@ -166,6 +210,33 @@ bool request_find(const char *name, enum request_kind *ret_kind)
             return true;
         }
     return false;
+}
+
+static bool is_set(enum set_kind kind, const void *field)
+{
+    switch (kind) {
+    case SET_FLAG: return *(const bool *)field;
+    case SET_TEXT: return *(const char *const *)field != NULL;
+    case SET_TEXTS: return ((const struct param_strs *)field)->n > 0;
+    }
+    return true;
+}
+
+uint64_t request_rights(enum request_kind kind, const void *args)
+{
+    uint64_t set = RIGHT_BIT(requests[kind].right);
+
+    if (requests[kind].scope != REQUEST_CONFIG)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(needs); i++)
+        if (needs[i].request == kind && is_set(needs[i].kind, (const char *)args + needs[i].offset))
+            set |= RIGHT_BIT(needs[i].right);
+    return set;
+}
+
+const char *request_config(enum request_kind kind, const void *args)
+{
+    return requests[kind].scope == REQUEST_CONFIG ? *(const char *const *)args : NULL;
 }
 
 struct value request_encode(struct arena *arena, enum request_kind kind, const void *args)

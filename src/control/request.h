@@ -7,6 +7,9 @@
  * both by the same table. Fields that nobody sets stay zero and are not sent; an unknown key is
  * refused, since a daemon that ignored it would do something else than it was asked for.
  *
+ * Rights (access/right.h): the table names what each request needs, and what its fields need in
+ * addition; daemon/gate.h looks there and nowhere else.
+ *
  * Pure. Memory: the arena. Threads: any.
  */
 #ifndef CONTROL_REQUEST_H
@@ -16,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "access/right.h"
 #include "data/params.h"
 #include "data/record.h"
 #include "data/value.h"
@@ -58,6 +62,7 @@ struct request_start {
     struct param_strs environment; /* of the caller, K=V */
     struct param_strs overrides;   /* -e */
     struct param_strs flags;       /* -D */
+    const char *hardening;         /* start, run, recreate: of the config, if it is loaded */
     const char *text; /* start, run: load this instead of what the file holds now; or NULL */
     bool lasting;     /* run: with autostart it comes back with the daemon, as after a start */
 };
@@ -131,16 +136,31 @@ struct request_cancel {
     int64_t id;
 };
 
+/* What a request is about. */
+enum request_scope {
+    REQUEST_ANY,    /* nothing that belongs to anybody */
+    REQUEST_CONFIG, /* one config, its first field; without one: each that the caller may see */
+    REQUEST_DAEMON, /* the daemon: for root alone */
+};
+
 struct request {
     struct record_type record; /* its name, and how its body is written */
     bool acts;                 /* the caller is recorded with the result */
     bool late;                 /* also answered by a daemon that is stopping */
     bool waits;                /* ends when its client leaves */
+    enum request_scope scope;
+    enum right right; /* of REQUEST_CONFIG: what it needs, whatever its fields say */
 };
 
 const struct request *request_get(enum request_kind kind);
 /* False when there is no such request. */
 bool request_find(const char *name, enum request_kind *ret_kind);
+
+/* All that this request needs: its right, and those that its fields need. 0 when it is about no
+ * config. */
+uint64_t request_rights(enum request_kind kind, const void *args);
+/* The config that it is about, or NULL. */
+const char *request_config(enum request_kind kind, const void *args);
 
 /* The body of a message, and back. */
 struct value request_encode(struct arena *arena, enum request_kind kind, const void *args);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "daemon/gate.h"
 #include "daemon/loader.h"
 #include "daemon/loading.h"
 #include "daemon/metrics_reading.h"
@@ -67,6 +68,7 @@ void call_free(struct call *call)
     stream_free(call->stream);
     metrics_reading_free(call->reading);
     loader_free(call->loader);
+    gate_free(call->gate);
     *call->back = call->next;
     if (call->next)
         call->next->back = call->back;
@@ -83,28 +85,42 @@ static struct call *find_other(const struct call *call, uint64_t id)
     return NULL;
 }
 
+/* Who asks, for the causes that are kept. */
 static const char *find_name(struct call *call)
 {
-    const struct account *account;
-    struct err ignored;
+    const struct acl_caller *caller = &call->caller;
+    const char *name =
+        caller->name ? caller->name : arena_printf(&call->arena, "uid %u", caller->uid);
 
-    if (account_find_uid(&call->arena, call->client->peer.uid, &account, &ignored) < 0 || !account)
-        return arena_printf(&call->arena, "uid %u", call->client->peer.uid);
-    return account->name;
+    if (caller->kind != ACL_TOKEN)
+        return name;
+    return arena_printf(&call->arena, "%s, with the token of service '%s'", name,
+                        caller->token_name);
+}
+
+/* It may: now, or once an authorizer has agreed. */
+static void enter_call(struct call *call)
+{
+    if (call->daemon->stopping && !request_get(call->kind)->late)
+        call_refuse(call, MESSAGE_ERROR,
+                    "the daemon is stopping: start the next one with 'kepler daemon start -d'");
+    else
+        handlers[call->kind](call);
 }
 
 void call_begin(struct client *client, const struct message *message)
 {
     struct call *call = call_new(client, message);
     struct value body = value_copy(&call->arena, &message->body);
-    const char *refusal = client_refusal(client);
+    const char *refusal = client_refusal(client, message->token, &call->arena, &call->caller);
     struct err err;
     void *args;
 
+    call->token = message->token ? arena_strdup(&call->arena, message->token) : NULL;
     /* Never the body: it holds environments. */
     log_debug("request name=%s id=%llu pid=%d uid=%u", message->name,
               (unsigned long long)message->id, (int)client->peer.pid, client->peer.uid);
-    if (refusal) { /* it was put out of the group since it came */
+    if (refusal) { /* it was put out of the group since it came, or its token has ended */
         call_refuse(call, MESSAGE_DENIED, "%s", refusal);
         return;
     }
@@ -124,12 +140,7 @@ void call_begin(struct client *client, const struct message *message)
     call->args = args;
     if (request_get(call->kind)->acts)
         call->who = find_name(call);
-    if (call->daemon->stopping && !request_get(call->kind)->late) {
-        call_refuse(call, MESSAGE_ERROR,
-                    "the daemon is stopping: start the next one with 'kepler daemon start -d'");
-        return;
-    }
-    handlers[call->kind](call);
+    gate_begin(call, enter_call);
 }
 
 /* A call that only reports or waits ends; one that acts goes on without a listener. */
@@ -164,7 +175,7 @@ static void handle_cancel(struct call *call)
 
 static void send(struct call *call, enum message_kind kind, const char *name, struct value body)
 {
-    const struct message message = { kind, call->id, name, body };
+    const struct message message = { kind, call->id, name, body, NULL };
     struct err err;
 
     if (call->client && connection_send(&call->client->connection, &message, &err) < 0)
@@ -241,7 +252,7 @@ int call_find_project(struct call *call, const char *path)
 {
     struct project *project = daemon_find(call->daemon, path);
 
-    if (project && !client_may(call->client, project->config->owner.uid)) {
+    if (project && !gate_allows(call, path)) {
         call_refuse_foreign(call, path, project->config->owner.uid);
         return -1;
     }

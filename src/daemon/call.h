@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "access/acl.h"
 #include "base/arena.h"
 #include "control/message.h"
 #include "control/request.h"
@@ -27,6 +28,7 @@ struct config_source;
 struct daemon;
 struct diags;
 struct event;
+struct gate;
 struct loader;
 struct metrics_reading;
 struct project;
@@ -37,6 +39,14 @@ struct stream;
 typedef void call_step_fn(struct call *call);
 typedef void call_handler_fn(struct call *call);
 
+/* What was decided about the config of a call (daemon/gate.h). */
+struct call_grant {
+    const char *path; /* NULL: nothing */
+    uint64_t rights;
+    bool owned; /* when that was decided */
+    uid_t owner;
+};
+
 struct call {
     struct daemon *daemon;
     struct client *client; /* NULL: it has left */
@@ -44,6 +54,12 @@ struct call {
     enum request_kind kind;
     struct arena arena;
     const void *args;
+    const char *token; /* that it brought; or NULL */
+    struct acl_caller caller;
+    bool groups_named; /* those of the caller */
+    struct gate *gate; /* asks authorizers; or NULL */
+    void (*enter)(struct call *call);
+    struct call_grant grant;
     const char *who;         /* the account of the client, for what it asks to be done; else NULL */
     struct project *project; /* NULL: none, or no longer */
     struct engine_set set;
@@ -78,8 +94,8 @@ void call_refuse(struct call *call, const char *name, const char *fmt, ...) PRIN
 void call_fail(struct call *call, const struct err *err);
 void call_event(struct call *call, const char *name, struct value body);
 
-/* The project of a request, if its client may see it; refuses otherwise and returns -1. Not loaded:
- * 0, and call->project is NULL. */
+/* The project of a request, if it is the one that was judged; refuses otherwise and returns -1. Not
+ * loaded: 0, and call->project is NULL. */
 int call_find_project(struct call *call, const char *path);
 
 /* The services of its project that have these names, each once; none: all. Refuses, which ends the

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "access/acl.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -35,48 +36,79 @@ static const char *const refusals[] = {
     [MEMBERSHIP_PRIVATE] = "this daemon serves the user who runs it" OR_YOUR_OWN,
 };
 
-bool client_is_master(const struct client *client)
+static bool is_master(const struct client *client)
 {
     return client->peer.uid == 0 || client->peer.uid == geteuid();
 }
 
-bool client_may(const struct client *client, uid_t owner)
-{
-    return client_is_master(client) || client->peer.uid == owner;
-}
-
 /* The group and who is in it are looked up afresh: who was put out of it has lost it at once. A
  * number without an account is in the group that it came with. */
-static enum membership find_membership(const struct client *client)
+static enum membership find_membership(struct arena *arena, const struct acl_caller *caller)
 {
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct account_gids gids = { VEC_INIT };
     const struct account_group *group;
-    const struct account *account;
     struct err err;
 
+    if (caller->kind == ACL_ROOT)
+        return MEMBERSHIP_MEMBER;
     if (geteuid() != 0)
         return MEMBERSHIP_PRIVATE;
-    if (account_find_group(&arena, DAEMON_GROUP, &group, &err) < 0 || !group)
+    if (account_find_group(arena, DAEMON_GROUP, &group, &err) < 0 || !group)
         return MEMBERSHIP_NO_GROUP;
-    if (account_find_uid(&arena, client->peer.uid, &account, &err) < 0)
-        return MEMBERSHIP_STRANGER;
-    if (!account)
-        VEC_PUSH_IN(&arena, &gids.list, client->peer.gid);
-    else if (account_groups(&arena, account, &gids, &err) < 0)
-        return MEMBERSHIP_STRANGER;
-    VEC_EACH (&gids.list, gid)
-        if (*gid == group->gid)
+    VEC_EACH (&caller->groups, one)
+        if (one->gid == group->gid)
             return MEMBERSHIP_MEMBER;
     return MEMBERSHIP_STRANGER;
 }
 
-const char *client_refusal(const struct client *client)
+/* Names and groups as the accounts have them now; who has no account has what it came with. */
+static struct acl_caller find_caller(const struct client *client, struct arena *arena)
 {
-    enum membership membership =
-        client_is_master(client) ? MEMBERSHIP_MEMBER : find_membership(client);
+    struct acl_caller caller = { .kind = is_master(client) ? ACL_ROOT : ACL_MEMBER,
+                                 .uid = client->peer.uid,
+                                 .gid = client->peer.gid };
+    struct account_gids gids = { VEC_INIT };
+    const struct account *account;
+    struct err ignored; /* then it is in no group */
 
-    return membership == MEMBERSHIP_MEMBER ? NULL : refusals[membership];
+    if (account_find_uid(arena, caller.uid, &account, &ignored) < 0)
+        return caller;
+    if (!account)
+        VEC_PUSH_IN(arena, &gids.list, caller.gid);
+    else if (account_groups(arena, account, &gids, &ignored) < 0)
+        gids.list.n = 0;
+    caller.name = account ? account->name : NULL;
+    VEC_EACH (&gids.list, gid)
+        VEC_PUSH_IN(arena, &caller.groups, ((struct acl_group){ *gid, NULL }));
+    return caller;
+}
+
+static void use_token(struct acl_caller *caller, const struct token *token, bool may_load)
+{
+    caller->kind = ACL_TOKEN;
+    caller->may_load = may_load;
+    caller->token_name = token->name;
+    caller->rights = token->rights;
+    caller->floor = token->floor;
+    caller->authorize = token->authorize;
+    caller->lua = token->lua;
+}
+
+const char *client_refusal(const struct client *client, const char *text, struct arena *arena,
+                           struct acl_caller *ret_caller)
+{
+    struct acl_caller caller = find_caller(client, arena);
+    enum membership membership = find_membership(arena, &caller);
+    const struct token *token = text ? tokens_find(&client->daemon->tokens, text) : NULL;
+
+    if (text && !token)
+        return "the token in " TOKEN_VARIABLE " is not valid, or no longer: its service has ended; "
+               "without the variable your own rights hold";
+    if (token)
+        use_token(&caller, token, membership == MEMBERSHIP_MEMBER);
+    else if (membership != MEMBERSHIP_MEMBER)
+        return refusals[membership];
+    *ret_caller = caller;
+    return NULL;
 }
 
 int client_can_read(const struct client *client, const char *path, struct err *err)
@@ -118,7 +150,7 @@ static void refuse_client(struct client *client, const char *why)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct message no = { MESSAGE_REPLY, 0, MESSAGE_DENIED,
-                                message_body(&arena, "message", why) };
+                                message_body(&arena, "message", why), NULL };
     struct err ignored;
 
     log_warning("client refused pid=%d uid=%u", (int)client->peer.pid, client->peer.uid);
@@ -133,6 +165,37 @@ static size_t count_clients(const struct daemon *daemon, uid_t uid)
     for (const struct client *client = daemon->clients; client; client = client->next)
         count += client->peer.uid == uid;
     return count;
+}
+
+static size_t count_strangers(const struct daemon *daemon)
+{
+    size_t count = 0;
+
+    for (const struct client *client = daemon->clients; client; client = client->next)
+        count += client->stranger;
+    return count;
+}
+
+/* Why it is sent away before it has asked for anything; NULL: it may stay. Who is not a member may
+ * have a token of a service that runs; a few of them cannot keep members out. */
+static const char *find_refusal(struct client *client)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct daemon *daemon = client->daemon;
+    size_t count = count_clients(daemon, client->peer.uid);
+    struct acl_caller ignored;
+    const char *refusal;
+
+    if (is_master(client))
+        return NULL;
+    if (count > DAEMON_CLIENTS_USER_MAX)
+        return "you have too many connections to this daemon: end some of your commands";
+    refusal = client_refusal(client, NULL, &arena, &ignored);
+    client->stranger = refusal != NULL;
+    if (refusal && daemon->tokens.first && count <= DAEMON_CLIENTS_STRANGER_MAX &&
+        count_strangers(daemon) <= DAEMON_CLIENTS_STRANGERS_MAX)
+        return NULL;
+    return refusal;
 }
 
 static void drop_client(struct client *client, const struct err *err)
@@ -166,10 +229,7 @@ void client_new(struct daemon *daemon, int fd)
         client->next->back = &client->next;
     daemon->clients = client;
     daemon->client_count++;
-    refusal = client_is_master(client) ||
-                      count_clients(daemon, client->peer.uid) <= DAEMON_CLIENTS_USER_MAX
-                  ? client_refusal(client)
-                  : "you have too many connections to this daemon: end some of your commands";
+    refusal = find_refusal(client);
     if (refusal)
         refuse_client(client, refusal);
 }

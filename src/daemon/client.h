@@ -1,8 +1,9 @@
 /*
  * client - someone on the other end of the socket, and who that is.
  *
- * Root and the user who runs the daemon may do everything. Others must be in the group
- * of the daemon, may load configs, and see those that they have loaded.
+ * A client that sends a token has the rights of that token. Else root, and the user who runs the
+ * daemon, may do everything; others must be in the group of the daemon. What they may do with a
+ * config is decided in daemon/gate.h.
  *
  * Memory: the heap, until the connection ends. Threads: the loop's.
  */
@@ -14,6 +15,8 @@
 #include "control/connection.h"
 #include "sys/unixsock.h"
 
+struct acl_caller;
+struct arena;
 struct call;
 struct daemon;
 
@@ -21,6 +24,7 @@ struct client {
     struct daemon *daemon;
     struct connection connection;
     struct unixsock_peer peer;
+    bool stranger; /* neither a member nor root when it came */
     struct client *next, **back;
 };
 
@@ -28,13 +32,11 @@ struct client {
 void client_new(struct daemon *daemon, int fd);
 void client_free(struct client *client);
 
-/* Why it may ask for nothing, and what to do about it; NULL: it may. Looked up afresh. */
-const char *client_refusal(const struct client *client);
-
-/* Root, or the user who runs the daemon. */
-bool client_is_master(const struct client *client);
-/* May it see and change a config of this owner? */
-bool client_may(const struct client *client, uid_t owner);
+/* Why it may ask for nothing, and what to do about it; NULL: it may, and `ret_caller` is who it is,
+ * in the arena. Looked up afresh. `token`: what it sent with its request; or NULL. One that is not
+ * valid is refused: who restricts itself must not get more when that fails. */
+const char *client_refusal(const struct client *client, const char *token, struct arena *arena,
+                           struct acl_caller *ret_caller);
 
 /* May the client read the file? */
 int client_can_read(const struct client *client, const char *path, struct err *err);

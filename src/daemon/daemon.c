@@ -43,8 +43,9 @@ struct project *daemon_find(const struct daemon *daemon, const char *path)
 void daemon_add(struct daemon *daemon, struct project *project)
 {
     (void)map_set(&daemon->projects, str_from(project->path), project);
-    log_info("config loaded config=%s services=%u owner=%u", project->path,
-             project->config->service_count, project->config->owner.uid);
+    log_info("config loaded config=%s services=%u owner=%u hardening=%s", project->path,
+             project->config->service_count, project->config->owner.uid,
+             hardening_name(project->config->hardening));
 }
 
 void daemon_pump(struct daemon *daemon, const struct project *project)
@@ -486,10 +487,13 @@ static int watch_signals(struct daemon *daemon, struct err *err)
     return 0;
 }
 
-int daemon_init(struct daemon *daemon, struct err *err)
+int daemon_init(struct daemon *daemon, enum hardening hardening, struct err *err)
 {
-    *daemon =
-        (struct daemon){ .listener = -1, .births = -1, .lock = LOCK_NONE, .group = CGROUP_NONE };
+    *daemon = (struct daemon){ .listener = -1,
+                               .births = -1,
+                               .lock = LOCK_NONE,
+                               .group = CGROUP_NONE,
+                               .hardening = hardening };
     (void)umask(0007);
     if (home_find(&daemon->arena, &daemon->home, err) < 0 || make_root(daemon, err) < 0)
         return -1;
@@ -504,7 +508,8 @@ int daemon_init(struct daemon *daemon, struct err *err)
         proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0 ||
         scribe_start(&daemon->scribe, daemon->loop, err) < 0 ||
         chores_open(&daemon->chores, daemon->loop, err) < 0 ||
-        chores_open_workers(&daemon->evaluators, daemon->loop, CHORES_COMPUTING, err) < 0)
+        chores_open_workers(&daemon->evaluators, daemon->loop, CHORES_COMPUTING, err) < 0 ||
+        chores_open_workers(&daemon->judges, daemon->loop, CHORES_COMPUTING, err) < 0)
         return -1;
     daemon->trees.births = daemon->births > 0 ? daemon->births : 0;
     daemon->trees.mark = daemon->mark;
@@ -529,6 +534,7 @@ void daemon_done(struct daemon *daemon)
     MAP_EACH (&daemon->projects, entry)
         project_free(entry->value);
     map_done(&daemon->projects);
+    chores_close(&daemon->judges);
     chores_close(&daemon->evaluators);
     chores_close(&daemon->chores);
     scribe_stop(&daemon->scribe);

@@ -22,7 +22,9 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "control/home.h"
+#include "access/hardening.h"
 #include "daemon/scribe.h"
+#include "daemon/tokens.h"
 #include "sys/cgroup.h"
 #include "sys/chore.h"
 #include "supervise/filewatch.h"
@@ -39,6 +41,9 @@ struct project;
  * one is rejected. */
 #define DAEMON_CLIENTS_MAX      1024
 #define DAEMON_CLIENTS_USER_MAX 128
+/* Of users who are not members and may have a token: of one, and of all. */
+#define DAEMON_CLIENTS_STRANGER_MAX  16
+#define DAEMON_CLIENTS_STRANGERS_MAX 256
 /* Members of this group may use the daemon of the system. */
 #define DAEMON_GROUP "kepler"
 
@@ -52,6 +57,10 @@ struct daemon {
     struct scribe scribe;     /* writes logs */
     struct chores chores;     /* read them */
     struct chores evaluators; /* evaluate expressions of services */
+    struct chores judges;     /* ask authorizers */
+    enum hardening hardening; /* of all configs, at least */
+    struct tokens tokens;     /* of services that run */
+    uint64_t serial;          /* of the project that was opened last */
     const char *cgroup;       /* all that we start is below; NULL: sessions */
     struct cgroup group;      /* that one, locked */
     const char *births_path;
@@ -77,7 +86,7 @@ struct daemon {
 
 /* Makes the home, takes its lock, ends what an earlier daemon left in control groups. Fails with
  * ERR_BUSY when another daemon has it. */
-int daemon_init(struct daemon *daemon, struct err *err);
+int daemon_init(struct daemon *daemon, enum hardening hardening, struct err *err);
 int daemon_listen(struct daemon *daemon, struct err *err);
 /* A config is being read that ran before, or that is done: clients are accepted when none is left,
  * since until then what they ask about may not be there yet. */

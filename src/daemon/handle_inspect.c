@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "daemon/call.h"
-#include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "daemon/gate.h"
 #include "daemon/loader.h"
 #include "daemon/project.h"
 #include "daemon/state_file.h"
@@ -194,6 +194,7 @@ static int check_names(const struct view *view, struct err *err)
     return 0;
 }
 
+/* Sections that the caller may not see are left out. */
 static struct view make_view(struct call *call)
 {
     const struct request_ask *args = call->args;
@@ -202,9 +203,12 @@ static struct view make_view(struct call *call)
     return (struct view){
         .call = call,
         .args = args,
-        .services = args->with_services || all || args->services.n > 0,
-        .environment = args->with_environment || (all && args->services.n == 0),
-        .flags = args->with_flags || (all && args->services.n == 0),
+        .services = (args->with_services || all || args->services.n > 0) &&
+                    gate_may(call, RIGHT_INSPECT_SERVICES),
+        .environment = (args->with_environment || (all && args->services.n == 0)) &&
+                       gate_may(call, RIGHT_INSPECT_ENVIRONMENT),
+        .flags = (args->with_flags || (all && args->services.n == 0)) &&
+                 gate_may(call, RIGHT_INSPECT_FLAGS),
         .folder = home_config(&call->arena, &call->daemon->home, args->config),
         .project = call->project,
         .config = call->project ? call->project->config : NULL,
@@ -237,7 +241,7 @@ static void step_read_stored(struct call *call)
     call->step = NULL;
     view = make_view(call);
     view.config = loader_config(call->loader);
-    if (!view.config || find_stored(&view) < 0)
+    if (!view.config || find_stored(&view) < 0 || !gate_knows_owner(call, view.record->owner_uid))
         refuse_unknown(call);
     else
         show(&view);
@@ -257,7 +261,7 @@ void handle_inspect(struct call *call)
     view = make_view(call);
     if (view.config)
         show(&view);
-    else if (find_stored(&view) < 0 || !client_may(call->client, view.record->owner_uid))
+    else if (find_stored(&view) < 0 || !gate_knows_owner(call, view.record->owner_uid))
         refuse_unknown(call);
     else
         loader_begin(call, step_read_stored);

@@ -1,8 +1,8 @@
 /* Stored lines, and those that come. */
 #include "base/err.h"
 #include "daemon/call.h"
-#include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "daemon/gate.h"
 #include "daemon/project.h"
 #include "daemon/state_file.h"
 #include "daemon/stream.h"
@@ -30,7 +30,7 @@ static const char *find_folder(struct call *call, const char *config)
     }
     owner =
         state_file_load(&call->arena, folder, &record, &err) == 0 && record ? record->owner_uid : 0;
-    if (client_may(call->client, owner))
+    if (gate_knows_owner(call, owner))
         return path_join(&call->arena, folder, "logs");
     call_refuse_foreign(call, config, owner);
     return NULL;

@@ -4,8 +4,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "daemon/call.h"
-#include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "daemon/gate.h"
 #include "daemon/metrics_reading.h"
 #include "daemon/monitor.h"
 #include "daemon/project.h"
@@ -77,7 +77,7 @@ static const char *find_folder(struct call *call, const char *config)
         return metrics;
     owner =
         state_file_load(&call->arena, folder, &record, &err) == 0 && record ? record->owner_uid : 0;
-    if (client_may(call->client, owner))
+    if (gate_knows_owner(call, owner))
         return metrics;
     call_refuse_foreign(call, config, owner);
     return NULL;

@@ -282,8 +282,11 @@ static void begin_after_flush(struct call *call)
 static void go_on_start(struct call *call)
 {
     const struct request_start *args = call->args;
+    struct err err;
 
-    if (args->logs)
+    if (loading_check_level(call, &err) < 0)
+        call_fail(call, &err);
+    else if (args->logs)
         begin_after_flush(call);
     else
         begin_start(call);

@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "daemon/call.h"
 #include "daemon/chronicle.h"
-#include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "daemon/gate.h"
 #include "daemon/project.h"
 #include "daemon/state_file.h"
 #include "daemon/snapshot.h"
@@ -43,7 +43,7 @@ void handle_list(struct call *call)
         const struct project *project = entry->value;
         struct value_map *map = value_map_new(&call->arena, 4);
 
-        if (!client_may(call->client, project->config->owner.uid))
+        if (!gate_sees(call, project->path))
             continue;
         put_value(call, map, "config_path", value_text(project->path));
         put_value(call, map, "config_hash", value_text(arena_strdup(&call->arena, project->hash)));
@@ -72,16 +72,13 @@ static struct value loaded_services(struct call *call, const struct project *pro
     return value_map(map);
 }
 
-/* What is on disk; NULL when the client may not see it, or nothing is there. */
+/* What is on disk; NULL when nothing is there. */
 static const struct state_file *load_stored(struct call *call, const char *folder)
 {
     const struct state_file *record;
     struct err err;
 
-    if (state_file_load(&call->arena, folder, &record, &err) < 0 || !record ||
-        !client_may(call->client, record->owner_uid))
-        return NULL;
-    return record;
+    return state_file_load(&call->arena, folder, &record, &err) < 0 ? NULL : record;
 }
 
 static struct value stored_services(struct call *call, const struct state_file *record)
@@ -127,10 +124,12 @@ static void status_of_all(struct call *call)
         if (snapshot_load_path(&call->arena, folder, &path, &ignored) < 0 || !path)
             continue;
         project = daemon_find(call->daemon, path);
-        if (project && client_may(call->client, project->config->owner.uid)) {
+        if (!gate_sees(call, path))
+            continue;
+        if (project) {
             project_save_told(project);
             add_config(call, list, path, *name, loaded_services(call, project));
-        } else if (!project && (record = load_stored(call, folder))) {
+        } else if ((record = load_stored(call, folder))) {
             add_config(call, list, path, *name, stored_services(call, record));
         }
     }

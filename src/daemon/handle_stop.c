@@ -3,8 +3,8 @@
 
 #include "base/err.h"
 #include "daemon/call.h"
-#include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "daemon/gate.h"
 #include "daemon/project.h"
 #include "daemon/state_file.h"
 #include "daemon/snapshot.h"
@@ -73,7 +73,7 @@ static void stop_unloaded(struct call *call)
     }
     if (state_file_load(&call->arena, folder, &record, &err) < 0)
         record = NULL; /* root may remove what cannot be read */
-    if (!client_may(call->client, record ? record->owner_uid : 0)) {
+    if (!gate_knows_owner(call, record ? record->owner_uid : 0)) {
         call_refuse_foreign(call, args->config, record ? record->owner_uid : 0);
         return;
     }
@@ -216,7 +216,7 @@ void handle_prune(struct call *call)
     const struct request_prune *args = call->args;
     struct engine_stop how = { .clean = true };
 
-    if (!client_is_master(call->client)) {
+    if (call->caller.kind != ACL_ROOT) {
         call_refuse(call, MESSAGE_DENIED,
                     "only root may prune: use 'kepler stop --clean' for your own configs");
         return;
@@ -245,7 +245,7 @@ void handle_shutdown(struct call *call)
 {
     const struct request_shutdown *args = call->args;
 
-    if (!client_is_master(call->client)) {
+    if (call->caller.kind != ACL_ROOT) {
         call_refuse(call, MESSAGE_DENIED,
                     "only root may stop the daemon: 'kepler stop' stops your own services");
         return;

@@ -1,15 +1,18 @@
 #include "daemon/loading.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "access/right.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include "daemon/call.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
+#include "daemon/gate.h"
 #include "daemon/project.h"
 #include "daemon/state_file.h"
 #include "config/config.h"
@@ -49,11 +52,13 @@ static const struct value *caller_flags(struct arena *arena, const struct param_
     return flags;
 }
 
-/* Root's environment is root's: a config of somebody else keeps its own, or begins with PATH. */
+/* The environment of who is not the owner is their own: a config of somebody else keeps its own, or
+ * begins with PATH. Where programs are looked for, only root may say. */
 static const struct environment *lent_env(struct call *call, const struct environment *callers)
 {
     struct environment *env = environment_copy(&call->arena, NULL);
-    const char *path = environment_find(callers, STR("PATH"));
+    const char *path =
+        call->client->peer.uid == 0 ? environment_find(callers, STR("PATH")) : getenv("PATH");
 
     if (call->project)
         environment_merge(env, call->project->env);
@@ -172,10 +177,56 @@ static int find_owner(struct call *call, const char *path, struct config_owner *
         *owner = call->project->config->owner;
     else
         stored_owner(call, path, owner);
-    if (client_may(call->client, owner->uid))
+    if (gate_allows(call, path))
         return 0;
     call_refuse_foreign(call, path, owner->uid);
     return -1;
+}
+
+/* The level of the config and what its tokens may not have: never less than the daemon and the
+ * token of the caller demand, nor than the owner demanded, when somebody else loads it again. */
+static int set_limits(struct call *call, bool lent, struct config_source *source, struct err *err)
+{
+    const struct request_start *args = call->args;
+    const struct config *before = lent && call->project ? call->project->config : NULL;
+    const struct acl_caller *caller = &call->caller;
+    enum hardening level = before ? before->hardening : HARDENING_CONFIG;
+
+    if (args->hardening && hardening_parse(str_from(args->hardening), &level, err) < 0)
+        return -1;
+    if (before)
+        source->ceiling = before->ceiling;
+    if (caller->kind == ACL_TOKEN) {
+        level = hardening_max(level, caller->floor);
+        source->ceiling.withheld |= RIGHT_ALL & ~caller->rights;
+        source->ceiling.hardening = hardening_max(source->ceiling.hardening, caller->floor);
+    }
+    source->hardening = hardening_max(level, call->daemon->hardening);
+    return 0;
+}
+
+int loading_check_level(struct call *call, struct err *err)
+{
+    const struct request_start *args = call->args;
+    const struct config *config = call->project->config;
+    enum hardening level;
+
+    if (!args->hardening)
+        return 0;
+    if (hardening_parse(str_from(args->hardening), &level, err) < 0)
+        return -1;
+    if (level > config->hardening)
+        return err_set(err, ERR_BUSY,
+                       "'%s' is loaded with hardening level %s: 'kepler run' and 'kepler recreate' "
+                       "load it with another",
+                       config->path, hardening_name(config->hardening));
+    if (level < config->hardening && config->hardening > call->daemon->hardening)
+        call->warning =
+            arena_printf(&call->arena,
+                         "'%s' is loaded with hardening level %s, which stays until 'kepler run' "
+                         "or 'kepler recreate'",
+                         config->path, hardening_name(config->hardening));
+    return 0;
 }
 
 int loading_read(struct call *call)
@@ -209,6 +260,10 @@ int loading_read(struct call *call)
     if (lent)
         source->cli_env = lent_env(call, source->cli_env);
     source->flags = caller_flags(&call->arena, &args->flags);
+    if (set_limits(call, lent, source, &err) < 0) {
+        call_fail(call, &err);
+        return -1;
+    }
     call->source = source;
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/suggest.h"
 #include "control/home.h"
+#include "daemon/acl_file.h"
 #include "daemon/daemon.h"
 #include "daemon/monitor.h"
 #include "daemon/state_file.h"
@@ -167,7 +168,8 @@ static int open_files(struct project *project, struct err *err)
     project->logs = path_join(&project->arena, project->folder, "logs");
     project->metrics = path_join(&project->arena, project->folder, "monitor");
     if (fs_mkdirs(project->folder, 0770, err) < 0 ||
-        snapshot_save_source(project->folder, project->config, err) < 0)
+        snapshot_save_source(project->folder, project->config, err) < 0 ||
+        acl_file_save(project->folder, project->config->acl, err) < 0)
         return -1;
     return capture_open(&project->capture, &project->daemon->scribe,
                         &(struct capture_options){ .folder = project->logs,
@@ -210,6 +212,20 @@ static void restore_state(struct project *project)
         project_save(project);
 }
 
+static const char *lend_token(void *self, uint32_t service)
+{
+    struct project *project = self;
+
+    return tokens_lend(&project->daemon->tokens, project, service);
+}
+
+static void revoke_token(void *self, uint32_t service)
+{
+    struct project *project = self;
+
+    tokens_revoke(&project->daemon->tokens, project, service);
+}
+
 static void build_engine(struct project *project)
 {
     struct daemon *daemon = project->daemon;
@@ -226,6 +242,12 @@ static void build_engine(struct project *project)
                          : NULL,
         .sink = capture_sink(&project->capture),
         .note = capture_note,
+        .lend = lend_token,
+        .revoke = revoke_token,
+        .lender = project,
+        .token_name = TOKEN_VARIABLE,
+        .socket_name = TOKEN_SOCKET,
+        .socket = daemon->home.socket,
     };
 
     project->world = real_world_new(&options);
@@ -251,6 +273,7 @@ int project_read(struct project *project, const struct config_source *source, st
 int project_open(struct project *project, struct err *err)
 {
     project->path = project->config->path;
+    project->serial = ++project->daemon->serial;
     home_hash(project->path, project->hash);
     project->folder = home_config(&project->arena, &project->daemon->home, project->path);
     if (open_files(project, err) < 0)
@@ -269,6 +292,7 @@ void project_free(struct project *project)
     timer_clear(loop_timers(project->daemon->loop), &project->save_timer);
     chronicle_close(&project->chronicle);
     monitor_free(project->monitor);
+    tokens_forget(&project->daemon->tokens, project);
     engine_free(project->engine);
     real_world_free(project->world);
     capture_close(&project->capture);

@@ -38,6 +38,7 @@ struct project {
     struct arena arena; /* config and names */
     const char *path, *folder, *logs, *metrics;
     char hash[SHA256_HEX_SIZE];
+    uint64_t serial; /* no other project of this daemon has it */
     const struct config *config;
     struct engine *engine;
     struct real_world *world;

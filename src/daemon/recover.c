@@ -70,9 +70,10 @@ struct recovery {
 static void read_config(struct chore *chore)
 {
     struct recovery *recovery = container_of(chore, struct recovery, chore);
+    struct config_source source = recovery->snapshot->source;
 
-    recovery->result =
-        project_read(recovery->project, &recovery->snapshot->source, &recovery->diags);
+    source.hardening = hardening_max(source.hardening, recovery->daemon->hardening);
+    recovery->result = project_read(recovery->project, &source, &recovery->diags);
 }
 
 static int open_project(struct recovery *recovery, struct err *err)

@@ -1,10 +1,12 @@
 #include "daemon/snapshot.h"
 
+#include "access/right.h"
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
+#include "daemon/acl_file.h"
 #include "daemon/chronicle.h"
 #include "daemon/state_file.h"
 #include "data/json.h"
@@ -143,6 +145,8 @@ struct stored {
     struct value env, flags;
     uid_t owner_uid;
     gid_t owner_gid;
+    enum hardening hardening, token_hardening;
+    struct value ceiling; /* rights that tokens may have; null: all */
 };
 
 /* clang-format off */
@@ -156,6 +160,9 @@ static const struct record_field stored_fields[] = {
     RECORD("kepler_flags",  ANY,    ARGS, flags,         0),
     RECORD("owner_uid",     INT,    ARGS, owner_uid,     RECORD_REQUIRED),
     RECORD("owner_gid",     INT,    ARGS, owner_gid,     RECORD_REQUIRED),
+    RECORD("hardening",     WORD,   ARGS, hardening,     0, .words = hardening_words, .word_count = HARDENINGS, .fallback = HARDENING_STRICT),
+    RECORD("permission_ceiling", ANY, ARGS, ceiling,     0),
+    RECORD("token_hardening", WORD, ARGS, token_hardening, 0, .words = hardening_words, .word_count = HARDENINGS),
     { 0 },
 };
 /* clang-format on */
@@ -175,6 +182,11 @@ int snapshot_save(const char *folder, const struct config *config, const struct 
         .flags = *flags,
         .owner_uid = config->owner.uid,
         .owner_gid = config->owner.gid,
+        .hardening = config->hardening,
+        .token_hardening = config->ceiling.hardening,
+        .ceiling = config->ceiling.withheld
+                       ? right_values(&arena, RIGHT_ALL & ~config->ceiling.withheld)
+                       : value_null(),
     };
     const struct value whole = record_value(&arena, &stored_type, &stored);
 
@@ -210,6 +222,11 @@ int snapshot_load(struct arena *arena, const char *folder, const struct snapshot
         .kepler_env = read_env(arena, &stored->env),
         .flags = value_is(&stored->flags, VALUE_NULL) ? NULL : &stored->flags,
         .owner = { stored->owner_uid, stored->owner_gid },
+        .hardening = stored->hardening,
+        .ceiling = { value_is(&stored->ceiling, VALUE_NULL)
+                         ? 0
+                         : RIGHT_ALL & ~right_read(&stored->ceiling),
+                     stored->token_hardening },
     };
     snapshot->time = stored->snapshot_time;
     *ret_snapshot = snapshot;
@@ -218,8 +235,8 @@ int snapshot_load(struct arena *arena, const char *folder, const struct snapshot
 
 int snapshot_remove(const char *folder, struct err *err)
 {
-    static const char *const files[] = { SNAPSHOT_FILE, "config.yaml", STATE_FILE, CHRONICLE_FILE,
-                                         "source_path.txt" };
+    static const char *const files[] = { SNAPSHOT_FILE, "config.yaml",  STATE_FILE,
+                                         ACL_FILE,      CHRONICLE_FILE, "source_path.txt" };
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
     for (size_t i = 0; i < ARRAY_LEN(files); i++)

@@ -3,10 +3,12 @@
  *
  * Kept only for configs with autostart, in expanded_config.yaml (JSON is YAML): its
  * presence means "restore me". It holds the text of the file, the environment and flags as they
- * were captured, and the owner. Copies of env files are beside it.
+ * were captured, the owner, the hardening level, and what tokens may have. Copies of env files are
+ * beside it.
  *
  *     source_path.txt          the canonical path           every config that was loaded
  *     config.yaml              the text as it was read      likewise
+ *     acl.json                 its rules (acl_file.h)       with rules
  *     expanded_config.yaml     the snapshot                 with autostart
  *     env_files/SVC_NAME       copies of env files          with autostart
  *

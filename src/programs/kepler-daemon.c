@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "access/hardening.h"
 #include "base/buf.h"
 #include "base/build.h"
 #include "base/err.h"
@@ -17,13 +18,18 @@
 #include "sys/fd.h"
 
 static const char usage[] =
-    "usage: kepler-daemon [--help] [--version]\n"
+    "usage: kepler-daemon [--hardening LEVEL] [--help] [--version]\n"
     "\n"
     "Runs services as 'kepler' commands it to. Stays in the foreground and logs to\n"
     "standard error. As root it serves the machine: root, and members of the group\n"
     "'" DAEMON_GROUP "', each with configs of their own. As any other user it serves that user.\n"
     "\n"
+    "  --hardening LEVEL    how far services of members are kept from other users: strict\n"
+    "                       (default: they run as their owner), no-root (as any user but root) or\n"
+    "                       none (as any user, so that members of the group can be root)\n"
+    "\n"
     "environment:\n"
+    "  KEPLER_HARDENING     the same as --hardening, which wins\n"
     "  KEPLER_DAEMON_PATH   where state is kept: /var/lib/kepler for root, else\n"
     "                       $XDG_STATE_HOME/kepler or ~/.local/state/kepler\n"
     "  KEPLER_SOCKET_PATH   where it listens (kepler.sock in the state folder)\n"
@@ -79,13 +85,13 @@ static void set_level(void)
                     word);
 }
 
-static int serve(void)
+static int serve(enum hardening hardening)
 {
     struct daemon daemon;
     struct err err;
     int status = EXIT_FAILURE;
 
-    if (daemon_init(&daemon, &err) < 0) {
+    if (daemon_init(&daemon, hardening, &err) < 0) {
         log_error("daemon cannot start error=%s", err.text);
     } else {
         if (daemon_listen(&daemon, &err) < 0) {
@@ -125,6 +131,12 @@ static int answer(const char *word)
         return print(usage);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         return print_build();
+    if (strcmp(word, "--hardening") == 0) {
+        (void)fputs("kepler-daemon: option '--hardening' requires a level\n"
+                    "try 'kepler-daemon --help'\n",
+                    stderr);
+        return EXIT_USAGE;
+    }
     (void)fprintf(stderr,
                   "kepler-daemon: unknown argument '%s'; services are named to 'kepler start'\n"
                   "try 'kepler-daemon --help'\n",
@@ -132,12 +144,39 @@ static int answer(const char *word)
     return EXIT_USAGE;
 }
 
+/* The level that was asked for; NULL: none. Words that are left are answered. */
+static const char *find_level(int argc, char **argv, int *ret_used)
+{
+    static const char option[] = "--hardening";
+    const size_t length = sizeof(option) - 1;
+
+    *ret_used = 0;
+    if (argc > 1 && strncmp(argv[1], option, length) == 0) {
+        *ret_used = argv[1][length] == '=' ? 1 : 2;
+        if (argv[1][length] == '=')
+            return argv[1] + length + 1;
+        if (argv[1][length] == '\0' && argc > 2)
+            return argv[2];
+        *ret_used = 0;
+    }
+    return getenv("KEPLER_HARDENING");
+}
+
 int main(int argc, char **argv)
 {
-    if (argc > 1)
-        return answer(argv[1]);
+    enum hardening hardening = HARDENING_DAEMON;
+    int used;
+    const char *level = find_level(argc, argv, &used);
+    struct err err;
+
+    if (argc > used + 1)
+        return answer(argv[used + 1]);
+    if (level && level[0] && hardening_parse(str_from(level), &hardening, &err) < 0) {
+        (void)fprintf(stderr, "kepler-daemon: %s\ntry 'kepler-daemon --help'\n", err.text);
+        return EXIT_USAGE;
+    }
     log_use(color_is_wanted(KEPLER_COLOR, STDERR_FILENO) ? &log_in_color : &log_with_time);
     set_level();
     fd_limit_raise();
-    return serve();
+    return serve(hardening);
 }

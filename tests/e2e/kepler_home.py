@@ -15,7 +15,7 @@ from machine import Machine
 from terminal import run_on_terminal
 
 # What the folder of a config may hold.
-CONFIG_FILES = {"config.yaml", "source_path.txt", "state.json", "history.log", "expanded_config.yaml", "env_files", "logs", "monitor", "outputs"}
+CONFIG_FILES = {"config.yaml", "source_path.txt", "state.json", "acl.json", "history.log", "expanded_config.yaml", "env_files", "logs", "monitor", "outputs"}
 BUILD = os.environ.get("ZESTER_BUILD", "build/asan")
 KEPLER = os.path.abspath(os.path.join(BUILD, "kepler"))
 DAEMON = os.path.abspath(os.path.join(BUILD, "kepler-daemon"))

@@ -202,7 +202,7 @@ def test_a_daemon_that_could_not_be_started_again_is_not_stopped():
     (["start", "--no-abort-on-failure"], "--no-abort-on-failure requires --wait"),
     (["start", "-d", "--json"], "cannot be used with -d"),
     (["start", "--no-deps"], "--no-deps requires at least one service"),
-    (["start", "-d", "--hardening", "strict"], "--hardening is not supported"),
+    (["start", "-d", "--hardening", "stric"], "unknown hardening level 'stric' (did you mean 'strict'?)"),
     (["run", "-d", "--clean"], "--clean cannot be used with -d"),
     (["restart", "--wait", "--follow"], "are mutually exclusive"),
     (["logs", "-F", "level:error"], "a field is written '@level:error'"),

@@ -82,7 +82,7 @@ def test_children_get_exactly_what_the_file_says(home):
                 - {{command: {dump('bare_hook')}, inherit_env: false, environment: {{PATH: "{os.environ['PATH']}", H: 2}}}}
             healthcheck: {{command: {dump('check')}, interval: 50ms}}
         """)
-    finish(home, env={"COLOR": "red", "KEPLER_TOKEN": "0" * 64})
+    finish(home, env={"COLOR": "red"})
     caller = dict(home.environment(), COLOR="red")
     caller.pop("KEPLER_SOCKET_PATH", None)
     assert pairs(home, "inherits") == dict(dict(caller, **identity()), FROM_FILE="file", Q="red file", S="$COLOR", A="2", B="1-red-file")

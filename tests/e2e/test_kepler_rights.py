@@ -401,18 +401,6 @@ def test_autostart_brings_a_members_services_back_as_the_member(home):
     assert json.loads(home.run("ps", "--json", file=file, user="alice").stdout)["web"]["pid"] == pid
 
 
-KEYS = {"acl": "kepler: {acl: {users: {bob: [start]}}}\nservices: {}",
-        "monitor": "kepler: {monitor: {interval: 1s}}\nservices: {}",
-        "permissions": "services: {web: {run: x, permissions: [start]}}",
-        "security": "services: {web: {run: x, security: [start]}}"}
-
-
-@pytest.mark.parametrize("text", KEYS.values(), ids=KEYS.keys())
-def test_what_is_not_there_yet_is_an_error_that_says_so(home, text):
-    run = home.start(file=home.give("alice", text), user="alice", check=False)
-    assert run.returncode == 1 and "not supported yet" in run.stderr and "later version" in run.stderr
-
-
 # --- who listens ----------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@
 #include "cli/kepler/kepler.h"
 #include "cli/kepler/progress.h"
 #include "control/message.h"
+#include "control/token.h"
 
 static void on_message(void *self, const struct message *message)
 {
@@ -52,7 +53,7 @@ uint64_t kepler_client_send(struct kepler_client *client, enum request_kind kind
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct message message = { MESSAGE_REQUEST, ++client->last_id,
                                      request_get(kind)->record.name,
-                                     request_encode(&arena, kind, args) };
+                                     request_encode(&arena, kind, args), token_given() };
     struct err err;
 
     if (connection_send(&client->connection, &message, &err) < 0) {

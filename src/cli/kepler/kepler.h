@@ -54,6 +54,12 @@ extern const struct param kepler_globals[];
           "a value for expressions (kepler.flags.K); may be repeated", .kind_text = "K=V",         \
           .aliases = "D")
 
+/* --hardening, of commands that load a config. */
+#define KEPLER_HARDENING(type, field)                                                              \
+    PARAM("hardening", STR, type, field,                                                           \
+          "which users services of the config may run as: none, no-root or strict",                \
+          .kind_text = "LEVEL")
+
 /* "Error: text" on stderr; both return KEPLER_FAILED. */
 int kepler_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 int kepler_err(const struct err *err);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "access/hardening.h"
 #include "base/err.h"
 #include "cli/kepler/kepler.h"
 #include "cli/kepler/client.h"
@@ -32,7 +33,7 @@ struct start_args {
     PARAM("json",                BOOL,     ARGS, json, "print lines as JSON objects"), \
     PARAM("abort-on-failure",    BOOL,     ARGS, abort, "stop all services at the first unhandled failure"), \
     PARAM("no-abort-on-failure", BOOL,     ARGS, no_abort, "with --wait: leave the others running after a failure"), \
-    PARAM("hardening",           STR,      ARGS, hardening, "not supported", .flags = PARAM_HIDDEN)
+    KEPLER_HARDENING(ARGS, hardening)
 
 static const struct param start_options[] = {
     START_OPTIONS,
@@ -50,7 +51,7 @@ static const struct param run_options[] = {
 
 static const struct param recreate_options[] = {
     KEPLER_FLAGS(ARGS, flags),
-    PARAM("hardening", STR,  ARGS, hardening, "not supported", .flags = PARAM_HIDDEN),
+    KEPLER_HARDENING(ARGS, hardening),
     KEPLER_GLOBALS(ARGS, globals),
     { 0 },
 };
@@ -63,7 +64,6 @@ static const char *find_clash(const struct start_args *args, size_t names)
         bool wrong;
         const char *text;
     } rules[] = {
-        { args->hardening, "--hardening is not supported by this version" },
         { args->wait && !args->detach, "--wait requires -d" },
         { args->timeout > 0 && !args->wait, "--timeout requires --wait" },
         { args->no_abort && !args->wait, "--no-abort-on-failure requires --wait" },
@@ -83,11 +83,15 @@ static const char *find_clash(const struct start_args *args, size_t names)
 static int make_request(struct cli *cli, const struct start_args *args, struct param_strs names,
                         struct request_start *ret)
 {
+    enum hardening level;
     struct err err;
 
+    if (args->hardening && hardening_parse(str_from(args->hardening), &level, &err) < 0)
+        return cli_usage(cli, "%s", err.text);
     *ret = (struct request_start){
         .services = names,
         .no_deps = args->no_deps,
+        .hardening = args->hardening,
         .refresh_env = args->refresh_env,
         .start_clean = args->start_clean,
         .follow = !args->detach || args->wait,
@@ -171,7 +175,12 @@ const struct command kepler_command_start = {
         "\n"
         "A failure that no other service handles (by service_failed or service_stopped) gives\n"
         "exit status 1 in the foreground and with --wait; with --wait it also stops all services,\n"
-        "unless --no-abort-on-failure is given. So does a named service that was skipped.\n",
+        "unless --no-abort-on-failure is given. So does a named service that was skipped.\n"
+        "\n"
+        "--hardening is for configs of users other than root: services may run as any user "
+        "(none),\n"
+        "as any but root (no-root, the default), or as the owner alone (strict). The daemon may\n"
+        "demand more: its own level is strict, unless root has started it with another.\n",
     .examples = "  kepler start\n"
                 "  kepler start -d --wait --timeout 30s\n"
                 "  kepler -f web.yaml start -d db -e DEBUG=1\n",

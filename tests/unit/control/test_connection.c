@@ -42,7 +42,7 @@ static void send_text(struct connection *connection, size_t n)
     text[n] = '\0';
     CHECK_INT(connection_send(connection,
                               &(struct message){ MESSAGE_EVENT, 1, "lines",
-                                                 message_body(&arena, "text", text) },
+                                                 message_body(&arena, "text", text), NULL },
                               &err),
               0);
 }

@@ -26,7 +26,8 @@ TEST(a_message_comes_back_as_it_was)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(ROOM);
-    struct message sent = { MESSAGE_EVENT, 42, "progress", message_body(&arena, "service", "web") };
+    struct message sent = { MESSAGE_EVENT, 42, "progress", message_body(&arena, "service", "web"),
+                            NULL };
     struct message got;
     struct err err;
 
@@ -78,14 +79,14 @@ TEST(the_hello_of_an_older_protocol_is_told_to_restart_the_daemon)
                                  "kepler 0.1.0\xc0",
                                  21),
                        &payload, &err) == -1);
-    CHECK_STR(err.text, "the peer does not speak protocol 2: restart the daemon after an upgrade");
+    CHECK_STR(err.text, "the peer does not speak protocol 3: restart the daemon after an upgrade");
 }
 
 TEST(a_message_that_does_not_fit_leaves_the_buffer_as_it_was)
 {
     AUTO_BUF struct buf out = BUF_INIT(20);
     struct message message = { MESSAGE_EVENT, 1, "a name that is longer than the room",
-                               value_null() };
+                               value_null(), NULL };
     struct err err;
 
     buf_add_text(&out, "before");

@@ -1,0 +1,87 @@
+#include "access/acl.h"
+
+#include <string.h>
+
+#include "access/right.h"
+#include "base/arena.h"
+#include "base/number.h"
+#include "base/err.h"
+
+/* A name, or a number that is written as one. */
+static bool is_meant(const char *who, const char *name, unsigned number)
+{
+    struct err ignored;
+    uint64_t written;
+
+    if (name && strcmp(who, name) == 0)
+        return true;
+    return number_parse_uint(str_from(who), &written, &ignored) == 0 && written == number;
+}
+
+static void add_authorizer(struct arena *arena, struct acl_verdict *verdict,
+                           const struct value *code, const struct value *lua)
+{
+    if (code)
+        VEC_PUSH_IN(arena, &verdict->authorizers, ((struct acl_authorizer){ code, lua }));
+}
+
+static void apply_rule(struct arena *arena, const struct acl *acl, const struct acl_rule *rule,
+                       struct acl_verdict *verdict)
+{
+    verdict->rights |= rule->rights;
+    add_authorizer(arena, verdict, rule->authorize, acl->lua);
+}
+
+/* The group of the caller that the next rules are for: the lowest number above `after`. */
+static const struct acl_group *next_group(const struct acl_caller *caller, int64_t after)
+{
+    const struct acl_group *next = NULL;
+
+    VEC_EACH (&caller->groups, group)
+        if ((int64_t)group->gid > after && (!next || group->gid < next->gid))
+            next = group;
+    return next;
+}
+
+static void apply_rules(struct arena *arena, const struct acl *acl, const struct acl_caller *caller,
+                        struct acl_verdict *verdict)
+{
+    const struct acl_group *group = next_group(caller, -1);
+
+    VEC_EACH (&acl->users.list, rule)
+        if (is_meant(rule->who, caller->name, caller->uid))
+            apply_rule(arena, acl, rule, verdict);
+    for (; group; group = next_group(caller, group->gid))
+        VEC_EACH (&acl->groups.list, rule)
+            if (is_meant(rule->who, group->name, group->gid))
+                apply_rule(arena, acl, rule, verdict);
+}
+
+/* All that the rules are not asked about. */
+static uint64_t own_rights(const struct acl_subject *subject, const struct acl_caller *caller)
+{
+    const bool owns = subject->owned && subject->owner == caller->uid;
+
+    if (caller->kind == ACL_ROOT || owns || (caller->kind == ACL_TOKEN && caller->uid == 0))
+        return RIGHT_ALL;
+    if (!subject->owned && (caller->kind == ACL_MEMBER || caller->may_load))
+        return RIGHT_ALL;
+    return 0;
+}
+
+struct acl_verdict acl_judge(struct arena *arena, const struct acl_subject *subject,
+                             const struct acl_caller *caller)
+{
+    struct acl_verdict verdict = { .rights = 0 };
+
+    if (caller->kind == ACL_ROOT)
+        return (struct acl_verdict){ .rights = RIGHT_ALL };
+    if (caller->kind == ACL_TOKEN)
+        add_authorizer(arena, &verdict, caller->authorize, caller->lua);
+    if (subject->acl)
+        apply_rules(arena, subject->acl, caller, &verdict);
+    verdict.rights |= own_rights(subject, caller);
+    if (caller->kind == ACL_TOKEN)
+        verdict.rights &= caller->rights;
+    return verdict;
+}

@@ -1,0 +1,41 @@
+/*
+ * gate - may this call have what it asks for? Decided here for all requests, before their handler.
+ *
+ *     client_refusal (who is it) -> gate_begin -> handler, which may ask gate_may, gate_sees
+ *
+ * In this order: a token that demands more hardening than the config has is refused; then a caller
+ * who cannot read the config file (root can; the owner need not, once it is gone); then rights are
+ * missing (access/acl.h, control/request.h); then authorizers are asked, by a worker. What comes
+ * after them is judged again, since the config may have changed meanwhile.
+ *
+ * Memory: the heap. Threads: the loop's; the worker is its own affair.
+ */
+#ifndef DAEMON_GATE_H
+#define DAEMON_GATE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "access/right.h"
+
+struct call;
+struct gate;
+
+/* Authorizers of one user's requests that are asked at once. */
+#define GATE_MAX 8
+
+/* Calls `enter` when the call may go on; else refuses it, which ends it. */
+void gate_begin(struct call *call, void (*enter)(struct call *call));
+/* NULL is fine. */
+void gate_free(struct gate *gate);
+
+/* Once it may: has the caller this right, too? */
+bool gate_may(const struct call *call, enum right right);
+/* In a list: may the caller see this config? */
+bool gate_sees(struct call *call, const char *path);
+/* The config turned out to have another path, or was looked for again: does the same hold? */
+bool gate_allows(struct call *call, const char *path);
+/* Does the config still belong to whom it did when that was decided? */
+bool gate_knows_owner(const struct call *call, uid_t owner);
+
+#endif

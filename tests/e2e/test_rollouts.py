@@ -32,7 +32,7 @@ def fleet(tmp_path_factory):
         for name, text in states(fleet.work).items():
             (fleet.tree / f"{name}.zy").write_text(text)
         fleet.start_server()
-        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0}, states_dir=str(fleet.tree))
+        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0}, states_dir=str(fleet.tree), sign_requests=True)
         fleet.peels = {name: start_peel(fleet, fleet.master, name) for name in NAMES}
         for peel in fleet.peels.values():
             fleet.wait((peel.folder / "states/top.zy").exists, f"{peel.name} has the tree")
@@ -141,7 +141,7 @@ def test_an_orchestration_has_gates_and_reverts_waves(fleet, work):
 
 def test_a_master_that_dies_after_it_has_sent_the_revert_leaves_one_revert(fleet, work):
     fleet.master.stop()
-    dying = fleet.start_master("dying", states_dir=str(fleet.tree), environment={"ZESTER_CRASH": "job-reverted:1:0"})
+    dying = fleet.start_master("dying", states_dir=str(fleet.tree), sign_requests=True, environment={"ZESTER_CRASH": "job-reverted:1:0"})
     fleet.wait_ready(dying)
     (work / "sick-web-4").touch()
     jid = fleet.zester_json("*", "state.apply", "app", *WAVES, "--revert", "wave", "--async")["jid"]

@@ -87,6 +87,16 @@ def commands_with(text):
     return found
 
 
+def nodes_of(machine):
+    """The far sides of zester that run there."""
+    found = []
+    for path in commands_with("--ssh-node"):
+        with contextlib.suppress(OSError):
+            if os.readlink(path.parent / "cwd").startswith(str(machine.folder)):
+                found.append(path)
+    return found
+
+
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
@@ -143,9 +153,10 @@ def test_wrong_usage_is_said_before_anybody_is_asked(site):
 
 def test_machines_are_asked_so_many_at_a_time(site):
     log = site.folder / "turns"
-    for parallel, overlaps in ((1, False), (2, True)):
+    for parallel, looks, overlaps in ((1, 5, False), (2, 300, True)):  # each looks for the other that often
         log.write_text("")
-        site.run("*", "cmd.run", f"echo begin >> {log}; sleep 1; echo end >> {log}", "--parallel", parallel)
+        site.run("*", "cmd.run", f"echo begin >> {log}; for i in $(seq {looks}); do [ $(grep -c begin {log}) = 2 ] && break; sleep 0.1; done; echo end >> {log}",
+                 "--parallel", parallel)
         assert (log.read_text().split()[:2] == ["begin", "begin"]) == overlaps
 
 
@@ -379,7 +390,8 @@ def test_sudo_is_used_without_a_password_or_its_reason_is_shown(site):
 
 @pytest.mark.parametrize("signo", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=["ctrl-c", "term", "kill"])
 def test_the_end_of_the_command_ends_the_run_on_the_machine(site, signo):
-    machine, mark = site.machines["web-01"], f"86{signo}.25"
+    machine = site.machines["web-01"]
+    mark = f"{machine.port}{signo}.25"
     (site.states / "long.zy").write_text(f"long:\n  cmd.run:\n    - name: sleep {mark} && sleep {mark}\nlater:\n  cmd.run:\n    - name: touch {machine.folder}/later\n"
                                          "    - require: [{cmd: long}]\n")
     command = subprocess.Popen(site.command("web-01", "state.apply", "long", "--format", "json"), env=site.environment, stdout=subprocess.PIPE,
@@ -389,7 +401,7 @@ def test_the_end_of_the_command_ends_the_run_on_the_machine(site, signo):
     output = command.communicate(timeout=SECONDS)[0]
     wait(lambda: not commands_with(f"sleep\0{mark}"), "the run goes on")
     wait(lambda: not runs_of(machine), "the tree of the run is left")
-    wait(lambda: not commands_with("--ssh-node"), "zester is left")
+    wait(lambda: not nodes_of(machine), "zester is left")
     assert not (machine.folder / "later").exists()
     if signo != signal.SIGKILL:
         (answer,) = json.loads(output)
@@ -397,23 +409,24 @@ def test_the_end_of_the_command_ends_the_run_on_the_machine(site, signo):
 
 
 def test_a_run_that_takes_too_long_is_ended_there(site):
-    began = time.monotonic()
-    answer = site.json("web-01", "cmd.run", "sleep 8734.5", "--timeout", "1s", status=2)["web-01"]
+    began, mark = time.monotonic(), f"{site.machines['web-01'].port}.5"
+    answer = site.json("web-01", "cmd.run", f"sleep {mark}", "--timeout", "1s", status=2)["web-01"]
     assert time.monotonic() - began < SECONDS / 2 and "not finished after 1 s" in answer["error"]
-    wait(lambda: not commands_with("sleep\0" + "8734.5"), "the command goes on")
+    wait(lambda: not commands_with(f"sleep\0{mark}"), "the command goes on")
 
 
 def test_a_connection_that_is_lost_in_the_middle_is_said_and_ends_the_run(site):
-    command = subprocess.Popen(site.command("web-01", "cmd.run", "sleep 8735.5", "--format", "json"), env=site.environment, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
-    wait(lambda: commands_with("sleep\0" + "8735.5"), "the run does not begin")
     port = str(site.machines["web-01"].port)
+    mark = f"{port}.75"
+    command = subprocess.Popen(site.command("web-01", "cmd.run", f"sleep {mark}", "--format", "json"), env=site.environment, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    wait(lambda: commands_with(f"sleep\0{mark}"), "the run does not begin")
     for path in commands_with("ServerAliveInterval"):
         if f"\0{port}\0".encode() in path.read_bytes():
             os.kill(int(path.parent.name), signal.SIGKILL)
     (answer,) = json.loads(command.communicate(timeout=SECONDS)[0])
     assert command.returncode == 3 and answer["status"] == "unreachable" and "lost during the run" in answer["error"]
-    wait(lambda: not commands_with("sleep\0" + "8735.5"), "the command goes on")
+    wait(lambda: not commands_with(f"sleep\0{mark}"), "the command goes on")
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next_and_all_of_it_on_request(site):

@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <semaphore.h>
-#include <signal.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "sys/thread.h"
 
 #define STACK_SIZE ((size_t)256 << 10)
 
@@ -15,23 +15,6 @@ static void *run_scribe(void *self)
 
     loop_run(scribe->loop);
     return NULL;
-}
-
-/* Signals are for the daemon's thread. */
-static int start_thread(struct scribe *scribe)
-{
-    sigset_t all, before;
-    pthread_attr_t attr;
-    int errnum;
-
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    (void)pthread_attr_init(&attr);
-    (void)pthread_attr_setstacksize(&attr, STACK_SIZE);
-    errnum = pthread_create(&scribe->thread, &attr, run_scribe, scribe);
-    (void)pthread_attr_destroy(&attr);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return errnum;
 }
 
 int scribe_start(struct scribe *scribe, struct loop *loop, struct err *err)
@@ -45,7 +28,7 @@ int scribe_start(struct scribe *scribe, struct loop *loop, struct err *err)
         goto no_loop;
     if (errands_open(&scribe->out, loop, err) < 0)
         goto no_in;
-    errnum = start_thread(scribe);
+    errnum = thread_start(&scribe->thread, STACK_SIZE, run_scribe, scribe);
     if (errnum != 0) {
         err_sys(err, errnum, "start the thread of logs");
         goto no_out;

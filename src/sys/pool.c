@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/stack.h"
 #include "sys/clock.h"
+#include "sys/thread.h"
 
 /* Of a thread that only waits. */
 #define RESERVE_STACK_SIZE ((size_t)64 << 10)
@@ -143,16 +144,12 @@ static void *hold_place(void *arg)
 /* Errno of what failed, or 0. */
 static int start_reserve(struct pool *pool)
 {
-    pthread_attr_t attr;
     int errnum;
 
     if (pool->reserve.started || pool->lazy)
         return 0;
-    (void)pthread_attr_init(&attr);
-    (void)pthread_attr_setstacksize(&attr, RESERVE_STACK_SIZE);
-    errnum = pthread_create(&pool->reserve.thread, &attr, hold_place, pool);
+    errnum = thread_start(&pool->reserve.thread, RESERVE_STACK_SIZE, hold_place, pool);
     pool->reserve.started = errnum == 0;
-    (void)pthread_attr_destroy(&attr);
     return errnum;
 }
 
@@ -160,18 +157,6 @@ static void release_reserve(struct pool *pool)
 {
     pool->reserve.leaving = true;
     (void)pthread_cond_signal(&pool->reserve.leave);
-}
-
-static int start_thread(struct pool *pool, struct worker *worker)
-{
-    pthread_attr_t attr;
-    int errnum;
-
-    (void)pthread_attr_init(&attr);
-    (void)pthread_attr_setstacksize(&attr, pool->stack_size);
-    errnum = pthread_create(&worker->thread, &attr, run_worker, worker);
-    (void)pthread_attr_destroy(&attr);
-    return errnum;
 }
 
 /* Errno of what failed, or 0. The new worker counts at once, so that nobody starts another for the
@@ -184,7 +169,7 @@ static int start_worker(struct pool *pool)
     join_ended(pool);
     worker->pool = pool;
     if (errnum == 0)
-        errnum = start_thread(pool, worker);
+        errnum = thread_start(&worker->thread, pool->stack_size, run_worker, worker);
     if (errnum != 0) { /* those there are have to do */
         release_reserve(pool);
         pool->limit = pool->workers > 0 ? pool->workers : 1;

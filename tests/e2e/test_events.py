@@ -130,6 +130,11 @@ def test_a_watch_prints_a_line_for_each_event(fleet):
         assert watch.stop() == ""
 
 
+def test_a_watch_ends_with_status_0_also_when_its_server_has_a_name(fleet):
+    with Watch(fleet, "--master", f"tls://localhost:{fleet.port}") as watch:
+        assert watch.stop() == ""
+
+
 def test_a_watch_skips_what_is_not_an_event(fleet, bus):
     with Watch(fleet) as watch:
         for subject, payload in [("zester.event._admin.send.a", b""), ("zester.event._admin.send.a", b"\xc1"),

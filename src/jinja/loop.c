@@ -8,12 +8,15 @@
 #include "jinja/container.h"
 #include "jinja/eval.h"
 #include "jinja/ops.h"
+#include "jinja/sequence.h"
+#include "jinja/text.h"
 
 struct loop {
     struct object object;
     const struct node_for *node;
-    struct running home; /* where the test and the recursion are evaluated */
-    const struct value_list *items;
+    struct running home;            /* where the test and the recursion are evaluated */
+    const struct value_list *items; /* NULL: of the range */
+    const struct range *range;      /* never made a list: nested loops would fill the memory */
     size_t next;
     bool filtered; /* the test still has to run */
     bool tested;   /* the scope of the test has begun */
@@ -24,6 +27,24 @@ struct loop {
 };
 
 /* --- items -------------------------------------------------------------------------- */
+
+static size_t count_items(const struct loop *loop)
+{
+    return loop->items ? loop->items->count : loop->range->length;
+}
+
+static struct value get_item(const struct loop *loop, size_t i)
+{
+    return loop->items ? loop->items->items[i] : value_int(range_item(loop->range, i));
+}
+
+static int find_items(struct render *render, const struct value *iterable, struct loop *loop)
+{
+    loop->range = object_as(iterable, &range_type);
+    if (loop->range)
+        return text_expect_items(render, loop->range->length);
+    return op_list(render, iterable, &loop->items);
+}
 
 /* Run the test on one item, with the variables of the test. */
 static int run_test(struct eval *eval, struct loop *loop, const struct value *item, bool *ret)
@@ -64,8 +85,8 @@ static int next_item(struct eval *eval, struct loop *loop, struct value *ret)
     bool found = !loop->filtered;
 
     *ret = value_absent();
-    while (loop->next < loop->items->count) {
-        struct value item = loop->items->items[loop->next++];
+    while (loop->next < count_items(loop)) {
+        struct value item = get_item(loop, loop->next++);
 
         if (loop->filtered &&
             (render_step(&eval->render, 1) < 0 || passes(eval, loop, &item, &found) < 0))
@@ -130,9 +151,9 @@ static int loop_length(struct render *render, struct object *object, size_t *ret
         if (take_rest(eval_of(render), loop) < 0)
             return -1;
         loop->length =
-            loop->items->count + (size_t)(loop->index0 + 1) + !value_is_absent(&loop->after);
+            count_items(loop) + (size_t)(loop->index0 + 1) + !value_is_absent(&loop->after);
     } else if (!loop->length_known) {
-        loop->length = loop->items->count;
+        loop->length = count_items(loop);
     }
     loop->length_known = true;
     *ret = loop->length;
@@ -343,7 +364,7 @@ static int run_loop(struct eval *eval, const struct node_for *node, const struct
 
     *loop = (struct loop){ 0 };
     eval->render.at = node->iter->at;
-    if (op_list(&eval->render, iterable, &loop->items) < 0)
+    if (find_items(&eval->render, iterable, loop) < 0)
         return -1;
     loop->object.type = &loop_type;
     loop->node = node;

@@ -31,6 +31,7 @@ struct reaction_env *reaction_env_new(const struct reaction_options *options)
             .template_bytes = REACTION_TEXT_MAX,
             .output_bytes = REACTION_TEXT_MAX,
             .memory_bytes = REACTION_MEMORY_MAX,
+            .steps = UINT64_MAX, /* the time is the limit */
             .nanoseconds = REACTION_TIME_MAX,
         },
         .builtins = &filter_builtins,

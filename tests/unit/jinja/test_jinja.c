@@ -228,6 +228,21 @@ TEST(every_limit_is_an_error_that_names_it)
     }
 }
 
+TEST(a_loop_over_a_range_needs_no_memory_for_its_numbers)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct jinja_options options = { .builtins = &filter_builtins,
+                                           .limits.memory_bytes = 1 << 20 };
+    struct result result =
+        render_once(&arena, &options,
+                    "{% for i in range(300) %}{% for j in range(9, 3000) if j > 2997 %}"
+                    "{% if i == 299 %}{{ j }}/{{ loop.length }}{{ loop.last }} {% endif %}"
+                    "{% endfor %}{% endfor %}");
+
+    CHECK_STR(result.text, "2998/2False 2999/2True ");
+    CHECK_INT(result.rc, 0);
+}
+
 static int64_t tick(void *user)
 {
     int64_t *clock = user;

@@ -134,7 +134,7 @@ TEST(a_rendering_ends_after_thirty_seconds)
     struct reaction reaction;
 
     CHECK_INT(read_text(env, &arena,
-                        STR("{% for i in range(100000) %}{% for j in range(1000) %}"
+                        STR("{% for i in range(100000) %}{% for j in range(100000) %}"
                             "{% endfor %}{% endfor %}"),
                         &reaction, &diags),
               REACTION_RENDER_ERROR);

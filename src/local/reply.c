@@ -1,5 +1,7 @@
 #include "local/reply.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -14,7 +16,15 @@
 /* More is cut before the bus can refuse it. */
 #define REPLY_MAX ((size_t)64 << 20)
 
+/* Texts up to this are never cut. */
+#define SHORT_MAX ((size_t)4096)
+
 #define TOO_LARGE "left out: the result is larger than the bus takes"
+
+static bool is_inside_character(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
 
 static struct value as_text(struct arena *arena, const struct value *v)
 {
@@ -57,8 +67,74 @@ void reply_state(struct arena *arena, const struct state_result *state,
     };
 }
 
+/* --- long texts ------------------------------------------------------------------------ */
+
+/* What the long texts of a message have room for, each. */
+struct room {
+    size_t used, texts;
+};
+
+static void measure_text(struct room *room, size_t n)
+{
+    room->used += n <= SHORT_MAX ? n : 0;
+    room->texts += n > SHORT_MAX;
+}
+
+/* Both ends: a log says at its end what went wrong. */
+static struct str cut_text(struct arena *arena, struct str text, size_t max)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    size_t begin = max / 2, end = text.n - max / 2;
+
+    if (text.n <= SHORT_MAX || text.n <= max)
+        return text;
+    while (begin > 0 && is_inside_character(text.p[begin]))
+        begin--;
+    while (end < text.n && is_inside_character(text.p[end]))
+        end++;
+    buf_add(&out, text.p, begin);
+    buf_printf(&out, "\n[%zu bytes left out]\n", end - begin);
+    buf_add(&out, text.p + end, text.n - end);
+    return buf_copy(&out, arena);
+}
+
+static void measure_result(struct room *room, const struct exec_result *result)
+{
+    measure_text(room, strlen(result->diff));
+    measure_text(room, strlen(result->error));
+    for (size_t i = 0; result->details.kind == VALUE_MAP && i < result->details.map->count; i++)
+        measure_text(room, result->details.map->pairs[i].value.s.n);
+}
+
+static void cut_result(struct arena *arena, struct exec_result *result, size_t max)
+{
+    result->diff = cut_text(arena, str_from(result->diff), max).p;
+    result->error = cut_text(arena, str_from(result->error), max).p;
+    for (size_t i = 0; result->details.kind == VALUE_MAP && i < result->details.map->count; i++) {
+        struct value *v = &result->details.map->pairs[i].value;
+
+        *v = value_str(cut_text(arena, v->s, max));
+    }
+}
+
+/* A quarter of the message is for what is not counted here. */
+static void cut_results(struct arena *arena, struct exec_response *response, size_t size_max)
+{
+    const size_t most = size_max / 4 * 3;
+    struct room room = { 0 };
+
+    VEC_EACH (&response->results.list, result)
+        measure_result(&room, result);
+    if (room.texts == 0 || room.used >= most)
+        return;
+    VEC_EACH (&response->results.list, result)
+        cut_result(arena, result, (most - room.used) / room.texts);
+}
+
+/* --- messages ------------------------------------------------------------------------- */
+
 /* How much of the results is included. */
-enum extent { EXTENT_ALL, EXTENT_NAMES, EXTENT_NOTHING };
+enum extent { EXTENT_ALL, EXTENT_ENDS, EXTENT_NAMES, EXTENT_NOTHING };
 
 static struct exec_response make_response(struct arena *arena, const struct reply_head *head,
                                           const struct perform_answer *answer, enum extent extent)
@@ -83,12 +159,14 @@ static struct exec_response make_response(struct arena *arena, const struct repl
         reply_state(arena, state, &one);
         if (extent == EXTENT_ALL)
             one.needs = report_needs(arena, state);
-        if (extent == EXTENT_ALL && state->details)
+        if (extent <= EXTENT_ENDS && state->details)
             one.details = print_details(arena, state->details);
         if (extent == EXTENT_NAMES && one.diff[0])
             one.diff = TOO_LARGE;
         VEC_PUSH_IN(arena, &response.results.list, one);
     }
+    if (extent == EXTENT_ENDS)
+        cut_results(arena, &response, head->size_max);
     return response;
 }
 

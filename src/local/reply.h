@@ -2,7 +2,8 @@
  * reply - what came of a request, as the messages that go back.
  *
  * Details are texts on the wire: what is not, is printed as YAML. A message that would be larger
- * than the bus takes loses its details and differences first, then its results.
+ * than the bus takes loses the middle of its long texts first, then its details and differences,
+ * then its results.
  *
  * Memory: the arena. Threads: any.
  */

@@ -4,6 +4,7 @@ import re
 import signal
 import struct
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -269,6 +270,17 @@ def test_one_of_a_batch_that_hangs_makes_room_for_the_next(fleet, tmp_path):
     fleet.wait(lambda: final_job(fleet, jid_of(result))["job"]["status"] == "complete", "the late return corrects the record")
 
 
+@pytest.mark.parametrize("way", [[], ["--direct"]])
+def test_output_that_is_larger_than_the_bus_takes_is_shortened_in_its_middle(fleet, way):
+    answer, = fleet.zester_json("web-01", "cmd.run", "seq -f ä%.0f 1 700000; echo end >&2", *way)
+    result, = answer["results"]
+    begin, missing, end = re.fullmatch(r"(.*)\n\[(\d+) bytes left out\]\n(.*)", result["details"]["stdout"], re.S).groups()
+    lines = "\n".join(f"ä{number}" for number in range(1, 700001))
+    assert lines.startswith(begin) and lines.endswith(end) and len(begin) > 200000 and len(end) > 200000
+    assert len((begin + end).encode()) + int(missing) == len(lines.encode())
+    assert (answer["success"], result["details"]["stderr"], result["details"]["exitcode"]) == (True, "end", "0")
+
+
 def test_a_job_that_is_stopped_ends_on_the_peel_and_is_canceled(fleet, tmp_path):
     begun = tmp_path / "begun"
     jid = fleet.zester_json("web-01", "cmd.run", f"touch {begun}; exec sleep 600", "--async")["jid"]
@@ -282,6 +294,21 @@ def test_a_job_that_is_stopped_ends_on_the_peel_and_is_canceled(fleet, tmp_path)
     assert fleet.zester("job", "active").stdout == "No active jobs.\n"
     assert "has already ended" in fleet.zester("job", "kill", jid, status=1).stderr
     assert "no such job" in fleet.zester("job", "kill", "nonsense", status=1).stderr
+
+
+def test_whoever_waits_for_a_job_that_was_stopped_reads_that_it_was_canceled(fleet, tmp_path):
+    peel, begun = fleet.peels["web-01"], tmp_path / "begun"
+    with ThreadPoolExecutor(1) as waits:
+        waiting = waits.submit(fleet.zester, "web-01", "cmd.run", f"touch {begun}; exec sleep 600", status=2)
+        fleet.wait(begun.exists, "the command runs")
+        peel.send(signal.SIGSTOP)  # it does not answer
+        try:
+            fleet.zester("job", "kill", fleet.zester_json("job", "active")[0]["jid"])
+            result = waiting.result()
+        finally:
+            peel.send(signal.SIGCONT)
+    assert f"Canceled: received 0/1 returns for job {jid_of(result)}\n" in result.stderr and "Timeout" not in result.stderr
+    assert result.stdout == "web-01:\n    ERROR: canceled: no answer before the job was stopped\n"
 
 
 def test_retry_runs_only_where_it_did_not_succeed(fleet, tmp_path):

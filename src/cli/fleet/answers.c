@@ -230,6 +230,15 @@ static void add_result(struct buf *out, const struct exec_result *result, bool t
     add_details(out, &result->details);
 }
 
+/* A plain result is shown with its error: that is not said again for the whole answer. */
+static bool is_said(const struct fleet_answer *answer, const char *error)
+{
+    VEC_EACH (&answer->response.results.list, result)
+        if (strcmp(result->error, error) == 0)
+            return true;
+    return false;
+}
+
 /* `timed`: with how long each state took, which is never the same twice. */
 static void add_body(struct buf *out, const struct fleet_answer *answer, const char *function,
                      bool timed)
@@ -244,7 +253,7 @@ static void add_body(struct buf *out, const struct fleet_answer *answer, const c
     }
     if (fleet_answer_is_silent(answer))
         add_lines(out, error, 4, "");
-    else if (answer->response.results.list.n == 0 || !is_plain(function))
+    else if (!is_plain(function) || !is_said(answer, error))
         add_lines(out, error, 4, "ERROR: ");
 }
 

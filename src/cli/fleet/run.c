@@ -124,13 +124,23 @@ static bool has_kept_plan(const struct job *job, const struct fleet_answers *ans
     return false;
 }
 
-/* A peel may go on after the timeout: its return is kept. */
-static void tell_timeout(const struct fleet_answers *answers, const struct job *job)
+/* Somebody else has stopped it on each peel without a return. */
+static bool was_canceled(const struct fleet_answers *answers)
+{
+    for (size_t i = 0; i < answers->count; i++)
+        if (fleet_answer_is_silent(&answers->list[i]))
+            return false;
+    return true;
+}
+
+/* A peel may go on: its return is kept. */
+static void tell_missing(const struct fleet_answers *answers, const struct job *job)
 {
     (void)fprintf(stderr,
-                  "Timeout: received %zu/%zu returns for job %s\n"
+                  "%s: received %zu/%zu returns for job %s\n"
                   "Later returns: zester job show %s\n",
-                  fleet_answers_received(answers), answers->count, job->jid, job->jid);
+                  was_canceled(answers) ? "Canceled" : "Timeout", fleet_answers_received(answers),
+                  answers->count, job->jid, job->jid);
 }
 
 /* For a job that may be queued at least until its masters have given up on absent peels. */
@@ -176,7 +186,7 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
     if (waits)
         return print_jid(cli, how->format, job, true);
     if (fleet_answers_received(&answers) < answers.count)
-        tell_timeout(&answers, job);
+        tell_missing(&answers, job);
     status = fleet_answers_print(cli, &answers, &style);
     status = fleet_rollout_end(cli, fleet, job, how->format, status);
     if (how->format == FLEET_TEXT && has_kept_plan(job, &answers))

@@ -51,6 +51,30 @@ static void add_answer(struct fleet_answers *answers, size_t i, const char *erro
     fleet_answers_set(answers, answers->list[i].peel, &(struct str){ bytes.p, bytes.n }, "");
 }
 
+TEST(an_error_of_the_whole_answer_is_printed_below_its_plain_results)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *peels[] = { "p" };
+    const struct exec_response response = { .peel_id = "p", .jid = "", .error = "no more room" };
+    const struct exec_result result = {
+        .name = "test.ping:ping", .diff = "true", .error = "", .skip_reason = ""
+    };
+    AUTO_BUF struct buf bytes = BUF_INIT(1 << 16);
+    struct exec_response whole = response;
+    struct fleet_answers answers;
+    struct err err;
+
+    VEC_PUSH_IN(&arena, &whole.results.list, result);
+    CHECK(record_encode(&bytes, &exec_response_type, &whole, &err) == 0);
+    fleet_answers_init(&answers, &arena, &(struct param_strs){ 1, peels });
+    fleet_answers_set(&answers, "p", &(struct str){ bytes.p, bytes.n }, "");
+    CHECK_STR(print_answers(&arena, &answers, "test.ping"), "p:\n"
+                                                            "    true\n"
+                                                            "    ERROR: no more room\n");
+    add_answer(&answers, 0, "broken");
+    CHECK_STR(print_answers(&arena, &answers, "test.ping"), "p:\n    ERROR: broken\n");
+}
+
 TEST(equal_results_of_many_peels_are_one_block_however_long_each_took_and_failures_come_first)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -16,7 +16,8 @@ const struct metric peel_metrics[PEEL_METRICS] = {
     [PEEL_METRIC_SLOW_CONSUMERS] = { "zester_nats_slow_consumers_total", METRIC_COUNTER, "connections that the bus ended because messages were not read fast enough", { 0 }, NULL },
     [PEEL_METRIC_OUTBOX]        = { "zester_peel_outbox_messages", METRIC_GAUGE, "messages that are not stored in the bus yet", { 0 }, NULL },
     [PEEL_METRIC_EVENTS]        = { "zester_peel_local_events", METRIC_GAUGE, "events of programs of this machine that are not stored in the bus yet", { 0 }, NULL },
-    [PEEL_METRIC_BEACONS]       = { "zester_peel_beacon_events_total", METRIC_COUNTER, "events of beacons", { "beacon", "result" }, NULL },
+    [PEEL_METRIC_BEACONS]       = { "zester_peel_beacon_events_total", METRIC_COUNTER, "events of beacons that are stored in the bus", { "beacon" }, NULL },
+    [PEEL_METRIC_BEACONS_LOST]  = { "zester_peel_beacon_events_lost_total", METRIC_COUNTER, "events of beacons that had no room while there was no bus", { "beacon" }, NULL },
     [PEEL_METRIC_BEACONS_WAITING] = { "zester_peel_beacon_waiting", METRIC_GAUGE, "events of beacons that wait for a connection", { 0 }, NULL },
 };
 /* clang-format on */

@@ -580,7 +580,8 @@ static void on_beacon(void *self, const char *beacon, bool is_lost)
 {
     struct peel *peel = self;
 
-    metrics_add(peel->metrics, PEEL_METRIC_BEACONS, 1, beacon, is_lost ? "lost" : "stored");
+    metrics_add(peel->metrics, is_lost ? PEEL_METRIC_BEACONS_LOST : PEEL_METRIC_BEACONS, 1, beacon,
+                NULL);
 }
 
 static int open_lookout(struct peel *peel, struct err *err)

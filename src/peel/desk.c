@@ -337,6 +337,11 @@ static bool defer_job(struct desk *desk, const struct exec_request *request)
     return true;
 }
 
+static bool is_full(const struct lane *lane, const struct job *job)
+{
+    return lane->waiting >= (job->request.rdepth > 0 ? DESK_REACTIONS_MAX : DESK_QUEUE_MAX);
+}
+
 static void begin_job(struct desk *desk, struct job *job)
 {
     struct lane *lane = lane_of(desk, job);
@@ -352,7 +357,7 @@ static void begin_job(struct desk *desk, struct job *job)
         answer_own(desk, job);
     } else if (job->class == PERFORM_QUICK) {
         answer_now(desk, job);
-    } else if (lane->waiting >= DESK_QUEUE_MAX) {
+    } else if (is_full(lane, job)) {
         job_refuse(job, DESK_BUSY);
         deliver(job);
     } else if (cancel_init(&job->cancel, &err) < 0) {
@@ -538,8 +543,7 @@ int desk_run(struct desk *desk, const struct desk_task *task, struct err *err)
     };
     struct job *job = job_new(desk, &desk->options, &request);
 
-    if (is_unknown(desk, job) || desk->is_stopping ||
-        lane_of(desk, job)->waiting >= DESK_QUEUE_MAX) {
+    if (is_unknown(desk, job) || desk->is_stopping || is_full(lane_of(desk, job), job)) {
         if (is_unknown(desk, job))
             (void)err_set(err, ERR_INVALID, "%s", perform_unknown(&job->arena, task->function));
         else

@@ -42,9 +42,11 @@ struct perform_answer;
 struct routine_call;
 struct snapshot;
 
-/* Requests that wait in one lane. */
-#define DESK_QUEUE_MAX 64
-#define DESK_BUSY      "peel busy: execution queue full"
+/* Requests that wait in one lane. Nobody is there to repeat a reaction, so more of those may wait.
+ */
+#define DESK_QUEUE_MAX     64
+#define DESK_REACTIONS_MAX 1024
+#define DESK_BUSY          "peel busy: execution queue full"
 /* What only reads, at once. */
 #define DESK_READERS 8
 

@@ -26,7 +26,7 @@ EVENTS = int(os.environ.get("FAULTS_EVENTS", "10000" if ALL else "150"))
 SEED = int(os.environ.get("FAULTS_SEED", "1"))
 BATCH = 20 if ALL else 8
 PEELS = 4 if ALL else 1
-QUEUE_MAX = 64  # DESK_QUEUE_MAX: what a peel has room for; it refuses the jobs of more events, and those never act
+QUEUE_MAX = 64  # a peel has room for more (DESK_REACTIONS_MAX), and refuses the jobs of events beyond that, which never act
 WAITING_MAX = QUEUE_MAX - BATCH  # events of a peel that have not acted yet, while more are sent
 STEPS = ["event-fetched", "reaction-rendered", "job-claimed", "job-running", "job-sent", "reaction-dispatched", "event-decided",
          "event-acknowledged"]

@@ -31,6 +31,7 @@ struct agent {
     struct peel *peel;
     struct peel_conf conf;
     const char *id, *folder;
+    int32_t depth; /* of the jobs that are sent */
     int ensured;
     bool stopped;
     struct watched watched;
@@ -191,7 +192,8 @@ static inline struct str agent_request(struct agent *agent, const char *jid, uin
                                           .module = function,
                                           .id = id,
                                           .args = agent_args(agent, args),
-                                          .epoch = epoch };
+                                          .epoch = epoch,
+                                          .rdepth = agent->depth };
     AUTO_BUF struct buf bytes = BUF_INIT(1 << 20);
 
     CHECK_INT(record_encode(&bytes, &exec_request_type, &request, &agent->scene.err), 0);

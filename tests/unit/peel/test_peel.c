@@ -428,6 +428,27 @@ TEST(an_event_takes_its_turn_behind_a_run_that_changes_the_machine)
     agent_end(&agent);
 }
 
+TEST(reactions_wait_beyond_the_queue_of_operators)
+{
+    struct agent agent;
+
+    agent_begin(&agent, "web-01");
+    agent_start(&agent);
+    agent_wait_connected(&agent);
+    agent_send_job(&agent, "LONG", 1, "cmd.run", "ad-hoc", "command=sleep 600");
+    agent.depth = 1;
+    for (int i = 0; i < 100; i++)
+        agent_send_job(&agent, arena_printf(&agent.arena, "R%d", i), 2, "cmd.run", "ad-hoc",
+                       "command=true");
+    SCENE_RUN(&agent.scene, agent.acks == 101);
+    CHECK_INT(agent.returns, 0);
+    agent.depth = 0;
+    agent_send_job(&agent, "LAST", 2, "cmd.run", "ad-hoc", "command=true");
+    SCENE_RUN(&agent.scene, agent.returns == 1);
+    CHECK_STR(agent.returned.error, "peel busy: execution queue full");
+    agent_end(&agent);
+}
+
 TEST(a_full_queue_refuses_and_says_so)
 {
     struct agent agent;

@@ -48,6 +48,17 @@ bool gate_is_lifecycle(const struct event_source *source)
            strncmp(source->tag, LIFECYCLE_TAG, strlen(LIFECYCLE_TAG)) == 0;
 }
 
+static bool is_presence(const struct event_source *source)
+{
+    return source->type == EVENT_FROM_MASTER &&
+           strncmp(source->tag, PRESENCE_TAG, strlen(PRESENCE_TAG)) == 0;
+}
+
+bool gate_is_routine(const struct event_source *source)
+{
+    return gate_is_lifecycle(source) || is_presence(source);
+}
+
 /* --- the gates, in order ------------------------------------------------------------ */
 
 struct passage {
@@ -103,10 +114,7 @@ static const char *find_bucket(const struct event_source *source)
 {
     if (gate_is_lifecycle(source))
         return LIFECYCLE_SOURCE;
-    return source->type == EVENT_FROM_MASTER &&
-                   strncmp(source->tag, PRESENCE_TAG, strlen(PRESENCE_TAG)) == 0
-               ? PRESENCE_SOURCE
-               : source->origin;
+    return is_presence(source) ? PRESENCE_SOURCE : source->origin;
 }
 
 static bool passes_rate(const struct passage *p)

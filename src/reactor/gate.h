@@ -74,6 +74,8 @@ void gate_done(struct gate *gate);
 
 /* Is it one of the life of a job? */
 bool gate_is_lifecycle(const struct event_source *source);
+/* Does it come with each job, or when peels come and go? */
+bool gate_is_routine(const struct event_source *source);
 
 enum gate_drop gate_check(struct gate *gate, struct arena *arena,
                           const struct gate_delivery *delivery, struct gate_event *ret_event);

@@ -28,6 +28,14 @@ void pipeline_use(struct pipeline *pipeline, struct rule_set *rules)
     pipeline->rules = rules;
 }
 
+/* Masters make events of each job: those that no rule asks for are unmatched, and not an alarm,
+ * when they are many or the last of a chain. */
+static bool may_be_ignored(const struct pipeline_verdict *verdict)
+{
+    return (verdict->drop == GATE_DEPTH || verdict->drop == GATE_RATELIMIT) &&
+           gate_is_routine(&verdict->event->source);
+}
+
 void pipeline_accept(struct pipeline *pipeline, const struct pipeline_delivery *delivery,
                      struct pipeline_verdict *ret_verdict)
 {
@@ -44,10 +52,14 @@ void pipeline_accept(struct pipeline *pipeline, const struct pipeline_delivery *
     event = ARENA_NEW(&pipeline->scratch, struct gate_event);
     *ret_verdict = (struct pipeline_verdict){ .event = event };
     ret_verdict->drop = gate_check(&pipeline->gate, &pipeline->scratch, &at, event);
-    if (ret_verdict->drop != GATE_PASS)
+    if (ret_verdict->drop != GATE_PASS && !may_be_ignored(ret_verdict))
         return;
     if (pipeline->rules)
         rule_set_match(pipeline->rules, &pipeline->scratch, str_from(event->source.key), &matches);
+    if (matches.list.n == 0)
+        ret_verdict->drop = GATE_PASS;
+    if (ret_verdict->drop != GATE_PASS)
+        return;
     ret_verdict->matches = matches.list.n;
     if (matches.list.n > 0)
         ret_verdict->flight = flight_new(pipeline, delivery, event, &matches);

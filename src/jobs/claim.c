@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "jobs/rollout.h"
+#include "wire/event.h"
 
 static bool are_same_texts(const struct param_strs *a, const struct param_strs *b)
 {
@@ -51,16 +52,26 @@ bool claim_is_same(const struct job *a, const struct job *b)
            has_same_notes(&b->metadata, &a->metadata) && are_same_maps(&a->sealed, &b->sealed);
 }
 
+/* Its id stands for the event: what has changed since the first try is only whom its target means.
+ */
+static bool is_reaction(const struct job *job)
+{
+    return strncmp(job->jid, EVENT_JOB_PREFIX, strlen(EVENT_JOB_PREFIX)) == 0;
+}
+
 enum claim_verdict claim_judge(const struct job *wanted, const struct job *stored,
                                const char *master_id, bool owner_lives)
 {
-    if (!claim_is_same(wanted, stored))
-        return CLAIM_CONFLICT;
+    const bool is_same = claim_is_same(wanted, stored);
+    const bool is_ours = strcmp(stored->owner, master_id) == 0;
+
     if (stored->status > JOB_CLAIMED)
-        return CLAIM_DUPLICATE;
-    if (strcmp(stored->owner, master_id) == 0)
-        return CLAIM_RESUME;
-    return owner_lives ? CLAIM_PENDING : CLAIM_TAKE;
+        return is_same ? CLAIM_DUPLICATE : CLAIM_CONFLICT;
+    if (!is_ours && owner_lives)
+        return CLAIM_PENDING;
+    if (!is_same)
+        return is_reaction(wanted) ? CLAIM_RESUME : CLAIM_CONFLICT;
+    return is_ours ? CLAIM_RESUME : CLAIM_TAKE;
 }
 
 /* A state run is of the same kind whatever its settings; any other call must be equal. */

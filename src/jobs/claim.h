@@ -21,7 +21,7 @@
 #define CLAIM_FAILED_REASON       "failed_reason"
 
 enum claim_verdict {
-    CLAIM_RESUME,    /* ours, and sent to nobody: go on with it */
+    CLAIM_RESUME,    /* sent to nobody, and ours, or a reaction that now means others: send ours */
     CLAIM_TAKE,      /* of a master that is gone: take it over, then go on */
     CLAIM_PENDING,   /* of a living master that has not sent it yet: try again later */
     CLAIM_DUPLICATE, /* the same work was sent already */

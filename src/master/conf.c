@@ -18,11 +18,14 @@
 
 #define ARGS struct master_conf
 
+#define AUTH_DIR "/var/lib/zester/auth"
+#define KEPT_DIR "/var/lib/zester/orchestrations"
+
 /* clang-format off */
 static const struct param rows[] = {
     PARAM("nats_url",           STR,    ARGS, nats_url, "servers of the bus, separated by commas; tls:// only", .kind_text = "URLS", .default_text = LINK_URL_DEFAULT),
     PARAM("nats_ca",            STR,    ARGS, nats_ca, "CA certificates for the bus; default: NATS_CA_FILE, AUTH_DIR/nats-ca.crt, or the CAs of the system", .kind_text = "FILE"),
-    PARAM("auth_dir",           PATH,   ARGS, auth_dir, "keys and credentials", .kind_text = "DIR", .default_text = "/var/lib/zester/auth"),
+    PARAM("auth_dir",           PATH,   ARGS, auth_dir, "keys and credentials", .kind_text = "DIR", .default_text = AUTH_DIR),
     PARAM("jetstream_replicas", INT,    ARGS, jetstream_replicas, "copies of streams and buckets; 0: as many as there are servers, three at most", PARAM_RANGE(0, STORE_REPLICAS_MAX), .default_text = "0"),
     PARAM("health_addr",        STR,    ARGS, health_addr, "where /healthz, /readyz and /metrics are served", .kind_text = "ADDRESS", .default_text = "127.0.0.1:9091"),
     PARAM("log_level",          CHOICE, ARGS, log_level, "the lowest level that is logged", .choices = DAEMON_LOG_LEVELS, .default_text = "info"),
@@ -64,7 +67,7 @@ static const struct param rows[] = {
     PARAM("states_dir",   PATH, ARGS, states_dir, "the tree of states to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/states"),
     PARAM("settings_dir", PATH, ARGS, settings_dir, "the tree of settings to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/settings"),
     PARAM("reactor.dir",  PATH, ARGS, reactor_dir, "the tree of rules to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/reactor"),
-    PARAM("orchestrate_dir", PATH, ARGS, orchestrate_dir, "the folder for copies of published states and settings, for orchestrations of reactions and for targets, and for records of runs", .kind_text = "DIR", .default_text = "/var/lib/zester/orchestrations"),
+    PARAM("orchestrate_dir", PATH, ARGS, orchestrate_dir, "the folder for copies of published states and settings, for orchestrations of reactions and for targets, and for records of runs (" KEPT_DIR "; with another auth_dir, orchestrations in that)", .kind_text = "DIR"),
     PARAM("files_watch",  BOOL, ARGS, files_watch, "publish trees as soon as a file in them changes", .default_text = "true"),
     PARAM("files_mirror", BOOL, ARGS, files_mirror, "a master that does not publish keeps its folders in step with what is published", .default_text = "true"),
     PARAM("files_mirror_after", DURATION, ARGS, files_mirror_after, "how long another master must publish before its files replace those of this one", .default_text = "30s"),
@@ -173,6 +176,17 @@ static void check_component(const char *name, const struct value *given, struct 
             "'update_auto_components': '%s' is not a component: " UPDATE_COMPONENT_WORDS, name);
 }
 
+/* Masters of another fleet on this machine must not find what this one keeps, such as which trees
+ * were signed. Fleets have different keys. */
+static void place_kept(struct arena *arena, struct master_conf *conf)
+{
+    if (conf->orchestrate_dir && conf->orchestrate_dir[0])
+        return;
+    conf->orchestrate_dir = strcmp(conf->auth_dir, AUTH_DIR) == 0
+                                ? KEPT_DIR
+                                : arena_printf(arena, "%s/orchestrations", conf->auth_dir);
+}
+
 static void check_conf(struct arena *arena, void *values, const struct value *given,
                        struct diags *diags)
 {
@@ -185,6 +199,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
     check_address(conf->health_addr, "health_addr", given, diags);
     check_address(conf->enroll_addr, "enroll.addr", given, diags);
     check_groups(arena, conf->nodegroups, diags);
+    place_kept(arena, conf);
     (void)remote_read_list(arena, conf->gitfs_remotes, conf->gitfs_ssh_key, &conf->gitfs, diags);
     (void)export_conf_read(arena, conf->exports, &exports, diags);
     backends_drop(backends_read(conf->secret_backends, diags));

@@ -220,12 +220,13 @@ class Fleet:
                 "states_dir": f"{folder}/states", "settings_dir": f"{folder}/settings",
                 "orchestrate_dir": f"{folder}/orchestrations", "publisher_status_file": f"{folder}/publisher-status"}
         conf.update(keys)
+        conf = {key: value for key, value in conf.items() if value is not None}
         conf["reactor"] = {"dir": f"{folder}/reactor", **conf.get("reactor", {})}
         conf["enroll"] = {"addr": f"127.0.0.1:{free_port()}", **conf.get("enroll", {})}
         return conf
 
     def start_master(self, name="master", environment=None, **keys):
-        """Keys are those of master.yaml; nested ones are maps."""
+        """Keys are those of master.yaml; nested ones are maps, and None leaves one out."""
         conf = self.master_conf(name, **keys)
         path = self.folder / f"{name}.yaml"
         path.write_text(yaml_of(conf))

@@ -52,6 +52,13 @@ def test_a_reactor_that_cannot_begin_is_down_and_begins_later_while_its_master_w
     assert master.checks()["reactor"] == "ok"
 
 
+def test_masters_keep_what_they_know_of_their_fleet_below_the_folder_of_its_keys(fleet):
+    for name in ("one", "two"):
+        fleet.start_ready_master(name, orchestrate_dir=None, reactor=reactor_of(fleet, RULES))
+    kept = fleet.auth / "orchestrations"
+    fleet.wait(lambda: len(list(kept.glob("*/signed/reactor/*"))) == 2, "each has noted the rules that it trusts")
+
+
 def test_a_consumer_that_is_gone_degrades_the_reactor_until_it_is_there_again(fleet, bus):
     master = fleet.start_master(reactor=reactor_of(fleet, RULES))
     wait_for_rules(fleet, master, 2)

@@ -65,6 +65,35 @@ TEST(other_work_under_the_same_id_is_a_conflict)
     CHECK_INT(claim_judge(&wanted, &stored, "me", true), CLAIM_CONFLICT);
 }
 
+static const struct {
+    const char *jid;
+    enum job_status status;
+    const char *owner;
+    bool lives;
+    enum claim_verdict verdict;
+} drifted_rows[] = {
+    { "rxn-1", JOB_CLAIMED, "other", true, CLAIM_PENDING },
+    { "rxn-1", JOB_CLAIMED, "other", false, CLAIM_RESUME },
+    { "rxn-1", JOB_CLAIMED, "me", true, CLAIM_RESUME },
+    { "rxn-1", JOB_RUNNING, "other", false, CLAIM_CONFLICT },
+    { "J", JOB_CLAIMED, "other", true, CLAIM_PENDING },
+    { "J", JOB_CLAIMED, "other", false, CLAIM_CONFLICT },
+    { "J", JOB_CLAIMED, "me", true, CLAIM_CONFLICT },
+};
+
+TEST(a_reaction_that_was_never_sent_is_not_lost_when_its_target_means_other_peels_by_now)
+{
+    for (size_t i = 0; i < ARRAY_LEN(drifted_rows); i++) {
+        struct job wanted = make_job(JOB_PENDING, ""),
+                   stored = make_job(drifted_rows[i].status, drifted_rows[i].owner);
+
+        wanted.jid = stored.jid = drifted_rows[i].jid;
+        wanted.targets.n = 1;
+        CHECK_INT(claim_judge(&wanted, &stored, "me", drifted_rows[i].lives),
+                  drifted_rows[i].verdict);
+    }
+}
+
 TEST(the_target_as_it_was_written_is_not_part_of_the_intent)
 {
     struct job stored = make_job(JOB_RUNNING, "other");

@@ -1,5 +1,6 @@
 """Events that the server gave up after five deliveries: recorded, counted, told, and sent again; once by a master, then by an operator."""
 import base64
+import hashlib
 import json
 import os
 import time
@@ -17,9 +18,11 @@ AGAIN = "Zester-Again: 1\r\n"  # of events that a master has sent again before
 RULES = {
     "top.zy": """reactor:
   - '_admin/say': [reactor.say]
+  - '_admin/claim': [reactor.claim]
   - '_master/reactor/exhausted': [reactor.alarm]
 """,
     "say.zy": "line:\n  log: \"heard {{ data.what }}\"\n",
+    "claim.zy": "job:\n  dispatch.module: { target: web-01, function: test.ping }\n",
     "alarm.zy": "line:\n  log: \"alarm: {{ data.key }} after {{ data.deliveries }}\"\n",
 }
 
@@ -187,3 +190,23 @@ def test_the_last_delivery_leaves_what_came_of_it(fleet):
     fleet.wait(lambda: fleet.master.has_logged("heard fourth"), "it has fired")
     fleet.wait(lambda: fleet.zester_json("event", "why", name)["outcome"] == "fired", "that is on record")
     assert fleet.zester_json("event", "why", name)["deliveries"] == DELIVERIES
+
+
+def test_what_was_given_up_stays_so_while_it_is_tried_again_in_vain(fleet):
+    fleet.master.stop()
+    name, = exhaust(fleet, "claimed", deliveries=DELIVERIES - 1, tag="claim", header="")
+    jid = "rxn-" + hashlib.sha256(f"_admin\0{name}\0reactor.claim\0job".encode()).hexdigest()[:32]
+    claim = {"jid": jid, "function": "test.ping", "targets": ["web-01"], "timeout": 60 * 10**9, "status": "claimed",
+             "created": time.time(), "updated": time.time(), "owner": "master-other", "deadline": time.time() + 600}
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
+        assert bus.store([("$KV.facts.web-01", pack({"os": {"family": "debian"}}), "facts"), (f"$KV.jobs.{jid}", pack(claim), jid),
+                          ("$KV.master-heartbeat.master-other", pack({"master_id": "master-other", "timestamp": time.time()}), "beat")]) == []
+        fleet.master.start()
+        in_vain = f"event_id={name} key=_admin/claim error=another master has claimed the job"
+        fleet.wait(lambda: fleet.master.log().count(in_vain) == 2, "it was tried once more")
+        fleet.wait(lambda: fleet.zester_json("event", "why", name)["outcome"] == "exhausted", "it is on record")
+        later = fleet.zester_json("event", "send", "say", "what=later")["id"]
+        fleet.wait(lambda: fleet.zester("event", "why", later, status=None).returncode == 0, "what came after it is on record")
+        assert fleet.zester_json("event", "why", name)["outcome"] == "exhausted"
+        assert bus.store([(f"$KV.jobs.{jid}", b"", "free")], "KV-Operation: DEL\r\n") == []
+        fleet.wait(lambda: fleet.zester_json("event", "why", name)["outcome"] == "fired", "it has fired")

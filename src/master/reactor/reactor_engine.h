@@ -99,6 +99,7 @@ struct reactor_mission {
     uint64_t seq;       /* of its message */
     bool is_small;      /* its event */
     bool is_last;       /* it will not be delivered again */
+    bool is_again;      /* it was given up before, and sent again */
     bool has_left_room; /* while it waits, another message was taken */
     char bytes[];
 };

@@ -194,7 +194,8 @@ static void on_end(void *user, struct flight *flight, const struct flight_end *e
         reactor_keep_outcome(engine, end->outcome, on_last_kept, mission);
         return;
     }
-    reactor_note_end(engine, end->outcome);
+    if (end->verdict == FLIGHT_ACK || !mission->is_again) /* else it stays given up */
+        reactor_note_end(engine, end->outcome);
     if (end->verdict == FLIGHT_ACK)
         acknowledge(engine, mission->reply, mission->seq);
     else if (nats_nak(engine->master->js.conn, mission->reply, PIPELINE_NAK_NS, &err) < 0)
@@ -300,7 +301,7 @@ static void on_message(void *self, const struct nats_msg *msg)
     struct nats_delivery from;
     struct pipeline_verdict verdict;
     struct reactor_mission *mission;
-    struct str parent;
+    struct str parent, again;
 
     crash_point("event-fetched");
     if (nats_delivery_parse(msg->reply, &from)) {
@@ -322,6 +323,8 @@ static void on_message(void *self, const struct nats_msg *msg)
     mission = add_mission(engine, verdict.flight, msg->reply);
     mission->seq = delivery.seq;
     mission->is_small = delivery.payload.n <= REACTOR_QUICK_MAX;
+    mission->is_again =
+        msg->header.n > 0 && nats_header_find(msg->header, REACTOR_AGAIN_HEADER, &again);
     flight_attach(verdict.flight, mission);
     if (delivery.number == PIPELINE_DELIVERIES_MAX)
         record_last(mission, &delivery, verdict.event);

@@ -508,6 +508,7 @@ int daemon_init(struct daemon *daemon, enum hardening hardening, struct err *err
         proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0 ||
         scribe_start(&daemon->scribe, daemon->loop, err) < 0 ||
         chores_open(&daemon->chores, daemon->loop, err) < 0 ||
+        chores_open_workers(&daemon->searchers, daemon->loop, CHORES_COMPUTING, err) < 0 ||
         chores_open_workers(&daemon->evaluators, daemon->loop, CHORES_COMPUTING, err) < 0 ||
         chores_open_workers(&daemon->judges, daemon->loop, CHORES_COMPUTING, err) < 0)
         return -1;
@@ -536,6 +537,7 @@ void daemon_done(struct daemon *daemon)
     map_done(&daemon->projects);
     chores_close(&daemon->judges);
     chores_close(&daemon->evaluators);
+    chores_close(&daemon->searchers);
     chores_close(&daemon->chores);
     scribe_stop(&daemon->scribe);
     if (daemon->loop) {

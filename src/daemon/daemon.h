@@ -55,7 +55,8 @@ struct daemon {
     struct proctree_home trees;
     struct filewatch_hub files;
     struct scribe scribe;     /* writes logs */
-    struct chores chores;     /* read them */
+    struct chores chores;     /* read them, and look at what services use */
+    struct chores searchers;  /* the same with SQL, which may take long */
     struct chores evaluators; /* evaluate expressions of services */
     struct chores judges;     /* ask authorizers */
     enum hardening hardening; /* of all configs, at least */

@@ -100,13 +100,19 @@ static void begin_stored(struct call *call, const struct request_metrics *args)
         metrics_reading_begin(call, &search);
 }
 
+/* What a query means is found out by the worker that reads. */
+static int check_query(const struct request_metrics *args, struct err *err)
+{
+    return args->sql ? sql_query_check(str_from(args->query ? args->query : ""), err) : 0;
+}
+
 void handle_metrics(struct call *call)
 {
     const struct request_metrics *args = call->args;
     struct engine_set set;
     struct err err;
 
-    if (args->sql && sql_query_check(str_from(args->query ? args->query : ""), &err) < 0) {
+    if (check_query(args, &err) < 0) {
         call_refuse(call, MESSAGE_ERROR, "the filter '%s': %s", args->query ? args->query : "",
                     err.text);
         return;

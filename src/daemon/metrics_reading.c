@@ -98,5 +98,6 @@ void metrics_reading_begin(struct call *call, const struct metric_search *search
     reading->call = call;
     copy_search(reading, search);
     call->reading = reading;
-    chore_begin(&call->daemon->chores, &reading->chore, search_in_worker, on_found);
+    chore_begin(search->is_sql ? &call->daemon->searchers : &call->daemon->chores, &reading->chore,
+                search_in_worker, on_found);
 }

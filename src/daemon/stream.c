@@ -294,11 +294,14 @@ void stream_renew(struct stream *stream)
 
 void stream_pump(struct stream *stream)
 {
+    struct daemon *daemon = stream->call->daemon;
+
     if (stream->away || !stream->stale || stream->failed || !has_room(stream))
         return;
     stream->stale = false;
     stream->away = true;
-    chore_begin(&stream->call->daemon->chores, &stream->chore, read_in_worker, on_read);
+    chore_begin(stream->clause ? &daemon->searchers : &daemon->chores, &stream->chore,
+                read_in_worker, on_read);
 }
 
 bool stream_has_more(const struct stream *stream)
@@ -306,9 +309,17 @@ bool stream_has_more(const struct stream *stream)
     return stream->away || (stream->stale && !stream->failed);
 }
 
-void stream_drain(struct stream *stream)
+/* A search may wait for its turn behind others: the loop does not. */
+static bool drain_sql(struct stream *stream)
 {
     hurry_worker(stream);
+    return !stream->away || stream->taken || chore_wait_for(&stream->chore, 2 * HURRY_TIME);
+}
+
+void stream_drain(struct stream *stream)
+{
+    if (stream->clause && !drain_sql(stream))
+        return;
     if (stream->away && !stream->taken) {
         chore_wait(&stream->chore);
         stream->taken = true;

@@ -1,7 +1,10 @@
 #include "sys/chore.h"
 
+#include <time.h>
+
 #include "base/err.h"
 #include "base/mem.h"
+#include "sys/clock.h"
 #include "sys/pool.h"
 
 /* Readers of text go as deep as their limits allow. */
@@ -107,4 +110,20 @@ void chore_wait(struct chore *chore)
     while (!chore->finished)
         (void)pthread_cond_wait(&home->finished, &home->mutex);
     (void)pthread_mutex_unlock(&home->mutex);
+}
+
+bool chore_wait_for(struct chore *chore, int64_t ns)
+{
+    struct chores *home = chore->home;
+    const int64_t until = clock_after(clock_real(), ns);
+    const struct timespec deadline = { until / CLOCK_SECOND, until % CLOCK_SECOND };
+    bool finished;
+    int rc = 0;
+
+    (void)pthread_mutex_lock(&home->mutex);
+    while (!chore->finished && rc == 0)
+        rc = pthread_cond_clockwait(&home->finished, &home->mutex, CLOCK_MONOTONIC, &deadline);
+    finished = chore->finished;
+    (void)pthread_mutex_unlock(&home->mutex);
+    return finished;
 }

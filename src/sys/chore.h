@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sys/errand.h"
 
@@ -63,5 +64,7 @@ void chore_begin(struct chores *chores, struct chore *chore, chore_fn *work, cho
 /* Wait until the work is finished, so that its owner may look at it; `done` still runs, from the
  * loop. */
 void chore_wait(struct chore *chore);
+/* The same for `ns` at most. False: it is not finished. */
+bool chore_wait_for(struct chore *chore, int64_t ns);
 
 #endif

@@ -161,3 +161,24 @@ TEST(homes_that_share_workers_end_one_by_one)
     CHECK_INT(sem_destroy(&gate), 0);
     pool_free(pool);
 }
+
+TEST(who_waits_for_a_while_learns_whether_the_work_is_finished)
+{
+    struct scene scene;
+    struct job job = { .scene = &scene };
+    sem_t gate;
+
+    CHECK_INT(sem_init(&gate, 0, 0), 0);
+    scene_begin(&scene);
+    scene.left = 1;
+    job.wait = &gate;
+    chore_begin(&scene.chores, &job.chore, work, done);
+    CHECK(!chore_wait_for(&job.chore, 1000000));
+    CHECK_INT(sem_post(&gate), 0);
+    CHECK(chore_wait_for(&job.chore, INT64_C(60) * 1000000000));
+    CHECK_INT(job.worked, 1);
+    loop_run(scene.loop);
+    CHECK_INT(job.done, 1);
+    scene_end(&scene);
+    CHECK_INT(sem_destroy(&gate), 0);
+}

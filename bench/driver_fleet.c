@@ -59,9 +59,9 @@ static void make_identity(const struct nats_nkey *account, const char *folder, c
 
     session_check(peel_identity_open(&arena, auth, name, NULL, &identity, &err), &err);
     nats_nkey_print_public(&identity.key, public);
-    session_check(
-        identity_issue_peel(&arena, account, name, public, clock_wall() / CLOCK_SECOND, &jwt, &err),
-        &err);
+    session_check(identity_issue_peel(&arena, &(struct identity_issuer){ .account = account }, name,
+                                      public, clock_wall() / CLOCK_SECOND, &jwt, &err),
+                  &err);
     creds = (struct nats_creds){ .jwt = mem_strdup(jwt), .key = identity.key };
     nats_creds_print(&creds, &text);
     session_check(fs_replace(identity.creds_file, buf_view(&text), &options, &err), &err);

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "bus/keyring.h"
 #include "nats/jwt.h"
 #include "nats/nkey.h"
 
@@ -313,6 +314,8 @@ int claims_renew_account(struct arena *arena, struct str jwt, const struct claim
         value_map_set(arena, part.map, key, renewal->revocations);
     else
         (void)value_map_remove(part.map, &key);
+    if (renewal->keys)
+        keyring_write(arena, renewal->keys, &claims);
     value_map_set(arena, claims.map, value_text("iat"), value_int(renewal->iat));
     return nats_jwt_encode(arena, &claims, issuer, out, err);
 }

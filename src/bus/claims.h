@@ -15,6 +15,7 @@
 struct arena;
 struct buf;
 struct err;
+struct keyring;
 struct nats_nkey;
 
 #define CLAIMS_VERSION   2
@@ -64,11 +65,12 @@ int claims_read_user(struct arena *arena, struct str jwt, struct claims_user *re
 /* What changes in claims of an account that are there already. */
 struct claims_renewal {
     int64_t iat;
-    struct value revocations; /* all of them; null or empty: none */
+    struct value revocations;   /* all of them; null or empty: none */
+    const struct keyring *keys; /* our signing keys; NULL: as they are */
 };
 
-/* Append claims that say the same otherwise, also what is not known here: signing keys, limits,
- * imports. `arena` is for what is needed meanwhile. */
+/* Append claims that say the same otherwise, also what is not known here: limits, imports, signing
+ * keys of others. `arena` is for what is needed meanwhile. */
 int claims_renew_account(struct arena *arena, struct str jwt, const struct claims_renewal *renewal,
                          const struct nats_nkey *issuer, struct buf *out, struct err *err);
 

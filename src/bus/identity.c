@@ -1,5 +1,7 @@
 #include "bus/identity.h"
 
+#include <unistd.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -23,7 +25,7 @@
 static const struct {
     const char *name;
     mode_t mode;
-} files[IDENTITY_FILES] = {
+} files[IDENTITY_NAMES] = {
     [IDENTITY_OPERATOR_SEED] = { "operator.seed", SECRET_MODE },
     [IDENTITY_OPERATOR_JWT] = { "operator.jwt", PUBLIC_MODE },
     [IDENTITY_OPERATOR_SIGNING_SEED] = { "operator-signing.seed", SECRET_MODE },
@@ -32,6 +34,8 @@ static const struct {
     [IDENTITY_MASTER_CREDS] = { "master.creds", SECRET_MODE },
     [IDENTITY_ADMIN_CREDS] = { "admin.creds", SECRET_MODE },
     [IDENTITY_SYS_CREDS] = { "sys.creds", SECRET_MODE },
+    [IDENTITY_SIGNING_SEED] = { "account-signing.seed", SECRET_MODE },
+    [IDENTITY_SIGNING_NEXT] = { "account-signing.next", SECRET_MODE },
 };
 
 const char *identity_file_name(enum identity_file file)
@@ -124,8 +128,9 @@ static int make_system(struct arena *arena, int64_t now, const struct nats_nkey 
 }
 
 /* The JWT of a user with the grants of a role. */
-static int sign_user(struct arena *arena, const struct nats_nkey *account, enum grant_role role,
-                     const struct claims_head *head, struct buf *out, struct err *err)
+static int sign_user(struct arena *arena, const struct identity_issuer *issuer,
+                     enum grant_role role, const struct claims_head *head, struct buf *out,
+                     struct err *err)
 {
     struct claims_user claims = { .head = *head };
     struct grants grants;
@@ -135,8 +140,8 @@ static int sign_user(struct arena *arena, const struct nats_nkey *account, enum 
     claims.publish = grants.allow[GRANT_PUBLISH];
     claims.subscribe = grants.allow[GRANT_SUBSCRIBE];
     claims.may_reply = grants.may_reply;
-    claims.issuer_account = public_text(arena, account);
-    return claims_sign_user(&claims, account, out, err);
+    claims.issuer_account = public_text(arena, issuer->account);
+    return claims_sign_user(&claims, issuer->signing ? issuer->signing : issuer->account, out, err);
 }
 
 /* Credentials with a new key, whose public part is `head->sub` from now on. */
@@ -148,7 +153,8 @@ static int make_creds(struct arena *arena, const struct nats_nkey *account, enum
 
     new_key(NATS_NKEY_USER, &creds.key);
     head->sub = public_text(arena, &creds.key);
-    if (sign_user(arena, account, role, head, &jwt, err) < 0) {
+    if (sign_user(arena, &(struct identity_issuer){ .account = account }, role, head, &jwt, err) <
+        0) {
         nats_creds_done(&creds);
         return -1;
     }
@@ -246,6 +252,32 @@ int identity_read_key(const char *dir, enum identity_file file, struct nats_nkey
     return result < 0 ? err_wrap(err, "'%s'", path) : 0;
 }
 
+int identity_make_signing(const char *dir, enum identity_file file, struct nats_nkey *ret_key,
+                          struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct fs_replace_options options = { .attr = { SECRET_MODE, FS_KEEP, FS_KEEP },
+                                          .fresh = true };
+    struct nats_nkey key;
+    struct fs_info info;
+    struct str line;
+    int result;
+
+    /* for whoever reads the other seeds: root may have been asked to make it */
+    if (fs_stat(path_join(&arena, dir, files[IDENTITY_ACCOUNT_SEED].name), &info, err) < 0)
+        return -1;
+    if (geteuid() == 0 && info.kind == FS_FILE)
+        options.attr = (struct fs_attr){ SECRET_MODE, info.uid, info.gid };
+    new_key(NATS_NKEY_ACCOUNT, &key);
+    line = seed_line(&arena, &key);
+    result = fs_replace(path_join(&arena, dir, files[file].name), line, &options, err);
+    ed25519_wipe((char *)(uintptr_t)line.p, line.n);
+    if (result == 0)
+        *ret_key = key;
+    nats_nkey_done(&key);
+    return result;
+}
+
 /* --- further servers --------------------------------------------------------------- */
 
 static int read_jwt(struct arena *arena, const char *dir, enum identity_file file,
@@ -309,7 +341,7 @@ int identity_issue_operator(struct arena *arena, const struct nats_nkey *account
 
 /* --- peels ----------------------------------------------------------------------- */
 
-int identity_issue_peel(struct arena *arena, const struct nats_nkey *account, const char *peel,
+int identity_issue_peel(struct arena *arena, const struct identity_issuer *issuer, const char *peel,
                         const char *public_key, int64_t now, const char **ret_jwt, struct err *err)
 {
     AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX);
@@ -326,7 +358,7 @@ int identity_issue_peel(struct arena *arena, const struct nats_nkey *account, co
     if (user.kind != NATS_NKEY_USER)
         return err_set(err, ERR_INVALID, "expected the public key of a user, got that of an %s",
                        nats_nkey_kind_name(user.kind));
-    if (sign_user(arena, account, GRANT_PEEL, &head, &jwt, err) < 0)
+    if (sign_user(arena, issuer, GRANT_PEEL, &head, &jwt, err) < 0)
         return -1;
     *ret_jwt = buf_copy(&jwt, arena).p;
     return 0;

@@ -11,6 +11,12 @@
  *     admin.creds            a user of the account: the command line
  *     sys.creds              a user of the system account: pushes claims to servers
  *
+ * and, once 'zester nats-auth rotate' has made one:
+ *
+ *     account-signing.seed   a signing key of the account (bus/keyring.h): signs peels instead of
+ *                            account.seed
+ *     account-signing.next   the same, until every server knows it
+ *
  * Seeds and credentials are readable by their owner only. Nothing is overwritten.
  *
  * Memory: the arena; identity_wipe zeroes what is secret. Threads: any.
@@ -38,8 +44,12 @@ enum identity_file {
     IDENTITY_MASTER_CREDS,
     IDENTITY_ADMIN_CREDS,
     IDENTITY_SYS_CREDS,
+    /* not made with the others */
+    IDENTITY_SIGNING_SEED,
+    IDENTITY_SIGNING_NEXT,
 };
-#define IDENTITY_FILES (IDENTITY_SYS_CREDS + 1)
+#define IDENTITY_FILES (IDENTITY_SYS_CREDS + 1) /* of a new fleet */
+#define IDENTITY_NAMES (IDENTITY_SIGNING_NEXT + 1)
 
 /* Life of a peel's credentials. */
 #define IDENTITY_PEEL_DAYS    180
@@ -65,6 +75,11 @@ void identity_list(const struct identity *identity,
 int identity_read_key(const char *dir, enum identity_file file, struct nats_nkey *ret_key,
                       struct err *err);
 
+/* A new signing key of the account, as a file that must not be there yet; the caller wipes the key.
+ */
+int identity_make_signing(const char *dir, enum identity_file file, struct nats_nkey *ret_key,
+                          struct err *err);
+
 /* What a configuration of another server of the fleet needs, from the files of `dir`: the claims of
  * the operator and of both accounts. Those of the system account are signed anew. */
 int identity_read_claims(struct arena *arena, const char *dir, int64_t now,
@@ -85,8 +100,13 @@ int identity_issue_operator(struct arena *arena, const struct nats_nkey *account
                             const struct identity_operator *who, struct str *ret_creds,
                             const char **ret_key, struct err *err);
 
-/* The JWT of a peel: signed by the account, for the peel's own public key. */
-int identity_issue_peel(struct arena *arena, const struct nats_nkey *account, const char *peel,
+/* Who signs. */
+struct identity_issuer {
+    const struct nats_nkey *account;
+    const struct nats_nkey *signing; /* one of its signing keys; NULL: the account itself */
+};
+/* The JWT of a peel, for the peel's own public key. */
+int identity_issue_peel(struct arena *arena, const struct identity_issuer *issuer, const char *peel,
                         const char *public_key, int64_t now, const char **ret_jwt, struct err *err);
 
 #endif

@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include "bus/claims.h"
 #include "bus/grant.h"
+#include "bus/identity.h"
+#include "bus/keyring.h"
 #include "bus/link.h"
 #include "bus/store.h"
 #include "cli/commands.h"
@@ -15,6 +17,7 @@
 #include "nats/creds.h"
 #include "nats/error.h"
 #include "nats/info.h"
+#include "nats/jwt.h"
 #include "nats/kv.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
@@ -145,6 +148,42 @@ static void check_ca(struct doctor *doctor)
                                            .begins = facts.begins,
                                            .ends = facts.ends,
                                            .advice = "make a new authority: 'zester ca init'" });
+}
+
+/* Where the keys of the fleet are: is the signing key of its claims here, too? */
+static void check_signing(struct doctor *doctor)
+{
+    struct arena *arena = doctor->arena;
+    const char *dir = doctor->target.auth_dir;
+    const char *path = path_join(arena, dir, identity_file_name(IDENTITY_ACCOUNT_JWT));
+    char text[NATS_NKEY_TEXT_SIZE] = "";
+    struct nats_nkey key;
+    struct keyring ring;
+    struct str jwt;
+    struct err err;
+
+    if (fs_read(arena, path, NATS_JWT_MAX, &jwt, &err) < 0 || !jwt.p ||
+        keyring_read_jwt(arena, jwt, &ring, &err) < 0 || ring.keys.n == 0)
+        return;
+    if (identity_read_key(dir, IDENTITY_SIGNING_SEED, &key, &err) == 0) {
+        nats_nkey_print_public(&key, text);
+        nats_nkey_done(&key);
+    }
+    if (strcmp(text, ring.keys.p[0]) != 0)
+        doctor_add(doctor, (struct doctor_finding){
+                               "signing key", DOCTOR_WARN,
+                               arena_printf(arena, "%s is not in %s", ring.keys.p[0],
+                                            identity_file_name(IDENTITY_SIGNING_SEED)),
+                               "copy that file from the master where 'zester nats-auth rotate' "
+                               "was run; if that was here, run it again" });
+    else if (ring.keys.n > 1)
+        doctor_add(doctor,
+                   (struct doctor_finding){
+                       "signing key", DOCTOR_WARN,
+                       arena_printf(arena, "%zu older still accepted", ring.keys.n - 1),
+                       "'zester nats-auth rotate --finish' when all peels have new credentials" });
+    else
+        doctor_add_ok(doctor, "signing key", ring.keys.p[0]);
 }
 
 /* --- over the connection ------------------------------------------------------------ */
@@ -361,6 +400,7 @@ static int run_doctor(struct cli *cli, const void *args, struct param_strs opera
         doctor_check_reach(&doctor);
         check_creds(&doctor);
         check_ca(&doctor);
+        check_signing(&doctor);
         if (check_login(&doctor)) {
             check_fleet(&doctor);
             fleet_close(doctor.fleet);
@@ -375,7 +415,8 @@ const struct command command_doctor = {
     .summary = "diagnose the connection from this machine to the fleet, and suggest fixes",
     .details =
         "Configuration, names, ports and the certificates presented there, credentials,\n"
-        "the authority, login, versions, clocks, streams, masters and peels, in this order;\n"
+        "the authority, the signing key, login, versions, clocks, streams, masters and peels,\n"
+        "in this order;\n"
         "each finding comes with advice. Certificates are reported 30 days before they\n"
         "expire, short-lived ones in their last quarter. With the configuration of a master,\n"
         "its enrollment endpoint is checked, too.\n",

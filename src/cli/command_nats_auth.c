@@ -8,6 +8,7 @@
 #include "bus/claims.h"
 #include "bus/grant.h"
 #include "bus/identity.h"
+#include "bus/keyring.h"
 #include "bus/server_conf.h"
 #include "cli/commands.h"
 #include "cli/nats_auth.h"
@@ -366,6 +367,30 @@ static int lint_account(struct cli *cli, const char *dir, struct err *err)
     return claims_verify_account(cli->arena, operator_jwt, account_jwt, account, err);
 }
 
+/* Once there is a signing key, credentials of peels are issued with it. */
+static int lint_signing(struct cli *cli, const char *dir, struct err *err)
+{
+    const char *path = path_join(cli->arena, dir, identity_file_name(IDENTITY_ACCOUNT_JWT));
+    char text[NATS_NKEY_TEXT_SIZE];
+    struct nats_nkey key;
+    struct keyring ring;
+    struct str jwt;
+
+    if (fs_read(cli->arena, path, CONF_MAX, &jwt, err) < 0 ||
+        keyring_read_jwt(cli->arena, jwt, &ring, err) < 0)
+        return -1;
+    if (ring.keys.n == 0)
+        return 0;
+    if (identity_read_key(dir, IDENTITY_SIGNING_SEED, &key, err) < 0)
+        return -1;
+    nats_nkey_print_public(&key, text);
+    nats_nkey_done(&key);
+    if (strcmp(text, ring.keys.p[0]) == 0)
+        return 0;
+    return err_set(err, ERR_INVALID, "'%s/%s' is %s, expected the key in use, %s", dir,
+                   identity_file_name(IDENTITY_SIGNING_SEED), text, ring.keys.p[0]);
+}
+
 static int run_lint(struct cli *cli, const void *args, struct param_strs operands)
 {
     const struct nats_auth_args *want = args;
@@ -373,7 +398,7 @@ static int run_lint(struct cli *cli, const void *args, struct param_strs operand
     struct err err;
 
     (void)operands;
-    if (lint_account(cli, want->dir, &err) < 0 ||
+    if (lint_account(cli, want->dir, &err) < 0 || lint_signing(cli, want->dir, &err) < 0 ||
         lint_creds(cli, want->dir, IDENTITY_MASTER_CREDS, GRANT_MASTER, &problems, &err) < 0 ||
         lint_creds(cli, want->dir, IDENTITY_ADMIN_CREDS, GRANT_ADMIN, &problems, &err) < 0 ||
         lint_creds(cli, want->dir, IDENTITY_SYS_CREDS, GRANT_SYSTEM, &problems, &err) < 0)
@@ -420,6 +445,25 @@ static const struct command auth_commands[] = {
         .least = 1,
         .most = 1,
         .run = run_leaf,
+    },
+    {
+        .name = "rotate",
+        .operands = "",
+        .summary = "replace the signing key of peels' credentials, without enrolling them again",
+        .details =
+            "Makes a new signing key of the account (DIR/account-signing.seed), tells all\n"
+            "servers, and issues credentials with it from then on. Peels renew theirs by\n"
+            "themselves, spread over --spread; older keys are accepted until --finish, which\n"
+            "refuses while peels depend on them. Run it where the keys of the fleet are, and\n"
+            "copy account-signing.seed to the other masters. A run that was interrupted goes on\n"
+            "when it is repeated. Credentials of masters, operators and leaf nodes, and the\n"
+            "account's own key, stay as they are.\n",
+        .examples = "  zester nats-auth rotate\n"
+                    "  zester nats-auth rotate --status\n"
+                    "  zester nats-auth rotate --finish\n",
+        .options = nats_auth_rotate_options,
+        .args_size = sizeof(struct nats_auth_rotate_args),
+        .run = nats_auth_run_rotate,
     },
     {
         .name = "lint",

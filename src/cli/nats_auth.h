@@ -1,9 +1,14 @@
 /*
- * nats_auth - creates keys and configuration, for `zester nats-auth init` and other commands.
+ * nats_auth - creates keys and configuration, for `zester nats-auth init` and other commands, and
+ * replaces the signing key.
  */
 #ifndef CLI_NATS_AUTH_H
 #define CLI_NATS_AUTH_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/fleet/link.h"
 #include "data/params.h"
 
 struct cli;
@@ -29,5 +34,15 @@ struct nats_auth_args {
 /* All keys, credentials, certificates and the server configuration. Nothing is overwritten, and
  * nothing is left behind on failure. */
 int nats_auth_init(struct cli *cli, const struct nats_auth_args *want, struct err *err);
+
+/* `zester nats-auth rotate`. */
+struct nats_auth_rotate_args {
+    const char *dir;
+    bool status, finish, force;
+    int64_t spread; /* nanoseconds */
+    struct fleet_options fleet;
+};
+extern const struct param nats_auth_rotate_options[];
+int nats_auth_run_rotate(struct cli *cli, const void *args, struct param_strs operands);
 
 #endif

@@ -163,6 +163,7 @@ static const struct record_field request_fields[] = {
     RECORD("trusted_ca_spki",  TEXT, ARGS, trusted_ca_spki, 0, .fallback_text = ""),
     RECORD("trust_signature",  TEXT, ARGS, trust_signature, 0, .fallback_text = ""),
     RECORD("renew",            BOOL, ARGS, renew, 0),
+    RECORD("only_renew",       BOOL, ARGS, only_renew, 0),
     { 0 },
 };
 /* clang-format on */
@@ -365,6 +366,7 @@ static struct enrollment *new_record(struct arena *arena, const struct answered 
         .reject_reason = "",
         .remote_addr = moment->remote_addr,
         .trusted_ca_spki = "",
+        .issuer = "",
     };
     judge_trust(record, request, &answered->key, answered->challenge.challenge, policy->ca_pin);
     return record;
@@ -431,6 +433,14 @@ static int check_trust(const struct enrollment *record, const struct admission_p
     return 0;
 }
 
+/* Has it credentials, or was it to get new ones and has not fetched them? */
+static bool has_credentials(const struct enrollment *current)
+{
+    return current->state == ENROLLMENT_ISSUED || current->state == ENROLLMENT_ACTIVE ||
+           (current->state == ENROLLMENT_APPROVED &&
+            strcmp(current->decided_by, ADMISSION_RENEWAL) == 0);
+}
+
 /* Who holds the key, and was let in with it, is let in again. */
 static bool may_renew(const struct admission_request *request, const struct enrollment *current,
                       const struct enrollment *record, const struct admission_policy *policy,
@@ -438,8 +448,7 @@ static bool may_renew(const struct admission_request *request, const struct enro
 {
     struct err err;
 
-    return request->renew &&
-           (current->state == ENROLLMENT_ISSUED || current->state == ENROLLMENT_ACTIVE) &&
+    return request->renew && has_credentials(current) &&
            current->expires_at.seconds > now / NUMBER_NS_PER_S &&
            strcmp(current->curve_public_key, request->curve_public_key) == 0 &&
            check_trust(record, policy, &err) == 0;
@@ -460,8 +469,13 @@ static void replace_record(struct arena *arena, const struct answered *answered,
         record->state = ENROLLMENT_APPROVED;
         record->decided_by = ADMISSION_RENEWAL;
         record->decided_at = record->updated_at;
+        record->expires_at = current->expires_at; /* of what it has until then */
+        record->issuer = current->issuer;
     }
-    if (policy->pause && record->state == ENROLLMENT_PENDING)
+    if (answered->request->only_renew && record->state == ENROLLMENT_PENDING)
+        admission_fail(arena, ADMISSION_REFUSED, "there are no credentials that can be renewed",
+                       ret);
+    else if (policy->pause && record->state == ENROLLMENT_PENDING)
         admission_fail(arena, ADMISSION_PAUSED, explain_pause(arena, policy->pause), ret);
     else
         create_record(arena, answered, record, ret);
@@ -502,7 +516,7 @@ void admission_submit(struct arena *arena, const struct admission_request *reque
     is_held = read_current(arena, stored, &current) && !enrollment_state_is_final(current.state);
     if (is_held && strcmp(current.public_key, request->public_key) != 0)
         admission_fail(arena, ADMISSION_TAKEN, explain_taken(arena, &current), ret);
-    else if (is_held && current.state == ENROLLMENT_PENDING)
+    else if (is_held && current.state == ENROLLMENT_PENDING && !request->only_renew)
         repeat_record(arena, &answered, &current, ret);
     else
         replace_record(arena, &answered, is_held ? &current : NULL, policy, moment, ret);
@@ -568,9 +582,18 @@ static const struct {
     [ENROLLMENT_REVOKED] = { ADMISSION_REFUSED, "enrollment was revoked" },
 };
 
+static const char *name_key(struct arena *arena, const struct nats_nkey *key)
+{
+    char text[NATS_NKEY_TEXT_SIZE];
+
+    nats_nkey_print_public(key, text);
+    return arena_strdup(arena, text);
+}
+
 static void issue(struct arena *arena, const struct enrollment *record, uint64_t revision,
                   const struct admission_policy *policy, int64_t now, struct admission_answer *ret)
 {
+    const struct identity_issuer issuer = { policy->account, policy->signing };
     const int64_t seconds = now / NUMBER_NS_PER_S;
     struct enrollment issued = *record;
     char curve_text[NATS_NKEY_TEXT_SIZE];
@@ -578,12 +601,13 @@ static void issue(struct arena *arena, const struct enrollment *record, uint64_t
     const char *jwt;
     struct err err;
 
-    if (identity_issue_peel(arena, policy->account, record->peel_id, record->public_key, seconds,
-                            &jwt, &err) < 0) {
+    if (identity_issue_peel(arena, &issuer, record->peel_id, record->public_key, seconds, &jwt,
+                            &err) < 0) {
         admission_fail(arena, ADMISSION_BROKEN, "credentials cannot be issued", ret);
         return;
     }
     issued.state = ENROLLMENT_ISSUED;
+    issued.issuer = policy->signing ? name_key(arena, policy->signing) : "";
     issued.updated_at = issued.issued_at = split_time(now);
     issued.expires_at = (struct value_time){ seconds + IDENTITY_PEEL_SECONDS, 0 };
     begin_answer(arena, ADMISSION_OK, ret);

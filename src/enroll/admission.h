@@ -17,7 +17,8 @@
  *     pending, same key                the answer is that record (200)
  *     approved or later, same key      a new record takes its place: credentials were lost
  *     the same, `renew`, while its     the same, and it is approved: nothing is new but the end
- *     credentials are good
+ *     credentials are good             and who has signed them
+ *     `only_renew`, otherwise          403: no record is made
  *     not final, another key           409, also for a pending one: nobody takes a name by being
  *                                      second
  *     a new record during a pause      503: the machine asks again later
@@ -70,7 +71,8 @@ enum admission_status {
 /* What is the same for all requests. */
 struct admission_policy {
     const char *ca_pin;              /* of our own root; NULL: there is none to compare with */
-    const struct nats_nkey *account; /* signs credentials */
+    const struct nats_nkey *account; /* signs credentials, unless `signing` does */
+    const struct nats_nkey *signing; /* one of its signing keys, or NULL */
     const char *pause;               /* why no new machine is admitted now; NULL: they are */
 };
 
@@ -116,7 +118,8 @@ struct admission_request {
     const char *peel_id, *public_key, *curve_public_key, *hostname, *challenge_id;
     const char *signature, *trusted_ca_spki, *trust_signature;
     struct value metadata;
-    bool renew; /* the credentials of this key will end */
+    bool renew;      /* the credentials of this key will end */
+    bool only_renew; /* and if they cannot be renewed, that is all: nobody is to decide */
 };
 /* False: `ret` is the answer (400). */
 bool admission_read(struct arena *arena, struct str body, struct admission_request *ret_request,

@@ -132,6 +132,12 @@ static void break_with(struct nats_conn *conn, enum nats_fault fault, const char
     nats_conn_break(conn, &error);
 }
 
+void nats_conn_reconnect(struct nats_conn *conn)
+{
+    if (conn->state == NATS_CONN_CONNECTED)
+        break_with(conn, NATS_FAULT_DISCONNECTED, "logging in again");
+}
+
 static void on_timeout(struct timer *timer)
 {
     static const char *const waits[] = {

@@ -135,6 +135,10 @@ void nats_conn_free(struct nats_conn *conn);
  * at the end. At once when there is no connection. */
 void nats_conn_drain(struct nats_conn *conn);
 
+/* Log in again, with the credentials that there are now: NATS_EVENT_DISCONNECTED, then an attempt
+ * as after a loss. Nothing happens without a connection: the next attempt uses them anyway. */
+void nats_conn_reconnect(struct nats_conn *conn);
+
 enum nats_conn_state nats_conn_state(const struct nats_conn *conn);
 /* NATS_VERSION of the server; 0 before the first connection. */
 int nats_conn_version(const struct nats_conn *conn);

@@ -22,6 +22,7 @@
 #include "sys/chance.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
+#include "sys/crash_point.h"
 #include "sys/fs.h"
 
 #define PAUSE_MIN   (INT64_C(1) * 1000000000)
@@ -35,6 +36,8 @@
 
 struct enlist {
     struct enlist_options options;
+    struct arena arena; /* of the texts of the configuration, which may be read again meanwhile */
+    struct peel_conf conf;
     struct chores chores;
     struct chore chore;
     struct cancel cancel;
@@ -103,7 +106,9 @@ static enum step judge_response(const struct enlist *enlist, const struct https_
                   response->status, text ? text : "");
     if (response->status >= 500)
         return STEP_NEXT_MASTER;
-    return enlist->options.is_watched && response->status != 429 ? STEP_REFUSED : STEP_AGAIN;
+    if (response->status == 429)
+        return STEP_AGAIN;
+    return enlist->options.is_watched || enlist->options.only_renew ? STEP_REFUSED : STEP_AGAIN;
 }
 
 /* --- signatures ------------------------------------------------------------------- */
@@ -160,6 +165,8 @@ static int make_body(struct attempt *attempt, const struct value *nonce, struct 
         put_text(attempt, &body, TOKEN_FIELD, options->token);
     if (options->renew)
         value_map_set(attempt->arena, body.map, value_text("renew"), value_bool(true));
+    if (options->only_renew)
+        value_map_set(attempt->arena, body.map, value_text("only_renew"), value_bool(true));
     return json_print(out, &body, JSON_STYLE_COMPACT, err);
 }
 
@@ -344,6 +351,7 @@ static enum step follow(struct attempt *attempt, struct err *err)
         (void)err_set(err, ERR_INVALID, "the enrollment was %s", attempt->state);
         return STEP_REFUSED;
     }
+    crash_point("enrollment-approved");
     step = fetch_creds(attempt, err);
     return step == STEP_REFUSED ? STEP_AGAIN : step;
 }
@@ -404,12 +412,47 @@ static void on_done(struct chore *chore)
         enlist->options.done(enlist->options.self, enlist->problem[0] ? enlist->problem : NULL);
 }
 
+static const char *copy_text(struct arena *arena, const char *text)
+{
+    return text ? arena_strdup(arena, text) : NULL;
+}
+
+static struct param_strs copy_texts(struct arena *arena, struct param_strs texts)
+{
+    const char **list = ARENA_ARRAY(arena, const char *, texts.n + 1);
+
+    for (size_t i = 0; i < texts.n; i++)
+        list[i] = arena_strdup(arena, texts.p[i]);
+    return (struct param_strs){ texts.n, list };
+}
+
+/* What the worker reads. */
+static void copy_conf(struct enlist *enlist)
+{
+    const struct peel_conf *conf = enlist->options.conf;
+    struct arena *arena = &enlist->arena;
+
+    enlist->conf = (struct peel_conf){
+        .master_url = copy_text(arena, conf->master_url),
+        .master_urls = copy_texts(arena, conf->master_urls),
+        .enroll_ca = copy_text(arena, conf->enroll_ca),
+        .enroll_ca_pin = copy_texts(arena, conf->enroll_ca_pin),
+        .enroll_trust = conf->enroll_trust,
+        .auth_dir = copy_text(arena, conf->auth_dir),
+        .data_dir = copy_text(arena, conf->data_dir),
+    };
+    enlist->options.conf = &enlist->conf;
+}
+
 struct enlist *enlist_begin(const struct enlist_options *options, struct err *err)
 {
     struct enlist *enlist = mem_zalloc(sizeof(*enlist));
 
+    enlist->arena = (struct arena)ARENA_INIT;
     enlist->options = *options;
+    copy_conf(enlist);
     if (cancel_init(&enlist->cancel, err) < 0) {
+        arena_done(&enlist->arena);
         free(enlist);
         return NULL;
     }
@@ -440,5 +483,6 @@ void enlist_free(struct enlist *enlist)
     cancel_raise(&enlist->cancel);
     chores_close(&enlist->chores);
     cancel_done(&enlist->cancel);
+    arena_done(&enlist->arena);
     free(enlist);
 }

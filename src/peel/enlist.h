@@ -24,11 +24,12 @@ struct peel_identity;
 
 struct enlist_options {
     struct loop *loop;
-    const struct peel_conf *conf;
+    const struct peel_conf *conf; /* is copied */
     const struct peel_identity *identity;
     const char *hostname;
     const char *token; /* of zester-peel join; NULL: none */
     bool renew;        /* there are credentials, which will end */
+    bool only_renew;   /* and a refusal ends it: nobody is asked to decide */
     /* Somebody watches: a refusal that only they can do something about ends it. */
     bool is_watched;
     /* There are credentials, or `problem` says why there will be none. */

@@ -272,6 +272,18 @@ int peel_identity_pin_creds(const struct peel_identity *identity, struct peel_ac
 
 /* --- renewal ---------------------------------------------------------------------- */
 
+const char *peel_identity_issuer(const struct peel_identity *identity, struct arena *arena)
+{
+    struct claims_user claims = { 0 };
+    const char *jwt;
+    struct err err;
+
+    if (read_jwt(identity, arena, &jwt, &err) < 0 || !jwt ||
+        claims_read_user(arena, str_from(jwt), &claims, &err) < 0)
+        return NULL;
+    return claims.head.iss;
+}
+
 bool peel_identity_must_renew(const struct peel_identity *identity, int64_t now)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

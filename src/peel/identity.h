@@ -58,6 +58,9 @@ int peel_identity_pin(const struct peel_identity *identity, const char *jwt, con
 int peel_identity_pin_creds(const struct peel_identity *identity, struct peel_account *ret_account,
                             struct err *err);
 
+/* The public key that has signed the credentials, in the arena; NULL: there are none. */
+const char *peel_identity_issuer(const struct peel_identity *identity, struct arena *arena);
+
 /* Is it time to renew the credentials: is less than a third of their life left? `now` in seconds
  * since 1970. False when there are none, or they have no end. */
 bool peel_identity_must_renew(const struct peel_identity *identity, int64_t now);

@@ -767,6 +767,7 @@ void peel_reload(struct peel *peel, const struct peel_conf *before)
             log_warning("configuration key takes effect after a restart key=%s", fixed[i].key);
     if (!is_same(before->nats_url, now->nats_url) || !is_same(before->nats_ca, now->nats_ca))
         uplink_restart(peel->uplink);
+    uplink_look(peel->uplink);
     peel->trust.mode = now->signed_trees;
     read_duties(peel);
 }

@@ -16,6 +16,8 @@
 #include "peel/enlist.h"
 #include "peel/identity.h"
 #include "peel/metric.h"
+#include "peel/rotation.h"
+#include "sys/chance.h"
 #include "sys/clock.h"
 #include "sys/fs.h"
 #include "sys/loop.h"
@@ -24,6 +26,10 @@
 #define RENEWAL_LOOK (INT64_C(3600) * 1000000000)
 /* How often it is checked whether there are credentials that can be used. */
 #define CREDS_LOOK (INT64_C(1) * 1000000000)
+/* Pauses before credentials that servers refuse are renewed; they double. Not too short: a server
+ * that lost its disk gets the fleet's keys first. */
+#define REVIVE_MIN (INT64_C(10) * 1000000000)
+#define REVIVE_MAX (INT64_C(3600) * 1000000000)
 
 struct uplink {
     struct uplink_options options;
@@ -32,7 +38,10 @@ struct uplink {
     struct nats_js js;
     struct peel_account account; /* of the fleet, while there is a link */
     struct nats_listener listener;
-    struct timer retry, renewal;
+    struct rotation *rotation;
+    struct timer retry, renewal, revival;
+    int64_t revive_pause;
+    bool is_rotating;                   /* the enrollment under way is only_renew */
     char problem[NATS_ERROR_TEXT_SIZE]; /* why there is no connection */
     bool was_connected;
 };
@@ -68,7 +77,26 @@ static void on_connected(struct uplink *uplink)
     if (!first)
         metrics_add(uplink->options.metrics, PEEL_METRIC_RECONNECTS, 1, NULL, NULL);
     uplink->was_connected = true;
+    timer_clear(loop_timers(uplink->options.loop), &uplink->revival);
+    uplink->revive_pause = REVIVE_MIN;
+    rotation_connect(uplink->rotation, &uplink->js);
     uplink->options.connected(uplink->options.self, &uplink->js, first);
+}
+
+static void on_revival(struct timer *timer);
+
+/* Servers refuse the credentials: perhaps they know another signing key now. */
+static void revive_later(struct uplink *uplink)
+{
+    const int64_t half = uplink->revive_pause / 2;
+
+    if (timer_is_set(&uplink->revival))
+        return;
+    timer_set(loop_timers(uplink->options.loop), &uplink->revival,
+              clock_after(clock_now(), half + (int64_t)(chance_number() % (uint64_t)half)),
+              on_revival);
+    uplink->revive_pause =
+        2 * uplink->revive_pause < REVIVE_MAX ? 2 * uplink->revive_pause : REVIVE_MAX;
 }
 
 static void on_event(struct nats_listener *listener, const struct nats_event *event)
@@ -76,6 +104,9 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
     struct uplink *uplink = container_of(listener, struct uplink, listener);
     const char *text = event->error ? event->error->text : "";
 
+    if (event->kind != NATS_EVENT_CONNECTED && event->error &&
+        event->error->fault == NATS_FAULT_AUTH)
+        revive_later(uplink);
     switch (event->kind) {
     case NATS_EVENT_CONNECTED: on_connected(uplink); break;
     case NATS_EVENT_DISCONNECTED:
@@ -98,6 +129,7 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
 
 static void close_link(struct uplink *uplink)
 {
+    rotation_connect(uplink->rotation, NULL);
     link_free(uplink->link);
     uplink->link = NULL;
     uplink->js = (struct nats_js){ 0 };
@@ -140,10 +172,42 @@ static int open_link(struct uplink *uplink, struct err *err)
 
 static void try_link(struct uplink *uplink);
 
+/* What was sent before has left. */
+static void on_flushed(void *self, const struct nats_error *error)
+{
+    struct uplink *uplink = self;
+
+    if (!error)
+        nats_conn_reconnect(uplink->js.conn);
+}
+
+/* Not only at the end of the old ones, when all peels would have to come back at once. */
+static void use_new_creds(struct uplink *uplink)
+{
+    struct err err;
+
+    if (uplink_is_connected(uplink))
+        (void)nats_flush(uplink->js.conn, on_flushed, uplink, &err);
+}
+
+static void on_rotated(struct uplink *uplink, const char *problem)
+{
+    if (problem) {
+        log_warning("credentials are not renewed error=%s", problem);
+        return;
+    }
+    log_info("credentials renewed");
+    use_new_creds(uplink);
+}
+
 static void on_enlisted(void *self, const char *problem)
 {
     struct uplink *uplink = self;
 
+    if (uplink->is_rotating) {
+        on_rotated(uplink, problem);
+        return;
+    }
     if (problem) {
         log_error("not enrolled: %s; a restart asks again", problem);
         set_problem(uplink, problem);
@@ -161,8 +225,11 @@ static bool has_creds(const struct uplink *uplink)
     return fs_stat(uplink->options.identity->creds_file, &info, &err) < 0 || info.kind != FS_NONE;
 }
 
-static void begin_enrollment(struct uplink *uplink, bool renew)
+enum purpose { ENROLL, RENEW, ROTATE };
+
+static void begin_enrollment(struct uplink *uplink, enum purpose purpose)
 {
+    const bool renew = purpose != ENROLL;
     struct err err;
 
     if (uplink->enlist && enlist_is_done(uplink->enlist) && renew) {
@@ -171,6 +238,7 @@ static void begin_enrollment(struct uplink *uplink, bool renew)
     }
     if (uplink->enlist)
         return;
+    uplink->is_rotating = purpose == ROTATE;
     if (!renew)
         set_problem(uplink, "not enrolled yet");
     uplink->enlist = enlist_begin(&(struct enlist_options){ .loop = uplink->options.loop,
@@ -178,6 +246,7 @@ static void begin_enrollment(struct uplink *uplink, bool renew)
                                                             .identity = uplink->options.identity,
                                                             .hostname = uplink->options.host,
                                                             .renew = renew,
+                                                            .only_renew = purpose == ROTATE,
                                                             .done = on_enlisted,
                                                             .self = uplink },
                                   &err);
@@ -195,7 +264,22 @@ static void on_renewal(struct timer *timer)
     if (!peel_identity_must_renew(uplink->options.identity, clock_wall() / CLOCK_SECOND))
         return;
     log_info("credentials end soon, renewing them");
-    begin_enrollment(uplink, true);
+    begin_enrollment(uplink, RENEW);
+}
+
+static void on_revival(struct timer *timer)
+{
+    struct uplink *uplink = container_of(timer, struct uplink, revival);
+
+    if (uplink_is_connected(uplink))
+        return;
+    log_info("the bus refuses the credentials, renewing them");
+    begin_enrollment(uplink, ROTATE);
+}
+
+static void on_new_key(void *self)
+{
+    begin_enrollment(self, ROTATE);
 }
 
 static void on_retry(struct timer *timer)
@@ -211,7 +295,7 @@ static void try_link(struct uplink *uplink)
     if (uplink->link)
         return;
     if (!has_creds(uplink)) {
-        begin_enrollment(uplink, false);
+        begin_enrollment(uplink, ENROLL);
     } else if (open_link(uplink, &err) == 0) {
         return;
     } else {
@@ -228,6 +312,12 @@ struct uplink *uplink_new(const struct uplink_options *options)
     struct uplink *uplink = mem_zalloc(sizeof(*uplink));
 
     uplink->options = *options;
+    uplink->revive_pause = REVIVE_MIN;
+    uplink->rotation = rotation_new(&(struct rotation_options){ .loop = options->loop,
+                                                                .identity = options->identity,
+                                                                .account = &uplink->account.key,
+                                                                .renew = on_new_key,
+                                                                .self = uplink });
     set_problem(uplink, "not connected yet");
     return uplink;
 }
@@ -245,13 +335,21 @@ void uplink_restart(struct uplink *uplink)
     try_link(uplink);
 }
 
+void uplink_look(struct uplink *uplink)
+{
+    rotation_look(uplink->rotation);
+}
+
 void uplink_free(struct uplink *uplink)
 {
     if (!uplink)
         return;
     enlist_free(uplink->enlist);
+    rotation_connect(uplink->rotation, NULL);
+    timer_clear(loop_timers(uplink->options.loop), &uplink->revival);
     timer_clear(loop_timers(uplink->options.loop), &uplink->retry);
     timer_clear(loop_timers(uplink->options.loop), &uplink->renewal);
     link_free(uplink->link);
+    rotation_free(uplink->rotation); /* after its last callback */
     free(uplink);
 }

@@ -1,8 +1,10 @@
 /*
  * uplink - the way of an agent to the bus.
  *
- * Without credentials it enrolls; with some it connects, and reconnects for ever; before they end
- * it renews them. Why there is no connection can be asked for at any time.
+ * Without credentials it enrolls; with some it connects, and reconnects for ever. It renews them
+ * before they end, when the fleet has a new signing key (peel/rotation.h), and when servers refuse
+ * them, which may be since they have not heard of that. Why there is no connection can be asked for
+ * at any time.
  *
  *     uplink_new -> uplink_begin -> `connected`, once for each connection -> uplink_free
  *
@@ -41,6 +43,8 @@ struct uplink *uplink_new(const struct uplink_options *options);
 void uplink_begin(struct uplink *uplink);
 /* The addresses of the configuration have changed: `closing`, then a new connection. */
 void uplink_restart(struct uplink *uplink);
+/* Ask now whether the fleet has a new signing key. */
+void uplink_look(struct uplink *uplink);
 /* Whoever uses the connection must have let go of it. NULL is fine. */
 void uplink_free(struct uplink *uplink);
 

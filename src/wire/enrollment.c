@@ -85,6 +85,7 @@ static const struct record_field record_fields[] = {
     RECORD("trusted_ca_spki",  TEXT, struct enrollment, trusted_ca_spki, 0, .fallback_text = ""),
     RECORD("trust_mismatch",   BOOL, struct enrollment, trust_mismatch, 0),
     RECORD("trust_checked",    BOOL, struct enrollment, trust_checked, 0),
+    RECORD("issuer",           TEXT, struct enrollment, issuer, RECORD_OMIT, .fallback_text = ""),
     { 0 },
 };
 

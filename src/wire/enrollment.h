@@ -48,6 +48,7 @@ struct enrollment {
     const char *trusted_ca_spki; /* the pin that the machine trusts, signed by its key */
     bool trust_mismatch;         /* it is not ours: somebody stands between */
     bool trust_checked;
+    const char *issuer; /* the signing key that issued the credentials; "": the account itself */
 };
 extern const struct record_type enrollment_type;
 /* Is `later` the approval or the issue `earlier` itself, or has it come of it? Each is known by its

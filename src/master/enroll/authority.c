@@ -13,6 +13,7 @@
 #include "data/time_text.h"
 #include "data/value.h"
 #include "master/enroll/revocation.h"
+#include "master/enroll/signing_board.h"
 #include "nats/kv.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
@@ -74,13 +75,49 @@ static void on_timer(struct timer *timer)
 
     if (!leaf->is_issued || now_seconds() >= leaf_renewal(leaf->made, leaf->ends))
         renew(authority);
+    authority_look_at_keys(authority);
     check_later(authority);
 }
 
 static void reload_authority(void *self)
 {
+    authority_look_at_keys(self);
     renew(self);
     check_later(self);
+}
+
+/* --- signing keys ------------------------------------------------------------------- */
+
+/* What is missing may be on its way: a rotation takes a moment. */
+static void on_key_time(struct timer *timer)
+{
+    struct authority *authority = container_of(timer, struct authority, key_timer);
+
+    authority_look_at_keys(authority);
+    if (authority->signing.problem[0] && !authority->has_warned)
+        log_warning("%s", authority->signing.problem);
+    authority->has_warned = authority->signing.problem[0] != '\0';
+}
+
+void authority_look_at_keys(struct authority *authority)
+{
+    struct timers *timers = loop_timers(authority->master->loop);
+    const struct signing *signing = &authority->signing;
+    const struct keyring *ring = signing_ring(signing);
+
+    signing_look(&authority->signing);
+    authority->registry.policy.signing = signing_key(signing);
+    if (signing->problem[0])
+        timer_set(timers, &authority->key_timer, clock_after(clock_now(), AUTHORITY_KEY_NS),
+                  on_key_time);
+    else
+        timer_clear(timers, &authority->key_timer);
+    if (!authority->is_started || !signing_is_current(signing) ||
+        authority->told == ring->generation)
+        return;
+    authority->told = ring->generation;
+    log_info("credentials are issued with the account's signing key key=%s", keyring_current(ring));
+    signing_board_publish(authority->master);
 }
 
 /* --- the document ------------------------------------------------------------------- */
@@ -202,9 +239,12 @@ static void free_authority(void *self)
     struct authority *authority = self;
 
     timer_clear(loop_timers(authority->master->loop), &authority->timer);
+    timer_clear(loop_timers(authority->master->loop), &authority->key_timer);
+    signing_done(&authority->signing);
     nats_nkey_done(&authority->account);
     leaf_done(&authority->leaf);
     arena_done(&authority->document_arena);
+    free(authority->auth_dir);
     free(authority);
 }
 
@@ -224,6 +264,9 @@ static void *open_authority(struct master *master, struct err *err)
     }
     use_leaf(authority, &leaf);
     authority->registry.policy.account = &authority->account;
+    authority->auth_dir = mem_strdup(master->conf.auth_dir);
+    signing_init(&authority->signing, authority->auth_dir, &authority->account);
+    authority_look_at_keys(authority);
     check_later(authority);
     return authority;
 }
@@ -233,20 +276,32 @@ static int start_authority(void *self, struct err *err)
     struct authority *authority = self;
 
     authority->registry.js = authority->master->js;
+    authority->is_started = true;
+    authority_look_at_keys(authority);
     return publish_document(authority, err);
+}
+
+static void stop_authority(void *self)
+{
+    struct authority *authority = self;
+
+    authority->is_started = false;
 }
 
 static enum health_status check_authority(void *self, char message[static HEALTH_TEXT_MAX])
 {
-    const struct leaf *leaf = &((struct authority *)self)->leaf;
+    const struct authority *authority = self;
+    const struct leaf *leaf = &authority->leaf;
     int64_t now = now_seconds();
 
     if (now >= leaf->ends) {
         (void)snprintf(message, HEALTH_TEXT_MAX, "the certificate of the HTTPS endpoint expired");
         return HEALTH_DOWN;
     }
-    if (now < leaf_renewal(leaf->made, leaf->ends) + AUTHORITY_CHECK_NS / CLOCK_SECOND)
-        return HEALTH_OK;
+    if (now < leaf_renewal(leaf->made, leaf->ends) + AUTHORITY_CHECK_NS / CLOCK_SECOND) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "%s", authority->signing.problem);
+        return authority->signing.problem[0] ? HEALTH_DEGRADED : HEALTH_OK;
+    }
     (void)snprintf(message, HEALTH_TEXT_MAX,
                    "the certificate of the HTTPS endpoint expires in %lld hours",
                    (long long)(leaf->ends - now) / 3600);
@@ -257,6 +312,7 @@ const struct master_service authority_service = {
     .name = "ca",
     .open = open_authority,
     .start = start_authority,
+    .stop = stop_authority,
     .free = free_authority,
     .reload = reload_authority,
     .check = check_authority,

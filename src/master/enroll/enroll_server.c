@@ -298,10 +298,12 @@ static void on_creds(void *self, struct http_request *request)
     struct office *office = self;
     const char *authorization = http_header(request, "Authorization");
 
-    if (admit(office, &office->rate, request))
-        registry_creds(&office->authority->registry, request->name,
-                       str_from(authorization ? authorization : ""), on_creds_answer,
-                       new_call(office, request, request->name));
+    if (!admit(office, &office->rate, request))
+        return;
+    authority_look_at_keys(office->authority); /* one that is no longer accepted is of no use */
+    registry_creds(&office->authority->registry, request->name,
+                   str_from(authorization ? authorization : ""), on_creds_answer,
+                   new_call(office, request, request->name));
 }
 
 static void on_document(void *self, struct http_request *request)

@@ -9,14 +9,16 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "bus/claims.h"
+#include "bus/claims_push.h"
 #include "bus/identity.h"
 #include "bus/link.h"
 #include "bus/store.h"
 #include "data/json.h"
 #include "data/value.h"
+#include "master/enroll/authority.h"
 #include "master/enroll/census.h"
 #include "master/enroll/revoked_board.h"
-#include "master/enroll/roll_call.h"
+#include "master/enroll/signing_board.h"
 #include "master/eraser.h"
 #include "nats/kv.h"
 #include "nats/nkey.h"
@@ -26,9 +28,7 @@
 #include "sys/path.h"
 #include "wire/operator.h"
 
-#define JWT_MAX     ((size_t)1 << 20)
-#define PING_JSZ    "$SYS.REQ.SERVER.PING.JSZ"
-#define HTTP_OK     200
+#define JWT_MAX     CLAIMS_PUSH_MAX
 #define SYSTEM_NAME "zester-master-sys"
 
 /* A key that is no longer let in. */
@@ -55,14 +55,13 @@ struct revocation {
     struct nats_kv_watch *operators;
     struct link *link;
     struct nats_listener events;
-    struct nats_sub *connects;
+    struct nats_sub *connects, *updates;
     struct timer timer;
-    struct roll_call *call;
+    struct claims_push *push;
     bool is_listed; /* all records are read: of enrollments, and of operators */
     bool has_enrollments, has_operators;
-    bool is_pushing, is_due; /* due: again, since something has changed */
-    int64_t pushed_at;       /* `iat` of the claims; never twice the same */
-    size_t servers, answered;
+    bool is_pushing, is_due;    /* due: again, since something has changed */
+    int64_t pushed_at;          /* `iat` of the claims; never twice the same */
     struct follower *followers; /* of the push under way */
     struct follower *waiting;   /* of the next one */
     struct eraser *eraser;      /* of what revoked peels leave on the bus */
@@ -188,6 +187,23 @@ static int read_claims(const struct revocation *revocation, struct arena *arena,
     return claims_read_account(arena, jwt, ret, err);
 }
 
+static struct authority *find_authority(const struct revocation *revocation)
+{
+    return master_find(revocation->master, &authority_service);
+}
+
+/* Signing keys of a later decision than that of these claims; NULL: theirs stay. */
+static const struct keyring *find_newer_keys(const struct revocation *revocation, struct str jwt)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct keyring *known = signing_ring(&find_authority(revocation)->signing);
+    struct keyring ring = { 0 };
+    struct err err;
+
+    return keyring_read_jwt(&arena, jwt, &ring, &err) == 0 && keyring_is_newer(known, &ring) ? known
+                                                                                             : NULL;
+}
+
 /* The account's claims with the list in them, checked as a server ought to: one that takes claims
  * of a foreign operator locks everybody out at its next start. */
 static int make_claims(struct revocation *revocation, struct arena *arena, struct buf *out,
@@ -203,28 +219,32 @@ static int make_claims(struct revocation *revocation, struct arena *arena, struc
         return -1;
     revocation->pushed_at = now > revocation->pushed_at ? now : revocation->pushed_at + 1;
     renewal = (struct claims_renewal){ .iat = revocation->pushed_at,
-                                       .revocations = list_value(revocation, arena, now) };
+                                       .revocations = list_value(revocation, arena, now),
+                                       .keys = find_newer_keys(revocation, account_jwt) };
     if (claims_renew_account(arena, account_jwt, &renewal, &revocation->signer, out, err) < 0)
         return -1;
     return claims_verify_account(arena, operator_jwt, buf_view(out), revocation->account, err);
 }
 
-/* On disk as well, when the list has changed: a bus that has lost its records and its claims gets
+/* On disk as well, when something has changed: a bus that has lost its records and its claims gets
  * them from here. */
 static void keep_claims(const struct revocation *revocation, struct arena *arena, struct str jwt)
 {
     const struct fs_replace_options options = { .attr = { FS_KEEP, FS_KEEP, FS_KEEP } };
-    const char *path = path_join(arena, revocation->master->conf.auth_dir,
-                                 identity_file_name(IDENTITY_ACCOUNT_JWT));
+    const char *dir = revocation->master->conf.auth_dir;
+    const char *path = path_join(arena, dir, identity_file_name(IDENTITY_ACCOUNT_JWT));
     struct claims_account before, now;
+    struct str there;
     struct err err;
 
-    if (read_claims(revocation, arena, &before, &err) == 0 &&
+    if (read_text(arena, dir, IDENTITY_ACCOUNT_JWT, &there, &err) == 0 &&
+        claims_read_account(arena, there, &before, &err) == 0 &&
         claims_read_account(arena, jwt, &now, &err) == 0 &&
-        (value_equal(&before.revocations, &now.revocations) ||
+        ((value_equal(&before.revocations, &now.revocations) &&
+          !find_newer_keys(revocation, there)) ||
          fs_replace(path, jwt, &options, &err) == 0))
         return;
-    log_warning("revocations are not kept on disk error=%s", err.text);
+    log_warning("claims of the account are not kept on disk error=%s", err.text);
 }
 
 /* --- pushing ------------------------------------------------------------------------ */
@@ -245,7 +265,7 @@ static void tell_followers(struct revocation *revocation, const char *warning)
     }
 }
 
-static void end_push(struct revocation *revocation, const char *warning)
+static void end_push(struct revocation *revocation, const char *warning, size_t servers)
 {
     revocation->is_pushing = false;
     (void)snprintf(revocation->problem, sizeof(revocation->problem), "%s", warning ? warning : "");
@@ -254,89 +274,64 @@ static void end_push(struct revocation *revocation, const char *warning)
     if (warning)
         log_warning("revocations are not confirmed by every server: %s", warning);
     else
-        log_info("revocations confirmed servers=%zu keys=%zu", revocation->servers,
+        log_info("revocations confirmed servers=%zu keys=%zu", servers,
                  map_count(&revocation->list));
     tell_followers(revocation, warning);
     if (revocation->is_due)
         push(revocation);
 }
 
-static bool on_confirmed(void *self, const struct value *answer)
-{
-    const struct value *data = value_get(answer, "data");
-
-    (void)self;
-    return value_get_int(data, "code", 0) == HTTP_OK;
-}
-
-static void on_push_done(void *self, size_t counted)
+static void on_pushed(void *self, const struct claims_push_result *result)
 {
     struct revocation *revocation = self;
     char warning[HEALTH_TEXT_MAX];
 
-    revocation->call = NULL;
-    if (counted >= revocation->servers) {
-        end_push(revocation, NULL);
+    revocation->push = NULL;
+    if (!result->problem && result->confirmed >= result->servers) {
+        end_push(revocation, NULL, result->servers);
         return;
     }
-    (void)snprintf(warning, sizeof(warning),
-                   "%zu of %zu servers confirmed the revocation; it is sent again until all do",
-                   counted, revocation->servers);
-    end_push(revocation, warning);
+    if (result->problem)
+        (void)snprintf(warning, sizeof(warning), "%s", result->problem);
+    else
+        (void)snprintf(warning, sizeof(warning),
+                       "%zu of %zu servers confirmed the revocation; it is sent again until all do",
+                       result->confirmed, result->servers);
+    end_push(revocation, warning, result->servers);
 }
 
-static int send_claims(struct revocation *revocation, struct err *err)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    AUTO_BUF struct buf jwt = BUF_INIT(JWT_MAX);
-    const char *subject =
-        arena_printf(&arena, "$SYS.REQ.ACCOUNT.%s.CLAIMS.UPDATE", revocation->account);
-
-    if (make_claims(revocation, &arena, &jwt, err) < 0)
-        return -1;
-    keep_claims(revocation, &arena, buf_view(&jwt));
-    revocation->call = roll_call_new(link_conn(revocation->link),
-                                     &(struct roll_call_options){ .subject = subject,
-                                                                  .payload = buf_view(&jwt),
-                                                                  .expected = revocation->servers,
-                                                                  .wait = REVOCATION_CONFIRM_NS,
-                                                                  .answer = on_confirmed,
-                                                                  .done = on_push_done,
-                                                                  .self = revocation },
-                                     err);
-    return revocation->call ? 0 : -1;
-}
-
-/* Servers that answer, and those that the cluster knows but cannot reach. */
-static bool on_server(void *self, const struct value *answer)
+static int make_push(void *self, struct buf *out, struct err *err)
 {
     struct revocation *revocation = self;
-    const struct value *size = value_path(answer, STR("data.meta_cluster.cluster_size"), '.');
+    AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    revocation->answered++;
-    if (value_is(size, VALUE_INT) && size->i > 0 && (size_t)size->i > revocation->servers)
-        revocation->servers = (size_t)size->i;
-    if (revocation->answered > revocation->servers)
-        revocation->servers = revocation->answered;
+    if (make_claims(revocation, &arena, out, err) < 0)
+        return -1;
+    keep_claims(revocation, &arena, buf_view(out));
+    return 0;
+}
+
+/* Somebody else decided about signing keys: from now on it stands in our own claims. */
+static bool learn_keys(struct revocation *revocation, struct str jwt)
+{
+    struct authority *authority = find_authority(revocation);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf claims = BUF_INIT(JWT_MAX);
+    struct err err;
+
+    if (!signing_learn(&authority->signing, jwt))
+        return false;
+    if (make_claims(revocation, &arena, &claims, &err) < 0)
+        log_warning("claims of the account are not kept on disk error=%s", err.text);
+    else
+        keep_claims(revocation, &arena, buf_view(&claims));
+    authority_look_at_keys(authority);
     return true;
 }
 
-static size_t expect_servers(void *self)
+static void on_found(void *self, struct str jwt)
 {
-    return ((struct revocation *)self)->servers;
-}
-
-static void on_counted(void *self, size_t counted)
-{
-    struct revocation *revocation = self;
-    struct err err;
-
-    (void)counted;
-    revocation->call = NULL;
-    if (revocation->servers == 0)
-        revocation->servers = 1; /* the one that we are connected to */
-    if (send_claims(revocation, &err) < 0)
-        end_push(revocation, err.text);
+    (void)learn_keys(self, jwt);
 }
 
 static void push(struct revocation *revocation)
@@ -349,7 +344,6 @@ static void push(struct revocation *revocation)
     }
     revocation->is_due = false;
     revocation->is_pushing = true;
-    revocation->servers = revocation->answered = 0;
     revocation->followers = revocation->waiting;
     revocation->waiting = NULL;
     if (nats_conn_state(link_conn(revocation->link)) != NATS_CONN_CONNECTED) {
@@ -360,17 +354,16 @@ static void push(struct revocation *revocation)
         tell_followers(revocation, revocation->problem);
         return;
     }
-    revocation->call = roll_call_new(link_conn(revocation->link),
-                                     &(struct roll_call_options){ .subject = PING_JSZ,
-                                                                  .payload = STR("{}"),
-                                                                  .wait = REVOCATION_COUNT_NS,
-                                                                  .answer = on_server,
-                                                                  .expect = expect_servers,
-                                                                  .done = on_counted,
-                                                                  .self = revocation },
-                                     &err);
-    if (!revocation->call)
-        end_push(revocation, err.text);
+    revocation->push =
+        claims_push_new(&(struct claims_push_options){ .conn = link_conn(revocation->link),
+                                                       .account = revocation->account,
+                                                       .found = on_found,
+                                                       .make = make_push,
+                                                       .done = on_pushed,
+                                                       .self = revocation },
+                        &err);
+    if (!revocation->push)
+        end_push(revocation, err.text, 0);
 }
 
 /* --- when --------------------------------------------------------------------------- */
@@ -380,6 +373,13 @@ static int64_t sync_interval(const struct revocation *revocation)
     int64_t interval = revocation->master->conf.revocation_sync_interval;
 
     return interval == 0 ? REVOCATION_SYNC_DEFAULT_NS : interval;
+}
+
+/* Is there anything that servers may not know? */
+static bool has_news(const struct revocation *revocation)
+{
+    return map_count(&revocation->list) > 0 ||
+           signing_ring(&find_authority(revocation)->signing)->generation > 0;
 }
 
 static void on_timer(struct timer *timer);
@@ -398,7 +398,8 @@ static void on_timer(struct timer *timer)
     struct revocation *revocation = container_of(timer, struct revocation, timer);
 
     publish_operators(revocation);
-    if (revocation->is_listed && map_count(&revocation->list) > 0)
+    signing_board_publish(revocation->master);
+    if (revocation->is_listed && has_news(revocation))
         push(revocation);
     push_after(revocation, sync_interval(revocation));
 }
@@ -419,7 +420,7 @@ static void begin_pushing(struct revocation *revocation)
 {
     revocation->is_listed = revocation->has_enrollments && revocation->has_operators;
     publish_operators(revocation);
-    if (revocation->is_listed && map_count(&revocation->list) > 0)
+    if (revocation->is_listed && has_news(revocation))
         push(revocation);
 }
 
@@ -463,7 +464,7 @@ static void on_system_event(struct nats_listener *listener, const struct nats_ev
     struct revocation *revocation = container_of(listener, struct revocation, events);
 
     if (event->kind == NATS_EVENT_CONNECTED &&
-        (revocation->is_due || (revocation->is_listed && map_count(&revocation->list) > 0)))
+        (revocation->is_due || (revocation->is_listed && has_news(revocation))))
         push(revocation);
     else if (event->kind == NATS_EVENT_DISCONNECTED)
         log_warning("system account disconnected, reconnecting error=%s",
@@ -484,6 +485,44 @@ static void on_connect(void *self, const struct nats_msg *msg)
         return;
     user = value_get_text(value_get(&event, "client"), "user");
     if (user && map_has(&revocation->list, str_from(user)))
+        push_after(revocation, REVOCATION_DEBOUNCE_NS);
+}
+
+/* Do these claims let somebody in whom we know to be revoked, or lack a signing key? */
+static bool lacks_something(const struct revocation *revocation, struct str jwt)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const int64_t now = clock_wall() / CLOCK_SECOND;
+    struct claims_account claims;
+    struct err err;
+
+    if (claims_read_account(&arena, arena_str(&arena, jwt), &claims, &err) < 0 ||
+        find_newer_keys(revocation, arena_str(&arena, jwt)))
+        return true;
+    MAP_EACH (&revocation->list, entry) {
+        const struct revoked *revoked = entry->value;
+        const struct value *there = value_get(&claims.revocations, revoked->key);
+
+        if ((revoked->expires == 0 || revoked->expires > now) &&
+            (!value_is(there, VALUE_INT) || there->i < revoked->since))
+            return true;
+    }
+    return false;
+}
+
+/* Another master, or a command, has given claims to the servers. */
+static void on_update(void *self, const struct nats_msg *msg)
+{
+    struct revocation *revocation = self;
+
+    if (msg->payload.n > JWT_MAX)
+        return;
+    (void)learn_keys(revocation, msg->payload);
+    if (!revocation->is_listed || !lacks_something(revocation, msg->payload))
+        return;
+    if (revocation->is_pushing)
+        revocation->is_due = true;
+    else
         push_after(revocation, REVOCATION_DEBOUNCE_NS);
 }
 
@@ -610,8 +649,8 @@ static void stop_revocation(void *self)
     struct revocation *revocation = self;
 
     timer_clear(loop_timers(revocation->master->loop), &revocation->timer);
-    roll_call_free(revocation->call);
-    revocation->call = NULL;
+    claims_push_free(revocation->push);
+    revocation->push = NULL;
     nats_kv_watch_free(revocation->operators);
     revocation->operators = NULL;
     link_free(revocation->link);
@@ -634,13 +673,23 @@ static struct nats_kv_watch *watch_operators(struct revocation *revocation, stru
                              err);
 }
 
+static struct nats_sub *listen_to(struct revocation *revocation, const char *subject,
+                                  nats_msg_fn *fn, struct err *err)
+{
+    return nats_sub_new(
+        link_conn(revocation->link),
+        &(struct nats_sub_options){ .subject = subject, .message = fn, .self = revocation }, err);
+}
+
 static int start_revocation(void *self, struct err *err)
 {
     struct revocation *revocation = self;
     const struct master_conf *conf = &revocation->master->conf;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *creds = path_join(&arena, conf->auth_dir, identity_file_name(IDENTITY_SYS_CREDS));
-    const char *subject = arena_printf(&arena, "$SYS.ACCOUNT.%s.CONNECT", revocation->account);
+    const char *connects = arena_printf(&arena, "$SYS.ACCOUNT.%s.CONNECT", revocation->account);
+    const char *updates =
+        arena_printf(&arena, "$SYS.REQ.ACCOUNT.%s.CLAIMS.UPDATE", revocation->account);
 
     revocation->link = link_new(revocation->master->hub,
                                 &(struct link_options){ .urls = conf->nats_url,
@@ -652,12 +701,10 @@ static int start_revocation(void *self, struct err *err)
     if (!revocation->link)
         return -1;
     nats_listen(link_conn(revocation->link), &revocation->events, on_system_event);
-    revocation->connects = nats_sub_new(
-        link_conn(revocation->link),
-        &(struct nats_sub_options){ .subject = subject, .message = on_connect, .self = revocation },
-        err);
+    revocation->connects = listen_to(revocation, connects, on_connect, err);
+    revocation->updates = listen_to(revocation, updates, on_update, err);
     revocation->operators = watch_operators(revocation, err);
-    if (!revocation->connects || !revocation->operators) {
+    if (!revocation->connects || !revocation->updates || !revocation->operators) {
         stop_revocation(revocation);
         return -1;
     }

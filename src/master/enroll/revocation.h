@@ -6,8 +6,12 @@
  * account. Servers keep it on disk, and cut connections that it names. Keys of operators are also
  * published for peels (master/enroll/revoked_board.h). It is pushed when somebody
  * is revoked, when the master starts, when the system connection comes back, when a revoked key
- * connects all the same, and from time to time. A server of the cluster that does not confirm is
- * reported.
+ * connects all the same, when somebody gives the servers claims that lack something, and from time
+ * to time. A server of the cluster that does not confirm is reported.
+ *
+ * The account's signing keys go with it (master/enroll/signing.h): what servers have is looked at
+ * before each push, and what others give them is listened to, so that a master that has not heard
+ * of a new key does not take it away again.
  *
  * Threads: the loop's.
  */
@@ -21,10 +25,7 @@ struct operator_policy;
 struct revocation;
 
 #define REVOCATION_SYNC_DEFAULT_NS (INT64_C(300) * 1000000000)
-/* For servers to answer. */
-#define REVOCATION_COUNT_NS    (INT64_C(1) * 1000000000)
-#define REVOCATION_CONFIRM_NS  (INT64_C(3) * 1000000000)
-#define REVOCATION_DEBOUNCE_NS (INT64_C(2) * 1000000000)
+#define REVOCATION_DEBOUNCE_NS     (INT64_C(2) * 1000000000)
 
 extern const struct master_service revocation_service;
 

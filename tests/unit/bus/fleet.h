@@ -107,8 +107,8 @@ static inline void fleet_issue_peel(struct fleet_server *fleet, const char *peel
     nats_nkey_make(NATS_NKEY_USER, seed, &creds.key);
     nats_nkey_print_public(&creds.key, public_key);
     CHECK_INT(identity_read_key(fleet->auth_dir, IDENTITY_ACCOUNT_SEED, &account, &err), 0);
-    CHECK_INT(identity_issue_peel(&fleet->arena, &account, peel, public_key,
-                                  clock_wall() / CLOCK_SECOND, &jwt, &err),
+    CHECK_INT(identity_issue_peel(&fleet->arena, &(struct identity_issuer){ .account = &account },
+                                  peel, public_key, clock_wall() / CLOCK_SECOND, &jwt, &err),
               0);
     creds.jwt = arena_strdup(&fleet->arena, jwt);
     nats_creds_print(&creds, &text);

@@ -238,7 +238,9 @@ static void issue_peel(struct fleet *fleet, const struct nats_nkey *account, int
     chance_bytes(seed, sizeof(seed));
     nats_nkey_make(NATS_NKEY_USER, seed, &fleet->creds.key);
     nats_nkey_print_public(&fleet->creds.key, public_key);
-    CHECK_INT(identity_issue_peel(&fleet->arena, account, PEEL, public_key, now, &jwt, &err), 0);
+    CHECK_INT(identity_issue_peel(&fleet->arena, &(struct identity_issuer){ .account = account },
+                                  PEEL, public_key, now, &jwt, &err),
+              0);
     fleet->creds.jwt = mem_strdup(jwt);
 }
 

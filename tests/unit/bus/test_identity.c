@@ -119,6 +119,7 @@ TEST(a_peel_gets_claims_for_its_own_user_key_and_for_half_a_year)
     char public_key[NATS_NKEY_TEXT_SIZE];
     unsigned char seed[ED25519_SEED_SIZE] = { 1 };
     struct nats_nkey account, user;
+    const struct identity_issuer issuer = { .account = &account };
     struct claims_user claims;
     const char *jwt;
     struct err err;
@@ -126,13 +127,37 @@ TEST(a_peel_gets_claims_for_its_own_user_key_and_for_half_a_year)
     nats_nkey_make(NATS_NKEY_ACCOUNT, seed, &account);
     nats_nkey_make(NATS_NKEY_USER, seed, &user);
     nats_nkey_print_public(&user, public_key);
-    CHECK_INT(identity_issue_peel(&arena, &account, "web-01", public_key, NOW, &jwt, &err), 0);
+    CHECK_INT(identity_issue_peel(&arena, &issuer, "web-01", public_key, NOW, &jwt, &err), 0);
     CHECK_INT(claims_read_user(&arena, str_from(jwt), &claims, &err), 0);
     CHECK_STR(claims.head.name, "web-01");
     CHECK_INT(claims.head.exp, NOW + 180 * INT64_C(86400));
     CHECK(claims.may_reply);
-    CHECK_INT(identity_issue_peel(&arena, &account, "_master", public_key, NOW, &jwt, &err), -1);
+    CHECK_INT(identity_issue_peel(&arena, &issuer, "_master", public_key, NOW, &jwt, &err), -1);
     nats_nkey_print_public(&account, public_key);
-    CHECK_INT(identity_issue_peel(&arena, &account, "web-01", public_key, NOW, &jwt, &err), -1);
+    CHECK_INT(identity_issue_peel(&arena, &issuer, "web-01", public_key, NOW, &jwt, &err), -1);
     CHECK_HAS(err.text, "public key of a user");
+}
+
+TEST(a_signing_key_signs_for_the_account_that_the_claims_name)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    char public_key[NATS_NKEY_TEXT_SIZE], account_text[NATS_NKEY_TEXT_SIZE];
+    char signing_text[NATS_NKEY_TEXT_SIZE];
+    unsigned char seed[ED25519_SEED_SIZE] = { 1 }, other[ED25519_SEED_SIZE] = { 2 };
+    struct nats_nkey account, signing, user;
+    const struct identity_issuer issuer = { &account, &signing };
+    struct claims_user claims;
+    const char *jwt;
+    struct err err;
+
+    nats_nkey_make(NATS_NKEY_ACCOUNT, seed, &account);
+    nats_nkey_make(NATS_NKEY_ACCOUNT, other, &signing);
+    nats_nkey_make(NATS_NKEY_USER, seed, &user);
+    nats_nkey_print_public(&user, public_key);
+    nats_nkey_print_public(&account, account_text);
+    nats_nkey_print_public(&signing, signing_text);
+    CHECK_INT(identity_issue_peel(&arena, &issuer, "web-01", public_key, NOW, &jwt, &err), 0);
+    CHECK_INT(claims_read_user(&arena, str_from(jwt), &claims, &err), 0);
+    CHECK_STR(claims.head.iss, signing_text);
+    CHECK_STR(claims.issuer_account, account_text);
 }

@@ -169,7 +169,7 @@ static const struct {
     { &enrollment_type,
       "id peel_id public_key curve_public_key state hostname? metadata? created_at updated_at "
       "decided_by? decided_at? reject_reason? issued_at? expires_at? remote_addr? "
-      "trusted_ca_spki trust_mismatch trust_checked" },
+      "trusted_ca_spki trust_mismatch trust_checked issuer?" },
     { &enrollment_challenge_type,
       "challenge_id challenge peel_id public_key issued_at expires_at used" },
     { &fileset_manifest_type, "files revision?" },

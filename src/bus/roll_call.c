@@ -1,4 +1,4 @@
-#include "master/enroll/roll_call.h"
+#include "bus/roll_call.h"
 
 #include <stdlib.h>
 
@@ -34,17 +34,25 @@ static void on_time(struct timer *timer)
     finish(container_of(timer, struct roll_call, timer));
 }
 
-static void on_message(void *self, const struct nats_msg *msg)
+static bool take_answer(const struct roll_call *call, struct str payload)
 {
-    struct roll_call *call = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value answer;
     struct err err;
 
-    if (++call->heard > ROLL_CALL_SERVERS_MAX ||
-        json_decode_lenient(&arena, arena_str(&arena, msg->payload), &answer, &err) < 0)
+    if (call->options.text)
+        return call->options.text(call->options.self, payload);
+    return json_decode_lenient(&arena, arena_str(&arena, payload), &answer, &err) == 0 &&
+           call->options.answer(call->options.self, &answer);
+}
+
+static void on_message(void *self, const struct nats_msg *msg)
+{
+    struct roll_call *call = self;
+
+    if (++call->heard > ROLL_CALL_SERVERS_MAX)
         return;
-    if (call->options.answer(call->options.self, &answer))
+    if (take_answer(call, msg->payload))
         call->counted++;
     if (call->options.expect)
         call->options.expected = call->options.expect(call->options.self);

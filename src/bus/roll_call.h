@@ -8,8 +8,8 @@
  * the time is over. Memory: arguments are copied; answers are valid during their callback; freed
  * with its end, or with roll_call_free. Threads: the loop's.
  */
-#ifndef MASTER_ENROLL_ROLL_CALL_H
-#define MASTER_ENROLL_ROLL_CALL_H
+#ifndef BUS_ROLL_CALL_H
+#define BUS_ROLL_CALL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +32,8 @@ struct roll_call_options {
     int64_t wait;    /* nanoseconds */
     /* JSON, as a server sent it. Returns true when it counts. */
     bool (*answer)(void *self, const struct value *answer);
+    /* The same for an answer that is not JSON; in place of `answer`. */
+    bool (*text)(void *self, struct str text);
     void (*done)(void *self, size_t counted);
     /* More is known meanwhile: the number that is expected now; may be NULL. */
     size_t (*expect)(void *self);

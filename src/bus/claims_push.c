@@ -1,0 +1,188 @@
+#include "bus/claims_push.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "bus/roll_call.h"
+#include "data/value.h"
+#include "nats/nkey.h"
+
+#define PING_JSZ    "$SYS.REQ.SERVER.PING.JSZ"
+#define SUBJECT_MAX 256
+#define HTTP_OK     200
+
+struct claims_push {
+    struct claims_push_options options;
+    char account[NATS_NKEY_TEXT_SIZE];
+    struct roll_call *call;
+    struct claims_push_result result;
+    size_t answered;
+};
+
+static void finish(struct claims_push *push, const char *problem)
+{
+    const struct claims_push_options options = push->options;
+    struct claims_push_result result = push->result;
+
+    result.problem = problem;
+    claims_push_free(push);
+    options.done(options.self, &result);
+}
+
+static void print_subject(const struct claims_push *push, const char *verb,
+                          char subject[static SUBJECT_MAX])
+{
+    (void)snprintf(subject, SUBJECT_MAX, "$SYS.REQ.ACCOUNT.%s.CLAIMS.%s", push->account, verb);
+}
+
+/* --- sending ------------------------------------------------------------------------ */
+
+static bool on_confirmed(void *self, const struct value *answer)
+{
+    const struct value *data = value_get(answer, "data");
+
+    (void)self;
+    return value_get_int(data, "code", 0) == HTTP_OK;
+}
+
+static void on_sent(void *self, size_t counted)
+{
+    struct claims_push *push = self;
+
+    push->call = NULL;
+    push->result.confirmed = counted;
+    finish(push, NULL);
+}
+
+static void send_claims(struct claims_push *push)
+{
+    AUTO_BUF struct buf jwt = BUF_INIT(CLAIMS_PUSH_MAX);
+    char subject[SUBJECT_MAX];
+    struct err err;
+
+    if (!push->options.make) {
+        finish(push, NULL);
+        return;
+    }
+    print_subject(push, "UPDATE", subject);
+    if (push->options.make(push->options.self, &jwt, &err) == 0)
+        push->call = roll_call_new(push->options.conn,
+                                   &(struct roll_call_options){ .subject = subject,
+                                                                .payload = buf_view(&jwt),
+                                                                .expected = push->result.servers,
+                                                                .wait = CLAIMS_PUSH_CONFIRM_NS,
+                                                                .answer = on_confirmed,
+                                                                .done = on_sent,
+                                                                .self = push },
+                                   &err);
+    if (!push->call)
+        finish(push, err.text);
+}
+
+/* --- looking ------------------------------------------------------------------------ */
+
+static bool on_found(void *self, struct str text)
+{
+    struct claims_push *push = self;
+
+    if (text.n > 0)
+        push->options.found(push->options.self, text);
+    return text.n > 0;
+}
+
+static void on_looked(void *self, size_t counted)
+{
+    struct claims_push *push = self;
+
+    push->call = NULL;
+    push->result.found = counted;
+    send_claims(push);
+}
+
+static void ask_claims(struct claims_push *push)
+{
+    char subject[SUBJECT_MAX];
+    struct err err;
+
+    if (!push->options.found) {
+        send_claims(push);
+        return;
+    }
+    print_subject(push, "LOOKUP", subject);
+    push->call = roll_call_new(push->options.conn,
+                               &(struct roll_call_options){ .subject = subject,
+                                                            .payload = STR(""),
+                                                            .expected = push->result.servers,
+                                                            .wait = CLAIMS_PUSH_COUNT_NS,
+                                                            .text = on_found,
+                                                            .done = on_looked,
+                                                            .self = push },
+                               &err);
+    if (!push->call)
+        finish(push, err.text);
+}
+
+/* --- counting ----------------------------------------------------------------------- */
+
+/* Servers that answer, and those that the cluster knows but cannot reach. */
+static bool on_server(void *self, const struct value *answer)
+{
+    struct claims_push *push = self;
+    const struct value *size = value_path(answer, STR("data.meta_cluster.cluster_size"), '.');
+
+    push->answered++;
+    if (value_is(size, VALUE_INT) && size->i > 0 && (size_t)size->i > push->result.servers)
+        push->result.servers = (size_t)size->i;
+    if (push->answered > push->result.servers)
+        push->result.servers = push->answered;
+    return true;
+}
+
+static size_t expect_servers(void *self)
+{
+    return ((struct claims_push *)self)->result.servers;
+}
+
+static void on_counted(void *self, size_t counted)
+{
+    struct claims_push *push = self;
+
+    (void)counted;
+    push->call = NULL;
+    if (push->result.servers == 0)
+        push->result.servers = 1; /* the one that we are connected to */
+    ask_claims(push);
+}
+
+struct claims_push *claims_push_new(const struct claims_push_options *options, struct err *err)
+{
+    struct claims_push *push = mem_zalloc(sizeof(*push));
+
+    push->options = *options;
+    (void)snprintf(push->account, sizeof(push->account), "%s", options->account);
+    push->options.account = push->account;
+    push->call = roll_call_new(options->conn,
+                               &(struct roll_call_options){ .subject = PING_JSZ,
+                                                            .payload = STR("{}"),
+                                                            .wait = CLAIMS_PUSH_COUNT_NS,
+                                                            .answer = on_server,
+                                                            .expect = expect_servers,
+                                                            .done = on_counted,
+                                                            .self = push },
+                               err);
+    if (push->call)
+        return push;
+    free(push);
+    return NULL;
+}
+
+void claims_push_free(struct claims_push *push)
+{
+    if (!push)
+        return;
+    roll_call_free(push->call);
+    free(push);
+}

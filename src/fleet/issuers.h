@@ -1,0 +1,35 @@
+/*
+ * fleet_issuers - which peels have credentials of which signing key, by the records of their
+ * enrollments.
+ *
+ * Pure. Memory: the arena of the enrollments. Threads: any.
+ */
+#ifndef FLEET_ISSUERS_H
+#define FLEET_ISSUERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "data/params.h"
+
+struct fleet_enrollments;
+
+struct fleet_peels {
+    VEC(const char *) list; /* names */
+};
+
+/* Whose credentials have not expired. */
+struct fleet_issuers {
+    struct fleet_peels current; /* of the key in use */
+    struct fleet_peels older;   /* of a key that is still accepted */
+    struct fleet_peels account; /* of the account itself */
+    struct fleet_peels gone;    /* of a key that is no longer accepted: they must renew first */
+    size_t unreadable;          /* peels whose record cannot be read */
+};
+
+/* `keys` are those that are accepted, the one in use first; `now` in seconds since 1970. */
+void fleet_issuers_sort(const struct fleet_enrollments *enrollments, struct param_strs keys,
+                        int64_t now, struct fleet_issuers *ret_issuers);
+
+#endif

@@ -32,13 +32,13 @@ static void add_function(struct buf *out, const struct function *function, bool 
     buf_printf(out, "%s\n", function->summary);
 }
 
-static void add_kind(struct buf *out, function_tables tables, bool call, const char *heading)
+static void add_kind(struct buf *out, function_tables all, bool call, const char *heading)
 {
-
     buf_printf(out, "%s\n\n", heading);
-    for (; *tables; tables++)
+    for (function_tables tables = all; *tables; tables++)
         for (const struct function *f = *tables; f->name; f++)
-            add_function(out, f, call);
+            if (builtins_find(all, str_from(f->name)) == f)
+                add_function(out, f, call);
     buf_add_char(out, '\n');
 }
 

@@ -557,13 +557,36 @@ static int report_missing(const struct reader *reader)
     return -1;
 }
 
+/* In Salt, an ID is of one file, whatever its modules are. */
+static int check_unique(const struct reader *reader)
+{
+    const struct decl_ids *ids = map_find(&reader->set->ids, str_from(reader->id_text));
+
+    if (reader->file->extend || !reader->file->dialect->unique_ids)
+        return 0;
+    for (size_t i = 0; ids && i < ids->list.n; i++) {
+        const struct decl *other = ids->list.p[i];
+
+        if (other->file == reader->file->file || !other->dialect->unique_ids)
+            continue;
+        (void)value_diag(reader->diags, reader->id,
+                         "conflicting IDs: '%s' is declared in '%s' and in '%s'", reader->id_text,
+                         other->ref, reader->file->ref);
+        diag_hint(reader->diags,
+                  "use another ID in one of them, or change the state with 'extend'");
+        diag_note(reader->diags, value_place(&other->where), "the other one");
+        return -1;
+    }
+    return 0;
+}
+
 int decl_read(struct decl_set *set, const struct decl_file *file, const struct value *id,
               const struct value *body, struct diags *diags)
 {
     struct reader reader = { .set = set, .file = file, .id = id, .diags = diags };
     const char *named;
 
-    if (open_reader(&reader) < 0)
+    if (open_reader(&reader) < 0 || check_unique(&reader) < 0)
         return -1;
     if (!file->extend || map_has(&set->ids, str_from(reader.id_text)))
         return read_body(&reader, body);

@@ -10,6 +10,7 @@
 #include "compile/generic.h"
 #include "state/module.h"
 #include "compile/requisite.h"
+#include "compile/unsupported.h"
 
 static bool is_dotted(struct str key)
 {
@@ -150,6 +151,8 @@ static int add_call(struct arena *arena, struct str name, const struct value *wh
         (void)value_diag(diags, where, "no function '%.*s'", STR_ARG(name));
         if (function)
             diag_hint(diags, "it is a state: declare it as a state");
+        else if (unsupported_reason(name))
+            diag_hint(diags, "%s", unsupported_reason(name));
         return -1;
     }
     value_map_set(arena, call, value_text("function"), value_text(function->name));

@@ -18,6 +18,7 @@ const struct dialect dialect_sls = {
     .ignores_cycles = true,
     .ignores_excludes = true,
     .ignores_repeats = true,
+    .unique_ids = true,
     .extends_families = true,
     .requires_all = true,
     .fails_late = true,

@@ -23,6 +23,8 @@
  *     is not there
  *     attributes       a mistake when they would do    a warning, and ignored
  *                      nothing
+ *     an ID in two     one state, if they agree        a mistake
+ *     files
  *     extend           adds to the state of that       replaces the function of the family;
  *                      function                        finds a state by its name, too
  *     a target of a    the states of that ID, else     all states of that ID or name; a file
@@ -53,6 +55,7 @@ struct dialect {
     bool ignores_cycles;     /* of includes */
     bool ignores_excludes;   /* of files and states that are not there */
     bool ignores_repeats;    /* of one name in `names` */
+    bool unique_ids;         /* two files cannot declare one ID */
     bool extends_families;   /* extend replaces the function that a family has, and finds names */
     bool requires_all;       /* a requisite means every state with that ID or name, and `sls` also
                                 what the file includes */

@@ -7,6 +7,7 @@
 #include "compile/plan.h"
 #include "compile/salt.h"
 #include "compile/slot.h"
+#include "compile/unsupported.h"
 #include "data/params.h"
 #include "state/call.h"
 #include "state/module.h"
@@ -115,7 +116,9 @@ static int refuse_unknown(const struct reading *r, const struct value *name)
     for (size_t i = 0; i < module_count; i++)
         if (module_table[i]->call && !is_action(module_table[i]))
             suggest_offer(&best, str_from(module_table[i]->name));
-    if (suggest_best(&best).p)
+    if (unsupported_reason(name->s))
+        diag_hint(r->diags, "%s", unsupported_reason(name->s));
+    else if (suggest_best(&best).p)
         diag_hint(r->diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&best)));
     else if (module_find(name->s))
         diag_hint(r->diags, "it is a state");

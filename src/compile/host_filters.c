@@ -29,6 +29,7 @@
 #define DEPTH_MAX     64
 #define BODY_MAX      ((size_t)16 << 20)
 #define QUERY_TIMEOUT (30 * CLOCK_SECOND)
+#define DAY_SECONDS   86400
 
 /* The argument of all of them: with it, they look at the machine. */
 static int read_path(struct render *render, const struct bound *bound, const char **ret)
@@ -253,8 +254,47 @@ static int filter_get_uid(struct render *render, const struct bound *bound, stru
     return 0;
 }
 
+/* --- the clock ------------------------------------------------------------------------------- */
+
+/* Seconds of a word for a day, or of none, which is now. False: it is another value. */
+static bool read_moment(const struct value *v, int64_t *ret)
+{
+    static const struct {
+        const char *word;
+        int day; /* from today, at midnight */
+    } days[] = { { "today", 0 }, { "midnight", 0 }, { "tomorrow", 1 }, { "yesterday", -1 } };
+    const int64_t now = clock_wall() / CLOCK_SECOND;
+
+    *ret = now;
+    if (argument_is_none(v) || (v->kind == VALUE_STR && str_is(v->s, "now")))
+        return true;
+    for (size_t i = 0; v->kind == VALUE_STR && i < ARRAY_LEN(days); i++)
+        if (str_is(v->s, days[i].word)) {
+            *ret = now - now % DAY_SECONDS + days[i].day * DAY_SECONDS;
+            return true;
+        }
+    return false;
+}
+
+/* The filter on values alone, and the moments that need a clock. */
+static int filter_strftime(struct render *render, const struct bound *bound, struct value *ret)
+{
+    const struct function *plain = builtins_find(filter_builtins.filters, str_from(bound->name));
+    struct value args[] = { bound->args[0], bound->args[1] };
+    struct bound with = *bound;
+    int64_t moment;
+
+    if (read_moment(&args[0], &moment)) {
+        render_ask_host(render, bound->name);
+        args[0] = value_int(moment);
+    }
+    with.args = args;
+    return plain->call(render, &with, ret);
+}
+
 /* clang-format off */
 static const struct function host_functions[] = {
+    { "date_format",   "value=none, format='%Y-%m-%d'", filter_strftime, "a moment as text, in UTC; none is now" },
     { "dns_check",     "value, port=80, safe=false, ipv6=none", filter_dns_check, "the address of a name" },
     { "file_hashsum",  "value, form='sha256'", filter_file_hashsum, "the hash of a file" },
     { "get_uid",       "value=none", filter_get_uid, "the ID of a user, or of this process; none when there is no such user" },
@@ -265,6 +305,7 @@ static const struct function host_functions[] = {
     { "is_empty_file", "value", filter_is_empty_file, "is it an empty file?" },
     { "is_text_file",  "value", filter_is_text_file, "is it a file of text?" },
     { "list_files",    "value", filter_list_files, "a folder and all that is below it" },
+    { "strftime",      "value=none, format='%Y-%m-%d'", filter_strftime, "a moment as text, in UTC; none is now" },
     { "which",         "value", filter_which, "where a program is on the path; none" },
     { 0 },
 };
@@ -279,8 +320,8 @@ const struct builtins *host_filters_builtins(struct arena *arena)
     while (filter_builtins.filters[count])
         count++;
     tables = ARENA_ARRAY(arena, const struct function *, count + 2);
-    memcpy(tables, filter_builtins.filters, count * sizeof(*tables));
-    tables[count] = host_functions;
+    tables[0] = host_functions; /* first: some replace those that have no clock */
+    memcpy(tables + 1, filter_builtins.filters, count * sizeof(*tables));
     tables[count + 1] = NULL;
     *all = filter_builtins;
     all->filters = tables;

@@ -402,6 +402,16 @@ static int read_size(const struct param_reader *r, const struct value *v, void *
     return 0;
 }
 
+/* In any case; 'no' is 'false'. */
+static bool is_same_word(struct str a, struct str b)
+{
+    bool first, second;
+
+    if (parse_bool(a, &first) && parse_bool(b, &second))
+        return first == second;
+    return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
+}
+
 /* The index of the choice with this text, or of the one that spells the bool which some YAML
  * readers make of 'no' and 'on'; -1 when there is none. */
 static int find_choice(const struct param_reader *r, const struct value *v, struct str text)
@@ -413,6 +423,8 @@ static int find_choice(const struct param_reader *r, const struct value *v, stru
         struct str word = str_cut(&rest, '|');
 
         if (str_eq(word, text))
+            return i;
+        if ((r->param->flags & PARAM_ANY_CASE) && is_same_word(word, text))
             return i;
         if (v->kind == VALUE_BOOL && parse_bool(word, &means) && means == v->b)
             return i;

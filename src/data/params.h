@@ -70,6 +70,7 @@ enum param_flag {
     PARAM_UNSUPPORTED = 32, /* PARAM_REFUSED */
     PARAM_EFFECTLESS = 64,  /* PARAM_IDLE */
     PARAM_REST = 128,       /* of a MAP: the unknown keys, where they are allowed */
+    PARAM_ANY_CASE = 256,   /* of a CHOICE: 'YAML' is 'yaml', and 'no' is 'false' */
 };
 
 enum param_tristate { PARAM_IS_UNSET, PARAM_IS_FALSE, PARAM_IS_TRUE };

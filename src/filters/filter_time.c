@@ -4,6 +4,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/number.h"
@@ -20,7 +21,18 @@
 static size_t (*const print_time)(char *text, size_t size, const char *format,
                                   const struct tm *tm) = strftime;
 
-/* Seconds of a time, a number, digits, or a date as YAML reads it. */
+/* A date as YAML reads it, or with slashes: 2002/12/25. */
+static bool read_date(struct render *render, struct str text, struct value *ret)
+{
+    char *copy = arena_strndup(render->arena, text.p, text.n);
+
+    for (char *p = copy; *p; p++)
+        if (*p == '/')
+            *p = '-';
+    return scalar_parse_time((struct str){ copy, text.n }, ret);
+}
+
+/* Seconds of a time, a number, digits, or a date. */
 static int moment_of(struct render *render, const struct value *v, int64_t *ret)
 {
     struct value read = value_null();
@@ -43,7 +55,7 @@ static int moment_of(struct render *render, const struct value *v, int64_t *ret)
         *ret = (int64_t)floor(d);
         return 0;
     }
-    if (v->kind == VALUE_STR && scalar_parse_time(v->s, &read)) {
+    if (v->kind == VALUE_STR && read_date(render, v->s, &read)) {
         *ret = read.t.seconds;
         return 0;
     }

@@ -3,6 +3,8 @@
 #include "base/buf.h"
 #include "jinja/argument.h"
 #include "jinja/container.h"
+#include "jinja/context.h"
+#include "jinja/eval.h"
 #include "jinja/function.h"
 #include "jinja/object.h"
 #include "jinja/ops.h"
@@ -265,6 +267,17 @@ static int global_raise(struct render *render, const struct bound *bound, struct
     return render_fail(render, RENDER_TYPE, "%.*s", STR_ARG(text));
 }
 
+/* What Salt gives for finding out what a template has. */
+static int global_show_full_context(struct render *render, const struct bound *bound,
+                                    struct value *ret)
+{
+    struct eval *eval = eval_of(render);
+
+    (void)bound;
+    *ret = context_all(eval, eval->now.context);
+    return 0;
+}
+
 /* clang-format off */
 const struct function global_functions[] = {
     { "cycler",    "*items", global_cycler, "gives its items in turn: next(), current, reset()" },
@@ -274,6 +287,7 @@ const struct function global_functions[] = {
     { "namespace", "*args, **kwargs", global_namespace, "names that inner scopes may set" },
     { "raise",     "text", global_raise, "stop with an error message" },
     { "range",     "*args", global_range, "numbers from start up to stop, by step" },
+    { "show_full_context", "", global_show_full_context, "all variables and their values, without functions" },
     { 0 },
 };
 /* clang-format on */

@@ -1,6 +1,7 @@
 #include "jinja/context.h"
 
 #include "base/arena.h"
+#include "jinja/container.h"
 #include "jinja/env.h"
 #include "jinja/eval.h"
 #include "jinja/function.h"
@@ -90,6 +91,30 @@ struct value context_find(struct eval *eval, const struct context *context, stru
             return found;
     }
     return env_global(eval->render.jinja, name);
+}
+
+static void list_variable(struct eval *eval, struct value_map *map, struct str name,
+                          const struct value *v)
+{
+    if (v->kind != VALUE_OBJECT)
+        value_map_set(eval->render.arena, map, value_str(name), *v);
+}
+
+struct value context_all(struct eval *eval, const struct context *context)
+{
+    struct value_map *map = container_new_map(&eval->render, 8);
+
+    for (size_t i = 0; context->base && i < context->base->map->count; i++) {
+        const struct value_pair *pair = &context->base->map->pairs[i];
+
+        if (pair->key.kind == VALUE_STR)
+            list_variable(eval, map, pair->key.s, &pair->value);
+    }
+    VEC_EACH (&context->handed, variable)
+        list_variable(eval, map, variable->name->text, &variable->value);
+    VEC_EACH (&context->vars, variable)
+        list_variable(eval, map, variable->name->text, &variable->value);
+    return value_map(map);
 }
 
 void context_set(struct eval *eval, struct context *context, struct name *name, struct value value,

@@ -51,6 +51,8 @@ struct context *context_derive(struct eval *eval, const struct context *from,
 
 /* Absent when there is none. */
 struct value context_find(struct eval *eval, const struct context *context, struct name *name);
+/* All data by name; functions and other objects are left out. */
+struct value context_all(struct eval *eval, const struct context *context);
 void context_set(struct eval *eval, struct context *context, struct name *name, struct value value,
                  bool exported);
 

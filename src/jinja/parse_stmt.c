@@ -58,6 +58,26 @@ static struct node *parse_if(struct parse *parse, struct token tag)
     return &node->node;
 }
 
+/* `{% profile as 'label' %}`: the body, in the scope around it; Salt's tag, which logs its time.
+ * As `if label or true`: a label that cannot be evaluated is a mistake, as in Salt. */
+static struct node *parse_profile(struct parse *parse, struct token tag)
+{
+    struct node_if *node = PARSE_NODE(parse, NODE_IF, node_if, tag.at);
+    struct node_const *always = PARSE_NODE(parse, NODE_CONST, node_const, tag.at);
+    struct node_branch *branch = ARENA_NEW(parse->arena, struct node_branch);
+
+    if (!parse_expect_word(parse, "as"))
+        return NULL;
+    always->value = value_bool(true);
+    branch->test =
+        parse_binary_node(parse, NODE_OR, 0, tag.at, parse_expression(parse), &always->node);
+    if (!branch->test || !parse_whole_body(parse, tag, "endprofile", &branch->body))
+        return NULL;
+    node->branches = branch;
+    node->count = 1;
+    return &node->node;
+}
+
 static struct node *clone_target(struct parse *parse, const struct node *target)
 {
     if (target->kind == NODE_NAME) {
@@ -476,6 +496,7 @@ static const struct parse_tag tags[] = {
     { "load_yaml",   parse_load,         "endload"       },
     { "macro",       parse_macro,        "endmacro"      },
     { "print",       parse_print,        NULL            },
+    { "profile",     parse_profile,      "endprofile"    },
     { "set",         parse_set,          "endset"        },
     { "with",        parse_with,         "endwith"       },
 };

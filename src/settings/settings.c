@@ -295,7 +295,8 @@ static int missing_file(struct loader *loader, const struct wish *wish)
     if (near)
         diag_hint(loader->diags, "did you mean '%s'?", near);
     else
-        diag_hint(loader->diags, "there is neither '%s.zy' nor '%s/init.zy'", path, path);
+        diag_hint(loader->diags, "expected %s.zy, %s/init.zy, %s.sls or %s/init.sls", path, path,
+                  path, path);
     return -1;
 }
 

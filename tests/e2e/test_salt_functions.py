@@ -227,6 +227,24 @@ def test_filters_that_salt_has_of_its_own_are_its(machine):
     assert machine.read("out") == "['a', 'A', {'x': 1}] C b\n"
 
 
+def test_a_moment_is_now_a_day_or_a_date_with_slashes(machine):
+    text = ("{{ none | strftime == 'now' | strftime }} {{ '2002/12/25' | strftime('%y') }} {{ '1040814000' | strftime('%Y-%m-%d') }} "
+            "{{ (('tomorrow' | strftime('%s') | int) - ('yesterday' | strftime('%s') | int)) // 3600 }} {{ none | strftime('%Y') | int > 2000 }}")
+    machine.sls("web", 'ROOT/out: {file.managed: [contents: "%s"]}' % text)
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("out") == "True 02 2002-12-25 48 True\n"
+
+
+def test_a_template_shows_its_context_and_a_profiled_part_is_rendered_in_place(machine):
+    machine.sls("web", """{% profile as 'part ' ~ grains.os %}{% set x = 3 %}{% endprofile %}
+ROOT/out: {file.managed: [contents: "{{ x }} {{ show_full_context().x }} {{ 'grains' in show_full_context() }} {{ show_full_context() | yaml | length > 100 }}"]}
+""")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("out") == "3 3 True True\n"
+    machine.sls("web", "{% profile as nowhere %}{% endprofile %}")
+    assert "web.sls:1:15: 'nowhere' is undefined" in machine.run("state.apply", "web", status=1).stderr
+
+
 def test_what_slsutil_renders_means_what_it_means_in_salt_whatever_its_name_is(machine):
     machine.file("d/x.jinja", "{{ {'b': 1, 'a': [1]} | yaml(False) }}\n{{ tpldir }} {{ tplfile }} {{ salt['cmd.run']('false') }}|\n"
                               "{%- load_yaml as l %}[0755]{% endload %}{{ l }}")

@@ -71,6 +71,17 @@ def test_a_requisite_on_a_file_covers_what_the_file_brought_into_the_run(machine
     assert order == ["test.nop:g1", "test.nop:f1", "test.nop:d1", "test.nop:a", "test.nop:e1"]
 
 
+def test_two_files_of_salt_cannot_declare_one_id_and_ours_can(machine):
+    machine.sls("web", "include: [other]\nx: {test.nop: []}\ny: {test.nop: []}")
+    machine.sls("other", "x: {cmd.run: [name: touch ROOT/ran]}")
+    told = machine.run("state.apply", "web", status=1).stderr
+    assert "other.sls:1:1: conflicting IDs: 'x' is declared in 'web' and in 'other'" in told
+    assert "web.sls:2:1: note: the other one" in told and not (machine.root / "ran").exists()
+    machine.file("mine.zy", "include: [more]\nx: {test.nop: []}")
+    machine.file("more.zy", "x: {cmd.run: [command: 'true']}")
+    assert len(machine.record("state.apply", "mine", status=0)["results"]) == 2
+
+
 def test_one_name_may_be_in_the_names_of_several_ids_and_twice_in_one_list(machine):
     order = apply(machine, """
 a: {test.nop: [names: [x, y, x]]}

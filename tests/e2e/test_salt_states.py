@@ -20,6 +20,29 @@ def machine(tmp_path):
     return SaltMachine(tmp_path)
 
 
+def test_contents_are_joined_from_several_settings_or_facts(machine):
+    machine.pillar(keys="a: first\nb: |\n  second\nc: [third, fourth]\n")
+    machine.sls("web", "ROOT/out: {file.managed: [contents_pillar: [a, c, b]]}\nROOT/os: {file.managed: [contents_grains: os]}\n"
+                       "ROOT/both: {file.managed: [contents_grains: [os, kernel]]}")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("out") == "first\nthird\nfourth\nsecond\n"
+    assert machine.read("os") == "Debian\n" and machine.read("both") == "Debian\nLinux\n"
+
+
+def test_words_that_salt_puts_in_lower_case_may_have_capitals(machine):
+    machine.sls("web", "ROOT/out: {file.serialize: [formatter: YAML, dataset: {a: 1}]}\n"
+                       "line: {file.line: [name: ROOT/out, mode: Ensure, content: 'b: 2', after: 'a']}")
+    machine.run("state.apply", "web", status=0)
+    assert machine.read("out") == "a: 1\nb: 2\n"
+
+
+def test_a_result_may_be_left_to_chance(machine):
+    machine.sls("web", "".join("s%d: {test.configurable_test_state: [result: Random, changes: random]}\n" % i for i in range(64)))
+    results = machine.record("state.apply", "web", status=2)["results"]
+    assert {bool(state.get("error")) for state in results} == {state["changed"] for state in results} == {False, True}
+    assert machine.record("test.configurable_test_state", "x", "result=no", status=2)["results"][0]["error"] == "configured failure"
+
+
 # --- signatures ------------------------------------------------------------------------------------------------------
 
 # What every state takes.
@@ -74,6 +97,15 @@ def test_what_is_not_supported_says_why():
 def test_a_state_of_salt_that_cannot_work_says_why(machine, function):
     machine.sls("web", "it:\n  %s: []\n" % function)
     assert f'"{function}" is not supported: ' in machine.record("state.apply", "web", status=2)["results"][0]["error"]
+
+
+def test_a_function_that_cannot_work_says_what_to_use_instead(machine):
+    machine.sls("web", "a:\n  module.run:\n    - saltutil.refresh_pillar: []\nb:\n  test.nop:\n    - onlyif: [fun: http.query]\n"
+                       "c:\n  virtualenv.managed: []\n")
+    told = machine.run("state.apply", "web", status=2).stderr
+    assert "web.sls:3:7: no function 'saltutil.refresh_pillar'" in told and "= settings are current in every run" in told
+    assert "'onlyif': no function 'http.query'" in told and "= use cmd.run with curl, and 'retry'" in told
+    assert '"virtualenv.managed" is not supported: use cmd.run with' in told
 
 
 # --- parameters ----------------------------------------------------------------------------------------------------

@@ -118,6 +118,9 @@ def test_a_service_is_restarted_and_reloaded_and_its_changed_file_is_read(bus):
     assert ctl(bus, "show", "--property=NeedDaemonReload", "--value", "web") == "yes"
     call(bus, "service.restart", "web")
     assert "27182" in bus.path(f"/proc/{pid(bus)}/cmdline").read_text()
+    write_unit(bus, "web", UNITS["web"])
+    assert call(bus, "service.systemctl_reload") is True
+    assert ctl(bus, "show", "--property=NeedDaemonReload", "--value", "web") == "no"
     assert call(bus, "service.stop", "web") == "stopped web"
     assert error_of(bus, "service.reload", "web") == \
         "systemd: the job to reload web.service ended with result 'invalid': it is not active; " + see("web")

@@ -98,8 +98,10 @@ static int check_exclusive(const struct content_args *args, const struct value *
         const char *name;
         bool given;
     } wishes[] = {
-        { "content", args->has_content },    { "contents", has_contents(args) },
-        { "contents_pillar", args->pillar }, { "contents_grains", args->grains },
+        { "content", args->has_content },
+        { "contents", has_contents(args) },
+        { "contents_pillar", args->pillar.n > 0 },
+        { "contents_grains", args->grains.n > 0 },
         { "source", has_source(args) },
     };
     const char *first = NULL;
@@ -200,44 +202,85 @@ void content_add_scalar(struct buf *out, const struct value *v)
         (void)words_print(out, v);
 }
 
+static bool ends_line(const struct buf *out)
+{
+    return out->n > 0 && out->p[out->n - 1] == '\n';
+}
+
+/* A text as it is; of a list, each item ends its line. */
+static void add_lines(struct buf *out, const struct value *contents)
+{
+    if (contents->kind != VALUE_LIST)
+        content_add_scalar(out, contents);
+    for (size_t i = 0; contents->kind == VALUE_LIST && i < contents->list->count; i++) {
+        content_add_scalar(out, &contents->list->items[i]);
+        if (!ends_line(out))
+            buf_add_char(out, '\n');
+    }
+}
+
+static int end_lines(struct state_run *run, const struct content_args *args, struct buf *out,
+                     struct str *ret, struct err *err)
+{
+    while (args->no_newline && ends_line(out))
+        buf_cut(out, out->n - 1);
+    if (!args->no_newline && out->n > 0 && !ends_line(out))
+        buf_add_char(out, '\n');
+    if (out->full)
+        return err_set(err, ERR_LIMIT, "contents exceed the limit of %zu bytes", CONTENT_MAX);
+    *ret = buf_copy(out, run->arena);
+    return 0;
+}
+
 static int join_lines(struct state_run *run, const struct content_args *args,
                       const struct value *contents, struct str *ret, struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(CONTENT_MAX);
 
-    if (contents->kind != VALUE_LIST)
-        content_add_scalar(&out, contents);
-    for (size_t i = 0; contents->kind == VALUE_LIST && i < contents->list->count; i++) {
-        content_add_scalar(&out, &contents->list->items[i]);
-        if (out.n == 0 || out.p[out.n - 1] != '\n')
-            buf_add_char(&out, '\n');
-    }
-    while (args->no_newline && out.n > 0 && out.p[out.n - 1] == '\n')
-        buf_cut(&out, out.n - 1);
-    if (!args->no_newline && out.n > 0 && out.p[out.n - 1] != '\n')
-        buf_add_char(&out, '\n');
-    if (out.full)
-        return err_set(err, ERR_LIMIT, "contents exceed the limit of %zu bytes", CONTENT_MAX);
-    *ret = buf_copy(&out, run->arena);
-    return 0;
+    add_lines(&out, contents);
+    return end_lines(run, args, &out, ret, err);
 }
 
 /* Contents from settings or facts, by a path with ':' or '.'. */
-static int find_contents(struct state_run *run, const struct content_args *args, struct str *ret,
-                         struct err *err)
+static int find_contents(const struct value *tree, const char *place, const char *path,
+                         const char *delimiter, const struct value **ret, struct err *err)
 {
-    const struct value *tree = args->pillar ? state_settings(run) : state_facts(run);
-    const char *path = args->pillar ? args->pillar : args->grains;
-    const struct value *found = args->delimiter ? value_path(tree, str_from(path), *args->delimiter)
-                                                : datapath_find(tree, path);
+    const struct value *found =
+        delimiter ? value_path(tree, str_from(path), *delimiter) : datapath_find(tree, path);
 
     if (!found)
-        return err_set(err, ERR_NOT_FOUND, "no '%s' in the %s", path,
-                       args->pillar ? "settings" : "facts");
+        return err_set(err, ERR_NOT_FOUND, "no '%s' in the %s", path, place);
     if (!is_contents(found))
         return err_set(err, ERR_INVALID, "'%s' in the %s is %s, not text or a list of lines", path,
-                       args->pillar ? "settings" : "facts", value_describe(found));
-    return join_lines(run, args, found, ret, err);
+                       place, value_describe(found));
+    *ret = found;
+    return 0;
+}
+
+/* Those of several paths are joined by newlines, as Salt does it. */
+static int join_contents(struct state_run *run, const struct content_args *args, struct str *ret,
+                         struct err *err)
+{
+    const bool settings = args->pillar.n > 0;
+    const struct param_strs *paths = settings ? &args->pillar : &args->grains;
+    const struct value *tree = settings    ? state_settings(run)
+                               : run->salt ? state_grains(run)
+                                           : state_facts(run);
+    AUTO_BUF struct buf out = BUF_INIT(CONTENT_MAX);
+
+    for (size_t i = 0; i < paths->n; i++) {
+        const struct value *found = NULL;
+
+        if (find_contents(tree, settings ? "settings" : "facts", paths->p[i], args->delimiter,
+                          &found, err) < 0)
+            return -1;
+        if (i > 0)
+            buf_add_char(&out, '\n');
+        add_lines(&out, found);
+        if (found->kind == VALUE_LIST && i + 1 < paths->n && ends_line(&out))
+            buf_cut(&out, out.n - 1);
+    }
+    return end_lines(run, args, &out, ret, err);
 }
 
 static int read_one(struct state_run *run, const struct content_args *args, const char *source,
@@ -284,8 +327,8 @@ static int get_raw(struct state_run *run, const struct content_args *args, struc
 {
     if (has_source(args))
         return read_sources(run, args, ret, err);
-    if (args->pillar || args->grains)
-        return find_contents(run, args, &ret->text, err);
+    if (args->pillar.n > 0 || args->grains.n > 0)
+        return join_contents(run, args, &ret->text, err);
     if (has_contents(args))
         return join_lines(run, args, args->contents, &ret->text, err);
     if (args->has_content)

@@ -37,7 +37,7 @@ struct line_args {
 static const struct param line_params[] = {
     PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("content", TEXT, ARGS, content, "the line", .aliases = "line"),
-    PARAM("mode", CHOICE, ARGS, mode, "ensure: replace the first match, or add the line; replace: every match; insert: add it if missing; delete: every match", .choices = "ensure|replace|insert|delete|absent", .default_text = "ensure"),
+    PARAM("mode", CHOICE, ARGS, mode, "ensure: replace the first match, or add the line; replace: every match; insert: add it if missing; delete: every match", .choices = "ensure|replace|insert|delete|absent", .flags = PARAM_ANY_CASE, .default_text = "ensure"),
     PARAM("match", TEXT, ARGS, match, "a pattern, or a part of a line (default: the line itself)"),
     PARAM("before", TEXT, ARGS, before, "the same: add the line before the match"),
     PARAM("after", TEXT, ARGS, after, "the same: add the line after the match; takes precedence over before; with both, ensure keeps the line between them"),

@@ -59,7 +59,7 @@ static const struct param serialize_params[] = {
     PARAM("name", PATH, ARGS, name, "where the file is", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("dataset", ANY, ARGS, dataset, "the data"),
     PARAM("dataset_pillar", STR, ARGS, dataset_pillar, "path of the data in the settings", .aliases = "dataset_settings"),
-    PARAM("serializer", CHOICE, ARGS, format, "the format", .choices = FORMATS, .default_text = "yaml", .aliases = "formatter"),
+    PARAM("serializer", CHOICE, ARGS, format, "the format", .choices = FORMATS, .flags = PARAM_ANY_CASE, .default_text = "yaml", .aliases = "formatter"),
     PARAM("serializer_opts", ANY, ARGS, options, "options of the format, a map or a list of maps: indent (2) and sort_keys (true); for YAML also default_flow_style, allow_unicode, explicit_start and width (80); for keyvalue separator ('=')"),
     PARAM("merge_if_exists", BOOL, ARGS, merge, "merge the data into the existing content instead of replacing it"),
     PARAM("mode", ANY, ARGS, mode, "permissions; new files: 0644"),

@@ -1,19 +1,26 @@
 /* test.configurable_test_state - a state with a configurable result. */
 #include "base/err.h"
 #include "state/module.h"
+#include "sys/chance.h"
 
 #define ARGS struct configurable_args
 
+/* As the words of the parameters. */
+enum wish { WISH_NO, WISH_YES, WISH_RANDOM };
+#define WISHES "false|true|random"
+
 struct configurable_args {
-    bool result, changes;
+    enum wish result, changes;
     const char *comment;
     struct param_strs warnings;
     bool allow_test_mode_failure;
 };
 
 static const struct param configurable_params[] = {
-    PARAM("result", BOOL, ARGS, result, "whether it succeeds", .default_text = "true"),
-    PARAM("changes", BOOL, ARGS, changes, "whether it changes", .default_text = "true"),
+    PARAM("result", CHOICE, ARGS, result, "whether it succeeds", .choices = WISHES,
+          .flags = PARAM_ANY_CASE, .default_text = "true"),
+    PARAM("changes", CHOICE, ARGS, changes, "whether it changes", .choices = WISHES,
+          .flags = PARAM_ANY_CASE, .default_text = "true"),
     PARAM("comment", STR, ARGS, comment,
           "its message (default: 'configured change' or 'configured failure')"),
     PARAM("warnings", STRS, ARGS, warnings, "more that it says"),
@@ -22,23 +29,28 @@ static const struct param configurable_params[] = {
     { 0 },
 };
 
-static const char *comment_of(const struct configurable_args *want)
+static bool decide(enum wish wish)
 {
-    return want->comment  ? want->comment
-           : want->result ? "configured change"
-                          : "configured failure";
+    return wish == WISH_RANDOM ? chance_number() % 2 == 0 : wish == WISH_YES;
+}
+
+static int fail_as_asked(const struct configurable_args *want, struct err *err)
+{
+    return err_set(err, ERR_INVALID, "%s", want->comment ? want->comment : "configured failure");
 }
 
 static int configurable_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct configurable_args *want = args;
 
-    if (!want->result && want->allow_test_mode_failure && run->test)
-        return err_set(err, ERR_INVALID, "%s", comment_of(want));
-    if (want->changes)
-        state_differs(run, "%s", want->result ? comment_of(want) : "configured change");
-    else if (!want->result)
-        return err_set(err, ERR_INVALID, "%s", comment_of(want));
+    if (run->test && want->allow_test_mode_failure && !decide(want->result))
+        return fail_as_asked(want, err);
+    if (decide(want->changes))
+        state_differs(run, "%s",
+                      want->comment && want->result != WISH_NO ? want->comment
+                                                               : "configured change");
+    else if (!decide(want->result))
+        return fail_as_asked(want, err);
     else if (want->comment)
         state_say(run, "%s", want->comment);
     for (size_t i = 0; i < want->warnings.n; i++)
@@ -50,9 +62,9 @@ static int configurable_apply(struct state_run *run, const void *args, struct er
 {
     const struct configurable_args *want = args;
 
-    if (!want->result)
-        return err_set(err, ERR_INVALID, "%s", comment_of(want));
-    if (!want->changes)
+    if (!decide(want->result))
+        return fail_as_asked(want, err);
+    if (want->changes == WISH_NO)
         state_unchanged(run);
     return 0;
 }

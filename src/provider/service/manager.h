@@ -64,6 +64,8 @@ struct service_manager {
                 struct err *err);
     int (*act)(const struct tool *tool, const char *name, enum service_action action,
                unsigned flags, struct err *err);
+    /* Read the definitions of all services again; NULL: it always reads them afresh. */
+    int (*reread)(const struct tool *tool, struct err *err);
 };
 
 /* All of them, by rank; ends in a NULL pointer. Written by tools/gen-providers. */

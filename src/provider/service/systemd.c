@@ -103,20 +103,25 @@ static int read_status(const struct tool *tool, const char *name, struct service
     return 0;
 }
 
+static int reread_units(const struct tool *tool, struct err *err)
+{
+    const int reloaded = systemd_bus_reload(tool, err);
+
+    if (reloaded != SYSTEMD_BUS_NONE)
+        return reloaded;
+    return tool_run(tool, TOOL("systemctl", "daemon-reload"), NULL, NULL, err);
+}
+
 /* Reload first if the unit file has changed since systemd read it. */
 static int reload_units(const struct tool *tool, const char *name, struct err *err)
 {
     struct systemd_unit unit;
-    int reloaded;
 
     if (show_unit(tool, name, &unit, err) < 0)
         return -1;
     if (!unit.stale && !str_is(unit.load, "not-found"))
         return 0;
-    reloaded = systemd_bus_reload(tool, err);
-    if (reloaded != SYSTEMD_BUS_NONE)
-        return reloaded;
-    return tool_run(tool, TOOL("systemctl", "daemon-reload"), NULL, NULL, err);
+    return reread_units(tool, err);
 }
 
 static int act_by_program(const struct tool *tool, const char *name, enum service_action action,
@@ -154,4 +159,5 @@ const struct service_manager service_manager_systemd = {
     .is_here = is_here,
     .look = read_status,
     .act = run_action,
+    .reread = reread_units,
 };

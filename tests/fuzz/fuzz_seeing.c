@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "data/html.h"
+#include "cli/keys.h"
 #include "cli/top/frame.h"
 #include "cli/top/model.h"
 #include "cli/top/view.h"
@@ -41,7 +42,7 @@ static void check_frame(const struct top_model *model, struct top_view *view)
 static void check_heartbeat(struct str bytes)
 {
     struct top_model *model = top_model_new();
-    struct top_view view = { .rows = ROWS, .columns = COLUMNS };
+    struct top_view view = { .base = { .rows = ROWS, .columns = COLUMNS } };
 
     top_model_take_facts(model, &(struct nats_kv_entry){ .key = STR("web-01"), .value = bytes });
     top_model_take_beat(
@@ -53,11 +54,11 @@ static void check_heartbeat(struct str bytes)
 static void check_keys(struct str bytes)
 {
     struct top_model *model = top_model_new();
-    struct top_view view = { .rows = ROWS, .columns = COLUMNS };
+    struct top_view view = { .base = { .rows = ROWS, .columns = COLUMNS } };
     size_t left = bytes.n;
     int key;
 
-    while ((key = top_key_next(&bytes)) != TOP_KEY_NONE) {
+    while ((key = key_next(&bytes)) != KEY_NONE) {
         assert(bytes.n < left);
         left = bytes.n;
         top_view_press(&view, key);

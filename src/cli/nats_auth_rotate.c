@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "bus/identity.h"
 #include "cli/commands.h"
+#include "cli/fleet/audit.h"
 #include "cli/fleet/bucket.h"
 #include "cli/fleet/link.h"
 #include "cli/nats_auth.h"
@@ -246,6 +247,22 @@ static int finish_rotation(struct rotate *rotate, struct err *err)
     return CLI_OK;
 }
 
+/* Servers were told through the system account; this is for the log of a master. */
+static void audit_keys(struct rotate *rotate, const struct err *failure)
+{
+    const char *key = keyring_current(&rotate->keys.ring);
+    struct fleet *fleet;
+    struct err err;
+
+    if (fleet_connect(rotate->cli->arena, &rotate->target, &fleet, &err) < 0) {
+        (void)fprintf(stderr, "WARNING: not in the audit of a master: %s\n", err.text);
+        return;
+    }
+    fleet_audit(rotate->cli, fleet, rotate->want->finish ? AUDIT_KEY_FINISH : AUDIT_KEY_ROTATE,
+                key ? key : "", failure);
+    fleet_close(fleet);
+}
+
 int nats_auth_run_rotate(struct cli *cli, const void *args, struct param_strs operands)
 {
     struct rotate rotate = { .cli = cli, .want = args };
@@ -268,6 +285,8 @@ int nats_auth_run_rotate(struct cli *cli, const void *args, struct param_strs op
         result = rotate.want->status   ? show_status(&rotate, &err)
                  : rotate.want->finish ? finish_rotation(&rotate, &err)
                                        : rotate_key(&rotate, &err);
+    if (!rotate.want->status)
+        audit_keys(&rotate, result < 0 ? &err : NULL);
     signing_keys_close(&rotate.keys);
     return result < 0 ? cli_err(cli, &err) : result;
 }

@@ -17,6 +17,8 @@ static const char *const acts[] = {
     [AUDIT_OPERATOR_ADD]     = "operator.add",
     [AUDIT_OPERATOR_ISSUE]   = "operator.issue",
     [AUDIT_OPERATOR_SET]     = "operator.set",
+    [AUDIT_KEY_ROTATE]       = "key.rotate",
+    [AUDIT_KEY_FINISH]       = "key.finish",
 };
 _Static_assert(ARRAY_LEN(acts) == AUDIT_ACTS, "every act has a name");
 

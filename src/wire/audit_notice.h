@@ -27,8 +27,10 @@ enum audit_act {
     AUDIT_OPERATOR_ADD,
     AUDIT_OPERATOR_ISSUE,
     AUDIT_OPERATOR_SET,
+    AUDIT_KEY_ROTATE, /* a signing key of the account is made */
+    AUDIT_KEY_FINISH, /* older ones are no longer accepted */
 };
-#define AUDIT_ACTS (AUDIT_OPERATOR_SET + 1)
+#define AUDIT_ACTS (AUDIT_KEY_FINISH + 1)
 
 /* "update.promote" */
 const char *audit_act_name(enum audit_act act);

@@ -303,3 +303,15 @@ def test_events_of_an_agent_that_is_cut_off_leave_in_order_later(fleet):
     fleet.wait(stored, "they are stored in their order")
     for name in names:
         wait_for(fleet, "file", lambda data, name=name: data["path"].endswith(name), "the reactor has it")
+
+
+def test_events_beyond_256_that_wait_for_a_bus_are_counted_as_lost(fleet):
+    """The last test here: what waited leaves as a burst."""
+    fleet.server.kill()
+    fleet.wait(lambda: fleet.peel.checks().get("nats") == "down", "the peel is cut off")
+    for number in range(300):
+        (fleet.watched / f"many-{number}").write_text("")
+    fleet.wait(lambda: (fleet.peel.metric('zester_peel_beacon_events_lost_total{beacon="file"}') or 0) >= 44, "the oldest ones are gone")
+    assert fleet.peel.metric("zester_peel_beacon_waiting") == 256
+    fleet.server = fleet.start_server()
+    fleet.wait(lambda: fleet.peel.metric("zester_peel_beacon_waiting") == 0, "the others have left")

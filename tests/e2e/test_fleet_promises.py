@@ -185,11 +185,12 @@ AUDITED = {
     "update unpublish": (("9.0",), "update.unpublish"),
     "operator add": (("alice", "--dir", "{none}"), "operator.add"), "operator issue": (("nobody",), "operator.issue"),
     "operator set": (("nobody", "--role", "viewer"), "operator.set"), "operator remove": (("nobody",), "operator.remove"),
+    "nats-auth rotate": (("--dir", "{auth}", "--finish"), "key.finish"),
 }
 # Their jobs are audited; or what they delete, job by job and peel by peel. Whoever has admin.creds decides as 'admin' (test_operators.py).
 BY_OTHERS = {"apply", "orchestrate", "job retry", "job kill", "peel prune", "job approve", "job reject"}
-# They change nothing of the fleet, or only files of this machine; an event that is sent is its own record.
-READERS = {"peel list", "peel init", "version", "job list", "job show", "job watch", "job active", "kv fact", "fileserver status", "fileserver history",
+# They change nothing of the fleet, or only files of this machine, or machines that are not of the fleet; an event that is sent is its own record.
+READERS = {"peel list", "peel init", "version", "ssh", "job list", "job show", "job watch", "job active", "kv fact", "fileserver status", "fileserver history",
            "enroll list", "enroll show", "doctor", "nats-auth init", "nats-auth leaf", "nats-auth lint", "ca init", "ca fingerprint", "ca print", "ca issue",
            "event send", "event watch", "event why", "reactor check", "reactor test", "reactor replay", "report", "top", "update keygen",
            "operator list", "operator show", "job approvals", "update versions", "update fetch", "update rollouts", "update status", "why", "basket get", "basket list", "render", "doc", "completion"}
@@ -202,7 +203,7 @@ def test_every_command_is_audited_or_known_to_change_nothing(fleet, tmp_path):
     assert commands == set(AUDITED) | BY_OTHERS | READERS, "a new command is in one of the lists"
     fleet.run("zester", "update", "keygen", tmp_path / "key")
     (tmp_path / "binary").write_text("#!/bin/sh\n")
-    places = {"{script}": str(tmp_path / "binary"), "{key}": str(tmp_path / "key"), "{none}": str(tmp_path / "none")}
+    places = {"{script}": str(tmp_path / "binary"), "{key}": str(tmp_path / "key"), "{none}": str(tmp_path / "none"), "{auth}": str(fleet.auth)}
     by = re.escape(json.dumps(getpass.getuser()))
     for name, (words, action) in AUDITED.items():
         fleet.zester(*name.split(), *(places.get(word, word) for word in words), status=None)

@@ -92,6 +92,8 @@ def test_peels_get_credentials_of_a_new_key_and_the_old_key_is_worthless_in_the_
     assert bus.is_let_in()
 
     assert "1 older key is no longer accepted" in rotate(fleet, "--finish", "--force").stdout
+    for act, result in (("rotate", "ok"), ("finish", "refused"), ("finish", "ok")):
+        fleet.wait(lambda act=act, result=result: master.has_logged(f"audit action=key.{act} result={result} by="), f"{act} is in the audit")
     while bus.read():
         pass
     assert not is_let_in(fleet.port, machine, old_jwt), "the old credentials are refused"

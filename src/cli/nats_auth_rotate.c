@@ -247,7 +247,7 @@ static int finish_rotation(struct rotate *rotate, struct err *err)
     return CLI_OK;
 }
 
-/* Servers were told through the system account; this is for the log of a master. */
+/* Servers know it through the system account; this is for the log of a master. */
 static void audit_keys(struct rotate *rotate, const struct err *failure)
 {
     const char *key = keyring_current(&rotate->keys.ring);

@@ -134,8 +134,11 @@ static void break_with(struct nats_conn *conn, enum nats_fault fault, const char
 
 void nats_conn_reconnect(struct nats_conn *conn)
 {
-    if (conn->state == NATS_CONN_CONNECTED)
-        break_with(conn, NATS_FAULT_DISCONNECTED, "logging in again");
+    if (conn->state != NATS_CONN_CONNECTED)
+        return;
+    break_with(conn, NATS_FAULT_DISCONNECTED, "logging in again");
+    if (conn->state == NATS_CONN_WAITING) /* nothing is wrong: no pause is needed */
+        set_timer(conn, &conn->timer, 0, on_pause_over);
 }
 
 static void on_timeout(struct timer *timer)

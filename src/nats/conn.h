@@ -136,7 +136,7 @@ void nats_conn_free(struct nats_conn *conn);
 void nats_conn_drain(struct nats_conn *conn);
 
 /* Log in again, with the credentials that there are now: NATS_EVENT_DISCONNECTED, then an attempt
- * as after a loss. Nothing happens without a connection: the next attempt uses them anyway. */
+ * without a pause. Nothing happens without a connection: the next attempt uses them anyway. */
 void nats_conn_reconnect(struct nats_conn *conn);
 
 enum nats_conn_state nats_conn_state(const struct nats_conn *conn);

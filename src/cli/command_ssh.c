@@ -49,7 +49,7 @@ static const struct param ssh_options[] = {
     PARAM("preview", BOOL, ARGS, preview, "only show which machines match"),
     PARAM("clean", BOOL, ARGS, clean, "remove the copy of zester and of the states from the machines; undo data stays"),
     PARAM("parallel", INT, ARGS, parallel, "at most this many machines at once", .default_text = "20", PARAM_RANGE(1, 1000), .kind_text = "N"),
-    PARAM("timeout", DURATION, ARGS, timeout, "end the run on each machine after this time (60s; states: 5m, a highstate: 10m)", .default_text = "60s", PARAM_GIVEN(ARGS, has_timeout), PARAM_RANGE(CLOCK_MS, 7 * 86400 * CLOCK_SECOND)),
+    PARAM("timeout", DURATION, ARGS, timeout, "end the run on each machine after this time; states: 5m, a highstate: 10m, anything else", .default_text = "60s", PARAM_GIVEN(ARGS, has_timeout), PARAM_RANGE(CLOCK_MS, 7 * 86400 * CLOCK_SECOND)),
     PARAM("revert-on-failure", BOOL, ARGS, revert_on_failure, "states: each machine where one fails reverts what the run has changed there"),
     PARAM("states-dir", STR, ARGS, states_dir, "the folder of state files (/srv/zester/states, else /srv/salt)", .kind_text = "DIR", .aliases = "file-root"),
     PARAM("settings-dir", STR, ARGS, settings_dir, "the folder of settings files (/srv/zester/settings, else /srv/pillar)", .kind_text = "DIR", .aliases = "pillar-root"),

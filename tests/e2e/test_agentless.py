@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from agentless import BUILD, SECONDS, SSH, SSHD, Site, make_key
+from agentless import BUILD, SECONDS, SSH, Site
+from ssh_server import SSHD, make_key
 
 pytestmark = [pytest.mark.skipif(not SSHD, reason="no sshd"), pytest.mark.skipif(not SSH, reason="no ssh")]
 
@@ -252,7 +253,7 @@ def test_encrypted_settings_reach_their_machine_alone_and_back_ends_are_for_mast
 
 def test_a_host_key_that_is_unknown_or_another_one_is_refused(site):
     machine, known = site.machines["web-01"], site.folder / "known"
-    for text, words in (("", "log in once with ssh"), (machine.trust(site.key), "ask why")):
+    for text, words in (("", "log in once with ssh"), (machine.known_host(site.key), "ask why")):
         known.write_text(text)
         answer = site.json("web-01", "test.ping", status=3)["web-01"]
         assert answer["status"] == "unreachable" and "Host key verification failed" in answer["error"] and words in answer["error"]

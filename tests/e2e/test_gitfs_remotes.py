@@ -4,7 +4,6 @@ import contextlib
 import http.server
 import os
 import pathlib
-import pwd
 import shutil
 import socket
 import ssl
@@ -14,65 +13,30 @@ import time
 
 import pytest
 
-from fleet import BUILD, SECONDS, SERVER, STOP_SECONDS, Fleet, free_port
+from fleet import BUILD, SECONDS, SERVER, STOP_SECONDS, Fleet
+from ssh_server import SSHD, USER, SshServer, make_key
 from test_gitfs import GIT, Repository, check, reload, update, wait_content
 
-SSHD = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
 BACKEND = pathlib.Path("/usr/lib/git-core/git-http-backend")
-USER = pwd.getpwuid(os.getuid()).pw_name
 PASSWORD = "over-tls-only-4711"
 
 pytestmark = [pytest.mark.skipif(not SERVER, reason="no nats-server in PATH"), pytest.mark.skipif(not SSHD, reason="no sshd"),
               pytest.mark.skipif(not BACKEND.exists(), reason="no git http-backend")]
 
 
-def make_key(path):
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
-    return path
-
-
-class Sshd:
-    """On loopback, with nothing of the machine: its own host key, and one key that may log in."""
+class Sshd(SshServer):
+    """Knows a key that may not log in, too; clients know its host key from FOLDER/known."""
 
     def __init__(self, folder):
-        self.folder, self.port = folder, free_port()
         folder.mkdir()
-        self.host_key, self.key, self.stranger = (make_key(folder / name) for name in ("host", "key", "stranger"))
-        self.authorize()
-        (folder / "conf").write_text(
-            f"ListenAddress 127.0.0.1:{self.port}\nHostKey {self.host_key}\nAuthorizedKeysFile {folder}/authorized\nStrictModes no\nUsePAM no\n"
-            "PidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n")
+        super().__init__(folder, make_key(folder / "key"))
+        self.stranger = make_key(folder / "stranger")
         self.trust(self.host_key)
-        self.process = None
         self.start()
-
-    def authorize(self, command=""):
-        """What runs instead of what the client asks for, if given."""
-        options = f'command="{command}" ' if command else ""
-        (self.folder / "authorized").write_text(options + self.key.with_suffix(".pub").read_text())
 
     def trust(self, key):
         """What clients know of the host; None: nothing."""
-        (self.folder / "known").write_text(f"[127.0.0.1]:{self.port} {key.with_suffix('.pub').read_text()}" if key else "")
-
-    def start(self):
-        words = [SSHD, "-D", "-e", "-f", f"{self.folder}/conf"]
-        if os.getuid() == 0:  # it wants a folder in /run then
-            words = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && mkdir /run/sshd && exec "$@"', "sh", *words]
-        with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(words, stdout=log, stderr=log)
-        deadline = time.monotonic() + SECONDS
-        while time.monotonic() < deadline:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
-                return
-            if self.process.poll() is not None:
-                pytest.skip(f"sshd does not start here: {(self.folder / 'log').read_text()[-500:]}")
-            time.sleep(0.05)
-        raise AssertionError((self.folder / "log").read_text())
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(SECONDS)
+        (self.folder / "known").write_text(self.known_host(key) if key else "")
 
 
 class Https:

@@ -50,6 +50,13 @@ def yaml_of(keys):
     return json.dumps(keys, indent=1) + "\n"
 
 
+def empty_folder(folder):
+    """The folder, without what earlier tests left in it."""
+    for path in folder.iterdir():
+        path.rmdir() if path.is_dir() else path.unlink()
+    return folder
+
+
 def read_marks(path):
     """The words of a file that commands of a test append to."""
     with contextlib.suppress(FileNotFoundError):

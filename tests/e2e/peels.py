@@ -47,3 +47,17 @@ def start_peel(fleet, master, name, environment=None, also=None, **keys):
     peel.folder = folder
     fleet.wait(lambda: fleet.zester(name, "test.ping", "--preview", status=None).returncode == 0, f"{name} has published facts")
     return peel
+
+
+def start_with_tree(fleet, names, states, **keys):
+    """A bus, a master, and peels of these names that have the tree of `states`: texts by name, one of them 'top'. `keys` are those of master.yaml.
+    Afterwards fleet.tree is the tree, fleet.master the master, and fleet.peels the peels by name."""
+    fleet.tree = fleet.folder / "tree"
+    fleet.tree.mkdir()
+    for name, text in states.items():
+        (fleet.tree / f"{name}.zy").write_text(text)
+    fleet.start_server()
+    fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0}, states_dir=str(fleet.tree), **keys)
+    fleet.peels = {name: start_peel(fleet, fleet.master, name) for name in names}
+    for peel in fleet.peels.values():
+        fleet.wait((peel.folder / "states/top.zy").exists, f"{peel.name} has the tree")

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from fleet import BUILD, SERVER, Fleet
-from peels import start_peel
+from fleet import BUILD, SERVER, Fleet, empty_folder
+from peels import start_with_tree
 from terminal import run_on_terminal
 from test_help import completes
 
@@ -19,25 +19,16 @@ KSUID = "2MCR4fWFJ3Dv8vZ3ted9lGHsVYM"  # of no job
 def fleet(tmp_path_factory):
     """A fleet whose state files are there before its peels: FOLDER/work is what they work on."""
     with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
-        tree, fleet.work = fleet.folder / "tree", fleet.folder / "work"
-        tree.mkdir()
+        fleet.work = fleet.folder / "work"
         fleet.work.mkdir()
-        for name, text in states(fleet.work).items():
-            (tree / f"{name}.zy").write_text(text)
-        fleet.start_server()
-        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0}, states_dir=str(tree))
-        fleet.peels = {name: start_peel(fleet, fleet.master, name) for name in NAMES}
-        for peel in fleet.peels.values():
-            fleet.wait((peel.folder / "states/top.zy").exists, f"{peel.name} has the tree")
+        start_with_tree(fleet, NAMES, states(fleet.work))
         yield fleet
 
 
 @pytest.fixture
 def work(fleet):
     """The folder of the states, empty."""
-    for path in fleet.work.iterdir():
-        path.unlink()
-    return fleet.work
+    return empty_folder(fleet.work)
 
 
 def waiting(path):

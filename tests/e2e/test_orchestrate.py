@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from fleet import BUILD, SECONDS, SERVER, Fleet
-from peels import start_peel
+from fleet import BUILD, SECONDS, SERVER, Fleet, empty_folder
+from peels import start_with_tree
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 
@@ -79,27 +79,19 @@ web:
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory):
     with Fleet(tmp_path_factory.mktemp("orchestrate")) as fleet:
-        tree, fleet.steps, fleet.work = (fleet.folder / name for name in ("tree", "steps", "work"))
-        for folder in (tree, fleet.steps, fleet.work):
-            folder.mkdir()
-        for name, text in STATES.items():
-            (tree / f"{name}.zy").write_text(text.replace("WORK", str(fleet.work)))
+        fleet.steps, fleet.work = fleet.folder / "steps", fleet.folder / "work"
+        fleet.steps.mkdir()
+        fleet.work.mkdir()
         for name, text in STEPS.items():
             (fleet.steps / f"{name}.zy").write_text(text.replace("WORK", str(fleet.work)))
         (fleet.steps / "salt.sls").write_text(SALT.replace("WORK", str(fleet.work)))
-        fleet.start_server()
-        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0}, states_dir=str(tree))
-        for name in NAMES:
-            peel = start_peel(fleet, fleet.master, name)
-            fleet.wait((peel.folder / "states/top.zy").exists, f"{name} has the tree")
+        start_with_tree(fleet, NAMES, {name: text.replace("WORK", str(fleet.work)) for name, text in STATES.items()})
         yield fleet
 
 
 @pytest.fixture
 def work(fleet):
-    for path in fleet.work.iterdir():
-        path.rmdir() if path.is_dir() else path.unlink()
-    return fleet.work
+    return empty_folder(fleet.work)
 
 
 def words(fleet, ref, *more):

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from fleet import SERVER, Fleet, read_marks
+from fleet import SERVER, Fleet, empty_folder, read_marks
 from peels import start_peel
 from test_reactor import count_rules, send, wait_for_rules, write_rules
 
@@ -91,9 +91,7 @@ def fleet(tmp_path_factory):
 
 @pytest.fixture
 def work(fleet):
-    for path in fleet.work.iterdir():
-        path.unlink()
-    return fleet.work
+    return empty_folder(fleet.work)
 
 
 def outcome(fleet, event):

@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from fleet import SERVER, Fleet
-from peels import start_peel
+from fleet import SERVER, Fleet, empty_folder
+from peels import start_with_tree
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 NAMES = ("web-1", "web-2", "web-3", "web-4")
@@ -26,25 +26,16 @@ def states(work):
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory):
     with Fleet(tmp_path_factory.mktemp("rollouts")) as fleet:
-        fleet.tree, fleet.work = fleet.folder / "tree", fleet.folder / "work"
-        fleet.tree.mkdir()
+        fleet.work = fleet.folder / "work"
         fleet.work.mkdir()
-        for name, text in states(fleet.work).items():
-            (fleet.tree / f"{name}.zy").write_text(text)
-        fleet.start_server()
-        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0}, states_dir=str(fleet.tree), sign_requests=True)
-        fleet.peels = {name: start_peel(fleet, fleet.master, name) for name in NAMES}
-        for peel in fleet.peels.values():
-            fleet.wait((peel.folder / "states/top.zy").exists, f"{peel.name} has the tree")
+        start_with_tree(fleet, NAMES, states(fleet.work), sign_requests=True)
         yield fleet
 
 
 @pytest.fixture
 def work(fleet):
     """The folder of the states, empty."""
-    for path in fleet.work.iterdir():
-        path.unlink()
-    return fleet.work
+    return empty_folder(fleet.work)
 
 
 def written(work):

@@ -10,7 +10,7 @@ import pytest
 
 from bus import Bus, pack
 from fleet import BUILD, SERVER, Fleet
-from peels import fetch_credentials, start_peel
+from peels import fetch_credentials, start_with_tree
 from terminal import Screen, Tmux
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
@@ -22,22 +22,15 @@ HOSTILE = "\x1b]0;owned\x07\x1b[2J<script>alert(1)</script><img src=http://evil.
 def fleet(tmp_path_factory):
     """Two peels whose highstate is one file, FOLDER/work/ID, and a command that fails while FOLDER/work/broken exists."""
     with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
-        tree, fleet.work = fleet.folder / "tree", fleet.folder / "work"
-        tree.mkdir()
+        fleet.work = fleet.folder / "work"
         fleet.work.mkdir()
-        (tree / "top.zy").write_text("base:\n  '*': [site]\n")
-        (tree / "site.zy").write_text(
-            f"{fleet.work}/{{{{ facts.id }}}}:\n  file.managed:\n    - contents: hello\n"
-            f"check:\n  cmd.run:\n    - name: test ! -e {fleet.work}/broken\n"
-            f"    - onlyif: test -e {fleet.work}/broken\n    - require: [file: '{fleet.work}/{{{{ facts.id }}}}']\n")
-        fleet.start_server()
+        site = (f"{fleet.work}/{{{{ facts.id }}}}:\n  file.managed:\n    - contents: hello\n"
+                f"check:\n  cmd.run:\n    - name: test ! -e {fleet.work}/broken\n"
+                f"    - onlyif: test -e {fleet.work}/broken\n    - require: [file: '{fleet.work}/{{{{ facts.id }}}}']\n")
         (fleet.folder / "rules").mkdir()
         (fleet.folder / "rules/top.zy").write_text("reactor:\n  - '_admin/*': [reactor.apply]\n")
         (fleet.folder / "rules/apply.zy").write_text("site:\n  dispatch.state: { target: web-01, sls: site, wait: true }\n")
-        fleet.master = fleet.start_ready_master(enroll={"rate_burst": 0}, states_dir=str(tree), reactor={"dir": str(fleet.folder / "rules")})
-        fleet.peels = {name: start_peel(fleet, fleet.master, name) for name in NAMES}
-        for peel in fleet.peels.values():
-            fleet.wait((peel.folder / "states/top.zy").exists, f"{peel.name} has the tree")
+        start_with_tree(fleet, NAMES, {"top": "base:\n  '*': [site]\n", "site": site}, reactor={"dir": str(fleet.folder / "rules")})
         yield fleet
 
 

@@ -198,7 +198,12 @@ def test_a_decision_about_nothing_and_a_mistake_in_it_are_answered(fleet):
         assert api(fleet, "phone").post(f"approvals/{name}/approve", {}).status == 404
     assert api(fleet, "phone").get("approvals?state=wrong").status == 400
     assert api(fleet, "phone").post("approvals/x/approve", {"raison": "x"}).status == 400
-    assert len(api(fleet, "phone").get("approvals?limit=1").json()) == 1
+
+
+def test_approvals_are_listed_in_pages(fleet):
+    everything = api(fleet, "phone").get("approvals").json()
+    page = api(fleet, "phone").get("approvals?limit=1&offset=1")
+    assert len(everything) > 1 and page.json() == everything[1:2] and page.headers["X-Total-Count"] == str(len(everything))
 
 
 # --- reading, enrollments, events -----------------------------------------------------

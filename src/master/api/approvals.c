@@ -32,13 +32,9 @@ static void answer_approvals(struct api_call *call, struct fleet_approvals *all)
     size_t seen = 0;
 
     fleet_approvals_sort(all);
-    VEC_EACH (&all->list, approval) {
-        if (!is_wanted(query, approval))
-            continue;
-        if (seen >= (size_t)query->page.offset && list->count < (size_t)query->page.limit)
+    VEC_EACH (&all->list, approval)
+        if (is_wanted(query, approval) && api_page_takes(&query->page, &seen))
             value_list_push(&call->arena, list, fleet_approval_value(&call->arena, approval));
-        seen++;
-    }
     api_answer_page(call, &body, seen);
 }
 

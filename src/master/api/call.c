@@ -198,6 +198,13 @@ void api_page_range(const struct api_page *page, size_t count, size_t *ret_from,
     *ret_to = count - *ret_from < limit ? count : *ret_from + limit;
 }
 
+bool api_page_takes(const struct api_page *page, size_t *seen)
+{
+    const size_t number = (*seen)++, offset = (size_t)page->offset;
+
+    return number >= offset && number - offset < (size_t)page->limit;
+}
+
 static int compare_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);

@@ -100,6 +100,8 @@ struct api_page {
 
 /* Items [offset, offset + limit) of `count`. */
 void api_page_range(const struct api_page *page, size_t count, size_t *ret_from, size_t *ret_to);
+/* For items that come one by one: counts this one in `seen`, and says whether it is on the page. */
+bool api_page_takes(const struct api_page *page, size_t *seen);
 
 /* Texts, by their bytes. */
 void api_sort(const char **texts, size_t count);

@@ -58,13 +58,10 @@ static void answer_enrollments(struct api_call *call, struct fleet_enrollments *
     size_t seen = 0;
 
     fleet_enrollments_end(all);
-    VEC_EACH (&all->records, record) {
-        if (!fleet_enrollments_lists(all, record, query->state))
-            continue;
-        if (seen >= (size_t)query->page.offset && list->count < (size_t)query->page.limit)
+    VEC_EACH (&all->records, record)
+        if (fleet_enrollments_lists(all, record, query->state) &&
+            api_page_takes(&query->page, &seen))
             value_list_push(&call->arena, list, fleet_enrollment_value(&call->arena, record));
-        seen++;
-    }
     api_answer_page(call, &body, seen);
 }
 

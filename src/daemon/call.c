@@ -9,6 +9,7 @@
 #include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/gate.h"
+#include "daemon/hearing.h"
 #include "daemon/loader.h"
 #include "daemon/loading.h"
 #include "daemon/metrics_reading.h"
@@ -68,7 +69,7 @@ void call_free(struct call *call)
     stream_free(call->stream);
     metrics_reading_free(call->reading);
     loader_free(call->loader);
-    gate_free(call->gate);
+    hearing_free(call->hearing);
     *call->back = call->next;
     if (call->next)
         call->next->back = call->back;

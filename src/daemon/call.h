@@ -28,7 +28,7 @@ struct config_source;
 struct daemon;
 struct diags;
 struct event;
-struct gate;
+struct hearing;
 struct loader;
 struct metrics_reading;
 struct project;
@@ -56,8 +56,8 @@ struct call {
     const void *args;
     const char *token; /* that it brought; or NULL */
     struct acl_caller caller;
-    bool groups_named; /* those of the caller */
-    struct gate *gate; /* asks authorizers; or NULL */
+    bool groups_named;       /* those of the caller */
+    struct hearing *hearing; /* of authorizers; or NULL */
     void (*enter)(struct call *call);
     struct call_grant grant;
     const char *who;         /* the account of the client, for what it asks to be done; else NULL */

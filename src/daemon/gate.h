@@ -5,10 +5,10 @@
  *
  * In this order: a token that demands more hardening than the config has is refused; then a caller
  * who cannot read the config file (root can; the owner need not, once it is gone); then rights are
- * missing (access/acl.h, control/request.h); then authorizers are asked, by a worker. What comes
- * after them is judged again, since the config may have changed meanwhile.
+ * missing (access/acl.h, control/request.h); then authorizers are asked (daemon/hearing.h). What
+ * comes after them is judged again, since the config may have changed meanwhile.
  *
- * Memory: the heap. Threads: the loop's; the worker is its own affair.
+ * Memory: the arena of the call. Threads: the loop's.
  */
 #ifndef DAEMON_GATE_H
 #define DAEMON_GATE_H
@@ -19,15 +19,9 @@
 #include "access/right.h"
 
 struct call;
-struct gate;
-
-/* Authorizers of one user's requests that are asked at once. */
-#define GATE_MAX 8
 
 /* Calls `enter` when the call may go on; else refuses it, which ends it. */
 void gate_begin(struct call *call, void (*enter)(struct call *call));
-/* NULL is fine. */
-void gate_free(struct gate *gate);
 
 /* Once it may: has the caller this right, too? */
 bool gate_may(const struct call *call, enum right right);

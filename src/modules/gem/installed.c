@@ -90,7 +90,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     bool installed = false;
 
     if (run->test && gems_is_missing(run, want))
-        state_say(run, "gem is not installed; an earlier state must bring it (apply fails "
+        state_say(run, "gem is not installed; an earlier state must install it (apply fails "
                        "otherwise)");
     else if (gems_list(run, want, &gems, err) < 0 ||
              is_installed(run, want, &gems, &installed, err) < 0)

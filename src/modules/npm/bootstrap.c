@@ -52,7 +52,7 @@ static int bootstrap_check(struct state_run *run, const void *args, struct err *
     int64_t changes = 1;
 
     if (run->test && nodes_is_missing(run))
-        state_say(run, "npm is not installed; an earlier state must bring it (apply fails "
+        state_say(run, "npm is not installed; an earlier state must install it (apply fails "
                        "otherwise)");
     else if (count_changes(run, want, &changes, err) < 0)
         return -1;

@@ -60,7 +60,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     struct value all = value_map(value_map_new(run->arena, 0));
 
     if (missing)
-        state_say(run, "npm is not installed; an earlier state must bring it (apply fails "
+        state_say(run, "npm is not installed; an earlier state must install it (apply fails "
                        "otherwise)");
     else if (nodes_list(run, want, NULL, &all, err) < 0)
         return -1;

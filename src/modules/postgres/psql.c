@@ -201,9 +201,8 @@ bool psql_is_missing(struct state_run *run, const struct psql_login *login, cons
             return false;
         why = "no PostgreSQL server is running";
     }
-    state_differs(run,
-                  "%s cannot be checked: %s; an earlier state must bring it (apply fails "
-                  "otherwise)",
-                  what, why);
+    state_differs(
+        run, "%s cannot be checked: %s; an earlier state must install it (apply fails otherwise)",
+        what, why);
     return true;
 }

@@ -77,7 +77,7 @@ bool rollout_runs_states(const char *function)
     return false;
 }
 
-static bool has_any(const struct job *job)
+static bool orders_waves(const struct job *job)
 {
     return find_note(job, JOB_PAUSE)[0] || find_note(job, JOB_GATE)[0] ||
            find_note(job, JOB_REVERT)[0];
@@ -87,7 +87,7 @@ int rollout_check(const struct job *job, struct err *err)
 {
     enum rollout_revert revert;
 
-    if (!has_any(job))
+    if (!orders_waves(job))
         return 0;
     if (read_number(job, JOB_BATCH, 0) == 0)
         return err_set(err, ERR_INVALID, "a pause, a gate and a revert of waves require a batch");

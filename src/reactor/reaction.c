@@ -115,7 +115,7 @@ static const struct str breaks[] = {
 /* With these a text can make lines, maps and lists. */
 static const struct str openings[] = { { "\n", 1 }, { "{", 1 }, { "[", 1 } };
 
-static bool has_any(struct str text, const struct str *marks, size_t count)
+static bool contains_any(struct str text, const struct str *marks, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (str_find(text, marks[i], 0) != STR_NONE)
@@ -126,7 +126,7 @@ static bool has_any(struct str text, const struct str *marks, size_t count)
 static bool value_has_structure(const struct value *v)
 {
     if (value_is_textual(v))
-        return has_any(v->s, openings, ARRAY_LEN(openings));
+        return contains_any(v->s, openings, ARRAY_LEN(openings));
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
         if (value_has_structure(&v->list->items[i]))
             return true;
@@ -175,8 +175,8 @@ static enum reaction_status render(struct reaction_env *env, struct arena *arena
 
     if (jinja_render_traced(env->jinja, file->name, file->text, &context, &out, &trace, diags) < 0)
         return REACTION_RENDER_ERROR;
-    if (has_any(buf_view(&out), breaks, ARRAY_LEN(breaks)) &&
-        !has_any(file->text, breaks, ARRAY_LEN(breaks))) {
+    if (contains_any(buf_view(&out), breaks, ARRAY_LEN(breaks)) &&
+        !contains_any(file->text, breaks, ARRAY_LEN(breaks))) {
         diag_add(diags, (struct place){ .file = file->name },
                  "the event brings in line ends that are not a newline");
         diag_hint(diags, "quote what comes from events: {{ data.text | tojson }}");

@@ -139,7 +139,7 @@ static void hear_round(struct statewatch *watch, const struct round *round, stru
     }
 }
 
-static bool has_any(const struct config_service *service, const struct map *names)
+static bool waits_for_any(const struct config_service *service, const struct map *names)
 {
     for (size_t i = 0; i < service->state_count; i++)
         if (map_has(names, str_from(service->states[i].name)))
@@ -152,7 +152,7 @@ static void tell_watchers(struct statewatch *watch, const struct map *changed)
     const struct config *config = watch->options.config;
 
     for (uint32_t i = 0; i < config->service_count; i++)
-        if (watch->on[i] && has_any(&config->services[i], changed))
+        if (watch->on[i] && waits_for_any(&config->services[i], changed))
             watch->options.fn(watch->options.self, i);
 }
 

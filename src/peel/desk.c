@@ -51,6 +51,7 @@ struct desk {
     struct lane lanes[LANES];
     struct warrant_memory *warrants; /* NULL: nothing was verified yet */
     struct rate warnings;
+    struct cancel spare_cancel; /* of a job that has ended; its fd is -1: there is none */
     bool is_stopping;
 };
 
@@ -193,6 +194,8 @@ static void deliver(struct job *job)
     if (job->fn)
         job->fn(job->self, &job->answer, job->message, job->duration);
     timer_clear(loop_timers(desk->options.loop), &job->limit);
+    if (job->cancel.fd >= 0 && desk->spare_cancel.fd < 0 && !cancel_is_raised(&job->cancel))
+        cancel_move(&desk->spare_cancel, &job->cancel);
     job_free(job);
 }
 
@@ -342,6 +345,14 @@ static bool is_full(const struct lane *lane, const struct job *job)
     return lane->waiting >= (job->request.rdepth > 0 ? DESK_REACTIONS_MAX : DESK_QUEUE_MAX);
 }
 
+static int arm_job(struct desk *desk, struct job *job, struct err *err)
+{
+    if (desk->spare_cancel.fd < 0)
+        return cancel_init(&job->cancel, err);
+    cancel_move(&job->cancel, &desk->spare_cancel);
+    return 0;
+}
+
 static void begin_job(struct desk *desk, struct job *job)
 {
     struct lane *lane = lane_of(desk, job);
@@ -360,7 +371,7 @@ static void begin_job(struct desk *desk, struct job *job)
     } else if (is_full(lane, job)) {
         job_refuse(job, DESK_BUSY);
         deliver(job);
-    } else if (cancel_init(&job->cancel, &err) < 0) {
+    } else if (arm_job(desk, job, &err) < 0) {
         job_refuse(job, err.text);
         deliver(job);
     } else {
@@ -669,6 +680,7 @@ struct desk *desk_new(const struct desk_options *options, struct err *err)
     };
 
     desk->options = *options;
+    desk->spare_cancel.fd = -1;
     rate_init_for(&desk->warnings, WARNINGS_MINUTE, WARNINGS_MINUTE, 1);
     messenger_init(&desk->messenger, options->peel_id, options->outbox);
     for (size_t i = 0; i < LANES; i++)
@@ -706,6 +718,7 @@ void desk_free(struct desk *desk)
     messenger_close(&desk->messenger);
     rate_done(&desk->warnings);
     free(desk->warrants);
+    cancel_done(&desk->spare_cancel);
     free(desk);
 }
 

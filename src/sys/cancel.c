@@ -24,6 +24,14 @@ void cancel_done(struct cancel *cancel)
     fd_close(&cancel->fd);
 }
 
+void cancel_move(struct cancel *to, struct cancel *from)
+{
+    to->fd = from->fd;
+    atomic_init(&to->raised, false);
+    to->births = 0;
+    from->fd = -1;
+}
+
 void cancel_raise(struct cancel *cancel)
 {
     if (!atomic_exchange(&cancel->raised, true))

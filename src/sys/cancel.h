@@ -25,6 +25,8 @@ struct cancel {
 
 int cancel_init(struct cancel *cancel, struct err *err);
 void cancel_done(struct cancel *cancel);
+/* Moves what `from` has, which was never raised and is not used any more; making one costs more. */
+void cancel_move(struct cancel *to, struct cancel *from);
 void cancel_raise(struct cancel *cancel);
 bool cancel_is_raised(const struct cancel *cancel);
 /* -1 for a NULL token, which poll ignores. */

@@ -242,16 +242,20 @@ static int find_programs(struct setup *setup, struct err *err)
     struct arena *arena = setup->cli->arena;
     struct supervisor *supervisor = &setup->supervisor;
 
-    setup->services[0] = (struct supervised){
-        "nats", "zester-nats.service", "NATS server of zester", find_server(arena),
-        "-c",   setup->want->nats_conf
-    };
+    setup->services[0] = (struct supervised){ "nats",
+                                              "zester-nats.service",
+                                              "NATS server of zester",
+                                              find_server(arena),
+                                              "-c",
+                                              setup->want->nats_conf,
+                                              0 };
     setup->services[1] = (struct supervised){ "master",
                                               "zester-master.service",
                                               "Directs the peels of a zester fleet",
                                               program_find_beside(arena, "zester-master"),
                                               "--config",
-                                              setup->want->config };
+                                              setup->want->config,
+                                              0 };
     *supervisor = (struct supervisor){
         .kind = supervisor_choose(setup->want->supervisor),
         .services = setup->services,

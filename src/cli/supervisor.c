@@ -60,8 +60,10 @@ static void print_unit(struct buf *out, const struct supervised *service, const 
     buf_add_text(out, "ExecReload=/bin/kill -HUP $MAINPID\n"
                       "Restart=always\n"
                       "RestartSec=2\n"
-                      "LimitNOFILE=1048576\n"
-                      "\n"
+                      "LimitNOFILE=1048576\n");
+    if (service->final_status > 0)
+        buf_printf(out, "RestartPreventExitStatus=%d\n", service->final_status);
+    buf_add_text(out, "\n"
                       "[Install]\n"
                       "WantedBy=multi-user.target\n");
 }

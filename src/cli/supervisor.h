@@ -24,6 +24,7 @@ struct supervised {
     const char *unit;                  /* for systemd: "zester-nats.service" */
     const char *summary;               /* one line */
     const char *program, *flag, *conf; /* the command: three words */
+    int final_status;                  /* systemd does not start it again after this one; 0: none */
 };
 
 struct supervisor {

@@ -218,6 +218,15 @@ static int open_session(struct call *call, struct err *err)
     return 0;
 }
 
+/* A certificate of whom the caller trusts, which is not for this name or not for this time: that is
+ * put right on the server or by the clock, and is no sign of somebody else. */
+static bool is_own_mistake(const struct call *call, long verdict)
+{
+    return call->server->trust == HTTPS_TRUST_TEXT &&
+           (verdict == X509_V_ERR_CERT_NOT_YET_VALID || verdict == X509_V_ERR_CERT_HAS_EXPIRED ||
+            verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH);
+}
+
 static int shake_hands(struct call *call, struct err *err)
 {
     int result;
@@ -229,8 +238,9 @@ static int shake_hands(struct call *call, struct err *err)
             const long verdict = SSL_get_verify_result(call->ssl);
 
             if (verdict != X509_V_OK && err->code == ERR_SYSTEM)
-                return err_set(err, ERR_UNSAFE, "the certificate of '%s' is not trusted: %s",
-                               call->host, X509_verify_cert_error_string(verdict));
+                return err_set(err, is_own_mistake(call, verdict) ? ERR_INVALID : ERR_UNSAFE,
+                               "the certificate of '%s' is not trusted: %s", call->host,
+                               X509_verify_cert_error_string(verdict));
             return -1;
         }
     return 0;

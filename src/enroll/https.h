@@ -56,7 +56,8 @@ struct https_response {
 };
 
 /* Fails when there is no answer: ERR_CANCELED, ERR_TIMEOUT, ERR_UNSAFE when the certificate is not
- * trusted, ERR_SYSTEM or ERR_INVALID otherwise. Any status is an answer. */
+ * trusted (ERR_INVALID when one of `ca_pem` has issued it, for another name or time), ERR_SYSTEM or
+ * ERR_INVALID otherwise. Any status is an answer. */
 int https_call(struct arena *arena, const struct https_server *server,
                const struct https_request *request, struct https_response *ret_response,
                struct err *err);

@@ -243,14 +243,15 @@ static int read_anchor(struct arena *arena, const char *path, struct str *ret, s
 
 int bootstrap_ask(struct arena *arena, const struct peel_conf *conf, const char *url,
                   bool has_creds, const struct cancel *cancel, struct bootstrap *ret,
-                  struct err *err)
+                  bool *reterr_is_other, struct err *err)
 {
+    *reterr_is_other = true;
     *ret = (struct bootstrap){ .url = url, .pin = "" };
     if (conf->enroll_ca && conf->enroll_ca[0]) {
         if (read_anchor(arena, conf->enroll_ca, &ret->anchor_pem, err) < 0)
             return -1;
         if (ret->anchor_pem.n == 0)
-            return err_set(err, ERR_UNSAFE, "enroll_ca '%s' does not exist", conf->enroll_ca);
+            return err_set(err, ERR_NOT_FOUND, "enroll_ca '%s' does not exist", conf->enroll_ca);
         return ask_anchored(arena, ret, cancel, err);
     }
     if (conf->enroll_ca_pin.n > 0)
@@ -260,6 +261,7 @@ int bootstrap_ask(struct arena *arena, const struct peel_conf *conf, const char 
         return -1;
     if (ret->anchor_pem.n > 0)
         return ask_anchored(arena, ret, cancel, err);
+    *reterr_is_other = false;
     if (ask_system(arena, ret, cancel, err) == 0)
         return 0;
     if (err->code != ERR_UNSAFE || has_creds || conf->enroll_trust != PEEL_TRUST_TOFU)

@@ -44,11 +44,11 @@ struct bootstrap {
 /* The addresses of masters, in order. */
 struct param_strs bootstrap_masters(struct arena *arena, const struct peel_conf *conf);
 
-/* Ask one master. Fails with ERR_UNSAFE when it must not be trusted. `has_creds`: no first contact.
- */
+/* Ask one master. Fails with ERR_UNSAFE when it must not be trusted; `reterr_is_other` says then
+ * whether somebody else was named as trusted. `has_creds`: no first contact. */
 int bootstrap_ask(struct arena *arena, const struct peel_conf *conf, const char *url,
                   bool has_creds, const struct cancel *cancel, struct bootstrap *ret,
-                  struct err *err);
+                  bool *reterr_is_other, struct err *err);
 /* Remember it. */
 int bootstrap_keep(const struct peel_conf *conf, const struct bootstrap *bootstrap,
                    struct err *err);

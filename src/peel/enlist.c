@@ -42,7 +42,7 @@ struct enlist {
     struct chore chore;
     struct cancel cancel;
     char problem[ERR_TEXT_SIZE]; /* why there are no credentials; "" */
-    bool is_done, is_pending;
+    bool is_done, is_pending, is_untrusted;
 };
 
 /* What one attempt knows; it ends with its arena. */
@@ -54,7 +54,8 @@ struct attempt {
     const char *state; /* as it was reported last */
 };
 
-enum step { STEP_DONE, STEP_AGAIN, STEP_NEXT_MASTER, STEP_REFUSED };
+/* STEP_UNTRUSTED: the next master, unless all of them are like this. */
+enum step { STEP_DONE, STEP_AGAIN, STEP_NEXT_MASTER, STEP_UNTRUSTED, STEP_REFUSED };
 
 /* --- calls ------------------------------------------------------------------------ */
 
@@ -356,16 +357,25 @@ static enum step follow(struct attempt *attempt, struct err *err)
     return step == STEP_REFUSED ? STEP_AGAIN : step;
 }
 
+/* A peel with credentials goes on with them, and asks again. */
+static enum step judge_trust(const struct enlist *enlist, bool is_other, const struct err *err)
+{
+    if (err->code != ERR_UNSAFE || enlist->options.renew)
+        return STEP_NEXT_MASTER;
+    if (enlist->options.is_watched)
+        return STEP_REFUSED;
+    return is_other ? STEP_UNTRUSTED : STEP_NEXT_MASTER;
+}
+
 static enum step try_master(struct enlist *enlist, const char *url, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct attempt attempt = { .enlist = enlist, .arena = &arena };
+    bool is_other;
 
     if (bootstrap_ask(&arena, enlist->options.conf, url, enlist->options.renew, &enlist->cancel,
-                      &attempt.bootstrap, err) < 0)
-        return err->code != ERR_UNSAFE      ? STEP_NEXT_MASTER
-               : enlist->options.is_watched ? STEP_REFUSED
-                                            : STEP_AGAIN;
+                      &attempt.bootstrap, &is_other, err) < 0)
+        return judge_trust(enlist, is_other, err);
     if (bootstrap_keep(enlist->options.conf, &attempt.bootstrap, err) < 0)
         return STEP_AGAIN;
     return follow(&attempt, err);
@@ -376,6 +386,7 @@ static void work(struct chore *chore)
     struct enlist *enlist = container_of(chore, struct enlist, chore);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct param_strs masters = bootstrap_masters(&arena, enlist->options.conf);
+    size_t untrusted = 0; /* masters in a row */
     int64_t pause = PAUSE_MIN;
     struct err err;
 
@@ -393,9 +404,11 @@ static void work(struct chore *chore)
         if (step != STEP_REFUSED && strcmp(enlist->problem, err.text) != 0)
             log_warning("not enrolled yet master=%s error=%s", masters.p[i % masters.n], err.text);
         memcpy(enlist->problem, err.text, sizeof(enlist->problem));
-        if (step == STEP_REFUSED)
+        untrusted = step == STEP_UNTRUSTED ? untrusted + 1 : 0;
+        enlist->is_untrusted = untrusted == masters.n;
+        if (step == STEP_REFUSED || enlist->is_untrusted)
             return;
-        if (step == STEP_NEXT_MASTER && ++i % masters.n > 0)
+        if (step != STEP_AGAIN && ++i % masters.n > 0)
             continue; /* all of them before a pause */
         if (!pause_for(enlist, pause))
             return;
@@ -474,6 +487,11 @@ struct enlist_state enlist_stop(struct enlist *enlist)
 bool enlist_is_done(const struct enlist *enlist)
 {
     return enlist->is_done;
+}
+
+bool enlist_is_untrusted(const struct enlist *enlist)
+{
+    return enlist->is_untrusted;
 }
 
 void enlist_free(struct enlist *enlist)

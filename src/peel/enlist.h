@@ -4,8 +4,9 @@
  *     nonce -> submit -> wait, by a stream of events or by asking now and then -> credentials
  *
  * Goes on until there are credentials in <auth_dir>/<id>.creds: masters in order, pauses that grow,
- * a new request when the old one was lost. A rejection ends it. The private key never leaves the
- * machine.
+ * a new request when the old one was lost. A rejection ends it, and so do certificates of all
+ * masters that are not what the configuration or an earlier contact says, unless there are
+ * credentials already. The private key never leaves the machine.
  *
  *     enlist_begin -> `done` -> enlist_free
  *
@@ -40,6 +41,8 @@ struct enlist_options {
 struct enlist *enlist_begin(const struct enlist_options *options, struct err *err);
 /* `done` was called: it may be freed, but not in there. */
 bool enlist_is_done(const struct enlist *enlist);
+/* In `done`: there are no credentials since no master has a certificate that may be trusted. */
+bool enlist_is_untrusted(const struct enlist *enlist);
 /* What became of it until now, for who has waited long enough. It ends, and `done` is not called.
  */
 struct enlist_state {

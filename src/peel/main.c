@@ -32,6 +32,7 @@ struct program {
     struct timer deadline;
     char log_id[PEEL_ID_SIZE]; /* "" until it is known */
     bool is_stopping;
+    int status; /* of the process, once it has ended */
 };
 
 /* --- signals ---------------------------------------------------------------------- */
@@ -72,9 +73,8 @@ static void reload(struct program *program)
 /* What does not end by itself ends with the process; the next start answers for it. */
 static void on_deadline(struct timer *timer)
 {
-    (void)timer;
     log_warning("stopping takes too long, ending now");
-    _exit(EXIT_SUCCESS);
+    _exit(container_of(timer, struct program, deadline)->status);
 }
 
 static void on_stopped(void *self)
@@ -82,6 +82,27 @@ static void on_stopped(void *self)
     struct program *program = self;
 
     loop_stop(program->loop);
+}
+
+static void stop(struct program *program)
+{
+    program->is_stopping = true;
+    timer_set(loop_timers(program->loop), &program->deadline,
+              clock_after(clock_now(), PEEL_STOP_NS), on_deadline);
+    peel_stop(program->peel);
+}
+
+static void on_untrusted(void *self)
+{
+    struct program *program = self;
+
+    if (program->is_stopping)
+        return;
+    log_error("no master has a trusted certificate, ending: correct master_url, enroll_ca or "
+              "enroll_ca_pin; if the fleet has a new authority, remove enroll-ca.crt auth_dir=%s",
+              program->conf.auth_dir);
+    program->status = PEEL_UNTRUSTED_STATUS;
+    stop(program);
 }
 
 static void on_signal(void *self, int signo)
@@ -94,11 +115,8 @@ static void on_signal(void *self, int signo)
     }
     if (program->is_stopping)
         _exit(EXIT_SUCCESS);
-    program->is_stopping = true;
     log_info("stopping signal=%d", signo);
-    timer_set(loop_timers(program->loop), &program->deadline,
-              clock_after(clock_now(), PEEL_STOP_NS), on_deadline);
-    peel_stop(program->peel);
+    stop(program);
 }
 
 static int listen_for_signals(struct program *program, struct err *err)
@@ -127,6 +145,7 @@ static int open_all(struct program *program, struct err *err)
                                          .conf = &program->conf,
                                          .host = peel_identity_host(&program->line_arena),
                                          .stopped = on_stopped,
+                                         .untrusted = on_untrusted,
                                          .self = program },
                  err);
     return program->peel ? 0 : -1;
@@ -144,7 +163,7 @@ static int serve(struct program *program)
     log_info("peel started");
     loop_run(program->loop);
     log_info("peel ended");
-    return EXIT_SUCCESS;
+    return program->status;
 }
 
 int peel_main(int argc, char **argv)

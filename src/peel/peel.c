@@ -632,6 +632,14 @@ static int open_vitals(struct peel *peel, struct err *err)
 
 /* --- life ------------------------------------------------------------------------- */
 
+static void on_untrusted(void *self)
+{
+    const struct peel *peel = self;
+
+    if (peel->options.untrusted)
+        peel->options.untrusted(peel->options.self);
+}
+
 static void open_uplink(struct peel *peel)
 {
     peel->uplink = uplink_new(&(struct uplink_options){ .loop = peel->options.loop,
@@ -642,6 +650,7 @@ static void open_uplink(struct peel *peel)
                                                         .metrics = peel->metrics,
                                                         .connected = on_connected,
                                                         .closing = on_closing,
+                                                        .untrusted = on_untrusted,
                                                         .self = peel });
 }
 

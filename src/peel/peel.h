@@ -34,6 +34,8 @@ struct peel_options {
      * memory is not given back after each piece of work. NULL: it is alone. */
     struct pool *workers;
     void (*stopped)(void *self); /* nothing runs now */
+    /* It has no credentials and gets none: masters are not those that it trusts. NULL is fine. */
+    void (*untrusted)(void *self);
     void *self;
 };
 

@@ -211,6 +211,8 @@ static void on_enlisted(void *self, const char *problem)
     if (problem) {
         log_error("not enrolled: %s; a restart asks again", problem);
         set_problem(uplink, problem);
+        if (enlist_is_untrusted(uplink->enlist))
+            uplink->options.untrusted(uplink->options.self);
         return;
     }
     log_info("enrolled");

@@ -35,6 +35,8 @@ struct uplink_options {
     void (*connected)(void *self, struct nats_js *js, bool first);
     /* The connection ends now: nobody may use it from here on. */
     void (*closing)(void *self);
+    /* This machine cannot enroll: every master is somebody else than the one that it trusts. */
+    void (*untrusted)(void *self);
     void *self;
 };
 

@@ -65,7 +65,8 @@ static int start_agent(struct cli *cli, const struct join_args *want, bool *ret_
                                       "Agent of zester",
                                       program_find_beside(cli->arena, "zester-peel"),
                                       "--config",
-                                      want->join.config };
+                                      want->join.config,
+                                      PEEL_UNTRUSTED_STATUS };
     const struct supervisor supervisor = {
         .kind = supervisor_choose(want->supervisor),
         .services = &agent,

@@ -12,8 +12,9 @@ import time
 import pytest
 
 from enroll_client import sign
-from fleet import BUILD, SERVER, STOP_SECONDS, Fleet, free_port
+from fleet import BUILD, SECONDS, SERVER, STOP_SECONDS, Fleet, free_port
 
+UNTRUSTED = 3  # the status of an agent that no master may enroll
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 
 
@@ -50,10 +51,38 @@ def test_a_pin_is_followed_and_a_wrong_one_is_not(fleet):
     fleet.start_ready_master()
     wrong = fleet.start_peel("web-02", enroll_ca_pin=["sha256:" + "0" * 64])
     right = fleet.start_ready_peel("web-01", enroll_ca_pin=[fleet.pin()], enroll_trust="strict")
-    fleet.wait(lambda: wrong.has_logged("does not match the pin"), "the wrong pin is reported")
+    assert wrong.process.wait(SECONDS) == UNTRUSTED, "a wrong pin is fatal"
+    assert wrong.has_logged("does not match the pin") and wrong.has_logged("no master has a trusted certificate")
     assert not wrong.has_logged("enrollment submitted")
     assert not (wrong.folder / "auth/enroll-ca.crt").exists()
     assert right.is_running()
+
+
+def foreign_authority(fleet):
+    fleet.zester("ca", "init", "--dir", fleet.folder / "foreign")
+    return (fleet.folder / "foreign/root.crt").read_text()
+
+
+def test_a_certificate_that_was_trusted_before_and_does_not_fit_is_fatal(fleet):
+    fleet.start_ready_master()
+    (fleet.folder / "web-01/auth").mkdir(parents=True)
+    (fleet.folder / "web-01/auth/enroll-ca.crt").write_text(foreign_authority(fleet))
+    peel = fleet.start_peel("web-01")
+    assert peel.process.wait(SECONDS) == UNTRUSTED
+    assert peel.has_logged("is not trusted") and not peel.has_logged("enrollment submitted")
+
+
+def test_one_master_that_cannot_be_trusted_is_left_for_the_next(fleet):
+    foreign_authority(fleet)
+    auth = fleet.folder / "impostor"
+    shutil.copytree(fleet.auth, auth)
+    shutil.rmtree(auth / "ca")
+    shutil.copytree(fleet.folder / "foreign", auth / "ca")
+    fleet.start_ready_master("impostor", auth_dir=str(auth), nats_ca=str(fleet.auth / "nats-ca.crt"))
+    fleet.start_ready_master()
+    peel = fleet.start_peel("web-01", enroll_ca_pin=[fleet.pin()])
+    fleet.approve_peel(peel)
+    assert peel.has_logged("does not match the pin")
 
 
 def test_without_trust_on_first_use_nothing_is_sent(fleet):

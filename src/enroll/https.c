@@ -219,7 +219,7 @@ static int open_session(struct call *call, struct err *err)
 }
 
 /* A certificate of whom the caller trusts, which is not for this name or not for this time: that is
- * put right on the server or by the clock, and is no sign of somebody else. */
+ * put right on the server or by the clock, and not a sign of somebody else. */
 static bool is_own_mistake(const struct call *call, long verdict)
 {
     return call->server->trust == HTTPS_TRUST_TEXT &&

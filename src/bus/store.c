@@ -69,7 +69,7 @@ static const struct nats_kv_config buckets[] = {
     [STORE_FACTS]             = { "facts", "Peel fact data (system information)", .history = 5 },
     [STORE_SETTINGS_FILES]    = { "settings-files", "Raw .zy template files for peel-side rendering", .history = 3 },
     [STORE_SECRETS]           = { "secrets", "Per-peel encrypted sensitive values", .history = 3 },
-    [STORE_BASKET]            = { "basket", "Peel-to-peel data sharing", .history = 1, .ttl = 60 * MINUTE },
+    [STORE_BASKET]            = { "basket", "Peel-to-peel data sharing", .history = 1 },
     [STORE_JOBS]              = { "jobs", "Job specs and status tracking", .history = 10, .ttl = WEEK },
     [STORE_JOB_RETURNS]       = { "job-returns", "Per-peel job execution results", .history = 1, .ttl = WEEK },
     [STORE_MASTER_HEARTBEAT]  = { "master-heartbeat", "Master instance heartbeats for liveness detection", .history = 1, .ttl = 15 * SECOND },

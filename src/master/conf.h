@@ -59,6 +59,7 @@ struct master_conf {
     int64_t update_auto_soak_time, update_auto_interval; /* nanoseconds */
     int64_t revocation_sync_interval; /* nanoseconds; 0: the default; negative: never */
 
+    int64_t basket_expires; /* nanoseconds; 0: never */
     bool presence_events;
     int64_t presence_grace; /* nanoseconds */
     bool reactor_enabled, reactor_chaining;

@@ -32,7 +32,9 @@
 #define NAMES_MAX 64
 #define VALUE_MAX ((size_t)64 << 10) /* bytes of what is shared under one name */
 #define TICK_NS   (5 * CLOCK_SECOND)
-/* How often a worker that waits looks whether it shall end. */
+/* What has not changed is written again after this: another peel may have had a server overwrite it
+ * (nats/kv.h), or masters may have removed it by mistake. */
+#define RENEW_NS (20 * 60 * CLOCK_SECOND)
 
 struct entry_args {
     const char *fact, *function;
@@ -227,10 +229,9 @@ static int write_name(struct basket *basket, const char *name, struct str value)
     return result;
 }
 
-/* Before the bucket forgets it. */
 static bool is_old(const struct entry *entry, int64_t now)
 {
-    return !entry->written || now - entry->written >= store_bucket_ttl(STORE_BASKET) / 3;
+    return !entry->written || now - entry->written >= RENEW_NS;
 }
 
 static void share_value(struct basket *basket, struct entry *entry, const struct value *v)

@@ -1,8 +1,10 @@
 """The basket: facts that peels share, read by other peels in templates and by operators."""
+import json
 import time
 
 import pytest
 
+from bus import Bus
 from fleet import Fleet
 from peels import start_peel
 
@@ -97,6 +99,25 @@ def test_a_scope_limits_what_templates_see(fleet):
 def test_a_changed_fact_is_shared_again(fleet):
     fleet.zester("web-01", "facts.set", "addresses", "[10.0.0.9]")
     wait_for(fleet, "web*", "network.ip_addrs", {"web-01": ["10.0.0.9"]})
+
+
+def test_the_bucket_keeps_entries_for_ever_and_what_a_peel_shares_expires_when_it_is_gone(fleet):
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "admin.creds") as bus:
+        config = json.loads(bus.request("$JS.API.STREAM.INFO.KV_basket", b""))["config"]
+    assert (config["max_age"], config["max_msgs_per_subject"]) == (0, 1)
+    gone = start_peel(fleet, fleet.master, "gone-01", facts_file=str(fleet.folder / "web-01.facts"), environment={"PEEL": "gone"})
+    wait_for(fleet, "gone-01", "roles", {"gone-01": ["web", "public"]})
+    gone.stop()
+    master = fleet.start_ready_master("second", basket_expires="30s", settings_dir=str(fleet.settings), states_dir=str(fleet.folder / "tree"),
+                                      reactor={"dir": str(fleet.folder / "rules")}, publisher_status_file="")
+    fleet.wait(lambda: shared(fleet, "*", "roles") == {"db.one": ["db"], "gone-01": None, "web-01": ["web", "public"]}, "it has expired", 120)
+    assert master.has_logged("an entry of a basket has expired")
+    assert fleet.zester("basket", "list", "gone-01").stdout == "No basket data found for peel gone-01.\n"
+    gone.start()
+    wait_for(fleet, "gone-01", "roles", {"gone-01": ["web", "public"]})
+    master.stop()
+    gone.stop()
+    fleet.zester("peel", "delete", "--force", "gone-01")
 
 
 def test_a_name_that_is_not_shared_any_more_is_removed(fleet):

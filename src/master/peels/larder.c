@@ -8,17 +8,26 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "bus/store.h"
+#include "master/peels/roster.h"
+#include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "sys/clock.h"
 
+/* After this long without an interruption a peel that is there has been heard. */
+#define LISTEN_NS (60 * CLOCK_SECOND)
+
 struct jar {
     int64_t time; /* clock_wall of its write */
+    uint64_t revision;
     size_t key_size, size;
     char bytes[]; /* the key, then the value */
 };
 
 struct larder {
+    struct nats_kv kv;
+    struct nats_listener bus;
+    int64_t listening_since; /* clock_now */
     struct nats_kv_watch *watch;
     struct map jars; /* struct jar by key */
 };
@@ -41,7 +50,7 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
         return;
     }
     jar = mem_alloc(sizeof(*jar) + entry->key.n + entry->value.n);
-    *jar = (struct jar){ entry->time, entry->key.n, entry->value.n };
+    *jar = (struct jar){ entry->time, entry->revision, entry->key.n, entry->value.n };
     memcpy(jar->bytes, entry->key.p, entry->key.n);
     memcpy(jar->bytes + entry->key.n, entry->value.p, entry->value.n);
     (void)map_set(&larder->jars, (struct str){ jar->bytes, jar->key_size }, jar);
@@ -54,13 +63,21 @@ static void on_failed(void *self, const struct nats_error *error)
         log_error("baskets cannot be watched error=%s", error->text);
 }
 
+static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    if (event->kind == NATS_EVENT_CONNECTED)
+        container_of(listener, struct larder, bus)->listening_since = clock_now();
+}
+
 struct larder *larder_new(const struct nats_js *js, struct err *err)
 {
-    const struct nats_kv kv = { .js = *js, .bucket = store_bucket_name(STORE_BASKET) };
     struct larder *larder = mem_zalloc(sizeof(*larder));
 
+    larder->kv = (struct nats_kv){ .js = *js, .bucket = store_bucket_name(STORE_BASKET) };
+    larder->listening_since = clock_now();
+    nats_listen(js->conn, &larder->bus, on_bus_event);
     larder->watch = nats_kv_watch_new(
-        &kv,
+        &larder->kv,
         &(struct nats_kv_watch_options){ .entry = on_entry, .failed = on_failed, .self = larder },
         err);
     if (larder->watch)
@@ -73,6 +90,7 @@ void larder_free(struct larder *larder)
 {
     if (!larder)
         return;
+    nats_unlisten(larder->kv.js.conn, &larder->bus);
     nats_kv_watch_free(larder->watch);
     MAP_EACH (&larder->jars, entry)
         free(entry->value);
@@ -86,7 +104,51 @@ struct str larder_get(const struct larder *larder, const char *peel, const char 
     const char *key = arena_printf(&arena, "%s.%s", peel, name);
     const struct jar *jar = map_find(&larder->jars, str_from(key));
 
-    if (!jar || clock_wall() - jar->time > store_bucket_ttl(STORE_BASKET))
-        return (struct str){ NULL, 0 };
-    return (struct str){ jar->bytes + jar->key_size, jar->size };
+    return jar ? (struct str){ jar->bytes + jar->key_size, jar->size } : (struct str){ NULL, 0 };
+}
+
+/* --- what has expired ------------------------------------------------------------------ */
+
+static void on_removed(void *self, const struct nats_error *error, uint64_t revision)
+{
+    AUTO_FREE char *key = self;
+
+    (void)revision;
+    if (!error)
+        log_info("an entry of a basket has expired: its peel is gone key=%s", key);
+    else if (error->fault != NATS_FAULT_CONFLICT && error->fault != NATS_FAULT_CANCELED)
+        log_warning("an entry of a basket that has expired is not removed key=%s error=%s", key,
+                    error->text);
+}
+
+static void remove_entry(const struct larder *larder, const struct jar *jar)
+{
+    char *key = mem_zalloc(jar->key_size + 1); /* may outlive the larder */
+    struct err err;
+
+    memcpy(key, jar->bytes, jar->key_size);
+    /* at this revision: what the peel writes meanwhile stays */
+    if (nats_kv_delete(&larder->kv, key, jar->revision, on_removed, key, &err) < 0)
+        free(key);
+}
+
+static bool has_expired(const struct jar *jar, const struct roster *roster, int64_t expires)
+{
+    const struct str key = { jar->bytes, jar->key_size };
+    const struct str peel = str_slice(key, 0, str_find_char(key, '.', 0));
+    const int64_t seen = roster_seen(roster, peel);
+
+    return clock_wall() - jar->time > expires && (seen == 0 || clock_now() - seen > expires);
+}
+
+void larder_sweep(struct larder *larder, const struct roster *roster, int64_t expires)
+{
+    const int64_t wait = expires < LISTEN_NS ? expires : LISTEN_NS;
+
+    if (clock_now() - larder->listening_since < wait ||
+        nats_conn_state(larder->kv.js.conn) != NATS_CONN_CONNECTED)
+        return;
+    MAP_EACH (&larder->jars, entry)
+        if (has_expired(entry->value, roster, expires))
+            remove_entry(larder, entry->value);
 }

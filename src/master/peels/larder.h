@@ -1,18 +1,23 @@
 /*
  * larder - what peels share with each other: the bucket of baskets, read as it changes.
  *
- * An entry is forgotten when it is older than the bucket keeps it: a watch does not tell that.
+ * The bucket keeps entries for ever. With `basket_expires` masters remove those of peels that have
+ * been silent for that long; a peel that comes back writes them again. Nothing is removed before
+ * this master has listened for a while: after a restart of the bus everybody is silent.
  *
  * Memory: values are copied. Threads: the loop's.
  */
 #ifndef MASTER_PEELS_LARDER_H
 #define MASTER_PEELS_LARDER_H
 
+#include <stdint.h>
+
 #include "base/str.h"
 
 struct err;
 struct larder;
 struct nats_js;
+struct roster;
 
 /* A larger value is ignored and reported. */
 #define LARDER_VALUE_MAX ((size_t)64 << 10)
@@ -24,5 +29,9 @@ void larder_free(struct larder *larder);
 /* What a peel shares under a name, as MessagePack; a NULL view: nothing. Good until the loop turns.
  */
 struct str larder_get(const struct larder *larder, const char *peel, const char *name);
+
+/* Remove what has expired: written longer than `expires` ago by a peel that was not heard since. To
+ * be called now and then. */
+void larder_sweep(struct larder *larder, const struct roster *roster, int64_t expires);
 
 #endif

@@ -278,6 +278,13 @@ bool roster_is_online(const struct roster *roster, struct str peel)
     return was_seen(map_find(&roster->peels, peel), ROSTER_PEEL_SILENCE_NS);
 }
 
+int64_t roster_seen(const struct roster *roster, struct str peel)
+{
+    const struct known *known = map_find(&roster->peels, peel);
+
+    return known ? known->seen : 0;
+}
+
 void roster_each(const struct roster *roster, void (*fn)(void *self, struct str peel, int64_t seen),
                  void *self)
 {

@@ -47,6 +47,8 @@ bool roster_is_seeded(const struct roster *roster);
 size_t roster_count(const struct roster *roster);
 size_t roster_online_count(const struct roster *roster);
 bool roster_is_online(const struct roster *roster, struct str peel);
+/* When it was last heard (clock_now); 0: never. */
+int64_t roster_seen(const struct roster *roster, struct str peel);
 /* Each peel with facts, and when it was last heard (clock_now; 0: never). */
 void roster_each(const struct roster *roster, void (*fn)(void *self, struct str peel, int64_t seen),
                  void *self);

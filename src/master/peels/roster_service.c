@@ -240,14 +240,25 @@ static void on_question(void *self, const struct nats_msg *msg)
 
 /* --- life --------------------------------------------------------------------------- */
 
-static void count_peels(struct timer *timer)
+/* Three heartbeats at least. */
+static void sweep_larder(const struct desk *desk)
+{
+    const int64_t expires = desk->master->conf.basket_expires;
+
+    if (expires > 0 && roster_is_seeded(desk->roster))
+        larder_sweep(desk->larder, desk->roster,
+                     expires > ROSTER_PEEL_SILENCE_NS ? expires : ROSTER_PEEL_SILENCE_NS);
+}
+
+static void look_around(struct timer *timer)
 {
     struct desk *desk = container_of(timer, struct desk, gauge);
 
+    sweep_larder(desk);
     metrics_set(desk->master->metrics, MASTER_CONNECTED_PEELS,
                 (double)roster_online_count(desk->roster), NULL, NULL);
     timer_set(loop_timers(desk->master->loop), &desk->gauge, clock_after(clock_now(), GAUGE_NS),
-              count_peels);
+              look_around);
 }
 
 static void on_facts(void *self, struct str peel, const struct value *facts)
@@ -315,7 +326,7 @@ static int start_desk(void *self, struct err *err)
         return -1;
     }
     desk->book = settings_book_new(desk->master, &desk->chores);
-    count_peels(&desk->gauge);
+    look_around(&desk->gauge);
     return 0;
 }
 

@@ -181,7 +181,7 @@ TEST(every_documented_bucket_has_its_history_its_life_and_its_description)
         { "facts", 5, 0, "Peel fact data (system information)" },
         { "settings-files", 3, 0, "Raw .zy template files for peel-side rendering" },
         { "secrets", 3, 0, "Per-peel encrypted sensitive values" },
-        { "basket", 1, SECONDS_TTL(3600), "Peel-to-peel data sharing" }, /* ours: it expires */
+        { "basket", 1, 0, "Peel-to-peel data sharing" },
         { "jobs", 10, SECONDS_TTL(604800), "Job specs and status tracking" },
         { "job-returns", 1, SECONDS_TTL(604800), "Per-peel job execution results" },
         { "master-heartbeat", 1, SECONDS_TTL(15),

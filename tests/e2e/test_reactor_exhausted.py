@@ -1,4 +1,4 @@
-"""Events that the server gave up after five deliveries: recorded, counted, told, and sent again; once by a master, then by an operator."""
+"""Events that the server gave up after five deliveries: recorded, counted and told, and sent again by an operator, or once by a master if none has tried them."""
 import base64
 import hashlib
 import json
@@ -79,7 +79,17 @@ def test_an_operator_sends_again_what_was_given_up_and_nothing_else(fleet):
         assert "expected the ids of events, or --all" in fleet.zester("reactor", "retry", *words, status=1).stderr
 
 
-def test_what_the_server_gave_up_is_sent_again_once_by_a_master(fleet):
+def copies_of(fleet, name, subject):
+    """What the stream has of an event on subjects that end so: data and headers of each message."""
+    state = ask(fleet, "$JS.API.STREAM.INFO.events")["state"]
+    stored = [ask(fleet, "$JS.API.STREAM.MSG.GET.events", seq=seq).get("message", {"subject": ""})
+              for seq in range(state["first_seq"], state["last_seq"] + 1)]
+    found = [(base64.b64decode(message.get("data", "")), base64.b64decode(message.get("hdrs", ""))) for message in stored
+             if message["subject"].endswith(subject)]
+    return [copy for copy in found if name.encode() in copy[0]]
+
+
+def test_what_no_master_has_tried_is_sent_again_once_by_a_master(fleet):
     fleet.master.stop()
     name, = exhaust(fleet, "by itself", header="")
     fleet.master.start()
@@ -88,13 +98,10 @@ def test_what_the_server_gave_up_is_sent_again_once_by_a_master(fleet):
     fleet.wait(lambda: fleet.zester_json("event", "why", name)["outcome"] == "fired", "that is on record")
     assert f"event was given up id={name} key=_admin/say deliveries=5" in fleet.master.log()
     assert fleet.master.metric("zester_reactor_events_exhausted_total") == 1
-    state = ask(fleet, "$JS.API.STREAM.INFO.events")["state"]
-    stored = [ask(fleet, "$JS.API.STREAM.MSG.GET.events", seq=seq).get("message", {})
-              for seq in range(state["first_seq"], state["last_seq"] + 1)]
-    copies = [message for message in stored if name.encode() in base64.b64decode(message.get("data", "")) and ".send.say" in message["subject"]]
-    assert [AGAIN.encode() in base64.b64decode(message["hdrs"]) for message in copies] == [False, True]
-    first, second = (base64.b64decode(message["data"]) for message in copies)
-    assert first == second  # also its time: what is too old by then is dropped
+    copies = copies_of(fleet, name, ".send.say")
+    assert [AGAIN.encode() in headers for _, headers in copies] == [False, True]
+    assert copies[0][0] == copies[1][0]  # also its time: what is too old by then is dropped
+    assert copies_of(fleet, name, "_master.reactor.exhausted") == []  # it has fired: nobody is alarmed
 
 
 def ask(fleet, subject, **body):
@@ -192,7 +199,7 @@ def test_the_last_delivery_leaves_what_came_of_it(fleet):
     assert fleet.zester_json("event", "why", name)["deliveries"] == DELIVERIES
 
 
-def test_what_was_given_up_stays_so_while_it_is_tried_again_in_vain(fleet):
+def test_what_masters_tried_in_vain_is_in_the_stream_once_and_reported_once(fleet):
     fleet.master.stop()
     name, = exhaust(fleet, "claimed", deliveries=DELIVERIES - 1, tag="claim", header="")
     jid = "rxn-" + hashlib.sha256(f"_admin\0{name}\0reactor.claim\0job".encode()).hexdigest()[:32]
@@ -203,10 +210,15 @@ def test_what_was_given_up_stays_so_while_it_is_tried_again_in_vain(fleet):
                           ("$KV.master-heartbeat.master-other", pack({"master_id": "master-other", "timestamp": time.time()}), "beat")]) == []
         fleet.master.start()
         in_vain = f"event_id={name} key=_admin/claim error=another master has claimed the job"
-        fleet.wait(lambda: fleet.master.log().count(in_vain) == 2, "it was tried once more")
+        fleet.wait(lambda: fleet.master.has_logged(f"event was given up id={name}"), "it is given up")
         fleet.wait(lambda: fleet.zester_json("event", "why", name)["outcome"] == "exhausted", "it is on record")
+        fleet.wait(lambda: fleet.master.has_logged("alarm: _admin/claim after 5"), "that is reported")
         later = fleet.zester_json("event", "send", "say", "what=later")["id"]
         fleet.wait(lambda: fleet.zester("event", "why", later, status=None).returncode == 0, "what came after it is on record")
         assert fleet.zester_json("event", "why", name)["outcome"] == "exhausted"
+        assert fleet.master.log().count(in_vain) == 1
+        assert len(copies_of(fleet, name, ".send.claim")) == 1
+        assert len(copies_of(fleet, name, "_master.reactor.exhausted")) == 1
         assert bus.store([(f"$KV.jobs.{jid}", b"", "free")], "KV-Operation: DEL\r\n") == []
+        fleet.zester("reactor", "retry", name)
         fleet.wait(lambda: fleet.zester_json("event", "why", name)["outcome"] == "fired", "it has fired")

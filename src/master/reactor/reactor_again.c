@@ -2,10 +2,9 @@
  * Events that were given up, and are sent again: stored once more, with their id, so that blocks
  * which have acted do not act twice.
  *
- * A master does that once for each event, when it records that the event was given up: mostly the
- * masters that had it have died, or it waited for the claim of one of them. The copy carries a
- * header, so that it is not sent a third time. After that it is up to operators (`zester reactor
- * retry`).
+ * A master does that once for an event that no master has tried to the end: those that had it have
+ * died. The copy carries a header, so that it is not sent a third time. Everything else is up to
+ * operators (`zester reactor retry`).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +128,7 @@ static int store_again(struct reactor_again *again, const struct nats_stored *ms
                                on_stored, again, err);
 }
 
-static bool was_sent_again(const struct nats_stored *msg)
+bool reactor_was_sent_again(const struct nats_stored *msg)
 {
     struct str value;
 
@@ -169,7 +168,7 @@ static void on_found(void *self, const struct nats_error *error, const struct na
              record_decode(&again->arena, &event_type, 0, msg->payload, &event, &err) < 0 ||
              !event.id || strcmp(event.id, again->id) != 0)
         probe_next(again);
-    else if (again->mode == REACTOR_AGAIN_ONCE && was_sent_again(msg))
+    else if (again->mode == REACTOR_AGAIN_ONCE && reactor_was_sent_again(msg))
         leave_to_operators(again);
     else if (store_again(again, msg, &event, &err) < 0)
         end_again(again, err.text, 0);

@@ -40,6 +40,7 @@ struct reactor_wait;
 struct rule_file;
 struct nats_puller;
 struct nats_publisher;
+struct nats_stored;
 struct nats_sub;
 struct rule_watch;
 
@@ -144,8 +145,7 @@ void reactor_keep_outcome(struct reactor_engine *engine, const struct outcome *o
 
 /* --- reactor_exhausted.c --- */
 /* An event failed as often as the server delivers. Count it, tell who reads the log and who has
- * rules for _master/reactor/exhausted, record it, send the event again unless that was done before,
- * and call `fn`. */
+ * rules for _master/reactor/exhausted, record it, and call `fn`. */
 void reactor_give_up(struct reactor_engine *engine, const struct outcome *outcome,
                      void (*fn)(void *self), void *self);
 /* Listen to what the server says, and to operators who send an event again. */
@@ -175,6 +175,8 @@ enum reactor_again_mode {
 typedef void reactor_again_fn(void *self, const char *problem, uint64_t seq);
 void reactor_again_send(struct reactor_again *again, enum reactor_again_mode mode,
                         reactor_again_fn *fn, void *self);
+/* Did a master send it again? */
+bool reactor_was_sent_again(const struct nats_stored *msg);
 /* Listen to operators who send an event again. */
 int reactor_serve_retries(struct reactor_engine *engine, struct err *err);
 

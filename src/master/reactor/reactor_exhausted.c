@@ -4,7 +4,8 @@
  * later, and says so in a stream, which all masters read: the outcome is recorded then. What it
  * says while nobody hears it, reactor_audit.c finds.
  *
- * Then the event is sent again, once (reactor_again.c).
+ * An event that masters have tried in vain is left to operators. One that no master has tried to
+ * the end, since all that had it died, is sent again, once (reactor_again.c), and not reported.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ struct salvage {
     reactor_salvaged_fn *fn; /* of one that nobody has acknowledged; NULL: of any other */
     void *self;
     bool is_recall; /* only of one without an outcome, which is sent again without a word */
+    bool was_again; /* a master has sent it again before */
 };
 
 static struct salvage *make_salvage(struct reactor_engine *engine, struct str reply)
@@ -102,6 +104,13 @@ static int64_t find_seconds(const char *id)
     return ksuid_parse(str_from(id), &ksuid, &err) == 0 ? ksuid.seconds : 0;
 }
 
+static void count_exhausted(struct reactor_engine *engine, const struct outcome *outcome)
+{
+    metrics_add(engine->master->metrics, MASTER_REACTOR_EXHAUSTED, 1, NULL, NULL);
+    log_error("event was given up id=%s key=%s deliveries=%d", outcome->id, outcome->key,
+              outcome->deliveries);
+}
+
 static void tell_exhausted(struct reactor_engine *engine, const struct outcome *outcome)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -109,57 +118,24 @@ static void tell_exhausted(struct reactor_engine *engine, const struct outcome *
         .tag = TAG,
         .data = describe(&arena, outcome),
         .depth = outcome->depth,
-        /* an event that is sent again may be given up again */
+        /* one that an operator sends again may be given up again */
         .about = arena_printf(&arena, "%s %llu", outcome->id, (unsigned long long)outcome->seq),
         .seconds = find_seconds(outcome->id),
     };
     struct err err;
 
-    metrics_add(engine->master->metrics, MASTER_REACTOR_EXHAUSTED, 1, NULL, NULL);
-    log_error("event was given up id=%s key=%s deliveries=%d", outcome->id, outcome->key,
-              outcome->deliveries);
     if (strcmp(outcome->key, EVENT_ORIGIN_MASTER "/" TAG) == 0)
         return; /* else a rule for these that fails would go round in circles */
     if (announce_event(engine->master, &announcement, &err) < 0)
         log_warning("event cannot be stored error=%s", err.text);
 }
 
-struct giving_up {
-    struct reactor_again *again;
-    void (*fn)(void *self);
-    void *self;
-};
-
-static void end_giving_up(struct giving_up *giving_up)
-{
-    giving_up->fn(giving_up->self);
-    free(giving_up);
-}
-
-static void on_sent_again(void *self, const char *problem, uint64_t seq)
-{
-    (void)seq;
-    if (problem)
-        log_warning("an event that was given up was not sent again: %s", problem);
-    end_giving_up(self);
-}
-
-/* Not before: what comes of the event replaces the record. */
-static void on_recorded(void *self)
-{
-    struct giving_up *giving_up = self;
-
-    reactor_again_send(giving_up->again, REACTOR_AGAIN_ONCE, on_sent_again, giving_up);
-}
-
 void reactor_give_up(struct reactor_engine *engine, const struct outcome *outcome,
                      void (*fn)(void *self), void *self)
 {
-    struct giving_up *giving_up = mem_zalloc(sizeof(*giving_up));
-
-    *giving_up = (struct giving_up){ reactor_again_new(engine, outcome), fn, self };
+    count_exhausted(engine, outcome);
     tell_exhausted(engine, outcome);
-    reactor_keep_outcome(engine, outcome, on_recorded, giving_up);
+    reactor_keep_outcome(engine, outcome, fn, self);
 }
 
 /* --- what the server says ----------------------------------------------------------------- */
@@ -189,6 +165,39 @@ static void end_salvage(struct salvage *salvage, const char *problem)
 static void on_given_up(void *self)
 {
     end_salvage(self, NULL);
+}
+
+static void on_sent_again(void *self, const char *problem, uint64_t seq)
+{
+    struct salvage *salvage = self;
+
+    if (problem)
+        log_warning("an event that was given up was not sent again: %s", problem);
+    if (seq == 0)
+        tell_exhausted(salvage->engine, &salvage->outcome);
+    end_salvage(salvage, NULL);
+}
+
+/* Not before: what comes of the event replaces the record. */
+static void on_recorded(void *self)
+{
+    struct salvage *salvage = self;
+
+    reactor_again_send(reactor_again_new(salvage->engine, &salvage->outcome), REACTOR_AGAIN_ONCE,
+                       on_sent_again, salvage);
+}
+
+/* `previous`: NULL when nothing is on record. */
+static void give_up_lost(struct salvage *salvage, const struct outcome *previous)
+{
+    const bool was_tried = previous && previous->rules.list.n > 0;
+
+    if (was_tried || salvage->was_again) {
+        reactor_give_up(salvage->engine, &salvage->outcome, on_given_up, salvage);
+        return;
+    }
+    count_exhausted(salvage->engine, &salvage->outcome);
+    reactor_keep_outcome(salvage->engine, &salvage->outcome, on_recorded, salvage);
 }
 
 /* It was recorded before, or is on its way again. */
@@ -221,6 +230,7 @@ static void on_previous(void *self, const struct nats_error *error,
 {
     struct salvage *salvage = self;
     struct outcome previous = { .reason = "", .parent = "" };
+    bool is_on_record;
     struct err err;
 
     if (error && error->fault != NATS_FAULT_NOT_FOUND) {
@@ -234,8 +244,9 @@ static void on_previous(void *self, const struct nats_error *error,
             recall(salvage);
         return;
     }
-    if (entry &&
-        record_decode(&salvage->arena, &outcome_type, 0, entry->value, &previous, &err) == 0) {
+    is_on_record = entry && record_decode(&salvage->arena, &outcome_type, 0, entry->value,
+                                          &previous, &err) == 0;
+    if (is_on_record) {
         if (is_known(salvage, &previous) || outcome_is_settled(&previous)) {
             end_salvage(salvage, NULL);
             return;
@@ -243,7 +254,7 @@ static void on_previous(void *self, const struct nats_error *error,
         salvage->outcome.rules = previous.rules;
         salvage->outcome.parent = previous.parent;
     }
-    reactor_give_up(salvage->engine, &salvage->outcome, on_given_up, salvage);
+    give_up_lost(salvage, is_on_record ? &previous : NULL);
 }
 
 /* Of one that nobody has acknowledged, and that may have been dropped all the same. */
@@ -287,6 +298,7 @@ static void on_lost_event(void *self, const struct nats_error *error, const stru
         end_salvage(salvage, NULL);
         return;
     }
+    salvage->was_again = reactor_was_sent_again(msg);
     salvage->outcome = (struct outcome){
         .id = arena_strdup(&salvage->arena, event.id),
         .outcome = OUTCOME_EXHAUSTED,

@@ -9,8 +9,6 @@
 #include "data/yaml_print.h"
 #include "config/config.h"
 
-#define OUTPUT_MAX ((size_t)64 << 20)
-
 struct config_args {
     struct kepler_globals globals;
     bool json;
@@ -46,7 +44,7 @@ static struct value dump_config(struct arena *arena, const struct config *config
 static int run_config(struct cli *cli, const void *raw, struct param_strs operands)
 {
     const struct config_args *args = raw;
-    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    AUTO_BUF struct buf out = BUF_INIT(KEPLER_OUTPUT_MAX);
     const struct config *config;
     struct value whole;
     struct err err;

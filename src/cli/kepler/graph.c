@@ -7,8 +7,6 @@
 #include "cli/kepler/file.h"
 #include "config/config.h"
 
-#define OUTPUT_MAX ((size_t)64 << 20)
-
 enum format { FORMAT_TEXT, FORMAT_DOT, FORMAT_SVG };
 
 struct graph_args {
@@ -82,7 +80,7 @@ static void draw_graph(const struct config *config, struct drawing *drawing)
 static int run_graph(struct cli *cli, const void *raw, struct param_strs operands)
 {
     const struct graph_args *args = raw;
-    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    AUTO_BUF struct buf out = BUF_INIT(KEPLER_OUTPUT_MAX);
     struct drawing drawing = DRAWING_INIT(cli->arena);
     const struct config *config;
     int status = kepler_file_load(cli, &args->globals, args->flags, &config);

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "data/json.h"
 #include "sys/fs.h"
 #include "sys/path.h"
 
@@ -52,6 +54,17 @@ void kepler_warn(const char *fmt, ...)
     va_start(args, fmt);
     print_text("Warning", fmt, args);
     va_end(args);
+}
+
+int kepler_print_json(const struct value *v)
+{
+    AUTO_BUF struct buf out = BUF_INIT(KEPLER_OUTPUT_MAX);
+    struct err err;
+
+    if (json_print(&out, v, KEPLER_JSON, &err) < 0)
+        return kepler_err(&err);
+    puts(buf_text(&out));
+    return KEPLER_OK;
 }
 
 static int find_default(struct arena *arena, const char *folder, const char **ret, struct err *err)

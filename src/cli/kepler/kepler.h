@@ -1,22 +1,28 @@
 /*
  * kepler - the commands of kepler, and their common parts.
  *
- * Each command is in its own file src/cli/kepler/<name>.c. Results go to stdout, errors as "Error:
- * text" and notes to stderr.
+ * A command is in src/cli/kepler/<name>.c, or beside the one whose options it shares: run and
+ * recreate in start.c, restart in stop.c, validate in config.c. Results go to stdout, errors as
+ * "Error: text" and notes to stderr.
  */
 #ifndef CLI_KEPLER_KEPLER_H
 #define CLI_KEPLER_KEPLER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "cli/command.h"
 
 struct err;
+struct value;
 
 /* The environment variable that controls colour. */
 #define KEPLER_COLOR "KEPLER_COLOR"
 /* How commands print JSON. Paths and variables may hold any bytes. */
 #define KEPLER_JSON (JSON_STYLE_PRETTY | JSON_STYLE_SORTED | JSON_STYLE_TEXT)
+
+/* What a command prints at most, in bytes. */
+#define KEPLER_OUTPUT_MAX ((size_t)256 << 20)
 
 /* Exit statuses of kepler. */
 enum kepler_status {
@@ -65,6 +71,9 @@ int kepler_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 int kepler_err(const struct err *err);
 /* "Warning: text". */
 void kepler_warn(const char *fmt, ...) PRINTF_LIKE(1, 2);
+
+/* To stdout. Returns the exit status; an error has been reported. */
+int kepler_print_json(const struct value *v);
 
 /* The canonical path of the config: the given one, else the one in the current folder. Works
  * for deleted files too. */

@@ -4,9 +4,8 @@
 
 #include "base/buf.h"
 #include "cli/color.h"
+#include "cli/kepler/kepler.h"
 #include "data/value.h"
-
-#define OUTPUT_MAX ((size_t)64 << 20)
 
 /* The parts of a line, in their order on the wire. */
 enum {
@@ -99,7 +98,7 @@ void kepler_lines_done(struct kepler_lines *lines)
 
 void kepler_lines_print(struct kepler_lines *lines, const struct value *body)
 {
-    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    AUTO_BUF struct buf out = BUF_INIT(KEPLER_OUTPUT_MAX);
     const struct value *list = value_get(body, "lines");
 
     for (size_t i = 0; list && value_is(list, VALUE_LIST) && i < list->list->count; i++) {

@@ -11,11 +11,9 @@
 #include "cli/kepler/client.h"
 #include "cli/kepler/status_text.h"
 #include "control/message.h"
-#include "data/json.h"
 #include "sys/clock.h"
 
-#define OUTPUT_MAX ((size_t)64 << 20)
-#define GAP        2
+#define GAP 2
 
 struct ps_args {
     struct kepler_globals globals;
@@ -64,7 +62,7 @@ static size_t width_of(const char *cell)
 
 static void add_row(struct table *table, const char *config, const struct value_pair *service)
 {
-    AUTO_BUF struct buf status = BUF_INIT(OUTPUT_MAX);
+    AUTO_BUF struct buf status = BUF_INIT(KEPLER_OUTPUT_MAX);
     const struct value *pid = value_get(&service->value, "pid");
     struct row row = { .cells = { config, service->key.s.p, NULL, "-" },
                        .color = kepler_status_color(&service->value) };
@@ -107,7 +105,7 @@ static void print_row(const struct table *table, const struct row *row, int firs
 
 static void print_table(struct table *table, bool all)
 {
-    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
+    AUTO_BUF struct buf out = BUF_INIT(KEPLER_OUTPUT_MAX);
     int first = all ? COLUMN_CONFIG : COLUMN_NAME;
     struct row head = { .color = COLOR_NONE };
     size_t widths[COLUMNS];
@@ -168,17 +166,6 @@ static struct value choose_lists(struct arena *arena, const struct value *config
     return value_list(list);
 }
 
-static int print_json(const struct value *v)
-{
-    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
-    struct err err;
-
-    if (json_print(&out, v, KEPLER_JSON, &err) < 0)
-        return kepler_err(&err);
-    puts(buf_text(&out));
-    return KEPLER_OK;
-}
-
 /* --- the command ------------------------------------------------------------------------------ */
 
 static int show_all(struct cli *cli, const struct ps_args *args, const struct value *body)
@@ -189,7 +176,7 @@ static int show_all(struct cli *cli, const struct ps_args *args, const struct va
 
     if (args->json) {
         list = choose_lists(cli->arena, configs);
-        return print_json(&list);
+        return kepler_print_json(&list);
     }
     for (size_t i = 0; configs && i < configs->list->count; i++) {
         const struct value *one = &configs->list->items[i];
@@ -208,7 +195,7 @@ static int show_one(struct cli *cli, const struct ps_args *args, const struct va
 
     if (args->json) {
         map = choose_keys(cli->arena, value_get(body, "services"));
-        return print_json(&map);
+        return kepler_print_json(&map);
     }
     add_services(&table, "", value_get(body, "services"));
     print_table(&table, false);

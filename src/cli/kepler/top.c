@@ -11,14 +11,12 @@
 #include "cli/live.h"
 #include "cli/terminal.h"
 #include "control/message.h"
-#include "data/json.h"
 #include "monitor/metric.h"
 #include "monitor/metric_search.h"
 #include "sys/clock.h"
 
-#define OUTPUT_MAX ((size_t)256 << 20)
-#define DAY        (86400 * CLOCK_SECOND)
-#define TIME_MAX   (36500 * DAY)
+#define DAY      (86400 * CLOCK_SECOND)
+#define TIME_MAX (36500 * DAY)
 
 struct top_args {
     struct kepler_globals globals;
@@ -76,7 +74,6 @@ static struct value group_metrics(struct arena *arena, const struct value *list,
 
 static int print_json(struct cli *cli, const struct top_args *args, struct param_strs services)
 {
-    AUTO_BUF struct buf out = BUF_INIT(OUTPUT_MAX);
     struct request_metrics request = {
         .services = services,
         .history = args->history / CLOCK_MS,
@@ -99,10 +96,7 @@ static int print_json(struct cli *cli, const struct top_args *args, struct param
         kepler_warn("these are the newest %d metrics: --interval makes them fewer",
                     METRIC_SEARCH_MAX);
     map = group_metrics(cli->arena, value_get(&body, "metrics"), args->has_history);
-    if (json_print(&out, &map, KEPLER_JSON, &err) < 0)
-        return kepler_err(&err);
-    (void)printf("%s\n", buf_text(&out));
-    return KEPLER_OK;
+    return kepler_print_json(&map);
 }
 
 /* --- the page -------------------------------------------------------------------------------- */

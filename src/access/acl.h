@@ -69,6 +69,7 @@ struct acl_caller {
     gid_t gid;
     const char *name; /* NULL: a number without an account */
     VEC(struct acl_group) groups;
+    bool groups_named; /* their names have been looked up */
     /* Of a token: */
     bool may_load;          /* its user is root, or a member */
     const char *token_name; /* of the service that it was lent to */
@@ -88,8 +89,26 @@ struct acl_authorizer {
     const struct value *code, *lua;
 };
 
+/* Where rights come from. */
+enum acl_origin {
+    ACL_FROM_ROOT, /* the caller is root, or runs the daemon */
+    ACL_FROM_OWNER,
+    ACL_FROM_LOADER, /* nobody owns it yet: the caller may become the owner */
+    ACL_FROM_USER,   /* a rule */
+    ACL_FROM_GROUP,  /* a rule */
+    ACL_FROM_TOKEN,  /* which is a limit for the others */
+};
+
+struct acl_source {
+    enum acl_origin origin;
+    const char *who; /* of rules: as it is written; of a token: the service */
+    uint64_t rights;
+    bool authorizes; /* it has an authorizer */
+};
+
 struct acl_verdict {
     uint64_t rights;
+    VEC(struct acl_source) sources;
     VEC(struct acl_authorizer) authorizers; /* that must agree */
 };
 

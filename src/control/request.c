@@ -21,6 +21,7 @@ _Static_assert(offsetof(struct request_start, config) == 0 &&
                    offsetof(struct request_logs, config) == 0 &&
                    offsetof(struct request_metrics, config) == 0 &&
                    offsetof(struct request_ask, config) == 0 &&
+                   offsetof(struct request_rights, config) == 0 &&
                    offsetof(struct request_check, config) == 0 &&
                    offsetof(struct request_wait, config) == 0,
                "check_config finds the path");
@@ -95,6 +96,13 @@ static const struct record_field ask_fields[] = {
     { 0 },
 };
 #undef ARGS
+#define ARGS struct request_rights
+static const struct record_field rights_fields[] = {
+    RECORD("config",           TEXT,  ARGS, config,            RECORD_REQUIRED),
+    RECORD("user",             TEXT,  ARGS, user,              RECORD_OMIT),
+    { 0 },
+};
+#undef ARGS
 #define ARGS struct request_check
 static const struct record_field check_fields[] = {
     RECORD("config",           TEXT,  ARGS, config,            RECORD_REQUIRED),
@@ -147,6 +155,7 @@ static const struct request requests[REQUEST_KINDS] = {
     [REQUEST_METRICS]  = { CONFIG("metrics",   struct request_metrics,  metrics_fields), .waits = true, .scope = REQUEST_CONFIG, .right = RIGHT_MONITOR },
     [REQUEST_INSPECT]  = { CONFIG("inspect",   struct request_ask,      ask_fields), .scope = REQUEST_CONFIG, .right = RIGHT_INSPECT },
     [REQUEST_WHY]      = { CONFIG("why",       struct request_ask,      ask_fields), .scope = REQUEST_CONFIG, .right = RIGHT_STATUS },
+    [REQUEST_RIGHTS]   = { CONFIG("rights",    struct request_rights,   rights_fields) },
     [REQUEST_CHECK]    = { CONFIG("check",     struct request_check,    check_fields) },
     [REQUEST_WAIT]     = { CONFIG("wait",      struct request_wait,     wait_fields), .waits = true, .scope = REQUEST_CONFIG, .right = RIGHT_READINESS },
     [REQUEST_PRUNE]    = { ANY   ("prune",     struct request_prune,    prune_fields), .acts = true, .scope = REQUEST_DAEMON },

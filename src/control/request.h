@@ -39,6 +39,7 @@ enum request_kind {
     REQUEST_METRICS,
     REQUEST_INSPECT,
     REQUEST_WHY,
+    REQUEST_RIGHTS,
     REQUEST_CHECK,
     REQUEST_WAIT,
     REQUEST_PRUNE,
@@ -105,6 +106,12 @@ struct request_ask {
     struct param_strs services;
     bool with_services, with_environment, with_flags; /* sections of inspect; none: all */
     bool with_text; /* status of one config: what was loaded, word for word */
+};
+
+/* What may this user do with a config? */
+struct request_rights {
+    const char *config;
+    const char *user; /* a name or a number; NULL: whoever asks */
 };
 
 /* Is `text` a valid config, were it at this path? Nothing is loaded. */

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "daemon/caller.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/gate.h"
@@ -38,6 +39,7 @@ static call_handler_fn *const handlers[REQUEST_KINDS] = {
     [REQUEST_METRICS]  = handle_metrics,
     [REQUEST_INSPECT]  = handle_inspect,
     [REQUEST_WHY]      = handle_why,
+    [REQUEST_RIGHTS]   = handle_rights,
     [REQUEST_CHECK]    = handle_check,
     [REQUEST_WAIT]     = handle_wait,
     [REQUEST_PRUNE]    = handle_prune,
@@ -242,7 +244,7 @@ void call_refuse_foreign(struct call *call, const char *path, uid_t owner)
 {
     struct err err;
 
-    if (client_can_read(call->client, path, &err) < 0)
+    if (caller_can_read(&call->caller, path, &err) < 0)
         call_refuse(call, MESSAGE_DENIED, "%s", err.text);
     else
         call_refuse(call, MESSAGE_DENIED, "'%s' belongs to %s: only they and root may use it", path,

@@ -56,7 +56,6 @@ struct call {
     const void *args;
     const char *token; /* that it brought; or NULL */
     struct acl_caller caller;
-    bool groups_named;       /* those of the caller */
     struct hearing *hearing; /* of authorizers; or NULL */
     void (*enter)(struct call *call);
     struct call_grant grant;
@@ -124,6 +123,7 @@ call_handler_fn handle_start, handle_run, handle_restart, handle_recreate; /* ha
 call_handler_fn handle_stop, handle_prune, handle_shutdown;                /* handle_stop.c */
 call_handler_fn handle_ping, handle_list, handle_status, handle_why;       /* handle_status.c */
 call_handler_fn handle_check, handle_wait;                                 /* handle_wait.c */
+call_handler_fn handle_rights;                                             /* handle_rights.c */
 call_handler_fn handle_inspect;                                            /* handle_inspect.c */
 call_handler_fn handle_logs;                                               /* handle_logs.c */
 call_handler_fn handle_metrics;                                            /* handle_metrics.c */

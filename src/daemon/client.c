@@ -1,7 +1,6 @@
 #include "daemon/client.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "access/acl.h"
 #include "base/arena.h"
@@ -9,78 +8,9 @@
 #include "base/log.h"
 #include "control/message.h"
 #include "daemon/call.h"
+#include "daemon/caller.h"
 #include "daemon/daemon.h"
-#include "sys/account.h"
 #include "sys/fd.h"
-#include "sys/rights.h"
-
-/* The standing of a user who is neither root nor the daemon's own. */
-enum membership {
-    MEMBERSHIP_MEMBER,
-    MEMBERSHIP_STRANGER,
-    MEMBERSHIP_NO_GROUP, /* there is no such group, so there are no members */
-    MEMBERSHIP_PRIVATE,  /* the daemon belongs to one user */
-};
-
-#define OR_YOUR_OWN                                                                                \
-    "; or run your own daemon: 'kepler daemon start -d' with KEPLER_DAEMON_PATH set to a "         \
-    "folder of yours"
-
-static const char *const refusals[] = {
-    [MEMBERSHIP_MEMBER] = "",
-    [MEMBERSHIP_STRANGER] = "this daemon serves root and members of the group '" DAEMON_GROUP
-                            "': ask root for 'usermod -aG " DAEMON_GROUP " <you>'" OR_YOUR_OWN,
-    [MEMBERSHIP_NO_GROUP] = "this daemon only serves root, since there is no group '" DAEMON_GROUP
-                            "' on this machine: ask root for 'groupadd --system " DAEMON_GROUP
-                            "' and 'usermod -aG " DAEMON_GROUP " <you>'" OR_YOUR_OWN,
-    [MEMBERSHIP_PRIVATE] = "this daemon serves the user who runs it" OR_YOUR_OWN,
-};
-
-static bool is_master(const struct client *client)
-{
-    return client->peer.uid == 0 || client->peer.uid == geteuid();
-}
-
-/* The group and who is in it are looked up afresh: who was put out of it has lost it at once. A
- * number without an account is in the group that it came with. */
-static enum membership find_membership(struct arena *arena, const struct acl_caller *caller)
-{
-    const struct account_group *group;
-    struct err err;
-
-    if (caller->kind == ACL_ROOT)
-        return MEMBERSHIP_MEMBER;
-    if (geteuid() != 0)
-        return MEMBERSHIP_PRIVATE;
-    if (account_find_group(arena, DAEMON_GROUP, &group, &err) < 0 || !group)
-        return MEMBERSHIP_NO_GROUP;
-    VEC_EACH (&caller->groups, one)
-        if (one->gid == group->gid)
-            return MEMBERSHIP_MEMBER;
-    return MEMBERSHIP_STRANGER;
-}
-
-/* Names and groups as the accounts have them now; who has no account has what it came with. */
-static struct acl_caller find_caller(const struct client *client, struct arena *arena)
-{
-    struct acl_caller caller = { .kind = is_master(client) ? ACL_ROOT : ACL_MEMBER,
-                                 .uid = client->peer.uid,
-                                 .gid = client->peer.gid };
-    struct account_gids gids = { VEC_INIT };
-    const struct account *account;
-    struct err ignored; /* then it is in no group */
-
-    if (account_find_uid(arena, caller.uid, &account, &ignored) < 0)
-        return caller;
-    if (!account)
-        VEC_PUSH_IN(arena, &gids.list, caller.gid);
-    else if (account_groups(arena, account, &gids, &ignored) < 0)
-        gids.list.n = 0;
-    caller.name = account ? account->name : NULL;
-    VEC_EACH (&gids.list, gid)
-        VEC_PUSH_IN(arena, &caller.groups, ((struct acl_group){ *gid, NULL }));
-    return caller;
-}
 
 static void use_token(struct acl_caller *caller, const struct token *token, bool may_load)
 {
@@ -96,30 +26,19 @@ static void use_token(struct acl_caller *caller, const struct token *token, bool
 const char *client_refusal(const struct client *client, const char *text, struct arena *arena,
                            struct acl_caller *ret_caller)
 {
-    struct acl_caller caller = find_caller(client, arena);
-    enum membership membership = find_membership(arena, &caller);
+    struct acl_caller caller = caller_find(arena, client->peer.uid, client->peer.gid);
+    const enum caller_standing standing = caller_standing(arena, &caller);
     const struct token *token = text ? tokens_find(&client->daemon->tokens, text) : NULL;
 
     if (text && !token)
         return "the token in " TOKEN_VARIABLE " is not valid, or no longer: its service has ended; "
                "without the variable your own rights hold";
     if (token)
-        use_token(&caller, token, membership == MEMBERSHIP_MEMBER);
-    else if (membership != MEMBERSHIP_MEMBER)
-        return refusals[membership];
+        use_token(&caller, token, standing == CALLER_MEMBER);
+    else if (standing != CALLER_MEMBER)
+        return caller_refusal(standing);
     *ret_caller = caller;
     return NULL;
-}
-
-int client_can_read(const struct client *client, const char *path, struct err *err)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct rights rights;
-    AUTO_FD int fd = -1;
-
-    if (rights_load(&arena, client->peer.uid, client->peer.gid, &rights, err) < 0)
-        return -1;
-    return rights_open(&rights, path, &fd, err);
 }
 
 /* --- life -------------------------------------------------------------------------------- */
@@ -186,7 +105,7 @@ static const char *find_refusal(struct client *client)
     struct acl_caller ignored;
     const char *refusal;
 
-    if (is_master(client))
+    if (caller_is_master(client->peer.uid))
         return NULL;
     if (count > DAEMON_CLIENTS_USER_MAX)
         return "you have too many connections to this daemon: end some of your commands";

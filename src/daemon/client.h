@@ -1,9 +1,8 @@
 /*
  * client - someone on the other end of the socket, and who that is.
  *
- * A client that sends a token has the rights of that token. Else root, and the user who runs the
- * daemon, may do everything; others must be in the group of the daemon. What they may do with a
- * config is decided in daemon/gate.h.
+ * A client that sends a token has the rights of that token, else those of its user
+ * (daemon/caller.h). What they may do with a config is decided in daemon/gate.h.
  *
  * Memory: the heap, until the connection ends. Threads: the loop's.
  */
@@ -37,8 +36,5 @@ void client_free(struct client *client);
  * valid is refused: who restricts itself must not get more when that fails. */
 const char *client_refusal(const struct client *client, const char *token, struct arena *arena,
                            struct acl_caller *ret_caller);
-
-/* May the client read the file? */
-int client_can_read(const struct client *client, const char *path, struct err *err);
 
 #endif

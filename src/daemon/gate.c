@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "daemon/acl_file.h"
 #include "daemon/call.h"
+#include "daemon/caller.h"
 #include "daemon/client.h"
 #include "daemon/daemon.h"
 #include "daemon/hearing.h"
@@ -67,49 +68,57 @@ static struct subject find_subject(struct call *call, const char *path)
     return subject;
 }
 
-/* Groups have names only where rules may ask for them: each is a lookup. */
-static void name_groups(struct call *call, const struct subject *subject)
+/* Groups have names only where rules may ask for them. */
+static struct acl_verdict judge_caller(struct call *call, const struct subject *subject,
+                                       struct acl_caller *caller)
 {
-    const struct account_group *group;
-    struct err ignored;
-
-    if (call->groups_named || (!subject->acl.acl && !call->caller.authorize))
-        return;
-    call->groups_named = true;
-    VEC_EACH (&call->caller.groups, one)
-        if (account_find_gid(&call->arena, one->gid, &group, &ignored) == 0 && group)
-            one->name = group->name;
+    if (subject->acl.acl || caller->authorize)
+        caller_name_groups(&call->arena, caller);
+    return acl_judge(&call->arena, &subject->acl, caller);
 }
 
 static struct acl_verdict judge_subject(struct call *call, const struct subject *subject)
 {
-    name_groups(call, subject);
-    return acl_judge(&call->arena, &subject->acl, &call->caller);
+    return judge_caller(call, subject, &call->caller);
 }
 
-static bool is_master(const struct call *call)
+static bool is_master(const struct acl_caller *caller)
 {
-    return call->caller.kind == ACL_ROOT;
+    return caller->kind == ACL_ROOT;
 }
 
-static bool is_owner(const struct call *call, const struct subject *subject)
+static bool is_owner(const struct acl_caller *caller, const struct subject *subject)
 {
-    return subject->acl.owned && subject->acl.owner == call->caller.uid;
+    return subject->acl.owned && subject->acl.owner == caller->uid;
 }
 
 /* Until somebody owns it, reading is the business of who loads it. */
-static int check_readable(struct call *call, const struct subject *subject, struct err *err)
+static int check_readable(const struct acl_caller *caller, const struct subject *subject,
+                          struct err *err)
 {
-    if (is_master(call) || !subject->acl.owned ||
-        client_can_read(call->client, subject->config.path, err) == 0)
+    if (is_master(caller) || !subject->acl.owned ||
+        caller_can_read(caller, subject->config.path, err) == 0)
         return 0;
-    return is_owner(call, subject) && err->errnum == ENOENT ? 0 : -1;
+    return is_owner(caller, subject) && err->errnum == ENOENT ? 0 : -1;
 }
 
-static bool is_hard_enough(const struct call *call, const struct subject *subject)
+static int check_hardening(const struct acl_caller *caller, const struct subject *subject,
+                           struct err *err)
 {
-    return call->caller.kind != ACL_TOKEN || !subject->acl.owned ||
-           subject->hardening >= call->caller.floor;
+    if (caller->kind != ACL_TOKEN || !subject->acl.owned || subject->hardening >= caller->floor)
+        return 0;
+    return err_set(
+        err, ERR_INVALID, "the token is for configs with hardening level %s: '%s' has %s",
+        hardening_name(caller->floor), subject->config.path, hardening_name(subject->hardening));
+}
+
+/* What stands against all rights. */
+static int check_caller(const struct acl_caller *caller, const struct subject *subject,
+                        struct err *err)
+{
+    return check_hardening(caller, subject, err) < 0 || check_readable(caller, subject, err) < 0
+               ? -1
+               : 0;
 }
 
 /* --- what is asked for ------------------------------------------------------------------------ */
@@ -142,7 +151,6 @@ static void decide_again(struct call *call)
 {
     const char *refusal = client_refusal(call->client, call->token, &call->arena, &call->caller);
 
-    call->groups_named = false;
     if (refusal)
         call_refuse(call, MESSAGE_DENIED, "%s", refusal);
     else
@@ -175,17 +183,12 @@ static bool check_call(struct call *call, const struct subject *subject,
     uint64_t missing = needed_rights(call) & ~verdict->rights;
     struct err err;
 
-    if (!is_hard_enough(call, subject))
-        call_refuse(call, MESSAGE_DENIED,
-                    "the token is for configs with hardening level %s: '%s' has %s",
-                    hardening_name(call->caller.floor), subject->config.path,
-                    hardening_name(subject->hardening));
-    else if (check_readable(call, subject, &err) < 0)
+    if (check_caller(&call->caller, subject, &err) < 0)
         call_refuse(call, MESSAGE_DENIED, "%s", err.text);
     else if (missing)
         refuse_rights(call, subject, missing, verdict->rights);
-    else if (brings_text(call) && !is_master(call) && subject->acl.owned &&
-             !is_owner(call, subject))
+    else if (brings_text(call) && !is_master(&call->caller) && subject->acl.owned &&
+             !is_owner(&call->caller, subject))
         call_refuse(call, MESSAGE_DENIED,
                     "only the owner and root may load another text than that of '%s'",
                     subject->config.path);
@@ -229,8 +232,8 @@ static bool is_open_to(struct call *call, const struct subject *subject,
 {
     struct err ignored;
 
-    return (verdict->rights & RIGHT_BIT(RIGHT_STATUS)) && is_hard_enough(call, subject) &&
-           check_readable(call, subject, &ignored) == 0;
+    return (verdict->rights & RIGHT_BIT(RIGHT_STATUS)) &&
+           check_caller(&call->caller, subject, &ignored) == 0;
 }
 
 /* Ask about those whose authorizers have to be asked. */
@@ -251,7 +254,7 @@ static void decide_list(struct call *call)
     const char *path;
     struct err ignored; /* without the folder there are none */
 
-    if (!is_master(call) && !call->hearing) {
+    if (!is_master(&call->caller) && !call->hearing) {
         (void)fs_list(&call->arena, home->configs, &names, &ignored);
         VEC_EACH (&names.list, name)
             if (snapshot_load_path(&call->arena, path_join(&call->arena, home->configs, *name),
@@ -297,6 +300,19 @@ void gate_begin(struct call *call, void (*enter)(struct call *call))
         enter(call);
 }
 
+void gate_report(struct call *call, const char *path, struct acl_caller *caller,
+                 struct gate_report *ret)
+{
+    struct subject subject = find_subject(call, path);
+    struct err err;
+
+    *ret = (struct gate_report){ .verdict = judge_caller(call, &subject, caller),
+                                 .owned = subject.acl.owned,
+                                 .owner = subject.acl.owner };
+    if (check_caller(caller, &subject, &err) < 0)
+        ret->obstacle = arena_strdup(&call->arena, err.text);
+}
+
 bool gate_may(const struct call *call, enum right right)
 {
     return (call->grant.rights & RIGHT_BIT(right)) != 0;
@@ -313,13 +329,13 @@ bool gate_allows(struct call *call, const char *path)
     subject = find_subject(call, path);
     verdict = judge_subject(call, &subject);
     return verdict.authorizers.n == 0 && (needed_rights(call) & ~verdict.rights) == 0 &&
-           is_hard_enough(call, &subject) && check_readable(call, &subject, &ignored) == 0 &&
-           (!brings_text(call) || is_master(call) || !subject.acl.owned ||
-            is_owner(call, &subject));
+           check_caller(&call->caller, &subject, &ignored) == 0 &&
+           (!brings_text(call) || is_master(&call->caller) || !subject.acl.owned ||
+            is_owner(&call->caller, &subject));
 }
 
 bool gate_knows_owner(const struct call *call, uid_t owner)
 {
-    return is_master(call) || owner == call->caller.uid ||
+    return is_master(&call->caller) || owner == call->caller.uid ||
            (call->grant.owned && call->grant.owner == owner);
 }

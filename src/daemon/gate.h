@@ -16,12 +16,26 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "access/acl.h"
 #include "access/right.h"
 
 struct call;
 
+/* What somebody may do with a config. */
+struct gate_report {
+    struct acl_verdict verdict;
+    bool owned; /* else nobody has loaded it */
+    uid_t owner;
+    const char *obstacle; /* why nothing of it holds: who cannot read the file, ...; or NULL */
+};
+
 /* Calls `enter` when the call may go on; else refuses it, which ends it. */
 void gate_begin(struct call *call, void (*enter)(struct call *call));
+
+/* Of this caller, who need not be that of the call. Whether they may use the daemon at all is
+ * another question: daemon/caller.h. */
+void gate_report(struct call *call, const char *path, struct acl_caller *caller,
+                 struct gate_report *ret);
 
 /* Once it may: has the caller this right, too? */
 bool gate_may(const struct call *call, enum right right);

@@ -68,6 +68,7 @@ int main(int argc, char **argv)
         kepler_command_top,
         kepler_command_why,
         kepler_command_inspect,
+        kepler_command_acl,
         kepler_command_daemon,
         kepler_command_prune,
         kepler_command_validate,

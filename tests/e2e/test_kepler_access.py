@@ -421,6 +421,61 @@ def test_strangers_cannot_fill_the_daemon_although_they_might_have_tokens(home):
             one.close()
 
 
+# --- what a user may do ---------------------------------------------------------------------------
+
+
+def acl(home, *words, **how):
+    """`kepler acl --json`: rights, and where they come from."""
+    shown = json.loads(home.run("acl", "--json", *words, **how).stdout)
+    return shown["rights"], [source["from"] for source in shown["sources"]], shown["obstacle"]
+
+
+def test_acl_lists_the_rights_of_a_user_and_the_rules_that_grant_them(home):
+    file = shared(home, "users: {bob: {allow: [status, logs], authorize: return true}, '4503': [stop]}\ngroups: {kepler: [status], project: [restart]}")
+    said = home.run("acl", "bob", file=file, user="alice").stdout
+    assert said == (f"Config: {home.path(file)}\nOwner:  alice (uid 4501)\nUser:   bob (uid 4502)\n\n"
+                    "RIGHT   GRANTED BY\nstatus  user bob, group kepler\nlogs    user bob\n\nEach request must also be authorized by: user bob\n")
+    expected = (["status", "logs"], ["user bob", "group kepler"], None)
+    for how in ({"user": "bob"}, {}, {"user": "alice"}):
+        assert acl(home, *(() if how.get("user") == "bob" else ("4502",)), file=file, **how) == expected, how
+    assert acl(home, "mallory", file=file) == ([], ["user 4503"], "not in the group 'kepler'")
+    assert home.run("acl", "mallory", file=file).stdout.endswith("\n\nNo rights: not in the group 'kepler'\n")
+    assert home.run("acl", file=file, user="alice").stdout.endswith("RIGHT  GRANTED BY\nall    owner\n")
+    assert home.run("acl", file=file).stdout.endswith("RIGHT  GRANTED BY\nall    root\n")
+
+
+def test_acl_tells_nobody_about_others_but_root_and_the_owner(home):
+    file = shared(home, "users: {bob: [status]}")
+    assert "only root and the owner may ask about others" in home.refused("acl", "alice", file=file, user="bob")
+    home.run("stop", "--clean", file=file, user="alice")
+    assert "belongs to 'alice' (uid 4501)" in home.refused("acl", file=shared(home, "users: {mallory: [status]}"), user="bob")
+    assert "usermod -aG kepler" in home.refused("acl", file=file, user="mallory")
+    failed = home.run("acl", "nobody-here", file=file, check=False)
+    assert failed.returncode == 1 and "nobody-here" in failed.stderr
+    other = home.give("alice", "services: {web: {run: x}}", name="other.yaml")
+    failed = home.run("acl", file=other, check=False)
+    assert failed.returncode == 1 and "is not loaded: it has an owner and rules from its first start on" in failed.stderr
+
+
+def test_acl_counts_a_file_that_cannot_be_read_and_holds_while_the_config_is_not_loaded(home):
+    file = shared(home, "users: {bob: [status]}")
+    home.stop_daemon()
+    home.start_daemon()
+    assert acl(home, file=file, user="bob") == (["status"], ["user bob"], None)
+    os.chmod(home.path(file), 0o600)
+    rights, sources, obstacle = acl(home, "bob", file=file)
+    assert (rights, sources) == ([], ["user bob"]) and "Permission denied" in obstacle
+    assert "Permission denied" in home.refused("acl", file=file, user="bob")
+
+
+def test_acl_of_a_token_is_what_is_left_of_the_rights_of_its_user(home):
+    file = shared(home, "users: {bob: [status, logs]}", services="web: {run: 'exec sleep 1000', permissions: [status, restart]}")
+    own = {"KEPLER_TOKEN": token_of(home, "web", file)}
+    assert acl(home, file=file, user="alice", env=own) == (["restart", "status"], ["owner", "token of service 'web'"], None)
+    assert acl(home, file=file, user="bob", env=own) == (["status"], ["user bob", "token of service 'web'"], None)
+    assert "only root and the owner may ask about others" in home.refused("acl", "bob", file=file, user="alice", env=own)
+
+
 # --- hardening ------------------------------------------------------------------------------------
 
 USERS = """

@@ -84,6 +84,7 @@ struct param_strs kepler_environment(struct arena *arena);
 /* Drops what is not K=V, with a warning. */
 struct param_strs kepler_pairs(struct arena *arena, const char *option, struct param_strs given);
 
+extern const struct command kepler_command_acl;      /* what a user may do */
 extern const struct command kepler_command_config;   /* check a file, show it with all defaults */
 extern const struct command kepler_command_daemon;   /* start, stop, restart, status */
 extern const struct command kepler_command_doc;      /* the manual of the file */

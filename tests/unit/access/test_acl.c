@@ -86,6 +86,33 @@ TEST(the_table_of_effective_rights_holds)
     }
 }
 
+TEST(a_verdict_says_where_its_rights_come_from)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct acl acl = make_acl(&arena);
+    const struct acl_subject subject = { &acl, true, ALICE };
+    struct acl_caller caller = make_caller(&arena, ACL_TOKEN, BOB);
+    static const struct acl_source expected[] = {
+        { ACL_FROM_USER, "bob", START, true },
+        { ACL_FROM_GROUP, "50", STOP, true },
+        { ACL_FROM_GROUP, "dev", STATUS, true },
+        { ACL_FROM_TOKEN, "web", START | STATUS, false },
+    };
+    struct acl_verdict verdict;
+
+    caller.token_name = "web";
+    verdict = acl_judge(&arena, &subject, &caller);
+    CHECK_INT(verdict.sources.n, ARRAY_LEN(expected));
+    for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
+        CHECK_INT(verdict.sources.p[i].origin, expected[i].origin);
+        CHECK_STR(verdict.sources.p[i].who, expected[i].who);
+        CHECK_INT(verdict.sources.p[i].rights, expected[i].rights);
+        CHECK_INT(verdict.sources.p[i].authorizes, expected[i].authorizes);
+    }
+    caller = make_caller(&arena, ACL_MEMBER, ALICE);
+    CHECK_INT(acl_judge(&arena, &subject, &caller).sources.p[0].origin, ACL_FROM_OWNER);
+}
+
 TEST(authorizers_are_asked_in_order_and_root_is_not_asked_about)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

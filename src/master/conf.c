@@ -62,7 +62,7 @@ static const struct param rows[] = {
     PARAM("reactor.max_event_age",     DURATION, ARGS, reactor_max_age, "drop events older than this; 0: never", .default_text = "1h"),
     PARAM("reactor.storm_rate",        INT,      ARGS, reactor_storm_rate, "fires of one rule per minute before it is suspended; 0: no limit", PARAM_RANGE(0, BREAKER_RATE_MAX), .default_text = "60"),
     PARAM("reactor.breaker_cooldown",  DURATION, ARGS, reactor_cooldown, "how long it is suspended", PARAM_RANGE(1, INT64_MAX), .default_text = "5m"),
-    PARAM("basket_expires", DURATION, ARGS, basket_expires, "remove what a peel shares once it was silent for this long; 0: never; 30s at least", PARAM_RANGE(0, INT64_MAX / 4), .default_text = "0s"),
+    PARAM("basket_expires", DURATION, ARGS, basket_expires, "remove what a peel shares once it was silent for this long; 0: never; 30s at least", PARAM_RANGE(0, INT64_MAX / 4), .default_text = "1h"),
     PARAM("presence.events", BOOL,     ARGS, presence_events, "events when peels come and go: `_master/peel/<id>/online`, `offline`", .aliases = "presence", .default_text = "true"),
     PARAM("presence.grace",  DURATION, ARGS, presence_grace, "how long a peel must be silent before it is offline", PARAM_RANGE(15 * CLOCK_SECOND, INT64_MAX / 4), .default_text = "60s"),
     PARAM("states_dir",   PATH, ARGS, states_dir, "the tree of states to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/states"),

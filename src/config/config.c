@@ -109,8 +109,7 @@ static int provide(void *user, struct sandbox *sandbox, struct err *err)
     return sandbox_set(sandbox, "owner", &o, err);
 }
 
-/* --- kepler env ----------------------------------------------------------------------------------
- */
+/* --- kepler env -------------------------------------------------------------------------- */
 
 /* A bare name is copied from the caller; NAME=value may have expressions, which see the entries
  * before it. */
@@ -185,8 +184,7 @@ static void capture_environment(struct loading *l)
     script_touch(&l->script);
 }
 
-/* --- sections of the whole file
- * -------------------------------------------------------------------- */
+/* --- sections of the whole file ---------------------------------------------------------- */
 
 static int read_version(struct loading *l, const struct value *v)
 {
@@ -293,8 +291,7 @@ static int read_lua(struct loading *l, const struct value *v)
     return 0;
 }
 
-/* --- services
- * -------------------------------------------------------------------------------------- */
+/* --- services ---------------------------------------------------------------------------- */
 
 static int check_name(const struct value *key, struct diags *diags)
 {
@@ -354,8 +351,7 @@ static int read_services(struct loading *l, const struct value *v)
     return config_check_graph(&l->reader) < 0 ? -1 : result;
 }
 
-/* --- the file
- * ------------------------------------------------------------------------------------------ */
+/* --- the file ---------------------------------------------------------------------------- */
 
 /* Tags other than !lua mean nothing here. Recurses as deep as YAML allows. */
 static int check_tags(const struct value *v, int depth, struct diags *diags)
@@ -416,13 +412,13 @@ static int read_root(struct loading *l, const struct value *document)
     return result;
 }
 
-static int parse(struct arena *arena, const struct config *config, struct value *ret,
+static int parse(struct arena *arena, const char *path, struct str text, struct value *ret,
                  struct diags *diags)
 {
     static const struct yaml_options options = { .dialect = YAML_DIALECT_1_2,
                                                  .size_max = CONFIG_FILE_MAX };
 
-    return yaml_parse(arena, config->path, config->text, &options, ret, diags);
+    return yaml_parse(arena, path, text, &options, ret, diags);
 }
 
 static struct config *new_config(struct arena *arena, const struct config_source *source)
@@ -482,7 +478,7 @@ int config_load(struct arena *arena, const struct config_source *source, const s
     l.reader.names = config->names = l.names;
     if (source->kepler_env)
         environment_merge(l.kepler_env, source->kepler_env);
-    result = parse(arena, config, &document, diags);
+    result = parse(arena, config->path, config->text, &document, diags);
     if (result == 0)
         result = read_root(&l, &document);
     script_done(&l.script);
@@ -493,14 +489,14 @@ int config_load(struct arena *arena, const struct config_source *source, const s
     return result;
 }
 
-int config_check_code(struct arena *arena, const struct config *config, struct diags *diags)
+int config_check_code(struct arena *arena, const struct config_source *source, struct diags *diags)
 {
     struct sandbox *sandbox;
     const struct value *services;
     struct value document;
     int result;
 
-    if (parse(arena, config, &document, diags) < 0)
+    if (parse(arena, source->path, source->text, &document, diags) < 0)
         return -1;
     services = value_get(&document, "services");
     if (!services || !expr_is_dynamic(services))
@@ -508,6 +504,7 @@ int config_check_code(struct arena *arena, const struct config *config, struct d
     sandbox = sandbox_new(NULL);
     result = expr_check(sandbox, services, diags);
     sandbox_free(sandbox);
+    diags_sort(diags, 0);
     return result;
 }
 

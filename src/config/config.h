@@ -225,8 +225,10 @@ int config_load(struct arena *arena, const struct config_source *source, const s
                 struct diags *diags);
 
 /* Is all that services compute Lua? What a service may compute is evaluated when it starts, and a
- * mistake in it is the failure of that service; this finds those of syntax before. */
-int config_check_code(struct arena *arena, const struct config *config, struct diags *diags);
+ * mistake in it is the failure of that service; this finds those of syntax before. It comes after
+ * config_load, which may have refused the file: what that has added to `diags` stands there once.
+ * Of `source` only path and text count. */
+int config_check_code(struct arena *arena, const struct config_source *source, struct diags *diags);
 
 /* Users, groups, folders and env files that the file names and this machine does not have; what is
  * computed is passed over. They need not be there before the service starts, so these are warnings.

@@ -140,7 +140,7 @@ static int read_options(struct edges *e, const struct value *v, const char *owne
     edge->allow_skipped = args.allow_skipped;
     edge->optional = !args.required;
     if (read_condition(e, value_get(&evaluated, "condition"), args.condition, &edge->condition) < 0)
-        return -1;
+        result = -1;
     /* Waiting for a failure is not a slow start. */
     if (args.timeout > 0 || condition_waits_for_trouble(edge->condition))
         edge->timeout = args.timeout;
@@ -227,8 +227,7 @@ static int add_edge(struct edges *e, const struct value *name, const struct valu
     return result;
 }
 
-/* --- all forms
- * ------------------------------------------------------------------------------------ */
+/* --- all forms --------------------------------------------------------------------------- */
 
 static int add_map(struct edges *e, const struct value *v)
 {

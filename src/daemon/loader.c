@@ -39,8 +39,8 @@ static void read_config(struct chore *chore)
     struct loader *loader = container_of(chore, struct loader, chore);
 
     loader->result = project_read(loader->project, loader->source, &loader->diags);
-    if (loader->result == 0 && loader->thorough)
-        loader->result = config_check_code(&loader->arena, loader->project->config, &loader->diags);
+    if (loader->thorough && config_check_code(&loader->arena, loader->source, &loader->diags) < 0)
+        loader->result = -1;
 }
 
 static void on_read(struct chore *chore)

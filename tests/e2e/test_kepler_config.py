@@ -710,6 +710,19 @@ def test_every_mistake_is_reported_at_once_with_its_place(home):
     assert home.run("ps", check=False).returncode == 0
 
 
+def test_mistakes_of_lua_and_of_one_edge_are_reported_with_all_others(home):
+    home.write("""\
+        services:
+          a: {run: x, environment: {LIST: [1]}}
+          b: {run: "echo ${{ 1 + }}$"}
+          c: {run: x, depends_on: {a: {condition: service_ready, exit_code: [one]}}}
+          d: {run: x, depends_on: {a: {timeout: "${{ 1 + }}$"}}}
+        """)
+    said = home.run("validate", check=False)
+    places = [row.split(":")[1:3] for row in said.stderr.splitlines() if row.startswith(home.path("kepler.yaml"))]
+    assert said.returncode == 1 and places == [["2", "35"], ["3", "22"], ["4", "43"], ["4", "70"], ["5", "46"]], said.stderr
+
+
 def test_a_check_in_the_words_of_compose(home):
     home.write("""
         services:

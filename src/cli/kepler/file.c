@@ -57,8 +57,10 @@ int kepler_file_load(struct cli *cli, const struct kepler_globals *globals, stru
         return kepler_err(&err);
     if (!source.text.p)
         return kepler_error("'%s' does not exist", source.path);
-    if (config_load(cli->arena, &source, ret, &diags) < 0)
+    if (config_load(cli->arena, &source, ret, &diags) < 0) {
+        (void)config_check_code(cli->arena, &source, &diags);
         return report_mistakes(&diags);
+    }
     VEC_EACH (&(*ret)->warnings, warning)
         kepler_warn("%s", *warning);
     return 0;
@@ -79,8 +81,9 @@ static void warn_of_missing(struct cli *cli, const struct config *config)
 
 int kepler_file_check(struct cli *cli, const struct config *config)
 {
+    const struct config_source source = { .path = config->path, .text = config->text };
     struct diags diags = DIAGS_INIT(cli->arena);
 
     warn_of_missing(cli, config);
-    return config_check_code(cli->arena, config, &diags) < 0 ? report_mistakes(&diags) : 0;
+    return config_check_code(cli->arena, &source, &diags) < 0 ? report_mistakes(&diags) : 0;
 }

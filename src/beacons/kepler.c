@@ -41,8 +41,7 @@ static void check_kepler(struct arena *arena, void *args, const struct value *gi
         (void)section_names(arena, want->given, "services", &want->services, diags);
 }
 
-/* --- what was seen -----------------------------------------------------------------------------
- */
+/* --- what was seen ----------------------------------------------------------------------- */
 
 /* The last change of a service that is known, and those before it. */
 struct seen {
@@ -95,8 +94,7 @@ static bool is_new(const struct seen *seen, const struct orchestrator_change *ch
     return change->number > seen->number || change->wall > seen->wall;
 }
 
-/* --- changes -----------------------------------------------------------------------------------
- */
+/* --- changes ----------------------------------------------------------------------------- */
 
 struct fresh {
     const struct orchestrator_change *change;
@@ -304,8 +302,7 @@ static int observe_changes(struct beacon_look *look, const struct kepler_args *w
     return 0;
 }
 
-/* --- states ------------------------------------------------------------------------------------
- */
+/* --- states ------------------------------------------------------------------------------ */
 
 /* As they are at the moment: for those who ask for states that last, or for every look. */
 static int observe_states(struct beacon_look *look, const struct kepler_args *want,

@@ -54,8 +54,7 @@ static int reach_fleet(struct question *q, struct err *err)
     return fleet_open(q->cli->arena, &q->args->fleet, &q->fleet, err);
 }
 
-/* --- ids ----------------------------------------------------------------------------------------
- */
+/* --- ids --------------------------------------------------------------------------------- */
 
 static bool is_ksuid(const char *text)
 {
@@ -103,8 +102,7 @@ static int answer_reaction(struct question *q, struct err *err)
     return reach_fleet(q, err) < 0 ? -1 : why_add_reaction(&q->chain, q->fleet, q->thing, err);
 }
 
-/* --- states and services ------------------------------------------------------------------------
- */
+/* --- states and services ----------------------------------------------------------------- */
 
 static bool is_of_peel(const struct question *q)
 {
@@ -184,8 +182,7 @@ static int answer_peel_service(struct question *q, struct err *err)
                                                           q->args->fleet.timeout, err);
 }
 
-/* --- kinds --------------------------------------------------------------------------------------
- */
+/* --- kinds ------------------------------------------------------------------------------- */
 
 /* Asked in this order; the first that knows the thing answers. */
 static const struct kind {

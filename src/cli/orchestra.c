@@ -307,8 +307,7 @@ static int run_job(struct state_fleet *fleet, struct arena *arena, const struct 
     return result;
 }
 
-/* --- life --------------------------------------------------------------------------------------
- */
+/* --- life -------------------------------------------------------------------------------- */
 
 void orchestra_init(struct orchestra *orchestra, const struct fleet_options *options,
                     const struct orchestra_about *about)

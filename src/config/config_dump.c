@@ -129,8 +129,7 @@ static void put_surroundings(struct dump *d, const struct config_program *progra
         put_value(d, "limits", limits_dump(d->arena, &program->limits));
 }
 
-/* --- sections ----------------------------------------------------------------------------------
- */
+/* --- sections ---------------------------------------------------------------------------- */
 
 static struct value strs_dump(struct arena *arena, struct param_strs strs)
 {
@@ -284,8 +283,7 @@ static struct dump logs_dump(struct arena *arena, const struct config_logs *logs
     return d;
 }
 
-/* --- all of it
- * ------------------------------------------------------------------------------------ */
+/* --- all of it --------------------------------------------------------------------------- */
 
 static void put_stopping(struct dump *d, const struct config_service *service)
 {
@@ -305,8 +303,7 @@ static void put_stopping(struct dump *d, const struct config_service *service)
     put_value(d, "start_limit", value_map(limit.map));
 }
 
-/* --- rights ------------------------------------------------------------------------------------
- */
+/* --- rights ------------------------------------------------------------------------------ */
 
 static struct value rules_dump(struct arena *arena, const struct acl_rules *rules)
 {

@@ -18,8 +18,7 @@ static void add_warning(struct config_reader *r, struct place at, const struct b
     VEC_PUSH_IN(r->arena, &r->config->warnings, arena_strdup(r->arena, buf_text(&out)));
 }
 
-/* --- edges -------------------------------------------------------------------------------------
- */
+/* --- edges ------------------------------------------------------------------------------- */
 
 static void warn_unreachable(struct config_reader *r, const struct config_service *service,
                              const struct config_edge *edge)
@@ -99,8 +98,7 @@ static void warn_edges(struct config_reader *r)
     }
 }
 
-/* --- cycles -------------------------------------------------------------------------------------
- */
+/* --- cycles ------------------------------------------------------------------------------ */
 
 static const struct config_edge *find_edge(const struct config *config, uint32_t from, uint32_t to)
 {

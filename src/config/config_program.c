@@ -208,8 +208,7 @@ const struct value *config_condition_read(struct arena *arena, const struct valu
     return NULL;
 }
 
-/* --- limits ------------------------------------------------------------------------------------
- */
+/* --- limits ------------------------------------------------------------------------------ */
 
 #define ARGS struct config_limits
 const struct param config_limit_params[] = {
@@ -231,8 +230,7 @@ int config_limits_read(struct arena *arena, const struct value *v, const char *o
     return params_decode(arena, config_limit_params, &policy, config_static(arena, v), ret, diags);
 }
 
-/* --- all of it -----------------------------------------------------------------------------------
- */
+/* --- all of it --------------------------------------------------------------------------- */
 
 static int check_exclusive(const struct config_program *program, const char *owner,
                            const struct value *where, struct diags *diags)

@@ -66,8 +66,7 @@ int config_limits_read(struct arena *arena, const struct value *v, const char *o
 const struct value *config_condition_read(struct arena *arena, const struct value *v,
                                           struct diags *diags);
 
-/* --- sections ----------------------------------------------------------------------------------
- */
+/* --- sections ---------------------------------------------------------------------------- */
 
 /* Unknown keys beside the policy are not mistakes: they are reported in `warned`. */
 int config_restart_read(struct arena *arena, const struct value *v, const char *owner,

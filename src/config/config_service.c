@@ -76,8 +76,7 @@ const struct param config_start_limit_params[] = {
 };
 #undef ARGS
 
-/* --- keys of our own ---------------------------------------------------------------------------
- */
+/* --- keys of our own --------------------------------------------------------------------- */
 
 static int read_signal(const struct value *v, int *ret_signo, struct diags *diags)
 {
@@ -111,8 +110,7 @@ static int read_start_limit(struct config_reader *r, const struct value *v, cons
     return result;
 }
 
-/* --- outputs -------------------------------------------------------------------------------------
- */
+/* --- outputs ----------------------------------------------------------------------------- */
 
 static int check_outputs(const struct value *v, struct diags *diags)
 {
@@ -173,8 +171,7 @@ static int read_outputs(struct config_reader *r, const struct service_args *args
     return result;
 }
 
-/* --- all of it
- * ------------------------------------------------------------------------------------- */
+/* --- all of it --------------------------------------------------------------------------- */
 
 static int read_sections(struct config_reader *r, const struct service_args *args,
                          const char *owner, struct config_service *service)

@@ -9,8 +9,7 @@
 #include "config/resolve_scope.h"
 #include "sys/account.h"
 
-/* --- conditions ----------------------------------------------------------------------------------
- */
+/* --- conditions -------------------------------------------------------------------------- */
 
 /* As Lua has it: nil and false are false. */
 static bool is_true(const struct value *v)
@@ -48,8 +47,7 @@ static int judge_service(struct resolver *r, const struct config_service *servic
     return 0;
 }
 
-/* --- the environment of a service
- * ------------------------------------------------------------------ */
+/* --- the environment of a service -------------------------------------------------------- */
 
 /* Where to point when something is wrong with the user. */
 static const struct value *user_place(const struct config_program *program)
@@ -99,8 +97,7 @@ static int build_environment(struct resolver *r, const struct config_service *se
     return resolve_program_env(r, program, b->full, b->child, b->file);
 }
 
-/* --- users, with what a step or check inherits from its service
- * ---------------------------------------- */
+/* --- users, with what a step or check inherits from its service -------------------------- */
 
 struct inherited {
     const char *user;
@@ -135,8 +132,7 @@ static void set_user(const struct resolve_user *who, struct launch_program *ret)
     ret->user = who->user;
 }
 
-/* --- sections
- * ---------------------------------------------------------------------------------------- */
+/* --- sections ---------------------------------------------------------------------------- */
 
 /* The section as it is this time. */
 static int read_health(struct resolver *r, const struct config_service *service,
@@ -247,8 +243,7 @@ static int resolve_output(struct resolver *r, const struct config_service *servi
     return 0;
 }
 
-/* --- a service
- * ------------------------------------------------------------------------------------------ */
+/* --- a service --------------------------------------------------------------------------- */
 
 static int resolve_program(struct resolver *r, const struct config_service *service,
                            struct building *b, struct launch *launch)
@@ -313,9 +308,7 @@ int resolve_service(struct resolver *r, const struct config_service *service,
     return result;
 }
 
-/* --- a step
- * -----------------------------------------------------------------------------------------------
- */
+/* --- a step ------------------------------------------------------------------------------ */
 
 /* Does the step run? A condition that cannot be evaluated skips it, and says why. */
 static void judge_step(struct resolver *r, const struct config_step *step, struct launch_step *ret)
@@ -406,9 +399,7 @@ int resolve_step(struct resolver *r, const struct config_service *service,
     return result;
 }
 
-/* --- outputs
- * ------------------------------------------------------------------------------------------------
- */
+/* --- outputs ----------------------------------------------------------------------------- */
 
 static int declare_output(struct resolver *r, const struct value_pair *pair, struct value_map *map)
 {

@@ -175,8 +175,7 @@ int resolve_program_env(struct resolver *r, const struct config_program *program
     return 0;
 }
 
-/* --- users --------------------------------------------------------------------------------------
- */
+/* --- users ------------------------------------------------------------------------------- */
 
 static int add_group(struct resolver *r, const struct value *v, struct account_gids *gids)
 {
@@ -392,8 +391,7 @@ int resolve_program_user(struct resolver *r, const char *user, const struct valu
     return check_owner(r, user, where, ret);
 }
 
-/* --- command
- * ---------------------------------------------------------------------------------------- */
+/* --- command ----------------------------------------------------------------------------- */
 
 static const char *const *read_command(struct resolver *r, const struct config_program *program)
 {
@@ -447,8 +445,7 @@ static const char *const *read_run(struct resolver *r, const struct value *v)
     return argv;
 }
 
-/* --- folder and limits
- * -------------------------------------------------------------------------------- */
+/* --- folder and limits ------------------------------------------------------------------- */
 
 static int read_cwd(struct resolver *r, const struct value *v, const char *otherwise,
                     const char **ret_cwd)

@@ -145,8 +145,7 @@ static int provide(void *user, struct sandbox *sandbox, struct err *err)
     return sandbox_set(sandbox, "hooks", r->context->hooks, err);
 }
 
-/* --- status functions ---------------------------------------------------------------------------
- */
+/* --- status functions -------------------------------------------------------------------- */
 
 /* NULL, and an error, when there is no such dependency. */
 static const struct resolve_facts *find_dep(struct resolver *r, const char *function,
@@ -259,8 +258,7 @@ static int open_functions(void *user, struct sandbox *sandbox, struct err *err)
     return 0;
 }
 
-/* --- a resolver, and one call of it
- * ---------------------------------------------------------------- */
+/* --- a resolver, and one call of it ------------------------------------------------------ */
 
 struct resolver *resolver_new(const struct config *config)
 {

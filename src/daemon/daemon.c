@@ -272,8 +272,7 @@ static void on_signal(void *self, int signo)
                                 : "the daemon, which ends for SIGTERM");
 }
 
-/* --- clients ------------------------------------------------------------------------------------
- */
+/* --- clients ----------------------------------------------------------------------------- */
 
 static void on_client(struct watch *watch, uint32_t events);
 
@@ -364,8 +363,7 @@ int daemon_listen(struct daemon *daemon, struct err *err)
     return 0;
 }
 
-/* --- life
- * ----------------------------------------------------------------------------------------- */
+/* --- life -------------------------------------------------------------------------------- */
 
 /* Ours, and no link: checked on the folder itself, so that nobody can exchange it meanwhile. */
 static int check_root(const char *root, mode_t mode, struct err *err)

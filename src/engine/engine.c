@@ -362,8 +362,7 @@ void engine_step(struct engine *engine)
     engine->stepping = false;
 }
 
-/* --- requests ----------------------------------------------------------------------------------
- */
+/* --- requests ---------------------------------------------------------------------------- */
 
 static size_t set_count(const struct engine *engine, struct engine_set set)
 {
@@ -499,8 +498,7 @@ size_t engine_restart(struct engine *engine, struct engine_set set, unsigned fla
     return count;
 }
 
-/* --- asking --------------------------------------------------------------------------------------
- */
+/* --- asking ------------------------------------------------------------------------------ */
 
 size_t engine_count(const struct engine *engine)
 {

@@ -449,8 +449,7 @@ static void kill_after_grace(struct service *service)
     world->ops->kill(world, service->index);
 }
 
-/* --- health ------------------------------------------------------------------------------------
- */
+/* --- health ------------------------------------------------------------------------------ */
 
 static void become_healthy(struct service *service)
 {
@@ -469,8 +468,7 @@ static void become_unhealthy(struct service *service)
     routine_begin(service, &routine_unhealthy);
 }
 
-/* --- the table ----------------------------------------------------------------------------------
- */
+/* --- the table --------------------------------------------------------------------------- */
 
 /* A cell that is not there is an event that means nothing in that state. Actions change their own
  * service only. */

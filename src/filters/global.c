@@ -212,8 +212,7 @@ static int global_joiner(struct render *render, const struct bound *bound, struc
     return 0;
 }
 
-/* --- lipsum and raise ----------------------------------------------------------------------------
- */
+/* --- lipsum and raise -------------------------------------------------------------------- */
 
 static const char *const words[] = {
     "lorem", "ipsum",  "dolor",  "sit",     "amet",   "elit",   "sed",    "nisi",

@@ -362,8 +362,7 @@ static void complete_block_body(struct compile *c, struct node_block *node)
     symbols_loads(frame.symbols, &node->scope);
 }
 
-/* --- other templates -----------------------------------------------------------------------------
- */
+/* --- other templates --------------------------------------------------------------------- */
 
 static void complete_include(struct compile *c, struct frame *frame, struct node_include *node)
 {
@@ -402,8 +401,7 @@ static void complete_extends(struct compile *c, struct frame *frame, const struc
     diag_source(c->diags, c->template->text);
 }
 
-/* --- the walk
- * ---------------------------------------------------------------------------------------- */
+/* --- the walk ---------------------------------------------------------------------------- */
 
 static bool complete_expression(struct compile *c, struct frame *frame, struct node *node)
 {

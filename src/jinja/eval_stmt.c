@@ -256,8 +256,7 @@ static int eval_set_block(struct eval *eval, const struct node_set_block *node)
                           : eval_assign(eval, node->target, &value);
 }
 
-/* --- blocks of statements ------------------------------------------------------------------------
- */
+/* --- blocks of statements ---------------------------------------------------------------- */
 
 static int eval_if(struct eval *eval, const struct node_if *node)
 {
@@ -365,8 +364,7 @@ int eval_body(struct eval *eval, struct nodes body)
     return rc;
 }
 
-/* --- templates
- * ------------------------------------------------------------------------------------- */
+/* --- templates --------------------------------------------------------------------------- */
 
 static int run_one(struct eval *eval, const struct template *template,
                    const struct template **parent)

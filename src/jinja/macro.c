@@ -249,8 +249,7 @@ static const struct object_type macro_type = {
     .print = macro_print,
 };
 
-/* --- statements ---------------------------------------------------------------------------------
- */
+/* --- statements -------------------------------------------------------------------------- */
 
 static struct value macro_new(struct eval *eval, const struct node_macro *node)
 {

@@ -105,8 +105,7 @@ static int find_first(struct eval *eval, const struct value *names, bool ignore_
     return *ret || ignore_missing ? 0 : fail_none_of(eval, list);
 }
 
-/* --- modules ------------------------------------------------------------------------------------
- */
+/* --- modules ----------------------------------------------------------------------------- */
 
 static int module_get(struct render *render, struct object *object, struct str name,
                       struct value *ret, bool *ret_found)
@@ -194,8 +193,7 @@ static int make_module(struct eval *eval, const struct template *template,
     return 0;
 }
 
-/* --- statements
- * ------------------------------------------------------------------------------------ */
+/* --- statements -------------------------------------------------------------------------- */
 
 int eval_include(struct eval *eval, const struct node_include *node)
 {
@@ -290,8 +288,7 @@ int eval_from(struct eval *eval, const struct node_from *node)
     return 0;
 }
 
-/* --- data
- * ---------------------------------------------------------------------------------------------- */
+/* --- data -------------------------------------------------------------------------------- */
 
 int eval_decode(struct eval *eval, enum decode decode, const char *source, const struct value *text,
                 struct value *ret)

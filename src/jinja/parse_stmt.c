@@ -284,8 +284,7 @@ static struct node *parse_filter_block(struct parse *parse, struct token tag)
     return &node->node;
 }
 
-/* --- macro and call -----------------------------------------------------------------------------
- */
+/* --- macro and call ---------------------------------------------------------------------- */
 
 /* A Python function takes a name once. */
 static bool is_repeated(const struct parse_list *params, const struct node_name *param)
@@ -401,8 +400,7 @@ static struct node *parse_call_block(struct parse *parse, struct token tag)
     return parse_macro_body(parse, node, tag, "endcall") ? &node->node : NULL;
 }
 
-/* --- block
- * ---------------------------------------------------------------------------------------- */
+/* --- block ------------------------------------------------------------------------------- */
 
 /* Required blocks are for children to fill. */
 static bool is_blank(struct nodes body)
@@ -470,8 +468,7 @@ static struct node *parse_block(struct parse *parse, struct token tag)
     return &node->node;
 }
 
-/* --- the tags
- * ---------------------------------------------------------------------------------------- */
+/* --- the tags ---------------------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct parse_tag tags[] = {

@@ -200,8 +200,7 @@ static int eval_slice(struct jmes_eval *eval, const struct jmes_node *node,
     return make_list(eval, node, current, VALUE_LIST, fill_slice, ret);
 }
 
-/* --- projections -------------------------------------------------------------------------------
- */
+/* --- projections ------------------------------------------------------------------------- */
 
 static int push_flat(struct jmes_eval *eval, const struct value *item, struct value_list *made)
 {
@@ -280,8 +279,7 @@ static int eval_project_values(struct jmes_eval *eval, const struct jmes_node *n
     return make_list(eval, node, current, VALUE_MAP, fill_values, ret);
 }
 
-/* --- multi-selects ------------------------------------------------------------------------------
- */
+/* --- multi-selects ----------------------------------------------------------------------- */
 
 static int eval_list(struct jmes_eval *eval, const struct jmes_node *node,
                      const struct value *current, struct value *ret)
@@ -321,8 +319,7 @@ static int eval_hash(struct jmes_eval *eval, const struct jmes_node *node,
     return 0;
 }
 
-/* --- operators
- * ------------------------------------------------------------------------------------ */
+/* --- operators --------------------------------------------------------------------------- */
 
 static int eval_or(struct jmes_eval *eval, const struct jmes_node *node,
                    const struct value *current, struct value *ret)
@@ -395,8 +392,7 @@ static int eval_compare(struct jmes_eval *eval, const struct jmes_node *node,
     return 0;
 }
 
-/* --- calls
- * ------------------------------------------------------------------------------------------ */
+/* --- calls ------------------------------------------------------------------------------- */
 
 static int eval_call(struct jmes_eval *eval, const struct jmes_node *node,
                      const struct value *current, struct value *ret)

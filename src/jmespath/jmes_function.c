@@ -281,8 +281,7 @@ static int reverse_text(struct jmes_eval *eval, struct str text, struct value *r
     return 0;
 }
 
-/* --- containers --------------------------------------------------------------------------------
- */
+/* --- containers -------------------------------------------------------------------------- */
 
 static int call_reverse(struct jmes_eval *eval, const struct jmes_argument *args, size_t count,
                         struct value *ret)
@@ -387,8 +386,7 @@ static int call_map(struct jmes_eval *eval, const struct jmes_argument *args, si
     return 0;
 }
 
-/* --- any value ----------------------------------------------------------------------------------
- */
+/* --- any value --------------------------------------------------------------------------- */
 
 static int call_not_null(struct jmes_eval *eval, const struct jmes_argument *args, size_t count,
                          struct value *ret)
@@ -424,8 +422,7 @@ static int call_type(struct jmes_eval *eval, const struct jmes_argument *args, s
     return 0;
 }
 
-/* --- order
- * ---------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------- */
 
 static int call_sort(struct jmes_eval *eval, const struct jmes_argument *args, size_t count,
                      struct value *ret)
@@ -446,8 +443,7 @@ static int call_min(struct jmes_eval *eval, const struct jmes_argument *args, si
                            ret);
 }
 
-/* --- the table
- * -------------------------------------------------------------------------------------- */
+/* --- the table --------------------------------------------------------------------------- */
 
 #define SORTABLE (JMES_NUMBERS | JMES_TEXTS)
 

@@ -268,8 +268,7 @@ static void hint_at_syntax(struct fault *fault)
         diag_hint(fault->diags, "expressions are Lua 5.4");
 }
 
-/* --- all together
- * --------------------------------------------------------------------------------- */
+/* --- all together ------------------------------------------------------------------------ */
 
 static bool is_limit(const struct sandbox *sandbox, int status)
 {

@@ -354,8 +354,7 @@ static int load_file(struct loader *loader, struct wish *wish)
     return 0;
 }
 
-/* --- the top file --------------------------------------------------------------------------------
- */
+/* --- the top file ------------------------------------------------------------------------ */
 
 static int find_top(struct loader *loader, const char **ret_path, struct str *ret_text)
 {

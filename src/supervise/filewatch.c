@@ -320,8 +320,7 @@ static void add_new(struct filewatch *watch, const char *path)
         (void)add_tree(watch, path, true, &ignored);
 }
 
-/* --- what the kernel says ----------------------------------------------------------------------
- */
+/* --- what the kernel says ---------------------------------------------------------------- */
 
 static void tell_one(struct filewatch *watch, const char *path, uint32_t mask)
 {
@@ -395,8 +394,7 @@ static void on_events(struct watch *file, uint32_t events)
     }
 }
 
-/* --- public --------------------------------------------------------------------------------------
- */
+/* --- public ------------------------------------------------------------------------------ */
 
 void filewatch_hub_init(struct filewatch_hub *hub, struct loop *loop)
 {

@@ -134,8 +134,7 @@ static void kill_all(struct world *world, uint32_t service)
     job_kill(&get_service(world, service)->jobs[JOB_MAIN]);
 }
 
-/* --- tasks -------------------------------------------------------------------------------------
- */
+/* --- tasks ------------------------------------------------------------------------------- */
 
 static enum world_answer prepare_step(struct world *world, uint32_t service, enum hook_phase phase,
                                       size_t step, bool failed, struct world_step *ret_step,
@@ -191,8 +190,7 @@ static void on_check_bytes(void *self, const void *tag, enum job_stream stream, 
     buf_add(words, bytes.p, bytes.n);
 }
 
-/* --- outputs -----------------------------------------------------------------------------------
- */
+/* --- outputs ----------------------------------------------------------------------------- */
 
 /* Of most services: it needs no memory, and nobody changes what is stored here. */
 static struct value_map no_values;
@@ -312,8 +310,7 @@ static enum world_answer outputs_keep(struct world *world, uint32_t service, str
     return evaluate_outputs(get_service(world, service), err);
 }
 
-/* --- files
- * ---------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------- */
 
 static void on_files(struct filewatch *watch, const char *path)
 {
@@ -389,8 +386,7 @@ static void open_states(struct real_world *real)
                                                                 .fn = on_states });
 }
 
-/* --- ends of jobs
- * ------------------------------------------------------------------------------------ */
+/* --- ends of jobs ------------------------------------------------------------------------ */
 
 static void on_main_exited(struct job *job, struct process_status status)
 {
@@ -443,8 +439,7 @@ static void on_check_done(struct job *job)
     events->task_ended(events->self, own->index, WORLD_CHECK, own->task_status[JOB_CHECK]);
 }
 
-/* --- life
- * ---------------------------------------------------------------------------------------------- */
+/* --- life -------------------------------------------------------------------------------- */
 
 static const struct world_ops ops = {
     .now = now,

@@ -141,8 +141,7 @@ static bool is_known(const char *text, const struct spot *spot)
     return found;
 }
 
-/* --- the rule ----------------------------------------------------------------------------------
- */
+/* --- the rule ---------------------------------------------------------------------------- */
 
 static bool is_trusted(uid_t uid)
 {
@@ -245,8 +244,7 @@ static int judge_end(struct walk *walk, const struct fs_info *info, struct err *
                    name_owner(walk->arena, target->uid));
 }
 
-/* --- steps ---------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------- */
 
 static void move_to(struct walk *walk, const struct spot *spot)
 {
@@ -346,8 +344,7 @@ static int look_at_last(struct walk *walk, const char *name, struct fs_info *ret
     return STEP_END;
 }
 
-/* --- the walk ----------------------------------------------------------------------------------
- */
+/* --- the walk ---------------------------------------------------------------------------- */
 
 /* Where the text has led before, by the rule, or on the word of the caller. False: walk. */
 static bool begin_near(struct walk *walk, const char *parent)

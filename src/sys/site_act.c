@@ -236,8 +236,7 @@ int site_set_times(const struct site *site, int64_t atime, int64_t mtime, struct
     return 0;
 }
 
-/* --- names -------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------- */
 
 /* Of what was just made there, whoever a file system without owners says that it belongs to. */
 static int look_at_made(struct site *site, enum fs_kind kind, struct err *err)
@@ -364,8 +363,7 @@ int site_sync(const struct site *site, struct err *err)
     return 0;
 }
 
-/* --- where it is ---------------------------------------------------------------------------------
- */
+/* --- where it is ------------------------------------------------------------------------- */
 
 /* The walk comes from a folder of somebody else to one of the same owner only, so that all above a
  * folder of ours is ours or root's as well. */

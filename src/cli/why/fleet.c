@@ -29,8 +29,7 @@ struct walk {
     const char *job, *event; /* the next one; one of them, or none: the end */
 };
 
-/* --- jobs ---------------------------------------------------------------------------------------
- */
+/* --- jobs -------------------------------------------------------------------------------- */
 
 static const char *describe_targets(struct arena *arena, const struct job *job)
 {
@@ -78,8 +77,7 @@ static int visit_job(struct walk *walk, struct err *err)
     return 0;
 }
 
-/* --- events -------------------------------------------------------------------------------------
- */
+/* --- events ------------------------------------------------------------------------------ */
 
 struct stored {
     struct arena *arena;
@@ -199,8 +197,7 @@ static int visit_event(struct walk *walk, struct err *err)
     return 0;
 }
 
-/* --- the walk -----------------------------------------------------------------------------------
- */
+/* --- the walk ---------------------------------------------------------------------------- */
 
 static int visit_next(struct walk *walk, struct err *err)
 {
@@ -236,8 +233,7 @@ int why_add_event(struct why_chain *chain, struct fleet *fleet, const char *id, 
     return follow(&(struct walk){ .chain = chain, .fleet = fleet, .event = id }, err);
 }
 
-/* --- reactions ----------------------------------------------------------------------------------
- */
+/* --- reactions --------------------------------------------------------------------------- */
 
 struct newest {
     struct arena *arena;

@@ -39,8 +39,7 @@ void why_add_run(struct why_chain *chain, const struct lastrun *run)
                          });
 }
 
-/* --- this machine
- * --------------------------------------------------------------------------------- */
+/* --- this machine ------------------------------------------------------------------------ */
 
 static const char *describe_change(struct arena *arena, const char *cause, bool test)
 {
@@ -123,8 +122,7 @@ int why_add_state(struct why_chain *chain, const char *data_dir, const char *nam
     return 0;
 }
 
-/* --- a peel
- * --------------------------------------------------------------------------------------- */
+/* --- a peel ------------------------------------------------------------------------------ */
 
 static const char *describe_result(struct arena *arena, const struct exec_result *result, bool test)
 {

@@ -575,8 +575,7 @@ static void on_got(struct lease *lease)
     audit->created[0] = '\0';
 }
 
-/* --- life --------------------------------------------------------------------------------------
- */
+/* --- life -------------------------------------------------------------------------------- */
 
 void reactor_begin_audit(struct reactor_engine *engine)
 {

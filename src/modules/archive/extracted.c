@@ -139,8 +139,7 @@ static int extracted_validate(const void *args, const struct value *where, struc
     return result;
 }
 
-/* --- arguments -----------------------------------------------------------------------------------
- */
+/* --- arguments --------------------------------------------------------------------------- */
 
 static int find_options(struct state_run *run, const struct extracted_args *want,
                         struct unpack_options *ret, struct err *err)

@@ -293,8 +293,7 @@ static int move_stage(struct state_run *run, const struct unpacked_wish *wish, s
     return site_sync(target, err);
 }
 
-/* --- into an existing folder ----------------------------------------------------------------
- */
+/* --- into an existing folder ------------------------------------------------------------- */
 
 struct merge {
     struct state_run *run;

@@ -429,8 +429,7 @@ static int call_join(struct state_run *run, const void *args, struct value *ret,
     return 0;
 }
 
-/* --- kinds and file systems ----------------------------------------------------------------------
- */
+/* --- kinds and file systems -------------------------------------------------------------- */
 
 static int has_kind(const void *args, enum fs_kind kind, struct value *ret, struct err *err)
 {

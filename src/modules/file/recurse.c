@@ -247,8 +247,7 @@ static int survey_init(struct survey *survey, struct state_run *run,
     return leftovers_find(run, survey->dest, is_kept, survey, &survey->extra, err);
 }
 
-/* --- one item ----------------------------------------------------------------------------------
- */
+/* --- one item ---------------------------------------------------------------------------- */
 
 /* A file with its content, which lives as long as `arena`: one file at a time is in memory. */
 struct sought {

@@ -84,8 +84,7 @@ static int retention_validate(const void *args, const struct value *where, struc
     return result;
 }
 
-/* --- backups -----------------------------------------------------------------------------
- */
+/* --- backups ----------------------------------------------------------------------------- */
 
 struct backup {
     const char *path;

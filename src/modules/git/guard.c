@@ -293,8 +293,7 @@ static int refuse_uploadpack(struct str listing, const char *folder, struct err 
                    folder);
 }
 
-/* --- submodules -------------------------------------------------------------------------------
- */
+/* --- submodules -------------------------------------------------------------------------- */
 
 /* Git goes into submodules, whose settings are files of their own: GIT_DIR/modules/NAME/config,
  * where a name may have several parts, and a submodule submodules. */

@@ -413,8 +413,7 @@ int repo_update_submodules(struct state_run *run, const struct repo_args *args, 
                     TOOL("submodule", "update", "--quiet", "--init", "--recursive"), NULL, err);
 }
 
-/* --- revert --------------------------------------------------------------------------------
- */
+/* --- revert ------------------------------------------------------------------------------ */
 
 int repo_note(struct state_run *run, const struct repo *now, struct err *err)
 {

@@ -307,8 +307,7 @@ static int call_github_signature(struct state_run *run, const void *args, struct
     return 0;
 }
 
-/* --- chance ------------------------------------------------------------------------------------
- */
+/* --- chance ------------------------------------------------------------------------------ */
 
 static int call_shadow_hash(struct state_run *run, const void *args, struct value *ret,
                             struct err *err)

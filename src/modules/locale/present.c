@@ -192,8 +192,7 @@ static int present_check(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-/* --- applying ----------------------------------------------------------------------------------
- */
+/* --- applying ---------------------------------------------------------------------------- */
 
 static int generate_locale(struct state_run *run, const struct locale *locale, struct err *err)
 {

@@ -274,8 +274,7 @@ bool mounts_is_device(struct state_run *run, const struct mounts_entry *entry, c
            wanted.st_dev == mounted.st_dev && wanted.st_ino == mounted.st_ino;
 }
 
-/* --- swap --------------------------------------------------------------------------------------
- */
+/* --- swap -------------------------------------------------------------------------------- */
 
 int mounts_is_swap(struct state_run *run, const char *device, bool *ret, struct err *err)
 {
@@ -302,9 +301,7 @@ bool mounts_has_swap(struct state_run *run, struct str fstab, const char *device
     return false;
 }
 
-/* --- applying
- * -------------------------------------------------------------------------------------
- */
+/* --- applying ---------------------------------------------------------------------------- */
 
 int mounts_mount(struct state_run *run, const struct mounts_entry *entry, struct err *err)
 {

@@ -258,8 +258,7 @@ static int call_iphexval(struct state_run *run, const void *args, struct value *
     return 0;
 }
 
-/* --- of the machine ----------------------------------------------------------------------------
- */
+/* --- of the machine ---------------------------------------------------------------------- */
 
 /* What to make of an address of an interface; false: leave it out. */
 typedef bool pick_fn(struct state_run *run, const struct net *net, struct value *ret);
@@ -437,8 +436,7 @@ static int call_startswith(struct state_run *run, const void *args, struct value
     return 0;
 }
 
-/* --- routes and names
- * ------------------------------------------------------------------------------ */
+/* --- routes and names -------------------------------------------------------------------- */
 
 /* The kernel prints addresses as hexadecimal numbers in the order of the machine. */
 static struct value read_hex(struct state_run *run, struct str text)

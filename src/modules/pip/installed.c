@@ -169,8 +169,7 @@ static struct param_strs list_wanted(struct state_run *run, const struct install
     return (struct param_strs){ 1, one };
 }
 
-/* --- what is there ------------------------------------------------------------------------------
- */
+/* --- what is there ----------------------------------------------------------------------- */
 
 /* The packages to install: arguments of pip install. */
 static int add_wishes(struct state_run *run, const struct tool *tool, struct tool_words *words,
@@ -300,8 +299,7 @@ static int installed_check(struct state_run *run, const void *args, struct err *
     return 0;
 }
 
-/* --- installing ----------------------------------------------------------------------------------
- */
+/* --- installing -------------------------------------------------------------------------- */
 
 static int run_install(struct state_run *run, const struct installed_args *want, struct err *err)
 {

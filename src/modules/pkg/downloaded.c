@@ -110,8 +110,7 @@ static int find_files(struct state_run *run, const struct downloaded_args *want,
     return 0;
 }
 
-/* --- the state ----------------------------------------------------------------------------------
- */
+/* --- the state --------------------------------------------------------------------------- */
 
 static int refresh_index(struct state_run *run, const struct downloaded_args *want, struct err *err)
 {

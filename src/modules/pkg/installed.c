@@ -237,8 +237,7 @@ static void report_rest(struct job *job)
                   job->met.list.n == 1 ? "is already installed" : "are already installed");
 }
 
-/* --- shared runs ----------------------------------------------------------------------
- */
+/* --- shared runs ------------------------------------------------------------------------- */
 
 static bool can_share(const void *one, const void *other)
 {

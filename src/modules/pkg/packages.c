@@ -194,9 +194,7 @@ int packages_wants(struct packages *packages, const struct packages_args *args,
     return args->normalize == PARAM_IS_FALSE ? 0 : normalize_name(packages, ret_wants, err);
 }
 
-/* --- installed packages
- * -----------------------------------------------------------------------------
- */
+/* --- installed packages ------------------------------------------------------------------ */
 
 static struct package copy_package(struct arena *arena, const struct package *package)
 {
@@ -294,8 +292,7 @@ int packages_aim(struct packages *packages, struct packages_wants *wants, bool *
     return 0;
 }
 
-/* --- acting ------------------------------------------------------------------------------------
- */
+/* --- acting ------------------------------------------------------------------------------ */
 
 int packages_act(struct packages *packages, const struct package_request *request, struct err *err)
 {

@@ -62,8 +62,7 @@ static int check_holds(const struct job *job, struct err *err)
     return 0;
 }
 
-/* --- shared runs ----------------------------------------------------------------------
- */
+/* --- shared runs ------------------------------------------------------------------------- */
 
 static bool can_share(const void *one, const void *other)
 {
@@ -145,8 +144,7 @@ static const struct packages_share purging = {
     .is_done = is_purged,
 };
 
-/* --- the states ---------------------------------------------------------------------------------
- */
+/* --- the states -------------------------------------------------------------------------- */
 
 /* Why there is nothing to do. */
 static void report_rest(struct job *job, bool purge)

@@ -201,8 +201,7 @@ static int call_cpuinfo(struct state_run *run, const void *args, struct value *r
     return 0;
 }
 
-/* --- tables of the kernel: a name and numbers in each line -------------------------------------
- */
+/* --- tables of the kernel: a name and numbers in each line ------------------------------- */
 
 static const char *const cpu_keys[] = { "user",    "nice",  "system", "idle",       "iowait", "irq",
                                         "softirq", "steal", "guest",  "guest_nice", NULL };
@@ -344,8 +343,7 @@ static int call_netstats(struct state_run *run, const void *args, struct value *
     return 0;
 }
 
-/* --- disks and processes
- * -------------------------------------------------------------------------- */
+/* --- disks and processes ----------------------------------------------------------------- */
 
 static void add_usage(struct state_run *run, struct value_map *all, const char *path)
 {
@@ -440,8 +438,7 @@ static int call_pid(struct state_run *run, const void *args, struct value *ret, 
     return 0;
 }
 
-/* --- users and time, and all of it
- * -------------------------------------------------------------------------- */
+/* --- users and time, and all of it ------------------------------------------------------- */
 
 /* USER TTY LOGIN@ IDLE JCPU PCPU WHAT */
 static struct value read_login(struct state_run *run, struct str line)

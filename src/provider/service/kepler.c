@@ -21,8 +21,7 @@ static bool is_here(struct arena *arena)
     return !has_init() && orchestrator_is_here(arena);
 }
 
-/* --- status ----------------------------------------------------------------------------------
- */
+/* --- status ------------------------------------------------------------------------------ */
 
 /* A config with autostart starts with the daemon; a single service has no such setting. */
 static int ask_autostart(const struct tool *tool, const struct orchestrator_service *place,
@@ -78,8 +77,7 @@ static int read_status(const struct tool *tool, const char *name, struct service
     return ask_autostart(tool, &place, &ret->enabled, err);
 }
 
-/* --- actions ---------------------------------------------------------------------------------
- */
+/* --- actions ----------------------------------------------------------------------------- */
 
 static int set_boot(const struct tool *tool, const struct orchestrator_service *place, bool enable,
                     struct err *err)

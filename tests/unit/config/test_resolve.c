@@ -109,8 +109,7 @@ static void read_context(struct run *run, struct str text)
     run->context.had_failure = truth_of(&run->world, "had_failure");
 }
 
-/* --- showing what came out ----------------------------------------------------------------------
- */
+/* --- showing what came out --------------------------------------------------------------- */
 
 static void show_texts(struct buf *out, const char *name, const char *const *texts)
 {
@@ -181,8 +180,7 @@ static void hide_folder(struct buf *out, const struct buf *text)
     buf_add_str(out, str_from_offset(all, at));
 }
 
-/* --- golden cases: the last service, and with a phase in the context its steps
- * ------------------------- */
+/* --- golden cases: the last service, and with a phase in the context its steps ----------- */
 
 static int resolve_steps(struct run *run, const struct config_service *service,
                          const struct launch *launch, struct buf *out)
@@ -259,8 +257,7 @@ TEST(services_and_steps_resolve_as_the_cases_say)
     test_golden("kepler/resolve.txt", run_case);
 }
 
-/* --- what a case cannot say
- * ------------------------------------------------------------------------------ */
+/* --- what a case cannot say -------------------------------------------------------------- */
 
 TEST(a_resolver_without_expressions_makes_no_state)
 {

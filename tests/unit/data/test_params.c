@@ -244,8 +244,7 @@ TEST(text_may_hold_nul_and_strings_may_not)
     CHECK_HAS(messages(&fix.diags), "'name' must not contain a NUL byte");
 }
 
-/* --- places: values as a reader of documents would make them ------------------------------------
- */
+/* --- places: values as a reader of documents would make them ----------------------------- */
 
 static struct value placed(struct value v, const struct value_source *source, uint32_t line,
                            uint16_t column)

@@ -576,8 +576,7 @@ FAKE void fake_sink(void *self, const struct event *event)
         fake->settled++;
 }
 
-/* --- playing ------------------------------------------------------------------------------------
- */
+/* --- playing ----------------------------------------------------------------------------- */
 
 FAKE void fake_main_ends(struct fake *fake, uint32_t service, struct process_status status)
 {

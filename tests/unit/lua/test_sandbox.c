@@ -337,8 +337,7 @@ TEST(nothing_leads_out)
         CHECK_HAS(run(&arena, escapes[i].code), escapes[i].result);
 }
 
-/* --- the rest ------------------------------------------------------------------------------------
- */
+/* --- the rest ---------------------------------------------------------------------------- */
 
 static void keep_line(void *user, struct str line)
 {

@@ -114,8 +114,7 @@ static int run(struct scene *scene, struct package_request request, const char *
     return package_request_run(scene->manager, &scene->host, &request, err);
 }
 
-/* --- finding
- * -------------------------------------------------------------------------------------- */
+/* --- finding ----------------------------------------------------------------------------- */
 
 TEST(a_missing_manager_is_reported_with_what_was_looked_for)
 {
@@ -180,8 +179,7 @@ TEST(the_package_of_a_missing_program_is_that_of_the_machine)
     end(&scene);
 }
 
-/* --- dnf and yum: stand-ins
- * ------------------------------------------------------------------------- */
+/* --- dnf and yum: stand-ins -------------------------------------------------------------- */
 
 TEST(dnf_lists_what_is_installed_with_one_process)
 {
@@ -297,8 +295,7 @@ TEST(options_become_the_words_of_each_manager)
     }
 }
 
-/* --- zypper, apk, pacman: stand-ins
- * ------------------------------------------------------------------ */
+/* --- zypper, apk, pacman: stand-ins ------------------------------------------------------ */
 
 TEST(zypper_says_what_it_offers)
 {
@@ -378,8 +375,7 @@ TEST(pacman_says_what_it_has_and_offers_and_cannot_choose_versions)
     end(&scene);
 }
 
-/* --- in general
- * ------------------------------------------------------------------------------------- */
+/* --- in general -------------------------------------------------------------------------- */
 
 TEST(a_failure_has_what_the_manager_said)
 {

@@ -152,8 +152,7 @@ TEST(lines_of_apk_are_compared_whole)
     CHECK_INT(count, 1);
 }
 
-/* --- sections ----------------------------------------------------------------------------------
- */
+/* --- sections ---------------------------------------------------------------------------- */
 
 static const struct repo_key keys[] = {
     { "name", "My repo" },

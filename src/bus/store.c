@@ -86,7 +86,7 @@ static const struct nats_kv_config buckets[] = {
     [STORE_UPDATE_STATUS]     = { "update-status", "What watchdogs say of their daemons", .history = 1, .ttl = MINUTE },
     [STORE_UPDATE_ROLLOUTS]   = { "update-rollouts", "Rollouts of versions", .history = 10 },
     [STORE_REACTOR_ACKS]      = { "reactor-acks", "Which events masters have acknowledged", .history = 1, .ttl = WEEK },
-    [STORE_TREE_HISTORY]      = { "tree-history", "Earlier revisions of published trees (no peel JWT grants)", .history = 1 },
+    [STORE_TREE_HISTORY]      = { "tree-history", "Earlier revisions of published trees (no peel JWT grants)", .history = 5 },
     [STORE_OPERATORS]         = { "operators", "What operators may do (no peel JWT grants)", .history = 5 },
     [STORE_APPROVALS]         = { "approvals", "Jobs that wait for a second person (no peel JWT grants)", .history = 5, .ttl = DAY },
 };

@@ -29,7 +29,9 @@
 static const struct {
     enum store_bucket bucket;
     const char *pattern; /* of keys; NULL: all */
-    enum { WARD_KEEPS, WARD_COUNTS, WARD_READS } way;
+    /* WARD_READS: too many or too large to keep, the history has them. WARD_READS_NEW: they are not
+     * read at the start, either. */
+    enum { WARD_KEEPS, WARD_COUNTS, WARD_READS, WARD_READS_NEW } way;
 } guarded[] = {
     { STORE_ENROLLMENTS, NULL, WARD_KEEPS },
     { STORE_OPERATORS, NULL, WARD_KEEPS },
@@ -39,7 +41,12 @@ static const struct {
     { STORE_PEEL_PRESENCE, NULL, WARD_KEEPS },
     { STORE_SECRETS, CLUSTER_INFO_KEY, WARD_KEEPS },
     { STORE_LEASES, NULL, WARD_COUNTS },
-    { STORE_JOBS, "*", WARD_READS }, /* too many to keep: the history has them */
+    { STORE_JOBS, "*", WARD_READS },
+    /* each key is written once, so a history of them costs nothing */
+    { STORE_TREE_HISTORY, "*.revision.*", WARD_READS },
+    { STORE_TREE_HISTORY, "*.manifest.*", WARD_READS },
+    { STORE_TREE_HISTORY, "*.signature.*", WARD_READS },
+    { STORE_TREE_HISTORY, "*.blob.*", WARD_READS_NEW },
 };
 
 struct record_guard;
@@ -53,7 +60,8 @@ struct ward {
     size_t strangers;   /* of them, those without a value */
     bool only_counts;
     bool only_reads; /* the history; nothing is kept here */
-    int64_t ttl;     /* 0: entries stay */
+    bool is_of_jobs;
+    int64_t ttl; /* 0: entries stay */
 };
 
 /* What is known of a key. */
@@ -261,7 +269,7 @@ static bool is_of_its_master(const struct record *record)
     struct job job;
     struct err err;
 
-    return record->ward->only_reads && record->value &&
+    return record->ward->is_of_jobs && record->value &&
            record_decode(&arena, &job_type, 1, (struct str){ record->value, record->size }, &job,
                          &err) == 0 &&
            !job_status_is_final(job.status);
@@ -414,18 +422,20 @@ static int open_ward(struct record_guard *guard, size_t number, struct err *err)
 
     ward->guard = guard;
     ward->only_counts = guarded[number].way == WARD_COUNTS;
-    ward->only_reads = guarded[number].way == WARD_READS;
+    ward->only_reads = guarded[number].way >= WARD_READS;
+    ward->is_of_jobs = bucket == STORE_JOBS;
     ward->ttl = store_bucket_ttl(bucket);
     ward->kv = (struct nats_kv){ .js = guard->master->js,
                                  .bucket = store_bucket_name(bucket),
                                  .history = store_bucket_history(bucket) };
-    ward->watch =
-        nats_kv_watch_new(&ward->kv,
-                          &(struct nats_kv_watch_options){ .pattern = guarded[number].pattern,
-                                                           .entry = on_entry,
-                                                           .failed = on_failed,
-                                                           .self = ward },
-                          err);
+    ward->watch = nats_kv_watch_new(
+        &ward->kv,
+        &(struct nats_kv_watch_options){ .pattern = guarded[number].pattern,
+                                         .new_only = guarded[number].way == WARD_READS_NEW,
+                                         .entry = on_entry,
+                                         .failed = on_failed,
+                                         .self = ward },
+        err);
     return ward->watch ? 0 : -1;
 }
 

@@ -7,10 +7,10 @@
  * an entry (nats/kv.h, `is_answer`) it writes that one again, or the last good one of the bucket's
  * history when that is later, or when this master has just started. What never was there is
  * removed. Every master does it; the comparison of revisions lets one win. Leases are only counted:
- * their holders keep them (master/lease.h). Records of jobs that have ended are too many to keep:
- * they come from the history alone.
+ * their holders keep them (master/lease.h). Records of jobs that have ended and earlier revisions
+ * of trees are too many to keep: they come from the history alone.
  *
- * Memory: O(records), without those of jobs. Threads: the loop's.
+ * Memory: O(records), without those of jobs and trees. Threads: the loop's.
  */
 #ifndef MASTER_RECORD_GUARD_H
 #define MASTER_RECORD_GUARD_H

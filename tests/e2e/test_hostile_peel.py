@@ -2,6 +2,7 @@
 import base64
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -209,6 +210,22 @@ def test_the_record_of_a_job_that_has_ended_is_put_back_from_the_history(fleet, 
     assert fleet.zester_json("job", "show", jid) == before
     evil.publish(ANSWERS["that an event is stored"], b"", reply="$KV.jobs.3FdMzNOSUCHJOB")
     fleet.wait(lambda: damaged(fleet, "jobs", "removed") == 1, "a job that never was is removed")
+
+
+@pytest.mark.parametrize("kind", ["revision", "manifest", "signature", "blob"])
+def test_earlier_revisions_of_trees_are_put_back_from_the_history(fleet, evil, bus, kind):
+    states = Path(fleet.master.conf["states_dir"])
+    states.mkdir(exist_ok=True)
+    (states / "motd.zy").write_text("motd:\n  test.nop: []\n")
+    fleet.zester("fileserver", "update")
+    subject, *_ = [subject for subject in list_records(bus, "tree-history") if f".{kind}." in subject]
+    value = read_last(bus, subject)[2]
+    for answer, request in ANSWERS.items():
+        count = damaged(fleet, "tree-history")
+        overwrite(fleet, bus, evil, subject, request)
+        fleet.wait(lambda count=count: damaged(fleet, "tree-history") > count, f"it is put back after {answer}")
+        _, header, now = read_last(bus, subject)
+        assert now == value and b"KV-Operation" not in header
 
 
 def test_what_a_server_was_made_to_write_where_nothing_was_is_removed(fleet, evil, bus):

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "gitfs/remote.h"
+#include "sys/clock.h"
 #include "sys/crash_point.h"
 #include "sys/fs.h"
 #include "sys/path.h"
@@ -107,7 +108,7 @@ static int fetch_branch(const struct clone *clone, const char *repository, bool 
     const char *refspec = arena_printf(clone->arena, "+%s:" CLONE_HEAD, branch ? branch : "HEAD");
     struct git git = git_in(clone, repository);
 
-    git.timeout = GIT_REMOTE_NS;
+    git.timeout = is_first && clone->timeout < GIT_CLONE_NS ? GIT_CLONE_NS : clone->timeout;
     if (is_first)
         return git_run(&git,
                        GIT("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1",
@@ -168,6 +169,9 @@ int clone_fetch(const struct clone *clone, struct err *err)
         return -1;
     if (fetch_branch(clone, place, false, err) == 0)
         return 0;
+    if (err->code == ERR_TIMEOUT)
+        return err_set(err, ERR_TIMEOUT, "no answer within %lld seconds ('gitfs.timeout')",
+                       (long long)(clone->timeout / CLOCK_SECOND));
     if (err->code != ERR_SYSTEM || !is_damaged(clone))
         return -1;
     return fetch_all(clone, err);

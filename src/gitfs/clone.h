@@ -16,6 +16,7 @@
 #define GITFS_CLONE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "gitfs/git.h"
 
@@ -32,6 +33,7 @@ struct clone {
     const struct cancel *cancel; /* NULL: nobody cancels */
     const char *folder;          /* the tree of states */
     const struct remote *remote;
+    int64_t timeout; /* of a fetch from a remote that was cloned before; nanoseconds */
 };
 
 /* Where repositories are, and a file in it that belongs to this remote: "web.git" */

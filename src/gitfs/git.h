@@ -24,9 +24,9 @@ struct err;
 struct process_result;
 struct remote;
 
-/* The time for what only reads and writes this disk, and for what talks to the remote. */
-#define GIT_LOCAL_NS  (INT64_C(120) * 1000000000)
-#define GIT_REMOTE_NS (INT64_C(300) * 1000000000)
+/* The time for what only reads and writes this disk, and for a first clone. */
+#define GIT_LOCAL_NS (INT64_C(120) * 1000000000)
+#define GIT_CLONE_NS (INT64_C(300) * 1000000000)
 
 struct git {
     struct arena *arena;

@@ -116,7 +116,8 @@ static void sync_remote(void *arg)
     const struct clone clone = { .arena = &turn->arena,
                                  .cancel = job->cancel,
                                  .folder = job->folder,
-                                 .remote = result->remote };
+                                 .remote = result->remote,
+                                 .timeout = job->timeout };
     struct err err;
     int failed;
 

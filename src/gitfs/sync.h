@@ -6,7 +6,8 @@
  * What is left of remotes that are no longer listed goes: the repository, and its folder if it was
  * made from it; edits in it are kept. So does what a killed program left half made.
  *
- * A remote that fails does not keep others from being pulled.
+ * A remote that fails does not keep others from being pulled, and one that hangs ends by its
+ * timeout.
  *
  * Blocks; for workers. Memory: the arena of the job. Threads: any.
  */
@@ -15,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/vec.h"
@@ -41,7 +43,8 @@ struct sync_job {
     const struct cancel *cancel;
     const char *folder; /* the tree of states */
     const struct remotes *remotes;
-    bool pulls; /* ask the remotes; else only look whether somebody edited a checkout */
+    int64_t timeout; /* of one remote, for a fetch; nanoseconds */
+    bool pulls;      /* ask the remotes; else only look whether somebody edited a checkout */
 
     /* results */
     VEC(struct sync_result) results; /* in the order of the remotes */

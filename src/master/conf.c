@@ -77,6 +77,7 @@ static const struct param rows[] = {
     PARAM("files_keep_unused", DURATION, ARGS, files_keep_unused, "how long a large file stays on the bus after no published tree and no kept revision has it", PARAM_RANGE(CLOCK_SECOND, INT64_MAX / 4), .default_text = "1h"),
     PARAM("gitfs.remotes",  LIST,     ARGS, gitfs_remotes, "git repositories, each a folder of the tree of states: a URL, or a map with `url`, `branch`, `root`, `name`, `ssh_key`, `force_push`"),
     PARAM("gitfs.interval", DURATION, ARGS, gitfs_interval, "how often they are pulled", PARAM_RANGE(CLOCK_SECOND, INT64_MAX / 4), .default_text = "5m"),
+    PARAM("gitfs.timeout",  DURATION, ARGS, gitfs_timeout, "how long one of them may take to answer before the others are published without it; a first clone has 5 minutes", PARAM_RANGE(CLOCK_SECOND, INT64_MAX / 4), .default_text = "20s"),
     PARAM("gitfs.ssh_key",  PATH,     ARGS, gitfs_ssh_key, "the private key for those over ssh, unless they have one of their own", .kind_text = "FILE"),
     PARAM("trust.signed_trees", CHOICE, ARGS, signed_trees, "whether trees that other masters published must be signed by the account: `verify` those that are, or were before; `require` it; `ignore` signatures", .choices = TREE_TRUST_MODES, .default_text = "verify"),
     PARAM("sign_requests", BOOL, ARGS, sign_requests, "sign each request to a peel with the account's key, for peels with `require_signed_requests`", .default_text = "false"),

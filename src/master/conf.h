@@ -29,6 +29,7 @@ struct master_conf {
     const struct value *gitfs_remotes; /* as they were written; NULL: none */
     struct remotes gitfs;              /* the same */
     int64_t gitfs_interval;            /* nanoseconds */
+    int64_t gitfs_timeout;             /* the same */
     const char *gitfs_ssh_key;         /* NULL: none */
     const char *publisher_status_file;
     enum tree_trust_mode signed_trees;

@@ -198,6 +198,24 @@ def test_a_remote_that_hangs_does_not_keep_others_from_being_pulled(fleet):
         wait_content(fleet, "base/motd.zy", "while another hangs\n")
 
 
+def test_what_others_have_is_published_although_one_hangs(fleet):
+    fleet.web.commit({"init.zy": "before it hangs\n"})
+    reload(fleet, fleet.one, remotes=fleet.remotes)
+    wait_content(fleet, "web/init.zy", "before it hangs\n")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hanging = {"url": f"ssh://git@127.0.0.1:{silent.getsockname()[1]}/repo", "name": "web"}  # it moved, to where nobody answers
+        fleet.infra.commit({"salt/motd.zy": "although another hangs\n"}, branch="prod")
+        began = time.monotonic()
+        reload(fleet, fleet.one, remotes=[hanging, fleet.remotes[1]], timeout="2s")
+        wait_content(fleet, "base/motd.zy", "although another hangs\n")
+        assert time.monotonic() - began < 20  # ssh alone would wait for 30
+        fleet.wait(lambda: "no answer within 2 seconds ('gitfs.timeout')" in check(fleet.one)[1], lambda: check(fleet.one))
+        assert check(fleet.one)[0] == "degraded" and stored(fleet, "web/init.zy") == b"before it hangs\n"
+        assert "no answer within 2 seconds" in update(fleet)["err"]
+    reload(fleet, fleet.one, remotes=fleet.remotes)
+    fleet.wait(lambda: check(fleet.one)[0] == "ok", lambda: check(fleet.one))
+
+
 def test_a_branch_that_was_rewritten_is_followed_or_refused(fleet):
     commit = fleet.web.commit({"init.zy": "rewritten\n"}, amend=True)
     assert update(fleet)["changed"]

@@ -365,6 +365,7 @@ static void begin_git(struct shelf_git *git)
                                   .cancel = &git->cancel,
                                   .folder = git->folder,
                                   .remotes = &git->remotes,
+                                  .timeout = git->shelf->master->conf.gitfs_timeout,
                                   .pulls = is_pull_due(git) };
     if (!git->is_ready && !git->job.pulls) { /* it failed a moment ago */
         AUTO_BUF struct buf why = BUF_INIT(ERR_TEXT_SIZE * 3);

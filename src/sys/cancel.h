@@ -25,7 +25,7 @@ struct cancel {
 
 int cancel_init(struct cancel *cancel, struct err *err);
 void cancel_done(struct cancel *cancel);
-/* Moves what `from` has, which was never raised and is not used any more; making one costs more. */
+/* Moves what `from` has, which was never raised and is no longer used; making one costs more. */
 void cancel_move(struct cancel *to, struct cancel *from);
 void cancel_raise(struct cancel *cancel);
 bool cancel_is_raised(const struct cancel *cancel);

@@ -25,7 +25,7 @@ static const char *find_folder(struct call *call, const char *config)
     if (call->project)
         return call->project->logs;
     if (fs_lstat(folder, &info, &err) == 0 && info.kind == FS_NONE) {
-        call_finish(call, value_null());
+        call_say(call, "No lines of '%s' are stored: start it first", config);
         return NULL;
     }
     owner =

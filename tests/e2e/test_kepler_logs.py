@@ -640,6 +640,13 @@ def test_following_goes_on_while_retention_clears(home):
     assert command.returncode == 0
 
 
+def test_a_config_without_stored_lines_is_no_error_and_it_is_said(home):
+    for words in ((), ("--follow",), ("--json",)):
+        said = home.run("logs", *words, file="never.yaml")
+        assert (said.stdout, said.stderr) == ("", f"No lines of '{home.path('never.yaml')}' are stored: start it first\n")
+    assert home.run("-q", "logs", file="never.yaml").stderr == ""
+
+
 def test_logs_of_a_config_that_is_not_loaded_are_read_from_disk_and_following_them_ends(home):
     home.write("kepler: {logs: {retention: {on_stop: retain}}}\nservices:\n  a: {run: 'echo x'}\n")
     home.run("start")

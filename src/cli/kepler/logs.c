@@ -65,6 +65,8 @@ static void on_message(void *self, struct kepler_client *client, const struct me
         return;
     showing->answered = true;
     showing->status = kepler_client_check(message);
+    if (showing->status == 0)
+        showing->status = kepler_tell(showing->quiet, stderr, &message->body);
     kepler_client_stop(client);
 }
 

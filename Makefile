@@ -182,6 +182,9 @@ faults: ## every fault test whole: a fault at each system call, hundreds of kill
 	@tools/install-packages build fleet test
 	@$(SUBMAKE) V=asan all units
 	@FAULTS=all $(PY) tools/run-tests --only e2e -k faults --seconds 7200
+	@FAULTS=all $(PY) tools/run-tests --only e2e -k test_export --seconds 7200
+	@KEPLER_CRASHES=100 $(PY) tools/run-tests --only e2e -k test_kepler_recovery --seconds 7200
+	@UNDO_ROUNDS=1000 $(PY) tools/run-tests --only e2e -k test_undo --seconds 7200
 	@ZESTER_RACE_SECONDS=10 $(PY) tools/run-tests --only e2e -k test_paths --seconds 7200
 	@ZESTER_CASES=5000 $(PY) tools/run-tests --only e2e -k jinja_differential --seconds 7200
 	@$(SUBMAKE) V=release build/release/tests/unit/nats/test_fault

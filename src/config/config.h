@@ -244,10 +244,4 @@ int64_t config_find(const struct config *config, const char *name);
 /* Do its restarts end in failed when they are too many? */
 bool config_is_limited(const struct config_service *service);
 
-/* `kepler` section and services as `inspect` shows them: all defaults filled in, environments as
- * lists of K=V, expressions as they were written. */
-struct value config_dump_kepler(struct arena *arena, const struct config *config);
-struct value config_dump_service(struct arena *arena, const struct config *config,
-                                 const struct config_service *service);
-
 #endif

@@ -1,4 +1,5 @@
-/* A loaded config as values, for `inspect`: in the words of the file, defaults filled in. */
+#include "config/config_dump.h"
+
 #include "access/right.h"
 #include "base/buf.h"
 #include "data/words.h"

@@ -12,6 +12,7 @@
 #include "daemon/project.h"
 #include "daemon/state_file.h"
 #include "config/config.h"
+#include "config/config_dump.h"
 #include "config/environment.h"
 #include "supervise/output_store.h"
 #include "sys/fs.h"

@@ -476,7 +476,8 @@ def test_levels_hooks_and_services_are_filters(home):
     assert "before" not in texts(home, "--no-hook")
 
 
-def test_lines_are_found_by_what_they_say(home):
+def write_requests(home):
+    """Lines of all kinds: two JSON objects, one of standard error, one of a hook."""
     home.write("""
         services:
           web:
@@ -490,6 +491,10 @@ def test_lines_are_found_by_what_they_say(home):
         """)
     home.start("--wait")
     wait_until(lambda: len(texts(home)) == 4, "all has been written")
+
+
+def test_lines_are_found_by_what_they_say(home):
+    write_requests(home)
     assert texts(home, "-F", "reset") == ["reset by hook", "Connection Reset"]
     assert texts(home, "-F", "reset -@hook:*") == texts(home, "-F", '"connection reset"') == ["Connection Reset"]
     assert texts(home, "-F", "@http.status:>=500 OR @user:b*") == ["slow request", "request"]
@@ -507,22 +512,9 @@ def test_lines_are_found_by_what_they_say(home):
 
 
 def test_lines_are_found_in_sql(home):
-    home.write("""
-        services:
-          web:
-            run: |
-              echo '{"level":"warning","msg":"slow request","http":{"status":503},"user":"ann"}'
-              echo '{"level":"info","msg":"request","http":{"status":200},"user":"bob"}'
-              echo Connection Reset >&2
-              exec sleep 1000
-            hooks: {pre_start: {run: "echo reset by hook"}}
-          db: {run: "exec sleep 1000"}
-        """)
-
     def found(clause, *words):
         return texts(home, "--sql", "-F", clause, *words)
-    home.start("--wait")
-    wait_until(lambda: len(texts(home)) == 4, "all has been written")
+    write_requests(home)
     assert found("line LIKE '%reset%'") == ["reset by hook", "Connection Reset"]
     assert found("line LIKE '%reset%' AND hook IS NULL") == found("level = 'error'") == ["Connection Reset"]
     assert found("attributes ->> '$.http.status' >= 500 OR json_extract(attributes, '$.user') GLOB 'b*'") == \

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "data/json.h"
 #include "config/config.h"
+#include "config/config_dump.h"
 #include "config/environment.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

@@ -8,6 +8,7 @@
 #include "data/json.h"
 #include "data/yaml_print.h"
 #include "config/config.h"
+#include "config/config_dump.h"
 
 struct config_args {
     struct kepler_globals globals;

@@ -1,4 +1,5 @@
 #include "config/config.h"
+#include "config/config_dump.h"
 
 #include "base/arena.h"
 #include "base/diag.h"

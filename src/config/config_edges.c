@@ -106,11 +106,14 @@ static int read_condition(struct edges *e, const struct value *v, const char *wo
 {
     AUTO_BUF struct buf names = BUF_INIT(BUF_NO_LIMIT);
     struct diags *diags = e->reader->diags;
+    const char *whole = arena_printf(e->reader->arena, "service_%s", word);
+    enum condition meant;
     struct suggest suggest;
 
     if (condition_parse(str_from(word), ret) == 0)
         return 0;
-    suggest_init(&suggest, str_from(word));
+    /* states say 'healthy' where this file says 'service_healthy' */
+    suggest_init(&suggest, str_from(condition_parse(str_from(whole), &meant) == 0 ? whole : word));
     for (size_t i = 0; i < CONDITIONS; i++)
         suggest_offer(&suggest, str_from(condition_name((enum condition)i)));
     (void)value_diag(diags, v, "unknown condition '%s'", word);

@@ -107,7 +107,7 @@ def test_validate_reports_invalid_lua_before_a_service_fails_because_of_it():
         run = home.run("validate", check=False)
         assert run.returncode == 1
         places = [line.split(home.path("kepler.yaml"))[1] for line in run.stderr.splitlines() if line.startswith(home.folder)]
-        assert [place.split(": ")[0] for place in places] == [":4:22", ":4:12", ":5:43"], run.stderr
+        assert [place.split(": ")[0] for place in places] == [":4:12", ":4:22", ":5:43"], run.stderr
         assert "the expression is empty" in run.stderr
     finally:
         home.close()

@@ -141,15 +141,17 @@ static void on_late(struct timer *timer)
     finish_command(following);
 }
 
-static void on_ready(struct following *following)
+static void on_ready(struct following *following, const struct value *body)
 {
+    (void)body;
     if (following->follow->detached && !following->stop_id)
         timer_set(loop_timers(following->client.loop), &following->late,
                   clock_after(clock_now(), LATE_FAILURE), on_late);
 }
 
-static void on_quiescent(struct following *following)
+static void on_quiescent(struct following *following, const struct value *body)
 {
+    (void)body;
     if (following->follow->detached || following->stop_id)
         return; /* we wait for ready, or for the end of the stop */
     if (following->follow->clean)
@@ -158,30 +160,40 @@ static void on_quiescent(struct following *following)
         finish_command(following);
 }
 
-static void report_hook(const struct value *body)
+static void on_hook(struct following *following, const struct value *body)
 {
     const struct value *name = value_get(body, "service"), *hook = value_get(body, "hook");
     const struct value *what = value_get(body, "what");
 
-    if (name && hook && what && value_is(name, VALUE_STR) && value_is(hook, VALUE_STR) &&
-        value_is(what, VALUE_STR))
+    if (following->follow->verbose && name && hook && what && value_is(name, VALUE_STR) &&
+        value_is(hook, VALUE_STR) && value_is(what, VALUE_STR))
         (void)fprintf(stderr, "%s: hook %s %s\n", name->s.p, hook->s.p, what->s.p);
 }
 
+static void on_lines(struct following *following, const struct value *body)
+{
+    kepler_lines_print(&following->lines, body);
+}
+
+static void on_progress(struct following *following, const struct value *body)
+{
+    kepler_progress_set(&following->progress, body);
+}
+
+/* Others mean nothing here. */
+static const struct {
+    const char *name;
+    void (*fn)(struct following *following, const struct value *body);
+} events[] = {
+    { "lines", on_lines },     { "progress", on_progress }, { "hook", on_hook },
+    { "failure", on_failure }, { "ready", on_ready },       { "quiescent", on_quiescent },
+};
+
 static void on_event(struct following *following, const struct message *message)
 {
-    if (strcmp(message->name, "lines") == 0)
-        kepler_lines_print(&following->lines, &message->body);
-    else if (strcmp(message->name, "progress") == 0)
-        kepler_progress_set(&following->progress, &message->body);
-    else if (strcmp(message->name, "hook") == 0 && following->follow->verbose)
-        report_hook(&message->body);
-    else if (strcmp(message->name, "failure") == 0)
-        on_failure(following, &message->body);
-    else if (strcmp(message->name, "ready") == 0)
-        on_ready(following);
-    else if (strcmp(message->name, "quiescent") == 0)
-        on_quiescent(following);
+    for (size_t i = 0; i < ARRAY_LEN(events); i++)
+        if (strcmp(message->name, events[i].name) == 0)
+            events[i].fn(following, &message->body);
 }
 
 /* Print at once, even where lines follow. */

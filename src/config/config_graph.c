@@ -29,7 +29,8 @@ static void warn_unreachable(struct config_reader *r, const struct config_servic
     if (!condition_is_unreachable(edge->condition, &dependency->restart.policy,
                                   config_is_limited(dependency)))
         return;
-    buf_printf(&text, "service '%s' will be skipped: ", service->name);
+    buf_printf(&text, "service '%s' will be skipped once '%s' runs: ", service->name,
+               dependency->name);
     condition_print_unreachable(edge->condition, &dependency->restart.policy, dependency->name,
                                 &text);
     add_warning(r, edge->at, &text);
@@ -45,8 +46,11 @@ static void warn_unchecked(struct config_reader *r, const struct config_service 
 
     if (!condition_needs_health(edge->condition) || dependency->health.given)
         return;
-    buf_printf(&text, "service '%s' will %s: ", service->name,
-               edge->timeout > 0 ? "fail after its timeout" : "be skipped");
+    if (edge->timeout > 0)
+        buf_printf(&text, "service '%s' will fail after its timeout: ", service->name);
+    else
+        buf_printf(&text, "service '%s' will be skipped once '%s' runs: ", service->name,
+                   dependency->name);
     condition_print_unchecked(edge->condition, dependency->name, &text);
     buf_printf(&text, "; give '%s' a 'healthcheck', or wait for '%s'", dependency->name,
                condition_name(CONDITION_STARTED));
@@ -65,9 +69,10 @@ static void warn_codes(struct config_reader *r, const struct config_service *ser
         if (code != 0 && condition_codes_match(&edge->codes, code))
             return;
     buf_printf(&text,
-               "service '%s' will be skipped: `%s` is never met with exit code 0, and "
-               "'exit_code' lists no other",
-               service->name, condition_name(edge->condition));
+               "service '%s' will be skipped once '%s' ends: `%s` is never met with exit code 0, "
+               "and 'exit_code' lists no other",
+               service->name, r->config->services[edge->service].name,
+               condition_name(edge->condition));
     add_warning(r, edge->at, &text);
 }
 

@@ -134,9 +134,12 @@ static int unknown_command(struct cli *cli, const char *word)
     return cli->program->unknown_status && !cli->group ? cli->program->unknown_status : status;
 }
 
-/* An option before any command is one of the program. */
-static int unknown_option(struct cli *cli, const char *word)
+static int run_command(struct cli *cli, int argc, char **argv);
+
+/* An option before any command is one of the program, or of the line that has no command. */
+static int unknown_option(struct cli *cli, int argc, char **argv)
 {
+    const char *word = argv[0];
     const char *other = cli->program->other_word;
     struct suggest near;
     struct str best;
@@ -149,7 +152,10 @@ static int unknown_option(struct cli *cli, const char *word)
     best = suggest_best(&near);
     if (best.p)
         return cli_usage(cli, "unknown option '%s' (did you mean '%.*s'?)", word, STR_ARG(best));
-    return cli_usage(cli, "unknown option '%s'", word);
+    if (!cli->program->fallback)
+        return cli_usage(cli, "unknown option '%s'", word);
+    cli->command = cli->program->fallback;
+    return run_command(cli, argc, argv); /* which reports it, and what was meant */
 }
 
 /* The operand after `count` others: "TOKEN" of "HOST TOKEN", or one of "SERVICE...". */
@@ -346,7 +352,7 @@ static int dispatch_command(struct cli *cli, int argc, char **argv)
     if (strcmp(argv[1], CATALOG_OPTION) == 0)
         return catalog_print(cli);
     if (argv[1][0] == '-')
-        return unknown_option(cli, argv[1]);
+        return unknown_option(cli, argc - 1, argv + 1);
     cli->command = find_command(program->commands, argv[1]);
     if (!cli->command && program->fallback && names_function(argc - 1, argv + 1)) {
         cli->command = program->fallback;

@@ -15,6 +15,7 @@
 #include "cli/fleet/secrets.h"
 #include "cli/fleet/selection.h"
 #include "cli/fleet/words.h"
+#include "data/options.h"
 #include "nats/conn.h"
 #include "nats/error.h"
 #include "nats/request.h"
@@ -52,7 +53,21 @@ static const struct param exec_options[] = {
     FLEET_LIMIT_OPTIONS(ARGS, limits),
     FLEET_SECRET_OPTIONS(ARGS, secrets),
     PARAM("direct", BOOL, ARGS, direct, "query the peels directly: no job, no record, no master"),
-    FLEET_OPTIONS(ARGS, fleet),
+    FLEET_LINK_OPTIONS(ARGS, fleet, FLEET_TIMEOUT),
+    FLEET_FORMAT_OPTION(ARGS, fleet, .aliases = "output,out,o"),
+    OPTION_FOREIGN("compound",    STR, "write it as the target: 'G@os:Debian and web*'", .aliases = "C"),
+    OPTION_FOREIGN("grain",       STR, "write it as the target: 'G@os:Debian'", .aliases = "G"),
+    OPTION_FOREIGN("grain-pcre",  STR, "write it as the target: 'P@os:Deb.*'", .aliases = "P"),
+    OPTION_FOREIGN("pcre",        STR, "write it as the target: 'E@web-0[1-3]'", .aliases = "E"),
+    OPTION_FOREIGN("list",        STR, "write it as the target: 'L@web-01,web-02'", .aliases = "L"),
+    OPTION_FOREIGN("pillar",      STR, "write it as the target: 'I@role:web'", .aliases = "I"),
+    OPTION_FOREIGN("pillar-pcre", STR, "write it as the target: 'J@role:w.b'", .aliases = "J"),
+    OPTION_FOREIGN("nodegroup",   STR, "write it as the target: 'N@group'", .aliases = "N"),
+    OPTION_FOREIGN("ipcidr",      STR, "write it as the target: 'S@10.0.0.0/8'", .aliases = "S"),
+    OPTION_FOREIGN("batch-size",  STR, "did you mean '--batch'?", .aliases = "b"),
+    OPTION_FOREIGN("limit",       STR, "did you mean '--subset', or a target such as 'web* and not web-03'?", .aliases = "l"),
+    OPTION_FOREIGN("check",       BOOL, "did you mean '--test'?"),
+    OPTION_FOREIGN("dry-run",     BOOL, "did you mean '--test'?"),
     { 0 },
 };
 /* clang-format on */

@@ -44,8 +44,19 @@ static const struct param *find_short(const struct param *table, char letter)
     return NULL;
 }
 
+/* The option that has this word as its value: --json is meant as --format json. */
+static const struct param *find_choice(const struct param *table, struct str word)
+{
+    for (const struct param *p = table; p->name; p++)
+        for (struct str rest = str_from(p->choices ? p->choices : ""); rest.p;)
+            if (word.n > 0 && str_eq(str_cut(&rest, '|'), word))
+                return p;
+    return NULL;
+}
+
 static int unknown_option(struct reader *reader, struct str word)
 {
+    const struct param *chooses = find_choice(reader->table, word);
     struct suggest near;
     struct str best;
 
@@ -56,8 +67,22 @@ static int unknown_option(struct reader *reader, struct str word)
             suggest_offer(&near, str_from(p->name));
     best = suggest_best(&near);
     (void)diag_add(reader->diags, (struct place){ 0 }, "unknown option '--%.*s'", STR_ARG(word));
-    if (best.p)
+    if (chooses)
+        diag_hint(reader->diags, "did you mean '--%s %.*s'?", chooses->name, STR_ARG(word));
+    else if (best.p)
         diag_hint(reader->diags, "did you mean '--%.*s'?", STR_ARG(best));
+    return -1;
+}
+
+/* One of another program; `has_value`: in the same word. The next one is its value, then. */
+static int foreign_option(struct reader *reader, const struct param *param, const char *dashes,
+                          struct str word, bool has_value)
+{
+    (void)diag_add(reader->diags, (struct place){ 0 }, "unknown option '%s%.*s'", dashes,
+                   STR_ARG(word));
+    diag_hint(reader->diags, "%s", param->doc);
+    if (param->kind != PARAM_BOOL && !has_value && reader->at < reader->argc)
+        reader->at++;
     return -1;
 }
 
@@ -97,6 +122,8 @@ static int read_long(struct reader *reader, struct str word)
 
     if (!param || name.n < 2)
         return unknown_option(reader, name);
+    if (param->flags & PARAM_UNSUPPORTED)
+        return foreign_option(reader, param, "--", name, equals != STR_NONE);
     if (equals != STR_NONE)
         return keep_option(reader, param, value_text(word.p + equals + 1));
     if (param->kind == PARAM_BOOL)
@@ -112,6 +139,8 @@ static int read_short(struct reader *reader, const char *letters)
 
         if (!param)
             return diag_add(reader->diags, (struct place){ 0 }, "unknown option '-%c'", *letters);
+        if (param->flags & PARAM_UNSUPPORTED)
+            return foreign_option(reader, param, "-", (struct str){ letters, 1 }, letters[1]);
         if (param->kind != PARAM_BOOL)
             return letters[1]
                        ? keep_option(reader, param, value_text(letters + 1 + (letters[1] == '=')))
@@ -181,6 +210,11 @@ bool options_has(int argc, char *const *argv, const char *word)
     return false;
 }
 
+static bool is_ours(const struct param *param)
+{
+    return param && !(param->flags & PARAM_UNSUPPORTED);
+}
+
 /* How many words an option and its value are; 0: not an option of the table. */
 static int count_words(const struct param *table, const char *word)
 {
@@ -191,11 +225,11 @@ static int count_words(const struct param *table, const char *word)
         return 0;
     if (word[1] != '-') {
         param = find_short(table, word[1]);
-        return param ? (param->kind != PARAM_BOOL && !word[2] ? 2 : 1) : 0;
+        return is_ours(param) ? (param->kind != PARAM_BOOL && !word[2] ? 2 : 1) : 0;
     }
     equals = str_find_char(str_from(word + 2), '=', 0);
     param = params_find(table, str_slice(str_from(word + 2), 0, equals));
-    return param ? (param->kind != PARAM_BOOL && equals == STR_NONE ? 2 : 1) : 0;
+    return is_ours(param) ? (param->kind != PARAM_BOOL && equals == STR_NONE ? 2 : 1) : 0;
 }
 
 int options_skip(const struct param *table, int argc, char *const *argv)

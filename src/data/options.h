@@ -7,7 +7,8 @@
  * value (`--name=false` works). STRS may be repeated. The rest are the operands,
  * in order.
  *
- * Mistakes are diagnostics without a place: all of a line at once.
+ * Mistakes are diagnostics without a place: all of a line at once. An option that people know from
+ * another program can have a line as well, OPTION_FOREIGN, with what to write instead.
  */
 #ifndef DATA_OPTIONS_H
 #define DATA_OPTIONS_H
@@ -18,6 +19,13 @@
 struct arena;
 struct buf;
 struct diags;
+
+/* Not an option of ours: unknown, with a hint. BOOL takes no value there, STR takes one. */
+#define OPTION_FOREIGN(key, word, hint, ...)                                                       \
+    {                                                                                              \
+        .name = (key), .kind = PARAM_##word, .flags = PARAM_UNSUPPORTED | PARAM_HIDDEN,            \
+        .doc = (hint), __VA_ARGS__                                                                 \
+    }
 
 /* Read argv[0..argc) into `args`, which is all zero. */
 int options_parse(struct arena *arena, const struct param *table, int argc, char *const *argv,

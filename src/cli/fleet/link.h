@@ -60,15 +60,18 @@ struct fleet_options {
 };
 
 /* clang-format off */
-#define FLEET_OPTIONS(type, field) FLEET_OPTIONS_TIMED(type, field, "how long to wait for answers", .default_text = "60s")
+#define FLEET_OPTIONS(type, field) FLEET_OPTIONS_TIMED(type, field, FLEET_TIMEOUT)
+#define FLEET_TIMEOUT "how long to wait for answers", .default_text = "60s"
 /* For a command whose time means something else, or has another default. */
-#define FLEET_OPTIONS_TIMED(type, field, text, ...)                                                                                  \
+#define FLEET_OPTIONS_TIMED(type, field, ...) FLEET_LINK_OPTIONS(type, field, __VA_ARGS__), FLEET_FORMAT_OPTION(type, field, .aliases = NULL)
+/* What both are made of. */
+#define FLEET_LINK_OPTIONS(type, field, ...)                                                                                        \
     PARAM("config", STR, type, field.config, "the configuration ($" FLEET_CONFIG_VARIABLE ", else " FLEET_CONFIG ", else ~/" FLEET_CONFIG_HOME ")", .kind_text = "FILE"), \
     PARAM("master", STRS, type, field.masters, "servers of the bus, tls:// only; may be repeated", .kind_text = "URL"),           \
     PARAM("creds", STR, type, field.creds, "the operator's credentials", .kind_text = "FILE"),                                       \
     PARAM("nats-ca", STR, type, field.nats_ca, "the CA certificate of the bus", .kind_text = "FILE"),                                    \
-    PARAM("timeout", DURATION, type, field.timeout, text, PARAM_GIVEN(type, field.has_timeout), PARAM_RANGE(1, INT64_MAX), __VA_ARGS__), \
-    PARAM("format", CHOICE, type, field.format, "output format", .choices = "text|json|yaml", .default_text = "text")
+    PARAM("timeout", DURATION, type, field.timeout, __VA_ARGS__, PARAM_GIVEN(type, field.has_timeout), PARAM_RANGE(1, INT64_MAX))
+#define FLEET_FORMAT_OPTION(type, field, ...) PARAM("format", CHOICE, type, field.format, "output format", .choices = "text|json|yaml", .default_text = "text", __VA_ARGS__)
 /* clang-format on */
 
 /* The same as a table, for options before the command. */

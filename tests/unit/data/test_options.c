@@ -20,6 +20,8 @@ static const struct param table[] = {
     PARAM("format", CHOICE, ARGS, format, "how", .choices = "text|json", .default_text = "text"),
     PARAM("search", STRS, ARGS, search, "where", .aliases = "s"),
     PARAM("timeout", DURATION, ARGS, timeout, "how long"),
+    OPTION_FOREIGN("grain", STR, "write 'G@os:Debian'", .aliases = "G"),
+    OPTION_FOREIGN("check", BOOL, "did you mean '--test'?"),
     { 0 },
 };
 
@@ -76,6 +78,38 @@ TEST(every_mistake_of_a_line_is_reported_at_once)
     CHECK_HAS(buf_text(&errors), "option '--dir' given twice");
     CHECK_HAS(buf_text(&errors), "option '--timeout' requires a value");
     CHECK_HAS(buf_text(&errors), "jsno");
+}
+
+TEST(a_value_of_an_option_that_is_given_as_an_option_is_understood)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf errors = BUF_INIT(4096);
+    struct line line = { 0 };
+    struct param_strs operands;
+
+    CHECK_INT(parse(&arena, WORDS("--json"), &line, &operands, &errors), -1);
+    CHECK_STR(buf_text(&errors),
+              "unknown option '--json'\n      = did you mean '--format json'?\n");
+}
+
+TEST(an_option_of_another_program_is_unknown_and_says_what_to_write)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf errors = BUF_INIT(4096), usage = BUF_INIT(4096);
+    struct line line = { 0 };
+    struct param_strs operands;
+    char *words[] = { "-t", "--grain", "os:Debian", "test.ping" };
+
+    CHECK_INT(parse(&arena, WORDS("-G", "os:Debian", "--grain=os:x", "-Gos:y", "--check"), &line,
+                    &operands, &errors),
+              -1);
+    CHECK_STR(buf_text(&errors), "unknown option '-G'\n      = write 'G@os:Debian'\n"
+                                 "unknown option '--grain'\n      = write 'G@os:Debian'\n"
+                                 "unknown option '-G'\n      = write 'G@os:Debian'\n"
+                                 "unknown option '--check'\n      = did you mean '--test'?\n");
+    CHECK_INT(options_skip(table, 4, words), 1);
+    options_print(table, &usage);
+    CHECK(!strstr(buf_text(&usage), "grain") && !strstr(buf_text(&usage), "check"));
 }
 
 TEST(a_word_is_found_without_reading_the_rest)

@@ -5,7 +5,8 @@ Every `function()` and `struct x` in docs/ARCHITECTURE.md is defined in src/, ev
 and `tools/...` path exists, and so does every file that a Markdown link points to. Every point of docs/salt.md in
 which a Salt user meets a difference names its tests in a comment, `<!-- test_x tests/golden/y.txt -->`, and they exist.
 Every row of docs/*-conformance.md has a promise and the tests that hold it, as `file::test`, and they exist; or it says
-`not built: ` or `not shown: ` and why. Those that are written from a list of promises (tools/promises.py) are what the list says. Wherever else a document names a test as `tests/file::test`, it exists too. docs/README.md,
+`not built: ` or `not shown: ` and why. In comments of src/, every function of a line of calls (`x_new -> x_add... -> x_free`) and every
+header of one of its folders (`base/map.h`) is there. Those that are written from a list of promises (tools/promises.py) are what the list says. Wherever else a document names a test as `tests/file::test`, it exists too. docs/README.md,
 the index, names every document beside it.
 """
 import glob
@@ -20,6 +21,10 @@ INDEX = "docs/README.md"
 FUNCTION = re.compile(r"`(\w+)\(\)`")
 STRUCT = re.compile(r"`struct (\w+)`")
 PATH = re.compile(r"`((?:src|tests|docs|tools|packaging|bench|examples)/[\w./-]+)`")
+# " *     x_new -> x_free" in a comment, and what it names
+CALLS = re.compile(r" \*     .* -> ")
+NAME = re.compile(r"\b[a-z]+_\w+")
+HEADER = re.compile(r"\b[a-z]\w*(?:/\w+)+\.[ch]\b")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
@@ -58,6 +63,21 @@ def check_paths(tree, path, problems):
         for name in LINK.findall(line):
             if not os.path.exists(tree.path(os.path.dirname(path), name)):
                 problems.append(Problem(path, number, f"the link to '{name}' leads nowhere; correct the path"))
+
+
+def check_comments(tree, problems):
+    sources = [source for source in tree.sources if source.folder]
+    folders = {source.folder for source in sources}
+    known = {word for source in sources for word in re.findall(r"\w+", source.code)}
+    for source in sources:
+        for comment in source.comments:
+            for number, line in enumerate(comment.text.split("\n"), comment.line):
+                for name in NAME.findall(line) if CALLS.match(line) else ():
+                    if name not in known:
+                        problems.append(Problem(source.path, number, f"'{name}' is not defined in src/; name what is called now"))
+                for path in HEADER.findall(line):
+                    if path.split("/")[0] in folders and not os.path.exists(tree.path("src", path)):
+                        problems.append(Problem(source.path, number, f"'{path}' is not there; name the file that is"))
 
 
 def find_points(text):
@@ -147,6 +167,7 @@ def check(tree):
         check_points(tree, problems)
     if os.path.exists(tree.path(INDEX)):
         check_index(tree, problems)
+    check_comments(tree, problems)
     if os.path.exists(tree.path(TOURS)):
         check_functions(tree, problems)
     for path in documents(tree):

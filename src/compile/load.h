@@ -1,7 +1,7 @@
 /*
  * load - from references to declarations: find, render, parse, include.
  *
- *     load_init -> { load_ref | load_top }... -> load_finish
+ *     load_init -> { load_ref | load_match }... -> load_finish
  *
  * A file is loaded once, however often it is included. An include cycle is a mistake, except
  * between Salt files; a diamond is fine. `extend` and `exclude` of all files are applied at the

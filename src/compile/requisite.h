@@ -15,7 +15,7 @@
  *     {kepler: web/api healthy}   a service (compile/awaited.h)
  *     {pkg: nginx, optional: true}   the same as without, if it is part of the run
  *
- * Targets are found by hash (state/lookup.h). An unknown target is a mistake, reported with the
+ * Targets are found by hash (compile/lookup.h). An unknown target is a mistake, reported with the
  * nearest name.
  *
  * Memory: the arena. Threads: one at a time.

@@ -1,7 +1,7 @@
 /*
  * script - the Lua state behind the dynamic values of one config.
  *
- *     script_init -> { script_set..., script_eval... }... -> script_done
+ *     script_init -> { script_touch, script_eval... }... -> script_done
  *
  * The state is made, and the `lua:` chunk of the config run in it, when the first
  * value that needs it is met; what is not dynamic costs nothing. Variables are

@@ -1,7 +1,7 @@
 /*
  * daemon - one process that supervises all configs of a machine, or of one user.
  *
- *     daemon_init -> daemon_recover -> daemon_listen -> daemon_run -> daemon_done
+ *     daemon_init -> daemon_listen -> recover_all -> daemon_run -> daemon_done
  *
  * One loop, a thread that writes logs (daemon/scribe.h), workers that read them for clients
  * (daemon/stream.h, sys/chore.h), and workers that evaluate expressions (supervise/evaluate.h).

@@ -7,8 +7,9 @@
  * So verbs are those of a table, consumers have the names that readers choose (nats/ordered.h), and
  * the configuration of one is written anew from what may be chosen.
  *
- *     reading_parse -> policy_may_read(role, reading.stream) -> reading_print
- *                   -> reading_narrow -> policy_may_read_one(role, &reading) -> reading_print
+ *     reading_parse -> policy_may_read(role, reading.stream)
+ *                   -> reading_narrow -> policy_may_read_one(role, &reading)
+ *                   -> reading_print_subject, reading_print_body
  *
  * Pure. Memory: views of what was given; the arena. Threads: any.
  */

@@ -2,7 +2,7 @@
  * sandbox - one Lua 5.4 state for expressions in the files of users.
  *
  *     sandbox_new -> sandbox_add_function... -> expr_run_script (the top-level chunk, once)
- *                 -> { sandbox_set..., expr_eval... }... -> sandbox_free
+ *                 -> { sandbox_set..., expr_eval_value... }... -> sandbox_free
  *
  * A script sees base, string, table, math, bit32, utf8, coroutine, json, yaml and
  * a small os; all of them frozen. It can load no code, reach no file, and read no

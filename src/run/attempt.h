@@ -1,7 +1,7 @@
 /*
  * attempt - one state, once: arguments, guards, check, apply, check_cmd.
  *
- *     attempt_init -> attempt_run -> read what it said -> attempt_done or attempt_init
+ *     { attempt_run -> read what it said }... -> attempt_done
  *
  * An attempt without a journal never applies: that is a dry run, and the look ahead
  * of prereq. The arena is scratch of the worker; what should stay is copied out.

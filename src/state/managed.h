@@ -4,7 +4,7 @@
  * Who removes what is in a folder and should not be (`clean`) asks here first, so
  * that one state never takes away what another one of the same run puts there.
  *
- *     managed_init -> managed_add for each state -> managed_find, managed_covers
+ *     managed_init -> managed_add for each state -> managed_has, managed_covers
  *
  * A state's path is `target` when that is a path, else its primary parameter. Some states own all
  * that is below their path as well (MODULE_TREE); some are about a path that must not exist

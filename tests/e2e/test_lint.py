@@ -329,6 +329,19 @@ def test_a_tour_that_names_a_function_that_is_gone_is_refused(tree):
     assert "thing_count" not in out
 
 
+def test_a_comment_that_names_a_function_or_a_header_that_is_gone_is_refused(tree):
+    write(tree, "src/base/other.h", """\
+/*
+ * other - see base/thing.h, base/gone.h and linux/fs.h.
+ *
+ *     thing_count -> thing_gone... -> the end
+ */
+""")
+    out = refused(tree, "--only", "docs")
+    assert "src/base/other.h:2: 'base/gone.h' is not there" in out and "src/base/other.h:4: 'thing_gone' is not defined" in out
+    assert "thing_count" not in out and "thing.h" not in out and "linux" not in out
+
+
 def test_a_document_that_names_a_file_that_is_gone_is_refused(tree):
     write(tree, "README.md", "See `src/base/gone.c`, `src/base/thing.c`\nand [more](docs/gone.md).\n")
     out = refused(tree, "--only", "docs")

@@ -2,7 +2,7 @@
  * report_page - the last runs of machines as one HTML page.
  *
  * The page stands alone: no script, nothing is loaded from anywhere, and a policy in its head lets
- * a browser refuse both. What machines say is text and never markup (cli/html.h). Light and dark
+ * a browser refuse both. What machines say is text and never markup (data/html.h). Light and dark
  * follow the reader's system; printed, it is black on white.
  *
  *     summary, machines, failures by cause, slowest states, graphs, states of each machine

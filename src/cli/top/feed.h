@@ -1,7 +1,7 @@
 /*
  * top_feed - what happens in a fleet, from its streams and buckets into a model.
  *
- *     top_feed_new -> { top_feed_is_ready } -> top_feed_free
+ *     top_feed_new -> { top_feed_ready, top_feed_failure }... -> top_feed_free
  *
  * Machines are all there are. Of the rest, what is older than a day (jobs) or ten minutes (events,
  * reactions) is not asked for. Everything arrives in the loop of the fleet; `changed` is called

@@ -6,10 +6,10 @@
  * least one token is configured. Requests carry "Authorization: Bearer <token>"; an address that
  * sends wrong ones too often is refused without a look at what it sends.
  *
- *     table of calls       api/routes.c        who may do what    api/access.h
- *     one call             api/call.h          streams            api/stream.h
- *     tokens               api/token.h         who asks           api/asker.h
- *     manual, OpenAPI      api/manual.h
+ *     table of calls       routes.c        who may do what    access.h
+ *     one call             call.h          streams            stream.h
+ *     tokens               token.h         who asks           asker.h
+ *     manual, OpenAPI      manual.h
  *
  * Threads: the loop's.
  */

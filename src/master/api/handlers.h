@@ -1,6 +1,6 @@
 /*
  * handlers - what the calls of the API do, each with the structs that its query and body are read
- * into; api/routes.c has the table.
+ * into; routes.c has the table.
  */
 #ifndef MASTER_API_HANDLERS_H
 #define MASTER_API_HANDLERS_H

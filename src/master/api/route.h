@@ -1,6 +1,6 @@
 /*
  * api_route - the calls of the API, as rows of a table: what they are called, what they read, what
- * they do. The manual and the OpenAPI description are made from it (api/manual.h).
+ * they do. The manual and the OpenAPI description are made from it (manual.h).
  *
  * Pure but for the handlers. Threads: any.
  */

@@ -1,7 +1,7 @@
 /*
  * config - one file of git's configuration: that of a repository, or of a user.
  *
- *     config_validate (when the state is read) -> config_open -> config_list, config_git
+ *     config_validate (when the state is read) -> config_open -> config_keep -> config_git
  *
  * The file is kept for a revert before git writes it.
  *

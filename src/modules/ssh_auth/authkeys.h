@@ -1,8 +1,7 @@
 /*
  * authkeys - the ssh_auth.* states: a key and its file.
  *
- *     authkeys_validate (when the state is read) -> authkeys_find_file ->
- *     authkeys_check or authkeys_apply
+ *     authkeys_validate (when the state is read) -> authkeys_check or authkeys_apply
  *
  * Folder and file are created as sshd requires: 0700 and 0600, owned by the user.
  *

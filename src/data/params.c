@@ -234,9 +234,9 @@ const struct param *params_find_rest(const struct param *table, const struct val
 {
     for (const struct param *p = table; p->name; p++)
         if (p->flags & PARAM_REST) {
-            const struct value *when = value_get(map, p->when);
+            const struct value *when = p->when ? value_get(map, p->when) : NULL;
 
-            return when && !is_no_wish(p, when) ? p : NULL;
+            return !p->when || (when && !is_no_wish(p, when)) ? p : NULL;
         }
     return NULL;
 }

@@ -118,9 +118,10 @@ struct param {
     const char *choices;      /* "text|json|yaml", for CHOICE */
     int64_t min, max;         /* PARAM_RANGE, for INT, DURATION and SIZE */
     const char *doc;          /* what it is for, or why not supported, in a few words */
-    const char *when;         /* of REST: the key without which there is no use for others */
-    const char *kind_text;    /* what the manual calls its kind, for ANY; or NULL. Of an option:
-                               * the word for its value, "FILE" */
+    const char *
+        when; /* of REST: the key without which there is no use for others; NULL: there always is */
+    const char *kind_text; /* what the manual calls its kind, for ANY; or NULL. Of an option:
+                            * the word for its value, "FILE" */
 };
 
 /* What a bool that may be unset says, or else `otherwise`. */

@@ -256,9 +256,8 @@ static int check_param(const struct param *table, const struct param *p, struct 
         return err_set(err, ERR_INVALID, "'%s' has a range that makes no sense", p->name);
     if (p->default_text && (p->flags & PARAM_REQUIRED))
         return err_set(err, ERR_INVALID, "'%s' is required and has a default", p->name);
-    if ((p->flags & PARAM_REST) && (p->kind != PARAM_MAP || !p->when))
-        return err_set(err, ERR_INVALID, "'%s' takes other keys and is not a map with a condition",
-                       p->name);
+    if ((p->flags & PARAM_REST) && p->kind != PARAM_MAP)
+        return err_set(err, ERR_INVALID, "'%s' takes other keys and is not a map", p->name);
     return p->default_text && !(p->flags & PARAM_UNSUPPORTED) ? check_default(p, err) : 0;
 }
 

@@ -15,7 +15,6 @@ const struct agent_function agent_functions[] = {
     { "beacons.enable_beacon",         "let one beacon run again" },
     { "beacons.list",                  "the beacons of the peel, and where each is from" },
     { "beacons.modify",                "change keys of a beacon" },
-    { "event.send",                    "raise an event of the peel" },
     { "schedule.add",                  "add an entry: KEY=VALUE as in the schedule" },
     { "schedule.delete",               "remove an entry that was added, or what was changed of one" },
     { "schedule.disable",              "run nothing by the schedule" },

@@ -1,8 +1,7 @@
 /*
- * agent - the functions that only an agent has: those of its schedule, its beacons and its events.
+ * agent - the functions that only an agent has: those of its schedule and its beacons.
  *
- * The only list of their names; the agent has a handler for each (peel/routine.h,
- * peel/event_send.h).
+ * The only list of their names; the agent has a handler for each (peel/routine.h).
  *
  * Threads: any.
  */

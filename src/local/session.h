@@ -43,6 +43,8 @@ struct session_options {
     /* see state/host.h; NULL: there is no fleet */
     void (*fire)(const struct state_host *host, const char *tag, const struct state_result *result);
     void *fire_user;
+    int (*send_event)(const struct state_host *host, struct arena *arena, struct state_event *event,
+                      struct err *err);
     int (*basket)(const struct state_host *host, const struct state_basket *question,
                   struct arena *arena, struct value *ret, struct err *err);
     struct state_fleet *fleet; /* jobs for other machines: an orchestration; NULL: none */

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "data/value.h"
 #include "local/perform.h"
+#include "peel/event_send.h"
 
 #define TIME_TEXT_MAX 64
 
@@ -107,7 +108,8 @@ bool curfew_forbids(const struct curfew *curfew, const char *function, const str
 {
     const enum perform_class class = perform_class(function);
 
-    if ((class != PERFORM_ACT && class != PERFORM_STATES) ||
+    /* an event says what was done; it changes nothing itself */
+    if (strcmp(function, EVENT_SEND) == 0 || (class != PERFORM_ACT && class != PERFORM_STATES) ||
         (class == PERFORM_STATES && curfew_is_dry_run(function, args)) ||
         curfew_allows(curfew, now))
         return false;

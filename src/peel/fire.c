@@ -7,6 +7,8 @@
 #include "base/ksuid.h"
 #include "peel/job.h"
 #include "peel/outbox.h"
+#include "peel/own_event.h"
+#include "peel/snapshot.h"
 #include "state/host.h"
 #include "state/report.h"
 #include "sys/clock.h"
@@ -104,4 +106,34 @@ void fire(const struct state_host *host, const char *tag, const struct state_res
             arena_printf(&job->arena, "event of %s not sent: %s", result->name, err.text);
     else
         desk_post(job->desk, letter);
+}
+
+int fire_send(const struct state_host *host, struct arena *arena, struct state_event *event,
+              struct err *err)
+{
+    struct job *job = host->fire_user;
+    AUTO_BUF struct buf bytes = BUF_INIT(job->reply_max);
+    struct own_event own;
+    struct outbox_letter letter;
+    uint64_t number;
+
+    if (own_event_make(arena,
+                       &(struct own_event_wish){ .peel = job->options->peel_id,
+                                                 .kind = SUBJECT_EVENT_SEND,
+                                                 .tag = event->tag,
+                                                 .data = event->data,
+                                                 .settings = &job->settings->value,
+                                                 .depth = job->request.rdepth },
+                       &own, err) < 0 ||
+        own_event_encode(&own, &bytes, err) < 0)
+        return -1;
+    letter = (struct outbox_letter){ .subject = own.subject,
+                                     .id = own.id,
+                                     .about = arena_printf(arena, "event %s", event->tag),
+                                     .payload = buf_view(&bytes) };
+    if (outbox_keep(job->options->outbox, &letter, true, &number, err) < 0)
+        return -1;
+    event->id = arena_strdup(arena, own.id);
+    desk_post(job->desk, number);
+    return 0;
 }

@@ -1,5 +1,6 @@
 /*
- * fire - the event of a state with `fire_event`: kept on disk until the stream has it.
+ * fire - events of states, kept on disk until the stream has them: those with `fire_event`, and
+ * event.send.
  *
  *     salt/state_result/<jid>/<peel>/<tag>        data: { jid, ret: { name, result, ... } }
  *
@@ -11,10 +12,16 @@
 #ifndef PEEL_FIRE_H
 #define PEEL_FIRE_H
 
+struct arena;
+struct err;
+struct state_event;
 struct state_host;
 struct state_result;
 
 /* For session_options; `fire_user` is the job. */
 void fire(const struct state_host *host, const char *tag, const struct state_result *result);
+/* The same: the event of event.send. Fails with ERR_INVALID for a bad tag. */
+int fire_send(const struct state_host *host, struct arena *arena, struct state_event *event,
+              struct err *err);
 
 #endif

@@ -194,6 +194,7 @@ static void do_deed(struct job *job, const struct run_sink *sink)
         .loose = job->options->loose_params,
         .fire = fire,
         .fire_user = job,
+        .send_event = fire_send,
         .basket = ask_basket,
     };
     struct session session;

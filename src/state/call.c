@@ -8,8 +8,12 @@
 int call_decode(struct arena *arena, const struct module *module, const struct value *given,
                 const struct value *primary, const void **ret_args, struct diags *diags)
 {
-    const struct params_policy policy = { .owner = module->name, .primary = primary };
     const struct value none = value_null();
+    struct diags unknown = DIAGS_INIT(arena);
+    const bool takes_any = params_find_rest(module->params, given ? given : &none);
+    const struct params_policy policy = { .owner = module->name,
+                                          .primary = primary,
+                                          .unknown = takes_any ? &unknown : NULL };
     void *args = arena_zalloc(arena, module->args_size + 1);
 
     if (params_decode(arena, module->params, &policy, given, args, diags) < 0)

@@ -37,6 +37,13 @@ struct state_basket {
     const char *name;
 };
 
+/* An event of this machine. */
+struct state_event {
+    const char *tag;
+    struct value data; /* a map that nobody else reads */
+    const char *id;    /* set once it is sent */
+};
+
 struct host_facts {
     const struct value *facts, *grains;
 };
@@ -73,6 +80,9 @@ struct state_host {
     /* The event of a state that has ended; NULL: there is no fleet. */
     void (*fire)(const struct state_host *host, const char *tag, const struct state_result *result);
     void *fire_user;
+    /* An event that a state asks for: on disk when it returns; NULL: there is no fleet. */
+    int (*send_event)(const struct state_host *host, struct arena *arena, struct state_event *event,
+                      struct err *err);
     /* What other machines share: a map of their ids to values; NULL: there is no fleet. */
     int (*basket)(const struct state_host *host, const struct state_basket *question,
                   struct arena *arena, struct value *ret, struct err *err);

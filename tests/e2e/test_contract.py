@@ -246,6 +246,8 @@ SAYING = {
     "cmd.wait": ("[{command: 'touch WORK/made'}]", "ok", "ok"),
     "cmd.wait_script": ("[{name: WORK/missing.sh}]", "ok", "ok"),
     "disk.status": ("[{name: /}, {maximum: 100%}]", "ok", "ok"),
+    "event.send": ("[{name: a/b}]", "failed", "failed"),  # there is no fleet here: test_jobs.py has one
+    "event.wait": ("[{name: a/b}]", "ok", "ok"),
     "file.exists": ("[{name: /etc/passwd}]", "ok", "ok"),
     "file.missing": ("[{name: /etc/nologin-zt}]", "ok", "ok"),
     "cmd.watch": ("[{command: 'touch WORK/made'}]", "ok", "ok"),

@@ -406,6 +406,33 @@ quiet: {test.nop: [{fire_event: false}]}
     assert (second["data"]["ret"]["result"], second["data"]["ret"]["error"]) == (False, "failure without changes")
 
 
+def test_the_state_event_send_sends_an_event_as_the_function_does(fleet):
+    states = fleet.peels["web-01"].folder / "states"
+    states.mkdir(exist_ok=True)
+    (states / "tell.sls").write_text("""
+deploy/done:
+  event.send: [{data: {version: 1.2.3, word: top}}, {word: less}, {colour: green}, {with_grains: [id]}, {with_env: [NOT_SET_HERE]}]
+deploy/quiet: {event.send: [{show_changed: false}]}
+deploy/watched: {event.wait: [{watch: [{event: deploy/done}]}]}
+deploy/unwatched: {event.wait: []}
+called: {module.run: [{event.send: [{tag: deploy/called}, {data: {a: 1}}]}]}
+rendered: {test.nop: [{comment: "{{ salt['event.send']('deploy/rendered', {'b': 2}, c=3) }}"}]}
+""")
+    with Watch(fleet, "web-01/deploy/*", "--format", "json") as watch:
+        dry = json.loads(fleet.zester("web-01", "state.apply", "tell", "test=True", "--format", "json").stdout)
+        done = json.loads(fleet.zester("web-01", "state.apply", "tell", "--format", "json").stdout)
+        events = {event["tag"]: event for event in (json.loads(watch.line()) for _ in range(5))}
+        assert watch.stop() == ""
+    (states / "tell.sls").unlink()
+    assert "would send the event deploy/done" in json.dumps(dry)
+    assert events["deploy/done"]["data"] == {"version": "1.2.3", "word": "top", "colour": "green", "grains": {"id": "web-01"}, "environ": {}}
+    assert {tag: event.get("data") for tag, event in events.items() if tag != "deploy/done"} == {
+        "deploy/quiet": None, "deploy/watched": None, "deploy/called": {"a": 1}, "deploy/rendered": {"b": 2, "c": 3}}
+    results = {result["name"]: result for result in done[0]["results"]}
+    assert [results[f"event.send:deploy/{name}"]["changed"] for name in ("done", "quiet")] == [True, False]
+    assert results["event.send:deploy/done"]["details"]["id"] == events["deploy/done"]["id"]
+
+
 @pytest.mark.parametrize("reload, text", [("false", "none"), ("true", "green")])
 def test_facts_are_collected_again_after_a_state_with_reload_grains(fleet, tmp_path, reload, text):
     states = fleet.peels["db_example"].folder / "states"

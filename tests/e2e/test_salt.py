@@ -458,6 +458,13 @@ def test_an_event_of_a_state_is_a_warning_without_a_fleet(machine):
     assert "no effect" not in machine.run("state.apply", "web", status=0).stderr
 
 
+@pytest.mark.parametrize("test", [(), ("--test",)])
+def test_an_event_of_event_send_fails_without_a_fleet(machine, test):
+    machine.sls("web", "a/b: {event.send: [{data: {x: 1}}]}\nc/d: {event.wait: []}")
+    assert "event 'a/b' not sent: events belong to a fleet, and this run has none" in machine.run("state.apply", "web", *test, status=2).stdout
+    assert "event 'a/b' not sent" in machine.run("event.send", "a/b", *test, status=2).stdout
+
+
 def test_a_failure_that_another_state_handles_does_not_fail_the_run(machine):
     body = """
 broken: {test.fail_without_changes: []}

@@ -52,6 +52,7 @@ def test_what_changes_the_machine_is_refused_outside_and_what_reads_is_not(fleet
         assert CLOSED in fleet.zester("web-01", *words, status=2).stdout
     assert fleet.zester("web-01", "test.ping").stdout == "web-01:\n    true\n"
     assert "mark" in fleet.zester("web-01", "state.show_sls", "mark").stdout
+    assert CLOSED not in fleet.zester("web-01", "event.send", "still/here").stdout
     assert CLOSED not in fleet.zester("web-01", "state.apply", "mark", "--test").stdout
     assert read_marks(fleet.marks) == []
 

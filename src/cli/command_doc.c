@@ -12,6 +12,7 @@
 #include "filters/builtins.h"
 #include "jinja/function.h"
 #include "local/agent.h"
+#include "local/functions.h"
 #include "state/manual.h"
 #include "state/module.h"
 
@@ -74,6 +75,12 @@ static bool has_name(const char *full, const char *name)
     return strcmp(full, name) == 0 || (strncmp(full, name, n) == 0 && full[n] == '.');
 }
 
+/* Functions of states and templates; all of them without a name. False: none is called so. */
+static bool add_functions(struct cli *cli, struct buf *out, const char *name)
+{
+    return manual_print_functions(functions_list(cli->arena), name, out);
+}
+
 /* The functions that only an agent has; all of them without a name. False: none is called so. */
 static bool add_agent_functions(struct buf *out, const char *name)
 {
@@ -85,11 +92,22 @@ static bool add_agent_functions(struct buf *out, const char *name)
     return out->n > before;
 }
 
-static void add_index(struct buf *out)
+static void add_index(struct cli *cli, struct buf *out)
 {
     manual_print_index(out);
+    buf_add_text(out, "\nof states and templates, without a module:\n\n");
+    (void)add_functions(cli, out, NULL);
     buf_add_text(out, "\nof a peel, in jobs alone:\n\n");
     (void)add_agent_functions(out, NULL);
+}
+
+/* A family may have modules and functions of other kinds. */
+static bool add_manual(struct cli *cli, struct buf *out, const char *name)
+{
+    bool found = manual_print(str_from(name), out);
+
+    found = add_functions(cli, out, name) || found;
+    return add_agent_functions(out, name) || found;
 }
 
 static int unknown_module(struct cli *cli, const char *name)
@@ -139,8 +157,8 @@ static int run_doc(struct cli *cli, const void *args, struct param_strs operands
     else if (is_jinja)
         add_jinja(cli->arena, &out);
     else if (!name)
-        add_index(&out);
-    else if (!manual_print(str_from(name), &out) && !add_agent_functions(&out, name))
+        add_index(cli, &out);
+    else if (!add_manual(cli, &out, name))
         return unknown_module(cli, name);
     (void)fputs(buf_text(&out), stdout);
     if (!name && how->format == FORMAT_TEXT)

@@ -110,7 +110,7 @@ static void keep_last_run(struct local *local, const struct run_result *result)
     struct lastrun run;
     struct err err;
 
-    if (local->wish.id || !local->session.host.data_dir)
+    if (local->wish.id || local->wish.text.p || !local->session.host.data_dir)
         return;
     if (lastrun_keep(local->cli->arena, local->session.host.data_dir, &request, result,
                      !result            ? "nothing ran: mistakes in the states"
@@ -166,6 +166,24 @@ static int state_sls_id(struct local *local)
     return state_apply(local);
 }
 
+/* A text instead of references; Salt reads it as a template of a Salt file. */
+static int state_template_str(struct local *local)
+{
+    const struct value key = value_text("tem");
+    const char *text = value_get_text(&local->given, key.s.p);
+
+    if (text)
+        (void)value_map_remove(local->given.map, &key);
+    else
+        text = local_shift(local);
+    if (!text || local->words.n > 0)
+        return cli_usage(local->cli, "state.template_str requires one text");
+    if (local_read_wish(local) < 0)
+        return local_refuse(local);
+    local->wish.text = str_from(text);
+    return state_apply(local);
+}
+
 static int state_revert(struct local *local)
 {
     struct revert_options how = { .force = local->args->force };
@@ -207,6 +225,7 @@ static const struct function functions[] = {
     [VERB_APPLY]          = { state_apply,          READ_WISH },
     [VERB_HIGHSTATE]      = { state_highstate,      READ_WISH },
     [VERB_SLS_ID]         = { state_sls_id,         READ_LATER },
+    [VERB_TEMPLATE_STR]   = { state_template_str,   READ_LATER },
     [VERB_TEST]           = { state_test,           READ_WISH },
     [VERB_SINGLE]         = { local_single,         READ_LATER },
     [VERB_EVENT]          = { state_event,          READ_LATER },
@@ -216,6 +235,8 @@ static const struct function functions[] = {
     [VERB_SHOW_TOP]       = { local_show_top,       READ_WISH },
     [VERB_GRAPH]          = { local_graph,          READ_WISH },
     [VERB_CHECK]          = { local_check,          READ_WISH },
+    [VERB_SLS_EXISTS]     = { local_sls_exists,     READ_WISH },
+    [VERB_ID_EXISTS]      = { local_id_exists,      READ_LATER },
     [VERB_LAST]           = { local_last,           READ_WORDS },
     [VERB_OWED]           = { local_owed,           READ_WORDS },
     [VERB_WAIVE]          = { local_waive,          READ_WORDS },
@@ -294,7 +315,8 @@ static bool applies_states(const struct function *function, const struct module 
     if (!function)
         return module && module->apply;
     return function->run == state_apply || function->run == state_highstate ||
-           function->run == state_sls_id || function->run == local_single;
+           function->run == state_sls_id || function->run == state_template_str ||
+           function->run == local_single;
 }
 
 static int open_session(struct local *local, enum session_need need)
@@ -378,12 +400,15 @@ const struct command command_local = {
         "  state.apply [REF...]      apply the states of REF (default: those of the top file)\n"
         "  state.highstate           apply the states of the top file\n"
         "  state.sls_id ID REF       apply one ID of REF, with its requisites\n"
+        "  state.template_str SLS    apply the states of a text, which is a Salt file\n"
         "  state.single STATE NAME   apply one state; the word state.single can be omitted\n"
         "  state.revert REF|RUN-ID   revert the changes of a run\n"
         "  state.show REF            show the compiled states\n"
         "  state.show_top            show what the top file assigns to this machine\n"
         "  state.graph REF           show the levels of a run; --format dot or svg draws them\n"
         "  state.check REF           only check for mistakes\n"
+        "  state.sls_exists REF      whether REF exists and has no mistakes\n"
+        "  state.id_exists ID REF    whether a state of REF has the ID\n"
         "  state.last                show the last run and its states\n"
         "  state.owed                list reactions that are still due\n"
         "  state.waive STATE         drop the reaction that a state owes\n"

@@ -539,6 +539,8 @@ static int compile_files(struct arena *arena, struct state_host *host,
     begin_compile(&c, arena, host, &renderer, diags);
     c.id = wish->id;
     refs = load_each(&c, wish->refs, where);
+    if (wish->text.p)
+        (void)load_text(&c.load, COMPILE_TEXT_NAME, wish->text);
     if (wish->exclude)
         load_exclude(&c.load, wish->exclude);
     result = finish_compile(&c, refs, before, ret);
@@ -567,7 +569,7 @@ int compile_wish(struct arena *arena, struct state_host *host, const struct comp
     struct compile_wish of_top = *wish;
     struct top_list top;
 
-    if (wish->refs.n > 0)
+    if (wish->refs.n > 0 || wish->text.p)
         return compile_files(arena, host, wish, NULL, ret, diags);
     if (top_list(arena, host, &top, diags) < 0)
         return -1;

@@ -12,6 +12,7 @@
 #ifndef COMPILE_COMPILE_H
 #define COMPILE_COMPILE_H
 
+#include "base/str.h"
 #include "data/params.h"
 
 struct arena;
@@ -22,10 +23,13 @@ struct value;
 
 #define COMPILE_STATES_MAX 1000000
 #define COMPILE_FILES_MAX  100000
+/* The name of a text that is compiled instead of files. */
+#define COMPILE_TEXT_NAME "template_str"
 
 /* The request. */
 struct compile_wish {
     struct param_strs refs;      /* each "a.b" or a comma-separated list; none: use the top file */
+    struct str text;             /* a Salt file, instead of references; a NULL view: none */
     const char *id;              /* only states of this ID and their requisites; NULL: all */
     const struct value *exclude; /* what to leave out, as in an 'exclude'; NULL */
 };

@@ -307,6 +307,25 @@ static int call_is_running(struct render *render, const struct bound *bound, str
     return 0;
 }
 
+/* --- calls ----------------------------------------------------------------------------- */
+
+static int call_test_arg(struct render *render, const struct bound *bound, struct value *ret)
+{
+    struct value_map *map = container_new_map(render, 2);
+
+    value_map_set(render->arena, map, value_text("args"), bound->args[0]);
+    value_map_set(render->arena, map, value_text("kwargs"), bound->args[1]);
+    *ret = value_map(map);
+    return 0;
+}
+
+static int call_test_kwarg(struct render *render, const struct bound *bound, struct value *ret)
+{
+    (void)render;
+    *ret = bound->args[0];
+    return 0;
+}
+
 /* clang-format off */
 const struct function inquiry_functions[] = {
     { "config.backup_mode", "backup=''", call_backup_mode, "the backup mode that is given" },
@@ -326,6 +345,9 @@ const struct function inquiry_functions[] = {
     { "pillar.obfuscate", "*keys", call_pillar_obfuscate, "settings with the kinds of their values instead of them" },
     { "pillar.raw", "key=none", call_pillar_raw, "a setting by its name, or all" },
     { "saltutil.is_running", "fun", call_is_running, "other runs of a function: none" },
+    { "test.arg", "*args, **kwargs", call_test_arg, "what it was called with: args and kwargs" },
+    { "test.arg_clean", "*args, **kwargs", call_test_arg, "the same: nothing is added to kwargs here" },
+    { "test.kwarg", "**kwargs", call_test_kwarg, "the pairs it was called with" },
     { 0 },
 };
 /* clang-format on */

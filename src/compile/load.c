@@ -54,7 +54,8 @@ static int parse_plain(struct load *load, const char *path, struct str text, str
     return yaml_parse(load->arena, path, text, &options, ret, load->diags);
 }
 
-int load_document(struct load *load, const char *ref, const char *path, struct value *ret)
+static int read_rendered(struct load *load, const char *ref, const char *path, struct str text,
+                         struct value *ret)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(LOAD_RENDERED_MAX);
@@ -63,10 +64,9 @@ int load_document(struct load *load, const char *ref, const char *path, struct v
     struct trace trace = TRACE_INIT(&scratch);
     size_t before = load->diags->list.n;
     bool is_template;
-    struct str text;
     int result;
 
-    if (read_text(load, path, &text) < 0 || shebang_read(path, text, &is_template, load->diags) < 0)
+    if (shebang_read(path, text, &is_template, load->diags) < 0)
         return -1;
     if (!is_template || (text.n <= LOAD_RENDERED_MAX && jinja_is_plain(text)))
         return parse_plain(load, path, text, ret);
@@ -80,6 +80,13 @@ int load_document(struct load *load, const char *ref, const char *path, struct v
     if (!str_eq(text, buf_view(&out)))
         relocate(load->arena, buf_view(&out), &trace, result < 0 ? NULL : ret, load->diags, before);
     return result;
+}
+
+int load_document(struct load *load, const char *ref, const char *path, struct value *ret)
+{
+    struct str text;
+
+    return read_text(load, path, &text) < 0 ? -1 : read_rendered(load, ref, path, text, ret);
 }
 
 /* --- includes ------------------------------------------------------------------------- */
@@ -352,6 +359,23 @@ static int read_file(struct load *load, struct load_file *file, const struct val
             load, where,
             arena_printf(load->arena, "compiler: more than %d files", COMPILE_FILES_MAX));
     if (load_document(load, file->ref, file->path, doc) < 0) {
+        load->broken = true;
+        return -1;
+    }
+    VEC_PUSH_IN(load->arena, &load->stack, file);
+    result = read_document(load, file, doc);
+    load->stack.n--;
+    return result;
+}
+
+int load_text(struct load *load, const char *name, struct str text)
+{
+    const char *path = arena_printf(load->arena, "%s.sls", name);
+    struct load_file *file = new_file(load, str_from(name), path);
+    struct value *doc = ARENA_NEW(load->arena, struct value);
+    int result;
+
+    if (read_rendered(load, file->ref, path, text, doc) < 0) {
         load->broken = true;
         return -1;
     }

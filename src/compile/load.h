@@ -74,6 +74,9 @@ void load_init(struct load *load, struct arena *arena, struct state_host *host,
 /* Load a file and its includes. `where` is the place of the reference, or NULL. */
 int load_ref(struct load *load, struct str ref, const struct value *where);
 
+/* Load a text as if it were a Salt file of this name at the root of the tree. */
+int load_text(struct load *load, const char *name, struct str text);
+
 /* The references that match a pattern ("web.*"); a plain one matches itself. No match is a
  * mistake. */
 int load_match(struct load *load, struct str ref, const struct value *where,

@@ -34,6 +34,15 @@ static const struct function *find_salt(struct str name)
     return NULL;
 }
 
+const struct function *salt_at(size_t i)
+{
+    for (size_t t = 0; t < ARRAY_LEN(tables); t++)
+        for (const struct function *f = tables[t]; f->name; f++)
+            if (i-- == 0)
+                return f;
+    return NULL;
+}
+
 bool salt_has(struct str name)
 {
     return find_salt(name);

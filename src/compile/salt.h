@@ -22,6 +22,8 @@ struct state_host;
 
 /* Is it one of those that only templates have? */
 bool salt_has(struct str name);
+/* The one of that number, from 0; NULL: there are no more. */
+const struct function *salt_at(size_t i);
 /* Does it take any number of arguments? */
 bool salt_takes_many(struct str name);
 

@@ -209,6 +209,50 @@ static void state_sls_id(struct deed *deed)
         set_failure(deed, "state.sls_id requires an ID, and mods=REF");
 }
 
+static const char *take_text(struct deed *deed, const char *key)
+{
+    const struct value name = value_text(key);
+    const char *text = value_get_text(&deed->given, key);
+
+    if (text)
+        (void)value_map_remove(deed->given.map, &name);
+    return text;
+}
+
+/* The positional argument, or the pair of that name. */
+static const char *take_word(struct deed *deed, const char *key)
+{
+    const char *text = take_text(deed, key);
+
+    if (text)
+        return text;
+    return deed->request->id[0] && strcmp(deed->request->id, NO_NAME) != 0 ? deed->request->id
+                                                                           : NULL;
+}
+
+/* A run of its own text has no reference, so heartbeats do not tell of it. */
+static void state_template_str(struct deed *deed)
+{
+    const char *text = take_word(deed, "tem");
+    struct compile_wish wish = { 0 };
+    const struct plan *plan;
+
+    if (!text) {
+        set_failure(deed, "state.template_str requires a text");
+        return;
+    }
+    if (wish_read(deed->session, deed->request->function, (struct param_strs){ 0 }, &deed->given,
+                  &wish, &deed->diags) < 0) {
+        fail_diags(deed);
+        return;
+    }
+    wish.text = str_from(text);
+    if (session_compile(deed->session, &wish, &plan, &deed->diags) < 0)
+        fail_diags(deed);
+    else
+        run_plan_now(deed, plan);
+}
+
 static void apply_single(struct deed *deed, const struct module *module, const char *name)
 {
     /* "ad-hoc", which stands for no word, is not the name of a package */
@@ -224,16 +268,6 @@ static void apply_single(struct deed *deed, const struct module *module, const c
         fail_diags(deed);
     else
         run_plan_now(deed, plan);
-}
-
-static const char *take_text(struct deed *deed, const char *key)
-{
-    const struct value name = value_text(key);
-    const char *text = value_get_text(&deed->given, key);
-
-    if (text)
-        (void)value_map_remove(deed->given.map, &name);
-    return text;
 }
 
 /* 'state.single fun=pkg.installed name=vim', or the function as the positional argument. */
@@ -308,6 +342,39 @@ static void state_show(struct deed *deed)
 
     if (plan)
         succeed(deed, deed->request->function, show_plan(deed->arena, plan));
+}
+
+/* Mistakes mean no. */
+static void state_sls_exists(struct deed *deed)
+{
+    struct compile_wish wish = { 0 };
+    const struct plan *plan;
+
+    if (wish_read(deed->session, deed->request->function, words_of(deed), &deed->given, &wish,
+                  &deed->diags) < 0)
+        fail_diags(deed);
+    else if (wish.refs.n == 0)
+        set_failure(deed, "state.sls_exists requires references");
+    else
+        succeed(deed, deed->request->function,
+                value_bool(session_compile(deed->session, &wish, &plan, &deed->diags) == 0));
+}
+
+static void state_id_exists(struct deed *deed)
+{
+    const char *ids = take_word(deed, "ids");
+    struct compile_wish wish = { 0 };
+    const struct plan *plan;
+
+    if (!ids || !has_given(deed, "mods"))
+        set_failure(deed, "state.id_exists requires IDs, and mods=REF");
+    else if (wish_read(deed->session, deed->request->function, (struct param_strs){ 0 },
+                       &deed->given, &wish, &deed->diags) < 0 ||
+             session_compile(deed->session, &wish, &plan, &deed->diags) < 0)
+        fail_diags(deed);
+    else
+        succeed(deed, deed->request->function,
+                value_bool(wish_has_ids(plan, wish_read_ids(deed->arena, ids))));
 }
 
 /* As text, by one of the functions of local/show.h. */
@@ -393,6 +460,7 @@ static verb_fn *const verbs[] = {
     [VERB_APPLY]          = state_apply,
     [VERB_HIGHSTATE]      = state_highstate,
     [VERB_SLS_ID]         = state_sls_id,
+    [VERB_TEMPLATE_STR]   = state_template_str,
     [VERB_TEST]           = state_test,
     [VERB_SINGLE]         = state_single,
     [VERB_REVERT]         = state_revert,
@@ -401,6 +469,8 @@ static verb_fn *const verbs[] = {
     [VERB_SHOW_TOP]       = state_show_top,
     [VERB_GRAPH]          = state_graph,
     [VERB_CHECK]          = state_check,
+    [VERB_SLS_EXISTS]     = state_sls_exists,
+    [VERB_ID_EXISTS]      = state_id_exists,
     [VERB_LAST]           = state_last,
     [VERB_OWED]           = state_owed,
     [VERB_WAIVE]          = state_waive,

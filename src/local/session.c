@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "compile/compile.h"
 #include "facts/facts.h"
+#include "local/functions.h"
 #include "local/shelf.h"
 #include "run/services.h"
 #include "settings/settings.h"
@@ -315,6 +316,7 @@ int session_init(struct session *session, const struct session_options *options,
         .fire = options->fire,
         .fire_user = options->fire_user,
         .send_event = options->send_event,
+        .list_functions = options->send_event ? functions_list_agent : functions_list,
         .basket = options->basket,
         .fleet = options->fleet,
         .steps_only = options->steps_only,

@@ -184,7 +184,7 @@ bool shelf_is_for(const struct shelf *shelf, const struct shelf_request *request
     const struct state_host *host = request->host;
 
     return shelf && request->facts > 0 && request->settings > 0 && !request->wish->exclude &&
-           host->tree && tree_root(host->tree) && !host->fleet;
+           !request->wish->text.p && host->tree && tree_root(host->tree) && !host->fleet;
 }
 
 int shelf_compile(struct shelf *shelf, const struct shelf_request *request,

@@ -20,6 +20,7 @@ enum verb_kind {
     VERB_APPLY,
     VERB_HIGHSTATE,
     VERB_SLS_ID,
+    VERB_TEMPLATE_STR,
     VERB_TEST,
     VERB_SINGLE,
     VERB_EVENT,
@@ -29,6 +30,8 @@ enum verb_kind {
     VERB_SHOW_TOP,
     VERB_GRAPH,
     VERB_CHECK,
+    VERB_SLS_EXISTS,
+    VERB_ID_EXISTS,
     VERB_LAST,
     VERB_OWED,
     VERB_WAIVE,
@@ -38,7 +41,8 @@ enum verb_kind {
 struct verb {
     const char *name;
     enum verb_kind kind;
-    enum perform_class class; /* PERFORM_UNKNOWN: not for agents */
+    enum perform_class class;        /* PERFORM_UNKNOWN: not for agents */
+    const char *signature, *summary; /* for sys.doc, as those of jinja/function.h */
 };
 
 /* Ends with a row without a name. */

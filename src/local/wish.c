@@ -4,6 +4,8 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/vec.h"
+#include "compile/plan.h"
 #include "data/value.h"
 #include "local/session.h"
 #include "state/host.h"
@@ -138,6 +140,32 @@ int wish_read(struct session *session, const char *function, struct param_strs w
     if (ret_wish->refs.n == 1 && strcmp(ret_wish->refs.p[0], "highstate") == 0)
         ret_wish->refs.n = 0;
     return 0;
+}
+
+struct param_strs wish_read_ids(struct arena *arena, const char *text)
+{
+    VEC(const char *) ids = VEC_INIT;
+    struct str rest = str_from(text);
+
+    while (rest.p)
+        VEC_PUSH_IN(arena, &ids, arena_str(arena, str_trim(str_cut(&rest, ','))).p);
+    return (struct param_strs){ ids.n, ids.p };
+}
+
+static bool has_id(const struct plan *plan, const char *id)
+{
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (strcmp(plan->states[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+bool wish_has_ids(const struct plan *plan, struct param_strs ids)
+{
+    for (size_t i = 0; i < ids.n; i++)
+        if (!has_id(plan, ids.p[i]))
+            return false;
+    return true;
 }
 
 int wish_refuse_pairs(struct session *session, const char *function, const struct value *given,

@@ -11,7 +11,9 @@
 #include "compile/compile.h"
 #include "data/params.h"
 
+struct arena;
 struct diags;
+struct plan;
 struct session;
 struct value;
 
@@ -23,6 +25,11 @@ int wish_take_test(struct value *given, bool *test, struct diags *diags);
  * those of the session. Returns -1 when it added to `diags`. */
 int wish_read(struct session *session, const char *function, struct param_strs words,
               const struct value *given, struct compile_wish *ret_wish, struct diags *diags);
+/* Does a state of the plan have each of these IDs? */
+bool wish_has_ids(const struct plan *plan, struct param_strs ids);
+/* "a,b" and a list of Salt, as IDs. */
+struct param_strs wish_read_ids(struct arena *arena, const char *text);
+
 /* The function takes no pair: an unknown one is a mistake. */
 int wish_refuse_pairs(struct session *session, const char *function, const struct value *given,
                       struct diags *diags);

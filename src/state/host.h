@@ -24,6 +24,7 @@ struct bound;
 struct cancel;
 struct variables;
 struct err;
+struct manual_function;
 struct secrets;
 struct stamps;
 struct state_fleet;
@@ -88,6 +89,9 @@ struct state_host {
                   struct arena *arena, struct value *ret, struct err *err);
     struct state_fleet *fleet; /* state/fleet.h: jobs for other machines; NULL: there is no fleet */
     bool steps_only;           /* with a fleet: any state that is not a job for it is a mistake */
+    /* What can be called besides modules (state/manual.h), until a row without a name; NULL:
+     * nothing. */
+    const struct manual_function *(*list_functions)(struct arena *arena);
     const char *run_id;        /* a KSUID for the next run; NULL, or anything else: a new one */
     const struct bound *bound; /* run/bound.h: what may change; NULL: anything */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */

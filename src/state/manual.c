@@ -20,6 +20,23 @@ static bool is_state(const struct module *module)
     return module->apply != NULL;
 }
 
+bool manual_print_functions(const struct manual_function *list, const char *name, struct buf *out)
+{
+    const size_t before = out->n;
+
+    for (const struct manual_function *one = list; one->name; one++) {
+        struct str rest = str_from(one->name);
+        const struct str family = str_cut(&rest, '.');
+
+        if (!name)
+            buf_printf(out, "  %-32s %s\n", one->name, one->summary);
+        else if (strcmp(one->name, name) == 0 || str_is(family, name))
+            buf_printf(out, "%s%s - %s\n\n  %s(%s)\n", out->n > 0 ? "\n" : "", one->name,
+                       one->summary, one->name, one->signature);
+    }
+    return out->n > before;
+}
+
 void manual_print_index(struct buf *out)
 {
     for (size_t i = 0; i < module_count; i++) {

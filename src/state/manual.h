@@ -10,6 +10,15 @@
 struct buf;
 struct module;
 
+/* A function that is not a module: what the caller of the engine has besides. */
+struct manual_function {
+    const char *name, *signature, *summary; /* the signature as in jinja/function.h */
+};
+
+/* What each does, and its signature. `name` is a function or a family; NULL: a line for each. False
+ * when there is none of that name. */
+bool manual_print_functions(const struct manual_function *list, const char *name, struct buf *out);
+
 /* Every module with its one line, by family. */
 void manual_print_index(struct buf *out);
 /* A module, or all of a family ("file"). False when there is none of that name. */

@@ -152,6 +152,36 @@ def test_the_manual_of_every_name_can_be_read(machine):
     assert "(did you mean 'file.managed'?)" in refused(machine, "sys.doc", "file.managd")
 
 
+def test_functions_without_a_module_are_listed_and_explained(machine):
+    names = call(machine, "sys.list_functions")
+    assert names == sorted(names) and len(names) == len(set(names))
+    assert {"state.apply", "state.highstate", "event.send", "config.get", "grains.filter_by", "file.managed"} <= set(names)
+    assert "schedule.add" not in names  # of an agent
+    assert call(machine, "sys.list_functions", "state.show*") == [name for name in names if name.startswith("state.show")]
+    assert {"state", "config", "file"} <= set(call(machine, "sys.list_modules"))
+    states = call(machine, "sys.list_state_functions", "cmd")
+    assert "cmd.run" in states and "cmd.run_all" not in states
+    assert "sys" not in call(machine, "sys.list_state_modules")
+    assert "state.apply(mods=none, " in call(machine, "sys.doc", "state.apply")
+    assert "config.get - " in call(machine, "sys.doc", "config")
+
+
+def test_the_arguments_of_functions_have_the_form_of_salt(machine):
+    assert call(machine, "sys.argspec", "test.echo") == {"test.echo": {"args": ["text"], "defaults": None, "varargs": None, "kwargs": None}}
+    assert call(machine, "sys.argspec", "state.apply")["state.apply"]["defaults"] == [None, None, None, False]
+    assert call(machine, "sys.argspec", "grains.item")["grains.item"]["args"] == ["key", "default"]
+    assert call(machine, "sys.argspec", "test.arg")["test.arg"] == {"args": [], "defaults": None, "varargs": True, "kwargs": True}
+    assert call(machine, "sys.argspec", "event.send")["event.send"]["kwargs"] is True
+    assert len(call(machine, "sys.argspec", "file")) > 40
+    assert "no function matches 'no.such'" in refused(machine, "sys.argspec", "no.such")
+
+
+def test_calls_tell_their_arguments(machine):
+    assert call(machine, "test.arg", "1", "two", "a={b: [3]}") == {"args": [1, "two"], "kwargs": {"a": {"b": [3]}}}
+    assert call(machine, "test.kwarg", "a=1", "b=x") == {"a": 1, "b": "x"}
+    assert "'no' is not there" in refused(machine, "pillar.keys", "no")
+
+
 def manual(machine, *words):
     return machine.run(PROGRAM, "doc", *words)
 

@@ -45,6 +45,28 @@ def test_one_id_runs_with_what_it_needs_and_nothing_else(machine):
     assert "requires an ID" in machine.run("state.sls_id", status=1).stderr
 
 
+def test_a_text_is_applied_as_a_file_of_salt(machine):
+    text = "include: [db]\nx: {test.succeed_with_changes: [{comment: 'a={{ pillar.who }}'}]}"
+    record = machine.record("state.template_str", text, "pillar={who: ada}", status=0)
+    assert sorted(ids(record)) == ["db", "x"] and "a=ada" in str(record)
+    assert "would" in machine.run("state.template_str", "tem=x: {test.succeed_with_changes: []}", "test=True", status=0).stdout
+    wrong = machine.run("state.template_str", "a: {}\nx: {{ nothing.here }}", status=1)
+    assert "template_str.sls:2:" in wrong.stderr
+    assert "requires one text" in machine.run("state.template_str", status=1).stderr
+
+
+def test_references_and_ids_can_be_asked_for(machine):
+    machine.state("wrong", "wrong: {test.nop: [{require: [gone]}]}\n")
+
+    def answer(*words):
+        return json.loads(machine.run(*words, status=0).stdout)
+    assert [answer("state.sls_exists", refs) for refs in ("web", "web,db", "gone", "web,gone", "wrong")] == [True, True, False, False, False]
+    assert [answer("state.id_exists", wanted, "web") for wanted in ("conf", "conf,base", "conf,gone")] == [True, True, False]
+    assert answer("state.id_exists", "ids=db", "mods=web,db") is True
+    assert "requires references" in machine.run("state.sls_exists", status=1).stderr
+    assert "requires IDs and references" in machine.run("state.id_exists", "conf", status=1).stderr
+
+
 def test_a_mistake_elsewhere_is_reported_although_one_id_is_asked_for(machine):
     machine.state("web", WEB + "wrong: {test.nop: [{require: [gone]}]}\n")
     assert "unknown state" in machine.run("state.sls_id", "conf", "web", status=1).stderr

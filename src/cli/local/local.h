@@ -116,6 +116,8 @@ int local_show_highstate(struct local *local);
 int local_show_top(struct local *local);
 int local_graph(struct local *local);
 int local_check(struct local *local);
+int local_sls_exists(struct local *local);
+int local_id_exists(struct local *local);
 int local_report(struct local *local);
 
 #endif

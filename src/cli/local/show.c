@@ -12,6 +12,7 @@
 #include "data/json.h"
 #include "data/yaml_print.h"
 #include "local/show.h"
+#include "local/wish.h"
 #include "state/secrets.h"
 
 int local_show(struct local *local)
@@ -70,6 +71,40 @@ int local_check(struct local *local)
     show_counts(plan, &out);
     printf("%s\n", buf_text(&out));
     return CLI_OK;
+}
+
+/* Mistakes mean no; 'state.check' tells them. */
+int local_sls_exists(struct local *local)
+{
+    const struct plan *plan;
+    struct value answer;
+
+    if (local->wish.refs.n == 0)
+        return cli_usage(local->cli, "state.sls_exists requires references");
+    answer = value_bool(compile_wish(&local->session.arena, &local->session.host, &local->wish,
+                                     &plan, &local->diags) == 0);
+    return local_print_answer(local, &answer);
+}
+
+int local_id_exists(struct local *local)
+{
+    const struct value key = value_text("ids");
+    const char *ids = value_get_text(&local->given, key.s.p);
+    const struct plan *plan;
+    struct value answer;
+
+    if (ids)
+        (void)value_map_remove(local->given.map, &key);
+    else
+        ids = local_shift(local);
+    if (local_read_wish(local) < 0)
+        return local_refuse(local);
+    if (!ids || local->wish.refs.n == 0)
+        return cli_usage(local->cli, "state.id_exists requires IDs and references");
+    if (local_compile(local, &plan) < 0)
+        return local_refuse(local);
+    answer = value_bool(wish_has_ids(plan, wish_read_ids(&local->session.arena, ids)));
+    return local_print_answer(local, &answer);
 }
 
 int local_show_highstate(struct local *local)

@@ -28,7 +28,7 @@ struct sending_args {
 
 extern const struct param sending_params[];
 
-/* What would be sent; counts as a difference, unless changes are not to be shown. */
+/* What would be sent; counts as a difference, unless changes must not be shown. */
 int sending_check(struct state_run *run, const void *args, struct err *err);
 int sending_apply(struct state_run *run, const void *args, struct err *err);
 /* As a function: true. Nothing is sent in a dry run. */

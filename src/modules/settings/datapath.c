@@ -1,5 +1,6 @@
 #include "modules/settings/datapath.h"
 
+#include "base/err.h"
 #include "state/module.h"
 
 const struct value *datapath_find(const struct value *tree, const char *path)
@@ -35,6 +36,10 @@ const struct param datapath_params[] = {
     PARAM("default", ANY, ARGS, otherwise, "value to return if there is none"),
     { 0 },
 };
+const struct param datapath_keys_params[] = {
+    PARAM("key", STR, struct datapath_keys_args, key, "the path of a map, with ':' or '.' between its parts (default: all settings)", .flags = PARAM_PRIMARY),
+    { 0 },
+};
 /* clang-format on */
 
 int datapath_call_settings(struct state_run *run, const void *args, struct value *ret,
@@ -59,8 +64,15 @@ int datapath_call_setting(struct state_run *run, const void *args, struct value 
 int datapath_call_setting_keys(struct state_run *run, const void *args, struct value *ret,
                                struct err *err)
 {
-    (void)args;
-    (void)err;
-    *ret = datapath_keys(run->arena, state_settings(run));
+    const struct datapath_keys_args *want = args;
+    const struct value *tree = state_settings(run);
+
+    if (want->key) {
+        tree = datapath_find(tree, want->key);
+        if (!value_is(tree, VALUE_MAP))
+            return err_set(err, ERR_NOT_FOUND, "'%s' is %s", want->key,
+                           tree ? "not a map" : "not there");
+    }
+    *ret = datapath_keys(run->arena, tree);
     return 0;
 }

@@ -22,6 +22,11 @@ struct datapath_args {
 };
 extern const struct param datapath_params[];
 
+struct datapath_keys_args {
+    const char *key; /* NULL: all */
+};
+extern const struct param datapath_keys_params[];
+
 /* Functions that settings and facts have under several names. */
 int datapath_call_settings(struct state_run *run, const void *args, struct value *ret,
                            struct err *err);

@@ -1,5 +1,6 @@
 /* sys.doc - returns the manual of a module or family, or the index. */
 #include "base/err.h"
+#include "modules/sys/catalog.h"
 #include "state/manual.h"
 #include "state/module.h"
 
@@ -29,11 +30,19 @@ static int refuse_name(const char *name, struct err *err)
 static int doc_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     const struct doc_args *want = args;
+    const struct manual_function *functions = catalog_functions(run);
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    bool found = true;
 
-    if (!want->name)
+    if (!want->name) {
         manual_print_index(&out);
-    else if (!manual_print(str_from(want->name), &out))
+        buf_add_char(&out, '\n');
+        (void)manual_print_functions(functions, NULL, &out);
+    } else {
+        found = manual_print(str_from(want->name), &out);
+        found = manual_print_functions(functions, want->name, &out) || found;
+    }
+    if (!found)
         return refuse_name(want->name, err);
     *ret = value_str(buf_copy(&out, run->arena));
     return 0;

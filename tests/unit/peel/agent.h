@@ -278,7 +278,7 @@ static inline const char *agent_ask(struct agent *agent, const char *function, c
 static inline void agent_wait_settings(struct agent *agent)
 {
     SCENE_RUN(&agent->scene,
-              agent_ask(agent, "settings.keys", "keys", "") && agent->response.success);
+              agent_ask(agent, "settings.keys", "", "") && agent->response.success);
 }
 
 /* As a job; nothing is waited for. */

@@ -277,8 +277,7 @@ static inline const char *agent_ask(struct agent *agent, const char *function, c
 /* Until settings were received, if only that there are none: states need them. */
 static inline void agent_wait_settings(struct agent *agent)
 {
-    SCENE_RUN(&agent->scene,
-              agent_ask(agent, "settings.keys", "", "") && agent->response.success);
+    SCENE_RUN(&agent->scene, agent_ask(agent, "settings.keys", "", "") && agent->response.success);
 }
 
 /* As a job; nothing is waited for. */

@@ -12,34 +12,8 @@
 #include "data/yaml_print.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "golden_tree.h"
 #include "test.h"
-
-#define PATH_PREFIX "file "
-
-static void put(const char *root, struct str name, struct str text)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    char *path = path_join(&arena, root, arena_strndup(&arena, name.p, name.n));
-    struct err err;
-
-    if (fs_mkdirs(path_dirname(&arena, path), 0755, &err) < 0 ||
-        fs_replace(path, text, NULL, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-/* Without the root, which is another one each time. */
-static void show_mistakes(const struct diags *diags, const char *root, struct buf *out)
-{
-    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    size_t at;
-
-    diags_print(diags, &text);
-    while ((at = str_find(buf_view(&text), str_from(root), 0)) != STR_NONE) {
-        buf_add_str(out, str_slice(buf_view(&text), 0, at));
-        buf_consume(&text, at + strlen(root));
-    }
-    buf_add_str(out, buf_view(&text));
-}
 
 /* A case has a section "file PATH" for each file of the tree; "show" names facts, one a line, which
  * are printed as "name: value". */
@@ -47,22 +21,15 @@ static int run_case(const struct golden *golden, struct buf *out)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);
-    const char *root = arena_printf(&arena, "%s/%p", test_folder(), (const void *)golden->name);
+    const char *root = golden_tree(&arena, golden);
     struct facts_options options = { .root = root,
                                      .families = FACTS_ALL & ~(unsigned)FACTS_NETWORK };
     struct str rest = golden_section(golden, "show");
     const struct value *facts;
     struct err err;
 
-    CHECK_INT(fs_mkdirs(root, 0755, &err), 0);
-    for (size_t i = 0; i < golden->count; i++) {
-        struct str name = str_from(golden->sections[i].name);
-
-        if (str_starts(name, STR(PATH_PREFIX)))
-            put(root, str_from_offset(name, strlen(PATH_PREFIX)), golden->sections[i].text);
-    }
     if (facts_collect(&arena, &options, &facts, &diags) < 0) {
-        show_mistakes(&diags, root, out);
+        golden_mistakes(&diags, root, "", out);
         return -1;
     }
     while (rest.p && rest.n > 0) {
@@ -156,7 +123,7 @@ TEST(links_in_a_root_do_not_lead_out_of_it)
     const char *root = test_folder();
     struct err err;
 
-    put(root, STR("other/release"), STR("ID=alpine\n"));
+    golden_put(root, STR("other/release"), STR("ID=alpine\n"));
     CHECK_INT(fs_mkdirs(path_join(&arena, root, "etc"), 0755, &err), 0);
     CHECK_INT(symlink("/other/release", path_join(&arena, root, "etc/os-release")), 0);
     CHECK_STR(value_path(collect(&arena, root, FACTS_OS), STR("os.family"), '.')->s.p, "alpine");
@@ -254,7 +221,7 @@ TEST(facts_are_not_set_over_what_would_be_lost)
     CHECK_STR(err.text, "set 'role.name': 'role' is an integer and not a map");
     CHECK_INT(facts_set(facts_file(&arena, root), STR("a..b"), &v, &err), -1);
     CHECK_STR(err.text, "'a..b' is not a valid fact key");
-    put(root, STR("etc/zester/facts"), STR("a: [\n"));
+    golden_put(root, STR("etc/zester/facts"), STR("a: [\n"));
     CHECK_INT(facts_set(facts_file(&arena, root), STR("b"), &v, &err), -1);
     CHECK_HAS(err.text, "etc/zester/facts:");
 }

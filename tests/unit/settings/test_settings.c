@@ -8,20 +8,8 @@
 #include "data/yaml_print.h"
 #include "sys/fs.h"
 #include "sys/path.h"
+#include "golden_tree.h"
 #include "test.h"
-
-#define PATH_PREFIX "file "
-
-static void put(const char *root, struct str name, struct str text)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    char *path = path_join(&arena, root, arena_strndup(&arena, name.p, name.n));
-    struct err err;
-
-    if (fs_mkdirs(path_dirname(&arena, path), 0755, &err) < 0 ||
-        fs_replace(path, text, NULL, &err) < 0)
-        fail_msg("%s", err.text);
-}
 
 static struct value parse_yaml(struct arena *arena, struct str text)
 {
@@ -33,26 +21,12 @@ static struct value parse_yaml(struct arena *arena, struct str text)
     return v;
 }
 
-static void show_mistakes(const struct diags *diags, const char *root, struct buf *out)
-{
-    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    size_t at;
-
-    diags_print(diags, &text);
-    while ((at = str_find(buf_view(&text), str_from(root), 0)) != STR_NONE) {
-        buf_add_str(out, str_slice(buf_view(&text), 0, at));
-        buf_add_text(out, "ROOT");
-        buf_consume(&text, at + strlen(root));
-    }
-    buf_add_str(out, buf_view(&text));
-}
-
 /* A case has a section "file PATH" for each file, "facts" in YAML, "id", and "environment". */
 static int run_case(const struct golden *golden, struct buf *out)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);
-    const char *root = arena_printf(&arena, "%s/%p", test_folder(), (const void *)golden->name);
+    const char *root = golden_tree(&arena, golden);
     struct str id = str_trim(golden_section(golden, "id"));
     struct str environment = arena_str(&arena, str_trim(golden_section(golden, "environment")));
     struct value facts = parse_yaml(&arena, golden_section(golden, "facts"));
@@ -65,17 +39,11 @@ static int run_case(const struct golden *golden, struct buf *out)
     const struct value *settings;
     struct err err;
 
-    for (size_t i = 0; i < golden->count; i++) {
-        struct str name = str_from(golden->sections[i].name);
-
-        if (str_starts(name, STR(PATH_PREFIX)))
-            put(root, str_from_offset(name, strlen(PATH_PREFIX)), golden->sections[i].text);
-    }
     if (facts.kind == VALUE_NULL)
         options.subject.facts = NULL;
     if (settings_load(&arena, &options, &settings, &diags) < 0) {
         CHECK(diags_count(&diags) > 0);
-        show_mistakes(&diags, root, out);
+        golden_mistakes(&diags, root, "ROOT", out);
         return -1;
     }
     CHECK_INT(diags_count(&diags), 0);
@@ -120,11 +88,11 @@ TEST(secrets_are_marked_with_all_that_is_below_them)
     const char *root = test_folder();
     const struct value *settings;
 
-    put(root, STR("top.zy"), STR("base: {'*': [a, b]}\n"));
-    put(root, STR("a.zy"),
-        STR("db: {password: !secret s3cret, user: app}\n"
-            "keys: !secret\n  - one\n  - {two: x}\n"));
-    put(root, STR("b.zy"), STR("db: {host: db1}\n"));
+    golden_put(root, STR("top.zy"), STR("base: {'*': [a, b]}\n"));
+    golden_put(root, STR("a.zy"),
+               STR("db: {password: !secret s3cret, user: app}\n"
+                   "keys: !secret\n  - one\n  - {two: x}\n"));
+    golden_put(root, STR("b.zy"), STR("db: {host: db1}\n"));
     settings = load(&arena, root);
     CHECK(value_path(settings, STR("db.password"), '.')->flags & VALUE_SECRET);
     CHECK(!value_tag(value_path(settings, STR("db.password"), '.')));
@@ -145,8 +113,8 @@ TEST(a_file_that_is_too_large_is_an_error_that_names_the_limit)
     const struct value *settings;
 
     buf_fill(&text, '#', SETTINGS_FILE_MAX + 1);
-    put(root, STR("top.zy"), STR("base: {'*': [a]}\n"));
-    put(root, STR("a.zy"), buf_view(&text));
+    golden_put(root, STR("top.zy"), STR("base: {'*': [a]}\n"));
+    golden_put(root, STR("a.zy"), buf_view(&text));
     CHECK_INT(settings_load(&arena, &options, &settings, &diags), -1);
     CHECK_HAS(diags.list.p[0].text, "4194304");
 }

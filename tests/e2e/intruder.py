@@ -4,7 +4,8 @@ import hashlib
 import json
 import os
 
-from bus import Bus, pack
+from bus import Bus
+from packing import pack
 
 # Of a published tree, beside its files.
 RECORDS = ("_manifest", "_signature")

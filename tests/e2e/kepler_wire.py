@@ -5,6 +5,8 @@ import os
 import socket
 import struct
 
+from packing import pack
+
 PROTOCOL = 3
 HEAD = 24
 
@@ -14,22 +16,6 @@ def checksum(data):
     library.XXH64.restype = ctypes.c_uint64
     library.XXH64.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
     return library.XXH64(data, len(data), 0)
-
-
-def pack(value):
-    """MessagePack, as far as it is needed here."""
-    if value is None:
-        return b"\xc0"
-    if isinstance(value, bool):
-        return b"\xc3" if value else b"\xc2"
-    if isinstance(value, int):
-        return b"\xd3" + struct.pack(">q", value)
-    if isinstance(value, str):
-        data = value.encode()
-        return b"\xdb" + struct.pack(">I", len(data)) + data
-    if isinstance(value, list):
-        return b"\xdd" + struct.pack(">I", len(value)) + b"".join(map(pack, value))
-    return b"\xdf" + struct.pack(">I", len(value)) + b"".join(pack(key) + pack(item) for key, item in value.items())
 
 
 def frame(message):

@@ -2,7 +2,8 @@
 import signal
 from concurrent.futures import ThreadPoolExecutor
 
-from bus import Bus, pack
+from bus import Bus
+from packing import pack
 
 
 def run_during_a_round(fleet, leader, *words, force=False):

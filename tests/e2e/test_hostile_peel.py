@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bus import Bus, pack
+from bus import Bus
 from fleet import SERVER, Fleet
 from nats_client import Client
+from packing import pack
 from peels import fetch_credentials, start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")

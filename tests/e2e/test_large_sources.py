@@ -53,11 +53,8 @@ def make_large(path, seed):
 
 
 def sum_of(path):
-    digest = hashlib.sha256()
     with open(path, "rb") as file:
-        while part := file.read(MIB):
-            digest.update(part)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @pytest.fixture(scope="module")

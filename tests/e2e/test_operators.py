@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from bus import pack
 from fleet import BUILD, SECONDS, SERVER, Fleet, read_marks
 from nats_client import Client
+from packing import pack
 from peels import start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")

@@ -5,9 +5,9 @@ import time
 import pytest
 
 from bus import Bus as Wire
-from bus import pack
 from enroll_client import Bus, Machine, jwt_of
 from fleet import SERVER, Fleet
+from packing import pack
 from peels import start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")

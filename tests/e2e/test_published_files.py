@@ -30,11 +30,8 @@ def make_large(path):
 
 
 def sum_of(path):
-    digest = hashlib.sha256()
     with open(path, "rb") as file:
-        while part := file.read(MIB):
-            digest.update(part)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def memory(daemon, line):

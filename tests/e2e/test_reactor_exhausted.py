@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from bus import Bus, event, pack
+from bus import Bus, event
 from fleet import BUILD, SERVER, Fleet
+from packing import pack
 from test_reactor import reactions, start
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")

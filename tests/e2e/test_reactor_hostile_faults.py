@@ -11,8 +11,9 @@ import time
 
 import pytest
 
-from bus import SECONDS, Bus, event, pack
+from bus import SECONDS, Bus, event
 from fleet import SERVER, Fleet
+from packing import pack
 from peels import fetch_credentials
 from test_reactor import reactions, send, start
 

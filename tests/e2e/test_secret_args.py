@@ -11,8 +11,9 @@ import termios
 
 import pytest
 
-from bus import Bus, pack
+from bus import Bus
 from fleet import BUILD, SERVER, Fleet
+from packing import pack
 from peels import start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from bus import Bus, pack
+from bus import Bus
 from fleet import Fleet
+from packing import pack
 from peels import start_peel
 
 TOP = """base:

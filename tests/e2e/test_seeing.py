@@ -8,8 +8,9 @@ import tempfile
 
 import pytest
 
-from bus import Bus, pack
+from bus import Bus
 from fleet import BUILD, SERVER, Fleet
+from packing import pack
 from peels import fetch_credentials, start_with_tree
 from terminal import Screen, Tmux
 

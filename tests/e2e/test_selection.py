@@ -3,8 +3,9 @@ import json
 
 import pytest
 
-from bus import Bus, pack
+from bus import Bus
 from fleet import SERVER, Fleet
+from packing import pack
 from peels import start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")

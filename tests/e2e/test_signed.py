@@ -3,9 +3,9 @@ import hashlib
 
 import pytest
 
-from bus import pack
 from fleet import SERVER, Fleet
 from intruder import RECORDS, Intruder
+from packing import pack
 from peels import start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")

@@ -6,10 +6,11 @@ import time
 
 import pytest
 
-from bus import pack, read_creds
+from bus import read_creds
 from enroll_client import sign
 from fleet import SERVER, Fleet
 from intruder import Intruder
+from packing import pack
 from peels import start_peel, write_secret
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")

@@ -83,6 +83,21 @@ def test_a_call_that_says_nothing_about_what_is_refused_before_it_is_sent(fleet,
     assert text in refused.stderr and "Targeting" not in refused.stderr
 
 
+@pytest.mark.parametrize("words, name, seconds", [
+    (["state.apply", "web"], "web", 300),
+    (["state.apply", "state=web"], "web", 300),
+    (["state.apply", "mods=web,db"], "web,db", 300),
+    (["state.apply", "mods=[web, db]"], "ad-hoc", 300),
+    (["state.apply", "test=True"], "highstate", 600),
+    (["state.highstate"], "highstate", 600),
+    (["facts.get", "key=os.name"], "os.name", 60),
+])
+def test_a_job_has_the_name_and_the_time_of_what_it_is_about(fleet, words, name, seconds):
+    jid = fleet.zester_json("web-01", *words, "--test", "--async")["jid"]
+    job = final_job(fleet, jid)["job"]
+    assert (job["state_id"], job["timeout"]) == (name, seconds * 10**9)
+
+
 def test_a_peel_takes_the_word_for_none_as_no_name(fleet):
     """Not as the name of a package: requests also come from rules, schedules and programs."""
     (answer,) = fleet.zester_json("web-01", "state.single", "fun=pkg.installed", "--test", status=2)

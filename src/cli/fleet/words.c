@@ -47,6 +47,29 @@ static int add_pair(struct cli *cli, struct value_map *args, const char *word)
     return CLI_OK;
 }
 
+/* A list, or anything else that is more than nothing. */
+static bool is_given(const struct value *given, const char *key)
+{
+    const struct value *v = value_get(given, key);
+
+    return v && (v->kind != VALUE_STR || v->s.n > 0);
+}
+
+/* When no word is in front: the first argument, if it was written as key=value. */
+static const char *find_id(const struct fleet_binding *binding, const struct value *given)
+{
+    const bool is_apply = binding->function && strcmp(binding->function, "state.apply") == 0;
+    const char *key = binding->keys[0] && binding->keys[0][0] ? binding->keys[0] : NULL;
+    const char *text;
+
+    if (is_apply && !is_given(given, key))
+        key = "mods"; /* as in Salt */
+    if (!key || !is_given(given, key))
+        return is_apply ? "highstate" : FLEET_BINDING_NO_WORD;
+    text = value_get_text(given, key);
+    return text ? text : FLEET_BINDING_NO_WORD;
+}
+
 int fleet_words_read(struct cli *cli, struct param_strs words, const char *function,
                      struct fleet_words *ret)
 {
@@ -86,7 +109,7 @@ int fleet_words_read(struct cli *cli, struct param_strs words, const char *funct
             return cli_usage(cli, "%s requires a %s argument", function, binding->keys[i]);
     }
     if (ret->id[0] == '\0')
-        ret->id = strcmp(function, "state.apply") == 0 ? "highstate" : FLEET_BINDING_NO_WORD;
+        ret->id = find_id(binding, &given);
     ret->args = value_map(args);
     return CLI_OK;
 }

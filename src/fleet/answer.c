@@ -22,14 +22,15 @@ static void read_response(struct fleet_answer *answer, struct arena *arena,
         answer->error = arena_printf(arena, "answer cannot be read: %s", err.text);
 }
 
-bool fleet_answer_take(struct fleet_answer *answer, struct arena *arena, struct str payload)
+bool fleet_answer_take(struct fleet_answer *answer, struct arena *arena, struct str jid,
+                       struct str payload)
 {
     struct exec_return ret;
     struct err err;
 
     if ((answer->has_come && !answer->is_unreachable && !answer->is_overdue) ||
         record_decode(arena, &exec_return_type, 1, arena_str(arena, payload), &ret, &err) < 0 ||
-        strcmp(ret.peel_id, answer->peel) != 0)
+        !exec_return_is_of(&ret, jid, str_from(answer->peel)))
         return false;
     answer->has_come = true;
     answer->is_unreachable = ret.unreachable;

@@ -2,7 +2,7 @@
  * fleet_answer - what one peel answered to a job, and how people and programs read it.
  *
  *     answer = (struct fleet_answer){ .peel = id, .error = "" };
- *     fleet_answer_take(&answer, arena, payload) -> fleet_answer_status, fleet_answer_value
+ *     fleet_answer_take(&answer, arena, jid, payload) -> fleet_answer_status, fleet_answer_value
  *
  * The first real answer of a peel counts; it replaces one that a master made up.
  *
@@ -30,9 +30,10 @@ struct fleet_answer {
     int64_t duration;  /* of a job, in nanoseconds */
 };
 
-/* A return, as it was published or stored. False: it is dropped, since it cannot be read, claims to
- * be from another peel, or another one counts. */
-bool fleet_answer_take(struct fleet_answer *answer, struct arena *arena, struct str payload);
+/* A return of a job, as it was published or stored. False: it is dropped, since it cannot be read,
+ * claims to be from another peel or of another job, or another one counts. */
+bool fleet_answer_take(struct fleet_answer *answer, struct arena *arena, struct str jid,
+                       struct str payload);
 
 bool fleet_answer_is_silent(const struct fleet_answer *answer);
 /* "": none. */

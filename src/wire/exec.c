@@ -118,6 +118,11 @@ bool exec_return_is_made_up(const struct exec_return *ret)
     return ret->unreachable || ret->overdue;
 }
 
+bool exec_return_is_of(const struct exec_return *ret, struct str jid, struct str peel)
+{
+    return str_is(peel, ret->peel_id) && (ret->jid[0] == '\0' || str_is(jid, ret->jid));
+}
+
 /* --- secret arguments --------------------------------------------------------------- */
 
 /* The map under a key, which is made if it is missing; NULL: something else is there. */

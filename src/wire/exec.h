@@ -105,6 +105,8 @@ extern const struct record_type exec_answer_type;
 #define EXEC_OVERDUE "UNREACHABLE: no answer before the timeout"
 /* Was it made by a master? A real return replaces it. */
 bool exec_return_is_made_up(const struct exec_return *ret);
+/* Is it what its subject says? A payload that names another peel or another job is not. */
+bool exec_return_is_of(const struct exec_return *ret, struct str jid, struct str peel);
 
 struct exec_ack {
     const char *jid, *peel_id;

@@ -57,7 +57,7 @@ const struct fleet_answer *fleet_answers_take(struct fleet_answers *answers, str
         return NULL;
     answer = map_find(&answers->by_peel, names.peel);
     had_come = answer && answer->has_come;
-    if (!answer || !fleet_answer_take(answer, answers->arena, payload))
+    if (!answer || !fleet_answer_take(answer, answers->arena, names.jid, payload))
         return NULL;
     count_answer(answers, had_come);
     return answer;

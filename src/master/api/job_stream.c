@@ -106,7 +106,7 @@ static void tell_return(struct job_stream *job, struct str peel, struct str payl
                                     .error = "",
                                     .has_come = told->told != TOLD_NOTHING,
                                     .is_unreachable = told->told == TOLD_MADE_UP };
-    if (!fleet_answer_take(&answer, &arena, payload))
+    if (!fleet_answer_take(&answer, &arena, str_from(job->jid), payload))
         return;
     if (answer.is_unreachable || answer.is_overdue) {
         if (told->told == TOLD_MADE_UP)

@@ -176,15 +176,15 @@ static void answer_job(struct api_call *call, const struct showing *showing)
 static void take_return(struct api_call *call, struct showing *showing,
                         const struct nats_kv_entry *entry)
 {
-    struct str peel = entry->key;
+    struct str peel = entry->key, jid;
     struct fleet_answer *answer;
 
-    (void)str_cut(&peel, '.');
+    jid = str_cut(&peel, '.');
     answer = map_find(&showing->by_peel, peel);
     if (!answer || entry->change != NATS_KV_PUT || showing->bytes > RECORDS_MAX)
         return;
     showing->bytes += entry->value.n;
-    (void)fleet_answer_take(answer, &call->arena, entry->value);
+    (void)fleet_answer_take(answer, &call->arena, jid, entry->value);
 }
 
 static void on_return(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)

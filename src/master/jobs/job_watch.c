@@ -432,7 +432,8 @@ void job_run_note_ack(void *self, const struct nats_msg *msg)
     if (!read_names(run, msg->subject, SUBJECT_JOB_ACK, &names) ||
         record_decode(&arena, &exec_ack_type, 1, msg->payload, &ack, &err) < 0)
         drop_answer(run, msg->subject, DISPATCHER_MALFORMED);
-    else if (!str_eq(names.peel, str_from(ack.peel_id)))
+    else if (!str_eq(names.peel, str_from(ack.peel_id)) ||
+             (ack.jid[0] && !str_eq(names.jid, str_from(ack.jid))))
         drop_answer(run, msg->subject, DISPATCHER_SPOOF);
     else if (ack.not_before.seconds > 0)
         defer_target(run, msg->subject, names.peel, ack.not_before);
@@ -469,7 +470,7 @@ void job_run_note_return(struct job_run *run, struct str subject, struct str pay
     if (!read_names(run, subject, SUBJECT_JOB_RETURN, &names) ||
         record_decode(&arena, &exec_return_type, 1, payload, &ret, &err) < 0)
         drop_answer(run, subject, DISPATCHER_MALFORMED);
-    else if (!str_eq(names.peel, str_from(ret.peel_id)))
+    else if (!exec_return_is_of(&ret, names.jid, names.peel))
         drop_answer(run, subject, DISPATCHER_SPOOF);
     else if (!exec_return_is_made_up(&ret))
         count_return(run, subject, names.peel, payload, &ret);

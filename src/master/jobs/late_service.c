@@ -480,7 +480,8 @@ static bool is_genuine(struct letter *letter)
     struct err err;
 
     return record_decode(&letter->arena, &exec_return_type, 1, letter->payload, &late, &err) == 0 &&
-           strcmp(late.peel_id, letter->peel) == 0 && !exec_return_is_made_up(&late);
+           exec_return_is_of(&late, str_from(letter->jid), str_from(letter->peel)) &&
+           !exec_return_is_made_up(&late);
 }
 
 /* The owner of the job gets it by itself, as a rule: leave it the time to end the job. */

@@ -150,6 +150,12 @@ TEST(answers_of_strangers_and_forged_ones_do_not_count)
                                .error = "x",
                                .unreachable = true,
                                .timestamp = { 1, 0 } });
+    say(&yard, "zester.job.J1.return.web-1", &exec_return_type,
+        &(struct exec_return){ .jid = "J2",
+                               .peel_id = "web-1",
+                               .success = false,
+                               .error = "",
+                               .timestamp = { 1, 0 } });
     CHECK_INT(nats_publish(yard.world.conn.conn,
                            &(struct nats_pub){ .subject = STR("zester.job.J1.return.web-1"),
                                                .payload = STR("\x81 nonsense") },
@@ -162,7 +168,7 @@ TEST(answers_of_strangers_and_forged_ones_do_not_count)
     {
         const struct dispatcher_counts *counts = dispatcher_counts(yard.dispatcher);
 
-        CHECK_INT(counts->dropped[DISPATCHER_SPOOF] + counts->dropped[DISPATCHER_STRANGER], 3);
+        CHECK_INT(counts->dropped[DISPATCHER_SPOOF] + counts->dropped[DISPATCHER_STRANGER], 4);
         CHECK_INT(counts->dropped[DISPATCHER_MALFORMED], 0);
     }
     yard_end(&yard);

@@ -50,6 +50,8 @@ ANSWERS = {
     "salt['defaults.deepcopy']({'a': [1]})": {"a": [1]},
     "salt['saltutil.is_running']('state.apply')": [],
     "salt['slsutil.renderer'](string='a: {{ q }}', context={'q': 3})": {"a": 3},
+    "salt['slsutil.serialize']('toml', {'a': {'b': 'x'}})": '[a]\nb = "x"\n',
+    "'<key>a</key>' in salt['slsutil.serialize']('plist', {'a': 1})": True,
     "salt['slsutil.merge']({'a': [1]}, {'a': [2]}, strategy='aggregate')": {"a": [2]},
     "{'b': [[1, 2], {'x': [3]}], 'a': {'c': ['x']}} | yaml(False)": "a:\n  c:\n  - x\nb:\n- - 1\n  - 2\n- x:\n  - 3",
     "{'s': 'two\\nlines', 'e': [], 'f': {}} | yaml(False)": "e: []\nf: {}\ns: 'two\n\n  lines'",

@@ -3,6 +3,7 @@ import functools
 import hashlib
 import json
 import os
+import plistlib
 import re
 import shutil
 import stat
@@ -460,6 +461,11 @@ def test_what_another_program_has_extracted_is_not_extracted_again(machine):
 
 
 SERIALIZED = {
+    "toml": ('{title: "a \\"b\\"", n: 1, f: 2.0, ok: true, l: [1, "x"], deep: {web: {"a b": 1}, none: {}}, servers: [{n: a, sub: {k: v}}, {n: b}]}', "",
+             b'title = "a \\"b\\""\nn = 1\nf = 2.0\nok = true\nl = [ 1, "x",]\n\n[deep.web]\n"a b" = 1\n\n[deep.none]\n\n'
+             b'[[servers]]\nn = "a"\n\n[servers.sub]\nk = "v"\n\n[[servers]]\nn = "b"\n'),
+    "plist": ("{z: a<b, n: 1, f: 1.5, ok: true, l: [x, {}], data: !!binary aGVsbG8=}", "", plistlib.dumps(
+        {"z": "a<b", "n": 1, "f": 1.5, "ok": True, "l": ["x", {}], "data": b"hello"})),
     "configparser": ("{b: {Key: 1, t: true, lines: \"x\\ny\"}, DEFAULT: {f: 1.5}}", "",
                      b"[DEFAULT]\nf = 1.5\n\n[b]\nkey = 1\nt = True\nlines = x\n\ty\n\n\n"),
     "keyvalue": ("{b: 1, a: x y, n: null}", "[{separator: ': '}]", b"b: 1\na: x y\nn: None\n"),
@@ -481,7 +487,11 @@ def test_data_is_serialized_as_salt_does_it(machine, serializer):
 
 def test_what_cannot_be_serialized_says_why(machine):
     machine.sls("web", """
-toml: {file.serialize: [{name: ROOT/a, serializer: toml, dataset: {a: 1}}]}
+empty: {file.serialize: [{name: ROOT/a, serializer: toml, dataset: {a: {b: null}}}]}
+mixed: {file.serialize: [{name: ROOT/a, serializer: toml, dataset: {a: [1, {b: 2}]}}]}
+number: {file.serialize: [{name: ROOT/a, serializer: plist, dataset: {a: {1: 2}}}]}
+nothing: {file.serialize: [{name: ROOT/a, serializer: plist, dataset: {a: null}}]}
+python: {file.serialize: [{name: ROOT/a, serializer: python, dataset: {a: 1}}]}
 list: {file.serialize: [{name: ROOT/a, serializer: keyvalue, dataset: {a: [1]}}]}
 lines: {file.serialize: [{name: ROOT/a, serializer: keyvalue, dataset: {a: "x\\nb=2"}}]}
 flat: {file.serialize: [{name: ROOT/a, serializer: configparser, dataset: {a: 1}}]}
@@ -489,7 +499,11 @@ merge: {file.serialize: [{name: ROOT/a, serializer: configparser, merge_if_exist
 """)
     record = machine.record("state.apply", "web", status=2)
     said = {state["name"].partition(":")[2]: state["error"] for state in record["results"]}
-    assert "use file.managed with a template" in said["toml"]
+    assert "'a.b': TOML cannot say null" in said["empty"]
+    assert "'a': a list in TOML holds either maps alone or none" in said["mixed"]
+    assert "a property list cannot have an integer as a key" in said["number"]
+    assert "'a': a property list cannot say null" in said["nothing"]
+    assert "only Python reads it" in said["python"]
     assert "a list cannot be a value" in said["list"]
     assert "several lines" in said["lines"]
     assert "sections must be maps" in said["flat"]

@@ -1,10 +1,12 @@
-/* file.serialize - writes data to a file, as JSON, YAML, sections of options, or lines. */
+/* file.serialize - writes data to a file, in one of several formats. */
 #include <string.h>
 
 #include "base/err.h"
 #include "base/number.h"
 #include "data/json.h"
 #include "data/msgpack.h"
+#include "data/plist.h"
+#include "data/toml.h"
 #include "data/yaml.h"
 #include "data/yaml_dump.h"
 #include "data/yaml_print.h"
@@ -27,17 +29,17 @@
 #define YAML_INDENT_MAX 9
 #define YAML_WIDTH_MAX  1000000
 
-/* In the order of the words; those from FORMAT_REFUSED on are Salt's, and not written here. */
-#define FORMATS "json|yaml|configparser|keyvalue|msgpack|python|plist|toml|yamlex"
+/* In the order of the words; those from FORMAT_PYTHON on are Salt's, and not written here. */
+#define FORMATS "json|yaml|configparser|keyvalue|msgpack|toml|plist|python|yamlex"
 enum format {
     FORMAT_JSON,
     FORMAT_YAML,
     FORMAT_CONFIGPARSER,
     FORMAT_KEYVALUE,
     FORMAT_MSGPACK,
-    FORMAT_PYTHON,
-    FORMAT_PLIST,
     FORMAT_TOML,
+    FORMAT_PLIST,
+    FORMAT_PYTHON,
     FORMAT_YAMLEX,
     FORMAT_COUNT,
 };
@@ -60,7 +62,7 @@ static const struct param serialize_params[] = {
     PARAM("dataset", ANY, ARGS, dataset, "the data"),
     PARAM("dataset_pillar", STR, ARGS, dataset_pillar, "path of the data in the settings", .aliases = "dataset_settings"),
     PARAM("serializer", CHOICE, ARGS, format, "the format", .choices = FORMATS, .flags = PARAM_ANY_CASE, .default_text = "yaml", .aliases = "formatter"),
-    PARAM("serializer_opts", ANY, ARGS, options, "options of the format, a map or a list of maps: indent (2) and sort_keys (true); for YAML also default_flow_style, allow_unicode, explicit_start and width (80); for keyvalue separator ('=')"),
+    PARAM("serializer_opts", ANY, ARGS, options, "options of the format, a map or a list of maps: indent (2) and sort_keys (true), the second also for property lists; for YAML also default_flow_style, allow_unicode, explicit_start and width (80); for keyvalue separator ('=')"),
     PARAM("merge_if_exists", BOOL, ARGS, merge, "merge the data into the existing content instead of replacing it"),
     PARAM("mode", ANY, ARGS, mode, "permissions; new files: 0644"),
     PARAM("user", STR, ARGS, user, "owner: a name or number", .aliases = "owner"),
@@ -104,6 +106,10 @@ static const struct param yaml_style[] = {
     STYLE("explicit_start", BOOL, start, "begin with '---'", .default_text = "false"),
     { 0 },
 };
+static const struct param plist_style[] = {
+    STYLE("sort_keys", BOOL, sort_keys, "sort keys", .default_text = "true"),
+    { 0 },
+};
 static const struct param keyvalue_style[] = {
     STYLE("separator", STR, separator, "between a key and its value", .default_text = "="),
     { 0 },
@@ -119,9 +125,9 @@ static const struct format_row {
     [FORMAT_CONFIGPARSER] = { params_none, NULL },
     [FORMAT_KEYVALUE] = { keyvalue_style, NULL },
     [FORMAT_MSGPACK] = { params_none, NULL },
+    [FORMAT_TOML] = { params_none, NULL },
+    [FORMAT_PLIST] = { plist_style, NULL },
     [FORMAT_PYTHON] = { params_none, "only Python reads it; write json" },
-    [FORMAT_PLIST] = { params_none, "only Apple's programs read it" },
-    [FORMAT_TOML] = { params_none, "use file.managed with a template" },
     [FORMAT_YAMLEX] = { params_none, "write yaml" },
 };
 
@@ -252,6 +258,8 @@ static int print_form(struct state_run *run, const struct serialize_args *want, 
     case FORMAT_CONFIGPARSER: return forms_print_sections(out, data, err);
     case FORMAT_KEYVALUE: return forms_print_lines(out, data, style->separator, err);
     case FORMAT_MSGPACK: return msgpack_encode(out, data, err);
+    case FORMAT_TOML: return toml_print(run->arena, out, data, err);
+    case FORMAT_PLIST: return plist_print(run->arena, out, data, style->sort_keys, err);
     default: return print_yaml(run, want, out, data, style, err);
     }
 }
@@ -343,7 +351,9 @@ static int serialize_apply(struct state_run *run, const void *args, struct err *
 
 const struct module module_file_serialize = {
     .name = "file.serialize",
-    .summary = "write data to a file, as JSON, YAML, sections of options, lines or MessagePack",
+    .summary =
+        "write data to a file, as JSON, YAML, TOML, sections of options, lines, MessagePack or "
+        "a property list",
     .example =
         "name: ROOT/settings.json\nserializer: json\ndataset:\n  port: 80\n  hosts: [a, b]\n",
     .params = serialize_params,

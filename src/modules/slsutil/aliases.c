@@ -2,6 +2,8 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "data/json.h"
+#include "data/plist.h"
+#include "data/toml.h"
 #include "data/yaml.h"
 #include "data/yaml_dump.h"
 #include "data/yaml_print.h"
@@ -21,7 +23,8 @@ struct slsutil_args {
     struct param_strs names;
 };
 
-enum serializer { SERIALIZER_JSON, SERIALIZER_YAML };
+/* The first two are read as well. */
+enum serializer { SERIALIZER_JSON, SERIALIZER_YAML, SERIALIZER_TOML, SERIALIZER_PLIST };
 
 /* clang-format off */
 static const struct param boolstr_params[] = {
@@ -31,7 +34,7 @@ static const struct param boolstr_params[] = {
     { 0 },
 };
 static const struct param serialize_params[] = {
-    PARAM("serializer", CHOICE, ARGS, serializer, "the format", .choices = "json|yaml", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PARAM("serializer", CHOICE, ARGS, serializer, "the format", .choices = "json|yaml|toml|plist", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("obj", ANY, ARGS, value, "the value", .flags = PARAM_REQUIRED),
     PARAM("default_flow_style", BOOL, ARGS, flow, "of YAML: one line", .default_text = "true"),
     { 0 },
@@ -64,22 +67,32 @@ static int call_boolstr(struct state_run *run, const void *args, struct value *r
     return 0;
 }
 
+static int print_value(struct state_run *run, const struct slsutil_args *want, struct buf *out,
+                       struct err *err)
+{
+    switch ((enum serializer)want->serializer) {
+    case SERIALIZER_JSON: return json_print(out, want->value, JSON_STYLE_SPACED, err);
+    case SERIALIZER_TOML: return toml_print(run->arena, out, want->value, err);
+    case SERIALIZER_PLIST: return plist_print(run->arena, out, want->value, true, err);
+    case SERIALIZER_YAML: break;
+    }
+    return want->flow ? yaml_print_flow(out, want->value, err)
+                      : yaml_dump(run->arena, out, want->value, err);
+}
+
 static int call_serialize(struct state_run *run, const void *args, struct value *ret,
                           struct err *err)
 {
     const struct slsutil_args *want = args;
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
-    int result;
+    struct str text;
 
-    if (want->serializer == SERIALIZER_JSON)
-        result = json_print(&out, want->value, JSON_STYLE_SPACED, err);
-    else if (want->flow)
-        result = yaml_print_flow(&out, want->value, err);
-    else
-        result = yaml_dump(run->arena, &out, want->value, err);
-    if (result < 0)
+    if (print_value(run, want, &out, err) < 0)
         return -1;
-    *ret = value_str(str_trim_right(buf_copy(&out, run->arena)));
+    if (out.full)
+        return err_set(err, ERR_LIMIT, "more than %zu bytes", TEXT_MAX);
+    text = buf_copy(&out, run->arena);
+    *ret = value_str(want->serializer <= SERIALIZER_YAML ? str_trim_right(text) : text);
     return 0;
 }
 

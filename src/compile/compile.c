@@ -376,6 +376,13 @@ static void drop_repeated(struct diags *warnings)
     warnings->list.n = kept;
 }
 
+/* Nothing runs, so there is no later time to tell what would have failed one state only. */
+static void tell_warnings(struct compiling *c)
+{
+    VEC_EACH (&c->warnings->list, warning)
+        VEC_PUSH_IN(c->arena, &c->diags->list, *warning);
+}
+
 /* Check arguments that are wrong regardless of what a missing file would have added. */
 static void check_given(struct compiling *c)
 {
@@ -492,9 +499,11 @@ static int finish_compile(struct compiling *c, struct param_strs refs, size_t be
         .managed = list_managed(c),
     };
     (void)arrange_plan(c->arena, plan, c->host, c->diags);
-    if (diags_count(c->diags) > before)
-        return -1;
     drop_repeated(c->warnings);
+    if (diags_count(c->diags) > before) {
+        tell_warnings(c);
+        return -1;
+    }
     contest_tell(plan, c->warnings);
     *ret = plan;
     return 0;

@@ -147,11 +147,18 @@ static int add_call(struct arena *arena, struct str name, const struct value *wh
     const struct module *function = module_find(name);
     struct value_map *call = value_map_new(arena, 2);
 
-    if (!function || !function->call) {
+    if (function && !function->call) {
+        (void)value_diag(diags, where, "'%.*s' is a state here, not a function to call",
+                         STR_ARG(name));
+        diag_hint(diags,
+                  "give it a state of its own: 'ID: {%s: ...}'; 'require' and 'onchanges' decide "
+                  "when it runs",
+                  function->name);
+        return -1;
+    }
+    if (!function) {
         (void)value_diag(diags, where, "no function '%.*s'", STR_ARG(name));
-        if (function)
-            diag_hint(diags, "it is a state: declare it as a state");
-        else if (unsupported_reason(name))
+        if (unsupported_reason(name))
             diag_hint(diags, "%s", unsupported_reason(name));
         return -1;
     }
@@ -223,18 +230,21 @@ static int read_calls(struct arena *arena, const struct decl *decl, const struct
     return 0;
 }
 
-/* A target that is only a state replaces module.run, as in .zy files. */
+/* A single target that is only a state replaces module.run, as in .zy files. */
 static bool is_state(const struct decl *decl, const struct value_map *args)
 {
     const struct value key = value_text("name");
     const struct value *name = value_map_find(args, &key);
     const struct module *found =
         module_find(value_is(name, VALUE_STR) ? name->s : str_from(decl->id));
+    size_t dotted = 0;
 
     for (size_t i = 0; i < args->count; i++)
-        if (is_dotted(args->pairs[i].key.s))
+        if (is_dotted(args->pairs[i].key.s)) {
             found = module_find(args->pairs[i].key.s);
-    return found && !found->call;
+            dotted++;
+        }
+    return found && !found->call && dotted <= 1;
 }
 
 int delegate_read(struct arena *arena, const struct decl *decl, const struct module **module,

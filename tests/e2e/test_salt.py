@@ -458,6 +458,27 @@ def test_an_event_of_a_state_is_a_warning_without_a_fleet(machine):
     assert "no effect" not in machine.run("state.apply", "web", status=0).stderr
 
 
+@pytest.mark.parametrize("calls", ["{file.touch: [{name: ROOT/x}]}, {test.echo: [{text: hi}]}", "{test.echo: [{text: hi}]}, {file.touch: [{name: ROOT/x}]}"])
+def test_a_state_among_several_calls_of_module_run_says_what_to_write(machine, calls):
+    machine.sls("web", "several: {module.run: [CALLS]}".replace("CALLS", calls))
+    said = machine.run("state.apply", "web", status=2).stderr
+    assert "'file.touch' is a state here, not a function to call" in said and "'ID: {file.touch: ...}'" in said
+    assert not (machine.root / "x").exists()
+
+
+def test_a_cycle_does_not_hide_what_would_fail_later(machine):
+    machine.sls("web", """
+a: {test.nop: [{require: [{test: b}]}]}
+b: {test.nop: [{require: [{test: a}]}]}
+c: {test.nopp: []}
+d: {file.managed: [{name: relative}]}
+e: {test.nop: [{unknown_thing: 1}]}
+""")
+    said = machine.run("state.apply", "web", status=1).stderr
+    for words in ("cycle detected", "unknown module \"test.nopp\"", "must be an absolute path", "no parameter 'unknown_thing'"):
+        assert words in said
+
+
 @pytest.mark.parametrize("test", [(), ("--test",)])
 def test_an_event_of_event_send_fails_without_a_fleet(machine, test):
     machine.sls("web", "a/b: {event.send: [{data: {x: 1}}]}\nc/d: {event.wait: []}")

@@ -27,7 +27,8 @@ const struct module module_module_run = {
         "An argument called 'name' is written as 'm_name'. Arguments may be positional: '- "
         "service.restart: [nginx]'. The ID may be the target too.\n\n"
         "A target that is a function is called on every run; its result is in the details. A Salt "
-        "file may name several functions, and one that returns false fails the state.\n",
+        "file may name several functions, which are called in their order, and one that returns "
+        "false fails the state; a state cannot be one of several.\n",
     .example = "name: test.echo\ntext: hello\n",
     .params = calls_params,
     .args_size = sizeof(struct calls_args),

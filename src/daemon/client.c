@@ -23,18 +23,18 @@ static void use_token(struct acl_caller *caller, const struct token *token, bool
     caller->lua = token->lua;
 }
 
-const char *client_refusal(const struct client *client, const char *text, struct arena *arena,
+const char *client_refusal(const struct client *client, const char *token, struct arena *arena,
                            struct acl_caller *ret_caller)
 {
     struct acl_caller caller = caller_find(arena, client->peer.uid, client->peer.gid);
     const enum caller_standing standing = caller_standing(arena, &caller);
-    const struct token *token = text ? tokens_find(&client->daemon->tokens, text) : NULL;
+    const struct token *lent = token ? tokens_find(&client->daemon->tokens, token) : NULL;
 
-    if (text && !token)
+    if (token && !lent)
         return "the token in " TOKEN_VARIABLE " is not valid, or no longer: its service has ended; "
                "without the variable your own rights hold";
-    if (token)
-        use_token(&caller, token, standing == CALLER_MEMBER);
+    if (lent)
+        use_token(&caller, lent, standing == CALLER_MEMBER);
     else if (standing != CALLER_MEMBER)
         return caller_refusal(standing);
     *ret_caller = caller;

@@ -40,7 +40,7 @@ struct str revoked_sign(struct arena *arena, const struct ed25519_pair *signer,
                         const struct revoked_list *list);
 /* Fails with ERR_UNSAFE for what the account has not signed. */
 int revoked_read(struct arena *arena, const unsigned char account[static ED25519_PUBLIC_SIZE],
-                 struct str stored, struct revoked_list *ret_list, struct err *err);
+                 struct str bytes, struct revoked_list *ret_list, struct err *err);
 bool revoked_has(const struct revoked_list *list, const char *key);
 
 #endif

@@ -34,7 +34,7 @@ struct str signing_notice_sign(struct arena *arena, const struct ed25519_pair *s
                                const struct signing_notice *notice);
 /* Fails with ERR_UNSAFE for what the account has not signed. */
 int signing_notice_read(struct arena *arena,
-                        const unsigned char account[static ED25519_PUBLIC_SIZE], struct str stored,
+                        const unsigned char account[static ED25519_PUBLIC_SIZE], struct str bytes,
                         struct signing_notice *ret_notice, struct err *err);
 
 #endif

@@ -47,6 +47,7 @@ static const struct param init_options[] = {
     PARAM("cluster-port",    INT,  ARGS, cluster_port, "the port for the other servers of the cluster", PARAM_RANGE(1, 65535), .default_text = "6222"),
     PARAM("route",           STRS, ARGS, routes, "a server of the cluster: nats-route://HOST:PORT; may be repeated", .kind_text = "URL"),
     PARAM("leaf-port",       INT,  ARGS, leaf_port, "accept leaf nodes on this port; see 'zester nats-auth leaf'", PARAM_RANGE(1, 65535)),
+    PARAM("force",           BOOL, ARGS, force, "make new ones although there are some: those are renamed, and every machine has to enroll again"),
     { 0 },
 };
 
@@ -128,13 +129,63 @@ static int ensure_authority(struct cli *cli, const char *dir, struct err *err)
     return there ? 0 : ca_init(folder, now_seconds(), err);
 }
 
+static int write_files(struct cli *cli, const struct nats_auth_args *want,
+                       const struct auth_files *files, const struct newfile *conf, struct err *err)
+{
+    if (newfiles_write(want->dir, files->list, files->n, "keys are never overwritten", err) < 0)
+        return -1;
+    if (newfiles_write(path_dirname(cli->arena, want->conf), conf, 1, "it is never overwritten",
+                       err) < 0) {
+        newfiles_remove(want->dir, files->list, files->n);
+        return -1;
+    }
+    return 0;
+}
+
+/* Both, or none. */
+static int set_aside(const struct nats_auth_args *want, const struct auth_files *files,
+                     const char *folder, const struct newfile *conf, const char *suffix,
+                     struct err *err)
+{
+    if (newfiles_set_aside(want->dir, files->list, files->n, suffix, err) < 0)
+        return -1;
+    if (newfiles_set_aside(folder, conf, 1, suffix, err) == 0)
+        return 0;
+    newfiles_put_back(want->dir, files->list, files->n, suffix);
+    return -1;
+}
+
+/* What was there keeps its bytes under another name: without the keys of a fleet, all of it is
+ * lost. */
+static int replace_files(struct cli *cli, const struct nats_auth_args *want,
+                         const struct auth_files *files, const struct newfile *conf,
+                         struct err *err)
+{
+    const char *folder = path_dirname(cli->arena, want->conf), *suffix;
+    int64_t number = now_seconds();
+    int result;
+
+    do {
+        suffix = arena_printf(cli->arena, ".%lld", (long long)number++);
+        result = set_aside(want, files, folder, conf, suffix, err);
+    } while (result < 0 && err->code == ERR_BUSY);
+    if (result < 0)
+        return -1;
+    if (write_files(cli, want, files, conf, err) == 0) {
+        printf("What was there before has the ending '%s'\n", suffix);
+        return 0;
+    }
+    newfiles_put_back(folder, conf, 1, suffix);
+    newfiles_put_back(want->dir, files->list, files->n, suffix);
+    return -1;
+}
+
 /* First all texts, then the files in DIR, then the configuration: once it exists, so does
  * everything it names. */
 static int init_auth(struct cli *cli, const struct nats_auth_args *want, struct identity *identity,
                      struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(CONF_MAX);
-    const char *folder = path_dirname(cli->arena, want->conf);
     struct newfile conf_file = { .name = path_basename(want->conf).p, .mode = CONF_MODE };
     struct auth_files files = { .n = IDENTITY_FILES };
     struct server_conf conf = {
@@ -156,15 +207,11 @@ static int init_auth(struct cli *cli, const struct nats_auth_args *want, struct 
     if (!want->cert && (ensure_authority(cli, want->dir, err) < 0 ||
                         issue_certificate(cli, want, want->dir, &files, &conf, err) < 0))
         return -1;
-    if (server_conf_print(&text, &conf, identity, err) < 0 ||
-        newfiles_write(want->dir, files.list, files.n, "keys are never overwritten", err) < 0)
+    if (server_conf_print(&text, &conf, identity, err) < 0)
         return -1;
     conf_file.text = buf_view(&text);
-    if (newfiles_write(folder, &conf_file, 1, "it is never overwritten", err) < 0) {
-        newfiles_remove(want->dir, files.list, files.n);
-        return -1;
-    }
-    return 0;
+    return want->force ? replace_files(cli, want, &files, &conf_file, err)
+                       : write_files(cli, want, &files, &conf_file, err);
 }
 
 int nats_auth_init(struct cli *cli, const struct nats_auth_args *want, struct err *err)
@@ -421,7 +468,8 @@ static const struct command auth_commands[] = {
             "Writes operator, account and user keys with their JWTs into DIR, and a configuration\n"
             "for nats-server: TLS only, operator mode, JetStream. Without --nats-cert a\n"
             "certificate authority (DIR/ca) and a certificate for the server are created as well.\n"
-            "Existing files are never overwritten.\n",
+            "Existing files are never overwritten; with --force they are renamed, and the\n"
+            "certificate authority stays.\n",
         .examples =
             "  zester nats-auth init --dns nats.example.com --ip 10.0.0.5\n"
             "  zester nats-auth init --dir ./auth --nats-conf ./nats.conf --jetstream-store ./js\n",

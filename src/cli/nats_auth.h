@@ -29,10 +29,11 @@ struct nats_auth_args {
     int64_t leaf_port;        /* where leaf nodes connect; 0: none may */
     struct param_strs hubs;   /* of a leaf node: the servers it connects to */
     const char *out;          /* the folder of its files */
+    bool force;               /* what is there is set aside */
 };
 
-/* All keys, credentials, certificates and the server configuration. Nothing is overwritten, and
- * nothing is left behind on failure. */
+/* All keys, credentials, certificates and the server configuration. Nothing is overwritten (with
+ * `force`, it is renamed), and nothing is left behind on failure. */
 int nats_auth_init(struct cli *cli, const struct nats_auth_args *want, struct err *err);
 
 /* `zester nats-auth rotate`. */

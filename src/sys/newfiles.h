@@ -30,4 +30,12 @@ int newfiles_write(const char *folder, const struct newfile *files, size_t count
 /* Remove what newfiles_write has written, when a later step fails. */
 void newfiles_remove(const char *folder, const struct newfile *files, size_t count);
 
+/* Rename those that exist to NAME and `suffix`, to make room for new ones; on failure none is.
+ * ERR_BUSY: that name is taken. */
+int newfiles_set_aside(const char *folder, const struct newfile *files, size_t count,
+                       const char *suffix, struct err *err);
+/* The way back. */
+void newfiles_put_back(const char *folder, const struct newfile *files, size_t count,
+                       const char *suffix);
+
 #endif

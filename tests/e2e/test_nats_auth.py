@@ -124,6 +124,24 @@ def test_nothing_is_overwritten_and_nothing_half_made(tmp_path):
     assert [name for name in SECRET + PUBLIC if (other / "auth" / name).exists()] == []
 
 
+def test_keys_are_made_anew_when_that_is_forced_and_the_old_ones_are_kept(tmp_path):
+    init(tmp_path)
+    names = [*(f"auth/{name}" for name in SECRET + PUBLIC), "nats.conf"]
+    before = {name: (tmp_path / name).read_bytes() for name in names}
+    root = (tmp_path / "auth/ca/root.crt").read_bytes()
+    ending = re.search(r"What was there before has the ending '(\.\d+)'", init(tmp_path, "--force").stdout).group(1)
+    for name in names:
+        old = tmp_path / (name + ending)
+        assert old.read_bytes() == before[name] and old.stat().st_mode == (tmp_path / name).stat().st_mode
+        assert (tmp_path / name).read_bytes() != before[name] or name.endswith("nats-ca.crt")
+    assert (tmp_path / "auth/ca/root.crt").read_bytes() == root
+    (tmp_path / "nats.conf").unlink()
+    (tmp_path / "auth/operator.seed").unlink()
+    (tmp_path / "auth/operator.seed").mkdir()  # in the way of what is written first, once it is set aside
+    init(tmp_path, "--force")
+    assert (tmp_path / "auth/operator.seed").is_file()
+
+
 def test_relative_paths_become_absolute_in_the_configuration(tmp_path):
     auth("init", "--dir", "auth", "--nats-conf", "nats.conf", "--jetstream-store", "js", cwd=tmp_path)
     paths = re.findall(r'"([^"]*/[^"]*)"', (tmp_path / "nats.conf").read_text())

@@ -485,6 +485,23 @@ def test_data_is_serialized_as_salt_does_it(machine, serializer):
     assert not machine.record("state.apply", "web", status=0)["results"][0]["changed"]
 
 
+@pytest.mark.parametrize("said, outcome", [("changed=yes comment=foretold", "changed"), ("changed=no", "ok")])
+def test_a_stateful_command_can_name_the_command_of_dry_runs(machine, said, outcome):
+    machine.sls("web", f"""
+it: {{cmd.run: [{{name: 'touch ROOT/ran; echo changed=no'}}, {{stateful: [{{test_name: 'touch ROOT/asked; echo {said}'}}]}}]}}
+also: {{cmd.script: [{{source: salt://x.sh}}, {{stateful: [{{test_name: 'x'}}]}}]}}
+""")
+    machine.file("x.sh", "#!/bin/sh\necho changed=no\n")
+    dry = machine.record("state.apply", "web", "--test", status=0)["results"][0]
+    assert dry["changed"] == (outcome == "changed") and ("foretold" in str(dry)) == (outcome == "changed")
+    assert (machine.root / "asked").exists() and not (machine.root / "ran").exists()
+    (machine.root / "asked").unlink()
+    assert [state["changed"] for state in machine.record("state.apply", "web", status=0)["results"]] == [False, False]
+    assert (machine.root / "ran").exists() and not (machine.root / "asked").exists()
+    machine.sls("web", "it: {cmd.run: [{name: echo}, {stateful: [{other: x}]}]}")
+    assert "test_name: COMMAND" in machine.run("state.apply", "web", status=2).stderr
+
+
 def test_what_cannot_be_serialized_says_why(machine):
     machine.sls("web", """
 empty: {file.serialize: [{name: ROOT/a, serializer: toml, dataset: {a: {b: null}}}]}

@@ -11,7 +11,7 @@ struct run_args {
     const char *command;
     const struct value *args;
     struct command_args how;
-    bool stateful;
+    const struct value *stateful;
 };
 
 /* clang-format off */
@@ -19,7 +19,7 @@ static const struct param run_params[] = {
     PARAM("command", STR, ARGS, command, "the command, run through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
     PARAM("args", ANY, ARGS, args, "arguments as a list: the command is run without a shell"),
     COMMAND_PARAMS(ARGS, how),
-    PARAM("stateful", BOOL, ARGS, stateful, "the last line of output reports whether anything changed: changed=yes comment='...'"),
+    PARAM("stateful", ANY, ARGS, stateful, STATEFUL_DOC "; a list with 'test_name: COMMAND' names a command that reports it in a dry run", .kind_text = "bool or list"),
     { 0 },
 };
 /* clang-format on */
@@ -30,6 +30,7 @@ static int run_validate(const void *args, const struct value *where, struct diag
     int result = command_validate(&want->how, diags);
 
     (void)where;
+    result |= stateful_validate(want->stateful, diags);
     if (want->args && want->args->kind != VALUE_NULL && !command_is_words(want->args)) {
         result = value_diag(diags, want->args, "'args' must be a list, got %s",
                             value_describe(want->args));
@@ -49,12 +50,29 @@ static struct command command_of(struct state_run *run, const struct run_args *w
     };
 }
 
+/* Would it change something? The command of dry runs knows. */
+static int ask_command(struct state_run *run, const struct run_args *want, bool *ret_changes,
+                       struct err *err)
+{
+    const struct command command = { .text = stateful_test_name(want->stateful) };
+    struct process_result result;
+
+    if (command_run(run, &want->how, &command, &result, err) < 0 ||
+        command_judge(run, &want->how, &command, &result, err) < 0)
+        return -1;
+    return stateful_foretell(run, result.out, ret_changes, err);
+}
+
 static int run_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct run_args *want = args;
+    bool changes = true;
 
-    (void)err;
-    state_differs(run, "command \"%s\" will run", want->command);
+    if (run->test && stateful_test_name(want->stateful) &&
+        ask_command(run, want, &changes, err) < 0)
+        return -1;
+    if (changes)
+        state_differs(run, "command \"%s\" will run", want->command);
     return 0;
 }
 
@@ -69,7 +87,7 @@ static int run_apply(struct state_run *run, const void *args, struct err *err)
         command_judge(run, &want->how, &command, &result, err) < 0)
         return -1;
     state_say(run, "executed \"%s\" (exit %d)", want->command, result.status.code);
-    return want->stateful ? stateful_read(run, result.out, err) : 0;
+    return stateful_is_on(want->stateful) ? stateful_read(run, result.out, err) : 0;
 }
 
 static int run_call(struct state_run *run, const void *args, struct value *ret, struct err *err)

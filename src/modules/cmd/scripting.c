@@ -26,7 +26,7 @@ const struct param scripting_params[] = {
     PARAM("defaults", MAP, ARGS, content.defaults, "variables that 'context' does not set"),
     PARAM("tmp_dir", PATH, ARGS, tmp_dir, "folder for the script while it runs"),
     COMMAND_PARAMS(ARGS, how),
-    PARAM("stateful", BOOL, ARGS, stateful, "the last line of output reports whether anything changed: changed=yes comment='...'"),
+    PARAM("stateful", ANY, ARGS, stateful, STATEFUL_DOC, .kind_text = "bool"),
     { 0 },
 };
 /* clang-format on */
@@ -36,7 +36,7 @@ int scripting_validate(const void *args, const struct value *where, struct diags
     const struct scripting_args *want = args;
     int result = content_validate(&want->content, where, diags);
 
-    if (command_validate(&want->how, diags) < 0)
+    if (command_validate(&want->how, diags) < 0 || stateful_validate(want->stateful, diags) < 0)
         result = -1;
     if (want->args && want->args->kind != VALUE_STR && want->args->kind != VALUE_NULL &&
         !command_is_words(want->args))
@@ -116,7 +116,7 @@ static int run_script(struct state_run *run, const struct scripting_args *want,
     if (command_judge(run, &how, &command, &result, err) < 0)
         return -1;
     state_say(run, "executed script \"%s\" (exit %d)", want->name, result.status.code);
-    return want->stateful ? stateful_read(run, result.out, err) : 0;
+    return stateful_is_on(want->stateful) ? stateful_read(run, result.out, err) : 0;
 }
 
 int scripting_run(struct state_run *run, const void *args, struct err *err)

@@ -28,7 +28,7 @@ struct scripting_args {
     const struct value *args;
     struct command_args how;
     const char *tmp_dir;
-    bool stateful;
+    const struct value *stateful;
 };
 
 extern const struct param scripting_params[];

@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "base/arena.h"
+#include "base/diag.h"
 #include "base/err.h"
 #include "data/json.h"
 #include "data/value.h"
@@ -101,7 +102,40 @@ static int parse_result(struct state_run *run, struct str line, struct value *re
     return read_pairs(run, line, ret->map, err);
 }
 
-int stateful_read(struct state_run *run, struct str output, struct err *err)
+static const struct value *find_test_name(const struct value *v)
+{
+    if (value_is(v, VALUE_LIST) && v->list->count > 0)
+        v = &v->list->items[0];
+    return value_is(v, VALUE_MAP) ? value_get(v, "test_name") : NULL;
+}
+
+int stateful_validate(const struct value *v, struct diags *diags)
+{
+    bool truth;
+
+    if (!v || v->kind == VALUE_NULL || read_truth(v, &truth) ||
+        value_is(find_test_name(v), VALUE_STR))
+        return 0;
+    (void)value_diag(diags, v, "'stateful' must be true or false, got %s", value_describe(v));
+    diag_hint(diags, "or a list with the command of dry runs: '- test_name: COMMAND'");
+    return -1;
+}
+
+bool stateful_is_on(const struct value *v)
+{
+    bool truth = false;
+
+    return v && (find_test_name(v) || (read_truth(v, &truth) && truth));
+}
+
+const char *stateful_test_name(const struct value *v)
+{
+    const struct value *name = find_test_name(v);
+
+    return value_is(name, VALUE_STR) ? name->s.p : NULL;
+}
+
+int stateful_foretell(struct state_run *run, struct str output, bool *ret_changes, struct err *err)
 {
     const struct str line = last_line(output);
     struct value said;
@@ -119,6 +153,16 @@ int stateful_read(struct state_run *run, struct str output, struct err *err)
     for (size_t i = 0; i < said.map->count; i++)
         if (!str_is(said.map->pairs[i].key.s, "changed"))
             state_detail_value(run, said.map->pairs[i].key.s.p, said.map->pairs[i].value);
+    *ret_changes = changed;
+    return 0;
+}
+
+int stateful_read(struct state_run *run, struct str output, struct err *err)
+{
+    bool changed;
+
+    if (stateful_foretell(run, output, &changed, err) < 0)
+        return -1;
     if (!changed)
         state_unchanged(run);
     return 0;

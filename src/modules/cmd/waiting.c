@@ -11,7 +11,7 @@
 const struct param waiting_params[] = {
     PARAM("command", STR, ARGS, command, "the command, run through the shell", .flags = PARAM_REQUIRED | PARAM_PRIMARY | PARAM_FILLED, .aliases = "name,cmd"),
     COMMAND_PARAMS(ARGS, how),
-    PARAM("stateful", BOOL, ARGS, stateful, "the last line of output reports whether anything changed: changed=yes comment='...'"),
+    PARAM("stateful", ANY, ARGS, stateful, STATEFUL_DOC, .kind_text = "bool"),
     { 0 },
 };
 /* clang-format on */
@@ -21,7 +21,7 @@ int waiting_validate(const void *args, const struct value *where, struct diags *
     const struct waiting_args *want = args;
 
     (void)where;
-    return command_validate(&want->how, diags);
+    return command_validate(&want->how, diags) | stateful_validate(want->stateful, diags);
 }
 
 /* It runs only for a watch, and then apply is forced without a check. */
@@ -45,5 +45,5 @@ int waiting_apply(struct state_run *run, const void *args, struct err *err)
         command_judge(run, &want->how, &command, &result, err) < 0)
         return -1;
     state_say(run, "executed \"%s\" (exit %d)", want->command, result.status.code);
-    return want->stateful ? stateful_read(run, result.out, err) : 0;
+    return stateful_is_on(want->stateful) ? stateful_read(run, result.out, err) : 0;
 }

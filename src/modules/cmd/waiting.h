@@ -20,7 +20,7 @@ struct value;
 struct waiting_args {
     const char *command;
     struct command_args how;
-    bool stateful;
+    const struct value *stateful;
 };
 
 extern const struct param waiting_params[];

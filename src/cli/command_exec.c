@@ -269,7 +269,7 @@ static int run_exec(struct cli *cli, const void *options, struct param_strs oper
 
 const struct command command_exec = {
     .name = "",
-    .operands = "TARGET FUNCTION [WORD] [KEY=VALUE...]",
+    .operands = "TARGET FUNCTION [WORD...] [KEY=VALUE...]",
     .lookup = "peel list",
     .summary = "run a function or a state on the peels of a fleet",
     .details =

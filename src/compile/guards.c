@@ -167,20 +167,16 @@ static int gather_arguments(const struct reading *r, const struct module *functi
 {
     const struct value *args = value_get(v, "args");
     const struct value *items = args;
-    size_t n = args && args->kind != VALUE_NULL;
+    size_t n = args && args->kind != VALUE_NULL, bound;
 
     if (args && args->kind == VALUE_LIST) {
         items = args->list->items;
         n = args->list->count;
     }
-    for (size_t i = 0; i < n; i++) {
-        const struct param *param = params_at(function->params, i);
-
-        if (!param)
-            return value_diag(r->diags, &items[i], "%s takes at most %zu positional arguments",
-                              function->name, i);
-        value_map_set(r->arena, ret, value_at(value_text(param->name), &items[i]), items[i]);
-    }
+    bound = params_bind(r->arena, function->params, items, n, ret);
+    if (bound < n)
+        return value_diag(r->diags, &items[bound], "%s takes at most %zu positional arguments",
+                          function->name, bound);
     add_named(r, v, ret);
     return 0;
 }

@@ -69,44 +69,14 @@ static struct str suggest_salt(struct str name)
     return suggest_best(&best);
 }
 
-/* The list that further words belong to, when it is the last place of a function: file.join(a, b).
- */
-static const struct param *rest_param(const struct module *module, size_t i)
-{
-    const struct param *last = i > 0 ? params_at(module->params, i - 1) : NULL;
-
-    return last && last->kind == PARAM_STRS && !params_at(module->params, i) ? last : NULL;
-}
-
-/* All words from `from` on, as one list. */
-static struct value list_words(struct render *render, const struct call *call, size_t from)
-{
-    struct value_list *words = container_new_list(render, call->count - from);
-
-    for (size_t i = from; i < call->count; i++)
-        value_list_push(render->arena, words, call->args[i]);
-    return value_list(words);
-}
-
 static int module_arguments(struct render *render, const struct module *module,
                             const struct call *call, struct value *ret)
 {
     struct value_map *map = container_new_map(render, call->count + call->named_count);
 
-    for (size_t i = 0; i < call->count; i++) {
-        const struct param *param = params_at(module->params, i), *rest;
-
-        rest = rest_param(module, i);
-        if (rest) {
-            value_map_set(render->arena, map, value_text(rest->name),
-                          list_words(render, call, i - 1));
-            break;
-        }
-        if (!param)
-            return render_fail(render, RENDER_TYPE, "%s() takes fewer than %zu arguments",
-                               module->name, call->count);
-        value_map_set(render->arena, map, value_text(param->name), call->args[i]);
-    }
+    if (params_bind(render->arena, module->params, call->args, call->count, map) < call->count)
+        return render_fail(render, RENDER_TYPE, "%s() takes fewer than %zu arguments", module->name,
+                           call->count);
     for (size_t i = 0; i < call->named_count; i++)
         value_map_set(render->arena, map, call->named[i].key, call->named[i].value);
     *ret = value_map(map);

@@ -98,9 +98,64 @@ const struct param *params_at(const struct param *table, size_t place)
     if (primary && place-- == 0)
         return primary;
     for (const struct param *p = table; p->name; p++)
-        if (p != primary && !(p->flags & PARAM_UNSUPPORTED) && place-- == 0)
+        if (p != primary && !(p->flags & (PARAM_UNSUPPORTED | PARAM_REST)) && place-- == 0)
             return p;
     return NULL;
+}
+
+size_t params_places(const struct param *table)
+{
+    const struct param *last = NULL;
+    size_t count = 0;
+
+    for (const struct param *p; (p = params_at(table, count)); count++)
+        last = p;
+    return last && last->kind == PARAM_STRS ? SIZE_MAX : count;
+}
+
+static struct value list_of(struct arena *arena, const struct value *items, size_t count)
+{
+    struct value_list *list = value_list_new(arena, count);
+
+    for (size_t i = 0; i < count; i++)
+        value_list_push(arena, list, items[i]);
+    return value_at(value_list(list), &items[0]);
+}
+
+static void set_missing(struct arena *arena, struct value_map *map, struct value key,
+                        struct value v)
+{
+    if (!value_map_find(map, &key))
+        value_map_set(arena, map, key, v);
+}
+
+size_t params_bind(struct arena *arena, const struct param *table, const struct value *items,
+                   size_t count, struct value_map *to)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct param *param = params_at(table, i);
+        const size_t left = count - i;
+        const bool takes_rest =
+            left > 1 && param && param->kind == PARAM_STRS && !params_at(table, i + 1);
+
+        if (!param)
+            return i;
+        set_missing(arena, to, value_at(value_text(param->name), &items[i]),
+                    takes_rest ? list_of(arena, &items[i], left) : items[i]);
+        if (takes_rest)
+            break;
+    }
+    return count;
+}
+
+size_t params_bind_words(struct arena *arena, const struct param *table,
+                         const struct param_strs *words, struct value_map *to)
+{
+    struct value *items = ARENA_ARRAY(arena, struct value, words->n);
+
+    for (size_t i = 0; i < words->n; i++)
+        items[i] = value_text(words->p[i]);
+    return params_bind(arena, table, items, words->n, to);
 }
 
 /* --- secrets and their lines ---------------------------------------------- */

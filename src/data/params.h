@@ -39,6 +39,7 @@ struct diags;
 struct err;
 struct suggest;
 struct value;
+struct value_map;
 struct value_pair;
 
 enum param_kind {
@@ -211,6 +212,16 @@ int params_refuse(const struct param *param, const struct params_policy *policy,
 /* The one at a place, for arguments without a name: the primary one first, then the others as the
  * table has them. NULL when there are not so many. */
 const struct param *params_at(const struct param *table, size_t place);
+/* How many there may be; SIZE_MAX when the last place takes a list. */
+size_t params_places(const struct param *table);
+/* Arguments without a name, each under that of its place; those from the last place on are one
+ * list, if that takes a list. What `to` has already stays. Returns how many have a place: fewer
+ * than `count` are too many. */
+size_t params_bind(struct arena *arena, const struct param *table, const struct value *items,
+                   size_t count, struct value_map *to);
+/* The same with words of a command line. */
+size_t params_bind_words(struct arena *arena, const struct param *table,
+                         const struct param_strs *words, struct value_map *to);
 
 /* Checks the table itself: names unique, choices and texts present, defaults readable. For
  * tests. */

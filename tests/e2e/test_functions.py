@@ -169,7 +169,7 @@ def test_functions_without_a_module_are_listed_and_explained(machine):
 def test_the_arguments_of_functions_have_the_form_of_salt(machine):
     assert call(machine, "sys.argspec", "test.echo") == {"test.echo": {"args": ["text"], "defaults": None, "varargs": None, "kwargs": None}}
     assert call(machine, "sys.argspec", "state.apply")["state.apply"]["defaults"] == [None, None, None, False]
-    assert call(machine, "sys.argspec", "grains.item")["grains.item"]["args"] == ["key", "default"]
+    assert call(machine, "sys.argspec", "grains.item")["grains.item"]["args"] == ["keys"]
     assert call(machine, "sys.argspec", "test.arg")["test.arg"] == {"args": [], "defaults": None, "varargs": True, "kwargs": True}
     assert call(machine, "sys.argspec", "event.send")["event.send"]["kwargs"] is True
     assert len(call(machine, "sys.argspec", "file")) > 40

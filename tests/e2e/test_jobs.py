@@ -98,6 +98,19 @@ def test_a_job_has_the_name_and_the_time_of_what_it_is_about(fleet, words, name,
     assert (job["state_id"], job["timeout"]) == (name, seconds * 10**9)
 
 
+def test_words_beyond_the_first_are_the_next_parameters_of_a_function_as_on_one_machine(fleet):
+    def said(*words):
+        (answer,) = fleet.zester_json("web-01", *words)
+        return answer["results"][0]["details"]["result"]
+    assert said("grains.item", "os", "kernel") == "os: Debian\nkernel: Linux"
+    assert said("pillar.get", "no.such", "otherwise") == "otherwise"
+    assert said("pillar.get", "no.such", "other", "default=named") == "named"
+    assert said("pillar.item", "a", "b") == "a: ''\nb: ''"
+    assert said("file.join", "/a", "b", "c") == "/a/b/c"
+    assert "unexpected argument 'more'" in fleet.zester("web-01", "user.info", "root", "more", status=1).stderr
+    assert "unexpected argument 'more'" in fleet.zester("web-01", "file.managed", "/x", "more", status=1).stderr
+
+
 def test_a_peel_takes_the_word_for_none_as_no_name(fleet):
     """Not as the name of a package: requests also come from rules, schedules and programs."""
     (answer,) = fleet.zester_json("web-01", "state.single", "fun=pkg.installed", "--test", status=2)

@@ -70,19 +70,31 @@ static const char *find_id(const struct fleet_binding *binding, const struct val
     return text ? text : FLEET_BINDING_NO_WORD;
 }
 
+/* Of a function that has no binding of its own: the words after the first have a place, too. Not
+ * those of a state, whose word is its name. */
+static const struct param *find_params(const struct fleet_binding *binding, const char *function)
+{
+    const struct module *module = binding->function ? NULL : module_find(str_from(function));
+
+    return module && module->call && !module->apply ? module->params : params_none;
+}
+
 int fleet_words_read(struct cli *cli, struct param_strs words, const char *function,
                      struct fleet_words *ret)
 {
     const struct fleet_binding *binding = fleet_binding_find(function);
     struct value_map *args = value_map_new(cli->arena, words.n);
     const struct value given = value_map(args);
+    const struct param *params = find_params(binding, function);
+    const size_t places = params_places(params);
+    VEC(const char *) bare = { 0 };
     size_t place = 0, pairs = 0;
 
     ret->function = function;
     ret->id = binding->id ? binding->id : "";
     for (size_t i = 0; i < words.n; i++) {
         const char *word = words.p[i];
-        bool has_room = place < ARRAY_LEN(binding->keys) && binding->keys[place];
+        const bool has_key = place < ARRAY_LEN(binding->keys) && binding->keys[place];
 
         if (is_pair(word) && !is_positional(binding, place, word)) {
             if (add_pair(cli, args, word) != CLI_OK)
@@ -93,15 +105,18 @@ int fleet_words_read(struct cli *cli, struct param_strs words, const char *funct
         if (pairs > 0 && strcmp(function, "state.apply") == 0)
             return cli_usage(cli, "unexpected argument '%s' after key=value: the state comes first",
                              word);
-        if (!has_room)
+        if (!has_key && place >= places)
             return cli_usage(cli, "unexpected argument '%s' after %s (write options as key=value)",
                              word, function);
-        if (binding->keys[place][0])
+        VEC_PUSH_IN(cli->arena, &bare, word);
+        if (has_key && binding->keys[place][0])
             value_map_set(cli->arena, args, value_text(binding->keys[place]), value_text(word));
         if (place == 0 && !binding->id)
             ret->id = word;
         place++;
     }
+    if (bare.n > 1) /* a single one is the id, which every peel understands */
+        (void)params_bind_words(cli->arena, params, &(struct param_strs){ bare.n, bare.p }, args);
     for (size_t i = 0; i < (size_t)binding->least; i++) {
         const char *text = value_get_text(&given, binding->keys[i]);
 

@@ -21,35 +21,21 @@ static int refuse_words(struct local *local, const struct module *module)
                      has_params ? module->name : "", has_params ? "' lists them" : "");
 }
 
-/* Arguments beyond the first are the next parameters of the table: 'facts.set role web'. */
-static int bind_words(struct local *local, const struct module *module)
-{
-    for (size_t i = 1; i < local->words.n; i++) {
-        const struct param *param = params_at(module->params, i);
-
-        if (!param)
-            return -1;
-        value_map_set(&local->session.arena, local->given.map, value_text(param->name),
-                      value_text(local->words.p[i]));
-    }
-    return 0;
-}
-
 int local_call_module(struct local *local, const struct module *module)
 {
-    struct value primary = local->words.n > 0 ? value_text(local->words.p[0]) : value_null();
     struct value answer;
 
     if (local->session.host.test && (module->flags & MODULE_ACTS))
         return cli_usage(local->cli, "%s has no dry run; nothing was done", module->name);
     if (local->words.n > 0 && !params_find_primary(module->params))
         return refuse_words(local, module);
-    if (bind_words(local, module) < 0)
+    if (params_bind_words(&local->session.arena, module->params, &local->words, local->given.map) <
+        local->words.n)
         return cli_usage(local->cli,
                          "%s takes fewer than %zu arguments; 'zester doc %s' lists them",
                          module->name, local->words.n, module->name);
-    if (call_function(&local->session.arena, &local->session.host, module, &local->given,
-                      local->words.n > 0 ? &primary : NULL, &answer, &local->diags) < 0)
+    if (call_function(&local->session.arena, &local->session.host, module, &local->given, NULL,
+                      &answer, &local->diags) < 0)
         return local_refuse(local);
     return local_print_answer(local, &answer);
 }

@@ -114,7 +114,8 @@ int orders_function_validate(const void *args, const struct value *where, struct
 {
     const struct orders_args *want = args;
     const struct module *module = module_find(str_from(want->name));
-    size_t most = 1;
+    const size_t places = module ? params_places(module->params) : 0;
+    const size_t most = places > 0 ? places : 1; /* the name of a state, or what is its file */
 
     if (!module && !is_of_states(want->name)) {
         const char *nearest = module_suggest(str_from(want->name));
@@ -124,8 +125,6 @@ int orders_function_validate(const void *args, const struct value *where, struct
             diag_hint(diags, "did you mean '%s'?", nearest);
         return -1;
     }
-    while (module && params_at(module->params, most))
-        most++;
     if (want->arg.n > most)
         return value_diag(diags, value_point(where, "arg"), "%s takes %zu arguments at most",
                           want->name, most);
@@ -187,9 +186,8 @@ static struct state_job make_function_job(struct state_run *run, const struct or
         job.args = value_copy(run->arena, want->kwarg);
     if (want->arg.n > 0)
         job.id = want->arg.p[0];
-    for (size_t i = 0; module && i < want->arg.n; i++)
-        if (params_at(module->params, i))
-            set_arg(run, &job, params_at(module->params, i)->name, value_text(want->arg.p[i]));
+    if (module) /* all have a place: they were counted */
+        (void)params_bind_words(run->arena, module->params, &want->arg, job.args.map);
     return job;
 }
 

@@ -19,6 +19,16 @@ struct value datapath_get(const struct value *tree, const char *path, const stru
     return otherwise ? *otherwise : value_text("");
 }
 
+struct value datapath_items(struct arena *arena, const struct value *tree,
+                            const struct param_strs *paths)
+{
+    struct value_map *found = value_map_new(arena, paths->n);
+
+    for (size_t i = 0; i < paths->n; i++)
+        value_map_set(arena, found, value_text(paths->p[i]), datapath_get(tree, paths->p[i], NULL));
+    return value_map(found);
+}
+
 struct value datapath_keys(struct arena *arena, const struct value *tree)
 {
     struct value_list *keys = value_list_new(arena, tree->map->count);
@@ -34,6 +44,10 @@ struct value datapath_keys(struct arena *arena, const struct value *tree)
 const struct param datapath_params[] = {
     PARAM("key", STR, ARGS, key, "a path, with ':' or '.' between its parts", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "name"),
     PARAM("default", ANY, ARGS, otherwise, "value to return if there is none"),
+    { 0 },
+};
+const struct param datapath_items_params[] = {
+    PARAM("keys", STRS, struct datapath_items_args, keys, "paths, with ':' or '.' between their parts", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "name,key"),
     { 0 },
 };
 const struct param datapath_keys_params[] = {
@@ -58,6 +72,16 @@ int datapath_call_setting(struct state_run *run, const void *args, struct value 
 
     (void)err;
     *ret = datapath_get(state_settings(run), want->key, want->otherwise);
+    return 0;
+}
+
+int datapath_call_setting_items(struct state_run *run, const void *args, struct value *ret,
+                                struct err *err)
+{
+    const struct datapath_items_args *want = args;
+
+    (void)err;
+    *ret = datapath_items(run->arena, state_settings(run), &want->keys);
     return 0;
 }
 

@@ -27,11 +27,21 @@ struct datapath_keys_args {
 };
 extern const struct param datapath_keys_params[];
 
+/* Several of them: a map by their paths; an empty text for what is not there. */
+struct datapath_items_args {
+    struct param_strs keys;
+};
+extern const struct param datapath_items_params[];
+struct value datapath_items(struct arena *arena, const struct value *tree,
+                            const struct param_strs *paths);
+
 /* Functions that settings and facts have under several names. */
 int datapath_call_settings(struct state_run *run, const void *args, struct value *ret,
                            struct err *err);
 int datapath_call_setting(struct state_run *run, const void *args, struct value *ret,
                           struct err *err);
+int datapath_call_setting_items(struct state_run *run, const void *args, struct value *ret,
+                                struct err *err);
 int datapath_call_setting_keys(struct state_run *run, const void *args, struct value *ret,
                                struct err *err);
 

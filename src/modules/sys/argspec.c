@@ -78,10 +78,10 @@ static void read_params(struct spec *spec, const struct param *params)
 {
     const struct param *param;
 
+    for (param = params; param->name; param++)
+        spec->takes_pairs |= (param->flags & PARAM_REST) != 0;
     for (size_t i = 0; (param = params_at(params, i)); i++)
-        if (param->flags & PARAM_REST)
-            spec->takes_pairs = true;
-        else if (!(param->flags & PARAM_HIDDEN))
+        if (!(param->flags & PARAM_HIDDEN))
             add_argument(spec, str_from(param->name), !(param->flags & PARAM_REQUIRED),
                          param->default_text
                              ? read_literal(spec->arena, str_from(param->default_text))

@@ -161,6 +161,44 @@ TEST(the_primary_parameter_takes_the_value_of_the_policy)
     CHECK_STR(fix.args.name, "given");
 }
 
+static const struct param places[] = {
+    PARAM("wait", DURATION, ARGS, wait, "how long"),
+    PARAM_REFUSED("signature", "nothing checks it"),
+    PARAM("name", STR, ARGS, name, "who it is", .flags = PARAM_PRIMARY),
+    PARAM("words", STRS, ARGS, words, "some words"),
+    { 0 },
+};
+
+static void check_places(struct param_strs words, const struct param *of, size_t bound,
+                         const char *expected)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(4096);
+    struct value_map *map = value_map_new(&arena, 0);
+    struct value all = value_map(map);
+    struct err err;
+
+    value_map_set(&arena, map, value_text("wait"), value_text("given"));
+    CHECK_INT(params_bind_words(&arena, of, &words, map), bound);
+    CHECK_INT(json_print(&out, &all, 0, &err), 0);
+    CHECK_STR(buf_text(&out), expected);
+}
+
+TEST(arguments_without_a_name_have_places_and_the_last_place_takes_the_rest_if_it_is_a_list)
+{
+    static const char *const four[] = { "web", "1s", "a", "b" };
+
+    CHECK_INT(params_places(params_none), 0);
+    CHECK_INT(params_places(places), SIZE_MAX);
+    check_places((struct param_strs){ 1, four }, places, 1,
+                 "{\"wait\":\"given\",\"name\":\"web\"}");
+    check_places((struct param_strs){ 3, four }, places, 3,
+                 "{\"wait\":\"given\",\"name\":\"web\",\"words\":\"a\"}");
+    check_places((struct param_strs){ 4, four }, places, 4,
+                 "{\"wait\":\"given\",\"name\":\"web\",\"words\":[\"a\",\"b\"]}");
+    check_places((struct param_strs){ 2, four }, params_none, 0, "{\"wait\":\"given\"}");
+}
+
 TEST(allowed_keys_are_not_unknown_and_are_suggested)
 {
     static const char *const keys[] = { "require", "onlyif", NULL };

@@ -434,6 +434,20 @@ quiet: {test.nop: [{fire_event: false}]}
     assert (second["data"]["ret"]["result"], second["data"]["ret"]["error"]) == (False, "failure without changes")
 
 
+def test_a_peel_lists_its_own_functions_and_answers_about_states(fleet):
+    states = fleet.peels["web-01"].folder / "states"
+    states.mkdir(exist_ok=True)
+    (states / "here.sls").write_text("it: {test.nop: []}\n")
+    names = fleet.zester("web-01", "sys.list_functions").stdout
+    assert "schedule.add" in names and "state.apply" in names and "event.send" in names and "state.event" not in names
+    assert "state.sls_exists" in fleet.zester("web-01", "sys.doc", "state.sls_exists").stdout
+    for words, answer in ((("sls_exists", "here"), "true"), (("sls_exists", "gone"), "false"), (("id_exists", "it", "mods=here"), "true"),
+                          (("id_exists", "that", "mods=here"), "false")):
+        assert fleet.zester("web-01", f"state.{words[0]}", *words[1:]).stdout.split()[-1] == answer
+    assert "test.nop:it" in fleet.zester("web-01", "state.template_str", "tem=include: [here]", status=0).stdout
+    (states / "here.sls").unlink()
+
+
 def test_the_state_event_send_sends_an_event_as_the_function_does(fleet):
     states = fleet.peels["web-01"].folder / "states"
     states.mkdir(exist_ok=True)

@@ -80,7 +80,7 @@ static int64_t now_seconds(void)
 
 /* Everything that goes into DIR. */
 struct auth_files {
-    struct newfile list[IDENTITY_FILES + 3];
+    struct newfile list[IDENTITY_NAMES + 3];
     size_t n;
 };
 
@@ -162,12 +162,15 @@ static int replace_files(struct cli *cli, const struct nats_auth_args *want,
                          struct err *err)
 {
     const char *folder = path_dirname(cli->arena, want->conf), *suffix;
+    struct auth_files before = *files;
     int64_t number = now_seconds();
     int result;
 
+    for (int i = IDENTITY_FILES; i < IDENTITY_NAMES; i++) /* signing keys of the older account */
+        before.list[before.n++] = (struct newfile){ .name = identity_file_name(i) };
     do {
         suffix = arena_printf(cli->arena, ".%lld", (long long)number++);
-        result = set_aside(want, files, folder, conf, suffix, err);
+        result = set_aside(want, &before, folder, conf, suffix, err);
     } while (result < 0 && err->code == ERR_BUSY);
     if (result < 0)
         return -1;
@@ -176,7 +179,7 @@ static int replace_files(struct cli *cli, const struct nats_auth_args *want,
         return 0;
     }
     newfiles_put_back(folder, conf, 1, suffix);
-    newfiles_put_back(want->dir, files->list, files->n, suffix);
+    newfiles_put_back(want->dir, before.list, before.n, suffix);
     return -1;
 }
 

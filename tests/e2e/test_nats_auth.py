@@ -129,12 +129,14 @@ def test_keys_are_made_anew_when_that_is_forced_and_the_old_ones_are_kept(tmp_pa
     names = [*(f"auth/{name}" for name in SECRET + PUBLIC), "nats.conf"]
     before = {name: (tmp_path / name).read_bytes() for name in names}
     root = (tmp_path / "auth/ca/root.crt").read_bytes()
+    (tmp_path / "auth/account-signing.seed").write_text("of the older account\n")
     ending = re.search(r"What was there before has the ending '(\.\d+)'", init(tmp_path, "--force").stdout).group(1)
     for name in names:
         old = tmp_path / (name + ending)
         assert old.read_bytes() == before[name] and old.stat().st_mode == (tmp_path / name).stat().st_mode
         assert (tmp_path / name).read_bytes() != before[name] or name.endswith("nats-ca.crt")
     assert (tmp_path / "auth/ca/root.crt").read_bytes() == root
+    assert (tmp_path / ("auth/account-signing.seed" + ending)).exists() and not (tmp_path / "auth/account-signing.seed").exists()
     (tmp_path / "nats.conf").unlink()
     (tmp_path / "auth/operator.seed").unlink()
     (tmp_path / "auth/operator.seed").mkdir()  # in the way of what is written first, once it is set aside

@@ -12,11 +12,11 @@ WAVES = ("--batch", "2")
 
 
 def states(work):
-    """App writes a file and fails where 'sick' is; health fails where 'unhealthy' is."""
+    """App writes a file, waits while 'busy' is there, and fails where 'sick' is; health fails where 'unhealthy' is."""
     return {
         "top": "base:\n  '*': [health]\n",
         "app": f"conf: {{file.managed: [name: '{work}/{{{{ facts.id }}}}', contents: new]}}\n"
-               f"starts: {{cmd.run: [name: 'test ! -e {work}/sick-{{{{ facts.id }}}}', require: [file: conf]]}}\n",
+               f"starts: {{cmd.run: [name: 'while [ -e {work}/busy-{{{{ facts.id }}}} ]; do sleep 0.05; done; test ! -e {work}/sick-{{{{ facts.id }}}}', require: [file: conf]]}}\n",
         "health": f"health: {{cmd.run: [name: 'test ! -e {work}/unhealthy-{{{{ facts.id }}}}']}}\n",
         "deploy": "rollout:\n  fleet.state:\n    - tgt: 'web-*'\n    - sls: app\n    - batch: 2\n    - gate: state.apply health\n    - revert_on_failure: wave\n",
         "wrong": "rollout:\n  fleet.state:\n    - tgt: 'web-*'\n    - sls: app\n    - gate: test.ping\n",
@@ -65,6 +65,18 @@ def test_a_rollout_that_fails_reverts_its_wave_or_all_of_it(fleet, work, scope, 
     assert job["status"] == "failed" and (job["metadata"]["revert"], job["metadata"]["revert_job"]) == (scope, revert)
     assert (reverting["function"], reverting["status"], reverting["metadata"]["rollout"]) == ("state.revert", "complete", jid)
     assert names_of(fleet, revert) == (["web-3", "web-4"] if scope == "wave" else list(NAMES))
+
+
+def test_a_wave_that_fails_while_one_of_its_peels_is_busy_is_the_one_that_is_reverted(fleet, work):
+    (work / "sick-web-1").touch()
+    (work / "busy-web-2").touch()
+    jid = fleet.zester_json("*", "state.apply", "app", *WAVES, "--revert", "wave", "--async")["jid"]
+    fleet.wait(lambda: len(fleet.zester_json("job", "show", jid)["returns"]) == 3, "the second wave is given up")
+    (work / "busy-web-2").unlink()
+    fleet.wait(lambda: record(fleet, jid)["status"] == "failed", "the rollout has ended")
+    assert record(fleet, jid)["metadata"]["stopped"].startswith("wave 1:")
+    assert names_of(fleet, record(fleet, jid)["metadata"]["revert_job"]) == ["web-1", "web-2"]
+    fleet.wait(lambda: written(work) == [], "the first wave is reverted")
 
 
 def test_a_wave_is_not_begun_before_the_last_has_ended_and_a_failure_stops_them(fleet, work):

@@ -459,6 +459,13 @@ static void count_return(struct job_run *run, struct str subject, struct str pee
         job_run_correct(run);
 }
 
+/* A master's answer for a target that was spared. It comes back to who published it, and from the
+ * stream after a takeover; its target has not had the request, so its wave was not begun. */
+static bool is_unsent(const struct exec_return *ret)
+{
+    return !ret->success && strcmp(ret->error, UNSENT) == 0;
+}
+
 /* What a peel says of itself; answers that masters make up come from our own tally only. */
 void job_run_note_return(struct job_run *run, struct str subject, struct str payload)
 {
@@ -472,6 +479,8 @@ void job_run_note_return(struct job_run *run, struct str subject, struct str pay
         drop_answer(run, subject, DISPATCHER_MALFORMED);
     else if (!exec_return_is_of(&ret, names.jid, names.peel))
         drop_answer(run, subject, DISPATCHER_SPOOF);
+    else if (is_unsent(&ret))
+        (void)tally_return(run->tally, names.peel, false, true);
     else if (!exec_return_is_made_up(&ret))
         count_return(run, subject, names.peel, payload, &ret);
 }

@@ -166,7 +166,8 @@ static int replace_files(struct cli *cli, const struct nats_auth_args *want,
     int64_t number = now_seconds();
     int result;
 
-    for (int i = IDENTITY_FILES; i < IDENTITY_NAMES; i++) /* signing keys of the older account */
+    for (enum identity_file i = IDENTITY_FILES; i < IDENTITY_NAMES;
+         i++) /* signing keys of the older account */
         before.list[before.n++] = (struct newfile){ .name = identity_file_name(i) };
     do {
         suffix = arena_printf(cli->arena, ".%lld", (long long)number++);

@@ -35,6 +35,8 @@ static const struct {
 };
 /* What the master keeps for itself, beside them; it makes the folder. */
 #define KEPT_FOLDER "orchestrations"
+#define STATUS_FILE "publisher-status"
+#define AUTH_DIR    "/var/lib/zester/auth"
 #define CONF_MAX    ((size_t)64 << 10)
 /* Timeout for the server and the master to start. */
 #define START_NS (INT64_C(90) * CLOCK_SECOND)
@@ -53,7 +55,7 @@ struct setup_args {
 static const struct param setup_options[] = {
     PARAM("host",        STR,  ARGS, host, "the name or address by which other machines reach this one (its host name)", .kind_text = "HOST"),
     PARAM("config",      PATH, ARGS, config, "the configuration of the master", .kind_text = "FILE", .aliases = "c", .default_text = FLEET_CONFIG),
-    PARAM("auth-dir",    PATH, ARGS, auth_dir, "keys and credentials", .kind_text = "DIR", .default_text = "/var/lib/zester/auth"),
+    PARAM("auth-dir",    PATH, ARGS, auth_dir, "keys and credentials", .kind_text = "DIR", .default_text = AUTH_DIR),
     PARAM("nats-conf",   PATH, ARGS, nats_conf, "the configuration of nats-server", .kind_text = "FILE", .default_text = "/etc/zester/nats-server.conf"),
     PARAM("jetstream-store", PATH, ARGS, store, "the data folder of nats-server", .kind_text = "DIR", .default_text = "/var/lib/zester/nats"),
     PARAM("nats-host",   STR,  ARGS, listen, "the address nats-server listens on", .kind_text = "ADDRESS", .default_text = "0.0.0.0"),
@@ -158,7 +160,7 @@ static void add_text(struct buf *out, const char *key, const char *text)
     buf_add_char(out, '\n');
 }
 
-/* A folder beside the keys. */
+/* A folder or file beside the keys. */
 static const char *find_folder(const struct setup *setup, const char *name)
 {
     struct arena *arena = setup->cli->arena;
@@ -193,6 +195,8 @@ static void print_conf(const struct setup *setup, struct buf *out)
     add_text(out, "auth_dir", want->auth_dir);
     add_text(out, "health_addr", want->health_addr);
     add_text(out, "orchestrate_dir", find_folder(setup, KEPT_FOLDER));
+    if (strcmp(want->auth_dir, AUTH_DIR) != 0) /* another master may use the usual one */
+        add_text(out, "publisher_status_file", find_folder(setup, STATUS_FILE));
     for (size_t i = 0; i < ARRAY_LEN(trees); i++)
         add_text(out, trees[i].key, find_folder(setup, trees[i].name));
     buf_add_text(out, "enroll:\n");

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "sys/clock.h"
 #include "sys/pool.h"
-#include "sys/thread.h"
 
 /* Readers of text go as deep as their limits allow. */
 #define STACK_SIZE ((size_t)1 << 20)
@@ -16,7 +15,7 @@ int chores_open_shared(struct chores *chores, struct loop *loop, struct pool *po
     *chores = (struct chores){ 0 };
     if (errands_open(&chores->out, loop, err) < 0)
         return -1;
-    thread_init_brief_lock(&chores->mutex);
+    (void)pthread_mutex_init(&chores->mutex, NULL);
     (void)pthread_cond_init(&chores->finished, NULL);
     chores->pool = pool;
     chores->shares_pool = true;

@@ -8,7 +8,6 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/pool.h"
-#include "sys/thread.h"
 
 int mailbox_init(struct mailbox *mailbox, size_t max, struct err *err)
 {
@@ -17,7 +16,7 @@ int mailbox_init(struct mailbox *mailbox, size_t max, struct err *err)
     if (fd < 0)
         return err_sys(err, errno, "make a mailbox");
     *mailbox = (struct mailbox){ .last = &mailbox->first, .max = max, .fd = fd };
-    thread_init_brief_lock(&mailbox->mutex);
+    (void)pthread_mutex_init(&mailbox->mutex, NULL);
     return 0;
 }
 

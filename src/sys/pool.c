@@ -231,7 +231,7 @@ static void init_locks(struct pool *pool)
 {
     pthread_condattr_t attr;
 
-    thread_init_brief_lock(&pool->mutex);
+    (void)pthread_mutex_init(&pool->mutex, NULL);
     (void)pthread_condattr_init(&attr);
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&pool->work, &attr);

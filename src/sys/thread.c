@@ -29,13 +29,3 @@ int thread_start(pthread_t *ret_thread, size_t stack_size, thread_fn *fn, void *
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return errnum;
 }
-
-void thread_init_brief_lock(pthread_mutex_t *ret_lock)
-{
-    pthread_mutexattr_t attr;
-
-    (void)pthread_mutexattr_init(&attr);
-    (void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
-    (void)pthread_mutex_init(ret_lock, &attr);
-    (void)pthread_mutexattr_destroy(&attr);
-}

@@ -1,5 +1,5 @@
 /*
- * thread - start a thread that no signal disturbs, and a lock for what threads hand to each other.
+ * thread - start a thread that no signal disturbs.
  *
  * A signal to the process is delivered to any thread that does not block it. A thread that was
  * started before the main thread blocked SIGINT for its loop would take it, and the process would
@@ -16,9 +16,5 @@ typedef void *thread_fn(void *arg);
 /* Blocks all signals in the new thread, except those of its own faults. Returns the errno of what
  * failed, or 0. */
 int thread_start(pthread_t *ret_thread, size_t stack_size, thread_fn *fn, void *arg);
-
-/* A lock that is held for a few instructions or a short system call only: whoever finds it taken
- * looks again a few times before it sleeps. */
-void thread_init_brief_lock(pthread_mutex_t *ret_lock);
 
 #endif

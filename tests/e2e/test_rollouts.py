@@ -131,7 +131,8 @@ def test_mistakes_in_a_rollout_are_reported_before_anything_is_sent(fleet, work,
 
 
 def test_an_orchestration_has_gates_and_reverts_waves(fleet, work):
-    words = ("orchestrate", "deploy", "--states-dir", fleet.tree)
+    where = ("--states-dir", fleet.tree, "--data-dir", fleet.folder / "orchestrated")
+    words = ("orchestrate", "deploy", *where)
     assert "Stopped" not in fleet.zester(*words).stderr and written(work) == list(NAMES)
     for name in NAMES:
         (work / name).unlink()
@@ -139,7 +140,7 @@ def test_an_orchestration_has_gates_and_reverts_waves(fleet, work):
     result = fleet.zester(*words, status=2)
     assert re.search(r"wave 2: its gate failed, see job \S+; reverted by job \S+", result.stdout + result.stderr), result.stdout
     fleet.wait(lambda: written(work) == ["web-1", "web-2"], "the second wave is reverted")
-    assert "'gate' requires 'batch'" in fleet.zester("orchestrate", "wrong", "--states-dir", fleet.tree, status=1).stderr
+    assert "'gate' requires 'batch'" in fleet.zester("orchestrate", "wrong", *where, status=1).stderr
 
 
 def test_a_master_that_dies_after_it_has_sent_the_revert_leaves_one_revert(fleet, work):

@@ -136,6 +136,7 @@ def test_two_commands_make_a_fleet(home):
     check_failed_joins(home, token)
     said = home.join(token).stdout
     assert "This machine is peel 'web-01' of the fleet." in said
+    home.wait(lambda: (home.auth.parent / "publisher-status").exists(), "the master of these folders says that it publishes")
     with urllib.request.urlopen(f"http://127.0.0.1:{home.peel_port}/readyz", timeout=SECONDS) as answer:  # it has waited for that
         assert answer.status == 200
     assert f'states_cache: "{home.folder}/peel/data/states"\n' in (home.folder / "peel/peel.yaml").read_text()

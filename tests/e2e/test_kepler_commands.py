@@ -795,7 +795,9 @@ def test_logs_head_tail_raw_hooks_and_any_bytes(home):
     home.wait_for("b", "exited")
     assert home.lines("--head", "2") == [("a", "hook"), ("a", "line 1")]
     assert home.lines("--head", "0") == []
-    assert home.lines("--tail", "1") == [("b", "b")]
+    lines = home.lines()
+    assert ("b", "b") in lines[-3:]  # what `a` wrote to two other pipes in its last moment may be read after it
+    assert home.lines("--tail", "1") == lines[-1:]
     assert ("a", "hook") not in home.lines("--no-hook")
     assert home.lines("b") == [("b", "b")]
     plain = home.run("logs", "a").stdout

@@ -158,6 +158,19 @@ size_t params_bind_words(struct arena *arena, const struct param *table,
     return params_bind(arena, table, items, words->n, to);
 }
 
+const struct param *params_find_twice(const struct param *table, size_t count,
+                                      const struct value_map *given)
+{
+    const struct param *param;
+
+    for (size_t i = 0; i < count && (param = params_at(table, i)); i++)
+        for (size_t k = 0; k < given->count; k++)
+            if (given->pairs[k].key.kind == VALUE_STR &&
+                param_is_called(param, given->pairs[k].key.s))
+                return param;
+    return NULL;
+}
+
 /* --- secrets and their lines ---------------------------------------------- */
 
 static void note_secret_line(struct decoding *d, uint32_t line)

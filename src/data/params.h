@@ -222,6 +222,10 @@ size_t params_bind(struct arena *arena, const struct param *table, const struct 
 /* The same with words of a command line. */
 size_t params_bind_words(struct arena *arena, const struct param *table,
                          const struct param_strs *words, struct value_map *to);
+/* One of the first `count` places whose parameter `given` has by its name or an alias; NULL: none.
+ */
+const struct param *params_find_twice(const struct param *table, size_t count,
+                                      const struct value_map *given);
 
 /* Checks the table itself: names unique, choices and texts present, defaults readable. For
  * tests. */

@@ -104,7 +104,8 @@ def test_words_beyond_the_first_are_the_next_parameters_of_a_function_as_on_one_
         return answer["results"][0]["details"]["result"]
     assert said("grains.item", "os", "kernel") == "os: Debian\nkernel: Linux"
     assert said("pillar.get", "no.such", "otherwise") == "otherwise"
-    assert said("pillar.get", "no.such", "other", "default=named") == "named"
+    for words, name in ((("pillar.get", "no.such", "other", "default=named"), "default"), (("test.echo", "a", "text=b"), "text")):
+        assert f"{words[0]}: '{name}' is given twice, by its place and by name" in fleet.zester("web-01", *words, status=1).stderr
     assert said("pillar.item", "a", "b") == "a: ''\nb: ''"
     assert said("file.join", "/a", "b", "c") == "/a/b/c"
     assert "unexpected argument 'more'" in fleet.zester("web-01", "user.info", "root", "more", status=1).stderr

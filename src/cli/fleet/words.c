@@ -88,6 +88,7 @@ int fleet_words_read(struct cli *cli, struct param_strs words, const char *funct
     const struct param *params = find_params(binding, function);
     const size_t places = params_places(params);
     VEC(const char *) bare = { 0 };
+    const struct param *twice;
     size_t place = 0, pairs = 0;
 
     ret->function = function;
@@ -115,6 +116,10 @@ int fleet_words_read(struct cli *cli, struct param_strs words, const char *funct
             ret->id = word;
         place++;
     }
+    twice = params_find_twice(params, bare.n, args);
+    if (twice)
+        return cli_usage(cli, "%s: '%s' is given twice, by its place and by name", function,
+                         twice->name);
     if (bare.n > 1) /* a single one is the id, which every peel understands */
         (void)params_bind_words(cli->arena, params, &(struct param_strs){ bare.n, bare.p }, args);
     for (size_t i = 0; i < (size_t)binding->least; i++) {

@@ -23,12 +23,16 @@ static int refuse_words(struct local *local, const struct module *module)
 
 int local_call_module(struct local *local, const struct module *module)
 {
+    const struct param *twice = params_find_twice(module->params, local->words.n, local->given.map);
     struct value answer;
 
     if (local->session.host.test && (module->flags & MODULE_ACTS))
         return cli_usage(local->cli, "%s has no dry run; nothing was done", module->name);
     if (local->words.n > 0 && !params_find_primary(module->params))
         return refuse_words(local, module);
+    if (twice)
+        return cli_usage(local->cli, "%s: '%s' is given twice, by its place and by name",
+                         module->name, twice->name);
     if (params_bind_words(&local->session.arena, module->params, &local->words, local->given.map) <
         local->words.n)
         return cli_usage(local->cli,

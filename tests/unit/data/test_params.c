@@ -187,6 +187,8 @@ static void check_places(struct param_strs words, const struct param *of, size_t
 TEST(arguments_without_a_name_have_places_and_the_last_place_takes_the_rest_if_it_is_a_list)
 {
     static const char *const four[] = { "web", "1s", "a", "b" };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_map *map;
 
     CHECK_INT(params_places(params_none), 0);
     CHECK_INT(params_places(places), SIZE_MAX);
@@ -196,6 +198,10 @@ TEST(arguments_without_a_name_have_places_and_the_last_place_takes_the_rest_if_i
                  "{\"wait\":\"given\",\"name\":\"web\",\"words\":\"a\"}");
     check_places((struct param_strs){ 4, four }, places, 4,
                  "{\"wait\":\"given\",\"name\":\"web\",\"words\":[\"a\",\"b\"]}");
+    map = value_map_new(&arena, 0);
+    value_map_set(&arena, map, value_text("wait"), value_text("given"));
+    CHECK(!params_find_twice(places, 1, map));
+    CHECK_STR(params_find_twice(places, 2, map)->name, "wait");
     check_places((struct param_strs){ 2, four }, params_none, 0, "{\"wait\":\"given\"}");
 }
 

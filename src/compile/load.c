@@ -344,10 +344,24 @@ static struct load_file *new_file(struct load *load, struct str ref, const char 
     return file;
 }
 
+/* `is_whole`: `doc` could be read. */
+static int read_loaded(struct load *load, struct load_file *file, struct value *doc, bool is_whole)
+{
+    int result;
+
+    if (!is_whole) {
+        load->broken = true;
+        return -1;
+    }
+    VEC_PUSH_IN(load->arena, &load->stack, file);
+    result = read_document(load, file, doc);
+    load->stack.n--;
+    return result;
+}
+
 static int read_file(struct load *load, struct load_file *file, const struct value *where)
 {
     struct value *doc = ARENA_NEW(load->arena, struct value);
-    int result;
 
     if (load->stack.n >= LOAD_DEPTH_MAX)
         return refuse_ref(load, where,
@@ -358,14 +372,7 @@ static int read_file(struct load *load, struct load_file *file, const struct val
         return refuse_ref(
             load, where,
             arena_printf(load->arena, "compiler: more than %d files", COMPILE_FILES_MAX));
-    if (load_document(load, file->ref, file->path, doc) < 0) {
-        load->broken = true;
-        return -1;
-    }
-    VEC_PUSH_IN(load->arena, &load->stack, file);
-    result = read_document(load, file, doc);
-    load->stack.n--;
-    return result;
+    return read_loaded(load, file, doc, load_document(load, file->ref, file->path, doc) == 0);
 }
 
 int load_text(struct load *load, const char *name, struct str text)
@@ -373,16 +380,8 @@ int load_text(struct load *load, const char *name, struct str text)
     const char *path = arena_printf(load->arena, "%s.sls", name);
     struct load_file *file = new_file(load, str_from(name), path);
     struct value *doc = ARENA_NEW(load->arena, struct value);
-    int result;
 
-    if (read_rendered(load, file->ref, path, text, doc) < 0) {
-        load->broken = true;
-        return -1;
-    }
-    VEC_PUSH_IN(load->arena, &load->stack, file);
-    result = read_document(load, file, doc);
-    load->stack.n--;
-    return result;
+    return read_loaded(load, file, doc, read_rendered(load, file->ref, path, text, doc) == 0);
 }
 
 int load_match(struct load *load, struct str ref, const struct value *where,

@@ -65,7 +65,7 @@ static const struct param exec_options[] = {
     OPTION_FOREIGN("nodegroup",   STR, "write it as the target: 'N@group'", .aliases = "N"),
     OPTION_FOREIGN("ipcidr",      STR, "write it as the target: 'S@10.0.0.0/8'", .aliases = "S"),
     OPTION_FOREIGN("batch-size",  STR, "did you mean '--batch'?", .aliases = "b"),
-    OPTION_FOREIGN("limit",       STR, "did you mean '--subset', or a target such as 'web* and not web-03'?", .aliases = "l"),
+    OPTION_FOREIGN("limit",       STR, "did you mean '--subset', or a target such as 'web* and not web-03'?"),
     OPTION_FOREIGN("check",       BOOL, "did you mean '--test'?"),
     OPTION_FOREIGN("dry-run",     BOOL, "did you mean '--test'?"),
     { 0 },

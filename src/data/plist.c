@@ -172,7 +172,7 @@ static int print_value(struct printing *p, const struct value *v, struct str key
     case VALUE_LIST:
     case VALUE_MAP: return print_container(p, v, key, depth);
     default:
-        return err_set(p->err, ERR_UNSUPPORTED, "'%.*s': a property list cannot say %s",
+        return err_set(p->err, ERR_UNSUPPORTED, "'%.*s': a property list cannot represent %s",
                        STR_ARG(key), value_describe(v));
     }
 }

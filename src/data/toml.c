@@ -83,7 +83,7 @@ static int key_text(struct printing *p, const struct value *key, struct str *ret
 
 static int refuse_value(struct printing *p, const struct value *v, struct str path)
 {
-    return err_set(p->err, ERR_UNSUPPORTED, "'%.*s': TOML cannot say %s", STR_ARG(path),
+    return err_set(p->err, ERR_UNSUPPORTED, "'%.*s': TOML cannot represent %s", STR_ARG(path),
                    value_describe(v));
 }
 

@@ -516,10 +516,10 @@ merge: {file.serialize: [{name: ROOT/a, serializer: configparser, merge_if_exist
 """)
     record = machine.record("state.apply", "web", status=2)
     said = {state["name"].partition(":")[2]: state["error"] for state in record["results"]}
-    assert "'a.b': TOML cannot say null" in said["empty"]
+    assert "'a.b': TOML cannot represent null" in said["empty"]
     assert "'a': a list in TOML holds either maps alone or none" in said["mixed"]
     assert "a property list cannot have an integer as a key" in said["number"]
-    assert "'a': a property list cannot say null" in said["nothing"]
+    assert "'a': a property list cannot represent null" in said["nothing"]
     assert "only Python reads it" in said["python"]
     assert "a list cannot be a value" in said["list"]
     assert "several lines" in said["lines"]

@@ -101,7 +101,7 @@ static int make_event(struct state_run *run, const struct sending_args *want,
     return make_data(run, want, &ret->data, err);
 }
 
-/* " {...}", or nothing. */
+/* " {...}", or nothing when it is too long to be read. */
 static void print_data(struct buf *out, const struct value *data)
 {
     struct err err;
@@ -109,7 +109,7 @@ static void print_data(struct buf *out, const struct value *data)
     if (data->map->count == 0)
         return;
     buf_add_char(out, ' ');
-    if (json_print(out, data, JSON_STYLE_COMPACT, &err) < 0)
+    if (json_print(out, data, JSON_STYLE_COMPACT, &err) < 0 || out->full)
         buf_clear(out);
 }
 

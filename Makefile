@@ -184,9 +184,11 @@ faults: ## every fault test whole: a fault at each system call, hundreds of kill
 	@FAULTS=all $(PY) tools/run-tests --only e2e -k faults --seconds 7200
 	@FAULTS=all $(PY) tools/run-tests --only e2e -k test_export --seconds 7200
 	@KEPLER_CRASHES=100 $(PY) tools/run-tests --only e2e -k test_kepler_recovery --seconds 7200
+	@KEPLER_ROUNDS=5000 KEPLER_SEED=$$(date +%s) $(PY) tools/run-tests --only e2e -k test_kepler_model --seconds 14400
 	@UNDO_ROUNDS=1000 $(PY) tools/run-tests --only e2e -k test_undo --seconds 7200
 	@ZESTER_RACE_SECONDS=10 $(PY) tools/run-tests --only e2e -k test_paths --seconds 7200
 	@ZESTER_CASES=5000 $(PY) tools/run-tests --only e2e -k jinja_differential --seconds 7200
+	@ZESTER_CASES=20000 $(PY) tools/run-tests --only e2e -k test_state_model --seconds 14400
 	@$(SUBMAKE) V=release build/release/tests/unit/nats/test_fault
 	@NATS_FAULT="1000000 50" build/release/tests/unit/nats/test_fault
 
@@ -207,7 +209,7 @@ bench: all $(DRIVERS) ## side-by-side benchmarks, as ratios of one run; BENCH=na
 	@if pkg-config --exists libuv; then $(SUBMAKE) $(B)/bench/driver_uv; fi
 	@$(PY) bench/run --build $(B) $(BENCH)
 
-docs: all ## write again what is generated in docs: packages, modules, kepler-file, fleet-keys, reactor-conformance
+docs: all ## write again what is generated in docs/reference: packages, modules, kepler-file, fleet-keys
 	@$(PY) tools/gen-docs --build $(B)
 man: all ## the manual pages in build/release/man, from packaging/man and the command tables
 	@$(PY) tools/gen-docs --build $(B) --man $(VERSION)

@@ -43,8 +43,8 @@
 
 /* --- identities -------------------------------------------------------------------- */
 
-static void make_identity(const struct nats_nkey *account, const char *folder, const char *prefix,
-                          uint64_t number)
+static void make_identity(const struct identity_issuer *issuer, const char *folder,
+                          const char *prefix, uint64_t number)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf text = BUF_INIT(NATS_CREDS_MAX);
@@ -59,9 +59,9 @@ static void make_identity(const struct nats_nkey *account, const char *folder, c
 
     session_check(peel_identity_open(&arena, auth, name, NULL, &identity, &err), &err);
     nats_nkey_print_public(&identity.key, public);
-    session_check(identity_issue_peel(&arena, &(struct identity_issuer){ .account = account }, name,
-                                      public, clock_wall() / CLOCK_SECOND, &jwt, &err),
-                  &err);
+    session_check(
+        identity_issue_peel(&arena, issuer, name, public, clock_wall() / CLOCK_SECOND, &jwt, &err),
+        &err);
     creds = (struct nats_creds){ .jwt = mem_strdup(jwt), .key = identity.key };
     nats_creds_print(&creds, &text);
     session_check(fs_replace(identity.creds_file, buf_view(&text), &options, &err), &err);
@@ -71,13 +71,16 @@ static void make_identity(const struct nats_nkey *account, const char *folder, c
 static void make_identities(char **words)
 {
     const uint64_t first = session_number(words[3]), count = session_number(words[4]);
-    struct nats_nkey account;
+    struct identity_issuer issuer;
+    struct accounts accounts;
+    bool is_separate;
     struct err err;
 
-    session_check(identity_read_key(words[0], IDENTITY_ACCOUNT_SEED, &account, &err), &err);
+    session_check(identity_read_accounts(words[0], &accounts, &is_separate, &err), &err);
+    issuer = identity_issuer(&accounts, ACCOUNT_PEELS, is_separate);
     for (uint64_t i = first; i < first + count; i++)
-        make_identity(&account, words[1], words[2], i);
-    nats_nkey_done(&account);
+        make_identity(&issuer, words[1], words[2], i);
+    accounts_done(&accounts);
 }
 
 /* --- peels -------------------------------------------------------------------------- */

@@ -3,16 +3,13 @@
  *
  *     peels URL AUTH FOLDER FIRST COUNT SIZE PROGRESS FILES FACTS
  *                      agents that acknowledge a request and return, which the stream confirms, as
- *                      docs/fleet.md says. A test.ping returns a word; everything else a return of
- *                      SIZE bytes, after the agent has read and compared FILES small files of its
- *                      own, and for a state.highstate after PROGRESS messages: one that it has
- *                      begun, and the result of a state in each of the others, as long runs have
- *                      them and short ones have not. Publishes FACTS facts first, so that a real
- *                      master knows it. Says "ready" when all are connected
- *     master URL AUTH COUNT
- *                      answers who is meant by `*` and takes jobs for all of COUNT agents: claims,
- *                      lists, announces and begins the record, sends a request to each, stores each
- *                      return, ends the record
+ *                      docs/reference/fleet.md says. A test.ping returns a word; everything else a
+ * return of SIZE bytes, after the agent has read and compared FILES small files of its own, and for
+ * a state.highstate after PROGRESS messages: one that it has begun, and the result of a state in
+ * each of the others, as long runs have them and short ones have not. Publishes FACTS facts first,
+ * so that a real master knows it. Says "ready" when all are connected master URL AUTH COUNT answers
+ * who is meant by `*` and takes jobs for all of COUNT agents: claims, lists, announces and begins
+ * the record, sends a request to each, stores each return, ends the record
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
-/* driver_reactor MODE URL AUTH COUNT [TAG]: events for a master, and the least that could be done
- * with them, over a connection with the credentials admin.creds of the folder AUTH.
+/* driver_reactor MODE URL AUTH COUNT [TAG [PEEL CREDS]]: events for a master, and the least that
+ * could be done with them, over a connection with the credentials admin.creds of the folder AUTH.
  *
  *     floor      publish COUNT events to a stream of its own, pull and acknowledge them with the
  *                parameters of the reactor's consumer, in one loop
- *     reactor    publish COUNT events with TAG, wait until masters have acknowledged all
+ *     reactor    publish COUNT events with TAG, wait until masters have acknowledged all; as the
+ *                peel PEEL with the file CREDS below AUTH, if they are given
  *     floor-pace, reactor-pace   the same at PACE events a second. The floor prints the latency of
  *                each in nanoseconds; the moment of sending is `t` in the data of the event
  */
@@ -40,6 +41,7 @@ struct bench {
     struct nats_puller *puller;
     struct timer timer;
     const char *subject, *tag;
+    const char *peel; /* who sends; NULL: the administrator */
     uint64_t count, sent, stored, got, last_seq;
     int64_t due;
     bool is_paced;
@@ -205,36 +207,48 @@ static void ask_floor(struct timer *timer)
                   &bench->err);
 }
 
-static void run_reactor(struct bench *bench)
+static void stop_publishing(struct bench *bench)
+{
+    bench->session.is_closing = true;
+    nats_puller_free(bench->puller);
+    nats_publisher_free(bench->publisher);
+    session_close(&bench->session);
+}
+
+static void run_reactor(struct bench *bench, char **words)
 {
     AUTO_BUF struct buf subject = BUF_INIT(BUF_NO_LIMIT);
 
-    session_check(event_print_subject(&subject, SUBJECT_EVENT_ADMIN, NULL, bench->tag, &bench->err),
+    session_check(event_print_subject(&subject,
+                                      bench->peel ? SUBJECT_EVENT_SEND : SUBJECT_EVENT_ADMIN,
+                                      bench->peel, bench->tag, &bench->err),
                   &bench->err);
     bench->subject = buf_text(&subject);
     start_publishing(bench);
     session_run(&bench->session);
+    if (bench->peel) { /* which may not ask how far masters are */
+        stop_publishing(bench);
+        bench->publisher = NULL;
+        session_open(&bench->session, words[2], words[3], "admin.creds");
+    }
     ask_floor(&bench->timer);
     session_run(&bench->session);
 }
 
 int main(int argc, char **argv)
 {
-    struct bench bench = { .tag = argc > 5 ? argv[5] : "bench" };
+    struct bench bench = { .tag = argc > 5 ? argv[5] : "bench", .peel = argc > 7 ? argv[6] : NULL };
     const struct str mode = str_from(argc > 4 ? argv[1] : "");
 
     if (argc < 5)
-        session_die("usage: driver_reactor MODE URL AUTH COUNT [TAG]");
+        session_die("usage: driver_reactor MODE URL AUTH COUNT [TAG [PEEL CREDS]]");
     bench.count = session_number(argv[4]);
     bench.is_paced = str_ends(mode, STR("-pace"));
-    session_open(&bench.session, argv[2], argv[3], "admin.creds");
+    session_open(&bench.session, argv[2], argv[3], bench.peel ? argv[7] : "admin.creds");
     if (str_starts(mode, STR("floor")))
         run_floor(&bench);
     else
-        run_reactor(&bench);
-    bench.session.is_closing = true;
-    nats_puller_free(bench.puller);
-    nats_publisher_free(bench.publisher);
-    session_close(&bench.session);
+        run_reactor(&bench, argv);
+    stop_publishing(&bench);
     return 0;
 }

@@ -2,7 +2,7 @@
 
 A real server and a real master; the agents only publish facts, acknowledge and return (bench/driver_floor.c), so that what is measured is bus and
 master. Near 1, cost grows as the number of agents does. Then the same number of agents behind leaf nodes, against as many that connect to the server
-itself. SCALE=N,N... measures other numbers. docs/scaling.md says what follows from it.
+itself. SCALE=N,N... measures other numbers. docs/explanation/scaling.md says what follows from it.
 """
 import os
 import shutil

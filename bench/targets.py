@@ -1,7 +1,7 @@
 """Targets: who is meant by a compound target among many machines, by the index of a master, against a scan of all facts
 
 `new path` is the first question about a fact that nobody asked for before: its column is made then.
-docs/fleet.md says what memory the index needs.
+docs/reference/fleet.md says what memory the index needs.
 """
 import statistics
 import subprocess

@@ -2,12 +2,11 @@
 """check-docs: what the documents name is there.
 
 Every `function()` and `struct x` in docs/ARCHITECTURE.md is defined in src/, every `src/...`, `tests/...`, `docs/...`
-and `tools/...` path exists, and so does every file that a Markdown link points to. Every point of docs/salt.md in
+and `tools/...` path exists, and so does every file that a Markdown link points to. Every point of docs/reference/salt.md in
 which a Salt user meets a difference names its tests in a comment, `<!-- test_x tests/golden/y.txt -->`, and they exist.
-Every row of docs/*-conformance.md has a promise and the tests that hold it, as `file::test`, and they exist; or it says
-`not built: ` or `not shown: ` and why. In comments of src/, every function of a line of calls (`x_new -> x_add... -> x_free`) and every
-header of one of its folders (`base/map.h`) is there. Those that are written from a list of promises (tools/promises.py) are what the list says. Wherever else a document names a test as `tests/file::test`, it exists too. docs/README.md,
-the index, names every document beside it.
+Every promise of tests/promises names the tests that hold it, and they exist (tools/promises.py). In comments of src/, every function of a line of calls (`x_new -> x_add... -> x_free`) and every
+header of one of its folders (`base/map.h`) is there. Wherever else a document names a test as `tests/file::test`, it exists too. docs/README.md,
+the index, names every document beside and below it.
 """
 import glob
 import os
@@ -28,12 +27,10 @@ HEADER = re.compile(r"\b[a-z]\w*(?:/\w+)+\.[ch]\b")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
-DIFFERENCES = "docs/salt.md"
+DIFFERENCES = "docs/reference/salt.md"
 # The sections of it whose rows and paragraphs are points.
 POINTS = ("## What the suffix changes", "## What differs")
 TESTS = re.compile(r"<!--\s*((?:test_\w+|tests/[\w./]+)(?:\s+(?:test_\w+|tests/[\w./]+))*)\s*-->")
-PROMISES = "*-conformance.md"
-PROMISE = re.compile(r"\| .+? \| ((?:`[^`]+`(?:, )?)+|not (?:built|shown): .+) \|$")
 TEST = re.compile(r"`([^`]+?)::([^`]+)`")
 RULE = re.compile(r"\|[-|: ]+\|$")
 
@@ -110,37 +107,9 @@ def check_points(tree, problems):
                 problems.append(Problem(DIFFERENCES, number, f"there is no test '{name}'; name the one that shows this point"))
 
 
-def find_promises(text):
-    """Rows of the tables, without their headings: line, text."""
-    lines = text.split("\n")
-    return [(number, line) for number, line in enumerate(lines, 1)
-            if line.startswith("|") and not RULE.match(line) and not RULE.match([*lines, ""][number])]
-
-
-def check_promises(tree, path, problems):
-    for number, line in find_promises(tree.read(path)):
-        match = PROMISE.match(line)
-        if not match:
-            problems.append(Problem(path, number, "this promise names no test; write | promise | `file::test` |"))
-            continue
-        for file, name in TEST.findall(match.group(1)):
-            if not promises.has_test(tree.path(file), name):
-                problems.append(Problem(path, number, f"there is no test '{name}' in '{file}'; name the one that holds this promise"))
-
-
-def check_lists(tree, problems):
-    """What is written from a list of promises is what the list says now."""
-    for path in glob.glob(tree.path(promises.FOLDER, "*.txt")):
-        name = os.path.splitext(os.path.basename(path))[0]
-        try:
-            promises.check(path, tree.root)
-        except promises.Mistake as mistake:
-            problems.append(Problem(os.path.relpath(path, tree.root), 1, str(mistake)))
-            continue
-        document = tree.path("docs", f"{name}-conformance.md")
-        rows = [row for _, section in promises.read(path) for row in promises.rows_of(section)]
-        if not os.path.exists(document) or [line for _, line in find_promises(tree.read(document))] != rows:
-            problems.append(Problem(f"docs/{name}-conformance.md", 1, f"not what {promises.FOLDER}/{name}.txt says; run: make docs"))
+def check_promises(tree, problems):
+    for path in sorted(glob.glob(tree.path(promises.FOLDER, "*.txt"))):
+        problems += [Problem(os.path.relpath(path, tree.root), line, text) for line, text in promises.mistakes(path, tree.root)]
 
 
 def check_named_tests(tree, path, problems):
@@ -153,16 +122,13 @@ def check_named_tests(tree, path, problems):
 def check_index(tree, problems):
     named = set(LINK.findall(tree.read(INDEX)))
     for path in documents(tree):
-        folder, name = os.path.split(path)
-        if folder == "docs" and path != INDEX and name not in named:
+        if path.startswith("docs/") and path != INDEX and os.path.relpath(path, "docs") not in named:
             problems.append(Problem(path, 1, f"this document is not in {INDEX}; add it to the line of its task"))
 
 
 def check(tree):
     problems = []
-    check_lists(tree, problems)
-    for path in glob.glob(tree.path("docs", PROMISES)):
-        check_promises(tree, os.path.relpath(path, tree.root), problems)
+    check_promises(tree, problems)
     if os.path.exists(tree.path(DIFFERENCES)):
         check_points(tree, problems)
     if os.path.exists(tree.path(INDEX)):
@@ -172,8 +138,7 @@ def check(tree):
         check_functions(tree, problems)
     for path in documents(tree):
         check_paths(tree, path, problems)
-        if not path.endswith(PROMISES.lstrip("*")):
-            check_named_tests(tree, path, problems)
+        check_named_tests(tree, path, problems)
     return problems
 
 

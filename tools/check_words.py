@@ -44,7 +44,7 @@ BAD = [(re.compile(pattern), instead) for pattern, instead in PHRASES.items()]
 BARE = set("about act add ask begin excuse fail find get goes hide judge keep leave load look nest pull put refuse run say set "
            "settle take tell visit".split())
 
-DOCUMENTS = ["README.md", "CHANGELOG.md", *sorted(glob.glob("docs/*.md"))]
+DOCUMENTS = ["README.md", "CHANGELOG.md", *sorted(glob.glob("docs/**/*.md", recursive=True))]
 
 # Whole files, but not this one, which names what it refuses, nor the glossary.
 OTHERS = ["Makefile", "packaging/man/*", "tools/*", "examples/**/*"]

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/arena.h"
+#include "base/suggest.h"
 
 /* A longer line is not worth a search: only the part around the mistake would be shown. */
 #define LINE_MAX_SIZE ((size_t)64 << 10)
@@ -53,17 +54,22 @@ static size_t value_after(struct str line, size_t at)
     return skip_blanks(line, at + 1);
 }
 
-/* The end of a tag at `at` that marks a secret; 0: none. */
+/* The end of a tag at `at` that marks a secret, or is meant to; 0: none. */
 static size_t tag_end(struct str line, size_t at)
 {
     static const char *const tags[] = { "!secret", "!encrypted" };
+    size_t end = at + 1;
 
-    if (str_starts(str_from_offset(line, at), STR("!secret_from")))
+    if (line.p[at] != '!')
+        return 0;
+    while (end < line.n && is_key_char(line.p[end]))
+        end++;
+    if (str_is(str_slice(line, at, end - at), "!secret_from"))
         return 0; /* it only names the secret */
     for (size_t i = 0; i < ARRAY_LEN(tags); i++)
         if (str_starts(str_from_offset(line, at), str_from(tags[i])))
             return at + strlen(tags[i]);
-    return 0;
+    return suggest(str_slice(line, at, end - at), tags, ARRAY_LEN(tags)) ? end : 0;
 }
 
 /* Where the first secret of the line begins, if it has one: possibly the end of the line, when its

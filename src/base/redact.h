@@ -3,8 +3,9 @@
  *
  * Where a mistake is found, nobody has decoded the input yet: which parameters are secret is not
  * known. So the text decides. What follows a key that names a password, secret, token, credential
- * or private key, or the tag !secret or !encrypted, is hidden up to the end of the line, and so is
- * a line that is part of such a value. The tag !secret_from hides nothing. A template expression
+ * or private key, or the tag !secret or !encrypted, misspelt or not, is hidden up to the end of the
+ * line, and so is a line that is part of such a value. The tag !secret_from hides nothing. A
+ * template expression
  * ({{ ... }}) as the whole value is shown: it names the secret and does not hold it.
  *
  * Memory: the arena. Threads: any.

@@ -49,7 +49,9 @@ struct user_part {
     struct reply resp;
     bool has_resp;
     int64_t subs, data, payload;
-    const char *issuer_account, *type;
+    const char *issuer_account;
+    struct param_strs tags;
+    const char *type;
     int64_t version;
 };
 
@@ -114,6 +116,7 @@ static const struct record_field user_part_fields[] = {
     RECORD("data",    INT,    struct user_part, data, 0),
     RECORD("payload", INT,    struct user_part, payload, 0),
     RECORD("issuer_account", TEXT, struct user_part, issuer_account, RECORD_OMIT, .fallback_text = ""),
+    RECORD("tags",    TEXTS,  struct user_part, tags, RECORD_OMIT),
     RECORD("type",    TEXT,   struct user_part, type, RECORD_REQUIRED),
     RECORD("version", INT,    struct user_part, version, 0),
     { 0 },
@@ -177,8 +180,7 @@ int claims_sign_operator(const struct claims_operator *claims, const struct nats
     return sign(&operator_type, &whole, issuer, out, err);
 }
 
-int claims_sign_account(const struct claims_account *claims, const struct nats_nkey *issuer,
-                        struct buf *out, struct err *err)
+static struct value account_value(struct arena *arena, const struct claims_account *claims)
 {
     const int64_t all = CLAIMS_UNLIMITED;
     const struct whole whole = {
@@ -201,7 +203,18 @@ int claims_sign_account(const struct claims_account *claims, const struct nats_n
                                .version = CLAIMS_VERSION },
     };
 
-    return sign(&account_type, &whole, issuer, out, err);
+    return record_value(arena, &account_type, &whole);
+}
+
+int claims_sign_account(const struct claims_account *claims, const struct accounts *accounts,
+                        const struct nats_nkey *issuer, struct buf *out, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value value = account_value(&arena, claims);
+
+    if (accounts && accounts_write(&arena, accounts, ACCOUNT_FLEET, 0, &value, err) < 0)
+        return -1;
+    return nats_jwt_encode(&arena, &value, issuer, out, err);
 }
 
 int claims_sign_user(const struct claims_user *claims, const struct nats_nkey *issuer,
@@ -217,6 +230,7 @@ int claims_sign_user(const struct claims_user *claims, const struct nats_nkey *i
                             .data = CLAIMS_UNLIMITED,
                             .payload = CLAIMS_UNLIMITED,
                             .issuer_account = claims->issuer_account,
+                            .tags = claims->tags,
                             .type = "user",
                             .version = CLAIMS_VERSION },
     };
@@ -292,32 +306,97 @@ int claims_read_user(struct arena *arena, struct str jwt, struct claims_user *re
                                  .publish = part->pub.allow,
                                  .subscribe = part->sub.allow,
                                  .may_reply = part->has_resp,
-                                 .issuer_account = part->issuer_account };
+                                 .issuer_account = part->issuer_account,
+                                 .tags = part->tags };
     return 0;
 }
 
 /* --- writing again ------------------------------------------------------------------ */
 
+/* A list of its own, with what was said of all users before. */
+static struct value list_revocations(struct arena *arena, const struct claims_renewal *renewal,
+                                     const struct claims_account *before)
+{
+    int64_t until = claims_all_before(before);
+    struct value list = value_map(value_map_new(arena, 0));
+
+    if (renewal->revocations.kind == VALUE_MAP)
+        list = value_copy(arena, &renewal->revocations);
+    if (renewal->all_before > until)
+        until = renewal->all_before;
+    if (until > 0)
+        value_map_set(arena, list.map, value_text(CLAIMS_ALL), value_int(until));
+    return list;
+}
+
+static int renew_value(struct arena *arena, const struct claims_renewal *renewal,
+                       const struct claims_account *before, struct value *claims, struct err *err)
+{
+    const struct value key = value_text("revocations");
+    const struct value list = list_revocations(arena, renewal, before);
+    struct value part = *value_get(claims, "nats");
+
+    if (value_is_true(&list))
+        value_map_set(arena, part.map, key, list);
+    else
+        (void)value_map_remove(part.map, &key);
+    if (renewal->keys)
+        keyring_write(arena, renewal->keys, claims);
+    value_map_set(arena, claims->map, value_text("iat"), value_int(renewal->iat));
+    if (renewal->accounts && accounts_read_border(claims).version <= ACCOUNTS_VERSION)
+        return accounts_write(arena, renewal->accounts, ACCOUNT_FLEET, renewal->since, claims, err);
+    return 0;
+}
+
 int claims_renew_account(struct arena *arena, struct str jwt, const struct claims_renewal *renewal,
                          const struct nats_nkey *issuer, struct buf *out, struct err *err)
 {
-    const struct value key = value_text("revocations");
     struct claims_account known;
-    struct value claims, part;
+    struct value claims;
 
     if (claims_read_account(arena, jwt, &known, err) < 0 ||
         nats_jwt_decode(arena, str_trim(jwt), &claims, err) < 0)
         return -1;
     claims = value_copy(arena, &claims);
-    part = *value_get(&claims, "nats");
-    if (value_is_true(&renewal->revocations))
-        value_map_set(arena, part.map, key, renewal->revocations);
-    else
-        (void)value_map_remove(part.map, &key);
-    if (renewal->keys)
-        keyring_write(arena, renewal->keys, &claims);
-    value_map_set(arena, claims.map, value_text("iat"), value_int(renewal->iat));
+    if (renew_value(arena, renewal, &known, &claims, err) < 0)
+        return -1;
     return nats_jwt_encode(arena, &claims, issuer, out, err);
+}
+
+int claims_derive_account(struct arena *arena, struct str fleet_jwt,
+                          const struct accounts *accounts, enum account_role role,
+                          const struct nats_nkey *issuer, struct buf *out, struct err *err)
+{
+    struct claims_account fleet, claims;
+    struct keyring keys;
+    struct value value;
+
+    if (claims_read_account(arena, fleet_jwt, &fleet, err) < 0 ||
+        keyring_read_jwt(arena, fleet_jwt, &keys, err) < 0)
+        return -1;
+    if (fleet.revocations.kind == VALUE_MAP) {
+        const struct value all = value_text(CLAIMS_ALL);
+
+        fleet.revocations = value_copy(arena, &fleet.revocations);
+        (void)value_map_remove(fleet.revocations.map, &all);
+    }
+    claims = (struct claims_account){ .head = { .iat = fleet.head.iat,
+                                                .sub = accounts->public_keys[role],
+                                                .name = accounts_name(role) },
+                                      .revocations = fleet.revocations };
+    value = account_value(arena, &claims);
+    if (role == ACCOUNT_PEELS && keys.generation > 0)
+        keyring_write(arena, &keys, &value);
+    if (accounts_write(arena, accounts, role, 0, &value, err) < 0)
+        return -1;
+    return nats_jwt_encode(arena, &value, issuer, out, err);
+}
+
+int64_t claims_all_before(const struct claims_account *claims)
+{
+    const struct value *all = value_get(&claims->revocations, CLAIMS_ALL);
+
+    return value_is(all, VALUE_INT) ? all->i : 0;
 }
 
 /* --- checking ----------------------------------------------------------------------- */

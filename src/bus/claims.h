@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bus/accounts.h"
 #include "data/params.h"
 #include "data/record.h"
 
@@ -44,13 +45,15 @@ struct claims_user {
     struct param_strs publish, subscribe;
     bool may_reply;
     const char *issuer_account; /* NULL: the account itself has signed */
+    struct param_strs tags;
 };
 
 /* Append the signed text. */
 int claims_sign_operator(const struct claims_operator *claims, const struct nats_nkey *issuer,
                          struct buf *out, struct err *err);
-int claims_sign_account(const struct claims_account *claims, const struct nats_nkey *issuer,
-                        struct buf *out, struct err *err);
+/* `accounts`: the fleet's, with exports and imports; NULL: an account without. */
+int claims_sign_account(const struct claims_account *claims, const struct accounts *accounts,
+                        const struct nats_nkey *issuer, struct buf *out, struct err *err);
 int claims_sign_user(const struct claims_user *claims, const struct nats_nkey *issuer,
                      struct buf *out, struct err *err);
 
@@ -67,12 +70,30 @@ struct claims_renewal {
     int64_t iat;
     struct value revocations;   /* all of them; null or empty: none */
     const struct keyring *keys; /* our signing keys; NULL: as they are */
+    /* Exports and imports (bus/accounts.h), unless those in the claims are newer; NULL: as they
+     * are. */
+    const struct accounts *accounts;
+    int64_t since; /* of them, when there were none */
+    /* Users of the fleet's account with JWTs issued until then are refused; 0: as it is. */
+    int64_t all_before;
 };
+
+/* The key of "revocations" that means every user of the account. */
+#define CLAIMS_ALL "*"
 
 /* Append claims that say the same otherwise, also what is not known here: limits, imports, signing
  * keys of others. `arena` is for what is needed meanwhile. */
 int claims_renew_account(struct arena *arena, struct str jwt, const struct claims_renewal *renewal,
                          const struct nats_nkey *issuer, struct buf *out, struct err *err);
+
+/* Append the claims of the peels' or operators' account that belong to claims of the fleet's: of
+ * the same time, with the same signing keys and revocations. */
+int claims_derive_account(struct arena *arena, struct str fleet_jwt,
+                          const struct accounts *accounts, enum account_role role,
+                          const struct nats_nkey *issuer, struct buf *out, struct err *err);
+
+/* Until when JWTs of all users of the account are refused; 0: none are. */
+int64_t claims_all_before(const struct claims_account *claims);
 
 /* Would the servers of this operator take these account claims? The server of 2.9 answers yes to
  * claims of a foreign operator, stores them, and locks everybody out at its next start. */

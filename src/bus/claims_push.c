@@ -3,9 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "bus/accounts.h"
+#include "bus/claims.h"
 #include "bus/roll_call.h"
 #include "data/value.h"
 #include "nats/nkey.h"
@@ -16,7 +19,11 @@
 
 struct claims_push {
     struct claims_push_options options;
-    char account[NATS_NKEY_TEXT_SIZE];
+    struct buf fleet; /* claims of the fleet's account */
+    const enum account_role *order;
+    size_t step, steps;
+    enum account_role role; /* whose claims are sent */
+    bool has_old;           /* a server knows no accounts but the fleet's */
     struct roll_call *call;
     struct claims_push_result result;
     size_t answered;
@@ -35,7 +42,8 @@ static void finish(struct claims_push *push, const char *problem)
 static void print_subject(const struct claims_push *push, const char *verb,
                           char subject[static SUBJECT_MAX])
 {
-    (void)snprintf(subject, SUBJECT_MAX, "$SYS.REQ.ACCOUNT.%s.CLAIMS.%s", push->account, verb);
+    (void)snprintf(subject, SUBJECT_MAX, "$SYS.REQ.ACCOUNT.%s.CLAIMS.%s",
+                   push->options.accounts->public_keys[push->role], verb);
 }
 
 /* --- sending ------------------------------------------------------------------------ */
@@ -48,13 +56,53 @@ static bool on_confirmed(void *self, const struct value *answer)
     return value_get_int(data, "code", 0) == HTTP_OK;
 }
 
+/* Accounts import from each other, so claims of one that a server does not know yet come before the
+ * others, and once more when those are there. */
+static const enum account_role usual_order[] = { ACCOUNT_FLEET, ACCOUNT_PEELS, ACCOUNT_OPERATORS };
+static const enum account_role first_order[] = { ACCOUNT_PEELS, ACCOUNT_OPERATORS, ACCOUNT_FLEET,
+                                                 ACCOUNT_PEELS, ACCOUNT_OPERATORS };
+
+/* Do these claims of the fleet leave peels and operators to accounts of their own? */
+static bool has_derived(struct str jwt)
+{
+    return accounts_find_border(jwt).version > 0;
+}
+
+static void choose_order(struct claims_push *push)
+{
+    const bool has_new = has_derived(buf_view(&push->fleet));
+
+    push->order = has_new && push->has_old ? first_order : usual_order;
+    push->steps = !has_new ? 1 : push->has_old ? ARRAY_LEN(first_order) : ARRAY_LEN(usual_order);
+    push->result.confirmed = push->result.servers;
+}
+
+static void send_claims(struct claims_push *push);
+
 static void on_sent(void *self, size_t counted)
 {
     struct claims_push *push = self;
 
     push->call = NULL;
-    push->result.confirmed = counted;
-    finish(push, NULL);
+    if (counted < push->result.confirmed)
+        push->result.confirmed = counted;
+    if (++push->step == push->steps)
+        finish(push, NULL);
+    else
+        send_claims(push);
+}
+
+static int derive_claims(struct claims_push *push, struct buf *out, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    push->role = push->order[push->step];
+    if (push->role == ACCOUNT_FLEET) {
+        buf_add_str(out, buf_view(&push->fleet));
+        return 0;
+    }
+    return claims_derive_account(&arena, buf_view(&push->fleet), push->options.accounts, push->role,
+                                 push->options.signer, out, err);
 }
 
 static void send_claims(struct claims_push *push)
@@ -63,23 +111,36 @@ static void send_claims(struct claims_push *push)
     char subject[SUBJECT_MAX];
     struct err err;
 
-    if (!push->options.make) {
-        finish(push, NULL);
+    if (derive_claims(push, &jwt, &err) < 0) {
+        finish(push, err.text);
         return;
     }
     print_subject(push, "UPDATE", subject);
-    if (push->options.make(push->options.self, &jwt, &err) == 0)
-        push->call = roll_call_new(push->options.conn,
-                                   &(struct roll_call_options){ .subject = subject,
-                                                                .payload = buf_view(&jwt),
-                                                                .expected = push->result.servers,
-                                                                .wait = CLAIMS_PUSH_CONFIRM_NS,
-                                                                .answer = on_confirmed,
-                                                                .done = on_sent,
-                                                                .self = push },
-                                   &err);
+    push->call = roll_call_new(push->options.conn,
+                               &(struct roll_call_options){ .subject = subject,
+                                                            .payload = buf_view(&jwt),
+                                                            .expected = push->result.servers,
+                                                            .wait = CLAIMS_PUSH_CONFIRM_NS,
+                                                            .answer = on_confirmed,
+                                                            .done = on_sent,
+                                                            .self = push },
+                               &err);
     if (!push->call)
         finish(push, err.text);
+}
+
+static void make_claims(struct claims_push *push)
+{
+    struct err err;
+
+    if (!push->options.make) {
+        finish(push, NULL);
+    } else if (push->options.make(push->options.self, &push->fleet, &err) < 0) {
+        finish(push, err.text);
+    } else {
+        choose_order(push);
+        send_claims(push);
+    }
 }
 
 /* --- looking ------------------------------------------------------------------------ */
@@ -88,9 +149,11 @@ static bool on_found(void *self, struct str text)
 {
     struct claims_push *push = self;
 
-    if (text.n > 0)
-        push->options.found(push->options.self, text);
-    return text.n > 0;
+    if (text.n == 0)
+        return false;
+    push->has_old = push->has_old || !has_derived(text);
+    push->options.found(push->options.self, text);
+    return true;
 }
 
 static void on_looked(void *self, size_t counted)
@@ -99,7 +162,7 @@ static void on_looked(void *self, size_t counted)
 
     push->call = NULL;
     push->result.found = counted;
-    send_claims(push);
+    make_claims(push);
 }
 
 static void ask_claims(struct claims_push *push)
@@ -108,7 +171,7 @@ static void ask_claims(struct claims_push *push)
     struct err err;
 
     if (!push->options.found) {
-        send_claims(push);
+        make_claims(push);
         return;
     }
     print_subject(push, "LOOKUP", subject);
@@ -162,8 +225,7 @@ struct claims_push *claims_push_new(const struct claims_push_options *options, s
     struct claims_push *push = mem_zalloc(sizeof(*push));
 
     push->options = *options;
-    (void)snprintf(push->account, sizeof(push->account), "%s", options->account);
-    push->options.account = push->account;
+    push->fleet = (struct buf)BUF_INIT(CLAIMS_PUSH_MAX);
     push->call = roll_call_new(options->conn,
                                &(struct roll_call_options){ .subject = PING_JSZ,
                                                             .payload = STR("{}"),
@@ -184,5 +246,6 @@ void claims_push_free(struct claims_push *push)
     if (!push)
         return;
     roll_call_free(push->call);
+    buf_done(&push->fleet);
     free(push);
 }

@@ -94,6 +94,7 @@ static const struct {
     { "$KV.>", M | A, M | A },
     { "$O.>", M | A, M | A },
     { GRANT_INBOX ".>", M | A | S, M | A | S },
+    { "_R_.>", M | L, 0 }, /* answers to other accounts, and of peels behind a leaf node */
     { "$SYS.REQ.>", S, 0 },
     { "$SYS.>", 0, S },
 };
@@ -150,23 +151,52 @@ static void add_others(struct arena *arena, unsigned roles, const char *peel,
     }
 }
 
+/* `name` NULL: any. */
+static int list_role(struct arena *arena, unsigned mask, const char *name, struct grants *ret,
+                     struct err *err)
+{
+    struct allow_list out[GRANT_VERBS] = { 0 };
+
+    if (add_subjects(arena, mask, str_from(name ? name : ""), out, err) < 0)
+        return -1;
+    add_others(arena, mask, name ? name : "*", out);
+    *ret = (struct grants){ 0 };
+    for (size_t i = 0; i < GRANT_VERBS; i++)
+        ret->allow[i] = (struct param_strs){ out[i].list.n, out[i].list.p };
+    return 0;
+}
+
 int grant_list(struct arena *arena, enum grant_role role, const char *name, struct grants *ret,
                struct err *err)
 {
-    const unsigned roles = (1U << (unsigned)role) | (role == GRANT_LEAF ? P : 0);
-    struct allow_list out[GRANT_VERBS] = { 0 };
+    const unsigned mask = (1U << (unsigned)role) | (role == GRANT_LEAF ? P : 0);
 
-    if (!(roles & NAMED) || role == GRANT_LEAF)
+    if (!(mask & NAMED) || role == GRANT_LEAF)
         name = NULL;
     else if (!peel_id_is_valid(str_from(name)))
         return err_set(err, ERR_INVALID, "'%s' is not a valid %s", name,
                        role == GRANT_PEEL ? "peel id" : "name of an operator");
-    if (add_subjects(arena, roles, str_from(name ? name : ""), out, err) < 0)
+    if (list_role(arena, mask, name, ret, err) < 0)
         return -1;
-    add_others(arena, roles, name ? name : "*", out);
-    *ret = (struct grants){ .may_reply = role == GRANT_PEEL };
+    ret->may_reply = role == GRANT_PEEL;
+    return 0;
+}
+
+static struct param_strs without_inboxes(struct arena *arena, struct param_strs list)
+{
+    struct allow_list out = { 0 };
+
+    for (size_t i = 0; i < list.n; i++)
+        add_subject(arena, !str_starts(str_from(list.p[i]), STR(GRANT_INBOX ".")), list.p[i], &out);
+    return (struct param_strs){ out.list.n, out.list.p };
+}
+
+int grant_patterns(struct arena *arena, enum grant_role role, struct grants *ret, struct err *err)
+{
+    if (list_role(arena, 1U << (unsigned)role, NULL, ret, err) < 0)
+        return -1;
     for (size_t i = 0; i < GRANT_VERBS; i++)
-        ret->allow[i] = (struct param_strs){ out[i].list.n, out[i].list.p };
+        ret->allow[i] = without_inboxes(arena, ret->allow[i]);
     return 0;
 }
 
@@ -188,7 +218,7 @@ bool grant_is_operator(const struct param_strs *publish, const char *name)
 }
 
 /* A subscription to a pattern is allowed when the grant covers all of it. */
-static bool covers(const char *grant, const char *subject)
+bool grant_covers(const char *grant, const char *subject)
 {
     struct str left = str_from(grant), right = str_from(subject);
 
@@ -208,7 +238,7 @@ static bool covers(const char *grant, const char *subject)
 bool grant_allows(const struct grants *grants, enum grant_verb verb, const char *subject)
 {
     for (size_t i = 0; i < grants->allow[verb].n; i++)
-        if (covers(grants->allow[verb].p[i], subject))
+        if (grant_covers(grants->allow[verb].p[i], subject))
             return true;
     return false;
 }

@@ -49,6 +49,11 @@ struct grants {
  * ERR_INVALID for a bad one. */
 int grant_list(struct arena *arena, enum grant_role role, const char *name, struct grants *ret,
                struct err *err);
+/* The same for any name, with '*' in its place, and without inboxes: what crosses from the account
+ * of these users to the fleet's (bus/accounts.h). */
+int grant_patterns(struct arena *arena, enum grant_role role, struct grants *ret, struct err *err);
+/* Does the pattern `grant` match whatever `subject`, a subject or a pattern, matches? */
+bool grant_covers(const char *grant, const char *subject);
 /* "_INBOX.<peel>": the prefix of all inboxes of a peel. */
 const char *grant_inbox(struct arena *arena, const char *peel);
 /* "_INBOX._operator.<name>", the same of an operator: no peel can be called that. */

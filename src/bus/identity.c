@@ -47,7 +47,8 @@ const char *identity_file_name(enum identity_file file)
 
 /* The keys of a fleet while it is made. */
 struct keys {
-    struct nats_nkey operator_key, signing, account, system;
+    struct nats_nkey operator_key, signing, system;
+    struct accounts accounts;
 };
 
 static void new_key(enum nats_nkey_kind kind, struct nats_nkey *ret_key)
@@ -100,30 +101,49 @@ static int make_operator(struct arena *arena, int64_t now, const struct keys *ke
     return 0;
 }
 
-static int make_account(struct arena *arena, int64_t now, const struct nats_nkey *signing,
-                        const char *key, const char *name, bool has_jetstream, struct str *ret,
-                        struct err *err)
+static int make_fleet(struct arena *arena, int64_t now, const struct keys *keys,
+                      struct identity *identity, struct err *err)
 {
     AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX);
     const struct claims_account claims = {
-        .head = { .iat = now, .sub = key, .name = name },
-        .has_jetstream = has_jetstream,
+        .head = { .iat = now, .sub = identity->account, .name = accounts_name(ACCOUNT_FLEET) },
+        .has_jetstream = true,
     };
 
-    if (claims_sign_account(&claims, signing, &jwt, err) < 0)
+    if (claims_sign_account(&claims, &keys->accounts, &keys->signing, &jwt, err) < 0)
         return -1;
-    *ret = jwt_line(arena, &jwt);
+    identity->files[IDENTITY_ACCOUNT_JWT] = jwt_line(arena, &jwt);
+    return 0;
+}
+
+/* The accounts of peels and operators, by the claims of the fleet's. */
+static int derive_accounts(struct arena *arena, const struct accounts *accounts,
+                           const struct nats_nkey *signing, struct identity *identity,
+                           struct err *err)
+{
+    for (size_t i = ACCOUNT_FLEET + 1; i < ACCOUNT_ROLES; i++) {
+        AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX);
+
+        if (claims_derive_account(arena, identity->files[IDENTITY_ACCOUNT_JWT], accounts,
+                                  (enum account_role)i, signing, &jwt, err) < 0)
+            return -1;
+        identity->derived[i].key = arena_strdup(arena, accounts->public_keys[i]);
+        identity->derived[i].jwt = buf_copy(&jwt, arena).p;
+    }
     return 0;
 }
 
 static int make_system(struct arena *arena, int64_t now, const struct nats_nkey *signing,
                        struct identity *identity, struct err *err)
 {
-    struct str jwt;
+    AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX);
+    const struct claims_account claims = {
+        .head = { .iat = now, .sub = identity->system_account, .name = "SYS" },
+    };
 
-    if (make_account(arena, now, signing, identity->system_account, "SYS", false, &jwt, err) < 0)
+    if (claims_sign_account(&claims, NULL, signing, &jwt, err) < 0)
         return -1;
-    identity->system_jwt = arena_strndup(arena, jwt.p, jwt.n - 1);
+    identity->system_jwt = buf_copy(&jwt, arena).p;
     return 0;
 }
 
@@ -133,6 +153,7 @@ static int sign_user(struct arena *arena, const struct identity_issuer *issuer,
                      struct err *err)
 {
     struct claims_user claims = { .head = *head };
+    const char *account = public_text(arena, issuer->account), *voucher;
     struct grants grants;
 
     if (grant_list(arena, role, head->name, &grants, err) < 0)
@@ -140,21 +161,25 @@ static int sign_user(struct arena *arena, const struct identity_issuer *issuer,
     claims.publish = grants.allow[GRANT_PUBLISH];
     claims.subscribe = grants.allow[GRANT_SUBSCRIBE];
     claims.may_reply = grants.may_reply;
-    claims.issuer_account = public_text(arena, issuer->account);
+    claims.issuer_account = account;
+    if (issuer->fleet) {
+        voucher = accounts_vouch(arena, issuer->fleet, account);
+        claims.tags = (struct param_strs){ 1, &voucher };
+    }
     return claims_sign_user(&claims, issuer->signing ? issuer->signing : issuer->account, out, err);
 }
 
 /* Credentials with a new key, whose public part is `head->sub` from now on. */
-static int make_creds(struct arena *arena, const struct nats_nkey *account, enum grant_role role,
-                      struct claims_head *head, struct str *ret, struct err *err)
+static int make_creds(struct arena *arena, const struct identity_issuer *issuer,
+                      enum grant_role role, struct claims_head *head, struct str *ret,
+                      struct err *err)
 {
     AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX), text = BUF_INIT(NATS_CREDS_MAX);
     struct nats_creds creds = { 0 };
 
     new_key(NATS_NKEY_USER, &creds.key);
     head->sub = public_text(arena, &creds.key);
-    if (sign_user(arena, &(struct identity_issuer){ .account = account }, role, head, &jwt, err) <
-        0) {
+    if (sign_user(arena, issuer, role, head, &jwt, err) < 0) {
         nats_creds_done(&creds);
         return -1;
     }
@@ -169,47 +194,52 @@ static int make_creds(struct arena *arena, const struct nats_nkey *account, enum
 static int make_all(struct arena *arena, int64_t now, const struct keys *keys,
                     struct identity *identity, struct err *err)
 {
+    const struct nats_nkey *fleet = &keys->accounts.keys[ACCOUNT_FLEET];
     const struct {
         enum identity_file file;
         const struct nats_nkey *account;
         enum grant_role role;
         const char *name;
     } users[] = {
-        { IDENTITY_MASTER_CREDS, &keys->account, GRANT_MASTER, "master" },
-        { IDENTITY_ADMIN_CREDS, &keys->account, GRANT_ADMIN, "admin" },
+        { IDENTITY_MASTER_CREDS, fleet, GRANT_MASTER, "master" },
+        { IDENTITY_ADMIN_CREDS, fleet, GRANT_ADMIN, "admin" },
         { IDENTITY_SYS_CREDS, &keys->system, GRANT_SYSTEM, "sys" },
     };
 
-    identity->account = public_text(arena, &keys->account);
+    identity->account = public_text(arena, fleet);
     identity->system_account = public_text(arena, &keys->system);
     if (make_operator(arena, now, keys, identity, err) < 0 ||
-        make_account(arena, now, &keys->signing, identity->account, "zester", true,
-                     &identity->files[IDENTITY_ACCOUNT_JWT], err) < 0 ||
+        make_fleet(arena, now, keys, identity, err) < 0 ||
+        derive_accounts(arena, &keys->accounts, &keys->signing, identity, err) < 0 ||
         make_system(arena, now, &keys->signing, identity, err) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(users); i++) {
         struct claims_head head = { .iat = now, .name = users[i].name };
+        const struct identity_issuer issuer = { .account = users[i].account };
 
-        if (make_creds(arena, users[i].account, users[i].role, &head,
-                       &identity->files[users[i].file], err) < 0)
+        if (make_creds(arena, &issuer, users[i].role, &head, &identity->files[users[i].file], err) <
+            0)
             return -1;
     }
     identity->files[IDENTITY_OPERATOR_SEED] = seed_line(arena, &keys->operator_key);
     identity->files[IDENTITY_OPERATOR_SIGNING_SEED] = seed_line(arena, &keys->signing);
-    identity->files[IDENTITY_ACCOUNT_SEED] = seed_line(arena, &keys->account);
+    identity->files[IDENTITY_ACCOUNT_SEED] = seed_line(arena, fleet);
     return 0;
 }
 
 int identity_make(struct arena *arena, int64_t now, struct identity *ret_identity, struct err *err)
 {
     struct identity identity = { 0 };
+    struct nats_nkey fleet;
     struct keys keys;
     int result;
 
     new_key(NATS_NKEY_OPERATOR, &keys.operator_key);
     new_key(NATS_NKEY_OPERATOR, &keys.signing);
-    new_key(NATS_NKEY_ACCOUNT, &keys.account);
+    new_key(NATS_NKEY_ACCOUNT, &fleet);
     new_key(NATS_NKEY_ACCOUNT, &keys.system);
+    accounts_derive(&fleet, &keys.accounts);
+    nats_nkey_done(&fleet);
     result = make_all(arena, now, &keys, &identity, err);
     ed25519_wipe(&keys, sizeof(keys));
     if (result == 0)
@@ -252,6 +282,29 @@ int identity_read_key(const char *dir, enum identity_file file, struct nats_nkey
     return result < 0 ? err_wrap(err, "'%s'", path) : 0;
 }
 
+int identity_read_accounts(const char *dir, struct accounts *ret_accounts, bool *ret_is_separate,
+                           struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *path = path_join(&arena, dir, files[IDENTITY_ACCOUNT_JWT].name);
+    struct nats_nkey fleet;
+    struct accounts_border border;
+    struct str jwt;
+
+    if (fs_read(&arena, path, NATS_JWT_MAX, &jwt, err) < 0)
+        return -1;
+    if (!jwt.p)
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", path);
+    if (accounts_read_jwt(jwt, &border, err) < 0)
+        return err_wrap(err, "'%s'", path);
+    if (identity_read_key(dir, IDENTITY_ACCOUNT_SEED, &fleet, err) < 0)
+        return -1;
+    accounts_derive(&fleet, ret_accounts);
+    nats_nkey_done(&fleet);
+    *ret_is_separate = border.version > 0;
+    return 0;
+}
+
 int identity_make_signing(const char *dir, enum identity_file file, struct nats_nkey *ret_key,
                           struct err *err)
 {
@@ -292,54 +345,143 @@ static int read_jwt(struct arena *arena, const char *dir, enum identity_file fil
     return 0;
 }
 
+/* Claims that are not kept in files are signed anew. */
+static int sign_other_claims(struct arena *arena, const char *dir, int64_t now,
+                             struct identity *identity, struct err *err)
+{
+    struct nats_nkey signing;
+    struct accounts accounts;
+    bool is_separate;
+    int result;
+
+    if (identity_read_accounts(dir, &accounts, &is_separate, err) < 0)
+        return -1;
+    result = identity_read_key(dir, IDENTITY_OPERATOR_SIGNING_SEED, &signing, err);
+    if (result == 0)
+        result = make_system(arena, now, &signing, identity, err);
+    if (result == 0 && is_separate)
+        result = derive_accounts(arena, &accounts, &signing, identity, err);
+    nats_nkey_done(&signing);
+    accounts_done(&accounts);
+    return result;
+}
+
 int identity_read_claims(struct arena *arena, const char *dir, int64_t now,
                          struct identity *ret_identity, struct err *err)
 {
     struct identity identity = { 0 };
     struct claims_operator operator_claims;
     struct claims_account account_claims;
-    struct nats_nkey signing;
-    int result;
 
     if (read_jwt(arena, dir, IDENTITY_OPERATOR_JWT, &identity, err) < 0 ||
         read_jwt(arena, dir, IDENTITY_ACCOUNT_JWT, &identity, err) < 0 ||
         claims_read_operator(arena, str_trim(identity.files[IDENTITY_OPERATOR_JWT]),
                              &operator_claims, err) < 0 ||
         claims_read_account(arena, str_trim(identity.files[IDENTITY_ACCOUNT_JWT]), &account_claims,
-                            err) < 0 ||
-        identity_read_key(dir, IDENTITY_OPERATOR_SIGNING_SEED, &signing, err) < 0)
+                            err) < 0)
         return -1;
     identity.account = account_claims.head.sub;
     identity.system_account = operator_claims.system_account;
-    result = make_system(arena, now, &signing, &identity, err);
-    nats_nkey_done(&signing);
-    if (result == 0)
-        *ret_identity = identity;
+    if (sign_other_claims(arena, dir, now, &identity, err) < 0)
+        return -1;
+    *ret_identity = identity;
+    return 0;
+}
+
+/* --- users ------------------------------------------------------------------------ */
+
+/* NULL text: the file does not exist. */
+static int read_creds(struct arena *arena, const char *path, struct nats_creds *ret_creds,
+                      struct claims_user *ret_claims, struct str *ret_text, struct err *err)
+{
+    if (fs_read(arena, path, NATS_CREDS_MAX, ret_text, err) < 0)
+        return -1;
+    if (!ret_text->p)
+        return 0;
+    if (nats_creds_parse(*ret_text, ret_creds, err) < 0)
+        return err_wrap(err, "'%s'", path);
+    if (claims_read_user(arena, str_from(arena_strdup(arena, ret_creds->jwt)), ret_claims, err) ==
+        0)
+        return 0;
+    nats_creds_done(ret_creds);
+    return err_wrap(err, "'%s'", path);
+}
+
+static int replace_creds(struct arena *arena, const char *path, const struct nats_nkey *key,
+                         struct str jwt, struct err *err)
+{
+    const struct fs_replace_options options = { .attr = { FS_KEEP, FS_KEEP, FS_KEEP } };
+    AUTO_BUF struct buf text = BUF_INIT(NATS_CREDS_MAX);
+    struct nats_creds creds = { .key = *key, .jwt = (char *)(uintptr_t)arena_str(arena, jwt).p };
+    int result;
+
+    nats_creds_print(&creds, &text);
+    result = fs_replace(path, buf_view(&text), &options, err);
+    ed25519_wipe(text.p, text.n);
+    nats_nkey_done(&creds.key);
     return result;
 }
 
-int identity_issue_leaf(struct arena *arena, const struct nats_nkey *account, const char *name,
+int identity_renew_creds(const char *dir, enum identity_file file, const struct nats_nkey *fleet,
+                         int64_t since, struct err *err)
+{
+    const enum grant_role role = file == IDENTITY_MASTER_CREDS ? GRANT_MASTER : GRANT_ADMIN;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf jwt = BUF_INIT(NATS_JWT_MAX);
+    const char *path = path_join(&arena, dir, files[file].name);
+    struct nats_creds creds = { 0 };
+    struct claims_user claims = { 0 };
+    struct str text;
+    int result = 0;
+
+    if (read_creds(&arena, path, &creds, &claims, &text, err) < 0)
+        return -1;
+    if (text.p && claims.head.iat < since) {
+        const struct claims_head head = {
+            .iat = since, .exp = claims.head.exp, .sub = claims.head.sub, .name = claims.head.name
+        };
+
+        result = sign_user(&arena, &(struct identity_issuer){ .account = fleet }, role, &head, &jwt,
+                           err);
+        if (result == 0)
+            result = replace_creds(&arena, path, &creds.key, buf_view(&jwt), err);
+    }
+    if (text.p)
+        ed25519_wipe((char *)(uintptr_t)text.p, text.n);
+    nats_creds_done(&creds);
+    return result;
+}
+
+struct identity_issuer identity_issuer(const struct accounts *accounts, enum account_role role,
+                                       bool is_separate)
+{
+    const struct nats_nkey *fleet = &accounts->keys[ACCOUNT_FLEET];
+
+    if (!is_separate || role == ACCOUNT_FLEET)
+        return (struct identity_issuer){ .account = fleet };
+    return (struct identity_issuer){ .account = &accounts->keys[role], .fleet = fleet };
+}
+
+int identity_issue_leaf(struct arena *arena, const struct identity_issuer *issuer, const char *name,
                         int64_t now, struct str *ret_creds, struct err *err)
 {
     struct claims_head head = { .iat = now, .name = name };
 
-    return make_creds(arena, account, GRANT_LEAF, &head, ret_creds, err);
+    return make_creds(arena, issuer, GRANT_LEAF, &head, ret_creds, err);
 }
 
-int identity_issue_operator(struct arena *arena, const struct nats_nkey *account,
+int identity_issue_operator(struct arena *arena, const struct identity_issuer *issuer,
                             const struct identity_operator *who, struct str *ret_creds,
                             const char **ret_key, struct err *err)
 {
     struct claims_head head = { .iat = who->now, .exp = who->expires, .name = who->name };
 
-    if (make_creds(arena, account, who->is_deaf ? GRANT_OPERATOR_DEAF : GRANT_OPERATOR, &head,
+    if (make_creds(arena, issuer, who->is_deaf ? GRANT_OPERATOR_DEAF : GRANT_OPERATOR, &head,
                    ret_creds, err) < 0)
         return -1;
     *ret_key = head.sub;
     return 0;
 }
-
-/* --- peels ----------------------------------------------------------------------- */
 
 int identity_issue_peel(struct arena *arena, const struct identity_issuer *issuer, const char *peel,
                         const char *public_key, int64_t now, const char **ret_jwt, struct err *err)

@@ -29,6 +29,7 @@
 #include <sys/types.h>
 
 #include "base/str.h"
+#include "bus/accounts.h"
 #include "sys/newfiles.h"
 
 struct arena;
@@ -61,6 +62,10 @@ struct identity {
     struct str files[IDENTITY_FILES];     /* each ends in a line end */
     const char *account, *system_account; /* public keys */
     const char *system_jwt;
+    /* Of the accounts that are derived from the fleet's; NULL in a fleet that has none yet. */
+    struct {
+        const char *key, *jwt;
+    } derived[ACCOUNT_ROLES];
 };
 
 /* All of it anew; `now` in seconds since 1970. */
@@ -75,6 +80,16 @@ void identity_list(const struct identity *identity,
 int identity_read_key(const char *dir, enum identity_file file, struct nats_nkey *ret_key,
                       struct err *err);
 
+/* The accounts of the fleet whose keys are in `dir`, for accounts_done, and whether peels and
+ * operators have accounts of their own. */
+int identity_read_accounts(const char *dir, struct accounts *ret_accounts, bool *ret_is_separate,
+                           struct err *err);
+
+/* Sign master.creds or admin.creds of `dir` anew, with the same key and the grants of today, in
+ * place of the file. Does nothing when it was issued at `since` or later, or is not there. */
+int identity_renew_creds(const char *dir, enum identity_file file, const struct nats_nkey *fleet,
+                         int64_t since, struct err *err);
+
 /* A new signing key of the account, as a file that must not be there yet; the caller wipes the key.
  */
 int identity_make_signing(const char *dir, enum identity_file file, struct nats_nkey *ret_key,
@@ -85,8 +100,18 @@ int identity_make_signing(const char *dir, enum identity_file file, struct nats_
 int identity_read_claims(struct arena *arena, const char *dir, int64_t now,
                          struct identity *ret_identity, struct err *err);
 
+/* Who signs credentials. */
+struct identity_issuer {
+    const struct nats_nkey *account;
+    const struct nats_nkey *signing; /* one of its signing keys; NULL: the account itself */
+    const struct nats_nkey *fleet;   /* confirms the account; NULL: it is the fleet's own */
+};
+/* The issuer for users of this role's account, or of the fleet's while there are no others. */
+struct identity_issuer identity_issuer(const struct accounts *accounts, enum account_role role,
+                                       bool is_separate);
+
 /* Credentials for a leaf node, as the text of a file; the caller wipes it. */
-int identity_issue_leaf(struct arena *arena, const struct nats_nkey *account, const char *name,
+int identity_issue_leaf(struct arena *arena, const struct identity_issuer *issuer, const char *name,
                         int64_t now, struct str *ret_creds, struct err *err);
 
 /* What an operator with a name is given. */
@@ -96,15 +121,10 @@ struct identity_operator {
     int64_t now, expires; /* seconds since 1970 */
 };
 /* Credentials as the text of a file, which the caller wipes, and their public key. */
-int identity_issue_operator(struct arena *arena, const struct nats_nkey *account,
+int identity_issue_operator(struct arena *arena, const struct identity_issuer *issuer,
                             const struct identity_operator *who, struct str *ret_creds,
                             const char **ret_key, struct err *err);
 
-/* Who signs. */
-struct identity_issuer {
-    const struct nats_nkey *account;
-    const struct nats_nkey *signing; /* one of its signing keys; NULL: the account itself */
-};
 /* The JWT of a peel, for the peel's own public key. */
 int identity_issue_peel(struct arena *arena, const struct identity_issuer *issuer, const char *peel,
                         const char *public_key, int64_t now, const char **ret_jwt, struct err *err);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/number.h"
+#include "bus/accounts.h"
 #include "data/value.h"
 #include "nats/jwt.h"
 #include "nats/nkey.h"
@@ -127,7 +128,7 @@ int keyring_read(struct arena *arena, const struct value *claims, struct keyring
     if (find_ring(arena, claims, &ring, err) < 0)
         return -1;
     for (size_t i = 0; i < ring.keys.n; i++)
-        if (is_listed(listed, ring.keys.p[i]))
+        if (accounts_read_border(claims).version > 0 || is_listed(listed, ring.keys.p[i]))
             keys[n++] = ring.keys.p[i];
     ring.keys = (struct param_strs){ n, keys };
     *ret_ring = ring;
@@ -174,7 +175,8 @@ void keyring_write(struct arena *arena, const struct keyring *ring, struct value
             value_list_push(arena, new_keys, *item);
     }
     for (size_t i = 0; i < ring->keys.n; i++)
-        value_list_push(arena, new_keys, value_text(ring->keys.p[i]));
+        if (accounts_read_border(claims).version == 0 || is_listed(listed, ring->keys.p[i]))
+            value_list_push(arena, new_keys, value_text(ring->keys.p[i]));
     for (size_t i = 0; tags && i < tags->count; i++)
         if (!is_tag(&tags->items[i]))
             value_list_push(arena, new_tags, tags->items[i]);

@@ -12,6 +12,10 @@
  * revocations, by masters that may not have heard of it. Keys that others have added are left
  * alone.
  *
+ * Where peels have an account of their own (bus/accounts.h), the fleet's claims have the tag alone:
+ * a signing key is listed in the claims of peels, and may sign for nobody else. Keys that the fleet
+ * listed before stay there until they are dropped.
+ *
  * Pure. Memory: the arena. Threads: any.
  */
 #ifndef BUS_KEYRING_H
@@ -36,8 +40,8 @@ struct keyring {
     struct param_strs keys; /* public keys; the first is in use, the others are still accepted */
 };
 
-/* From decoded claims of an account. A key that "signing_keys" does not have is left out. Fails
- * with ERR_INVALID for a tag that cannot be read. */
+/* From decoded claims of an account. A key that "signing_keys" ought to have and does not is left
+ * out. Fails with ERR_INVALID for a tag that cannot be read. */
 int keyring_read(struct arena *arena, const struct value *claims, struct keyring *ret_ring,
                  struct err *err);
 /* From a JWT, its signature checked by the key that it names as its issuer. */

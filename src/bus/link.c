@@ -1,5 +1,6 @@
 #include "bus/link.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "bus/accounts.h"
 #include "bus/claims.h"
 #include "bus/grant.h"
 #include "nats/conn.h"
@@ -25,6 +27,7 @@ struct link {
     const char *creds_file;
     const char *user, *inbox;
     bool is_operator;
+    char fleet[NATS_NKEY_TEXT_SIZE]; /* the account that requests come from; "": our own */
     int64_t expires;
     struct nats_tls *tls;
     struct nats_conn *conn;
@@ -147,9 +150,24 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
 
 /* --- who we are --------------------------------------------------------------------- */
 
-static int read_creds(void *self, struct nats_creds *ret_creds, struct err *err)
+/* Credentials may have been replaced by those of another account. */
+static int find_fleet(struct link *link, const struct nats_creds *creds, struct err *err)
 {
-    const struct link *link = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct claims_user claims = { 0 };
+    const char *fleet;
+
+    if (claims_read_user(&arena, str_from(creds->jwt), &claims, err) < 0 ||
+        accounts_find_fleet(&arena, &claims, &fleet, err) < 0)
+        return -1;
+    link->fleet[0] = '\0';
+    if (accounts_is_separate(&claims))
+        (void)snprintf(link->fleet, sizeof(link->fleet), "%s", fleet);
+    return 0;
+}
+
+static int read_creds(const struct link *link, struct nats_creds *ret_creds, struct err *err)
+{
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct str text;
     int result;
@@ -162,6 +180,22 @@ static int read_creds(void *self, struct nats_creds *ret_creds, struct err *err)
     result = nats_creds_parse(text, ret_creds, err);
     ed25519_wipe((char *)(uintptr_t)text.p, text.n);
     return result < 0 ? err_wrap(err, "credentials file '%s'", link->creds_file) : 0;
+}
+
+/* For each login. */
+static int on_creds(void *self, struct nats_creds *ret_creds, struct err *err)
+{
+    struct link *link = self;
+    struct nats_creds creds = { 0 };
+
+    if (read_creds(link, &creds, err) < 0)
+        return -1;
+    if (find_fleet(link, &creds, err) < 0) {
+        nats_creds_done(&creds);
+        return err_wrap(err, "credentials file '%s'", link->creds_file);
+    }
+    *ret_creds = creds;
+    return 0;
 }
 
 /* What may be subscribed to says where replies can come: "_INBOX.web-01.>". */
@@ -214,7 +248,7 @@ static int open_link(struct link *link, struct nats_hub *hub, const struct link_
                                    .server_count = urls.list.n,
                                    .name = options->name,
                                    .tls = link->tls,
-                                   .creds = read_creds,
+                                   .creds = on_creds,
                                    .creds_self = link,
                                    .inbox_prefix = link->inbox,
                                    .attempts_max = options->attempts_max,
@@ -255,7 +289,7 @@ struct nats_conn *link_conn(const struct link *link)
 
 int link_read_creds(const struct link *link, struct nats_creds *ret_creds, struct err *err)
 {
-    return read_creds((void *)(uintptr_t)link, ret_creds, err);
+    return read_creds(link, ret_creds, err);
 }
 
 bool link_has_shared_creds(const struct link *link)
@@ -264,6 +298,11 @@ bool link_has_shared_creds(const struct link *link)
     struct err err;
 
     return fs_stat(link->creds_file, &info, &err) == 0 && (info.mode & LINK_OTHERS_MODE) != 0;
+}
+
+bool link_is_from_fleet(const struct link *link, struct str header)
+{
+    return !link->fleet[0] || accounts_is_from(header, link->fleet);
 }
 
 const char *link_user(const struct link *link)

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 struct arena;
 struct err;
 struct link;
@@ -54,6 +56,10 @@ int link_read_creds(const struct link *link, struct nats_creds *ret_creds, struc
 const char *link_user(const struct link *link);
 /* The same when it is an operator with a name, who asks masters for everything; else NULL. */
 const char *link_operator(const struct link *link);
+/* Did the fleet send a request with this header? Where the credentials are of the peels' account,
+ * another peel can have the server send answers to any subject there, but not with the line that
+ * names the account of the sender (bus/accounts.h). */
+bool link_is_from_fleet(const struct link *link, struct str header);
 /* When the credentials that were read at first end, in seconds since 1970; 0: never. */
 int64_t link_expires(const struct link *link);
 /* Can others read the credentials? Whoever does can be us. */

@@ -108,6 +108,14 @@ static void print_remote(struct buf *out, const struct server_conf *conf, const 
     buf_add_text(out, "    }\n");
 }
 
+/* Leaf nodes serve peels alone. */
+static const char *peel_account(const struct identity *identity)
+{
+    const char *derived = identity->derived[ACCOUNT_PEELS].key;
+
+    return derived ? derived : identity->account;
+}
+
 /* The link of the system account brings revocations. Without a default domain, both sides keep
  * requests to JetStream from each other. */
 static void print_leafnodes(struct buf *out, const struct server_conf *conf,
@@ -122,11 +130,11 @@ static void print_leafnodes(struct buf *out, const struct server_conf *conf,
     }
     if (conf->hubs.n > 0) {
         buf_add_text(out, "  remotes: [\n");
-        print_remote(out, conf, identity->account, conf->leaf_creds);
+        print_remote(out, conf, peel_account(identity), conf->leaf_creds);
         print_remote(out, conf, identity->system_account, conf->sys_creds);
         buf_add_text(out, "  ]\n");
     }
-    buf_printf(out, "}\ndefault_js_domain {\n  %s: \"\"\n}\n", identity->account);
+    buf_printf(out, "}\ndefault_js_domain {\n  %s: \"\"\n}\n", peel_account(identity));
 }
 
 static struct str one_line(struct str text)
@@ -148,12 +156,15 @@ static void print_accounts(struct buf *out, const struct server_conf *conf,
                "}\n"
                "resolver_preload {\n"
                "  %s: %.*s\n"
-               "  %s: %s\n"
-               "}\n",
+               "  %s: %s\n",
                STR_ARG(one_line(identity->files[IDENTITY_OPERATOR_JWT])), identity->system_account,
                conf->store_dir, identity->account,
                STR_ARG(one_line(identity->files[IDENTITY_ACCOUNT_JWT])), identity->system_account,
                identity->system_jwt);
+    for (size_t i = 0; i < ACCOUNT_ROLES; i++)
+        if (identity->derived[i].jwt)
+            buf_printf(out, "  %s: %s\n", identity->derived[i].key, identity->derived[i].jwt);
+    buf_add_text(out, "}\n");
 }
 
 int server_conf_print(struct buf *out, const struct server_conf *conf,

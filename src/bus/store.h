@@ -10,6 +10,11 @@
  * Without an explicit number of replicas there are as many as the cluster has servers for, three at
  * most. A server that is down does not make them fewer.
  *
+ * Each stream and bucket has a limit, its share of a total that the server reserves. Without an
+ * explicit total it is STORE_BYTES_DEFAULT, or a half, a quarter, ... of it where servers have
+ * less, and a limit that is there already stays. No limit is ever set below what is stored; where
+ * servers have no room for one even so, the stream has none.
+ *
  * Memory: a result is valid during its callback. Threads: the loop's.
  */
 #ifndef BUS_STORE_H
@@ -19,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arena;
 struct err;
 struct nats_js;
 
@@ -68,6 +74,13 @@ enum store_bucket {
 
 #define STORE_REPLICAS_MAX 5
 
+/* Of all streams and buckets together, on each server. */
+#define STORE_BYTES_DEFAULT ((int64_t)16 << 30)
+#define STORE_BYTES_MIN     ((int64_t)256 << 20)
+/* Of the facts of a peel, and of one value that it shares. */
+#define STORE_FACTS_MAX        ((int64_t)256 << 10)
+#define STORE_BASKET_VALUE_MAX ((int64_t)64 << 10)
+
 /* The name of a bucket. */
 const char *store_bucket_name(enum store_bucket bucket);
 /* How many revisions of a key it keeps. */
@@ -75,7 +88,12 @@ unsigned store_bucket_history(enum store_bucket bucket);
 /* How long an entry of it lives, in nanoseconds; 0: for ever. */
 int64_t store_bucket_ttl(enum store_bucket bucket);
 
+/* The streams of all of it: number 0 to STORE_STREAMS - 1. */
+#define STORE_STREAMS (STORE_BUCKETS + 5)
+const char *store_stream_name(struct arena *arena, size_t number);
+
 struct store_options {
+    int64_t max_bytes; /* of all streams and buckets together; 0: see above */
     int64_t replicas;  /* 0: as many as there are servers, three at most */
     bool only_compare; /* make and change nothing; any number of replicas is right */
 };

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "bus/accounts.h"
 #include "bus/claims.h"
 #include "bus/grant.h"
 #include "nats/conn.h"
@@ -48,15 +49,17 @@ static bool may_publish(const struct claims_user *claims, const char *subject)
 static int read_operator(struct arena *arena, const struct warrant_court *court, struct str jwt,
                          struct str subject, struct nats_nkey *ret_key, struct err *err)
 {
-    char issuer[NATS_NKEY_TEXT_SIZE];
+    char fleet[NATS_NKEY_TEXT_SIZE];
     struct claims_user claims = { 0 };
+    const char *account;
     struct err why;
 
-    nats_nkey_print_public(court->account, issuer);
+    nats_nkey_print_public(court->account, fleet);
     if (jwt.n > WARRANT_JWT_MAX || claims_read_user(arena, jwt, &claims, &why) < 0 ||
         nats_nkey_parse_public(str_from(claims.head.sub), ret_key, &why) < 0)
         return err_set(err, ERR_UNSAFE, "the credentials that signed it cannot be read");
-    if (strcmp(claims.head.iss, issuer) != 0)
+    if (accounts_find_fleet(arena, &claims, &account, &why) < 0 || strcmp(account, fleet) != 0 ||
+        strcmp(claims.head.iss, accounts_issuer(&claims)) != 0)
         return err_set(err, ERR_UNSAFE, "the credentials that signed it are of another account");
     if (claims.head.exp > 0 && claims.head.exp <= clock_wall() / CLOCK_SECOND)
         return err_set(err, ERR_UNSAFE, "the credentials of '%.64s', who signed it, have expired",

@@ -18,6 +18,7 @@
 #include "cli/color.h"
 #include "cli/help.h"
 #include "data/options.h"
+#include "sys/inherited.h"
 
 /* "zester ca init" */
 static void print_name(const struct cli *cli)
@@ -415,6 +416,7 @@ int command_main(const struct program *program, int argc, char **argv)
         .color = is_color_wanted(program, argc, argv),
     };
 
+    inherited_reset(INHERITED_COMMAND);
     return flush_output(&cli, dispatch_command(&cli, argc, argv));
 }
 

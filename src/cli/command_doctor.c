@@ -186,6 +186,39 @@ static void check_signing(struct doctor *doctor)
         doctor_add_ok(doctor, "signing key", ring.keys.p[0]);
 }
 
+/* Where the keys of the fleet are: do peels and operators have accounts of their own? */
+static void check_accounts(struct doctor *doctor)
+{
+    struct arena *arena = doctor->arena;
+    const char *path =
+        path_join(arena, doctor->target.auth_dir, identity_file_name(IDENTITY_ACCOUNT_JWT));
+    struct accounts_border border;
+    struct claims_account claims;
+    struct str jwt;
+    struct err err;
+
+    if (fs_read(arena, path, NATS_JWT_MAX, &jwt, &err) < 0 || !jwt.p ||
+        accounts_read_jwt(jwt, &border, &err) < 0 ||
+        claims_read_account(arena, jwt, &claims, &err) < 0)
+        return;
+    if (border.version == 0)
+        doctor_add(doctor, (struct doctor_finding){
+                               "accounts", DOCTOR_WARN,
+                               "peels share the account that owns JetStream: one hostile peel can "
+                               "destroy what the fleet has stored",
+                               "'zester nats-auth rotate' moves peels and operators to accounts of "
+                               "their own" });
+    else if (border.since > 0 && claims_all_before(&claims) < border.since - 1)
+        doctor_add(doctor, (struct doctor_finding){
+                               "accounts", DOCTOR_WARN,
+                               "credentials from before peels had an account of their own are "
+                               "still accepted",
+                               "'zester nats-auth rotate --finish' when all peels have new "
+                               "credentials" });
+    else
+        doctor_add_ok(doctor, "accounts", "peels and operators have accounts of their own");
+}
+
 /* --- over the connection ------------------------------------------------------------ */
 
 /* It refuses the credentials. */
@@ -385,6 +418,7 @@ static void check_fleet(struct doctor *doctor)
     }
     check_clock(doctor);
     check_streams(doctor);
+    doctor_check_room(doctor);
     doctor_check_presence(doctor);
 }
 
@@ -401,6 +435,7 @@ static int run_doctor(struct cli *cli, const void *args, struct param_strs opera
         check_creds(&doctor);
         check_ca(&doctor);
         check_signing(&doctor);
+        check_accounts(&doctor);
         if (check_login(&doctor)) {
             check_fleet(&doctor);
             fleet_close(doctor.fleet);

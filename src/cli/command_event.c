@@ -72,7 +72,7 @@ static int store_event(struct fleet *fleet, const struct fleet_event *sending, s
                                           .payload = buf_view(&payload) },
                       STORE_NS, &reply, err) < 0)
         return err_wrap(err, "the stream '" STORE_EVENTS "' did not store the event");
-    if (nats_stored_ack_decode(reply, &ack, &refusal) < 0)
+    if (nats_stored_ack_decode(reply, STORE_EVENTS, &ack, &refusal) < 0)
         return nats_error_to_err(&refusal, err);
     return 0;
 }

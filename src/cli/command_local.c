@@ -64,6 +64,7 @@ int local_run_plan(struct local *local, const struct plan *plan, struct run_resu
     struct err err;
     int rc;
 
+    local->session.host.plans = local->args->plan || local->args->format != FORMAT_TEXT;
     if (local->args->plan && local_bind(local, plan, &bound) < 0)
         return local_refuse(local);
     progress_init(&progress, !local->args->quiet && local->args->format == FORMAT_TEXT);
@@ -411,7 +412,7 @@ const struct command command_local = {
         "  state.id_exists ID REF    whether a state of REF has the ID\n"
         "  state.last                show the last run and its states\n"
         "  state.owed                list reactions that are still due\n"
-        "  state.waive STATE         drop the reaction that a state owes\n"
+        "  state.waive STATE         drop the reactions that a state owes\n"
         "  report                    write the last run as an HTML file (--out FILE)\n"
         "Functions that take REF also accept pillar='{KEY: VALUE}', exclude=REF, and test=True "
         "for\n"

@@ -275,17 +275,20 @@ static int add_creds(struct cli *cli, const struct nats_auth_args *want, const c
     const char *path = path_join(cli->arena, want->dir, sys);
     struct newfile leaf_file = { "leaf.creds", { 0 }, KEY_MODE };
     struct newfile sys_file = { sys, { 0 }, KEY_MODE };
-    struct nats_nkey account;
+    struct identity_issuer issuer;
+    struct accounts accounts;
+    bool is_separate;
     int result;
 
     if (fs_read(cli->arena, path, NATS_CREDS_MAX, &sys_file.text, err) < 0)
         return -1;
     if (!sys_file.text.p)
         return err_set(err, ERR_NOT_FOUND, "'%s' does not exist", path);
-    if (identity_read_key(want->dir, IDENTITY_ACCOUNT_SEED, &account, err) < 0)
+    if (identity_read_accounts(want->dir, &accounts, &is_separate, err) < 0)
         return -1;
-    result = identity_issue_leaf(cli->arena, &account, name, now_seconds(), &leaf_file.text, err);
-    nats_nkey_done(&account);
+    issuer = identity_issuer(&accounts, ACCOUNT_PEELS, is_separate);
+    result = identity_issue_leaf(cli->arena, &issuer, name, now_seconds(), &leaf_file.text, err);
+    accounts_done(&accounts);
     if (result < 0)
         return -1;
     conf->leaf_creds = add_file(cli, want->out, files, &leaf_file);

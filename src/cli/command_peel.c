@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "bus/bus_time.h"
 #include "cli/commands.h"
 #include "cli/fleet/bucket.h"
 #include "cli/fleet/peels.h"
@@ -92,7 +93,7 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
 {
     const struct peel_args *want = args;
     struct fleet_peels peels = FLEET_PEELS_INIT(cli->arena);
-    const int64_t now = clock_wall();
+    int64_t now;
     struct fleet *fleet;
     struct err err;
     int result;
@@ -103,6 +104,7 @@ static int run_list(struct cli *cli, const void *args, struct param_strs operand
     result = fleet_peels_read(fleet, &peels, &err);
     if (result == 0)
         result = fleet_runs_fill(fleet, &peels, &err);
+    now = bus_time();
     fleet_close(fleet);
     if (result < 0)
         return cli_err(cli, &err);

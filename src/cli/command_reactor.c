@@ -450,9 +450,9 @@ static const struct command reactor_commands[] = {
         .summary = "resend events that were given up",
         .details =
             "An event whose reactions fail is delivered five times; then it is given up and its\n"
-            "outcome is 'exhausted' (zester event why ID). A master sends it again once. What is\n"
-            "given up after that is resent by this command, with its id and a new time: blocks\n"
-            "that have acted already do not act twice.\n",
+            "outcome is 'exhausted' (zester event why ID). Masters do not resend it. This command\n"
+            "does, with the same id and a new time: blocks that have already acted do not act\n"
+            "twice.\n",
         .examples = "  zester reactor retry 2zXIrW5BRYYL9qsa9TZcxkTAWVP\n"
                     "  zester reactor retry --all\n",
         .options = retry_options,

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "bus/bus_time.h"
 #include "cli/commands.h"
 #include "cli/fleet/job.h"
 #include "cli/fleet/own_runs.h"
@@ -89,7 +90,7 @@ static struct report_machine describe_machine(struct arena *arena, const struct 
     return (struct report_machine){
         .name = peel->name,
         .os = peel->os,
-        .is_online = fleet_peel_is_online(peel, clock_wall()),
+        .is_online = fleet_peel_is_online(peel, bus_time()),
         .drift = fleet_drift_name(fleet_peel_drift(peel)),
         .drift_text = fleet_peel_describe_drift(arena, peel),
         .run = peel->has_run ? &peel->run : NULL,

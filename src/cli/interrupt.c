@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
+#include "sys/inherited.h"
 
 /* A signal handler can only find what is global. */
 static struct cancel *signal_cancel;
@@ -20,8 +21,8 @@ static void on_signal(int signo)
         cancel_raise(signal_cancel);
 }
 
-/* Ctrl-C, SIGTERM and the time limit all end a run in the same way: what runs is killed with
- * its children, the rest is skipped. A second Ctrl-C ends the program at once. */
+/* Ctrl-C, SIGTERM, a hangup and the time limit all end a run in the same way: what runs is killed
+ * with its children, the rest is skipped. A second Ctrl-C ends the program at once. */
 void interrupt_watch(struct cancel *cancel, int64_t timeout)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM };
@@ -36,7 +37,8 @@ void interrupt_watch(struct cancel *cancel, int64_t timeout)
     signal_cancel = cancel;
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-        (void)sigaction(signals[i], &action, NULL);
+        if (!inherited_is_ignored(signals[i]))
+            (void)sigaction(signals[i], &action, NULL);
     action.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &action, NULL); /* a closed pipe is an error of the write */
     if (timeout > 0)

@@ -11,7 +11,8 @@
 
 struct cancel;
 
-/* Raise `cancel` at the next of them; `timeout` in nanoseconds, 0: none. Keeps the token. */
+/* Raise `cancel` at the next of them, or at a hangup unless nohup has made us ignore it; `timeout`
+ * in nanoseconds, 0: none. Keeps the token. */
 void interrupt_watch(struct cancel *cancel, int64_t timeout);
 /* Was it the time limit? */
 bool interrupt_timed_out(void);

@@ -65,7 +65,10 @@ static int read_issuers(struct rotate *rotate, struct err *err)
     if (result < 0)
         return err_wrap(err, "enrollments");
     fleet_enrollments_end(&all);
-    fleet_issuers_sort(&all, rotate->keys.ring.keys, clock_wall() / CLOCK_SECOND, &rotate->issuers);
+    fleet_issuers_sort(&all,
+                       &(struct fleet_issuer_keys){ rotate->keys.ring.keys,
+                                                    signing_keys_peel_account(&rotate->keys) },
+                       clock_wall() / CLOCK_SECOND, &rotate->issuers);
     return 0;
 }
 
@@ -115,6 +118,7 @@ static struct value status_value(struct rotate *rotate)
     add_names(arena, &peels, "current", &rotate->issuers.current);
     add_names(arena, &peels, "older", &rotate->issuers.older);
     add_names(arena, &peels, "account", &rotate->issuers.account);
+    add_names(arena, &peels, "unmoved", &rotate->issuers.unmoved);
     add_names(arena, &peels, "gone", &rotate->issuers.gone);
     value_map_set(arena, map.map, value_text("peels"), peels);
     return map;
@@ -144,6 +148,7 @@ static void print_status(struct rotate *rotate)
     }
     print_group(arena, "Peels with credentials of an older key:", &issuers->older);
     print_group(arena, "Peels with credentials of the account itself:", &issuers->account);
+    print_group(arena, "Peels with credentials of the fleet's account:", &issuers->unmoved);
     print_group(arena, "Peels with credentials that are no longer accepted, until they renew them:",
                 &issuers->gone);
     if (rotate->keys.has_next)
@@ -169,6 +174,7 @@ static int show_status(struct rotate *rotate, struct err *err)
 static int rotate_key(struct rotate *rotate, struct err *err)
 {
     const bool was_begun = rotate->keys.has_next;
+    const bool was_separate = rotate->keys.border.version > 0;
 
     if (signing_keys_rotate(&rotate->keys, rotate->want->spread / CLOCK_SECOND, err) < 0)
         return -1;
@@ -180,6 +186,14 @@ static int rotate_key(struct rotate *rotate, struct err *err)
            was_begun ? "Ended the rotation that was begun" : "Made a new signing key",
            keyring_current(&rotate->keys.ring), rotate->keys.dir,
            identity_file_name(IDENTITY_SIGNING_SEED));
+    if (!was_separate)
+        printf("Peels and operators have accounts of their own from now on, without JetStream.\n"
+               "Before --finish: copy %s/master.creds to the other masters and restart all "
+               "masters, copy\n"
+               "admin.creds to whoever has the old one, issue operators new credentials ('zester "
+               "operator issue'),\n"
+               "and make the files of leaf nodes again ('zester nats-auth leaf').\n",
+               rotate->keys.dir);
     return CLI_OK;
 }
 
@@ -192,6 +206,13 @@ static int check_peels(struct rotate *rotate, struct err *err)
         return -1;
     if (rotate->want->force)
         return 0;
+    if (issuers->unmoved.list.n > 0)
+        return err_set(err, ERR_BUSY,
+                       "%zu peel%s not moved to the peels' account yet: %s; wait until they have "
+                       "renewed their credentials, revoke them, or use --force: then they have to "
+                       "renew them before they can connect again",
+                       issuers->unmoved.list.n, issuers->unmoved.list.n == 1 ? " has" : "s have",
+                       list_names(rotate->cli->arena, &issuers->unmoved));
     if (issuers->older.list.n > 0)
         return err_set(err, ERR_BUSY,
                        "%zu peel%s credentials of an older key: %s; wait until they have renewed "
@@ -229,16 +250,20 @@ static int check_keys(const struct rotate *rotate, struct err *err)
 static int finish_rotation(struct rotate *rotate, struct err *err)
 {
     const size_t count = rotate->keys.ring.keys.n;
+    const bool has_unmoved = signing_keys_has_unmoved(&rotate->keys);
 
     if (check_keys(rotate, err) < 0)
         return -1;
-    if (count == 1) {
+    if (count == 1 && !signing_keys_has_unmoved(&rotate->keys)) {
         printf("Nothing to do: %s is the only signing key\n", keyring_current(&rotate->keys.ring));
         return CLI_OK;
     }
     if (check_peels(rotate, err) < 0 || signing_keys_finish(&rotate->keys, err) < 0)
         return -1;
-    printf("%zu older key%s no longer accepted\n", count - 1, count == 2 ? " is" : "s are");
+    if (count > 1)
+        printf("%zu older key%s no longer accepted\n", count - 1, count == 2 ? " is" : "s are");
+    if (has_unmoved)
+        printf("Older credentials of the fleet's account are no longer accepted\n");
     if (rotate->keys.current < rotate->keys.servers)
         (void)fprintf(stderr,
                       "WARNING: %zu of %zu servers confirmed it; masters send it again until all "

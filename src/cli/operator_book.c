@@ -130,8 +130,10 @@ int operator_book_issue(struct fleet *fleet, const struct operator_issue *issue,
                                            .now = now,
                                            .expires = now + issue->life / CLOCK_SECOND };
     struct operator_key key = { .issued = { now, 0 }, .expires = { who.expires, 0 } };
-    struct nats_nkey account;
+    struct identity_issuer issuer;
+    struct accounts accounts;
     struct str creds;
+    bool is_separate;
     int result;
 
     forget_expired(fleet->arena, policy, now);
@@ -140,10 +142,11 @@ int operator_book_issue(struct fleet *fleet, const struct operator_issue *issue,
                        "operator '%s' has %d credentials that have not expired, which is the "
                        "limit: wait until one has, or remove and add the operator",
                        policy->name, OPERATOR_KEYS_MAX);
-    if (identity_read_key(issue->auth_dir, IDENTITY_ACCOUNT_SEED, &account, err) < 0)
+    if (identity_read_accounts(issue->auth_dir, &accounts, &is_separate, err) < 0)
         return err_wrap(err, "credentials are issued where the keys of the fleet are (--dir)");
-    result = identity_issue_operator(fleet->arena, &account, &who, &creds, &key.public_key, err);
-    nats_nkey_done(&account);
+    issuer = identity_issuer(&accounts, ACCOUNT_OPERATORS, is_separate);
+    result = identity_issue_operator(fleet->arena, &issuer, &who, &creds, &key.public_key, err);
+    accounts_done(&accounts);
     if (result < 0)
         return -1;
     result = write_creds(fleet->arena, issue->file, creds, err);

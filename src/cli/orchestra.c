@@ -7,7 +7,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/ksuid.h"
+#include "bus/bus_time.h"
 #include "cli/fleet/answers.h"
+#include "cli/fleet/bucket.h"
 #include "cli/fleet/job.h"
 #include "cli/fleet/link.h"
 #include "cli/fleet/rollout.h"
@@ -195,7 +197,7 @@ static void fill_job(struct orchestra *orchestra, struct step *step)
 static int64_t time_left(const struct job *job)
 {
     const int64_t left =
-        job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - clock_wall();
+        job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - bus_time();
 
     return clock_after(GRACE_NS, left > 0 ? left : 0);
 }
@@ -219,6 +221,7 @@ static int find_earlier(const struct orchestra *orchestra, struct step *step, bo
 /* It goes on, or has ended. */
 static int join_job(struct step *step, struct err *err)
 {
+    fleet_learn_time(step->fleet);
     fleet_answers_init(&step->answers, &step->arena, &step->job.targets);
     if ((!step->is_watching && watch_cancel(step, err) < 0) ||
         fleet_listen(step->fleet, step->job.jid, &step->answers, err) < 0)

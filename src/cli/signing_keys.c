@@ -18,6 +18,9 @@
 /* More than counting, looking and confirming take together. */
 #define PUSH_NS (INT64_C(15) * 1000000000)
 
+/* Masters whose clocks are ahead have issued credentials that are later than now. */
+#define SKEW_SECONDS 300
+
 #define MEANWHILE                                                                                  \
     "somebody else has changed the signing keys meanwhile: look with 'zester nats-auth rotate "    \
     "--status'"
@@ -30,6 +33,11 @@ static int64_t now_seconds(void)
 static const char *path_of(const struct signing_keys *keys, enum identity_file file)
 {
     return path_join(keys->arena, keys->dir, identity_file_name(file));
+}
+
+static const char *fleet_key(const struct signing_keys *keys)
+{
+    return keys->accounts.public_keys[ACCOUNT_FLEET];
 }
 
 /* --- files -------------------------------------------------------------------------- */
@@ -62,19 +70,18 @@ static int find_next(struct signing_keys *keys, struct err *err)
 static int read_files(struct signing_keys *keys, struct err *err)
 {
     struct claims_account claims;
-    struct nats_nkey account;
+    bool is_separate;
 
-    if (identity_read_key(keys->dir, IDENTITY_ACCOUNT_SEED, &account, err) < 0)
+    if (identity_read_accounts(keys->dir, &keys->accounts, &is_separate, err) < 0)
         return err_wrap(err, "keys are rotated where the keys of the fleet are (--dir)");
-    nats_nkey_print_public(&account, keys->account);
-    nats_nkey_done(&account);
     if (identity_read_key(keys->dir, IDENTITY_OPERATOR_SIGNING_SEED, &keys->signer, err) < 0 ||
         read_text(keys, IDENTITY_OPERATOR_JWT, &keys->operator_jwt, err) < 0 ||
         read_text(keys, IDENTITY_ACCOUNT_JWT, &keys->account_jwt, err) < 0 ||
-        claims_verify_account(keys->arena, keys->operator_jwt, keys->account_jwt, keys->account,
+        claims_verify_account(keys->arena, keys->operator_jwt, keys->account_jwt, fleet_key(keys),
                               err) < 0 ||
         claims_read_account(keys->arena, keys->account_jwt, &claims, err) < 0 ||
-        keyring_read_jwt(keys->arena, keys->account_jwt, &keys->ring, err) < 0)
+        keyring_read_jwt(keys->arena, keys->account_jwt, &keys->ring, err) < 0 ||
+        accounts_read_jwt(keys->account_jwt, &keys->border, err) < 0)
         return -1;
     keys->revocations = value_map(value_map_new(keys->arena, 0));
     if (claims.revocations.kind == VALUE_MAP)
@@ -109,14 +116,18 @@ static void on_found(void *self, struct str jwt)
 {
     struct signing_keys *keys = self;
     const struct str text = arena_str(keys->arena, jwt);
+    struct accounts_border border;
     struct claims_account claims;
     struct keyring ring;
     struct err err;
 
-    if (claims_verify_account(keys->arena, keys->operator_jwt, text, keys->account, &err) < 0 ||
+    if (claims_verify_account(keys->arena, keys->operator_jwt, text, fleet_key(keys), &err) < 0 ||
         claims_read_account(keys->arena, text, &claims, &err) < 0 ||
-        keyring_read_jwt(keys->arena, text, &ring, &err) < 0)
+        keyring_read_jwt(keys->arena, text, &ring, &err) < 0 ||
+        accounts_read_jwt(text, &border, &err) < 0)
         return;
+    if (border.version > keys->border.version)
+        keys->border = border;
     add_revocations(keys, &claims.revocations);
     if (keyring_is_newer(&ring, &keys->ring)) {
         keys->ring = ring;
@@ -142,14 +153,17 @@ static int make_claims(void *self, struct buf *out, struct err *err)
     struct signing_keys *keys = self;
     const struct claims_renewal renewal = { .iat = now_seconds(),
                                             .revocations = keys->revocations,
-                                            .keys = keys->wanted };
+                                            .keys = keys->wanted,
+                                            .accounts = &keys->accounts,
+                                            .since = keys->border.since,
+                                            .all_before = keys->all_before };
 
     if (keyring_is_newer(&keys->ring, keys->wanted))
         return err_set(err, ERR_BUSY, MEANWHILE);
     if (claims_renew_account(keys->arena, keys->account_jwt, &renewal, &keys->signer, out, err) <
             0 ||
-        claims_verify_account(keys->arena, keys->operator_jwt, buf_view(out), keys->account, err) <
-            0)
+        claims_verify_account(keys->arena, keys->operator_jwt, buf_view(out), fleet_key(keys),
+                              err) < 0)
         return -1;
     keys->made = buf_copy(out, keys->arena).p;
     return 0;
@@ -164,7 +178,8 @@ static int talk_to_servers(struct signing_keys *keys, const struct keyring *want
     keys->current = 0;
     keys->wanted = wanted;
     push = claims_push_new(&(struct claims_push_options){ .conn = keys->fleet->js.conn,
-                                                          .account = keys->account,
+                                                          .accounts = &keys->accounts,
+                                                          .signer = &keys->signer,
                                                           .found = on_found,
                                                           .make = wanted ? make_claims : NULL,
                                                           .done = on_done,
@@ -197,6 +212,7 @@ int signing_keys_open(struct arena *arena, const char *dir, const struct fleet_t
 void signing_keys_close(struct signing_keys *keys)
 {
     nats_nkey_done(&keys->signer);
+    accounts_done(&keys->accounts);
     fleet_close(keys->fleet);
     keys->fleet = NULL;
 }
@@ -239,12 +255,26 @@ static int use_seed(struct signing_keys *keys, struct err *err)
     return 0;
 }
 
+/* Masters and admins need credentials that are newer than those that will be refused. */
+static int renew_creds(const struct signing_keys *keys, struct err *err)
+{
+    static const enum identity_file creds[] = { IDENTITY_MASTER_CREDS, IDENTITY_ADMIN_CREDS };
+
+    for (size_t i = 0; keys->border.since > 0 && i < ARRAY_LEN(creds); i++)
+        if (identity_renew_creds(keys->dir, creds[i], &keys->accounts.keys[ACCOUNT_FLEET],
+                                 keys->border.since, err) < 0)
+            return -1;
+    return 0;
+}
+
 int signing_keys_rotate(struct signing_keys *keys, int64_t spread, struct err *err)
 {
     struct keyring wanted = keys->ring;
     const char *current = keyring_current(&keys->ring), *key;
 
-    if (prepare_key(keys, &key, err) < 0)
+    if (keys->border.version == 0)
+        keys->border.since = now_seconds() + SKEW_SECONDS;
+    if (renew_creds(keys, err) < 0 || prepare_key(keys, &key, err) < 0)
         return -1;
     crash_point("signing-key-made");
     if ((!current || strcmp(current, key) != 0) &&
@@ -273,6 +303,7 @@ int signing_keys_finish(struct signing_keys *keys, struct err *err)
 {
     const struct keyring wanted = keyring_drop_older(&keys->ring);
 
+    keys->all_before = keys->border.since > 0 ? keys->border.since - 1 : 0;
     if (talk_to_servers(keys, &wanted, err) < 0)
         return -1;
     if (keys->confirmed == 0)
@@ -283,6 +314,18 @@ int signing_keys_finish(struct signing_keys *keys, struct err *err)
     keys->ring = wanted;
     keys->current = keys->confirmed;
     return 0;
+}
+
+const char *signing_keys_peel_account(const struct signing_keys *keys)
+{
+    return keys->border.version > 0 ? keys->accounts.public_keys[ACCOUNT_PEELS] : NULL;
+}
+
+bool signing_keys_has_unmoved(const struct signing_keys *keys)
+{
+    const struct value *all = value_get(&keys->revocations, CLAIMS_ALL);
+
+    return keys->border.since > 0 && (!value_is(all, VALUE_INT) || all->i < keys->border.since - 1);
 }
 
 bool signing_keys_has_seed(const struct signing_keys *keys)

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bus/accounts.h"
 #include "bus/keyring.h"
 #include "data/value.h"
 #include "nats/nkey.h"
@@ -32,8 +33,10 @@ struct signing_keys {
     const char *dir;
     struct keyring ring;     /* the last decision */
     size_t servers, current; /* that there are, and that have that decision */
-    char account[NATS_NKEY_TEXT_SIZE];
-    bool has_next; /* a rotation has not ended */
+    struct accounts accounts;
+    struct accounts_border border; /* peels have an account of their own */
+    int64_t all_before;            /* older credentials of the fleet's account are refused */
+    bool has_next;                 /* a rotation has not ended */
     /* for signing_keys.c */
     struct nats_nkey signer;
     struct str operator_jwt, account_jwt;
@@ -58,6 +61,10 @@ int signing_keys_rotate(struct signing_keys *keys, int64_t spread, struct err *e
  * how many, and masters tell the others. */
 int signing_keys_finish(struct signing_keys *keys, struct err *err);
 
+/* The public key of the peels' account; NULL: they live in the fleet's. */
+const char *signing_keys_peel_account(const struct signing_keys *keys);
+/* Are credentials of the fleet's account accepted that were issued before peels had their own? */
+bool signing_keys_has_unmoved(const struct signing_keys *keys);
 /* Is the seed of the key in use in the folder? */
 bool signing_keys_has_seed(const struct signing_keys *keys);
 

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "data/secret_tag.h"
 #include "compile/arrange.h"
 #include "compile/awaited.h"
 #include "compile/contest.h"
@@ -57,7 +58,7 @@ static bool has_secret(const struct module *module, const struct value_map *body
         const struct param *param =
             looks_up ? params_find(module->params, body->pairs[i].key.s) : NULL;
 
-        if ((body->pairs[i].value.flags & VALUE_SECRET) || (param && (param->flags & PARAM_SECRET)))
+        if (secret_tag_has(&body->pairs[i].value) || (param && (param->flags & PARAM_SECRET)))
             return true;
     }
     return false;
@@ -131,6 +132,7 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
                     : arena_printf(c->arena, "%s:%s", decl->module->name, from->id),
         .id = from->id,
         .ref = decl->ref,
+        .files = decl->files,
         .at = value_place(&decl->where),
         .module = decl->module,
         .dialect = decl->dialect,
@@ -497,6 +499,7 @@ static int finish_compile(struct compiling *c, struct param_strs refs, size_t be
         .warnings = c->warnings,
         .names = c->names,
         .managed = list_managed(c),
+        .marked = c->load.marked,
     };
     (void)arrange_plan(c->arena, plan, c->host, c->diags);
     drop_repeated(c->warnings);

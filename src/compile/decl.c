@@ -205,6 +205,23 @@ static void drop_names(const struct reader *reader, struct decl *decl, const str
         (void)value_map_remove(decl->args, &names);
 }
 
+/* A list is shared by all that only one file declares. */
+static void add_file(const struct reader *reader, struct decl *decl)
+{
+    struct param_strs *all;
+    const char **list;
+
+    if (reader->file->extend || !reader->file->files)
+        return;
+    all = ARENA_NEW(reader->set->arena, struct param_strs);
+    list = ARENA_ARRAY(reader->set->arena, const char *, decl->files->n + 1);
+    for (size_t i = 0; i < decl->files->n; i++)
+        list[i] = decl->files->p[i];
+    list[decl->files->n] = reader->file->files->p[0];
+    *all = (struct param_strs){ decl->files->n + 1, list };
+    decl->files = all;
+}
+
 static int merge_decl(const struct reader *reader, struct decl *decl, const struct value_map *args)
 {
     int result = 0;
@@ -217,6 +234,7 @@ static int merge_decl(const struct reader *reader, struct decl *decl, const stru
     drop_names(reader, decl, args);
     for (size_t i = 0; i < args->count; i++)
         result |= merge_argument(reader, decl, &args->pairs[i]);
+    add_file(reader, decl);
     decl->file = reader->file->file;
     return result;
 }
@@ -226,6 +244,7 @@ static struct decl *new_decl(const struct reader *reader, const struct module *m
 {
     struct decl_set *set = reader->set;
     struct decl *decl = ARENA_NEW(set->arena, struct decl);
+    static const struct param_strs nowhere = { 0 };
     struct decl_ids *ids;
     void **place;
 
@@ -234,6 +253,7 @@ static struct decl *new_decl(const struct reader *reader, const struct module *m
         .id = reader->id_text,
         .module = module,
         .ref = reader->file->ref,
+        .files = reader->file->files ? reader->file->files : &nowhere,
         .dialect = reader->file->dialect,
         .where = *reader->id,
         .args = args,

@@ -21,6 +21,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "data/params.h"
 #include "data/value.h"
 
 struct dialect;
@@ -31,12 +32,13 @@ struct decl {
     const char *name; /* "pkg.installed:nginx" */
     const char *id;
     const struct module *module;
-    const char *ref;               /* the file that declared it first */
-    const struct dialect *dialect; /* of that file */
-    uint32_t sequence;             /* its position among all declarations, as written */
-    struct value where;            /* the ID, with its place */
-    struct value_map *args;        /* names to values, requisites included */
-    const void *file;              /* the last file that declared it */
+    const char *ref;                /* the file that declared it first */
+    const struct param_strs *files; /* all that declare it, by tree_ref */
+    const struct dialect *dialect;  /* of that file */
+    uint32_t sequence;              /* its position among all declarations, as written */
+    struct value where;             /* the ID, with its place */
+    struct value_map *args;         /* names to values, requisites included */
+    const void *file;               /* the last file that declared it */
     bool excluded;
     bool broken; /* a mistake was reported; kept so that references to it are not reported too */
     const char *mistake; /* the mistake, if it only fails this state; NULL */
@@ -62,6 +64,7 @@ void decl_set_expect(struct decl_set *set, size_t more);
 struct decl_file {
     const void *file;
     const char *ref;
+    const struct param_strs *files; /* itself, by tree_ref; NULL: none */
     const struct dialect *dialect;
     bool extend; /* the body changes existing declarations */
 };

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/glob.h"
 #include "base/suggest.h"
+#include "data/secret_tag.h"
 #include "data/shebang.h"
 #include "data/yaml.h"
 #include "jinja/jinja.h"
@@ -12,6 +13,7 @@
 #include "compile/compile.h"
 #include "compile/dialect.h"
 #include "state/host.h"
+#include "state/secrets.h"
 #include "jinja/relocate.h"
 #include "compile/renderer.h"
 #include "compile/tree.h"
@@ -49,18 +51,29 @@ static int parse_plain(struct load *load, const char *path, struct str text, str
     /* the contents of a file may be most of it */
     const struct yaml_options options = { .dialect = yaml_dialect_of(path),
                                           .scalar_max = YAML_SIZE_MAX,
+                                          .tags = secret_tag_only,
                                           .lasting = true };
 
     return yaml_parse(load->arena, path, text, &options, ret, load->diags);
 }
 
-static int read_rendered(struct load *load, const char *ref, const char *path, struct str text,
-                         struct value *ret)
+/* From here on nobody shows what the file marks with !secret. */
+static void hide_secrets(struct load *load, struct value *doc)
+{
+    if (!secret_tag_mark(load->arena, doc))
+        return;
+    secrets_add_marked(load->host->secrets, doc);
+    VEC_PUSH_IN(load->arena, &load->marked.list, doc);
+}
+
+static int render_and_parse(struct load *load, const char *ref, const char *path, struct str text,
+                            struct value *ret)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(LOAD_RENDERED_MAX);
     const struct yaml_options options = { .dialect = yaml_dialect_of(path),
-                                          .scalar_max = YAML_SIZE_MAX };
+                                          .scalar_max = YAML_SIZE_MAX,
+                                          .tags = secret_tag_only };
     struct trace trace = TRACE_INIT(&scratch);
     size_t before = load->diags->list.n;
     bool is_template;
@@ -80,6 +93,15 @@ static int read_rendered(struct load *load, const char *ref, const char *path, s
     if (!str_eq(text, buf_view(&out)))
         relocate(load->arena, buf_view(&out), &trace, result < 0 ? NULL : ret, load->diags, before);
     return result;
+}
+
+static int read_rendered(struct load *load, const char *ref, const char *path, struct str text,
+                         struct value *ret)
+{
+    if (render_and_parse(load, ref, path, text, ret) < 0)
+        return -1;
+    hide_secrets(load, ret);
+    return 0;
 }
 
 int load_document(struct load *load, const char *ref, const char *path, struct value *ret)
@@ -244,7 +266,9 @@ static void number_decls(struct load *load, size_t first, size_t last)
 
 static int read_document(struct load *load, const struct load_file *file, const struct value *doc)
 {
-    const struct decl_file by = { .file = file, .ref = file->ref, .dialect = file->dialect };
+    const struct decl_file by = {
+        .file = file, .ref = file->ref, .files = &file->files, .dialect = file->dialect
+    };
     const size_t first = load->decls.list.n;
     size_t last;
     int result = 0;
@@ -331,10 +355,13 @@ static int refuse_cycle(struct load *load, const struct load_file *file, const s
 static struct load_file *new_file(struct load *load, struct str ref, const char *path)
 {
     struct load_file *file = ARENA_NEW(load->arena, struct load_file);
+    const char **files = ARENA_ARRAY(load->arena, const char *, 1);
     const struct str whole = str_from(path);
 
     file->ref = arena_strndup(load->arena, ref.p, ref.n);
     file->path = path;
+    files[0] = tree_ref(load->arena, path);
+    file->files = (struct param_strs){ 1, files };
     file->dialect = dialect_of(path);
     file->includer = load->stack.n > 0 ? load->stack.p[load->stack.n - 1] : NULL;
     file->is_init = (str_ends(whole, STR("/init.zy")) || str_ends(whole, STR("/init.sls"))) &&

@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "data/value.h"
 #include "compile/decl.h"
+#include "compile/plan.h"
 #include "compile/tree.h"
 
 struct arena;
@@ -53,6 +54,7 @@ struct load {
     struct map refs;  /* struct load_file by every reference to it */
     VEC(struct load_extend) extends;
     VEC(struct load_exclude) excludes;
+    struct plan_marked marked;           /* files with !secret */
     uint32_t numbered;                   /* declarations that are already numbered */
     bool broken;                         /* a file is missing or cannot be read */
     VEC(const struct load_file *) stack; /* the current chain of includes */
@@ -62,6 +64,7 @@ struct load {
 struct load_file {
     const char *ref; /* its first reference */
     const char *path;
+    struct param_strs files; /* itself, by tree_ref */
     const struct dialect *dialect;
     bool is_init;                     /* it is an init file */
     const struct load_file *includer; /* that brought it into the run; NULL: none did */

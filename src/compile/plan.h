@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
+#include "base/vec.h"
 #include "data/params.h"
 #include "data/value.h"
 
@@ -88,10 +89,11 @@ struct plan_retry {
 #define PLAN_ORDER_LAST  1000000
 
 struct plan_state {
-    const char *name; /* "file.managed:/etc/motd" */
-    const char *id;   /* "/etc/motd" */
-    const char *ref;  /* the file it came from: "web.config" */
-    struct place at;  /* of its declaration */
+    const char *name;               /* "file.managed:/etc/motd" */
+    const char *id;                 /* "/etc/motd" */
+    const char *ref;                /* the file it came from: "web.config" */
+    const struct param_strs *files; /* all that declare it, by tree_ref: whose state it is */
+    struct place at;                /* of its declaration */
     const struct module *module;
     const void *args;  /* decoded; NULL while it waits for outputs */
     struct value body; /* the arguments as a map, for the undo journal and for outputs */
@@ -133,6 +135,11 @@ struct plan_state {
 struct managed;
 struct map;
 
+/* Documents with values that are marked VALUE_SECRET. */
+struct plan_marked {
+    VEC(const struct value *) list;
+};
+
 struct plan {
     struct plan_state *states;
     uint32_t count;
@@ -146,6 +153,7 @@ struct plan {
     const struct diags *warnings;      /* unknown parameters, if those are not mistakes */
     const struct map *names;           /* struct plan_state by full name */
     const struct managed *managed;     /* paths of all states; NULL: no state has a `clean` */
+    struct plan_marked marked;         /* a run with a plan of before has to hide them, too */
 };
 
 /* The number of the state with this full name, or -1. */

@@ -442,8 +442,7 @@ int tree_list(const struct tree *tree, struct arena *arena, const char *source,
 
 /* --- did you mean ---------------------------------------------------------------- */
 
-/* The reference of a file; NULL: none. */
-static const char *ref_of(struct arena *arena, const char *path)
+const char *tree_ref(struct arena *arena, const char *path)
 {
     /* Longer suffixes first: a/init.zy is 'a', not 'a.init'. */
     for (size_t i = ARRAY_LEN(ref_ends); i-- > 0;) {
@@ -468,7 +467,7 @@ int tree_match(const struct tree *tree, struct arena *arena, struct str pattern,
     if (tree_list(tree, arena, ".", &names, err) < 0)
         return -1;
     VEC_EACH (&names.list, name) {
-        const char *ref = ref_of(arena, *name);
+        const char *ref = tree_ref(arena, *name);
 
         if (ref && strcmp(ref, "top") != 0 && glob_match(pattern, str_from(ref)))
             VEC_PUSH_IN(arena, &ret_refs->list, ref);
@@ -486,7 +485,7 @@ const char *tree_suggest(const struct tree *tree, struct arena *arena, struct st
     if (tree_list(tree, arena, ".", &names, &ignored) < 0)
         return NULL;
     VEC_EACH (&names.list, name) {
-        const char *candidate = ref_of(arena, *name);
+        const char *candidate = tree_ref(arena, *name);
 
         if (candidate)
             suggest_offer(&best, str_from(candidate));

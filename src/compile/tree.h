@@ -61,6 +61,9 @@ bool tree_is_source(const char *source);
 int tree_find(const struct tree *tree, struct arena *arena, struct str ref, const char **ret_path,
               struct err *err);
 
+/* The shortest reference of a state file: "a" for a/init.zy; NULL: it is not one. */
+const char *tree_ref(struct arena *arena, const char *path);
+
 /* The content of a file, by path or source; a NULL view when it does not exist. */
 int tree_read(const struct tree *tree, struct arena *arena, const char *source, struct str *ret,
               struct err *err);

@@ -416,7 +416,8 @@ static int parse(struct arena *arena, const char *path, struct str text, struct 
                  struct diags *diags)
 {
     static const struct yaml_options options = { .dialect = YAML_DIALECT_1_2,
-                                                 .size_max = CONFIG_FILE_MAX };
+                                                 .size_max = CONFIG_FILE_MAX,
+                                                 .tags = yaml_all_tags }; /* check_tags */
 
     return yaml_parse(arena, path, text, &options, ret, diags);
 }

@@ -99,7 +99,11 @@ static const char hooks_details[] =
     "an expression, with or without its marks, that sees the step's variables; in it there are\n"
     "success(), failure(), always() and, for a dependency, success('db'), failure('db') and\n"
     "skipped('db'). A step that succeeds where failure() was asked heals the phase. What steps\n"
-    "write is in the log of the service.\n";
+    "write is in the log of the service.\n"
+    "\n"
+    "A pre_start that fails at the start of a service, or in a restart that was asked for, makes it\n"
+    "failed. In a restart by policy it counts as a failed start: nothing is started, and a policy that\n"
+    "restarts on failure tries again after its pause, one second at least.\n";
 
 static const char outputs_details[] =
     "A service that runs once can hand values to those who depend on it. With 'output: true' each\n"

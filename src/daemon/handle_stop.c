@@ -114,6 +114,7 @@ void handle_stop(struct call *call)
                                 : call->who);
     engine_stop(call->project->engine, call->set, &how);
     call->project->settled = true;
+    call->project->changed = true; /* the goals, if nothing else */
 }
 
 /* --- prune ---------------------------------------------------------------------------------- */

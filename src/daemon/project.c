@@ -39,7 +39,8 @@ struct state_file project_record(const struct project *project, struct arena *ar
         const struct service *service = engine_get(project->engine, i);
         struct state_file_service one = { .name = service->config->name,
                                           .record = service->record,
-                                          .reason = buf_text(&service->reason) };
+                                          .reason = buf_text(&service->reason),
+                                          .goal = service_find_goal(service) };
 
         VEC_PUSH_IN(arena, &record.services, one);
     }
@@ -181,6 +182,13 @@ static int open_files(struct project *project, struct err *err)
                         err);
 }
 
+static void restore_service(struct project *project, uint32_t index,
+                            struct state_file_service known)
+{
+    state_file_settle(&known);
+    engine_restore(project->engine, index, &known.record, known.reason);
+}
+
 /* What ended stays ended, and why; what never ran is new. The owner of the config is on disk from
  * the first moment, as long as anything else of it does. */
 static void restore_state(struct project *project)
@@ -205,7 +213,7 @@ static void restore_state(struct project *project)
             state_file_find(record, project->config->services[i].name);
 
         if (known)
-            engine_restore(project->engine, i, &known->record, known->reason);
+            restore_service(project, i, *known);
     }
     project->initialized = record && record->config_initialized;
     if (!record)

@@ -37,7 +37,7 @@ static void settle_record(const char *folder, const struct state_file *record)
         log_error("state cannot be written folder=%s error=%s", folder, err.text);
 }
 
-/* Those that ran, and were not about to stop. */
+/* Those that should run, whatever they were doing. */
 static void start_again(struct project *project, const struct state_file *record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -46,8 +46,7 @@ static void start_again(struct project *project, const struct state_file *record
     VEC_EACH (&record->services, service) {
         int64_t index = config_find(project->config, service->name);
 
-        if (index >= 0 && status_is_active(service->record.status) &&
-            service->record.status != STATUS_STOPPING)
+        if (index >= 0 && service->goal == GOAL_UP)
             VEC_PUSH_IN(&arena, &active, (uint32_t)index);
     }
     if (active.n > 0)

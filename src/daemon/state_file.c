@@ -15,6 +15,8 @@
 struct stored_service {
     const char *name;
     struct service_record record;
+    enum service_goal goal;
+    bool has_goal; /* files of earlier versions have none */
     const char *signal_name, *skip_reason, *fail_reason, *stop_reason, *wait_reason;
 };
 
@@ -26,10 +28,17 @@ struct stored {
     gid_t owner_gid;
 };
 
+static const char *const goal_words[SERVICE_GOALS] = {
+    [GOAL_DOWN] = "down",
+    [GOAL_UP] = "up",
+    [GOAL_ENDED] = "ended",
+};
+
 /* clang-format off */
 #define ARGS struct stored_service
 static const struct record_field service_fields[] = {
     RECORD("name",                        TEXT, ARGS, name,                          RECORD_REQUIRED),
+    RECORD("goal",                        WORD, ARGS, goal,                          0, .words = goal_words, .word_count = SERVICE_GOALS, RECORD_GIVEN(ARGS, has_goal)),
     RECORD("status",                      WORD, ARGS, record.status,                 RECORD_REQUIRED, .words = status_words, .word_count = STATUSES),
     RECORD("pid",                         INT,  ARGS, record.pid,                    RECORD_NIL, RECORD_RANGE(0, INT32_MAX)),
     RECORD("started_at",                  INT,  ARGS, record.started_at,             RECORD_NIL, .unit = CLOCK_SECOND),
@@ -49,8 +58,8 @@ static const struct record_field service_fields[] = {
     { 0 },
 };
 static const struct record_type service_type = RECORD_TYPE("service", ARGS, service_fields, 0);
-/* The same without the name, for those who show it under its name. */
-static const struct record_type shown_type = RECORD_TYPE("service", ARGS, service_fields + 1, 0);
+/* The same without name and goal, for those who show it under its name. */
+static const struct record_type shown_type = RECORD_TYPE("service", ARGS, service_fields + 2, 0);
 #undef ARGS
 #define ARGS struct stored
 static const struct record_field stored_fields[] = {
@@ -98,7 +107,14 @@ void state_file_settle(struct state_file_service *service)
     service->record.started_at = 0;
     if (!status_is_active(service->record.status))
         return;
+    if (service->goal == GOAL_ENDED) {
+        service->record.status = service->record.signal ? STATUS_KILLED : STATUS_EXITED;
+        service->record.stopped_at = clock_wall();
+        return;
+    }
     service->record.status = STATUS_STOPPED;
+    service->record.has_exit_code = false; /* of an earlier run, if any */
+    service->record.exit_code = service->record.signal = 0;
     service->reason = SERVICE_LOST;
 }
 
@@ -115,11 +131,24 @@ int state_file_print(struct buf *out, const struct state_file *record, struct er
     };
     struct value v;
 
-    VEC_EACH (&record->services, service)
-        VEC_PUSH_IN(&arena, &stored.services,
-                    to_stored(service->name, &service->record, service->reason));
+    VEC_EACH (&record->services, service) {
+        struct stored_service one = to_stored(service->name, &service->record, service->reason);
+
+        one.goal = service->goal;
+        one.has_goal = true;
+        VEC_PUSH_IN(&arena, &stored.services, one);
+    }
     v = record_value(&arena, &stored_type, &stored);
     return json_print(out, &v, JSON_STYLE_PRETTY, err);
+}
+
+static enum service_goal find_goal(const struct stored_service *service)
+{
+    enum status status = service->record.status;
+
+    if (service->has_goal)
+        return service->goal;
+    return status_is_active(status) && status != STATUS_STOPPING ? GOAL_UP : GOAL_DOWN;
 }
 
 int state_file_parse(struct arena *arena, struct str text, struct state_file *ret_record,
@@ -138,7 +167,8 @@ int state_file_parse(struct arena *arena, struct str text, struct state_file *re
                                                     : service->stop_reason;
 
         VEC_PUSH_IN(arena, &record.services,
-                    ((struct state_file_service){ service->name, service->record, reason }));
+                    ((struct state_file_service){ service->name, service->record, reason,
+                                                  find_goal(service) }));
     }
     record.config_initialized = stored.config_initialized;
     record.snapshot_time = stored.snapshot_time;

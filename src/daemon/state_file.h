@@ -5,7 +5,7 @@
  * leaves the old or the new. Read by the next daemon, and for configs that are not
  * loaded. Keys and meaning are those of the original.
  *
- *     { "services": { NAME: { "status": "running", "pid": 12, ... } },
+ *     { "services": { NAME: { "status": "running", "goal": "up", "pid": 12, ... } },
  *       "config_initialized": true, "snapshot_time": 0, "owner_uid": 0, "owner_gid": 0 }
  *
  * Memory: the arena. Threads: any.
@@ -30,6 +30,7 @@ struct state_file_service {
     const char *name;
     struct service_record record;
     const char *reason;
+    enum service_goal goal; /* for the next daemon */
 };
 
 struct state_file {
@@ -43,7 +44,8 @@ struct state_file {
 /* What `ps --json` and `inspect` show of a service. */
 struct value state_file_service_value(struct arena *arena, const struct service_record *record,
                                       const char *reason);
-/* The same from a record: what was active counts as stopped, since it is not supervised. */
+/* The same from a record: what was active counts as stopped, since it is not supervised; or as
+ * ended, if it had. */
 void state_file_settle(struct state_file_service *service);
 
 int state_file_print(struct buf *out, const struct state_file *record, struct err *err);

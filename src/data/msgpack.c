@@ -201,6 +201,7 @@ struct decoder {
     struct arena *arena;
     const unsigned char *bytes;
     size_t n, at;
+    size_t memory; /* that the arena may have handed out in the end */
     struct err *err;
 };
 
@@ -458,6 +459,9 @@ static int decode_value(struct decoder *d, unsigned depth, struct value *ret)
 
     if (!p)
         return -1;
+    if (d->arena->used > d->memory)
+        return err_set(d->err, ERR_LIMIT, "MessagePack, byte %zu: too many values for its size",
+                       d->at);
     first = *p;
     if (first < 0x80) {
         *ret = value_int((int64_t)first);
@@ -482,6 +486,7 @@ static int decode_one(struct arena *arena, struct str bytes, bool whole, struct 
         .arena = arena,
         .bytes = (const unsigned char *)(bytes.p ? bytes.p : ""),
         .n = bytes.n,
+        .memory = arena->used + MSGPACK_MEMORY_BASE + MSGPACK_MEMORY_EACH * bytes.n,
         .err = err,
     };
     struct value v;

@@ -25,6 +25,10 @@ struct value;
 
 #define MSGPACK_SIZE_MAX  ((size_t)64 << 20)
 #define MSGPACK_DEPTH_MAX 128
+/* A byte can be a value, which takes 32 times as much or more: what is decoded takes so much memory
+ * at most, and so much for each byte. */
+#define MSGPACK_MEMORY_BASE ((size_t)8 << 20)
+#define MSGPACK_MEMORY_EACH 8
 
 /* Append `v`. Fails with ERR_UNSUPPORTED for an object, with ERR_LIMIT when it is too deep or `out`
  * is full; `out` then holds a part. */

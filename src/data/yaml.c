@@ -241,15 +241,48 @@ static bool is_core_tag(const char *tag)
     return tag && str_starts(str_from(tag), STR(YAML_TAG_CORE));
 }
 
-/* The source of a node with `tag`. A tag that is neither local nor of the core is a mistake. */
+const char *const yaml_all_tags[] = { NULL };
+
+static bool is_known_tag(const struct reader *r, const char *tag)
+{
+    for (const char *const *known = r->options.tags; known && *known; known++)
+        if (strcmp(tag, *known) == 0)
+            return true;
+    return r->options.tags == yaml_all_tags;
+}
+
+/* An unquoted text that begins with '!' is a tag, which few people know. */
+static void hint_tags(struct reader *r, const char *tag)
+{
+    AUTO_BUF struct buf names = BUF_INIT(BUF_NO_LIMIT);
+    struct suggest near;
+
+    suggest_init(&near, str_from(tag));
+    for (const char *const *known = r->options.tags; known && *known; known++) {
+        suggest_offer(&near, str_from(*known));
+        buf_printf(&names, "%s'%s'", names.n > 0 ? ", " : "", *known);
+    }
+    if (r->options.tags == yaml_all_tags)
+        diag_hint(r->diags, "use a local tag ('!name') or one of the core ('!!str')");
+    else if (suggest_best(&near).p)
+        diag_hint(r->diags, "did you mean '%.*s'?", STR_ARG(suggest_best(&near)));
+    else if (names.n > 0)
+        diag_hint(r->diags,
+                  "the tags that mean something here: %s; quote a text that begins with '!'",
+                  buf_text(&names));
+    else
+        diag_hint(r->diags, "no tag means anything here; quote a text that begins with '!'");
+}
+
+/* The source of a node with `tag`. */
 static const struct value_source *source_of(struct reader *r, const char *tag)
 {
     if (!tag || is_core_tag(tag) || tag[1] == '\0')
         return r->source; /* "!" alone means no type */
-    if (tag[0] == '!')
+    if (tag[0] == '!' && is_known_tag(r, tag))
         return tagged_source(r, tag);
     COMPLAIN(r, "unknown tag '%.*s'", STR_ARG(str_slice(str_from(tag), 0, SHOWN_MAX)));
-    diag_hint(r->diags, "use a local tag ('!name') or one of the core ('!!str')");
+    hint_tags(r, tag);
     return r->source;
 }
 

@@ -8,8 +8,8 @@
  * keys come first in the order, those of the last map of a list before all others.
  *
  * Core tags (!!str, !!int, !!binary...) are applied and not kept. Local tags (!lua,
- * !encrypted) are kept, see value_tag; a scalar that has one is always text. Text
- * that was quoted or a block carries VALUE_QUOTED.
+ * !encrypted) that the options name are kept, see value_tag; a scalar that has one is always
+ * text. Any other is a mistake. Text that was quoted or a block carries VALUE_QUOTED.
  *
  * Mistakes: a duplicate key, an unknown alias and the like do not end the reading,
  * so that all are reported at once; a syntax error does.
@@ -46,14 +46,18 @@ enum yaml_dialect yaml_dialect_of(const char *path);
 /* More depth than this is never allowed, since readers of a tree recurse. */
 #define YAML_DEPTH_CEILING 1000
 
+/* For callers that keep tags as they are, or look at each one themselves. */
+extern const char *const yaml_all_tags[];
+
 /* All zero is the default. */
 struct yaml_options {
     enum yaml_dialect dialect;
     /* 0: the limits above */
     size_t size_max, nodes_max, scalar_max;
     uint32_t depth_max;
-    bool lasting;   /* the text lives as long as the arena: values may point to it */
-    bool unordered; /* the order of keys does not count: maps are not marked as ordered */
+    const char *const *tags; /* local tags that mean something, until NULL; NULL: none does */
+    bool lasting;            /* the text lives as long as the arena: values may point to it */
+    bool unordered;          /* the order of keys does not count: maps are not marked as ordered */
 };
 
 /* Read the one document of `text`; an empty text is null. `file` is for messages and may be NULL;

@@ -2,6 +2,7 @@
 
 #include "config/condition.h"
 #include "engine/engine.h"
+#include "engine/routine.h"
 #include "engine/state_edge.h"
 #include "sys/clock.h"
 
@@ -68,6 +69,8 @@ static enum condition_verdict judge_edge(struct service_edge *edge)
 
     if (edge->wait == EDGE_ORDER)
         return judge_order(edge->target);
+    if (edge->target->exited && status_is_running(facts.status))
+        return CONDITION_WAIT; /* soon it will have another status */
     facts.unchecked = !edge->target->config->health.given && config->timeout == 0;
     buf_clear(&edge->owner->reason);
     return condition_judge(config->condition, &config->codes, config->allow_skipped, &facts,
@@ -88,6 +91,14 @@ static bool is_given_up(const struct service_edge *edge, enum condition_verdict 
     return verdict == CONDITION_SKIP || is_late(edge);
 }
 
+/* A restart goes along this edge, also when it is not waited for. */
+static bool is_followed(const struct service_edge *edge)
+{
+    const struct service *owner = edge->owner;
+
+    return edge->config->restart && !(owner->no_deps && routine_is_start(owner));
+}
+
 enum edge_result edge_judge(struct service *service)
 {
     enum edge_result result = EDGE_RESULT_GO, states;
@@ -96,8 +107,11 @@ enum edge_result edge_judge(struct service *service)
         struct service_edge *edge = &service->edges[i];
         enum condition_verdict verdict;
 
-        if (!is_waited_for(edge))
+        if (!is_waited_for(edge)) {
+            if (is_followed(edge) && service_will_restart(edge->target))
+                result = EDGE_RESULT_WAIT; /* else it would be restarted again at once */
             continue;
+        }
         verdict = judge_edge(edge);
         if (verdict == CONDITION_HOLDS || (edge->config->optional && is_given_up(edge, verdict))) {
             mark_edge_met(edge, verdict != CONDITION_HOLDS);
@@ -123,7 +137,7 @@ enum edge_result edge_judge(struct service *service)
 bool edge_has_any(const struct service *service)
 {
     for (size_t i = 0; i < service->edge_count; i++)
-        if (is_waited_for(&service->edges[i]))
+        if (is_waited_for(&service->edges[i]) || is_followed(&service->edges[i]))
             return true;
     return state_edges_wait(service);
 }

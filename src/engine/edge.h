@@ -22,7 +22,7 @@ enum edge_result {
 
 /* Wait for all of them, or for none. */
 void edge_want_all(struct service *service, bool none);
-/* Is one waited for, or to be waited for? */
+/* Is one waited for, or may a restart come along it? */
 bool edge_has_any(const struct service *service);
 /* The waiting begins: timeouts run from now. For edges that joined later: from when they did. */
 void edge_begin(struct service *service);

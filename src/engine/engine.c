@@ -21,6 +21,7 @@ struct engine {
     bool stepping;    /* a sink that asks for something is not a new step */
     bool cleaning;    /* pre_cleanup hooks are due once all is down */
     bool dirty;       /* something happened since EVENT_SETTLED */
+    bool restarts;    /* services in the queue have a restart to pass on */
 };
 
 /* --- making ------------------------------------------------------------------------------ */
@@ -274,6 +275,12 @@ void engine_queue(struct engine *engine, struct service *service)
     engine->queue_end = &service->queue_next;
 }
 
+void engine_pass_restart(struct engine *engine, struct service *service)
+{
+    service->restart_news = engine->restarts = true;
+    engine_queue(engine, service);
+}
+
 static struct service *dequeue_service(struct engine *engine)
 {
     struct service *service = engine->queue;
@@ -301,18 +308,26 @@ static void pass_restart_on(struct service_edge *edge)
     service_handle(dependent, EV_DEP_RESTART);
 }
 
+/* Before anybody looks at an edge: services that end in one instant, of which some depend on
+ * others, each restart once. */
+static void pass_restarts_on(struct engine *engine)
+{
+    while (engine->restarts) {
+        engine->restarts = false;
+        for (struct service *service = engine->queue; service; service = service->queue_next) {
+            bool news = service->restart_news;
+
+            service->restart_news = false;
+            for (size_t i = 0; news && i < service->dependent_count; i++)
+                pass_restart_on(service->dependents[i]);
+        }
+    }
+}
+
 static void tell_neighbours(struct service *service)
 {
-    bool restarted = service->told_restart;
-
-    service->told_restart = false;
-    for (size_t i = 0; i < service->dependent_count; i++) {
-        struct service_edge *edge = service->dependents[i];
-
-        if (restarted)
-            pass_restart_on(edge);
-        service_handle(edge->owner, EV_EDGE);
-    }
+    for (size_t i = 0; i < service->dependent_count; i++)
+        service_handle(service->dependents[i]->owner, EV_EDGE);
     for (size_t i = 0; i < service->edge_count; i++)
         service_handle(service->edges[i].target, EV_TURN);
     service_handle(service, EV_EDGE);
@@ -350,8 +365,10 @@ void engine_step(struct engine *engine)
         return;
     engine->stepping = true;
     while (engine->dirty) {
-        while (engine->queue)
+        while (engine->queue) {
+            pass_restarts_on(engine);
             tell_neighbours(dequeue_service(engine));
+        }
         clean_when_down(engine);
         if (engine->queue)
             continue;
@@ -572,17 +589,17 @@ struct history_book engine_history(const struct engine *engine, struct arena *ar
     return (struct history_book){ pages, count };
 }
 
-/* That it is there no more is a change, too; unless it had been stopped before the state was kept.
- */
-static void note_loss(struct engine *engine, struct service *service, enum status status)
+/* That it is there no more is a change, too; unless its history knows. */
+static void note_loss(struct engine *engine, struct service *service)
 {
     const struct history_entry *last = history_find(&service->history, 0);
-    const struct history_entry entry = { .from = last ? last->to : status,
-                                         .to = STATUS_STOPPED,
+    const struct history_entry entry = { .from = last ? last->to : STATUS_STOPPED,
+                                         .to = service_status(service),
                                          .wall = engine->world->ops->wall(engine->world) };
 
     if (status_is_active(entry.from))
-        history_add(&service->history, &entry, SERVICE_LOST);
+        history_add(&service->history, &entry,
+                    entry.to == STATUS_STOPPED ? SERVICE_LOST : SERVICE_ENDED);
 }
 
 void engine_restore(struct engine *engine, uint32_t index, const struct service_record *record,
@@ -590,17 +607,10 @@ void engine_restore(struct engine *engine, uint32_t index, const struct service_
 {
     struct service *service = &engine->services[index];
 
-    if (status_is_active(record->status))
-        note_loss(engine, service, record->status);
     service->record = *record;
-    service->record.pid = 0;
-    service->record.started_at = 0;
     service->record.restarts = service->record.restarts_since_healthy = 0;
-    if (status_is_active(record->status)) {
-        service->record.status = STATUS_STOPPED;
-        reason = SERVICE_LOST;
-    }
     service_set_reason(service, "%s", reason ? reason : "");
+    note_loss(engine, service);
 }
 
 static bool is_down(const struct service *service)

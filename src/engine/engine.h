@@ -8,9 +8,9 @@
  * down, or quiescent.
  *
  * Callbacks of the world hand an event to one service and queue it. engine_step
- * drains the queue: dependents learn of a change, services that wait for others
- * look again. Nothing walks over dependencies by recursion. Call it after the
- * callbacks of each turn of the loop (loop_on_step); requests call it themselves.
+ * drains the queue: dependents learn of restarts first and then of other changes,
+ * and services that wait for others look again. Nothing walks over dependencies by recursion. Call
+ * it after the callbacks of each turn of the loop (loop_on_step); requests call it themselves.
  *
  * Memory: engine_free frees. `config` and `world` must live as long as the engine,
  * which takes over world->events. Threads: the loop's.
@@ -78,7 +78,7 @@ const struct service *engine_find(const struct engine *engine, const char *name)
 const struct config *engine_config(const struct engine *engine);
 struct world *engine_world(const struct engine *engine);
 
-/* What was known of a service before this engine was made. Active states count as stopped. */
+/* What was known of a service before this engine was made; it is inactive. */
 void engine_restore(struct engine *engine, uint32_t index, const struct service_record *record,
                     const char *reason);
 /* The same for the histories of all, before engine_restore. Services that are no more are left out.
@@ -105,6 +105,8 @@ void engine_tell(struct engine *engine, const struct service *service, struct ev
 void engine_plan(const struct config_service *config, struct world_plan *ret_plan);
 /* Put it into the queue that engine_step drains. */
 void engine_queue(struct engine *engine, struct service *service);
+/* The same, and its dependents learn that it restarts. */
+void engine_pass_restart(struct engine *engine, struct service *service);
 
 /* " by root", or "". */
 const char *engine_asker(const struct engine *engine);

@@ -20,7 +20,7 @@ enum event_kind {
     EVENT_HOOK_COMPLETED,    /* phase */
     EVENT_HOOK_FAILED,       /* phase, reason */
     EVENT_CLEAR_LOGS,        /* the retention rules say that its stored lines go */
-    EVENT_UNHANDLED_FAILURE, /* it failed for good, and no other service waits for that */
+    EVENT_UNHANDLED_FAILURE, /* it failed for good, and no other service handles that */
     EVENT_CLEANED,           /* its pre_cleanup hooks are over */
     EVENT_SETTLED,           /* all that followed from something is done; `service` means nothing */
 };

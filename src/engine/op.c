@@ -80,7 +80,7 @@ enum op_result op_pre_start(struct service *service)
 /* Of all hooks this is the one without which a service does not start. */
 enum op_result op_need_pre_start(struct service *service)
 {
-    return service->hook.failed ? op_fail(service, buf_text(&service->hook.error)) : OP_NEXT;
+    return service->hook.failed ? op_fail_start(service, buf_text(&service->hook.error)) : OP_NEXT;
 }
 
 enum op_result op_post_start(struct service *service)

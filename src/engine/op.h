@@ -39,6 +39,8 @@ void op_end_run(struct service *service);
 /* Inactive from here on. */
 enum op_result op_settle(struct service *service, enum status status);
 enum op_result op_fail(struct service *service, const char *why);
+/* The same of a start, which a restart by policy tries again. */
+enum op_result op_fail_start(struct service *service, const char *why);
 /* What was asked for is known, or the routine waits for it. */
 enum op_result op_note_answer(struct service *service, enum world_answer answer,
                               const struct err *err);

@@ -18,7 +18,8 @@ enum op_result op_stopping(struct service *service)
 
 enum op_result op_restarting(struct service *service)
 {
-    service->leaving = service->going_down = service->told_restart = true;
+    service->leaving = service->going_down = true;
+    engine_pass_restart(service->engine, service);
     service_enter(service, STATUS_RESTARTING);
     service->restart = service_latest(service);
     return OP_NEXT;
@@ -106,11 +107,11 @@ enum op_result op_judge_exit(struct service *service)
 
     op_end_run(service);
     op_clear_logs(service, ended_well(service) ? logs->on_success : logs->on_failure);
-    if (service->goal == GOAL_DOWN)
-        return op_stopped(service);
+    if (service->goal == GOAL_DOWN || service->leaving)
+        return op_stopped(service); /* and perhaps it is started again */
     if (policy_restarts(&service->plan.policy, ended_well(service))) {
         service->restart_cause = RESTART_POLICY;
-        service->told_restart = true;
+        engine_pass_restart(service->engine, service);
         note_policy(service);
         return op_jump(service, &routine_retry);
     }
@@ -137,7 +138,7 @@ enum op_result op_ended(struct service *service)
     if (service->answer.n > 0)
         world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR,
                          buf_text(&service->answer));
-    if (service->goal == GOAL_DOWN)
+    if (service->goal == GOAL_DOWN || service->leaving)
         return op_stopped(service);
     return op_settle(service, service->record.signal ? STATUS_KILLED : STATUS_EXITED);
 }

@@ -6,8 +6,8 @@
 #include "engine/service.h"
 #include "sys/clock.h"
 
-/* A restart that could not even make a process is not tried again sooner than this. */
-#define SPAWN_RETRY_MIN CLOCK_SECOND
+/* A restart that did not get as far as a process is not tried again sooner than this. */
+#define START_RETRY_MIN CLOCK_SECOND
 /* A crash loop that its limit does not end is not tried again sooner than this. */
 #define CRASH_PAUSE_MIN CLOCK_SECOND
 
@@ -37,7 +37,7 @@ enum op_result op_await(struct service *service)
     return OP_WAIT;
 }
 
-/* Likewise: until no dependent is still going down. */
+/* Likewise: until all have seen what it is now and, if it goes down, no dependent still does. */
 enum op_result op_turn(struct service *service)
 {
     service_changed(service);
@@ -90,7 +90,7 @@ static int64_t least_pause(const struct service *service, bool looping)
 {
     if (looping)
         return CRASH_PAUSE_MIN;
-    return service->spawn_failed ? SPAWN_RETRY_MIN : 0;
+    return service->start_failed ? START_RETRY_MIN : 0;
 }
 
 enum op_result op_pause(struct service *service)
@@ -197,10 +197,11 @@ enum op_result op_resolve(struct service *service)
 
 enum op_result op_plan(struct service *service)
 {
+    if (service->answer.n == 0 && !service->plan.skip)
+        return OP_NEXT;
+    service_forget_run(service); /* how an earlier process ended is not how this start did */
     if (service->answer.n > 0)
         return op_fail(service, buf_text(&service->answer));
-    if (!service->plan.skip)
-        return OP_NEXT;
     service_set_reason(service, "%s", service->plan.reason);
     service_because(service, "%s", service->plan.reason);
     return op_settle(service, STATUS_SKIPPED);
@@ -226,18 +227,37 @@ enum op_result op_keep_restart(struct service *service)
     return OP_NEXT;
 }
 
-/* A first start that cannot make a process has failed. A restart is tried again as its policy says,
- * since the program was there before. */
-static enum op_result spawn_failed(struct service *service, const char *why)
+/* A first start without a process has failed. A restart by policy is tried again as the policy
+ * says, since it worked before. */
+static bool is_tried_again(const struct service *service)
+{
+    bool by_policy =
+        service->routine == &routine_retry ||
+        (service->routine == &routine_restart && service->restart_cause == RESTART_UNHEALTHY);
+
+    return by_policy && policy_restarts(&service->plan.policy, false);
+}
+
+enum op_result op_fail_start(struct service *service, const char *why)
+{
+    if (!is_tried_again(service)) {
+        service_forget_run(service);
+        return op_fail(service, why);
+    }
+    op_end_run(service);
+    service_because(service, "%s", why);
+    service->restart_cause = RESTART_POLICY;
+    service->start_failed = true;
+    return op_jump(service, &routine_retry);
+}
+
+static enum op_result fail_spawn(struct service *service, const char *why)
 {
     struct world *world = op_world(service);
 
-    if (service->routine != &routine_retry || !policy_restarts(&service->plan.policy, false))
-        return op_fail(service, why);
-    world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR, why);
-    service_because(service, "%s", why);
-    service->spawn_failed = true;
-    return op_jump(service, &routine_retry);
+    if (is_tried_again(service))
+        world->ops->note(world, service->index, HOOK_PHASES, WORLD_ERROR, why);
+    return op_fail_start(service, why);
 }
 
 enum op_result op_spawn(struct service *service)
@@ -247,9 +267,9 @@ enum op_result op_spawn(struct service *service)
     struct err err;
 
     if (world->ops->spawn(world, service->index, &record->pid, &err) < 0)
-        return spawn_failed(service, err.text);
+        return fail_spawn(service, err.text);
     service->alive = true;
-    service->exited = service->spawn_failed = service->start_due = false;
+    service->exited = service->start_failed = service->start_due = false;
     service->stop_signal = 0;
     record->started_at = world->ops->wall(world);
     record->stopped_at = 0;

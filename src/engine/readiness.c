@@ -136,15 +136,20 @@ static bool has_failed(const struct service *service)
            (record->status == STATUS_EXITED && record->exit_code != 0);
 }
 
+static bool is_handled_by(const struct config_edge *edge, const struct condition_facts *facts)
+{
+    return condition_has_codes(edge->condition) &&
+           condition_holds(edge->condition, &edge->codes, facts);
+}
+
 bool readiness_is_unhandled(const struct service *service)
 {
+    const struct condition_facts facts = service_facts(service);
+
     if (!has_failed(service))
         return false;
-    for (size_t i = 0; i < service->dependent_count; i++) {
-        enum condition condition = service->dependents[i]->config->condition;
-
-        if (condition == CONDITION_FAILED || condition == CONDITION_STOPPED)
+    for (size_t i = 0; i < service->dependent_count; i++)
+        if (is_handled_by(service->dependents[i]->config, &facts))
             return false;
-    }
     return true;
 }

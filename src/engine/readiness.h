@@ -22,7 +22,7 @@ bool readiness_is_ready(const struct engine *engine, struct engine_set set);
 bool readiness_is_quiescent(const struct engine *engine);
 
 /* Did it fail for good (failed, killed, exited with another code than 0), while no service has a
- * service_failed or service_stopped edge on it? */
+ * service_failed or service_stopped edge on it whose exit codes match? */
 bool readiness_is_unhandled(const struct service *service);
 
 #endif

@@ -38,14 +38,14 @@ ROUTINE(exit,
 
 ROUTINE(retry,
        op_starting_again, op_pause, op_pre_restart, op_await, op_resolve, op_plan, op_clear_outputs,
-       op_pre_start, op_keep_restart,
+       op_pre_start, op_need_pre_start, op_keep_restart,
        op_spawn, op_post_start, op_post_restart, op_running, op_up);
 
 ROUTINE(healthy,
        op_healthy);
 
 ROUTINE(unhealthy,
-       op_unhealthy, op_judge_unhealthy);
+       op_unhealthy, op_turn, op_judge_unhealthy);
 
 ROUTINE(cleanup,
        op_pre_cleanup, op_cleaned);

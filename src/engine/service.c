@@ -237,6 +237,33 @@ struct condition_facts service_facts(const struct service *service)
                                      .name = service->config->name };
 }
 
+/* Its process has ended by itself, and what comes of that is not decided. */
+static bool is_ending(const struct service *service)
+{
+    return service->exited &&
+           (status_is_running(service_status(service)) || service->routine == &routine_exit);
+}
+
+bool service_will_restart(const struct service *service)
+{
+    const struct service_record *record = &service->record;
+
+    return is_ending(service) && service->goal == GOAL_UP && !service->leaving &&
+           policy_restarts(&service->plan.policy, record->has_exit_code && record->exit_code == 0);
+}
+
+enum service_goal service_find_goal(const struct service *service)
+{
+    enum status status = service_status(service);
+    bool down = status == STATUS_STOPPING || is_ending(service);
+
+    if (service->goal == GOAL_DOWN)
+        return GOAL_DOWN;
+    if (!status_is_active(status))
+        return GOAL_ENDED;
+    return !down || service->start_due || service_will_restart(service) ? GOAL_UP : GOAL_ENDED;
+}
+
 /* --- asked for ---------------------------------------------------------------------------- */
 
 static void begin_start(struct service *service)
@@ -359,7 +386,7 @@ static bool is_blocked(const struct service *service)
 
 static void continue_turn(struct service *service)
 {
-    if (routine_waits_for_turn(service) && !is_blocked(service))
+    if (routine_waits_for_turn(service) && !(service->leaving && is_blocked(service)))
         routine_continue(service);
 }
 
@@ -395,8 +422,11 @@ static void restart_edge_timeouts(struct service *service)
     edge_begin(service);
 }
 
+/* One whose process has ended is left to its policy; a restart then waits for the edge. */
 static void follow_restart(struct service *service)
 {
+    if (service->exited)
+        return;
     service->restart_cause = RESTART_PROPAGATED;
     routine_begin(service, &routine_restart);
 }
@@ -479,6 +509,7 @@ static void become_unhealthy(struct service *service)
 #define RUNNING                                                                                    \
       [EV_STOP] = begin_stop,                  [EV_RESTART] = begin_restart,                                   \
       [EV_DEP_RESTART] = follow_restart, [EV_FILES] = restart_for_files,                           \
+      [EV_TURN] = continue_turn,                                                                   \
       [EV_EXITED] = kill_leftovers,               [EV_EMPTY] = handle_empty_tree,                                     \
       [EV_HOOK_DONE] = routine_continue
 

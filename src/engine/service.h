@@ -34,8 +34,9 @@ struct routine;
 struct service;
 
 #define SERVICE_REASON_MAX 1000
-/* Why a service that was active in an earlier life of the daemon counts as stopped. */
+/* Why a service that was active in an earlier life of the daemon counts as stopped, or ended. */
 #define SERVICE_LOST      "the daemon ended without stopping it"
+#define SERVICE_ENDED     "its process ended before the daemon did"
 #define SERVICE_ASKER_MAX 200
 
 enum service_event {
@@ -59,8 +60,10 @@ enum service_event {
 };
 #define SERVICE_EVENTS (EV_FILES + 1)
 
-/* The goal of a service. */
-enum service_goal { GOAL_DOWN, GOAL_UP };
+/* Where a service should end up. Requests set the first two; GOAL_ENDED is for the next daemon: its
+ * process ended by itself, and its policy does not start it again. */
+enum service_goal { GOAL_DOWN, GOAL_UP, GOAL_ENDED };
+#define SERVICE_GOALS (GOAL_ENDED + 1)
 
 /* Why it is being restarted. By hand there is no pause; by itself the start limit counts. */
 enum restart_cause {
@@ -157,11 +160,11 @@ struct service {
     bool going_down;   /* a restart has not come to its turning point */
     bool start_due;    /* start once it is down */
     bool clean_due;    /* run pre_cleanup once all that are stopped with it are down */
-    bool spawn_failed; /* the last try to restart did not even get a process */
+    bool start_failed; /* the last try to restart did not get as far as a process */
     bool keep_logs;    /* of the stop that is going on: lines stay */
     bool no_deps;      /* of the start that is going on */
     bool ignore_if;    /* likewise */
-    bool told_restart; /* a restart began; dependents must learn of it */
+    bool restart_news; /* a restart began; dependents must learn of it */
     bool files_on;     /* the world watches files */
     bool states_on;    /* the world watches states */
     enum restart_cause restart_cause;
@@ -212,6 +215,12 @@ static inline enum status service_status(const struct service *service)
 }
 /* Nothing is going on: no routine, no hook, no check, no process. */
 bool service_is_idle(const struct service *service);
+
+/* Its process has ended, and its policy starts it again once that is dealt with. */
+bool service_will_restart(const struct service *service);
+
+/* Where it should end up, all that has happened considered. */
+enum service_goal service_find_goal(const struct service *service);
 
 /* What an edge may know of it. */
 struct condition_facts service_facts(const struct service *service);

@@ -326,6 +326,13 @@ static bool is_damaged(struct arena *arena, const struct admission_stored *store
             !str_eq_text(stored->index.value, record.id));
 }
 
+/* The last record of a name, and whether that has the name. */
+struct held {
+    bool is_there, is_held;
+    bool is_stranger; /* the record makes way for this machine */
+    struct enrollment record;
+};
+
 /* A request whose challenge counts and whose signature is good. */
 struct answered {
     const struct admission_request *request;
@@ -367,13 +374,38 @@ static struct enrollment *new_record(struct arena *arena, const struct answered 
         .remote_addr = moment->remote_addr,
         .trusted_ca_spki = "",
         .issuer = "",
+        .sponsor = moment->sponsor,
     };
     judge_trust(record, request, &answered->key, answered->challenge.challenge, policy->ca_pin);
     return record;
 }
 
+static bool is_stranger(const struct enrollment *record)
+{
+    return record->state == ENROLLMENT_PENDING && !record->sponsor[0];
+}
+
+/* Somebody asked for the name who was not invited. */
+static int reject_stranger(struct arena *arena, const struct answered *answered,
+                           const struct enrollment *stranger, const struct enrollment *record,
+                           struct admission_answer *ret)
+{
+    struct enrollment *rejected = ARENA_NEW(arena, struct enrollment);
+
+    *rejected = *stranger;
+    rejected->state = ENROLLMENT_REJECTED;
+    rejected->decided_by = record->sponsor;
+    rejected->decided_at = rejected->updated_at = record->created_at;
+    rejected->reject_reason = ADMISSION_REPLACED;
+    ret->replaced = rejected;
+    return add_record(arena, ret, STORE_ENROLLMENTS, rejected->id, &enrollment_type, rejected,
+                      answered->stored->record.revision);
+}
+
+/* `stranger` is in its place; or NULL. */
 static void create_record(struct arena *arena, const struct answered *answered,
-                          const struct enrollment *record, struct admission_answer *ret)
+                          const struct enrollment *stranger, const struct enrollment *record,
+                          struct admission_answer *ret)
 {
     begin_answer(arena, ADMISSION_CREATED, ret);
     describe_record(arena, record, ret);
@@ -381,6 +413,7 @@ static void create_record(struct arena *arena, const struct answered *answered,
              record->state == ENROLLMENT_APPROVED ? "the credentials may be renewed"
                                                   : "enrollment is pending approval");
     if (use_challenge(arena, answered, ret) < 0 ||
+        (stranger && reject_stranger(arena, answered, stranger, record, ret) < 0) ||
         add_record(arena, ret, STORE_ENROLLMENTS, record->id, &enrollment_type, record, 0) < 0)
         return;
     add_change(ret, STORE_ENROLLMENTS, admission_index_key(arena, record->peel_id),
@@ -459,12 +492,21 @@ static const char *explain_pause(struct arena *arena, const char *reason)
     return arena_printf(arena, "enrollment is paused%s%s", reason[0] ? ": " : "", reason);
 }
 
+/* Its credentials must be later than earlier ones of the key, which a revocation counts by. */
+static void follow_earlier(struct enrollment *record, const struct enrollment *earlier)
+{
+    if (earlier && strcmp(earlier->public_key, record->public_key) == 0)
+        record->issue_after.seconds = enrollment_revoked_until(earlier);
+}
+
 static void replace_record(struct arena *arena, const struct answered *answered,
-                           const struct enrollment *current, const struct admission_policy *policy,
+                           const struct held *held, const struct admission_policy *policy,
                            const struct admission_moment *moment, struct admission_answer *ret)
 {
     struct enrollment *record = new_record(arena, answered, policy, moment);
+    const struct enrollment *current = held->is_held ? &held->record : NULL;
 
+    follow_earlier(record, held->is_there ? &held->record : NULL);
     if (current && may_renew(answered->request, current, record, policy, moment->now)) {
         record->state = ENROLLMENT_APPROVED;
         record->decided_by = ADMISSION_RENEWAL;
@@ -477,8 +519,10 @@ static void replace_record(struct arena *arena, const struct answered *answered,
                        ret);
     else if (policy->pause && record->state == ENROLLMENT_PENDING)
         admission_fail(arena, ADMISSION_PAUSED, explain_pause(arena, policy->pause), ret);
+    else if (moment->crowd && record->state == ENROLLMENT_PENDING && !record->sponsor[0])
+        admission_fail(arena, ADMISSION_LIMITED, moment->crowd, ret);
     else
-        create_record(arena, answered, record, ret);
+        create_record(arena, answered, held->is_stranger ? &held->record : NULL, record, ret);
 }
 
 /* Why, and what an operator can do about it. */
@@ -498,8 +542,8 @@ void admission_submit(struct arena *arena, const struct admission_request *reque
 {
     struct answered answered = { .request = request, .stored = stored };
     const char *problem = check_answer(arena, &answered, moment->now);
-    struct enrollment current;
-    bool is_held;
+    struct held held = { 0 };
+    const struct enrollment *current = &held.record;
 
     if (problem) {
         admission_fail(arena, ADMISSION_UNSIGNED, problem, ret);
@@ -513,13 +557,19 @@ void admission_submit(struct arena *arena, const struct admission_request *reque
                        ret);
         return;
     }
-    is_held = read_current(arena, stored, &current) && !enrollment_state_is_final(current.state);
-    if (is_held && strcmp(current.public_key, request->public_key) != 0)
-        admission_fail(arena, ADMISSION_TAKEN, explain_taken(arena, &current), ret);
-    else if (is_held && current.state == ENROLLMENT_PENDING && !request->only_renew)
-        repeat_record(arena, &answered, &current, ret);
+    held.is_there = read_current(arena, stored, &held.record);
+    held.is_held = held.is_there && !enrollment_state_is_final(current->state);
+    if (held.is_held && strcmp(current->public_key, request->public_key) != 0 &&
+        moment->sponsor[0] && is_stranger(current)) {
+        held.is_stranger = true;
+        held.is_held = false;
+    }
+    if (held.is_held && strcmp(current->public_key, request->public_key) != 0)
+        admission_fail(arena, ADMISSION_TAKEN, explain_taken(arena, current), ret);
+    else if (held.is_held && current->state == ENROLLMENT_PENDING && !request->only_renew)
+        repeat_record(arena, &answered, current, ret);
     else
-        replace_record(arena, &answered, is_held ? &current : NULL, policy, moment, ret);
+        replace_record(arena, &answered, &held, policy, moment, ret);
 }
 
 /* --- status ------------------------------------------------------------------------- */
@@ -590,30 +640,41 @@ static const char *name_key(struct arena *arena, const struct nats_nkey *key)
     return arena_strdup(arena, text);
 }
 
+/* "": the fleet's own account. */
+static const char *name_issuer(struct arena *arena, const struct identity_issuer *issuer)
+{
+    if (issuer->signing)
+        return name_key(arena, issuer->signing);
+    return issuer->fleet ? name_key(arena, issuer->account) : "";
+}
+
 static void issue(struct arena *arena, const struct enrollment *record, uint64_t revision,
                   const struct admission_policy *policy, int64_t now, struct admission_answer *ret)
 {
-    const struct identity_issuer issuer = { policy->account, policy->signing };
-    const int64_t seconds = now / NUMBER_NS_PER_S;
+    const struct identity_issuer *issuer = &policy->issuer;
+    const int64_t earlier = record->issue_after.seconds;
+    const int64_t seconds = now / NUMBER_NS_PER_S > earlier ? now / NUMBER_NS_PER_S : earlier + 1;
     struct enrollment issued = *record;
     char curve_text[NATS_NKEY_TEXT_SIZE];
     struct nats_xkey curve;
     const char *jwt;
     struct err err;
 
-    if (identity_issue_peel(arena, &issuer, record->peel_id, record->public_key, seconds, &jwt,
+    if (identity_issue_peel(arena, issuer, record->peel_id, record->public_key, seconds, &jwt,
                             &err) < 0) {
         admission_fail(arena, ADMISSION_BROKEN, "credentials cannot be issued", ret);
         return;
     }
     issued.state = ENROLLMENT_ISSUED;
-    issued.issuer = policy->signing ? name_key(arena, policy->signing) : "";
-    issued.updated_at = issued.issued_at = split_time(now);
+    issued.issuer = name_issuer(arena, issuer);
+    issued.updated_at = split_time(now);
+    issued.issued_at =
+        seconds == now / NUMBER_NS_PER_S ? issued.updated_at : (struct value_time){ seconds, 0 };
     issued.expires_at = (struct value_time){ seconds + IDENTITY_PEEL_SECONDS, 0 };
     begin_answer(arena, ADMISSION_OK, ret);
     add_text(arena, ret, "peel_id", record->peel_id);
     add_bytes(arena, ret, "creds_data", str_from(jwt));
-    nats_xkey_of(policy->account, &curve);
+    nats_xkey_of(issuer->fleet ? issuer->fleet : issuer->account, &curve);
     nats_xkey_print(&curve, curve_text);
     add_text(arena, ret, "account_curve_key", arena_strdup(arena, curve_text));
     add_time(arena, ret, "expires_at", issued.expires_at);

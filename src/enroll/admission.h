@@ -21,6 +21,10 @@
  *     `only_renew`, otherwise          403: no record is made
  *     not final, another key           409, also for a pending one: nobody takes a name by being
  *                                      second
+ *     pending, another key without a   a new record takes its place, and the other is rejected:
+ *     join token, and this one has one nobody keeps a name from who was invited
+ *     a new pending record, too many   429: those that come with a join token never wait
+ *     of which wait
  *     a new record during a pause      503: the machine asks again later
  *
  * Pure: clock, addresses and random bytes are handed in. Memory: the arena. Threads: any.
@@ -32,6 +36,7 @@
 #include <stdint.h>
 
 #include "base/ksuid.h"
+#include "bus/identity.h"
 #include "bus/store.h"
 #include "data/value.h"
 #include "wire/enrollment.h"
@@ -52,6 +57,8 @@ struct nats_nkey;
 #define ADMISSION_ID           "enr-"
 #define ADMISSION_CHALLENGE_ID "chl-"
 #define ADMISSION_INDEX        "peel."
+/* Why a record was rejected, when a machine with a join token took its place. */
+#define ADMISSION_REPLACED "a machine with a join token has the name now"
 /* Who has decided, when a key that was let in before asked in time. */
 #define ADMISSION_RENEWAL "renewal"
 
@@ -70,16 +77,17 @@ enum admission_status {
 
 /* What is the same for all requests. */
 struct admission_policy {
-    const char *ca_pin;              /* of our own root; NULL: there is none to compare with */
-    const struct nats_nkey *account; /* signs credentials, unless `signing` does */
-    const struct nats_nkey *signing; /* one of its signing keys, or NULL */
-    const char *pause;               /* why no new machine is admitted now; NULL: they are */
+    const char *ca_pin;            /* of our own root; NULL: there is none to compare with */
+    struct identity_issuer issuer; /* of credentials */
+    const char *pause;             /* why no new machine is admitted now; NULL: they are */
 };
 
 /* What is new with each request. */
 struct admission_moment {
     int64_t now; /* nanoseconds since 1970 */
     const char *remote_addr;
+    const char *sponsor; /* "token:<id>" of a join token that is good for this machine; "": none */
+    const char *crowd;   /* why no more machines may wait for a decision; NULL: they may */
     char ksuid[KSUID_SIZE];
     unsigned char bytes[ADMISSION_CHALLENGE_SIZE]; /* that nobody can guess */
 };
@@ -98,7 +106,7 @@ struct admission_change {
     uint64_t revision;
 };
 
-#define ADMISSION_CHANGES_MAX 3
+#define ADMISSION_CHANGES_MAX 4
 
 struct admission_answer {
     enum admission_status status;
@@ -106,6 +114,8 @@ struct admission_answer {
     struct admission_change changes[ADMISSION_CHANGES_MAX];
     size_t change_count;
     const struct enrollment *created; /* a new pending record, to be announced; or NULL */
+    const struct enrollment
+        *replaced; /* the one of another key that it takes the place of; or NULL */
 };
 
 /* --- the four calls ----------------------------------------------------------------- */

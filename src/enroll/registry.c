@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "bus/bus_time.h"
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "sys/chance.h"
@@ -45,8 +46,9 @@ static struct op *new_op(const struct registry *registry, const char *remote_add
     struct op *op = ARENA_NEW(&arena, struct op);
 
     op->registry = registry;
-    op->moment.now = clock_wall();
+    op->moment.now = bus_time();
     op->moment.remote_addr = arena_strdup(&arena, remote_addr);
+    op->moment.sponsor = "";
     ksuid_new(op->moment.now / CLOCK_SECOND, op->moment.ksuid);
     chance_bytes(op->moment.bytes, sizeof(op->moment.bytes));
     op->arena = arena;
@@ -110,7 +112,8 @@ static void purge_orphan(struct op *op)
     struct err err;
 
     for (size_t i = 0; i < op->written; i++)
-        if (op->answer.changes[i].bucket == STORE_ENROLLMENTS)
+        if (op->answer.changes[i].bucket == STORE_ENROLLMENTS &&
+            op->answer.changes[i].revision == 0)
             (void)nats_kv_purge(&kv, op->answer.changes[i].key, 0, on_purged, NULL, &err);
 }
 
@@ -268,11 +271,13 @@ static void submit_read_index(struct op *op)
                &op->stored.index, submit_read_record);
 }
 
-void registry_submit(const struct registry *registry, struct str body, const char *remote_addr,
-                     registry_fn *fn, void *self)
+void registry_submit(const struct registry *registry, struct str body,
+                     const struct registry_sender *sender, registry_fn *fn, void *self)
 {
-    struct op *op = new_call(registry, remote_addr, fn, self);
+    struct op *op = new_call(registry, sender->remote_addr, fn, self);
 
+    op->moment.sponsor = arena_strdup(&op->arena, sender->sponsor);
+    op->moment.crowd = sender->crowd ? arena_strdup(&op->arena, sender->crowd) : NULL;
     if (!admission_read(&op->arena, body, &op->request, &op->answer)) {
         finish(op);
         return;

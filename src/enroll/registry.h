@@ -2,8 +2,8 @@
  * registry - enrollment on the buckets of the fleet: reads what enroll/admission.h asks for, and
  * writes what it decides, each change only if nobody else was faster.
  *
- *     struct registry registry = { .js = js, .policy = { .ca_pin = pin, .account = &key } };
- *     registry_submit(&registry, body, "10.0.0.1", on_answer, self);
+ *     struct registry registry = { .js = js, .policy = { .ca_pin = pin, .issuer = issuer } };
+ *     registry_submit(&registry, body, &sender, on_answer, self);
  *
  * Every call calls back exactly once with an answer; when the buckets cannot be reached or the
  * connection is freed, that is ADMISSION_BROKEN. Any number of masters may do this at once.
@@ -26,8 +26,14 @@ typedef void registry_fn(void *self, const struct admission_answer *answer);
 
 void registry_nonce(const struct registry *registry, struct str peel_id, struct str public_key,
                     registry_fn *fn, void *self);
-void registry_submit(const struct registry *registry, struct str body, const char *remote_addr,
-                     registry_fn *fn, void *self);
+/* Who sends a request. */
+struct registry_sender {
+    const char *remote_addr;
+    const char *sponsor; /* of enroll/admission.h: "" or "token:<id>" */
+    const char *crowd;   /* the same; or NULL */
+};
+void registry_submit(const struct registry *registry, struct str body,
+                     const struct registry_sender *sender, registry_fn *fn, void *self);
 void registry_status(const struct registry *registry, const char *id, registry_fn *fn, void *self);
 void registry_creds(const struct registry *registry, const char *id, struct str authorization,
                     registry_fn *fn, void *self);

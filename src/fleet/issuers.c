@@ -13,19 +13,22 @@ static bool has_credentials(const struct enrollment *record, int64_t now)
            record->expires_at.seconds > now;
 }
 
-static struct fleet_peels *find_group(struct fleet_issuers *issuers, struct param_strs keys,
-                                      const char *issuer)
+static struct fleet_peels *find_group(struct fleet_issuers *issuers,
+                                      const struct fleet_issuer_keys *keys, const char *issuer)
 {
     if (!issuer || !issuer[0])
+        return keys->account ? &issuers->unmoved : &issuers->account;
+    if (keys->account && strcmp(issuer, keys->account) == 0)
         return &issuers->account;
-    for (size_t i = 0; i < keys.n; i++)
-        if (strcmp(keys.p[i], issuer) == 0)
+    for (size_t i = 0; i < keys->signing.n; i++)
+        if (strcmp(keys->signing.p[i], issuer) == 0)
             return i == 0 ? &issuers->current : &issuers->older;
     return &issuers->gone;
 }
 
-void fleet_issuers_sort(const struct fleet_enrollments *enrollments, struct param_strs keys,
-                        int64_t now, struct fleet_issuers *ret_issuers)
+void fleet_issuers_sort(const struct fleet_enrollments *enrollments,
+                        const struct fleet_issuer_keys *keys, int64_t now,
+                        struct fleet_issuers *ret_issuers)
 {
     struct arena *arena = enrollments->arena;
     size_t read = 0;

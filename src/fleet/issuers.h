@@ -24,12 +24,19 @@ struct fleet_issuers {
     struct fleet_peels current; /* of the key in use */
     struct fleet_peels older;   /* of a key that is still accepted */
     struct fleet_peels account; /* of the account itself */
+    struct fleet_peels unmoved; /* of the fleet's account, although peels have one of their own */
     struct fleet_peels gone;    /* of a key that is no longer accepted: they must renew first */
     size_t unreadable;          /* peels whose record cannot be read */
 };
 
-/* `keys` are those that are accepted, the one in use first; `now` in seconds since 1970. */
-void fleet_issuers_sort(const struct fleet_enrollments *enrollments, struct param_strs keys,
-                        int64_t now, struct fleet_issuers *ret_issuers);
+/* Which credentials are accepted. */
+struct fleet_issuer_keys {
+    struct param_strs signing; /* the one in use first */
+    const char *account;       /* of peels; NULL: they live in the fleet's */
+};
+/* `now` in seconds since 1970. */
+void fleet_issuers_sort(const struct fleet_enrollments *enrollments,
+                        const struct fleet_issuer_keys *keys, int64_t now,
+                        struct fleet_issuers *ret_issuers);
 
 #endif

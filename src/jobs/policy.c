@@ -9,8 +9,8 @@
 #include "base/glob.h"
 #include "base/mem.h"
 #include "data/value.h"
+#include "jobs/job_reach.h"
 #include "jobs/reading.h"
-#include "jobs/rollout.h"
 #include "wire/job.h"
 
 #define V (1U << OPERATOR_VIEWER)
@@ -21,9 +21,6 @@
 /* Targets that a refusal names. */
 #define NAMED_MAX 10
 #define NAMES_MAX 512
-
-/* What masters may run for a rollout: gates, and a revert. */
-#define HELPERS 2
 
 /* clang-format off */
 static const struct policy_act acts[] = {
@@ -79,16 +76,6 @@ static const struct {
     unsigned roles;
 } entries[] = {
     { "KV_secrets", "$KV.secrets._master_curve_pub", O | A },
-};
-
-/* Functions that keep another one for later, and the argument that names it. */
-static const struct {
-    const char *function, *argument;
-} keepers[] = {
-    { "schedule.add",    "function" },
-    { "schedule.add",    "module" },
-    { "schedule.modify", "function" },
-    { "schedule.modify", "module" },
 };
 /* clang-format on */
 
@@ -156,52 +143,24 @@ static int check_function(const struct operator_policy *policy, const char *func
     return err_set(why, ERR_INVALID, "operator '%s' may not run '%.128s'", policy->name, function);
 }
 
-/* What masters run for the n-th purpose of a rollout: its gates, and its revert; NULL: nothing. */
-static const char *find_helper(struct arena *arena, const struct job *job, size_t n)
-{
-    struct rollout rollout;
-
-    rollout_read(job, &rollout);
-    if (n == 0)
-        return rollout.gate_function.n > 0 ? arena_str(arena, rollout.gate_function).p : NULL;
-    return rollout.revert != ROLLOUT_KEEP ? ROLLOUT_FUNCTION : NULL;
-}
-
-/* The n-th function of a job: its own, those that it keeps for later, those that masters run for
- * it; NULL at the end. */
-static const char *list_function(struct arena *arena, const struct job *job, size_t n)
-{
-    size_t found = 0;
-
-    if (n == 0)
-        return job->function;
-    for (size_t i = 0; i < HELPERS; i++) {
-        const char *helper = find_helper(arena, job, i);
-
-        if (helper && ++found == n)
-            return helper;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(keepers); i++) {
-        const char *kept = strcmp(job->function, keepers[i].function) == 0
-                               ? value_get_text(&job->args, keepers[i].argument)
-                               : NULL;
-
-        if (kept && ++found == n)
-            return kept;
-    }
-    return NULL;
-}
-
+/* Each function that the job can run by name; and what runs anything needs the right to run
+ * commands, which is the same. */
 static int check_functions(const struct operator_policy *policy, const struct job *job,
                            struct err *why)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *function;
+    struct reached reached;
 
-    for (size_t i = 0; (function = list_function(&arena, job, i)); i++)
-        if (check_function(policy, function, why) < 0)
+    job_reach_trace(&arena, job, &reached);
+    VEC_EACH (&reached.functions, function)
+        if (check_function(policy, *function, why) < 0)
             return -1;
-    return 0;
+    if (!reached.anything || matches_any(&policy->functions, REACH_COMMAND))
+        return 0;
+    return err_set(why, ERR_INVALID,
+                   "operator '%s' may not run '" REACH_COMMAND "', which '%.128s' can with these "
+                   "arguments",
+                   policy->name, job->function);
 }
 
 static int compare_names(const void *key, const void *item)
@@ -248,12 +207,10 @@ static int check_job(const struct operator_policy *policy, const struct policy_q
 static bool needs_approval(const struct operator_policy *policy, const struct job *job)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *function;
+    struct reached reached;
 
-    for (size_t i = 0; (function = list_function(&arena, job, i)); i++)
-        if (matches_any(&policy->approvals, function))
-            return true;
-    return false;
+    job_reach_trace(&arena, job, &reached);
+    return job_reach_meets(&reached, &policy->approvals);
 }
 
 /* --- grounds ------------------------------------------------------------------------ */

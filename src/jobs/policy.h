@@ -11,10 +11,11 @@
  * Programs have the same policies: what an API token may do is decided here as well
  * (master/api/access.h).
  *
- * Functions that run others by their arguments (state.apply, module.run, cmd.run) are judged by
- * their own name. A schedule outlives the job that adds to it, so the function of an entry must be
- * allowed as well, and so must the gate and the revert of a rollout (jobs/rollout.h), which masters
- * run for the job.
+ * A job is judged by all that it can run (jobs/job_reach.h): functions that it names must be
+ * allowed as its own, and so must the gate and the revert of a rollout (jobs/rollout.h), which
+ * masters run for it; what can run anything needs REACH_COMMAND. Published states are what those
+ * who publish them say: who may apply them may do all that they do. A second person is needed for
+ * whatever could do what needs one, published states included.
  *
  * Pure. Memory: none is kept. Threads: any.
  */

@@ -112,6 +112,7 @@ static void run_plan_now(struct deed *deed, const struct plan *plan)
     struct state_host *host = &deed->session->host;
     struct err err;
 
+    host->plans = deed->request->plan || (host->test && deed->request->job);
     if (deed->request->plan && !bind_plan(deed, plan))
         return;
     host->run_id = deed->request->job;

@@ -285,8 +285,7 @@ static int learn_settings(struct session *session, const struct session_options 
     return 0;
 }
 
-int session_init(struct session *session, const struct session_options *options,
-                 enum session_need need, struct diags *diags)
+static void fill_session(struct session *session, const struct session_options *options)
 {
     *session = (struct session){ .arena = ARENA_INIT_LARGE,
                                  .id = options->id,
@@ -321,6 +320,30 @@ int session_init(struct session *session, const struct session_options *options,
         .fleet = options->fleet,
         .steps_only = options->steps_only,
     };
+}
+
+/* Modules and programs work in folders of their own, so a path must not depend on ours. */
+static struct session_options make_absolute(struct arena *arena,
+                                            const struct session_options *options)
+{
+    struct session_options own = *options;
+    const char **const paths[] = { &own.states_dir, &own.settings_dir, &own.data_dir };
+
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+        if (*paths[i] && **paths[i])
+            *paths[i] = path_from_here(arena, *paths[i]);
+    return own;
+}
+
+int session_init(struct session *session, const struct session_options *given,
+                 enum session_need need, struct diags *diags)
+{
+    struct session_options own;
+    const struct session_options *options = &own;
+
+    fill_session(session, given);
+    own = make_absolute(&session->arena, given);
+    session->host.data_dir = own.data_dir;
     if (!options->data_dir &&
         session_find_data_dir(&session->arena, &session->host.data_dir, diags) < 0)
         return -1;

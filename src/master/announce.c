@@ -7,6 +7,7 @@
 #include "base/ksuid.h"
 #include "base/log.h"
 #include "base/sha256.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "master/master.h"
 #include "nats/publisher.h"
@@ -55,7 +56,7 @@ static void print_id(const struct announcement *announcement, int64_t now,
 int announce_event(struct master *master, const struct announcement *announcement, struct err *err)
 {
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), bytes = BUF_INIT(EVENT_MAX);
-    int64_t now = clock_wall();
+    int64_t now = bus_time();
     char id[KSUID_SIZE];
     const struct event event = {
         .id = id,

@@ -27,6 +27,7 @@ static const struct param rows[] = {
     PARAM("nats_ca",            STR,    ARGS, nats_ca, "CA certificates for the bus; default: NATS_CA_FILE, AUTH_DIR/nats-ca.crt, or the CAs of the system", .kind_text = "FILE"),
     PARAM("auth_dir",           PATH,   ARGS, auth_dir, "keys and credentials", .kind_text = "DIR", .default_text = AUTH_DIR),
     PARAM("jetstream_replicas", INT,    ARGS, jetstream_replicas, "copies of streams and buckets; 0: as many as there are servers, three at most", PARAM_RANGE(0, STORE_REPLICAS_MAX), .default_text = "0"),
+    PARAM("jetstream_max_bytes", SIZE,  ARGS, jetstream_max_bytes, "bytes that servers reserve for all streams and buckets, each of which has a share; 0: limits that are there stay, and new ones are shares of 16GiB, or of a half, a quarter, ... where servers have less; 256MiB at least", .default_text = "0"),
     PARAM("health_addr",        STR,    ARGS, health_addr, "where /healthz, /readyz and /metrics are served", .kind_text = "ADDRESS", .default_text = "127.0.0.1:9091"),
     PARAM("log_level",          CHOICE, ARGS, log_level, "the lowest level that is logged", .choices = DAEMON_LOG_LEVELS, .default_text = "info"),
     PARAM("log_format",         CHOICE, ARGS, log_format, "the format of log lines", .choices = DAEMON_LOG_FORMATS, .default_text = "json"),
@@ -35,6 +36,8 @@ static const struct param rows[] = {
     PARAM("enroll.tls_key",         STR,    ARGS, enroll_tls_key, "its key (AUTH_DIR/enroll.key)", .kind_text = "FILE"),
     PARAM("enroll.rate_burst",      INT,    ARGS, enroll_rate_burst, "requests of one address at once, at most; 0: no limit", PARAM_RANGE(0, 1000000), .default_text = "200"),
     PARAM("enroll.rate_per_minute", INT,    ARGS, enroll_rate_per_minute, "requests of one address per minute, on average", PARAM_RANGE(0, 1000000), .default_text = "1200"),
+    PARAM("enroll.pending_per_address", INT, ARGS, enroll_pending_per_address, "machines of one address without a token that may wait for a decision; 0: no limit", PARAM_RANGE(0, 1000000), .default_text = "100"),
+    PARAM("enroll.pending_max",     INT,    ARGS, enroll_pending_max, "machines without a token that may wait for a decision; 0: no limit", PARAM_RANGE(0, 1000000), .default_text = "2000"),
     PARAM("enroll.pending_expires", DURATION, ARGS, enroll_pending_expires, "reject a machine about which nobody has decided for this long; 0: never", PARAM_RANGE(0, INT64_MAX), .default_text = "168h"),
     PARAM("api.docs_enabled", BOOL, ARGS, api_docs_enabled, "serve the manual of the API and its OpenAPI description, without a token", .aliases = "api-docs", .default_text = "false"),
     PARAM("api.tokens",       LIST, ARGS, api_token_list, "who may use the API over HTTPS: items with `username`, `token_file`, and `operator` or `role`, `target`, `functions` and `approvals`; none: there is no API"),
@@ -63,6 +66,7 @@ static const struct param rows[] = {
     PARAM("reactor.storm_rate",        INT,      ARGS, reactor_storm_rate, "fires of one rule per minute before it is suspended; 0: no limit", PARAM_RANGE(0, BREAKER_RATE_MAX), .default_text = "60"),
     PARAM("reactor.breaker_cooldown",  DURATION, ARGS, reactor_cooldown, "how long it is suspended", PARAM_RANGE(1, INT64_MAX), .default_text = "5m"),
     PARAM("basket_expires", DURATION, ARGS, basket_expires, "remove what a peel shares once it was silent for this long; 0: never; 30s at least", PARAM_RANGE(0, INT64_MAX / 4), .default_text = "1h"),
+    PARAM("peel_flood", CHOICE, ARGS, peel_flood, "against a peel that writes half of what a stream or bucket has room for within a minute: `revoke` it, or only `report` it; what it wrote there before is removed in any case", .choices = PEEL_FLOODS, .default_text = "revoke"),
     PARAM("presence.events", BOOL,     ARGS, presence_events, "events when peels come and go: `_master/peel/<id>/online`, `offline`", .aliases = "presence", .default_text = "true"),
     PARAM("presence.grace",  DURATION, ARGS, presence_grace, "how long a peel must be silent before it is offline", PARAM_RANGE(15 * CLOCK_SECOND, INT64_MAX / 4), .default_text = "60s"),
     PARAM("states_dir",   PATH, ARGS, states_dir, "the tree of states to publish", .kind_text = "DIR", .default_text = "/var/lib/zester/states"),
@@ -111,6 +115,7 @@ static const struct {
     size_t offset;
 } fixed_numbers[] = {
     { "jetstream_replicas", offsetof(ARGS, jetstream_replicas) },
+    { "jetstream_max_bytes", offsetof(ARGS, jetstream_max_bytes) },
     { "reactor.workers", offsetof(ARGS, reactor_workers) },
     { "reactor.orchestrations", offsetof(ARGS, reactor_orchestrations) },
     { "reactor.max_chain_depth", offsetof(ARGS, reactor_max_depth) },
@@ -189,6 +194,14 @@ static void place_kept(struct arena *arena, struct master_conf *conf)
                                 : arena_printf(arena, "%s/orchestrations", conf->auth_dir);
 }
 
+static void check_bytes(const struct master_conf *conf, const struct value *given,
+                        struct diags *diags)
+{
+    if (conf->jetstream_max_bytes > 0 && conf->jetstream_max_bytes < STORE_BYTES_MIN)
+        (void)value_diag(diags, value_point(given, "jetstream_max_bytes"),
+                         "'jetstream_max_bytes' must be 0 or 256MiB at least");
+}
+
 static void check_conf(struct arena *arena, void *values, const struct value *given,
                        struct diags *diags)
 {
@@ -201,6 +214,7 @@ static void check_conf(struct arena *arena, void *values, const struct value *gi
     check_address(conf->health_addr, "health_addr", given, diags);
     check_address(conf->enroll_addr, "enroll.addr", given, diags);
     check_groups(arena, conf->nodegroups, diags);
+    check_bytes(conf, given, diags);
     place_kept(arena, conf);
     (void)remote_read_list(arena, conf->gitfs_remotes, conf->gitfs_ssh_key, &conf->gitfs, diags);
     (void)export_conf_read(arena, conf->exports, &exports, diags);

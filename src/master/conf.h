@@ -18,6 +18,9 @@
 
 enum master_ca_mode { MASTER_CA_AUTO, MASTER_CA_EMBEDDED, MASTER_CA_EXTERNAL };
 
+enum peel_flood { PEEL_FLOOD_REVOKE, PEEL_FLOOD_REPORT };
+#define PEEL_FLOODS "revoke|report"
+
 struct master_conf {
     const char *nats_url, *nats_ca, *auth_dir;
     const char *states_dir, *settings_dir, *reactor_dir, *orchestrate_dir;
@@ -33,8 +36,9 @@ struct master_conf {
     const char *gitfs_ssh_key;         /* NULL: none */
     const char *publisher_status_file;
     enum tree_trust_mode signed_trees;
+    enum peel_flood peel_flood;
     bool sign_requests, require_signed_requests;
-    int64_t jetstream_replicas;
+    int64_t jetstream_replicas, jetstream_max_bytes;
     const struct value *nodegroups;      /* name -> expression; NULL: none */
     const struct value *secret_backends; /* a map, see master/secrets/backend.h; NULL: none */
     const struct value *exports;         /* a list, see master/export/export_conf.h; NULL: none */
@@ -44,6 +48,7 @@ struct master_conf {
 
     const char *enroll_addr, *enroll_tls_cert, *enroll_tls_key;
     int64_t enroll_rate_burst, enroll_rate_per_minute;
+    int64_t enroll_pending_per_address, enroll_pending_max;
     int64_t enroll_pending_expires; /* nanoseconds */
     bool api_docs_enabled;
     const struct value *api_token_list; /* as it was written; NULL: none */

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "bus/store.h"
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "sys/clock.h"
@@ -132,6 +133,27 @@ void eraser_remove(struct eraser *eraser, const struct nats_kv *kv, const char *
 void eraser_remove_all(struct eraser *eraser, const struct nats_kv *kv, const char *pattern)
 {
     add_erasure(eraser, kv, pattern, true);
+}
+
+static struct nats_kv open_bucket(const struct nats_js *js, enum store_bucket bucket)
+{
+    return (struct nats_kv){ .js = *js,
+                             .bucket = store_bucket_name(bucket),
+                             .history = store_bucket_history(bucket) };
+}
+
+void eraser_remove_peel(struct eraser *eraser, const struct nats_js *js, const char *peel)
+{
+    static const enum store_bucket buckets[] = { STORE_FACTS, STORE_SECRETS, STORE_PEEL_HEARTBEAT };
+    const struct nats_kv basket = open_bucket(js, STORE_BASKET);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(buckets); i++) {
+        const struct nats_kv kv = open_bucket(js, buckets[i]);
+
+        eraser_remove(eraser, &kv, peel);
+    }
+    eraser_remove_all(eraser, &basket, arena_printf(&arena, "%s.>", peel));
 }
 
 size_t eraser_waiting(const struct eraser *eraser)

@@ -13,6 +13,7 @@
 
 struct eraser;
 struct loop;
+struct nats_js;
 struct nats_kv;
 
 #define ERASER_TRIES_MAX 120
@@ -25,6 +26,9 @@ void eraser_free(struct eraser *eraser);
 void eraser_remove(struct eraser *eraser, const struct nats_kv *kv, const char *key);
 /* Remove all keys that match: "web-01.>". */
 void eraser_remove_all(struct eraser *eraser, const struct nats_kv *kv, const char *pattern);
+
+/* Remove what a peel that was revoked has left: facts, secrets, heartbeat, basket. */
+void eraser_remove_peel(struct eraser *eraser, const struct nats_js *js, const char *peel);
 
 /* How many keys and patterns are not done yet. */
 size_t eraser_waiting(const struct eraser *eraser);

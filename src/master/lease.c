@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "nats/conn.h"
 #include "nats/error.h"
@@ -64,7 +65,7 @@ static void hold(struct lease *lease, uint64_t revision, int64_t sent)
     lease->good_until = clock_after(sent, LEASE_TTL_NS - MARGIN_NS);
     if (!is_new)
         return;
-    lease->since = clock_wall();
+    lease->since = bus_time();
     log_info("lease '%s' acquired", lease->key);
     if (lease->got)
         lease->got(lease);

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bus/bus_time.h"
 #include "nats/js.h"
 #include "sys/timers.h"
 
@@ -39,7 +40,7 @@ struct lease {
     struct timer timer;
     uint64_t revision;     /* of our entry; 0: not the holder */
     int64_t good_until;    /* clock_now */
-    int64_t since;         /* clock_wall, since when we hold it */
+    int64_t since;         /* bus_time, since when we hold it */
     uint64_t damaged;      /* the revision of something else in place of an entry; 0: none */
     int64_t damaged_since; /* clock_now, since when nothing else was seen; 0: an entry was */
     bool is_started;

@@ -9,10 +9,12 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "bus/identity.h"
 #include "bus/link.h"
 #include "bus/store.h"
 #include "nats/hub.h"
+#include "nats/nkey.h"
 #include "nats/publisher.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -132,8 +134,11 @@ static void report_checks(void *self, struct health_report *report)
 
     health_report_add(report, "nats", connected ? HEALTH_OK : HEALTH_DOWN,
                       connected ? NULL : master->problem);
-    health_report_add(report, "store", master->is_ready ? HEALTH_OK : HEALTH_DOWN,
-                      master->is_ready ? NULL : master->problem);
+    health_report_add(report, "store",
+                      master->is_ready && !master->refusal[0] ? HEALTH_OK : HEALTH_DOWN,
+                      master->refusal[0] ? master->refusal
+                      : master->is_ready ? NULL
+                                         : master->problem);
     for (size_t i = 0; i < master->service_count; i++)
         check_service(&master->services[i], report);
 }
@@ -159,10 +164,52 @@ static void on_ensured(void *self, const struct store_result *result)
         retry_later(master);
         return;
     }
+    master->is_prepared = true;
+    bus_probe_start(&master->probe);
+}
+
+static void stop(struct master *master);
+
+/* The streams begin again, and so do we. */
+static void start_again(struct master *master)
+{
+    log_error("the bus has lost what it stored: starting again, to make and publish all of it");
+    (void)snprintf(master->refusal, sizeof(master->refusal),
+                   "the bus has lost what it stored; this master starts again");
+    master->is_starting_again = true;
+    stop(master);
+}
+
+/* It can be written to: from now on its clock counts, too. */
+static void note_stored(struct master *master)
+{
+    if (master->refusal[0])
+        log_info("bus stores again");
+    master->refusal[0] = '\0';
+    if (!master->is_prepared)
+        return;
     if (!master->is_ready)
         log_info("bus is prepared server=%s", nats_conn_server(link_conn(master->link)));
     master->is_ready = true;
     start_services(master);
+}
+
+static void on_probed(struct bus_probe *probe, const char *problem, bool is_lost)
+{
+    struct master *master = container_of(probe, struct master, probe);
+
+    if (master->is_stopping || !is_connected(master))
+        return;
+    if (is_lost) {
+        start_again(master);
+    } else if (!problem) {
+        note_stored(master);
+    } else {
+        if (!master->refusal[0])
+            log_warning("bus does not store error=%s", problem);
+        (void)snprintf(master->refusal, sizeof(master->refusal), "the bus does not store: %s",
+                       problem);
+    }
 }
 
 /* At every connection: a server may have lost what it kept in memory. */
@@ -174,7 +221,8 @@ static void ensure_store(struct master *master)
         return;
     master->is_ensuring = true;
     if (store_ensure(&master->js,
-                     &(struct store_options){ .replicas = master->conf.jetstream_replicas },
+                     &(struct store_options){ .replicas = master->conf.jetstream_replicas,
+                                              .max_bytes = master->conf.jetstream_max_bytes },
                      on_ensured, master, &err) < 0) {
         master->is_ensuring = false;
         log_error("bus cannot be prepared error=%s", err.text);
@@ -228,6 +276,18 @@ static void on_event(struct nats_listener *listener, const struct nats_event *ev
     }
 }
 
+/* What two masters send once has the same id from both, and one that no peel can guess. */
+static int derive_id_secret(struct master *master, struct err *err)
+{
+    struct nats_nkey account;
+
+    if (identity_read_key(master->conf.auth_dir, IDENTITY_ACCOUNT_SEED, &account, err) < 0)
+        return -1;
+    nats_nkey_derive(&account, NATS_JS_ID_PURPOSE, master->id_secret);
+    nats_nkey_done(&account);
+    return 0;
+}
+
 static int connect_bus(struct master *master, struct err *err)
 {
     const struct master_conf *conf = &master->conf;
@@ -249,7 +309,12 @@ static int connect_bus(struct master *master, struct err *err)
                    : -1;
     if (link_has_shared_creds(master->link))
         log_warning(LINK_SHARED_CREDS " file=%s", creds);
-    master->js = (struct nats_js){ .conn = link_conn(master->link) };
+    if (derive_id_secret(master, err) < 0)
+        return -1;
+    master->js = (struct nats_js){ .conn = link_conn(master->link),
+                                   .id_secret = { (const char *)master->id_secret,
+                                                  sizeof(master->id_secret) } };
+    master->probe = (struct bus_probe){ .js = master->js, .name = master->id, .result = on_probed };
     nats_listen(master->js.conn, &master->listener, on_event);
     set_problem(master, "not connected yet");
     return 0;
@@ -333,6 +398,7 @@ static void stop(struct master *master)
 {
     master->is_stopping = true;
     timer_clear(loop_timers(master->loop), &master->retry);
+    bus_probe_stop(&master->probe);
     timer_set(loop_timers(master->loop), &master->deadline,
               clock_after(clock_now(), MASTER_STOP_NS), on_deadline);
     master_hold(master); /* until all of them have begun to stop */
@@ -378,7 +444,7 @@ bool master_init(struct master *master, int argc, char *const *argv, int *ret_st
     if (!daemon_conf_start(&master_daemon_conf, &master->line_arena, argc, argv, &master->line,
                            &master->conf, ret_status))
         return false;
-    ksuid_new(clock_wall() / CLOCK_SECOND, ksuid);
+    ksuid_new(bus_time_seconds(), ksuid);
     (void)snprintf(master->id, sizeof(master->id), MASTER_ID_PREFIX "%s", ksuid);
     daemon_log_start(COMPONENT, master->id);
     daemon_log_set(master->conf.log_format, master->conf.log_level);
@@ -433,6 +499,11 @@ int master_run(struct master *master, const struct master_service *const *servic
     loop_run(master->loop);
     log_info("master ended");
     return EXIT_SUCCESS;
+}
+
+bool master_starts_again(const struct master *master)
+{
+    return master->is_starting_again;
 }
 
 void master_done(struct master *master)

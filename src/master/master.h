@@ -8,6 +8,10 @@
  * are there; until then the process stays up, is alive for probes and not ready. A start that fails
  * is tried again. Services start in the order of the table and stop in the opposite one.
  *
+ * The bus is looked at every few seconds (master/bus_probe.h). One that does not store what is
+ * written makes the process not ready. One that has lost what it had ends it: it has to start again
+ * from nothing, as `master_starts_again` says, since all that it knows is about another bus.
+ *
  * Stopping: `stop` ends what a service does; what it publishes then (a lease that it gives up)
  * still leaves, and master_hold keeps the process until master_release, within
  * MASTER_STOP_NS in all. Then the connection goes, with which all that is under way calls back as
@@ -26,8 +30,10 @@
 
 #include "base/arena.h"
 #include "base/ksuid.h"
+#include "base/sha256.h"
 #include "http/health.h"
 #include "http/metrics.h"
+#include "master/bus_probe.h"
 #include "master/conf.h"
 #include "master/metric.h"
 #include "master/jobs/workroom.h"
@@ -74,6 +80,7 @@ struct master {
     struct nats_hub *hub;
     struct link *link;
     struct nats_js js;
+    unsigned char id_secret[SHA256_SIZE]; /* all masters of the fleet have the same */
     struct metrics *metrics;
     struct nats_publisher *events; /* for master/announce.h */
     struct master_conf conf;
@@ -89,7 +96,9 @@ struct master {
     struct nats_listener listener;
     struct timer retry, deadline;
     char problem[HEALTH_TEXT_MAX]; /* why the bus is not connected, or not prepared */
-    bool was_connected, is_ensuring, is_ready, is_stopping;
+    struct bus_probe probe;
+    char refusal[HEALTH_TEXT_MAX]; /* why the bus does not store; "": it does */
+    bool was_connected, is_ensuring, is_prepared, is_ready, is_stopping, is_starting_again;
     unsigned holds;
 };
 
@@ -99,6 +108,8 @@ bool master_init(struct master *master, int argc, char *const *argv, int *ret_st
 /* Until SIGTERM or SIGINT. Returns the exit status. */
 int master_run(struct master *master, const struct master_service *const *services);
 void master_done(struct master *master);
+/* After master_run: run the program once more, with the same arguments. */
+bool master_starts_again(const struct master *master);
 
 /* The service in this process, which may not be started yet; it must be in the table. */
 void *master_find(const struct master *master, const struct master_service *service);

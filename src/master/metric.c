@@ -39,5 +39,8 @@ const struct metric master_metrics[MASTER_METRICS] = {
     [MASTER_EXPORT_LAG]     = { "zester_export_lag", METRIC_GAUGE, "messages that are not exported yet, on the master that exports", { "exporter" }, NULL },
     [MASTER_SECRET_FAILURES] = { "zester_secret_failures_total", METRIC_COUNTER, "values that a secret back-end did not give", { "backend" }, NULL },
     [MASTER_RECORDS_DAMAGED] = { "zester_records_damaged_total", METRIC_COUNTER, "entries of buckets that were overwritten with an answer of a server", { "bucket", "result" }, NULL },
+    [MASTER_PEEL_OVERUSE] = { "zester_peel_overuse_total", METRIC_COUNTER, "minutes in which a peel wrote more than its share to a stream or bucket", { "peel", "place" }, NULL },
+    [MASTER_PEEL_DROPPED] = { "zester_peel_dropped_total", METRIC_COUNTER, "what a master did not take of a peel, since it is too large or too much", { "peel", "what" }, NULL },
+    [MASTER_QUESTIONS_REFUSED] = { "zester_target_questions_refused_total", METRIC_COUNTER, "questions about targets that were not answered: who asks has had its share, or it took too long", { "reason" }, NULL },
 };
 /* clang-format on */

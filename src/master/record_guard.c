@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "nats/error.h"
 #include "nats/kv.h"
@@ -166,7 +167,7 @@ static void note_good(struct record *record, const struct nats_kv_entry *entry)
 /* Entries of a bucket that forgets are gone without a word. */
 static bool is_over(const struct record *record)
 {
-    return record->ward->ttl && clock_wall() - record->time >= record->ward->ttl;
+    return record->ward->ttl && bus_time() - record->time >= record->ward->ttl;
 }
 
 static void forget_expired(struct ward *ward)

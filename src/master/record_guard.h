@@ -1,7 +1,7 @@
 /*
  * record_guard - records that are in the bus and nowhere else survive being overwritten with an
- * answer of a server, which a peel that may write none of them can cause (docs/fleet.md, "If a
- * machine is hostile").
+ * answer of a server, which a peel that may write none of them can cause
+ * (docs/explanation/security.md, "If a machine is hostile").
  *
  * The service "records" keeps the last good entry of each key that it sees. In place of what is not
  * an entry (nats/kv.h, `is_answer`) it writes that one again, or the last good one of the bucket's

@@ -24,6 +24,7 @@ extern const struct master_service master_departure_service; /* machines that le
 extern const struct master_service master_enroll_expiry_service;
 extern const struct master_service master_presence_service; /* events when peels come and go */
 extern const struct master_service master_export_service;   /* events and results for others */
+extern const struct master_service master_usage_service;    /* peels that write too much */
 
 /* What services give to each other; NULL before their start. */
 struct roster *master_roster(const struct master *master);
@@ -36,6 +37,10 @@ struct roster_listener {
 };
 void master_roster_listen(struct master *master, struct roster_listener *listener);
 void master_roster_forget(struct master *master, struct roster_listener *listener);
+
+/* Told what peels write to the buckets that the roster watches. */
+struct usage_meter;
+void master_roster_set_meter(struct master *master, struct usage_meter *meter);
 
 struct dispatcher *master_dispatcher(const struct master *master);
 

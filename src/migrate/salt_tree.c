@@ -11,7 +11,7 @@ static const struct extension {
     const char *folder;
     const char *hint;
 } extensions[] = {
-    { "_beacons/", "see the beacons in docs/fleet.md" },
+    { "_beacons/", "see docs/reference/reactor.md" },
     { "_engines/", "use the reactor" },
     { "_executors/", NULL },
     { "_grains/", "set custom facts with 'facts.set', or in the file of facts" },

@@ -27,6 +27,8 @@
 #include "sys/clock.h"
 #include "sys/loop.h"
 
+/* Of 64 each: more than 128 bits. */
+#define INBOX_LETTERS    22
 #define DRAIN_TIMEOUT_NS (INT64_C(30) * 1000000000)
 
 static void begin_attempt(struct nats_conn *conn);
@@ -290,14 +292,20 @@ static int begin_tls(struct nats_conn *conn, const struct nats_info *info, struc
     return nats_transport_secure(&conn->transport, conn->options.tls, name, err);
 }
 
+static void keep_text(char **kept, struct str text)
+{
+    free(*kept);
+    *kept = mem_alloc(text.n + 1);
+    memcpy(*kept, text.p, text.n);
+    (*kept)[text.n] = '\0';
+}
+
 static void keep_info(struct nats_conn *conn, const struct nats_info *info)
 {
     const struct nats_server *server = nats_servers_current(&conn->servers);
 
-    free(conn->server_name);
-    conn->server_name = mem_alloc(info->server_name.n + 1);
-    memcpy(conn->server_name, info->server_name.p, info->server_name.n);
-    conn->server_name[info->server_name.n] = '\0';
+    keep_text(&conn->server_name, info->server_name);
+    keep_text(&conn->server_id, info->server_id);
     conn->version = info->version;
     conn->is_clustered = info->cluster.n > 0;
     conn->max_payload = info->max_payload;
@@ -473,22 +481,6 @@ void nats_conn_drain(struct nats_conn *conn)
 
 /* --- life --------------------------------------------------------------------------- */
 
-/* Letters and digits: a token of a subject. */
-static void make_id(char id[static NATS_ID_SIZE])
-{
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    uint64_t chance = 0;
-
-    for (size_t i = 0; i + 1 < NATS_ID_SIZE; i++) {
-        if (i % 8 == 0)
-            chance = chance_number();
-        id[i] = letters[chance % 64];
-        chance /= 64;
-    }
-    id[NATS_ID_SIZE - 1] = '\0';
-}
-
 static void bury(struct nats_grave *grave)
 {
     struct nats_conn *conn = container_of(grave, struct nats_conn, grave);
@@ -499,6 +491,7 @@ static void bury(struct nats_grave *grave)
     vec_done(&conn->waiters);
     nats_options_done(&conn->options);
     free(conn->server_name);
+    free(conn->server_id);
     free(conn);
 }
 
@@ -520,7 +513,6 @@ struct nats_conn *nats_conn_new(struct nats_hub *hub, const struct nats_options 
     nats_options_copy(&conn->options, options);
     if (!options->ordered)
         nats_servers_shuffle(&conn->servers, chance_number());
-    make_id(conn->id);
     nats_parser_init(&conn->parser, NATS_PAYLOAD_MAX);
     nats_transport_init(&conn->transport, hub, &transport_events, conn,
                         NATS_PAYLOAD_MAX + NATS_LINE_MAX, conn->options.out_max);
@@ -557,6 +549,11 @@ const char *nats_conn_server(const struct nats_conn *conn)
     return conn->server_name ? conn->server_name : "";
 }
 
+const char *nats_conn_server_id(const struct nats_conn *conn)
+{
+    return conn->server_id ? conn->server_id : "";
+}
+
 bool nats_conn_is_clustered(const struct nats_conn *conn)
 {
     return conn->is_clustered;
@@ -577,8 +574,15 @@ struct nats_hub *nats_conn_hub(const struct nats_conn *conn)
     return conn->hub;
 }
 
+/* Who has seen one inbox cannot guess the next. */
 void nats_inbox_print(struct nats_conn *conn, struct buf *out)
 {
-    buf_printf(out, "%s.%s%llx", conn->options.inbox_prefix, conn->id,
-               (unsigned long long)++conn->next_inbox);
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    unsigned char chance[INBOX_LETTERS];
+
+    chance_bytes(chance, sizeof(chance));
+    buf_printf(out, "%s.", conn->options.inbox_prefix);
+    for (size_t i = 0; i < sizeof(chance); i++)
+        buf_add_char(out, letters[chance[i] % 64]);
 }

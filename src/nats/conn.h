@@ -144,6 +144,8 @@ enum nats_conn_state nats_conn_state(const struct nats_conn *conn);
 int nats_conn_version(const struct nats_conn *conn);
 /* Name of the server, "" before the first connection. */
 const char *nats_conn_server(const struct nats_conn *conn);
+/* Its id, which is another after each of its starts; "" before the first connection. */
+const char *nats_conn_server_id(const struct nats_conn *conn);
 /* Is the server one of a cluster? False before the first connection. */
 bool nats_conn_is_clustered(const struct nats_conn *conn);
 /* The largest message, headers included. */

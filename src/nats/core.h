@@ -20,9 +20,6 @@
 struct addrinfo;
 struct nats_resolve;
 
-/* Sixteen letters of chance, then a number: inboxes nobody can guess. */
-#define NATS_ID_SIZE 17
-
 /* Who waits for the next PONG. */
 struct nats_waiter {
     nats_done_fn *fn; /* NULL: the watchdog */
@@ -72,7 +69,7 @@ struct nats_conn {
     VEC(struct nats_waiter) waiters;
     size_t waiter_first;
 
-    char *server_name;
+    char *server_name, *server_id;
     char *nonce; /* to be signed, during the login */
     int version;
     size_t max_payload;
@@ -83,8 +80,6 @@ struct nats_conn {
     struct nats_listener *listeners;
     struct nats_walk *walk;
     struct nats_requests *requests;
-    char id[NATS_ID_SIZE];
-    uint64_t next_inbox;
     size_t backlogs; /* publishers that have more to send than their window takes */
 };
 

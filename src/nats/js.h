@@ -21,6 +21,9 @@ struct err;
 struct nats_error;
 struct value;
 
+/* Purpose of a secret for `id_secret`, for nats_nkey_derive. */
+#define NATS_JS_ID_PURPOSE "message ids"
+
 #define NATS_JS_PREFIX     "$JS.API"
 #define NATS_JS_TIMEOUT_NS (INT64_C(5) * 1000000000)
 /* Of a body that is sent. */
@@ -33,6 +36,7 @@ enum nats_js_code {
     NATS_JS_MESSAGE_NOT_FOUND = 10037,
     NATS_JS_STREAM_EXISTS = 10058,
     NATS_JS_WRONG_LAST_SEQUENCE = 10071,
+    NATS_JS_NO_STORAGE = 10047, /* more is reserved than the server or the account has */
 };
 
 /* A value: may be copied; texts are borrowed. Zero is the default of each but the connection. */
@@ -40,6 +44,8 @@ struct nats_js {
     struct nats_conn *conn;
     const char *prefix; /* NATS_JS_PREFIX; "$JS.<domain>.API" for another domain */
     int64_t timeout;
+    struct str id_secret; /* of publishers: ids leave as their HMAC, so that nobody else can store a
+                             message under one before; empty: as they are */
     bool only_compare; /* nats_stream_ensure and all that ensures makes and changes nothing: what is
                           missing or differs fails */
 };

@@ -128,14 +128,15 @@ static int ensure_stream(const struct nats_js *js, const struct nats_kv_config *
             .description = config->description,
             .subjects = { subjects, 1 },
             .storage = config->memory ? NATS_STORAGE_MEMORY : NATS_STORAGE_FILE,
-            .discard = NATS_DISCARD_NEW,
+            .discard = config->discard_old ? NATS_DISCARD_OLD : NATS_DISCARD_NEW,
             .max_msgs_per_subject = config->history ? config->history : 1,
             .max_bytes = config->max_bytes,
+            .keeps_max_bytes = config->keeps_max_bytes,
             .max_age = config->ttl,
             .max_msg_size = config->max_value_size,
             .replicas = config->replicas,
             .duplicate_window = dedup,
-            .allow_rollup = true,
+            .allow_rollup = !config->no_rollup,
             .deny_delete = true,
             .allow_direct = true,
             .republish_source = config->republish_source,
@@ -283,6 +284,16 @@ static void finish_put(struct put_call *call, const struct nats_error *why, uint
     free(done.key);
 }
 
+/* The ack of another stream is none. */
+static int read_ack(const struct put_call *call, const struct nats_msg *msg,
+                    struct nats_stored_ack *ret, struct nats_error *reterr)
+{
+    AUTO_BUF struct buf stream = BUF_INIT(NATS_SUBJECT_MAX);
+
+    nats_kv_layout_stream(&call->kv, &stream);
+    return nats_stored_ack_decode(msg->payload, buf_text(&stream), ret, reterr);
+}
+
 static void settle_put(struct put_call *call, uint64_t revision);
 static void mark_again(struct put_call *call, uint64_t revision);
 
@@ -294,7 +305,7 @@ static void on_put(void *self, const struct nats_error *error, const struct nats
 
     if (error)
         finish_put(call, error, 0);
-    else if (nats_stored_ack_decode(msg->payload, &ack, &refused) < 0)
+    else if (read_ack(call, msg, &ack, &refused) < 0)
         finish_put(call, &refused, 0);
     else if (call->marks > 0)
         mark_again(call, ack.seq);
@@ -451,8 +462,7 @@ static void on_mark(void *self, const struct nats_error *error, const struct nat
     struct nats_stored_ack ack;
     struct nats_error refused;
 
-    if (!error && nats_stored_ack_decode(msg->payload, &ack, &refused) < 0 &&
-        refused.fault == NATS_FAULT_CONFLICT)
+    if (!error && read_ack(call, msg, &ack, &refused) < 0 && refused.fault == NATS_FAULT_CONFLICT)
         finish_put(call, NULL, call->revision);
     else
         on_put(call, error, msg);
@@ -485,7 +495,7 @@ static void on_fence(void *self, const struct nats_error *error, const struct na
     leader.indirect = true;
     if (error)
         finish_put(call, error, 0);
-    else if (nats_stored_ack_decode(msg->payload, &ack, &refused) < 0)
+    else if (read_ack(call, msg, &ack, &refused) < 0)
         finish_put(call, &refused, 0);
     else if (begin_get(&leader, call->key, 0, true, on_settled, call, &err) < 0)
         fail_put(call, NATS_FAULT_SLOW, err.text);
@@ -535,7 +545,7 @@ static void on_create(void *self, const struct nats_error *error, const struct n
     struct nats_error refused;
     struct err err;
 
-    if (error || nats_stored_ack_decode(msg->payload, &ack, &refused) == 0) {
+    if (error || read_ack(call, msg, &ack, &refused) == 0) {
         finish_put(call, error, error ? 0 : ack.seq);
         return;
     }

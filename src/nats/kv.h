@@ -41,7 +41,11 @@ struct nats_kv_config {
     int64_t history; /* entries kept for each key, 1 to 64; 0: 1 */
     int64_t ttl;     /* of every entry; 0: for ever */
     int64_t max_bytes, max_value_size, replicas;
+    bool keeps_max_bytes; /* a limit that is there stays */
+    bool discard_old;     /* when it is full the oldest entries go; else new ones are refused */
     bool memory;
+    bool no_rollup; /* a writer cannot remove what others wrote; objects need roll-ups, keys do not
+                     */
     const char *republish_source, *republish_destination; /* NULL: not republished */
 };
 

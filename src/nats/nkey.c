@@ -151,6 +151,15 @@ void nats_nkey_sign(const struct nats_nkey *key, struct str text,
     ed25519_sign_pair(&pair, text, signature);
 }
 
+void nats_nkey_derive(const struct nats_nkey *key, const char *purpose,
+                      unsigned char secret[static SHA256_SIZE])
+{
+    const struct str seed = { (const char *)key->seed, sizeof(key->seed) };
+
+    assert(key->has_seed);
+    sha256_hmac(seed, str_from(purpose), secret);
+}
+
 bool nats_nkey_verify(const struct nats_nkey *key, struct str text,
                       const unsigned char signature[static ED25519_SIGNATURE_SIZE])
 {

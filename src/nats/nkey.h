@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "base/ed25519.h"
+#include "base/sha256.h"
 #include "base/str.h"
 
 struct buf;
@@ -53,6 +54,9 @@ void nats_nkey_sign(const struct nats_nkey *key, struct str text,
                     unsigned char signature[static ED25519_SIGNATURE_SIZE]);
 /* For what signs without this header; the same. */
 struct ed25519_pair nats_nkey_pair(const struct nats_nkey *key);
+/* Bytes that only who has the seed can make, the same each time, and others for each purpose. */
+void nats_nkey_derive(const struct nats_nkey *key, const char *purpose,
+                      unsigned char secret[static SHA256_SIZE]);
 bool nats_nkey_verify(const struct nats_nkey *key, struct str text,
                       const unsigned char signature[static ED25519_SIGNATURE_SIZE]);
 void nats_nkey_done(struct nats_nkey *key);

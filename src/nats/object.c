@@ -191,6 +191,7 @@ int nats_objects_ensure(const struct nats_js *js, const struct nats_objects_conf
             .discard = NATS_DISCARD_NEW,
             .max_age = config->ttl,
             .max_bytes = config->max_bytes,
+            .keeps_max_bytes = config->keeps_max_bytes,
             .replicas = config->replicas,
             .allow_rollup = true,
             .allow_direct = true,
@@ -292,7 +293,7 @@ static void on_meta_stored(void *self, const struct nats_error *error, const str
     struct nats_stored_ack ack;
     struct nats_error refused;
 
-    if (!error && nats_stored_ack_decode(msg->payload, &ack, &refused) < 0)
+    if (!error && nats_stored_ack_decode(msg->payload, NULL, &ack, &refused) < 0)
         error = &refused;
     if (!error && call->wish == INFO_ERASE) {
         erase_deleted(call);

@@ -42,6 +42,7 @@ struct nats_objects {
 struct nats_objects_config {
     const char *bucket, *description;
     int64_t ttl, max_bytes, replicas;
+    bool keeps_max_bytes; /* a limit that is there stays */
     bool memory;
 };
 

@@ -310,6 +310,7 @@ struct nats_ordered *nats_ordered_new(const struct nats_js *js,
     ordered->js = *js;
     ordered->hub = nats_conn_hub(js->conn);
     ordered->options = *options;
+    ordered->last_seq = options->after_seq;
     ordered->stream = mem_strdup(options->stream);
     ordered->filter = options->filter_subject ? mem_strdup(options->filter_subject) : NULL;
     nats_listen(js->conn, &ordered->listener, on_event);

@@ -32,6 +32,7 @@ struct nats_ordered_options {
     const char *stream, *filter_subject; /* copied; the filter may be NULL */
     int deliver;            /* enum nats_deliver: ALL, NEW, LAST_PER_SUBJECT, FROM_TIME */
     const char *start_time; /* of FROM_TIME, RFC 3339; borrowed for as long as it lives */
+    uint64_t after_seq;     /* only messages after this one, whatever `deliver` says; 0: any */
     bool headers_only;
     size_t batch; /* 0: that of the puller */
     void (*message)(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery);

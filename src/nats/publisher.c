@@ -16,7 +16,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/hex.h"
 #include "base/map.h"
+#include "base/sha256.h"
 #include "data/json.h"
 #include "data/value.h"
 #include "nats/core.h"
@@ -29,6 +31,9 @@
 
 /* JetStream cannot answer at the moment: no leader, or it is starting. */
 #define CODE_UNAVAILABLE 10008
+
+/* Of an id that was made with a secret. */
+#define ID_BYTES 16
 
 struct entry {
     struct nats_publisher *publisher;
@@ -65,10 +70,19 @@ static void pump(struct nats_publisher *publisher);
 
 /* --- acks --------------------------------------------------------------------------- */
 
-static int decode_slowly(struct str payload, struct nats_stored_ack *ret, struct nats_error *error)
+static int refuse_stream(const char *wanted, struct nats_error *error)
+{
+    nats_error_set(error, NATS_FAULT_PROTOCOL, 0, "JetStream: an ack of another stream than '%s'",
+                   wanted);
+    return -1;
+}
+
+static int decode_slowly(struct str payload, const char *stream, struct nats_stored_ack *ret,
+                         struct nats_error *error)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct value *duplicate;
+    const char *stored;
     struct value reply;
     struct err err;
     int64_t seq;
@@ -84,13 +98,16 @@ static int decode_slowly(struct str payload, struct nats_stored_ack *ret, struct
         nats_error_set(error, NATS_FAULT_PROTOCOL, 0, "JetStream: an ack without a sequence");
         return -1;
     }
+    stored = value_get_text(&reply, "stream");
+    if (stream && (!stored || strcmp(stored, stream) != 0))
+        return refuse_stream(stream, error);
     duplicate = value_get(&reply, "duplicate");
     *ret = (struct nats_stored_ack){ (uint64_t)seq, duplicate && value_is_true(duplicate) };
     return 0;
 }
 
 /* `{"stream":"S", "seq":123}`, which is what almost every answer is; the rest is read as JSON. */
-int nats_stored_ack_decode(struct str payload, struct nats_stored_ack *ret_ack,
+int nats_stored_ack_decode(struct str payload, const char *stream, struct nats_stored_ack *ret_ack,
                            struct nats_error *reterr_error)
 {
     static const struct str begin = { "{\"stream\":\"", 11 }, middle = { "\", \"seq\":", 9 };
@@ -98,16 +115,18 @@ int nats_stored_ack_decode(struct str payload, struct nats_stored_ack *ret_ack,
     uint64_t seq = 0;
 
     if (!str_starts(payload, begin))
-        return decode_slowly(payload, ret_ack, reterr_error);
+        return decode_slowly(payload, stream, ret_ack, reterr_error);
     at = begin.n;
     while (at < payload.n && payload.p[at] != '"' && payload.p[at] != '\\')
         at++;
+    if (stream && !str_eq_text(str_slice(payload, begin.n, at - begin.n), stream))
+        return decode_slowly(payload, stream, ret_ack, reterr_error);
     if (!str_starts(str_from_offset(payload, at), middle))
-        return decode_slowly(payload, ret_ack, reterr_error);
+        return decode_slowly(payload, stream, ret_ack, reterr_error);
     for (at += middle.n; at < payload.n && payload.p[at] >= '0' && payload.p[at] <= '9'; at++)
         seq = seq * 10 + (uint64_t)(payload.p[at] - '0');
     if (at + 1 != payload.n || payload.p[at] != '}' || seq == 0)
-        return decode_slowly(payload, ret_ack, reterr_error);
+        return decode_slowly(payload, stream, ret_ack, reterr_error);
     *ret_ack = (struct nats_stored_ack){ seq, false };
     return 0;
 }
@@ -268,7 +287,7 @@ static void on_reply(void *self, const struct nats_error *error, const struct na
     publisher->under_way--;
     if (error)
         refuse_entry(entry, error);
-    else if (nats_stored_ack_decode(msg->payload, &ack, &refused) < 0)
+    else if (nats_stored_ack_decode(msg->payload, publisher->options.stream, &ack, &refused) < 0)
         refuse_entry(entry, &refused);
     else
         finish(publisher, entry, NULL, &ack);
@@ -485,16 +504,31 @@ static int add_expected(struct buf *header, const char *name, int64_t value, str
     return result;
 }
 
-static int make_header(const struct nats_store *store, struct buf *header, struct err *err)
+/* A stream knows ids of all its writers, and a server asks nobody whose an id is. */
+static int add_id(const struct nats_js *js, struct buf *header, const char *name, struct str id,
+                  struct err *err)
+{
+    unsigned char digest[SHA256_SIZE];
+    char text[HEX_SIZE(ID_BYTES)];
+
+    if (js->id_secret.n == 0)
+        return nats_header_add(header, name, id, err);
+    sha256_hmac(js->id_secret, id, digest);
+    hex_write(digest, ID_BYTES, text);
+    return nats_header_add(header, name, str_from(text), err);
+}
+
+static int make_header(const struct nats_js *js, const struct nats_store *store, struct buf *header,
+                       struct err *err)
 {
     buf_add_str(header, store->header);
-    if (store->id.n > 0 && nats_header_add(header, "Nats-Msg-Id", store->id, err) < 0)
+    if (store->id.n > 0 && add_id(js, header, "Nats-Msg-Id", store->id, err) < 0)
         return -1;
     if (store->expect_stream &&
         nats_header_add(header, "Nats-Expected-Stream", str_from(store->expect_stream), err) < 0)
         return -1;
-    if (store->expect_last_id && nats_header_add(header, "Nats-Expected-Last-Msg-Id",
-                                                 str_from(store->expect_last_id), err) < 0)
+    if (store->expect_last_id &&
+        add_id(js, header, "Nats-Expected-Last-Msg-Id", str_from(store->expect_last_id), err) < 0)
         return -1;
     if (add_expected(header, "Nats-Expected-Last-Sequence", store->expect_last_seq, err) < 0)
         return -1;
@@ -585,7 +619,8 @@ int nats_publisher_send(struct nats_publisher *publisher, const struct nats_stor
     AUTO_BUF struct buf header = BUF_INIT(NATS_HEADER_MAX);
     struct entry *entry;
 
-    if (check_room(publisher, store, err) < 0 || make_header(store, &header, err) < 0)
+    if (check_room(publisher, store, err) < 0 ||
+        make_header(&publisher->js, store, &header, err) < 0)
         return -1;
     entry = new_entry(publisher, store, buf_view(&header));
     entry->fn = fn;

@@ -47,6 +47,7 @@ struct nats_publisher_options {
     int64_t give_up;  /* after which a message fails, also without a connection; 0: never */
     int64_t linger;   /* a message waits that long for more, to leave with them; 0: not at all */
     bool in_order;
+    const char *stream;        /* acks of others are refused; borrowed; NULL: any */
     void (*ready)(void *self); /* may be NULL */
     void *self;
 };
@@ -66,7 +67,7 @@ void nats_publisher_free(struct nats_publisher *publisher);
 struct nats_store {
     struct str subject, payload;
     struct str header; /* by nats_header_add; may be empty */
-    struct str id;     /* Nats-Msg-Id; may be empty */
+    struct str id;     /* Nats-Msg-Id, see `id_secret` of struct nats_js; may be empty */
     /* What the stream must look like, or it refuses with NATS_FAULT_CONFLICT. -1 of expect_*: the
      * value 0, since zero is "anything". */
     int64_t expect_last_seq, expect_last_subject_seq;
@@ -83,8 +84,8 @@ size_t nats_publisher_count(const struct nats_publisher *publisher);
 /* Its connection is closed. */
 bool nats_publisher_is_closed(const struct nats_publisher *publisher);
 
-/* Read the answer to a message that was stored, or the error in it. */
-int nats_stored_ack_decode(struct str payload, struct nats_stored_ack *ret_ack,
+/* Read the answer to a message that was stored in this stream (NULL: any), or the error in it. */
+int nats_stored_ack_decode(struct str payload, const char *stream, struct nats_stored_ack *ret_ack,
                            struct nats_error *reterr_error);
 
 #endif

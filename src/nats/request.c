@@ -8,14 +8,21 @@
 #include "nats/core.h"
 #include "nats/header.h"
 #include "nats/subject.h"
+#include "sys/chance.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
 
-#define REPLY_MAX (NATS_SUBJECT_MAX + 32)
+#define REPLY_MAX (NATS_SUBJECT_MAX + 64)
 #define DIGITS    16
+/* Bytes of chance in each reply subject, as hexadecimal: who has seen one cannot guess the next. */
+#define MARK_SIZE   16
+#define MARK_DIGITS ((size_t)2 * MARK_SIZE)
+/* Fetched from the kernel at once. */
+#define MARKS 64
 
 struct pending {
     uint64_t id;
+    char mark[MARK_DIGITS];
     nats_reply_fn *fn;
     void *self;
     int64_t deadline;
@@ -33,6 +40,8 @@ struct nats_requests {
     struct timer timer; /* for all: comes no later than the first deadline */
     char *prefix;       /* of replies, with the dot */
     size_t prefix_size;
+    unsigned char chance[MARKS][MARK_SIZE];
+    size_t marks; /* that are left of it */
 };
 
 /* --- one ---------------------------------------------------------------------------- */
@@ -94,6 +103,7 @@ static void on_due(struct timer *timer)
         expect_deadline(requests, pending->deadline);
 }
 
+/* `pub` has its reply subject, which ends in the mark. */
 static void add_request(struct nats_requests *requests, const struct nats_pub *pub, int64_t timeout,
                         nats_reply_fn *fn, void *self)
 {
@@ -107,6 +117,7 @@ static void add_request(struct nats_requests *requests, const struct nats_pub *p
                                  .deadline = clock_after(clock_now(), timeout),
                                  .prev = requests->last,
                                  .subject = { subject, pub->subject.n } };
+    memcpy(pending->mark, pub->reply.p + pub->reply.n - MARK_DIGITS, MARK_DIGITS);
     *(requests->last ? &requests->last->next : &requests->first) = pending;
     requests->last = pending;
     idmap_add(&requests->pending, pending->id, pending);
@@ -115,14 +126,17 @@ static void add_request(struct nats_requests *requests, const struct nats_pub *p
 
 /* --- answers ------------------------------------------------------------------------ */
 
-/* The id that a reply subject ends in, as hexadecimal; 0: none of ours. */
-static uint64_t read_id(const struct nats_requests *requests, struct str subject)
+/* The request that a reply subject belongs to: "<prefix><id>-<mark>"; NULL: none of ours. */
+static struct pending *find_request(const struct nats_requests *requests, struct str subject)
 {
+    const size_t dash = str_find_char(subject, '-', requests->prefix_size);
+    struct pending *pending;
     uint64_t id = 0;
 
-    if (subject.n <= requests->prefix_size || subject.n > requests->prefix_size + DIGITS)
-        return 0;
-    for (size_t i = requests->prefix_size; i < subject.n; i++) {
+    if (dash == STR_NONE || subject.n != dash + 1 + MARK_DIGITS ||
+        dash > requests->prefix_size + DIGITS)
+        return NULL;
+    for (size_t i = requests->prefix_size; i < dash; i++) {
         char c = subject.p[i];
 
         if (c >= '0' && c <= '9')
@@ -130,19 +144,21 @@ static uint64_t read_id(const struct nats_requests *requests, struct str subject
         else if (c >= 'a' && c <= 'f')
             id = id << 4 | (uint64_t)(c - 'a' + 10);
         else
-            return 0;
+            return NULL;
     }
-    return id;
+    pending = idmap_find(&requests->pending, id);
+    return pending && memcmp(pending->mark, subject.p + dash + 1, MARK_DIGITS) == 0 ? pending
+                                                                                    : NULL;
 }
 
 static void on_reply(void *self, const struct nats_msg *msg)
 {
     struct nats_requests *requests = self;
-    struct pending *pending = idmap_find(&requests->pending, read_id(requests, msg->subject));
+    struct pending *pending = find_request(requests, msg->subject);
     struct nats_error error;
 
     if (!pending)
-        return; /* too late */
+        return; /* too late, or a guess */
     if (msg->header.n > 0 && msg->payload.n == 0 &&
         nats_header_status(msg->header, NULL) == NATS_HEADER_NO_RESPONDERS) {
         nats_error_set(&error, NATS_FAULT_NO_RESPONDERS, NATS_HEADER_NO_RESPONDERS,
@@ -176,7 +192,7 @@ static struct pending *find_denied(struct nats_requests *requests, struct str su
 
     if (requests->prefix &&
         str_starts(subject, (struct str){ requests->prefix, requests->prefix_size }))
-        return idmap_find(&requests->pending, read_id(requests, subject));
+        return find_request(requests, subject);
     while (pending && !str_eq(pending->subject, subject))
         pending = pending->next;
     return pending;
@@ -239,7 +255,23 @@ static int subscribe(struct nats_requests *requests, struct err *err)
     return 0;
 }
 
-/* The prefix and the next id. */
+static void print_mark(struct nats_requests *requests, char *text)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *bytes;
+
+    if (requests->marks == 0) {
+        chance_bytes(requests->chance, sizeof(requests->chance));
+        requests->marks = MARKS;
+    }
+    bytes = requests->chance[--requests->marks];
+    for (size_t i = 0; i < MARK_SIZE; i++) {
+        text[2 * i] = digits[bytes[i] >> 4];
+        text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+}
+
+/* The prefix, the next id, and a mark. */
 static struct str make_reply(struct nats_requests *requests, char *room)
 {
     static const char digits[] = "0123456789abcdef";
@@ -253,7 +285,9 @@ static struct str make_reply(struct nats_requests *requests, char *room)
     memcpy(room, requests->prefix, size);
     while (n > 0)
         room[size++] = text[--n];
-    return (struct str){ room, size };
+    room[size++] = '-';
+    print_mark(requests, room + size);
+    return (struct str){ room, size + MARK_DIGITS };
 }
 
 int nats_request(struct nats_conn *conn, const struct nats_pub *pub, int64_t timeout_ns,
@@ -268,7 +302,7 @@ int nats_request(struct nats_conn *conn, const struct nats_pub *pub, int64_t tim
     with_reply.reply = make_reply(requests, reply);
     if (nats_publish(conn, &with_reply, err) < 0)
         return -1;
-    add_request(requests, pub, timeout_ns, fn, self);
+    add_request(requests, &with_reply, timeout_ns, fn, self);
     if (ret_id)
         *ret_id = requests->next_id;
     return 0;

@@ -23,6 +23,9 @@ static const char *const storages[] = { "file", "memory" };
 static const char *const discards[] = { "old", "new" };
 static const char *const compressions[] = { "none", "s2" };
 
+/* A stream has room for so many times of what is in it when it gets a limit. */
+#define BYTES_ROOM 2
+
 #define AT(field) offsetof(struct nats_stream_config, field)
 
 /* clang-format off */
@@ -63,11 +66,16 @@ struct op {
     struct nats_js js;
     struct arena arena;
     enum plan plan;
-    bool sent;              /* ENSURE: the create or update; what comes then counts */
+    bool is_made;           /* ENSURE: created, without max_bytes, which an update adds: a cluster
+                               that has just started does not know how much its servers have, and
+                               finds no place for what reserves something */
+    bool sent;              /* ENSURE: the update; what comes then counts */
     const char *difference; /* ENSURE: why there is an update, with both values; or NULL */
     const char *name;
     struct str body;    /* the configuration */
+    struct str bare;    /* the same without max_bytes */
     struct value asked; /* the same as a value; a map unless INFO */
+    bool keeps_max_bytes;
     nats_stream_fn *fn;
     void *self;
 };
@@ -90,13 +98,12 @@ static int send(struct op *op, const char *verb, struct str body, struct err *er
     return nats_js_call(&op->js, subject, body, on_answer, op, err);
 }
 
-static void send_change(struct op *op, const char *verb)
+static void send_change(struct op *op, const char *verb, struct str body)
 {
     struct nats_error error;
     struct err err;
 
-    op->sent = true;
-    if (send(op, verb, op->body, &err) == 0)
+    if (send(op, verb, body, &err) == 0)
         return;
     nats_error_set(&error, NATS_FAULT_SLOW, 0, "stream '%s': %s", op->name, err.text);
     finish(op, &error, NULL);
@@ -116,6 +123,38 @@ static void read_info(const struct value *reply, struct nats_stream_info *ret)
     };
 }
 
+/* The limit that the stream is to have, now that it is known what is in it. */
+static int64_t fit_max_bytes(const struct op *op, const struct nats_stream_info *info)
+{
+    const int64_t asked = nats_js_number(&op->asked, "max_bytes", 0);
+    const int64_t there = nats_js_number(info->config, "max_bytes", 0);
+
+    if (asked <= 0 || asked == there)
+        return asked;
+    if (there > 0 && op->keeps_max_bytes)
+        return there;
+    return asked / BYTES_ROOM >= info->bytes ? asked : info->bytes * BYTES_ROOM;
+}
+
+static void ask_for_max_bytes(struct op *op, int64_t max_bytes)
+{
+    AUTO_BUF struct buf body = BUF_INIT(NATS_JS_BODY_MAX);
+    struct err ignored; /* it has been printed before */
+
+    value_map_set(&op->arena, op->asked.map, value_text("max_bytes"), value_int(max_bytes));
+    (void)json_print(&body, &op->asked, JSON_STYLE_COMPACT, &ignored);
+    op->body = buf_copy(&body, &op->arena);
+}
+
+static void fit_to_content(struct op *op, const struct nats_stream_info *info)
+{
+    const int64_t fitting = fit_max_bytes(op, info);
+
+    if ((op->plan == PLAN_ENSURE || op->plan == PLAN_COMPARE) && !op->sent &&
+        fitting != nats_js_number(&op->asked, "max_bytes", 0))
+        ask_for_max_bytes(op, fitting);
+}
+
 static void on_answer(void *self, const struct nats_error *error, const struct value *reply)
 {
     struct op *op = self;
@@ -124,8 +163,9 @@ static void on_answer(void *self, const struct nats_error *error, const struct v
 
     if (error) {
         why = *error;
-        if (op->plan == PLAN_ENSURE && !op->sent && error->fault == NATS_FAULT_NOT_FOUND) {
-            send_change(op, "CREATE");
+        if (op->plan == PLAN_ENSURE && !op->is_made && error->fault == NATS_FAULT_NOT_FOUND) {
+            op->is_made = true;
+            send_change(op, "CREATE", op->bare);
             return;
         }
         if (op->difference && error->fault == NATS_FAULT_REFUSED)
@@ -135,10 +175,12 @@ static void on_answer(void *self, const struct nats_error *error, const struct v
         return;
     }
     read_info(reply, &info);
+    fit_to_content(op, &info);
     if (op->plan != PLAN_INFO && nats_fields_compare(fields, &op->asked, info.config, &why) < 0) {
         if (op->plan == PLAN_ENSURE && !op->sent) {
             op->difference = arena_strdup(&op->arena, why.text);
-            send_change(op, "UPDATE");
+            op->sent = true;
+            send_change(op, "UPDATE", op->body);
             return;
         }
         nats_error_wrap(&why, "stream '%s'", op->name);
@@ -171,15 +213,21 @@ static int give_up(struct op *op, struct err *err)
 
 static int prepare(struct op *op, const struct nats_stream_config *config, struct err *err)
 {
-    AUTO_BUF struct buf body = BUF_INIT(NATS_JS_BODY_MAX);
+    AUTO_BUF struct buf body = BUF_INIT(NATS_JS_BODY_MAX), bare = BUF_INIT(NATS_JS_BODY_MAX);
+    struct nats_stream_config without;
 
     if (!nats_subject_is_token(str_from(op->name)))
         return err_set(err, ERR_INVALID, "not a valid name");
     if (!config)
         return 0;
-    if (nats_fields_print(fields, config, nats_conn_version(op->js.conn), &body, err) < 0)
+    without = *config;
+    without.max_bytes = 0;
+    if (nats_fields_print(fields, config, nats_conn_version(op->js.conn), &body, err) < 0 ||
+        nats_fields_print(fields, &without, nats_conn_version(op->js.conn), &bare, err) < 0)
         return -1;
+    op->bare = buf_copy(&bare, &op->arena);
     op->body = buf_copy(&body, &op->arena);
+    op->keeps_max_bytes = config->keeps_max_bytes;
     return json_decode(&op->arena, op->body, &op->asked, err);
 }
 

@@ -34,6 +34,7 @@ struct nats_stream_config {
     int compression;                 /* servers from 2.10 on */
     int64_t max_consumers, max_msgs, max_bytes, max_age, max_msgs_per_subject, max_msg_size;
     int64_t replicas, duplicate_window;
+    bool keeps_max_bytes; /* nats_stream_ensure: a limit that is there stays */
     bool allow_direct, allow_rollup, deny_delete, deny_purge, no_ack, discard_new_per_subject;
     const char *republish_source, *republish_destination;
     bool republish_headers_only;
@@ -55,7 +56,8 @@ int nats_stream_create(const struct nats_js *js, const struct nats_stream_config
                        nats_stream_fn *fn, void *self, struct err *err);
 int nats_stream_update(const struct nats_js *js, const struct nats_stream_config *config,
                        nats_stream_fn *fn, void *self, struct err *err);
-/* Create it, or update one that differs. What cannot be updated fails with both values. */
+/* Create it, or update one that differs. What cannot be updated fails with both values. A stream
+ * never gets a max_bytes below twice of what is in it: a server would delete the rest. */
 int nats_stream_ensure(const struct nats_js *js, const struct nats_stream_config *config,
                        nats_stream_fn *fn, void *self, struct err *err);
 /* The same, for those who only need to know that it is there. */

@@ -518,6 +518,12 @@ static void on_command(void *self, const struct nats_msg *msg)
     struct job *job;
     struct err err;
 
+    if (desk->options.is_from_fleet &&
+        !desk->options.is_from_fleet(desk->options.self, msg->header)) {
+        if (rate_take(&desk->warnings, STR(""), clock_now()) == 0)
+            log_warning("request dropped: it does not come from the fleet's account");
+        return;
+    }
     if (record_decode(&arena, &exec_request_type, 0, msg->payload, &request, &err) < 0) {
         log_warning("request dropped error=%s", err.text);
         return;

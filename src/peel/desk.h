@@ -78,6 +78,8 @@ struct desk_options {
     /* The account that requests must come from; NULL: anybody may ask. Itself NULL: any request is
      * accepted. */
     const struct nats_nkey *(*account)(void *self);
+    /* Did the fleet send a request with this header? NULL: anybody may have. */
+    bool (*is_from_fleet)(void *self, struct str header);
     /* Does the key of an operator no longer count? NULL: nobody knows. */
     bool (*is_revoked)(void *self, const char *key, int64_t issued);
     void (*refused)(void *self); /* one that it did not sign; for metrics */

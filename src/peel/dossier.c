@@ -199,7 +199,7 @@ static int begin_write(struct dossier *dossier, struct write *write, struct str 
 
 static void publish(struct dossier *dossier)
 {
-    AUTO_BUF struct buf bytes = BUF_INIT(FACTS_MAX);
+    AUTO_BUF struct buf bytes = BUF_INIT((size_t)STORE_FACTS_MAX);
     struct write *write;
     struct err err;
 

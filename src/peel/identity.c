@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "data/value.h"
 #include "facts/facts.h"
+#include "bus/accounts.h"
 #include "bus/claims.h"
 #include "nats/creds.h"
 #include "sys/chance.h"
@@ -245,9 +246,9 @@ int peel_identity_pin(const struct peel_identity *identity, const char *jwt, con
 
     if (claims_read_user(&arena, str_from(jwt), &claims, err) < 0)
         return -1;
-    account = claims.issuer_account ? claims.issuer_account : claims.head.iss;
-    *ret_account = (struct peel_account){ 0 };
-    if (nats_nkey_parse_public(str_from(account), &ret_account->key, err) < 0 ||
+    *ret_account = (struct peel_account){ .is_separate = accounts_is_separate(&claims) };
+    if (accounts_find_fleet(&arena, &claims, &account, err) < 0 ||
+        nats_nkey_parse_public(str_from(account), &ret_account->key, err) < 0 ||
         (curve && nats_xkey_parse(str_from(curve), &ret_account->curve, err) < 0) ||
         read_account(identity, &arena, &pin, err) < 0 ||
         merge_account(identity, &pin, str_from(account), str_from(curve ? curve : ""), err) < 0)

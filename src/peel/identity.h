@@ -43,8 +43,10 @@ const char *peel_identity_host(struct arena *arena);
 int peel_identity_open(struct arena *arena, const char *auth_dir, const char *name,
                        const char *host, struct peel_identity *ret_identity, struct err *err);
 
+/* The fleet's account. */
 struct peel_account {
     struct nats_nkey key; /* signs */
+    bool is_separate;     /* our credentials are of the peels' account, which it confirms */
     bool has_curve;
     struct nats_xkey curve; /* seals */
 };

@@ -493,6 +493,13 @@ static const struct nats_nkey *find_account(void *self)
     return peel->conf->require_signed_requests ? &uplink_account(peel->uplink)->key : NULL;
 }
 
+static bool is_from_fleet(void *self, struct str header)
+{
+    const struct peel *peel = self;
+
+    return uplink_is_from_fleet(peel->uplink, header);
+}
+
 static bool is_revoked(void *self, const char *key, int64_t issued)
 {
     const struct peel *peel = self;
@@ -539,6 +546,7 @@ static int open_desk(struct peel *peel, struct err *err)
                                                   .curfew = &peel->curfew,
                                                   .basket = peel->basket,
                                                   .account = find_account,
+                                                  .is_from_fleet = is_from_fleet,
                                                   .is_revoked = is_revoked,
                                                   .refused = on_refused,
                                                   .shelf = peel->keep.shelf,

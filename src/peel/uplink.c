@@ -36,7 +36,8 @@ struct uplink {
     struct enlist *enlist;
     struct link *link;
     struct nats_js js;
-    struct peel_account account; /* of the fleet, while there is a link */
+    unsigned char id_secret[SHA256_SIZE]; /* of the ids of our messages */
+    struct peel_account account;          /* of the fleet, while there is a link */
     struct nats_listener listener;
     struct rotation *rotation;
     struct timer retry, renewal, revival;
@@ -49,6 +50,11 @@ struct uplink {
 bool uplink_is_connected(const struct uplink *uplink)
 {
     return uplink->js.conn && nats_conn_state(uplink->js.conn) == NATS_CONN_CONNECTED;
+}
+
+bool uplink_is_from_fleet(const struct uplink *uplink, struct str header)
+{
+    return uplink->link && link_is_from_fleet(uplink->link, header);
 }
 
 const struct peel_account *uplink_account(const struct uplink *uplink)
@@ -165,7 +171,10 @@ static int open_link(struct uplink *uplink, struct err *err)
     }
     if (link_has_shared_creds(uplink->link))
         log_warning(LINK_SHARED_CREDS " file=%s", options.creds_file);
-    uplink->js.conn = link_conn(uplink->link);
+    nats_nkey_derive(&uplink->options.identity->key, NATS_JS_ID_PURPOSE, uplink->id_secret);
+    uplink->js = (struct nats_js){ .conn = link_conn(uplink->link),
+                                   .id_secret = { (const char *)uplink->id_secret,
+                                                  sizeof(uplink->id_secret) } };
     nats_listen(uplink->js.conn, &uplink->listener, on_event);
     return 0;
 }

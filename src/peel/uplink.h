@@ -15,6 +15,8 @@
 
 #include <stdbool.h>
 
+#include "base/str.h"
+
 struct loop;
 struct metrics;
 struct nats_hub;
@@ -50,6 +52,8 @@ void uplink_look(struct uplink *uplink);
 /* Whoever uses the connection must have let go of it. NULL is fine. */
 void uplink_free(struct uplink *uplink);
 
+/* See bus/link.h. */
+bool uplink_is_from_fleet(const struct uplink *uplink, struct str header);
 /* The public keys of the fleet's account; known from the first connection on. */
 const struct peel_account *uplink_account(const struct uplink *uplink);
 bool uplink_is_connected(const struct uplink *uplink);

@@ -16,6 +16,7 @@
 #include "daemon/recover.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
+#include "sys/inherited.h"
 
 static const char usage[] =
     "usage: kepler-daemon [--hardening LEVEL] [--help] [--version]\n"
@@ -169,6 +170,7 @@ int main(int argc, char **argv)
     const char *level = find_level(argc, argv, &used);
     struct err err;
 
+    inherited_reset(INHERITED_DAEMON);
     if (argc > used + 1)
         return answer(argv[used + 1]);
     if (level && level[0] && hardening_parse(str_from(level), &hardening, &err) < 0) {

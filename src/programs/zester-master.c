@@ -1,4 +1,6 @@
 /* zester-master - directs the peels of a fleet. */
+#include <unistd.h>
+
 #include "cli/commands.h"
 #include "master/api/api.h"
 #include "master/operators/approvals.h"
@@ -12,6 +14,7 @@
 #include "master/enroll/revocation.h"
 #include "master/record_guard.h"
 #include "master/services.h"
+#include "sys/inherited.h"
 
 /* clang-format off */
 static const struct master_service *const services[] = {
@@ -39,6 +42,7 @@ static const struct master_service *const services[] = {
     &master_rollout_service,
     &master_presence_service,
     &master_export_service,
+    &master_usage_service,
     NULL,
 };
 /* clang-format on */
@@ -58,12 +62,17 @@ int main(int argc, char **argv)
         .unknown_status = COMMAND_DAEMON_USAGE,
     };
     struct master master;
+    bool starts_again;
     int status;
 
     if (command_is_given(&program, argc, argv))
         return command_main(&program, argc, argv);
+    inherited_reset(INHERITED_DAEMON);
     if (master_init(&master, argc, argv, &status))
         status = master_run(&master, services);
+    starts_again = master_starts_again(&master);
     master_done(&master);
+    if (starts_again)
+        (void)execv("/proc/self/exe", argv);
     return status;
 }

@@ -18,6 +18,7 @@
 #include "peel/main.h"
 #include "standing/agent.h"
 #include "sys/clock.h"
+#include "sys/inherited.h"
 #include "sys/program.h"
 #include "wire/event.h"
 
@@ -325,5 +326,6 @@ int main(int argc, char **argv)
 
     if (command_is_given(&program, argc, argv))
         return command_main(&program, argc, argv);
+    inherited_reset(INHERITED_DAEMON);
     return peel_main(argc, argv);
 }

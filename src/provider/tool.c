@@ -1,5 +1,6 @@
 #include "provider/tool.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -142,6 +143,8 @@ int tool_try(const struct tool *tool, const char *const *argv, const struct tool
     const struct process_bounds bounds = {
         .timeout = how->timeout > 0 ? how->timeout : tool->timeout,
         .input = how->input,
+        .stop_signal = SIGINT,
+        .stop_time = how->stop_time > 0 ? how->stop_time : TOOL_STOP_NS,
     };
 
     if ((how->runas || how->account || tool->runas) &&

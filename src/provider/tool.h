@@ -39,7 +39,10 @@ struct tool_options {
     const char *const *env;        /* extra environment, "NAME=value", ends in NULL */
     struct str input;              /* a NULL view: none */
     int64_t timeout;               /* nanoseconds; 0: that of the tool */
+    int64_t stop_time; /* nanoseconds to end after SIGINT, on cancel and timeout; 0: TOOL_STOP_NS */
 };
+
+#define TOOL_STOP_NS (5 * INT64_C(1000000000))
 
 #define TOOL(...) ((const char *const[]){ __VA_ARGS__, NULL })
 

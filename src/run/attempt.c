@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "data/msgpack.h"
 #include "run/bound.h"
 #include "run/guard.h"
 #include "state/host.h"
@@ -42,9 +43,9 @@ static const struct value *look_up(void *user, uint32_t state)
 }
 
 /* With a forecast among the arguments, an error says nothing about the real run. */
-static int ignore_failure(struct step *step, int rc)
+static int ignore_failure(struct step *step, int rc, const struct err *err)
 {
-    if (rc == 0 || !step->forecast)
+    if (rc == 0 || !step->forecast || err->code == ERR_CANCELED)
         return rc;
     step->unknown = true;
     buf_clear(&step->attempt->run.text);
@@ -75,7 +76,22 @@ static int find_args(struct step *step, struct err *err)
                     &diags) == 0)
         return 0;
     (void)diags_to_err(&diags, err);
-    return ignore_failure(step, -1);
+    return ignore_failure(step, -1, err);
+}
+
+/* --- canceling ----------------------------------------------------------------------- */
+
+/* Until the end of the work, walks, reads and copies of this thread can be canceled. */
+static const struct cancel *begin_work(const struct step *step)
+{
+    cancel_begin();
+    return cancel_heed(step->world->host->cancel);
+}
+
+static int end_work(const struct cancel *before, int rc, struct err *err)
+{
+    (void)cancel_heed(before);
+    return cancel_end(rc, err);
 }
 
 /* --- check --------------------------------------------------------------------------- */
@@ -117,10 +133,9 @@ static int check(struct step *step, struct err *err)
         run->differs = true;
         return 0;
     }
-    before = cancel_heed(run->host->cancel);
-    rc = step->state->module->check(run, step->args, err);
-    (void)cancel_heed(before);
-    return ignore_failure(step, rc);
+    before = begin_work(step);
+    rc = end_work(before, step->state->module->check(run, step->args, err), err);
+    return ignore_failure(step, rc, err);
 }
 
 /* --- apply --------------------------------------------------------------------------- */
@@ -164,12 +179,28 @@ static int begin_step(struct step *step, struct err *err)
     if (world->before_apply &&
         world->before_apply(world->user, (uint32_t)(step->state - world->plan->states), err) < 0)
         return -1;
-    attempt->change = (struct change){ .undo = world->undo };
+    attempt->change = (struct change){ .undo = world->undo, .drafts = world->drafts };
     attempt->run.change = &attempt->change;
     return undo_begin(world->undo, &state, &attempt->change.number, err);
 }
 
-static void end(struct step *step, int rc)
+/* A module that failed has left what it did to files, and what its notes are about. */
+static enum attempt_traces find_traces(const struct step *step, int rc, const struct err *err)
+{
+    const struct state_run *run = &step->attempt->run;
+
+    if (rc == 0)
+        return run->unchanged ? TRACES_NONE : TRACES_CHANGED;
+    if (step->attempt->change.acted)
+        return TRACES_CHANGED;
+    if (run->notes && run->notes->count > 0)
+        return run->untouched ? TRACES_NONE : TRACES_CHANGED;
+    if (!(step->state->module->flags & MODULE_NO_UNDO))
+        return TRACES_NONE;
+    return err->code == ERR_CANCELED ? TRACES_CHANGED : TRACES_UNKNOWN;
+}
+
+static void end(struct step *step, int rc, const struct err *err)
 {
     struct attempt *attempt = step->attempt;
     enum state_outcome outcome = rc < 0                   ? OUTCOME_FAILED
@@ -180,6 +211,7 @@ static void end(struct step *step, int rc)
     /* A journal that can no longer be written fails the next state that needs it. */
     (void)change_finish(&attempt->run, &ignored);
     (void)undo_end(step->world->undo, attempt->change.number, outcome, &ignored);
+    attempt->traces = find_traces(step, rc, err);
     attempt->run.change = NULL;
 }
 
@@ -226,26 +258,26 @@ static int apply(struct step *step, struct err *err)
         return -1;
     if (!(step->state->module->flags & MODULE_IDLE))
         (void)host_facts(run->host); /* learned at the latest now, before anything changes */
-    before = cancel_heed(run->host->cancel);
     found = tell_as_done(step->attempt);
-    rc = step->state->module->apply(run, step->args, err);
+    before = begin_work(step);
+    rc = end_work(before, step->state->module->apply(run, step->args, err), err);
     if (rc < 0 || run->unchanged)
         tell_as_found(step->attempt, found);
-    (void)cancel_heed(before);
-    end(step, rc);
+    end(step, rc, err);
     if (rc < 0)
         return -1;
     step->attempt->changed = !run->unchanged;
     return step->state->dialect->check_decides ? 0 : guard_check(run, step->state, err);
 }
 
-/* What check_cmd says about a state that was run. */
+/* What check_cmd says about a state that was run; one that was canceled was not. */
 static int decide(struct step *step, int rc, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
     const char *failure = rc < 0 ? arena_strdup(run->arena, err->text) : NULL;
 
-    if (!step->state->dialect->check_decides || step->state->check_cmd.n == 0)
+    if (!step->state->dialect->check_decides || step->state->check_cmd.n == 0 ||
+        (rc < 0 && err->code == ERR_CANCELED))
         return rc;
     if (guard_check(run, step->state, err) < 0)
         return -1;
@@ -268,23 +300,57 @@ static int stay_within(struct step *step, struct err *err)
     return err_set(err, ERR_INVALID, "would change now, but not in the plan");
 }
 
+/* What an earlier try changed is checked again, although there is nothing left to change. */
+static int check_past(struct step *step, struct err *err)
+{
+    const bool checks =
+        step->attempt->past.traces != TRACES_NONE && !step->state->dialect->check_decides;
+
+    return checks ? guard_check(&step->attempt->run, step->state, err) : 0;
+}
+
+/* What its arguments are, and whether its guards let it run. */
+static int prepare(struct step *step, bool *ret_met, struct err *err)
+{
+    const struct cancel *before = begin_work(step);
+    int rc = find_args(step, err);
+
+    if (rc == 0)
+        rc = guard_ask(&step->attempt->run, step->state, ret_met, err);
+    return end_work(before, rc, err);
+}
+
+/* Beside what the module has bound: all that the state declares, and the unmasked difference. */
+static int hash_change(struct step *step, struct err *err)
+{
+    AUTO_BUF struct buf body = BUF_INIT(BUF_NO_LIMIT);
+    struct state_run *run = &step->attempt->run;
+
+    if (msgpack_encode(&body, step->body, err) < 0)
+        return -1;
+    state_bind(run, buf_view(&body));
+    state_bind(run, buf_view(&run->text));
+    sha256_end(run->bound, step->attempt->hash);
+    return 0;
+}
+
 static int go(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
     bool met;
 
-    if (find_args(step, err) < 0 || guard_ask(run, step->state, &met, err) < 0)
+    if (prepare(step, &met, err) < 0)
         return -1;
     if (!met) {
         buf_clear(&run->text);
         state_say(run, GUARD_NOT_MET);
-        return 0;
+        return check_past(step, err);
     }
     if ((!run->forced || step->test) && check(step, err) < 0)
         return step->test ? -1 : decide(step, -1, err);
     if (step->test) {
         step->attempt->changed = run->differs;
-        return 0;
+        return run->bound && run->differs ? hash_change(step, err) : 0;
     }
     if (step->world->host->bound && !bound_has(step->world->host->bound, step->state->name)) {
         if (stay_within(step, err) < 0)
@@ -293,7 +359,7 @@ static int go(struct step *step, struct err *err)
             return 0;
     }
     if (!run->differs && !run->forced && !run->acts)
-        return decide(step, 0, err);
+        return decide(step, check_past(step, err), err);
     return decide(step, apply(step, err), err);
 }
 
@@ -323,19 +389,82 @@ static void reset(struct attempt *attempt, const struct attempt_world *world,
         .done = world->undo ? &attempt->done : NULL,
     };
     attempt->changed = false;
+    attempt->traces = TRACES_NONE;
+    if (world->hashes) {
+        sha256_init(&attempt->bound);
+        attempt->run.bound = &attempt->bound;
+    }
     if (world->group && world->undo)
         attempt->run.group = world->group(world->user, (uint32_t)(state - world->plan->states));
 }
 
+static void forget_past(struct attempt *attempt)
+{
+    struct attempt_past *past = &attempt->past;
+
+    buf_clear(&past->text);
+    past->text.max = ATTEMPT_TEXT_MAX;
+    past->details = NULL;
+    past->traces = TRACES_NONE;
+    arena_clear(&past->arena);
+}
+
+/* What a try has changed stays true when the next one finds it done. */
+static void keep_past(struct attempt *attempt)
+{
+    struct attempt_past *past = &attempt->past;
+    struct value details;
+
+    if (attempt->traces == TRACES_NONE)
+        return;
+    if (attempt->traces > past->traces)
+        past->traces = attempt->traces;
+    if (attempt->traces != TRACES_CHANGED)
+        return; /* what a command said until it failed is part of the failure */
+    buf_add_str(&past->text, buf_view(&attempt->run.text));
+    if (!attempt->run.details)
+        return;
+    details = value_map(attempt->run.details);
+    details = value_copy(&past->arena, &details);
+    past->details = details.map;
+}
+
+/* The words of the last try come last, and its details win. */
+void attempt_sum_up(struct attempt *attempt)
+{
+    const struct attempt_past *past = &attempt->past;
+    struct state_run *run = &attempt->run;
+    const struct str last = arena_str(run->arena, buf_view(&run->text));
+
+    if (past->traces == TRACES_NONE)
+        return;
+    buf_clear(&run->text);
+    buf_add_str(&run->text, buf_view(&past->text));
+    buf_add_str(&run->text, last);
+    for (size_t i = 0; past->details && i < past->details->count; i++) {
+        const struct value_pair *pair = &past->details->pairs[i];
+
+        if (!run->details)
+            run->details = value_map_new(run->arena, past->details->count);
+        if (!value_map_find(run->details, &pair->key))
+            value_map_set(run->arena, run->details, pair->key, pair->value);
+    }
+    if (past->traces > attempt->traces)
+        attempt->traces = past->traces;
+    attempt->changed = true;
+}
+
 void attempt_done(struct attempt *attempt)
 {
+    buf_done(&attempt->past.text);
+    arena_done(&attempt->past.arena);
     buf_done(&attempt->run.text);
     buf_done(&attempt->done.text);
     arena_done(&attempt->arena);
 }
 
-int attempt_run(struct attempt *attempt, const struct attempt_world *world, uint32_t state,
-                bool forced, struct err *err)
+static int run_once(struct attempt *attempt, const struct attempt_world *world, uint32_t state,
+                    bool forced, struct err *err)
 {
     struct step step = {
         .attempt = attempt,
@@ -348,4 +477,18 @@ int attempt_run(struct attempt *attempt, const struct attempt_world *world, uint
     if (step.state->mistake)
         return err_set(err, ERR_INVALID, "%s", step.state->mistake);
     return go(&step, err);
+}
+
+int attempt_run(struct attempt *attempt, const struct attempt_world *world, uint32_t state,
+                bool forced, struct err *err)
+{
+    forget_past(attempt);
+    return run_once(attempt, world, state, forced, err);
+}
+
+int attempt_again(struct attempt *attempt, const struct attempt_world *world, uint32_t state,
+                  bool forced, struct err *err)
+{
+    keep_past(attempt);
+    return run_once(attempt, world, state, forced, err);
 }

@@ -1,5 +1,7 @@
 #include "run/gate.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "run/owed.h"
 #include "compile/plan.h"
@@ -8,7 +10,7 @@ struct asking {
     struct arena *arena;
     const struct gate_view *view;
     const struct plan_state *state;
-    const struct owed_debt *debt;
+    const struct owed_found *debts;
     struct gate gate;
 };
 
@@ -65,6 +67,36 @@ static const char *target_name(const struct asking *a, enum requisite kind)
     return a->view->plan->states[targets->p[0]].name;
 }
 
+/* Does a change of this name count for the kind? */
+static bool has_target(const struct asking *a, enum requisite kind, const char *name)
+{
+    const struct plan_targets *targets = &a->state->requisites[kind];
+
+    for (size_t i = 0; i < targets->n; i++)
+        if (strcmp(a->view->names[targets->p[i]], name) == 0)
+            return true;
+    return false;
+}
+
+/* What was due, and whose source the state no longer names, is due all the same. */
+static bool is_dropped(const struct asking *a, const struct owed_debt *debt)
+{
+    for (enum requisite kind = 0; kind < REQUISITES; kind++)
+        if (requisite_rule(kind)->change && has_target(a, kind, debt->source))
+            return false;
+    return true;
+}
+
+/* A debt that counts like a change of a target of this kind; NULL: none. */
+static const struct owed_debt *find_debt(const struct asking *a, enum requisite kind)
+{
+    VEC_EACH (&a->debts->list, debt)
+        if (a->state->requisites[kind].n > 0 &&
+            (has_target(a, kind, (*debt)->source) || is_dropped(a, *debt)))
+            return *debt;
+    return NULL;
+}
+
 /* --- words ------------------------------------------------------------------------- */
 
 static const char *why_broken(const struct asking *a, const struct state_result *result)
@@ -116,7 +148,7 @@ static void note_change(struct asking *a, enum requisite kind, bool forces)
 
     if (!changed)
         return;
-    a->gate.due = true;
+    a->gate.reacts = true;
     a->gate.forced |= forces;
     if (!a->gate.cause)
         a->gate.cause = arena_printf(a->arena, "%s %s", changed->name,
@@ -133,7 +165,7 @@ static bool ask_change(struct asking *a, enum requisite kind)
     if (!ask_success(a, kind))
         return false;
     note_change(a, kind, false);
-    if (first(a, kind, has_changed) || a->debt)
+    if (first(a, kind, has_changed) || find_debt(a, kind))
         return true;
     return refuse_state(
         a, SKIP_ONCHANGES_NOT_MET,
@@ -158,14 +190,20 @@ static bool ask_failure(struct asking *a, enum requisite kind)
     return true;
 }
 
-static void note_debt(struct asking *a)
+static void note_debts(struct asking *a)
 {
-    if (!a->debt)
-        return;
-    a->gate.due = a->gate.forced = true;
-    if (!a->gate.cause)
-        a->gate.cause = arena_printf(a->arena, "owed since run %s: %s had changed", a->debt->run,
-                                     a->debt->source);
+    for (enum requisite kind = 0; a->debts->list.n > 0 && kind < REQUISITES; kind++) {
+        const struct requisite_rule *rule = requisite_rule(kind);
+        const struct owed_debt *debt = rule->change ? find_debt(a, kind) : NULL;
+
+        if (!debt)
+            continue;
+        a->gate.reacts = true;
+        a->gate.forced |= !rule->only_change;
+        if (!a->gate.cause)
+            a->gate.cause = arena_printf(a->arena, "owed since run %s: %s had changed", debt->run,
+                                         debt->source[0] ? debt->source : "something");
+    }
 }
 
 /* What has to succeed before, whether it changed or not. */
@@ -196,10 +234,10 @@ static void ask_occasion(struct asking *a)
 }
 
 struct gate gate_ask(struct arena *arena, const struct gate_view *view, uint32_t state,
-                     const struct owed_debt *debt)
+                     const struct owed_found *debts)
 {
     struct asking a = {
-        .arena = arena, .view = view, .state = &view->plan->states[state], .debt = debt
+        .arena = arena, .view = view, .state = &view->plan->states[state], .debts = debts
     };
 
     if (!ask_order(&a))
@@ -208,7 +246,7 @@ struct gate gate_ask(struct arena *arena, const struct gate_view *view, uint32_t
         if (a.state->requisites[kind].n > 0 && requisite_rule(kind)->change &&
             !requisite_rule(kind)->only_change)
             note_change(&a, kind, true);
-    note_debt(&a);
+    note_debts(&a);
     ask_occasion(&a);
     if (a.gate.skip != SKIP_NONE)
         a.gate.forced = false;

@@ -29,12 +29,13 @@
 #include "state/outcome.h"
 
 struct arena;
-struct owed_debt;
+struct owed_found;
 struct plan;
 
 /* The results so far. */
 struct gate_view {
     const struct plan *plan;
+    const char *const *names; /* by number of a state: as it is called in debts */
     const struct state_result *results;
     const uint32_t *position; /* by number of a state: where its result is */
     bool test;                /* a dry run: what changed would change */
@@ -43,12 +44,13 @@ struct gate_view {
 struct gate {
     enum skip_reason skip; /* SKIP_NONE: it may run */
     bool forced;
-    bool due;          /* a watched state changed: this one owes a reaction */
+    bool reacts;       /* to a change of a watched state, now or in an earlier run */
     const char *cause; /* in words; NULL: nothing special */
 };
 
-/* `debt` is what the state owes from an earlier run; NULL: nothing. Texts are in the arena. */
+/* `debts` are what the state owes from earlier runs: each counts like a change of what it was made
+ * by. Texts are in the arena. */
 struct gate gate_ask(struct arena *arena, const struct gate_view *view, uint32_t state,
-                     const struct owed_debt *debt);
+                     const struct owed_found *debts);
 
 #endif

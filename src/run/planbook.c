@@ -16,10 +16,10 @@
 #include "sys/fs.h"
 #include "sys/path.h"
 
-#define PLAN_VERSION 1
+#define PLAN_VERSION 2
 
 struct change {
-    const char *name, *diff;
+    const char *name, *diff, *hash;
 };
 
 struct stored_plan {
@@ -33,6 +33,7 @@ struct stored_plan {
 static const struct record_field change_fields[] = {
     RECORD("name", TEXT, struct change, name, RECORD_REQUIRED),
     RECORD("diff", TEXT, struct change, diff, 0, .fallback_text = ""),
+    RECORD("hash", TEXT, struct change, hash, 0, .fallback_text = "", .since = 2),
     { 0 },
 };
 static const struct record_type change_type = RECORD_TYPE("change", struct change, change_fields, 0);
@@ -105,7 +106,8 @@ int planbook_keep(const char *data_dir, const char *id, const struct run_result 
     VEC_EACH (&result->states, state)
         if (state->outcome == OUTCOME_CHANGED)
             VEC_PUSH_IN(&arena, &plan.changes.list,
-                        ((struct change){ state->name, arena_str(&arena, state->diff).p }));
+                        ((struct change){ state->name, arena_str(&arena, state->diff).p,
+                                          state->hash ? state->hash : "" }));
     if (record_append(&bytes, &plan_type, &plan, PLAN_VERSION, 0, err) < 0 ||
         fs_mkdirs(folder, 0700, err) < 0 || fs_replace(path, buf_view(&bytes), NULL, err) < 0)
         return -1;
@@ -147,10 +149,9 @@ int planbook_find(struct arena *arena, const char *data_dir, const char *id,
         return err_wrap(err, "plan '%s' cannot be read", path);
     *ret_bound = (struct bound){ .changes = MAP_INIT_IN(arena) };
     VEC_EACH (&plan.changes.list, change) {
-        struct str *diff = ARENA_NEW(arena, struct str);
+        const struct bound_change planned = { str_from(change->diff), change->hash };
 
-        *diff = str_from(change->diff);
-        (void)map_set(&ret_bound->changes, str_from(change->name), diff);
+        bound_add(arena, ret_bound, change->name, &planned);
     }
     return 0;
 }

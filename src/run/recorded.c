@@ -1,5 +1,7 @@
 #include "run/recorded.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/ksuid.h"
@@ -23,26 +25,29 @@ static bool has_ref(const struct undo_run *run, const char *refs)
     return false;
 }
 
-static struct str image_key(struct arena *arena, const char *path, const char *mark)
-{
-    return str_from(arena_printf(arena, "%s\n%s", path, mark));
-}
-
-bool recorded_has_image(const struct recorded *recorded, struct arena *scratch, const char *path,
-                        const char *mark)
-{
-    return map_has(&recorded->images, image_key(scratch, path, mark));
-}
-
-/* What a newer run replaced, and its revert puts back, did not happen unnoticed: an older run
- * may go on from there, also when the revert before this one was cut off in between. */
-static void learn_images(struct recorded *recorded, const struct undo_run *run)
+static bool has_image(const struct undo_run *run, const char *path, const char *mark)
 {
     VEC_EACH (&run->states, entry)
         VEC_EACH (&entry->images, image)
-            if (image->image.mark)
-                map_set(&recorded->images,
-                        image_key(recorded->arena, image->image.path, image->image.mark), recorded);
+            if (image->image.whole && strcmp(image->image.path, path) == 0 &&
+                strcmp(image->image.mark, mark) == 0)
+                return true;
+    return false;
+}
+
+const struct undo_run *recorded_find_newer(const struct recorded *recorded,
+                                           const struct undo_run *run, const char *path,
+                                           const char *mark)
+{
+    const struct undo_run *found = NULL;
+
+    VEC_EACH (&recorded->known, newer) {
+        if (strcmp(newer->place.id, run->place.id) == 0)
+            break;
+        if (has_image(newer, path, mark))
+            found = newer;
+    }
+    return found;
 }
 
 static void offer_refs(struct suggest *near, const struct undo_run *run)
@@ -72,8 +77,7 @@ static int find_by_ref(struct recorded *recorded, const struct recorded_want *wa
             offer_refs(near, &run);
             continue;
         }
-        recorded->is_known = true;
-        learn_images(recorded, &run);
+        VEC_PUSH_IN(recorded->arena, &recorded->known, run);
         if (!run.reverted)
             VEC_PUSH_IN(recorded->arena, &recorded->list, run);
     }
@@ -168,7 +172,7 @@ int recorded_find(struct recorded *recorded, const struct recorded_want *wanted,
         suggest_init(&near, str_from(wanted->target));
         if (find_by_ref(recorded, wanted, &near, err) < 0)
             return -1;
-        return recorded->is_known || recorded->nameless.n > 0
+        return recorded->known.n > 0 || recorded->nameless.n > 0
                    ? 0
                    : judge_unknown(recorded->arena, wanted, &near, err);
     }

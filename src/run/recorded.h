@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 
-#include "base/map.h"
 #include "base/vec.h"
 #include "undo/undo.h"
 
@@ -21,13 +20,12 @@ struct recorded {
     struct arena *arena;
     VEC(struct undo_run) list;     /* not reverted yet; newest first */
     VEC(struct undo_run) nameless; /* damaged, so that nobody can know what they applied */
-    struct map images; /* "path\nmark": what any run of the reference kept an image of */
-    bool is_known;     /* a run of the reference is there, maybe reverted */
+    VEC(struct undo_run) known;    /* all runs of the reference, reverted or not; newest first */
 };
 
 #define RECORDED_INIT(in)                                                                          \
     {                                                                                              \
-        .arena = (in), .images = MAP_INIT_IN(in)                                                   \
+        .arena = (in)                                                                              \
     }
 
 struct recorded_want {
@@ -40,8 +38,10 @@ struct recorded_want {
  * state file, and for a run whose record is gone. */
 int recorded_find(struct recorded *recorded, const struct recorded_want *wanted, struct err *err);
 
-/* Was this version of the path found, and kept, by a run of the reference? */
-bool recorded_has_image(const struct recorded *recorded, struct arena *scratch, const char *path,
-                        const char *mark);
+/* The run of the reference that came after `run` and found this version of the path; NULL: none
+ * did. */
+const struct undo_run *recorded_find_newer(const struct recorded *recorded,
+                                           const struct undo_run *run, const char *path,
+                                           const char *mark);
 
 #endif

@@ -16,12 +16,18 @@
 #include "run/recorded.h"
 #include "run/run.h"
 #include "run/runlock.h"
+#include "run/tidy.h"
 #include "run/trail.h"
 #include "state/secrets.h"
+#include "undo/restore.h"
 #include "undo/undo.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
+#include "sys/draft_log.h"
+#include "sys/fd.h"
 #include "sys/lock.h"
+#include "sys/path.h"
+#include "sys/site.h"
 
 #define NOTHING "nothing to revert (no apply recorded)"
 
@@ -39,9 +45,15 @@ struct reverting {
     struct run_result *result;
     struct recorded recorded; /* the runs that are meant */
     struct map by_name; /* index + 1 into the results: a state of several runs is one result */
-    const struct undo_run *run;
+    struct undo_run *run;
     struct trail trail; /* of that run */
     struct undo *journal;
+    struct draft_log *drafts;
+    struct restore restore; /* of that run */
+    struct map folders;     /* "path\nowner" of each that has an image; once it is needed */
+    const struct undo_run *stuck_run; /* whose state `stuck` met an error of the system; NULL */
+    const struct undo_entry *stuck;
+    struct map failed; /* paths of states of newer runs that could not be reverted: a run */
     VEC(struct full_folder) full; /* another state of the run may have things in it */
     bool complete;                /* every state of the run so far */
 };
@@ -79,34 +91,87 @@ static void tell_nameless(struct reverting *r, const struct undo_run *run)
 
 /* --- one path ---------------------------------------------------------------------------- */
 
-static int check_owner(const struct reverting *r, const struct undo_image *image,
+static void learn_folder(struct reverting *r, const char *path, uid_t owner)
+{
+    map_set(&r->folders, str_from(arena_printf(r->arena, "%s\n%u", path, owner)), r);
+}
+
+/* Folders that a run has found, with their owners at the time. */
+static void learn_folders(struct reverting *r, const struct undo_run *run)
+{
+    VEC_EACH (&run->states, entry)
+        VEC_EACH (&entry->images, image) {
+            const struct image *was = &image->image;
+
+            if (was->info.kind == FS_FOLDER)
+                learn_folder(r, was->path, was->info.uid);
+            if (was->in.born != 0)
+                learn_folder(r, path_dirname(r->arena, was->path), was->in_owner);
+        }
+}
+
+static bool knows_folder(void *self, const char *path, uid_t owner)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct reverting *r = self;
+
+    if (map_count(&r->folders) == 0) {
+        learn_folders(r, r->run);
+        VEC_EACH (&r->recorded.known, run)
+            learn_folders(r, run);
+    }
+    return map_has(&r->folders, str_from(arena_printf(&scratch, "%s\n%u", path, owner)));
+}
+
+/* Would set-id bits come back, or an owner to whom they speak? */
+static bool gives_rights(const struct image *image, const struct fs_info *now)
+{
+    const struct fs_info *was = &image->info;
+
+    return image->guarded && now->kind == FS_FILE &&
+           (now->mode != was->mode || now->uid != was->uid || now->gid != was->gid);
+}
+
+/* Is there what the run has left, or what it found? A newer run that found something else is the
+ * one before which it was changed. */
+static int check_owner(const struct reverting *r, const struct undo_image *image, struct site *site,
                        struct arena *scratch, struct err *err)
 {
-    const char *mark;
+    const char *path = image->image.path, *mark;
+    const struct undo_run *newer;
 
-    if (r->options->force || !image->image.whole || image->left.n == 0)
+    if (r->options->force ||
+        (image->image.whole ? image->left.n == 0 : !gives_rights(&image->image, &site->info)))
         return 0;
-    if (image_mark_path(scratch, image->image.path, &mark, err) < 0)
+    if (image_mark(scratch, site, &mark, err) < 0)
         return -1;
-    if (trail_knows(&r->trail, image->image.path, mark) ||
-        recorded_has_image(&r->recorded, scratch, image->image.path, mark))
+    if (image->image.whole ? trail_knows(&r->trail, path, mark)
+                           : strcmp(mark, image->image.mark) == 0)
         return 0;
+    newer = recorded_find_newer(&r->recorded, r->run, path, mark);
+    if (!newer)
+        return err_set(
+            err, ERR_BUSY,
+            "'%s' was changed since run %s; not reverted (use --force to revert it anyway)", path,
+            r->run->place.id);
     return err_set(err, ERR_BUSY,
-                   "'%s' was changed since run %s; not reverted (use --force to revert it anyway)",
-                   image->image.path, r->run->place.id);
+                   "'%s' was changed between run %s and run %s: only the later one is reverted "
+                   "(--force discards the change)",
+                   path, r->run->place.id, newer->place.id);
 }
 
 /* The difference from what is there now to what was. */
-static void tell_content(struct state_run *run, const struct image *image)
+static void tell_content(struct state_run *run, const struct image *image, struct site *site)
 {
     struct str now = { NULL, 0 };
-    struct fs_info info;
     struct err ignored;
+    AUTO_FD int fd = -1;
 
-    if (!image->whole || (image->info.kind != FS_FILE && image->info.kind != FS_NONE))
+    if (!image->whole || (image->info.kind != FS_FILE && image->info.kind != FS_NONE) ||
+        site->info.kind != FS_FILE)
         return;
-    if (fs_lstat(image->path, &info, &ignored) < 0 || info.kind != FS_FILE ||
-        fs_read(run->arena, image->path, IMAGE_INLINE_MAX, &now, &ignored) < 0 || !now.p)
+    if (site_peek(site, &fd, &ignored) < 0 || fd < 0 ||
+        fs_read_fd(run->arena, fd, image->path, IMAGE_INLINE_MAX, &now, &ignored) < 0 || !now.p)
         return;
     if ((image->content.p || image->info.kind == FS_NONE) && !str_eq(now, image->content))
         state_diff_content(run, image->path, now, image->content);
@@ -114,13 +179,51 @@ static void tell_content(struct state_run *run, const struct image *image)
 
 /* States of a level that make the same folders each find some of them made: who made one is not
  * always the last who has something in it. Such a folder is looked at again at the end. */
-static bool is_full_folder(const struct image *image)
+static bool is_full_folder(const struct image *image, struct site *site)
 {
-    struct fs_info now;
     struct err ignored;
 
-    return image->info.kind == FS_NONE && fs_lstat(image->path, &now, &ignored) == 0 &&
-           now.kind == FS_FOLDER;
+    return image->info.kind == FS_NONE && site_look(site, &ignored) == 0 &&
+           site->info.kind == FS_FOLDER;
+}
+
+static int put_image(struct reverting *r, const struct image *image, struct buf *words,
+                     bool *changed, struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    return restore_find(&r->restore, image, &site, err) < 0
+               ? -1
+               : restore_put(&r->restore, image, &site, words, changed, err);
+}
+
+static void say_words(struct state_run *run, const struct buf *words)
+{
+    if (words->n > 0)
+        state_say(run, "%.*s", STR_ARG(str_trim_right(buf_view(words))));
+}
+
+/* A folder that is not empty is reported at the end. */
+static int put_checked(struct reverting *r, struct state_run *run, const struct undo_entry *entry,
+                       const struct undo_image *image, bool *changed, struct err *err)
+{
+    AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (restore_find(&r->restore, &image->image, &site, err) < 0 ||
+        check_owner(r, image, &site, run->arena, err) < 0)
+        return -1;
+    tell_content(run, &image->image, &site);
+    if (restore_put(&r->restore, &image->image, &site, &words, changed, err) < 0)
+        return -1;
+    if (is_full_folder(&image->image, &site)) {
+        const struct full_folder full = { &image->image, entry };
+
+        VEC_PUSH_IN(r->arena, &r->full, full);
+        return 0;
+    }
+    say_words(run, &words);
+    return 0;
 }
 
 static int restore_path(struct reverting *r, struct state_run *run, const struct undo_entry *entry,
@@ -129,23 +232,59 @@ static int restore_path(struct reverting *r, struct state_run *run, const struct
     AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
     const struct undo_image *older = trail_attributes(&r->trail, image);
 
-    if (trail_is_past(&r->trail, image))
-        return 0;
-    if (check_owner(r, image, run->arena, err) < 0)
+    if (!restore_has(&r->restore, &image->image) &&
+        put_checked(r, run, entry, image, changed, err) < 0)
         return -1;
-    tell_content(run, &image->image);
-    if (image_restore(&image->image, r->run->place.folder, &words, changed, err) < 0)
+    if (older && put_image(r, &older->image, &words, changed, err) < 0)
         return -1;
-    if (older && image_restore(&older->image, r->run->place.folder, &words, changed, err) < 0)
-        return -1;
-    if (is_full_folder(&image->image)) {
-        const struct full_folder full = { &image->image, entry };
+    say_words(run, &words);
+    return 0;
+}
 
-        VEC_PUSH_IN(r->arena, &r->full, full);
-        return 0;
+/* What an older run found comes after what a newer one did: otherwise reverting the newer one later
+ * would bring back what is no longer wanted. */
+static int check_newer(const struct reverting *r, const struct undo_entry *entry, struct err *err)
+{
+    VEC_EACH (&entry->images, image) {
+        const struct undo_run *newer = map_find(&r->failed, str_from(image->image.path));
+
+        if (newer && newer != r->run)
+            return err_set(err, ERR_BUSY,
+                           "'%s' was changed again by run %s, which is not reverted yet",
+                           image->image.path, newer->place.id);
     }
-    if (words.n > 0)
-        state_say(run, "%.*s", STR_ARG(str_trim_right(buf_view(&words))));
+    return 0;
+}
+
+static void remember_failed(struct reverting *r, const struct undo_entry *entry,
+                            const struct err *why)
+{
+    VEC_EACH (&entry->images, image)
+        map_set(&r->failed, str_from(image->image.path), r->run);
+    if (why->code == ERR_SYSTEM && !r->options->force && !r->stuck) {
+        r->stuck_run = r->run;
+        r->stuck = entry;
+    }
+}
+
+/* The last change first. */
+static int restore_paths(struct reverting *r, struct state_run *run, const struct undo_entry *entry,
+                         bool *changed, struct err *err)
+{
+    AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
+    struct restore_images images = { 0 };
+
+    for (size_t i = entry->images.n; i-- > 0;)
+        if (!trail_is_past(&r->trail, &entry->images.p[i]))
+            VEC_PUSH_IN(run->arena, &images.list, &entry->images.p[i].image);
+    restore_expect(&r->restore, &images);
+    for (size_t i = entry->images.n; i-- > 0;)
+        if (!trail_is_past(&r->trail, &entry->images.p[i]) &&
+            restore_path(r, run, entry, &entry->images.p[i], changed, err) < 0)
+            return -1;
+    if (restore_finish(&r->restore, &words, changed, err) < 0)
+        return -1;
+    say_words(run, &words);
     return 0;
 }
 
@@ -181,7 +320,8 @@ static int revert_module(struct state_run *run, const struct undo_entry *entry, 
     }
     if (decode_args(run, entry, module, &args, err) < 0)
         return -1;
-    if (module->revert(run, args, err) < 0)
+    cancel_begin();
+    if (cancel_end(module->revert(run, args, err), err) < 0)
         return -1;
     *changed |= !run->unchanged;
     return 0;
@@ -193,11 +333,10 @@ static int revert_once(struct reverting *r, struct state_run *run, const struct 
     const struct module *module = module_find(str_from(entry->module));
     const bool last = module && (module->flags & MODULE_FILES_FIRST);
 
-    if (!last && revert_module(run, entry, changed, err) < 0)
+    if (check_newer(r, entry, err) < 0 || (!last && revert_module(run, entry, changed, err) < 0))
         return -1;
-    for (size_t i = entry->images.n; i-- > 0;)
-        if (restore_path(r, run, entry, &entry->images.p[i], changed, err) < 0)
-            return -1;
+    if (restore_paths(r, run, entry, changed, err) < 0)
+        return -1;
     return last ? revert_module(run, entry, changed, err) : 0;
 }
 
@@ -207,9 +346,14 @@ static int revert_with_retry(struct reverting *r, struct state_run *run,
     int rc = revert_once(r, run, entry, changed, err);
 
     for (int64_t i = 0; rc < 0 && i < entry->retry.attempts; i++) {
-        if (err->code == ERR_CANCELED || !pause_for(r->host->cancel, entry->retry.interval))
+        if (err->code == ERR_CANCELED)
             break;
-        buf_clear(&run->text);
+        if (!pause_for(r->host->cancel, entry->retry.interval)) {
+            err->code = ERR_CANCELED;
+            return err_wrap(err, "canceled before the next attempt");
+        }
+        if (!*changed) /* what is restored already is not told again */
+            buf_clear(&run->text);
         rc = revert_once(r, run, entry, changed, err);
     }
     return rc;
@@ -260,7 +404,7 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
 {
     const struct undo_entry *entry = &r->run->states.p[number];
     AUTO_ARENA struct arena scratch = ARENA_INIT;
-    struct change change = { .undo = NULL };
+    struct change change = { .drafts = r->drafts };
     struct state_run run = { .arena = &scratch,
                              .name = entry->name,
                              .host = r->host,
@@ -278,6 +422,7 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
     emit(r, (struct run_event){ .kind = RUN_STATE_STARTED, .name = entry->name });
     hide_secrets(r, entry);
     rc = revert_with_retry(r, &run, entry, &changed, &why);
+    r->result->canceled |= rc < 0 && why.code == ERR_CANCELED;
     if (rc < 0)
         result->error =
             arena_str(r->arena, secrets_masked(r->host->secrets, r->arena, str_from(why.text))).p;
@@ -291,6 +436,8 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
     result->duration += clock_real() - began;
     emit(r, (struct run_event){ .kind = RUN_STATE_FINISHED, .name = entry->name, .state = result });
     r->complete &= rc == 0;
+    if (rc < 0)
+        remember_failed(r, entry, &why);
     if (rc < 0 || lost)
         return 0; /* and is tried again, once the journal is whole */
     trail_restored(&r->trail, number);
@@ -326,6 +473,28 @@ static void skip_state(struct reverting *r, const struct undo_entry *entry)
     result->skip_reason = SKIP_CANCELED;
 }
 
+/* A disk that is full or broken has left the state half reverted. What came before it was done to
+ * what it found, so it waits until that is back. */
+static bool is_blocked(const struct reverting *r, const struct undo_entry *entry)
+{
+    return r->stuck && (r->stuck_run != r->run || entry->level < r->stuck->level);
+}
+
+static void block_state(struct reverting *r, const struct undo_entry *entry)
+{
+    struct state_result *result = result_for(r, entry);
+
+    r->complete = false;
+    if (result->outcome == OUTCOME_FAILED)
+        return;
+    result->outcome = OUTCOME_FAILED;
+    result->error =
+        arena_printf(r->arena,
+                     "not reverted: '%s' of run %s came later and could not be reverted (use "
+                     "--force to go on)",
+                     r->stuck->name, r->stuck_run->place.id);
+}
+
 static int deepest_first(const void *a, const void *b)
 {
     const struct full_folder *left = a, *right = b;
@@ -343,7 +512,7 @@ static int restore_full_folders(struct reverting *r, struct err *err)
         struct state_result *result = result_for(r, full->entry);
         bool changed = false;
 
-        if (image_restore(full->image, r->run->place.folder, &words, &changed, err) < 0)
+        if (put_image(r, full->image, &words, &changed, err) < 0)
             return -1;
         add_words(r, result, &words);
         if (changed)
@@ -388,6 +557,8 @@ static int revert_states(struct reverting *r, struct err *err)
     for (size_t i = 0; i < count; i++) {
         if (cancel_is_raised(r->host->cancel))
             skip_state(r, &r->run->states.p[order[i].number]);
+        else if (is_blocked(r, &r->run->states.p[order[i].number]))
+            block_state(r, &r->run->states.p[order[i].number]);
         else if (revert_state(r, order[i].number, err) < 0)
             return -1;
     }
@@ -397,13 +568,14 @@ static int revert_states(struct reverting *r, struct err *err)
     return r->complete ? undo_reverted(r->journal, err) : 0;
 }
 
-static int revert_one(struct reverting *r, const struct undo_run *run, struct err *err)
+static int revert_one(struct reverting *r, struct undo_run *run, struct err *err)
 {
     int rc;
 
     r->run = run;
     r->complete = true;
     r->journal = undo_reopen(run);
+    r->restore.rebuild.folder = run->place.folder;
     rc = revert_states(r, err);
     undo_free(r->journal);
     return rc;
@@ -461,15 +633,22 @@ int revert_run(struct arena *arena, struct state_host *host, const struct revert
                            .sink = sink,
                            .result = &result,
                            .recorded = RECORDED_INIT(arena),
-                           .by_name = MAP_INIT_IN(arena) };
+                           .by_name = MAP_INIT_IN(arena),
+                           .folders = MAP_INIT_IN(arena),
+                           .failed = MAP_INIT_IN(arena) };
     struct lock lock = LOCK_NONE;
     int rc;
 
     if (!host->data_dir)
         return err_set(err, ERR_INVALID, "revert requires the data folder of the runs");
+    restore_init(&r.restore, arena, NULL);
+    r.restore.knows = knows_folder;
+    r.restore.self = &r;
     if (runlock_take(&lock, host, sink, err) < 0)
         return -1;
+    r.drafts = r.restore.log = tidy_begin(host->data_dir);
     rc = revert(&r, err);
+    draft_log_close(r.drafts);
     lock_drop(&lock);
     if (rc == 0)
         *ret_result = result;

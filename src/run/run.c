@@ -7,15 +7,16 @@
 #include "base/err.h"
 #include "state/host.h"
 #include "compile/output.h"
-#include "run/owed.h"
 #include "run/run_id.h"
 #include "compile/plan.h"
 #include "run/runlock.h"
 #include "run/runner.h"
+#include "run/tidy.h"
 #include "state/secrets.h"
 #include "undo/undo.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
+#include "sys/draft_log.h"
 #include "sys/lock.h"
 
 /* --- events --------------------------------------------------------------------------- */
@@ -99,64 +100,28 @@ static struct state_group *on_group(void *user, uint32_t state)
     return lock ? map_find(&runner->groups, str_from(lock)) : NULL;
 }
 
-/* Whoever watches this state owes a reaction from now on. */
 static int on_apply(void *user, uint32_t state, struct err *err)
 {
     struct runner *runner = user;
 
-    for (uint32_t i = runner->watcher_start[state]; i < runner->watcher_start[state + 1]; i++)
-        if (owed_expect(runner->owed, runner->plan->states[runner->watchers[i]].name,
-                        runner->plan->states[state].name, err) < 0)
-            return -1;
-    return 0;
+    return reactions_expect(&runner->reactions, state, err);
+}
+
+/* A state does the work of another one: so that nobody who watches that one is forgotten. */
+static int on_peer(void *user, const char *name, struct err *err)
+{
+    struct runner *runner = user;
+    const int64_t state = plan_find(runner->plan, name);
+
+    return state < 0 ? 0 : reactions_expect(&runner->reactions, (uint32_t)state, err);
 }
 
 /* --- preparing -------------------------------------------------------------------------- */
 
-/* Targets whose changes are a reason to act; none for other requisites. */
-static struct plan_targets watched(const struct plan_state *state, enum requisite kind)
-{
-    return state->requisites[kind].n > 0 && requisite_rule(kind)->change
-               ? state->requisites[kind]
-               : (struct plan_targets){ NULL, 0 };
-}
-
-static bool is_watching(const struct plan_state *state)
-{
-    for (enum requisite kind = 0; kind < REQUISITES; kind++)
-        if (watched(state, kind).n > 0)
-            return true;
-    return false;
-}
-
-/* The watchers of each state: count, sum up, fill. */
-static void find_watchers(struct runner *runner)
-{
-    const struct plan *plan = runner->plan;
-    uint32_t *start = ARENA_ARRAY(runner->arena, uint32_t, (size_t)plan->count + 2);
-
-    for (uint32_t s = 0; s < plan->count; s++)
-        for (enum requisite kind = 0; kind < REQUISITES; kind++) {
-            const struct plan_targets targets = watched(&plan->states[s], kind);
-
-            VEC_EACH (&targets, target)
-                start[*target + 2]++;
-        }
-    for (uint32_t s = 0; s < plan->count; s++)
-        start[s + 2] += start[s + 1];
-    runner->watchers = ARENA_ARRAY(runner->arena, uint32_t, start[plan->count + 1] + 1);
-    for (uint32_t s = 0; s < plan->count; s++)
-        for (enum requisite kind = 0; kind < REQUISITES; kind++) {
-            const struct plan_targets targets = watched(&plan->states[s], kind);
-
-            VEC_EACH (&targets, target)
-                runner->watchers[start[*target + 1]++] = s;
-        }
-    runner->watcher_start = start;
-}
-
 static void hide_secrets(const struct runner *runner)
 {
+    VEC_EACH (&runner->plan->marked.list, doc)
+        secrets_add_marked(runner->host->secrets, *doc);
     for (uint32_t s = 0; s < runner->plan->count; s++) {
         const struct plan_state *state = &runner->plan->states[s];
 
@@ -181,7 +146,8 @@ static void init_results(struct runner *runner)
     if (plan->outputs && plan->outputs->list.n > 0)
         runner->details = ARENA_ARRAY(runner->arena, const struct value *, plan->count);
     runner->no_details = value_map(value_map_new(runner->arena, 0));
-    runner->view = (struct gate_view){ plan, runner->results, runner->position, runner->test };
+    runner->view = (struct gate_view){ plan, runner->reactions.names, runner->results,
+                                       runner->position, runner->test };
 }
 
 static void init_worlds(struct runner *runner)
@@ -190,6 +156,7 @@ static void init_worlds(struct runner *runner)
         .host = runner->host,
         .plan = runner->plan,
         .undo = runner->undo,
+        .drafts = runner->drafts,
         .details = on_details,
         .group = on_group,
         .before_apply = on_apply,
@@ -198,57 +165,53 @@ static void init_worlds(struct runner *runner)
     runner->ahead = runner->world;
     runner->ahead.undo = NULL;
     runner->ahead.group = NULL;
+    runner->world.hashes = runner->key.id[0] != '\0';
 }
 
 static int init(struct runner *runner, struct err *err)
 {
     run_id_make(runner->host->run_id, runner->run_id);
     (void)pthread_mutex_init(&runner->mutex, NULL);
-    if (runner->host->data_dir) {
-        runner->owed = owed_open(runner->host->data_dir, runner->run_id,
-                                 runner->test ? OWED_LEAVE_DRAFTS : OWED_REMOVE_DRAFTS, err);
-        if (!runner->owed)
-            return -1;
-    }
-    if (!runner->test)
+    hide_secrets(runner);
+    if (reactions_open(&runner->reactions, runner->arena, runner->host, runner->plan,
+                       runner->run_id, runner->test ? OWED_LEAVE_DRAFTS : OWED_REMOVE_DRAFTS,
+                       err) < 0)
+        return -1;
+    if (runner->test && runner->host->plans)
+        bound_find_key(runner->host->data_dir, &runner->key);
+    if (!runner->test) {
+        runner->drafts = tidy_begin(runner->host->data_dir);
         runner->undo = undo_new(runner->host->data_dir, runner->run_id, runner->plan->refs);
+    }
     init_results(runner);
     init_worlds(runner);
-    find_watchers(runner);
-    hide_secrets(runner);
     return 0;
 }
 
 static void done(struct runner *runner)
 {
     undo_free(runner->undo);
-    owed_free(runner->owed);
+    draft_log_close(runner->drafts);
+    reactions_close(&runner->reactions);
     runner_free_spares(runner);
     (void)pthread_mutex_destroy(&runner->mutex);
 }
 
 /* --- levels ----------------------------------------------------------------------------- */
 
-/* A debt of a state that no longer watches anything is void. */
-static const struct owed_debt *debt_of(struct runner *runner, uint32_t state)
-{
-    const struct plan_state *named = &runner->plan->states[state];
-    const struct owed_debt *debt = runner->owed ? owed_find(runner->owed, named->name) : NULL;
-
-    return debt && is_watching(named) ? debt : NULL;
-}
-
 static struct gate ask_gate(struct runner *runner, uint32_t state, const struct state_result *abort)
 {
+    struct owed_found debts;
+
     if (abort)
         return (struct gate){
             .skip = SKIP_FAILHARD_ABORT,
-            .due = true,
             .cause = arena_printf(runner->arena, "%s failed with failhard", abort->name),
         };
     if (cancel_is_raised(runner->host->cancel))
-        return (struct gate){ .skip = SKIP_CANCELED, .due = true };
-    return gate_ask(runner->arena, &runner->view, state, debt_of(runner, state));
+        return (struct gate){ .skip = SKIP_CANCELED };
+    reactions_find(&runner->reactions, runner->arena, state, &debts);
+    return gate_ask(runner->arena, &runner->view, state, &debts);
 }
 
 /* Will it run for sure, with the arguments that it has now? */
@@ -274,6 +237,8 @@ static void make_groups(struct runner *runner, struct arena *arena, const struct
         if (!group) {
             group = ARENA_NEW(arena, struct state_group);
             group->left.arena = &group->arena;
+            group->begin = on_peer;
+            group->user = runner;
             map_set(&runner->groups, str_from(state->module->lock), group);
         }
         if (is_certain(state))

@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "state/host.h"
-#include "run/owed.h"
 #include "state/pause.h"
 #include "compile/plan.h"
 #include "state/secrets.h"
@@ -56,20 +55,17 @@ static struct state_result *result_of(struct runner *runner, uint32_t state)
     return &runner->results[runner->position[state]];
 }
 
-/* Keep, cross out, or leave the debt of a state that has ended. */
-static void settle_debt(struct runner *runner, uint32_t state, const struct gate *gate)
+/* A state that has reacted, or whose own condition was not met, no longer owes anything. */
+static void settle_debts(struct runner *runner, uint32_t state, const struct gate *gate)
 {
     const struct state_result *result = result_of(runner, state);
-    bool ran = result->outcome == OUTCOME_CHANGED || result->outcome == OUTCOME_UNCHANGED;
-    /* who was skipped by a failure may have missed a change that was half made */
-    bool needed =
-        gate->due || (result->outcome == OUTCOME_SKIPPED && state_result_is_broken(result));
-    struct err ignored;
 
-    if (runner->test || !runner->owed || (!ran && needed) || result->dry)
+    if (runner->test || result->dry || state_result_is_broken(result))
         return;
-    /* A debt that cannot be crossed out is paid twice, which is the safe side. */
-    (void)owed_settle(runner->owed, runner->plan->states[state].name, &ignored);
+    if (gate->reacts && result->outcome != OUTCOME_SKIPPED)
+        reactions_settle(&runner->reactions, state);
+    else
+        reactions_waive(&runner->reactions, state, &runner->view);
 }
 
 static struct value copy_details(struct runner *runner, struct value_map *details)
@@ -128,24 +124,36 @@ static bool has_words(const struct attempt *attempt, const struct err *err)
     return err || run->text.n > 0 || (run->details && run->details->count > 0);
 }
 
+static void keep_hash(struct runner *runner, struct state_result *result,
+                      const struct attempt *attempt)
+{
+    (void)pthread_mutex_lock(&runner->mutex);
+    result->hash = bound_hash(runner->arena, &runner->key, attempt->hash);
+    (void)pthread_mutex_unlock(&runner->mutex);
+}
+
 static void finish(struct runner *runner, struct runner_task *task, struct attempt *attempt,
                    const struct err *err)
 {
     struct state_result *result = result_of(runner, task->state);
 
-    result->dry = runner->plan->states[task->state].dry && !runner->test;
+    result->dry = runner->plan->states[task->state].dry;
     result->would_change = result->dry && !err && attempt->changed;
     result->outcome = err                                ? OUTCOME_FAILED
                       : attempt->changed && !result->dry ? OUTCOME_CHANGED
                                                          : OUTCOME_UNCHANGED;
     result->cause = task->gate.cause;
     result->diff = (struct str){ "", 0 };
+    if (runner->world.hashes && result->outcome == OUTCOME_CHANGED)
+        keep_hash(runner, result, attempt);
     if (has_words(attempt, err)) {
         (void)pthread_mutex_lock(&runner->mutex);
         keep_words(runner, task->state, attempt, err);
         (void)pthread_mutex_unlock(&runner->mutex);
     }
-    settle_debt(runner, task->state, &task->gate);
+    if (!runner->test)
+        reactions_conclude(&runner->reactions, task->state, attempt->traces);
+    settle_debts(runner, task->state, &task->gate);
 }
 
 void runner_skip(struct runner *runner, uint32_t state, const struct gate *gate)
@@ -155,7 +163,7 @@ void runner_skip(struct runner *runner, uint32_t state, const struct gate *gate)
     result->outcome = OUTCOME_SKIPPED;
     result->skip_reason = gate->skip;
     result->cause = gate->cause;
-    settle_debt(runner, state, gate);
+    settle_debts(runner, state, gate);
 }
 
 /* --- prereq --------------------------------------------------------------------------- */
@@ -186,6 +194,8 @@ static int look_ahead(struct runner *runner, struct runner_task *task, struct at
         struct err why;
 
         last = name;
+        if (runner->plan->states[targets->p[i]].dry)
+            continue; /* it never changes, whatever it finds */
         if (attempt_run(attempt, &runner->ahead, targets->p[i], false, &why) < 0) {
             *err = why;
             (void)err_wrap(err, "look at %s", name);
@@ -222,10 +232,16 @@ static int try(struct runner *runner, const struct runner_task *task, struct att
     int rc = attempt_run(attempt, world, task->state, task->gate.forced, err);
 
     for (int64_t i = 0; rc < 0 && i < more; i++) {
-        if (err->code == ERR_CANCELED || !pause_for(runner->host->cancel, pause_of(&state->retry)))
+        if (err->code == ERR_CANCELED)
             break;
-        rc = attempt_run(attempt, world, task->state, task->gate.forced, err);
+        if (!pause_for(runner->host->cancel, pause_of(&state->retry))) {
+            err->code = ERR_CANCELED;
+            rc = err_wrap(err, "canceled before the next attempt");
+            break;
+        }
+        rc = attempt_again(attempt, world, task->state, task->gate.forced, err);
     }
+    attempt_sum_up(attempt);
     return rc;
 }
 
@@ -252,7 +268,7 @@ void runner_run_state(struct runner *runner, struct runner_task *task)
     int64_t began = clock_real();
 
     if (cancel_is_raised(runner->host->cancel)) {
-        task->gate = (struct gate){ .skip = SKIP_CANCELED, .due = task->gate.due };
+        task->gate = (struct gate){ .skip = SKIP_CANCELED };
         runner_skip(runner, task->state, &task->gate);
         return;
     }

@@ -13,12 +13,13 @@
 
 #include "base/ksuid.h"
 #include "run/attempt.h"
+#include "run/bound.h"
 #include "run/crew.h"
 #include "run/gate.h"
+#include "run/reactions.h"
 #include "state/outcome.h"
 #include "run/run.h"
 
-struct owed;
 struct plan;
 struct runner_spare;
 
@@ -34,9 +35,11 @@ struct runner {
     const struct plan *plan;
     const struct run_sink *sink;
     bool test;
+    struct bound_key key; /* of the hashes of a dry run */
     char run_id[KSUID_SIZE];
     struct undo *undo;
-    struct owed *owed;                 /* NULL: there is no place for it */
+    struct draft_log *drafts;
+    struct reactions reactions;
     struct attempt_world world, ahead; /* the second never applies: for prereq */
 
     struct gate_view view;
@@ -44,10 +47,8 @@ struct runner {
     uint32_t *position;           /* of each state in there */
     const struct value **details; /* by state, unmasked; NULL: nobody reads them */
     struct value no_details;      /* of a state that said nothing */
-    uint32_t *watcher_start;      /* count + 1 offsets into `watchers`: who reacts to a change */
-    uint32_t *watchers;
-    uint32_t level;    /* that runs now */
-    struct map groups; /* of that level: name of a lock to struct state_group */
+    uint32_t level;               /* that runs now */
+    struct map groups;            /* of that level: name of a lock to struct state_group */
 
     pthread_mutex_t mutex;
     struct arena *arena;         /* of the results; under the mutex while a level runs */

@@ -5,66 +5,42 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/vec.h"
+#include "data/secret_tag.h"
 #include "data/value.h"
 #include "settings/sanitize.h"
 
-#define TAG_SECRET "!secret"
-
-struct seal {
-    struct arena *arena;
-    struct diags *diags;
-};
-
-/* The same place without a tag. */
-static const struct value_source *bare_source(struct seal *seal, const struct value_source *source)
-{
-    struct value_source *bare = ARENA_NEW(seal->arena, struct value_source);
-
-    *bare = *source;
-    bare->tag = NULL;
-    return bare;
-}
-
-static int read_tag(struct seal *seal, struct value *v, bool *secret)
+static int check_tag(const struct value *v, struct diags *diags)
 {
     const char *tag = value_tag(v);
 
-    if (!tag)
+    if (!tag || strcmp(tag, SECRET_TAG) == 0)
         return 0;
     for (const char *const *known = sanitize_tags; *known; known++)
         if (strcmp(tag, *known) == 0)
-            return value_diag(seal->diags, v, "'%s' is for the settings of a fleet", tag);
-    if (strcmp(tag, TAG_SECRET) != 0) {
-        (void)value_diag(seal->diags, v, "unknown tag '%s' in settings", tag);
-        diag_hint(seal->diags, "'%s' marks a value that is never shown", TAG_SECRET);
-        return -1;
-    }
-    *secret = true;
-    v->source = bare_source(seal, v->source);
-    return 0;
+            return value_diag(diags, v, "'%s' is for the settings of a fleet", tag);
+    (void)value_diag(diags, v, "unknown tag '%s' in settings", tag);
+    diag_hint(diags, "'%s' marks a value that is never shown", SECRET_TAG);
+    return -1;
 }
 
 /* Depth: that of the document, which its reader has limited. */
-static int mark(struct seal *seal, struct value *v, bool secret)
+static int check_tags(const struct value *v, struct diags *diags)
 {
-    int result = read_tag(seal, v, &secret);
+    int result = check_tag(v, diags);
 
-    if (secret)
-        v->flags |= VALUE_SECRET;
-    if (v->kind == VALUE_LIST)
-        for (size_t i = 0; i < v->list->count; i++)
-            result |= mark(seal, &v->list->items[i], secret);
-    if (v->kind == VALUE_MAP)
-        for (size_t i = 0; i < v->map->count; i++)
-            result |= mark(seal, &v->map->pairs[i].value, secret);
+    for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
+        result |= check_tags(&v->list->items[i], diags);
+    for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
+        result |= check_tags(&v->map->pairs[i].value, diags);
     return result;
 }
 
 int seal_mark(struct arena *arena, struct value *doc, struct diags *diags)
 {
-    struct seal seal = { arena, diags };
-
-    return mark(&seal, doc, false);
+    if (check_tags(doc, diags) < 0)
+        return -1;
+    (void)secret_tag_mark(arena, doc);
+    return 0;
 }
 
 struct texts {

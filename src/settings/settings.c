@@ -36,6 +36,7 @@ struct loader {
     struct map seen;              /* reference and key -> itself */
     size_t files;
     struct str ref; /* of the file that is rendered */
+    struct placeholder_marks marks;
 };
 
 /* A file that is included by the top file or by another one. */
@@ -51,12 +52,22 @@ struct wish {
 
 /* --- rendering --------------------------------------------------------------------------- */
 
+/* The text of a file of this tree: only there placeholders count. */
+static int mark_secrets(struct loader *loader, struct str *text, struct err *err)
+{
+    if (!loader->options->open_secret || !text->p)
+        return 0;
+    return placeholder_mark(&loader->marks, *text, text, err);
+}
+
 static int load_template(void *user, struct str name, struct arena *arena, struct str *ret_text,
                          struct err *err)
 {
-    const struct loader *loader = user;
+    struct loader *loader = user;
 
-    return folder_read(arena, &loader->folder, name, ret_text, err);
+    if (folder_read(arena, &loader->folder, name, ret_text, err) < 0)
+        return -1;
+    return mark_secrets(loader, ret_text, err);
 }
 
 static int64_t now(void *user)
@@ -133,7 +144,7 @@ static int open_secrets(struct loader *loader, struct value *doc)
 
     if (!options->open_secret)
         return 0;
-    return placeholder_fill(loader->arena, doc, options->open_secret, options->secret_user,
+    return placeholder_fill(&loader->marks, doc, options->open_secret, options->secret_user,
                             loader->diags);
 }
 
@@ -143,11 +154,15 @@ static int read_document(struct loader *loader, const char *path, struct str tex
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(SETTINGS_RENDERED_MAX);
-    const struct yaml_options options = { .dialect = yaml_dialect_of(path) };
+    const struct yaml_options options = { .dialect = yaml_dialect_of(path),
+                                          .tags = yaml_all_tags }; /* seal_mark knows them */
     struct trace trace = TRACE_INIT(&scratch);
     size_t before = loader->diags->list.n;
     int result;
+    struct err err;
 
+    if (mark_secrets(loader, &text, &err) < 0)
+        return diag_err(loader->diags, (struct place){ .file = path }, &err);
     result = render(loader, path, text, context, &out, &trace);
     if (result == 0) {
         result = yaml_parse(loader->arena, path, buf_view(&out), &options, ret, loader->diags);
@@ -159,6 +174,8 @@ static int read_document(struct loader *loader, const char *path, struct str tex
         result = seal_mark(loader->arena, ret, loader->diags);
     if (result == 0)
         result = open_secrets(loader, ret);
+    if (result < 0)
+        placeholder_show(&loader->marks, loader->diags, before);
     return result;
 }
 
@@ -413,9 +430,12 @@ int settings_load(struct arena *arena, const struct settings_options *options,
         .random = random_number,
         .user = &loader,
     };
+    unsigned char random[PLACEHOLDER_RANDOM_SIZE];
     struct value *settings;
     int result;
 
+    chance_bytes(random, sizeof(random));
+    placeholder_marks_init(&loader.marks, arena, random);
     loader.folder = (struct folder){ options->folder, options->files };
     loader.seen = (struct map)MAP_INIT_IN(arena);
     loader.facts =

@@ -18,7 +18,9 @@
  *
  * A value with the tag !secret, and all below it, is marked VALUE_SECRET. One with
  * !encrypted or !secret_from is an error: masters replace it by a placeholder
- * (settings/placeholder.h), which `open_secret` fills in before later files see it.
+ * (settings/placeholder.h), which `open_secret` fills in before later files see it. A placeholder
+ * counts only where it stands in a file that is loaded: one that comes from a fact, or from another
+ * machine, is plain text.
  *
  * All mistakes of all files are reported at once. Memory: the arena. Threads: any.
  */

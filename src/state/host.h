@@ -94,6 +94,7 @@ struct state_host {
     const struct manual_function *(*list_functions)(struct arena *arena);
     const char *run_id;        /* a KSUID for the next run; NULL, or anything else: a new one */
     const struct bound *bound; /* run/bound.h: what may change; NULL: anything */
+    bool plans;                /* a dry run may become such a bound: hash what would change */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
     int64_t lock_wait; /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
 };

@@ -42,6 +42,7 @@ struct err;
 struct managed;
 struct process_spec;
 struct process_result;
+struct sha256;
 struct state_host;
 struct state_run;
 
@@ -111,6 +112,9 @@ struct state_group {
     VEC(struct state_peer) peers;
     struct map left; /* by name of a state: what another one left for it */
     struct arena arena;
+    /* The state of this name is about to be changed by another one. */
+    int (*begin)(void *user, const char *name, struct err *err);
+    void *user;
 };
 
 /* One state while it runs. Modules read the first part and call the functions below. */
@@ -137,8 +141,10 @@ struct state_run {
     bool differs;
     bool acts;                 /* nothing differs, but there is something to do */
     bool unchanged;            /* apply said so */
+    bool untouched;            /* should apply fail, it has changed nothing that it has noted */
     struct buf text;           /* the human-readable differences */
     struct state_report *done; /* the same in the words of what was done; NULL: nobody asks */
+    struct sha256 *bound;      /* of what state_bind was given; NULL: nobody asks */
     struct value_map *details; /* text to text */
     struct value_map *notes;   /* of apply, for revert; at revert: what apply noted */
     struct change *change;     /* what it may change by undo/change.h; NULL: nothing */
@@ -156,6 +162,11 @@ void state_diff(struct state_run *run, const char *what, const char *old, const 
 /* Content of a file, as a unified diff. A NULL view: the file is not there. Binary content and
  * content over a named limit, or of a state with secrets, is only summarised. */
 void state_diff_content(struct state_run *run, const char *path, struct str old, struct str now);
+/* What would change, whatever the report shows of it: a run that is held to a dry run (run/bound.h)
+ * begins only if it is the same. A NULL view: not there. */
+void state_bind(struct state_run *run, struct str bytes);
+/* The same for a path: its kind, and the content of a file or the target of a link. */
+int state_bind_path(struct state_run *run, const char *path, struct err *err);
 /* There is something to do that changes nothing: apply runs, and calls state_unchanged. */
 void state_acts(struct state_run *run);
 /* A remark that is not a difference: "already installed". */
@@ -172,6 +183,10 @@ int state_note(struct state_run *run, const char *key, struct value value, struc
 const struct value *state_noted(const struct state_run *run, const char *key);
 /* apply found that nothing had to be done after all. */
 void state_unchanged(struct state_run *run);
+/* What apply noted for a revert did not happen: if it fails, nothing has changed. */
+void state_untouched(struct state_run *run);
+/* What apply does next, it does for this state of its group as well. */
+int state_acts_for(struct state_run *run, const char *name, struct err *err);
 
 /* --- what a module may ask for ------------------------------------------------ */
 

@@ -42,12 +42,13 @@ struct state_result {
     uint32_t level;
     enum state_outcome outcome;
     enum skip_reason skip_reason;
-    bool dry;          /* in a run that acts: it was only looked at */
+    bool dry;          /* with test: true: it is only looked at, also in a run that acts */
     bool would_change; /* and this was seen */
     int64_t duration;  /* nanoseconds */
     struct str diff;
-    const char *error;   /* NULL: none */
-    struct place at;     /* where it is declared; no file: nowhere */
+    const char *hash;  /* of what would change, with the key of this machine (run/bound.h); NULL */
+    const char *error; /* NULL: none */
+    struct place at;   /* where it is declared; no file: nowhere */
     const char *handler; /* of a failure: the state that handled it (onfail_stop: false); NULL */
     const char *cause;   /* which requisite decided, in words; NULL */
     struct value_map *details; /* text to anything; NULL: none */
@@ -77,7 +78,7 @@ struct run_result {
     enum run_fallback fallback;
     uint32_t changed, failed, skipped;
     uint32_t handled;      /* failures that do not fail the run */
-    uint32_t would_change; /* in a run that acts: states with test: true */
+    uint32_t would_change; /* states with test: true */
     int64_t duration;
     VEC(struct state_result) states; /* in the order of execution: level, order, name */
 };

@@ -30,6 +30,8 @@ struct value report_state(struct arena *arena, const struct state_result *result
     put_value(arena, map, "changed", value_bool(result->outcome == OUTCOME_CHANGED));
     if (result->diff.n > 0)
         put_value(arena, map, "diff", value_str(result->diff));
+    if (result->hash)
+        put_value(arena, map, "plan_hash", value_text(result->hash));
     put_value(arena, map, "duration", value_int(result->duration));
     if (result->details && result->details->count > 0)
         put_value(arena, map, "details", value_map(result->details));

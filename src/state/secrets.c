@@ -1,6 +1,6 @@
 /*
- * The list is sorted by length, longest first, so that a secret inside another
- * does not leave the rest of the longer one readable.
+ * All that is hidden of a text is marked byte by byte before any of it is replaced, so that neither
+ * a secret inside another nor two that overlap leave a rest.
  */
 #include "state/secrets.h"
 
@@ -13,9 +13,13 @@
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/buf.h"
+#include "base/unescape.h"
 #include "base/vec.h"
 #include "data/params.h"
 #include "data/value.h"
+
+/* Parts of base64 are looked for only if they are long enough to mean nothing else. */
+#define PART_SHORTEST 6
 
 /* Lists and maps inside one another; documents are never as deep. */
 #define DEPTH_MAX 200
@@ -59,40 +63,45 @@ static struct str view(const struct secret *secret)
     return (struct str){ secret->p, secret->n };
 }
 
-/* Where a text of `n` bytes belongs; `ret_there` when it is in the list already. */
-static size_t place_of(const struct secrets *secrets, struct str text, bool *ret_there)
+static bool has_text(const struct secrets *secrets, struct str text)
 {
-    size_t at = 0;
-
-    *ret_there = false;
-    while (at < secrets->list.n && secrets->list.p[at].n >= text.n) {
-        if (str_eq(view(&secrets->list.p[at]), text))
-            *ret_there = true;
-        at++;
-    }
-    return at;
+    VEC_EACH (&secrets->list, secret)
+        if (str_eq(view(secret), text))
+            return true;
+    return false;
 }
 
 static void add_one(struct secrets *secrets, struct str text)
 {
     struct secret secret = { NULL, text.n };
-    bool there;
-    size_t at = place_of(secrets, text, &there);
 
-    if (there || text.n < SECRETS_SHORTEST)
+    if (text.n < SECRETS_SHORTEST || has_text(secrets, text))
         return;
     secret.p = mem_alloc(text.n);
     memcpy(secret.p, text.p, text.n);
     VEC_PUSH(&secrets->list, secret);
-    memmove(secrets->list.p + at + 1, secrets->list.p + at,
-            (secrets->list.n - 1 - at) * sizeof(secret));
-    secrets->list.p[at] = secret;
     atomic_store(&secrets->count, secrets->list.n);
 }
 
-/* Files of many programs contain passwords like this. */
+/* The letters that do not depend on what is before and after the text, when `before` bytes are. */
+static void add_part(struct secrets *secrets, struct str text, size_t before, enum base64_form form)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT), out = BUF_INIT(BUF_NO_LIMIT);
+    const size_t first = (before * 8 + 5) / 6, last = (before + text.n) * 8 / 6;
+
+    for (size_t i = 0; i < before; i++)
+        buf_add_char(&bytes, ' ');
+    buf_add_str(&bytes, text);
+    base64_encode(buf_view(&bytes), form, &out);
+    add_one(secrets, str_slice(buf_view(&out), first, last - first));
+    explicit_bzero(bytes.p, bytes.n);
+    explicit_bzero(out.p, out.n);
+}
+
+/* Files of many programs contain passwords like this, alone or after the name of a user. */
 static void add_encoded(struct secrets *secrets, struct str text)
 {
+    static const enum base64_form alphabets[] = { BASE64_STANDARD, BASE64_URL };
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
     if (text.n < SECRETS_SHORTEST)
@@ -100,24 +109,22 @@ static void add_encoded(struct secrets *secrets, struct str text)
     base64_encode(text, BASE64_STANDARD, &out);
     add_one(secrets, buf_view(&out));
     explicit_bzero(out.p, out.n);
+    for (size_t i = 0; text.n >= PART_SHORTEST && i < ARRAY_LEN(alphabets); i++)
+        for (size_t before = 0; before < 3; before++)
+            add_part(secrets, text, before, alphabets[i]);
 }
 
-/* What filters of templates make of it: upper, lower, urlencode. */
+/* What filters of templates make of it: upper, lower. */
 static void add_converted(struct secrets *secrets, struct str text)
 {
-    AUTO_BUF struct buf upper = BUF_INIT(BUF_NO_LIMIT), lower = BUF_INIT(BUF_NO_LIMIT),
-                        url = BUF_INIT(BUF_NO_LIMIT);
-    struct buf *const all[] = { &upper, &lower, &url };
+    AUTO_BUF struct buf upper = BUF_INIT(BUF_NO_LIMIT), lower = BUF_INIT(BUF_NO_LIMIT);
+    struct buf *const all[] = { &upper, &lower };
 
     for (size_t i = 0; i < text.n; i++) {
         const unsigned char c = (unsigned char)text.p[i];
 
         buf_add_char(&upper, (char)(c < 0x80 ? toupper(c) : c));
         buf_add_char(&lower, (char)(c < 0x80 ? tolower(c) : c));
-        if (c < 0x80 && (isalnum(c) || strchr("_.-~/", c)))
-            buf_add_char(&url, (char)c);
-        else
-            buf_printf(&url, "%%%02X", (unsigned)c);
     }
     for (size_t i = 0; text.n > 0 && i < ARRAY_LEN(all); i++) {
         add_one(secrets, buf_view(all[i]));
@@ -203,28 +210,67 @@ bool secrets_add_body(struct secrets *secrets, const struct param *params, const
 
 /* --- hiding ------------------------------------------------------------------- */
 
-static bool has_any(const struct secrets *secrets, struct str text)
+/* The bytes of a text that are part of a secret, however that is written. */
+struct hiding {
+    const struct secrets *secrets;
+    size_t size;
+    char *hidden; /* one for each byte; NULL: none is hidden */
+};
+
+/* Where the text that was read is in the one that was given. */
+struct reading {
+    const struct unescaped *text;
+    const struct reading *of; /* that was read itself; NULL: the given one */
+};
+
+static size_t origin(const struct reading *reading, size_t at)
 {
-    VEC_EACH (&secrets->list, secret)
-        if (str_find(text, view(secret), 0) != STR_NONE)
-            return true;
-    return false;
+    for (; reading; reading = reading->of)
+        at = reading->text->from[at];
+    return at;
 }
 
-static void mask_one(struct buf *text, struct str secret)
+/* A NULL reading: `text` is the given one. */
+static void hide_found(struct hiding *hiding, struct str text, const struct reading *reading)
+{
+    VEC_EACH (&hiding->secrets->list, secret)
+        for (size_t at = str_find(text, view(secret), 0); at != STR_NONE;
+             at = str_find(text, view(secret), at + 1)) {
+            const size_t first = origin(reading, at), last = origin(reading, at + secret->n);
+
+            if (!hiding->hidden)
+                hiding->hidden = mem_zalloc(hiding->size);
+            memset(hiding->hidden + first, 1, last - first);
+        }
+}
+
+/* JSON may be in JSON: each form is read twice. */
+static void hide_escaped(struct hiding *hiding, struct str text, enum unescape_form form)
+{
+    struct unescaped once, twice;
+
+    if (!unescape(&once, form, text))
+        return;
+    const struct reading first = { &once, NULL };
+
+    hide_found(hiding, buf_view(&once.text), &first);
+    if (unescape(&twice, form, buf_view(&once.text))) {
+        hide_found(hiding, buf_view(&twice.text), &(struct reading){ &twice, &first });
+        unescape_done(&twice);
+    }
+    unescape_done(&once);
+}
+
+static void mask_hidden(struct buf *text, const char *hidden)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    struct str all = buf_view(text);
-    size_t from = 0, at = str_find(all, secret, 0);
 
-    if (at == STR_NONE)
-        return;
-    for (; at != STR_NONE; at = str_find(all, secret, from)) {
-        buf_add_str(&out, str_slice(all, from, at - from));
-        buf_add_text(&out, SECRETS_MASK);
-        from = at + secret.n;
+    for (size_t i = 0; i < text->n; i++) {
+        if (!hidden[i])
+            buf_add_char(&out, text->p[i]);
+        else if (i == 0 || !hidden[i - 1])
+            buf_add_text(&out, SECRETS_MASK);
     }
-    buf_add_str(&out, str_from_offset(all, from));
     buf_clear(text);
     if (out.n > text->max)
         buf_cut(&out, text->max);
@@ -233,35 +279,41 @@ static void mask_one(struct buf *text, struct str secret)
 
 void secrets_mask(struct secrets *secrets, struct buf *text)
 {
+    struct hiding hiding = { secrets, text->n, NULL };
+
     if (!secrets || atomic_load(&secrets->count) == 0 || text->n == 0)
         return;
     (void)pthread_rwlock_rdlock(&secrets->lock);
-    VEC_EACH (&secrets->list, secret)
-        mask_one(text, view(secret));
+    hide_found(&hiding, buf_view(text), NULL);
+    for (enum unescape_form form = 0; form < UNESCAPE_FORMS; form++)
+        hide_escaped(&hiding, buf_view(text), form);
     (void)pthread_rwlock_unlock(&secrets->lock);
+    if (hiding.hidden)
+        mask_hidden(text, hiding.hidden);
+    free(hiding.hidden);
 }
 
 struct str secrets_masked(struct secrets *secrets, struct arena *arena, struct str text)
 {
     AUTO_BUF struct buf copy = BUF_INIT(BUF_NO_LIMIT);
-    bool any;
 
     if (!secrets || atomic_load(&secrets->count) == 0 || text.n == 0)
         return text;
-    (void)pthread_rwlock_rdlock(&secrets->lock);
-    any = has_any(secrets, text);
-    (void)pthread_rwlock_unlock(&secrets->lock);
-    if (!any)
-        return text;
     buf_add_str(&copy, text);
     secrets_mask(secrets, &copy);
-    return buf_copy(&copy, arena);
+    return str_eq(buf_view(&copy), text) ? text : buf_copy(&copy, arena);
+}
+
+/* A value of its own, which says something; its text may be too short to be looked for. */
+static bool is_shown_whole(const struct value *v)
+{
+    return v->kind != VALUE_LIST && v->kind != VALUE_MAP && v->kind != VALUE_NULL;
 }
 
 static void mask_within(struct secrets *secrets, struct arena *arena, struct value *v,
                         unsigned depth)
 {
-    if (depth > DEPTH_MAX)
+    if (depth > DEPTH_MAX || ((v->flags & VALUE_SECRET) && is_shown_whole(v)))
         *v = value_text(SECRETS_MASK);
     if (v->kind == VALUE_STR || v->kind == VALUE_BYTES)
         v->s = secrets_masked(secrets, arena, v->s);

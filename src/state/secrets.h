@@ -4,8 +4,9 @@
  * Whoever learns of a secret (a setting that was sealed, a parameter marked so)
  * adds its text; whoever is about to show something masks it first: each secret
  * in it becomes "********". A secret of several lines is known as a whole and
- * by its lines, because a diff shows them one by one. Its base64 is as secret, and so are its forms
- * in capitals, in small letters and in URLs.
+ * by its lines, because a diff shows them one by one. Its base64 is as secret, also as a part of
+ * longer base64, and so are its forms in capitals, in small letters, and with the escapes of JSON,
+ * YAML, shells, SQL, URLs and HTML (base/unescape.h).
  *
  *     secrets_new -> { secrets_add, secrets_mask }... -> secrets_free
  *

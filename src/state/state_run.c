@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/err.h"
+#include "base/sha256.h"
 #include "base/textdiff.h"
 #include "state/host.h"
 #include "state/secrets.h"
@@ -89,6 +90,49 @@ void state_made(struct state_run *run, const char *fmt, ...)
     va_end(args);
 }
 
+/* With its length before it, so that two texts are never taken for one. */
+void state_bind(struct state_run *run, struct str bytes)
+{
+    const uint64_t length = bytes.p ? bytes.n : UINT64_MAX;
+
+    if (!run->bound)
+        return;
+    sha256_add(run->bound, &length, sizeof(length));
+    if (bytes.p)
+        sha256_add(run->bound, bytes.p, bytes.n);
+}
+
+static int bind_file(struct state_run *run, const char *path, struct err *err)
+{
+    AUTO_FD int fd = -1;
+    struct fs_info info;
+    char hex[DIGEST_HEX_MAX];
+
+    if (fs_open(path, &fd, &info, err) < 0)
+        return -1;
+    if (fd >= 0 && fs_hash_fd(fd, path, digest_find(STR("sha256")), hex, err) < 0)
+        return -1;
+    state_bind(run, fd >= 0 ? str_from(hex) : (struct str){ NULL, 0 });
+    return 0;
+}
+
+int state_bind_path(struct state_run *run, const char *path, struct err *err)
+{
+    const char *target = NULL;
+    struct fs_info info;
+
+    if (!run->bound)
+        return 0;
+    if (fs_lstat(path, &info, err) < 0 ||
+        (info.kind == FS_LINK && fs_readlink(run->arena, path, &target, err) < 0))
+        return -1;
+    state_bind(run, str_from(path));
+    state_bind(run, str_from(fs_kind_name(info.kind)));
+    if (target)
+        state_bind(run, str_from(target));
+    return info.kind == FS_FILE ? bind_file(run, path, err) : 0;
+}
+
 void state_acts(struct state_run *run)
 {
     run->acts = true;
@@ -122,6 +166,8 @@ void state_diff_content(struct state_run *run, const char *path, struct str old,
     size_t from;
 
     run->differs = true;
+    state_bind(run, old);
+    state_bind(run, now);
     if (shown && (old.n > 0 || now.n > 0)) {
         end_line(&run->text);
         from = run->text.n;
@@ -184,6 +230,16 @@ void state_unchanged(struct state_run *run)
     run->unchanged = true;
 }
 
+void state_untouched(struct state_run *run)
+{
+    run->untouched = true;
+}
+
+int state_acts_for(struct state_run *run, const char *name, struct err *err)
+{
+    return run->group->begin(run->group->user, name, err);
+}
+
 /* --- what a module may ask for -------------------------------------------------------- */
 
 int state_command(struct state_run *run, const struct process_spec *spec, int64_t timeout_ns,
@@ -208,20 +264,33 @@ int state_source(struct state_run *run, const char *source, const char *hash, st
 {
     const struct source_trust trust = { .hash = hash };
 
-    return run->host->services->source(run, source, &trust, ret, err);
+    return state_source_trusted(run, source, &trust, ret, err);
 }
 
+/* Whatever a check reads decides what a run would do. */
 int state_source_trusted(struct state_run *run, const char *source,
                          const struct source_trust *trust, struct str *ret, struct err *err)
 {
-    return run->host->services->source(run, source, trust, ret, err);
+    if (run->host->services->source(run, source, trust, ret, err) < 0)
+        return -1;
+    state_bind(run, *ret);
+    return 0;
 }
 
 int state_source_content(struct state_run *run, const char *source,
                          const struct source_trust *trust, struct source_content *ret,
                          struct err *err)
 {
-    return run->host->services->source_content(run, source, trust, ret, err);
+    char hex[DIGEST_HEX_MAX];
+
+    if (run->host->services->source_content(run, source, trust, ret, err) < 0)
+        return -1;
+    if (run->bound) {
+        if (state_source_digest(ret, digest_find(STR("sha256")), hex, err) < 0)
+            return -1;
+        state_bind(run, str_from(hex));
+    }
+    return 0;
 }
 
 int state_source_digest(const struct source_content *content, const struct digest *digest,

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 
 #include "base/err.h"
+#include "sys/crash_point.h"
 #include "sys/fd.h"
 
 int cancel_init(struct cancel *cancel, struct err *err)
@@ -38,12 +39,37 @@ void cancel_raise(struct cancel *cancel)
         (void)eventfd_write(cancel->fd, 1); /* a counter of one always has room */
 }
 
+static _Thread_local const struct cancel *heeded;
+static _Thread_local bool has_cut;
+
+/* Every way to learn of a cancel ends here, so a test that cancels at each call of this function
+ * has tried every moment that makes a difference. */
 bool cancel_is_raised(const struct cancel *cancel)
 {
-    return cancel && atomic_load(&cancel->raised);
+    bool raised;
+
+    if (!cancel)
+        return false;
+    crash_point("cancel");
+    raised = atomic_load(&cancel->raised);
+    has_cut |= raised;
+    return raised;
 }
 
-static _Thread_local const struct cancel *heeded;
+void cancel_begin(void)
+{
+    has_cut = false;
+}
+
+int cancel_end(int rc, struct err *err)
+{
+    if (!has_cut)
+        return rc;
+    if (rc == 0)
+        return err_set(err, ERR_CANCELED, "canceled");
+    err->code = ERR_CANCELED;
+    return -1;
+}
 
 const struct cancel *cancel_heed(const struct cancel *cancel)
 {

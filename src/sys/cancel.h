@@ -38,4 +38,13 @@ const struct cancel *cancel_heed(const struct cancel *cancel);
 /* Fails with ERR_CANCELED when that token is raised. */
 int cancel_check(struct err *err);
 
+/* Around work that this thread does:
+ *
+ *     cancel_begin -> rc = work() -> cancel_end(rc)
+ *
+ * Work that saw a raised token was cut short: it did not succeed, even if it says so, and has
+ * failed with ERR_CANCELED, whatever it made of the error. */
+void cancel_begin(void);
+int cancel_end(int rc, struct err *err);
+
 #endif

@@ -29,6 +29,7 @@
 #include "base/err.h"
 #include "sys/cgroup.h"
 #include "sys/fd.h"
+#include "sys/inherited.h"
 #include "sys/process.h"
 
 #define STACK_SIZE 32768
@@ -89,14 +90,14 @@ IN_CHILD static int note_birth(const struct child *child)
     return (int)syscall(SYS_prctl, PR_SET_PDEATHSIG, child->spec->parent_death, 0, 0, 0);
 }
 
-/* exec resets handlers; ignored signals would stay ignored. */
+/* exec resets handlers; ignored signals would stay ignored, which only nohup means for children,
+ * too. */
 IN_CHILD static int reset_signals(const struct child *child)
 {
     static const uint64_t action[SIGNAL_ACTION_WORDS];
 
-    (void)child;
     for (int i = 1; i <= SIGNAL_COUNT; i++)
-        if (i != SIGKILL && i != SIGSTOP)
+        if (i != SIGKILL && i != SIGSTOP && !(i == SIGHUP && child->keeps_hangup))
             (void)syscall(SYS_rt_sigaction, i, action, NULL, SIGNAL_SET_SIZE);
     return 0;
 }
@@ -347,6 +348,7 @@ int child_start(struct child *child, pid_t *ret_pid, int *ret_pidfd, struct err 
 
     child->report = &report;
     child->parent = getpid();
+    child->keeps_hangup = inherited_is_ignored(SIGHUP);
     pid = start_quietly(child, &pidfd);
     if (pid < 0)
         return err_sys(err, errno, "start '%s': create a process", child->argv[0]);

@@ -11,6 +11,7 @@
 #ifndef SYS_CHILD_H
 #define SYS_CHILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -48,6 +49,7 @@ struct child_fd {
 struct child {
     const struct process_spec *spec;
     pid_t parent;
+    bool keeps_hangup; /* SIGHUP was ignored when we began, and stays so */
     char *const *argv;
     char *const *env;
     const char *const *candidates; /* paths to try for the program; ends in NULL */

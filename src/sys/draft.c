@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -19,7 +20,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "sys/cancel.h"
+#include "sys/draft_log.h"
 #include "sys/fd.h"
+#include "sys/tree.h"
 
 #define NAME_TRIES  16
 #define COPY_CHUNK  ((size_t)64 << 20) /* between two checks for cancellation */
@@ -30,16 +33,34 @@
 #define XATTR_LIST_SIZE  65536
 #define XATTR_VALUE_SIZE 65536
 
+/* A draft of our own data is locked as long as it is written: draft_sweep removes the others. False
+ * when it came between. */
+static bool lock_own(const struct draft *draft)
+{
+    struct stat st;
+
+    if (draft->site != &draft->own)
+        return true; /* its log knows it */
+    if (flock(draft->fd, LOCK_EX | LOCK_NB) < 0)
+        return errno != EWOULDBLOCK; /* a file system without locks is not swept */
+    return fstat(draft->fd, &st) == 0 && st.st_nlink > 0;
+}
+
 static int create_beside(struct draft *draft, struct err *err)
 {
     for (int i = 0; i < NAME_TRIES; i++) {
-        fs_temp_name(draft->temp);
+        if (site_draft_name(draft->site, draft->temp, err) < 0) {
+            draft->temp[0] = '\0';
+            return -1;
+        }
         draft->fd = openat(draft->site->folder, draft->temp,
                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (draft->fd >= 0)
-            return 0;
-        if (errno != EEXIST)
+        if (draft->fd < 0 && errno != EEXIST)
             break;
+        if (draft->fd >= 0 && lock_own(draft))
+            return 0;
+        fd_close(&draft->fd);
+        errno = EEXIST;
     }
     draft->temp[0] = '\0';
     return err_sys(err, errno, "create a file beside '%s'", draft->site->path);
@@ -192,6 +213,8 @@ static int set_attr(struct draft *draft, const struct fs_info *old, struct err *
     struct stat now;
     bool moves;
 
+    if (draft->options.as_is)
+        return 0;
     if (want.mode == FS_KEEP)
         want.mode = is_file ? old->mode : FS_NEW_MODE;
     if (fstat(draft->fd, &now) < 0)
@@ -353,9 +376,53 @@ int draft_commit(struct draft *draft, struct err *err)
 void draft_done(struct draft *draft)
 {
     if (draft->temp[0])
-        (void)unlinkat(draft->site->folder, draft->temp,
-                       0); /* there is no caller left to report to */
+        site_drop_draft(draft->site, draft->temp);
     draft->temp[0] = '\0';
     fd_close(&draft->fd);
     site_done(&draft->own);
+}
+
+static void sweep_name(int folder, const char *name)
+{
+    AUTO_FD int fd =
+        openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0)
+        (void)unlinkat(folder, name, 0); /* the next one tries again */
+}
+
+void draft_sweep(const char *folder)
+{
+    AUTO_FD int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct fs_names names;
+    struct err ignored;
+
+    if (fd < 0 || fs_list_fd(&arena, fd, folder, &names, &ignored) < 0)
+        return;
+    VEC_EACH (&names.list, name)
+        if (fs_is_temp_name(*name))
+            sweep_name(fd, *name);
+}
+
+int draft_make_folder(struct site *site, struct err *err)
+{
+    const struct fs_attr private = { 0700, FS_KEEP, FS_KEEP };
+
+    if (site_mkdir(site, &private, err) < 0)
+        return -1;
+    if (!site->log || draft_log_add_folder(site->log, site, err) == 0)
+        return 0;
+    draft_drop_folder(site);
+    return -1;
+}
+
+void draft_drop_folder(struct site *site)
+{
+    struct err ignored; /* the first error is the one to report */
+
+    if ((site_look(site, &ignored) < 0 || tree_discard_at(site, &ignored) < 0) && site->log)
+        draft_log_keep(site->log);
 }

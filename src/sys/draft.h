@@ -4,8 +4,9 @@
  * Write to `fd` (or use draft_add, draft_copy), then commit: owner, extended
  * attributes and mode are set, file and folder are synced, and one rename makes
  * it visible. Until then nobody sees a change, and a draft that is dropped, or
- * whose process is killed, leaves the old file unchanged. A killed process may
- * leave the draft behind, a file ".zester-<16 digits>" in the same folder.
+ * whose process is killed, leaves the old file unchanged. A killed process leaves
+ * the draft behind, a file ".zester-<16 digits>" in the same folder; the log of the
+ * site (sys/draft_log.h) is what the next one finds it by.
  * A file that is a mount point (/etc/hosts in a container) cannot be replaced:
  * its content is rewritten instead, and it keeps its attributes.
  *
@@ -41,5 +42,15 @@ int draft_copy(struct draft *draft, int from, struct err *err);
 int draft_commit(struct draft *draft, struct err *err);
 /* Drops what was not committed. */
 void draft_done(struct draft *draft);
+
+/* Removes drafts in a folder of our own data that no process is writing now. A name that is
+ * not a folder is fine. */
+void draft_sweep(const char *folder);
+
+/* A folder in the making, which only we can enter, at a site that has the name of a draft: the
+ * caller renames it. Its log knows it before there is anything in it. */
+int draft_make_folder(struct site *site, struct err *err);
+/* Drops it with everything in it; renamed is fine. */
+void draft_drop_folder(struct site *site);
 
 #endif

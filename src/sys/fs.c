@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -72,6 +73,51 @@ void fs_info_from(const struct stat *st, struct fs_info *ret_info)
         .links = st->st_nlink,
         .node = st->st_rdev,
     };
+}
+
+static struct timespec spec_from(struct statx_timestamp t)
+{
+    return (struct timespec){ .tv_sec = t.tv_sec, .tv_nsec = t.tv_nsec };
+}
+
+int fs_look_at(int folder, const char *name, struct fs_info *ret_info)
+{
+    struct statx st;
+    struct stat old;
+
+    if (statx(folder, name, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME,
+              &st) < 0)
+        return -1;
+    old = (struct stat){
+        .st_mode = st.stx_mode,
+        .st_uid = st.stx_uid,
+        .st_gid = st.stx_gid,
+        .st_size = (off_t)st.stx_size,
+        .st_atim = spec_from(st.stx_atime),
+        .st_mtim = spec_from(st.stx_mtime),
+        .st_ctim = spec_from(st.stx_ctime),
+        .st_dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+        .st_ino = st.stx_ino,
+        .st_nlink = st.stx_nlink,
+        .st_rdev = makedev(st.stx_rdev_major, st.stx_rdev_minor),
+    };
+    fs_info_from(&old, ret_info);
+    if (st.stx_mask & STATX_BTIME)
+        ret_info->born = st.stx_btime.tv_sec * CLOCK_SECOND + st.stx_btime.tv_nsec;
+    return 0;
+}
+
+struct fs_id fs_id_of(const struct fs_info *info)
+{
+    return (struct fs_id){ (int64_t)info->device, (int64_t)info->inode, info->born };
+}
+
+bool fs_id_is(const struct fs_id *id, const struct fs_info *info)
+{
+    const struct fs_id now = fs_id_of(info);
+
+    return id->born != 0 && id->device == now.device && id->inode == now.inode &&
+           id->born == now.born;
 }
 
 static bool is_absence(int errnum)

@@ -49,11 +49,21 @@ struct fs_info {
     int64_t atime; /* nanoseconds of wall time */
     int64_t mtime; /* the same */
     int64_t ctime; /* the same, of the last change of any kind; nobody can set it */
+    int64_t born;  /* the same, when it was made; 0: not known */
     dev_t device;
     ino_t inode;
     nlink_t links;
     dev_t node; /* what a block or char device stands for */
 };
+
+/* Which file or folder it is, whatever its name. `born` tells it from a later one that has the
+ * same inode number; all zero: not known. */
+struct fs_id {
+    int64_t device, inode, born;
+};
+struct fs_id fs_id_of(const struct fs_info *info);
+/* False when either is not known. */
+bool fs_id_is(const struct fs_id *id, const struct fs_info *info);
 
 /* In a mode, owner or group: what is there now, or the default for something new. */
 #define FS_KEEP     ((uint32_t)-1)
@@ -80,6 +90,7 @@ struct fs_replace_options {
     enum fs_sync sync;
     bool follow; /* replace what a symbolic link leads to, not the link */
     bool fresh;  /* fail when there is something already */
+    bool as_is;  /* `attr` means nothing: the draft has its owner, mode and attributes already */
     bool record; /* a file of our own: nobody has given it extended attributes */
     const struct fs_info
         *seen; /* what the content was made from: fail when the file is another now */
@@ -148,7 +159,10 @@ int fs_sync_system(const char *folder, struct err *err);
 void fs_temp_name(char name[FS_TEMP_NAME_SIZE]);
 /* Is it such a name? A killed process may have left one. */
 bool fs_is_temp_name(const char *name);
-/* For walks: what fstatat returned. */
+/* For walks: what is called `name` in an open folder, or with "" the descriptor itself. Follows no
+ * link. Returns -1 with errno. */
+int fs_look_at(int folder, const char *name, struct fs_info *ret_info);
+/* What fstat returned; `born` is not known. */
 struct stat;
 void fs_info_from(const struct stat *st, struct fs_info *ret_info);
 

@@ -98,6 +98,15 @@ char *path_absolute(struct arena *arena, const char *path)
     return path_normalise(arena, here ? path_join(arena, here, path) : path);
 }
 
+const char *path_from_here(struct arena *arena, const char *path)
+{
+    AUTO_FREE char *here = path_is_absolute(path) ? NULL : getcwd(NULL, 0);
+
+    while (here && path[0] == '.' && (path[1] == '/' || path[1] == '\0'))
+        path += path[1] == '/' ? 2 : 1;
+    return here ? path[0] ? path_join(arena, here, path) : arena_strdup(arena, here) : path;
+}
+
 bool path_is_below(const char *path, const char *folder)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -121,4 +130,11 @@ bool path_escapes(const char *path)
 
     return path_is_absolute(clean) ||
            (strncmp(clean, "..", 2) == 0 && (clean[2] == '/' || clean[2] == '\0'));
+}
+
+bool path_is_inside(const char *path, const char *folder)
+{
+    const size_t n = strlen(folder);
+
+    return strncmp(path, folder, n) == 0 && path[n] == '/';
 }

@@ -29,9 +29,13 @@ char *path_normalise(struct arena *arena, const char *path);
 
 /* Normalised, and from the current folder when it is relative. */
 char *path_absolute(struct arena *arena, const char *path);
+/* The same without resolving "..", which may follow a link: a path that leads where `path` does. */
+const char *path_from_here(struct arena *arena, const char *path);
 
 /* `path` is `folder` or something below it; both are normalised first. */
 bool path_is_below(const char *path, const char *folder);
+/* `path` is something below `folder`, not the folder itself; both are normalised already. */
+bool path_is_inside(const char *path, const char *folder);
 
 /* An absolute path, or one that climbs out with "..": must never be joined to a folder. */
 bool path_escapes(const char *path);

@@ -3,7 +3,8 @@
  *
  * A spec says everything about the child; what is zero has a safe default: our
  * environment and folder, /dev/null for all three streams, no other open file.
- * The child begins with default signal actions and no blocked signal.
+ * The child begins with default signal actions and no blocked signal; only the SIGHUP that nohup
+ * has made us ignore stays ignored (sys/inherited.h).
  *
  *     process_start -> { poll or loop on pidfd, process_signal } -> process_wait
  *                   -> process_done
@@ -133,9 +134,16 @@ struct process_bounds {
     size_t output_max; /* kept of each stream; 0: PROCESS_OUTPUT_MAX */
     enum fence_kind fence;
     struct str input; /* for standard input; a NULL view leaves spec->in as it is */
+    /* A program that must not be torn away from its work, such as a package manager: on cancel and
+     * timeout it has a moment to end by itself, then it alone gets this signal, and after so long
+     * all are killed. 0: at once. */
+    int stop_signal;
+    int64_t stop_time; /* nanoseconds */
 };
 
 #define PROCESS_OUTPUT_MAX ((size_t)16 << 20)
+/* The moment before a stop_signal: most programs that change a system take less. */
+#define PROCESS_STOP_WAIT_NS (300 * INT64_C(1000000))
 /* After the program has ended, how long to wait for the end of its output while something that it
  * left in the background holds the pipes. */
 #define PROCESS_DRAIN_NS (50 * INT64_C(1000000))
@@ -144,7 +152,8 @@ struct process_result {
     struct process_status status;
     struct str out, err;             /* the first `output_max` bytes */
     size_t out_dropped, err_dropped; /* bytes read but not kept */
-    bool timed_out, canceled;        /* either: the whole tree was killed and is gone */
+    bool timed_out, canceled;        /* either: the whole tree was killed and is gone, or has ended
+                                      * after a stop_signal, or was never started */
     int64_t duration;
 };
 

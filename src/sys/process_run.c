@@ -16,7 +16,11 @@
 #include "sys/pool.h"
 #include "sys/quota.h"
 
+#define SHELL "/bin/sh"
 #define CHUNK 16384
+/* So many reads empty a pipe of the usual size: what the program wrote before it ended is then
+ * read, even if something in the background never stops writing. */
+#define LATE_TURNS (65536 / CHUNK + 1)
 
 enum { SLOT_OUT, SLOT_ERR, SLOT_IN, SLOT_CHILD, SLOT_CANCEL, SLOTS };
 
@@ -34,7 +38,11 @@ struct run {
     struct sink out, err;
     struct str input; /* what is left of it */
     int64_t deadline;
-    bool ended;
+    enum { RUNNING, LET_BE, SIGNALED } stop_step;
+    int stop_signal;
+    int64_t stop_time;
+    bool ended, killed;
+    unsigned late_turns; /* after the deadline of a program that has ended */
     struct process_result result;
 };
 
@@ -85,7 +93,8 @@ static void set_polls(const struct run *run, struct pollfd *polls)
     polls[SLOT_CHILD] =
         (struct pollfd){ .fd = run->ended ? -1 : run->process.pidfd, .events = POLLIN };
     polls[SLOT_CANCEL] =
-        (struct pollfd){ .fd = run->ended ? -1 : cancel_fd(run->cancel), .events = POLLIN };
+        (struct pollfd){ .fd = run->ended || run->stop_step > RUNNING ? -1 : cancel_fd(run->cancel),
+                         .events = POLLIN };
 }
 
 static int learn_end(struct run *run, struct err *err)
@@ -115,6 +124,7 @@ static int handle(struct run *run, const struct pollfd *polls, struct err *err)
 /* Everything must end: the rest of the output, then the end of the process. */
 static int kill_all(struct run *run, struct err *err)
 {
+    run->killed = true;
     fd_close(&run->process.in);
     if (fence_kill(&run->fence, &run->process, err) < 0)
         return -1;
@@ -123,6 +133,17 @@ static int kill_all(struct run *run, struct err *err)
     run->ended = true;
     run->deadline = clock_real(); /* what is in the pipes now is all there will be */
     return 0;
+}
+
+/* The next step towards the end. */
+static int stop(struct run *run, struct err *err)
+{
+    if (run->stop_step == SIGNALED || run->stop_signal == 0)
+        return kill_all(run, err);
+    run->stop_step++;
+    run->deadline =
+        clock_after(clock_real(), run->stop_step == LET_BE ? PROCESS_STOP_WAIT_NS : run->stop_time);
+    return run->stop_step == LET_BE ? 0 : process_signal(&run->process, run->stop_signal, err);
 }
 
 static bool is_over(const struct run *run)
@@ -141,17 +162,19 @@ static int turn(struct run *run, bool *ret_over, struct err *err)
     n = ppoll(polls, SLOTS, clock_left(run->deadline, &room), NULL);
     if (n < 0 && errno != EINTR)
         return err_sys(err, errno, "wait for process %d", run->process.pid);
-    if (n > 0 && polls[SLOT_CANCEL].revents) {
+    if (!run->ended && run->stop_step == RUNNING && cancel_is_raised(run->cancel)) {
         run->result.canceled = true;
-        return kill_all(run, err);
+        return stop(run, err);
     }
     if (n > 0 && handle(run, polls, err) < 0)
         return -1;
     if (n == 0 && !run->ended) {
-        run->result.timed_out = true;
-        return kill_all(run, err);
+        run->result.timed_out |= run->stop_step == RUNNING;
+        return stop(run, err);
     }
-    *ret_over = is_over(run) || (n == 0 && run->ended);
+    if (run->ended && clock_real() >= run->deadline)
+        run->late_turns++;
+    *ret_over = is_over(run) || (n == 0 && run->ended) || run->late_turns > LATE_TURNS;
     return 0;
 }
 
@@ -201,6 +224,43 @@ static int start_fenced(struct run *run, const struct process_spec *spec,
     if (run->process.in >= 0 && run->input.n == 0)
         fd_close(&run->process.in);
     return 0;
+}
+
+/* Something that the program left in the background holds its output, and would die of SIGPIPE at
+ * its next line. So a reader stays behind that throws away what comes and ends with the last
+ * writer. It is not our child but one of init, since we may end before it; without it (no shell,
+ * no memory) the writer ends as it would in 'command | true'. */
+static void leave_reader(int pipe, const struct process_spec *spec)
+{
+    static const char *const argv[] = { SHELL, "-c", "cat <&3 >/dev/null 2>&1 3<&- &", NULL };
+    static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", NULL };
+    const struct process_fd fds[] = { { pipe, 3 } };
+    const struct process_spec reader = {
+        .argv = argv,
+        .env = env,
+        .cwd = "/",
+        .user = spec->user,
+        .fds = fds,
+        .fd_count = ARRAY_LEN(fds),
+        .group = PROCESS_GROUP_SESSION,
+    };
+    struct process_status status;
+    struct process process;
+    struct err ignored;
+
+    if (process_start(&reader, &process, &ignored) < 0)
+        return;
+    (void)process_wait(&process, CLOCK_NEVER, &status, &ignored);
+    process_done(&process);
+}
+
+static void leave_readers(const struct run *run, const struct process_spec *spec)
+{
+    const int pipes[] = { run->process.out, run->process.err };
+
+    for (size_t i = 0; i < ARRAY_LEN(pipes); i++)
+        if (pipes[i] >= 0 && !run->killed)
+            leave_reader(pipes[i], spec);
 }
 
 /* When waiting fails, no child may be left behind. */
@@ -280,16 +340,24 @@ static int run_bounded(const struct process_spec *spec, const struct process_bou
     int64_t began;
     struct run run = { .cancel = cancel,
                        .input = b->input,
+                       .stop_signal = b->stop_signal,
+                       .stop_time = b->stop_time,
                        .out = { .fd = &run.process.out, .text = BUF_INIT(max) },
                        .err = { .fd = &run.process.err, .text = BUF_INIT(max) } };
-    int rc = start_in_turn(&run, spec, b, err);
+    int rc;
 
+    if (cancel_is_raised(cancel)) {
+        *ret_result = (struct process_result){ .status.code = -1, .canceled = true };
+        return 0;
+    }
+    rc = start_in_turn(&run, spec, b, err);
     if (rc < 0)
         return -1;
     began = clock_real();
     run.deadline = b->timeout > 0 ? clock_after(began, b->timeout) : CLOCK_NEVER;
     rc = wait_marked(&run, err);
     if (rc == 0) {
+        leave_readers(&run, spec);
         *ret_result = run.result;
         ret_result->out = buf_copy(&run.out.text, arena);
         ret_result->err = buf_copy(&run.err.text, arena);

@@ -21,13 +21,11 @@
 
 /* As many as the kernel follows. */
 #define LINKS_MAX 40
-#define LOOK_MASK (STATX_BASIC_STATS | STATX_BTIME)
 
 /* An open folder of the walk. */
 struct spot {
     int fd;
     struct fs_info info;
-    int64_t born; /* when it was made, wall nanoseconds; 0: the file system does not know */
 };
 
 struct walk {
@@ -36,6 +34,7 @@ struct walk {
     const char *rest; /* what remains, from `at` */
     struct spot at;
     unsigned flags;
+    const struct site_way *way; /* NULL: none */
     int links;
     bool bound;       /* a link was followed that may only lead to what is of `owner` */
     bool returned;    /* by the exception of SITE_RETURN */
@@ -46,40 +45,11 @@ struct walk {
 
 /* --- what is there ------------------------------------------------------------------------ */
 
-static int64_t nanoseconds(struct statx_timestamp t)
-{
-    return t.tv_sec * CLOCK_SECOND + t.tv_nsec;
-}
-
-static void info_from(const struct statx *st, struct fs_info *ret)
-{
-    const struct stat old = {
-        .st_mode = st->stx_mode,
-        .st_uid = st->stx_uid,
-        .st_gid = st->stx_gid,
-        .st_size = (off_t)st->stx_size,
-        .st_mtim = { st->stx_mtime.tv_sec, st->stx_mtime.tv_nsec },
-        .st_ctim = { st->stx_ctime.tv_sec, st->stx_ctime.tv_nsec },
-        .st_dev = makedev(st->stx_dev_major, st->stx_dev_minor),
-        .st_ino = st->stx_ino,
-        .st_nlink = st->stx_nlink,
-        .st_rdev = makedev(st->stx_rdev_major, st->stx_rdev_minor),
-    };
-
-    fs_info_from(&old, ret);
-}
-
 /* Of the descriptor itself. */
 static int look_at(int fd, struct spot *ret)
 {
-    struct statx st;
-
-    if (statx(fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, LOOK_MASK, &st) < 0)
-        return -1;
     ret->fd = fd;
-    info_from(&st, &ret->info);
-    ret->born = st.stx_mask & STATX_BTIME ? nanoseconds(st.stx_btime) : 0;
-    return 0;
+    return fs_look_at(fd, "", &ret->info);
 }
 
 static bool is_absence(int errnum)
@@ -111,8 +81,9 @@ static struct known *known_slot(const char *text, size_t n)
 
 static bool same_folder(const struct spot *a, const struct spot *b)
 {
-    return a->info.inode == b->info.inode && a->info.device == b->info.device &&
-           a->born == b->born && a->info.uid == b->info.uid;
+    const struct fs_id id = fs_id_of(&a->info);
+
+    return fs_id_is(&id, &b->info) && a->info.uid == b->info.uid;
 }
 
 static void remember(const char *text, const struct spot *spot)
@@ -120,7 +91,7 @@ static void remember(const char *text, const struct spot *spot)
     const size_t n = strlen(text);
     struct known *slot = known_slot(text, n);
 
-    if (n >= KNOWN_TEXT_SIZE || spot->born == 0)
+    if (n >= KNOWN_TEXT_SIZE || spot->info.born == 0)
         return; /* a number of an inode alone may be of another one by now */
     (void)pthread_mutex_lock(&known_lock);
     memcpy(slot->text, text, n + 1);
@@ -133,7 +104,7 @@ static bool is_known(const char *text, const struct spot *spot)
     const struct known *slot = known_slot(text, strlen(text));
     bool found;
 
-    if (spot->born == 0)
+    if (spot->info.born == 0)
         return false;
     (void)pthread_mutex_lock(&known_lock);
     found = strcmp(slot->text, text) == 0 && same_folder(&slot->spot, spot);
@@ -184,6 +155,21 @@ static int refuse_step(struct walk *walk, const char *name, uid_t uid, struct er
                    name_owner(walk->arena, walk->at.info.uid));
 }
 
+/* Is it, by the caller's records, a folder that was there? A link on the way would lead to another
+ * one than the text says. */
+static bool is_recorded(struct walk *walk, const struct fs_info *next)
+{
+    const struct site_way *way = walk->way;
+    size_t n;
+
+    if (!way || !way->knows || walk->links > 0)
+        return false;
+    n = (size_t)(walk->rest - walk->path);
+    while (n > 1 && walk->path[n - 1] == '/')
+        n--;
+    return way->knows(way->self, arena_strndup(walk->arena, walk->path, n), next->uid);
+}
+
 /* From the folder that we are in to one with this owner. */
 static int judge_step(struct walk *walk, const char *name, const struct fs_info *next,
                       struct err *err)
@@ -192,8 +178,9 @@ static int judge_step(struct walk *walk, const char *name, const struct fs_info 
 
     if (walk->flags & SITE_OWN || is_trusted(from) || from == next->uid)
         return 0;
-    if (walk->flags & SITE_RETURN && is_trusted(next->uid) &&
-        (next->mode & (S_IWGRP | S_IWOTH)) == 0) {
+    if ((walk->flags & SITE_RETURN && is_trusted(next->uid) &&
+         (next->mode & (S_IWGRP | S_IWOTH)) == 0) ||
+        is_recorded(walk, next)) {
         walk->returned = true;
         return 0;
     }
@@ -325,13 +312,10 @@ static int step_into(struct walk *walk, const char *name, struct err *err)
 static int look_at_last(struct walk *walk, const char *name, struct fs_info *ret, struct err *err)
 {
     AUTO_FD int fd = -1;
-    struct statx st;
     struct spot spot;
 
     *ret = (struct fs_info){ .kind = FS_NONE };
-    if (statx(walk->at.fd, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &st) == 0)
-        info_from(&st, ret);
-    else if (!is_absence(errno))
+    if (fs_look_at(walk->at.fd, name, ret) < 0 && !is_absence(errno))
         return err_sys(err, errno, "stat '%s'", walk->path);
     if (ret->kind != FS_LINK || !(walk->flags & SITE_FOLLOW))
         return STEP_END;
@@ -354,7 +338,8 @@ static bool begin_near(struct walk *walk, const char *parent)
 
     if (fd < 0 || look_at(fd, &spot) < 0)
         return false;
-    if (!(walk->flags & SITE_OWN) && !is_known(parent, &spot))
+    if (!(walk->flags & SITE_OWN) && !is_known(parent, &spot) &&
+        !(walk->way && fs_id_is(&walk->way->folder, &spot.info)))
         return false;
     move_to(walk, &spot);
     (void)fd_take(&fd);
@@ -421,11 +406,14 @@ static void set_path(struct site *site, const char *path, const char *name)
     site->name = name && strcmp(name, ".") == 0 ? "." : path_basename(site->path).p;
 }
 
-int site_walk(struct site *site, const char *path, unsigned flags, struct err *err)
+static int walk_path(struct site *site, const char *path, unsigned flags,
+                     const struct site_way *way, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *parent = path_dirname(&arena, path), *name = NULL;
-    struct walk walk = { .arena = &arena, .path = path, .at = { .fd = -1 }, .flags = flags };
+    struct walk walk = {
+        .arena = &arena, .path = path, .at = { .fd = -1 }, .flags = flags, .way = way
+    };
     struct fs_info info = { .kind = FS_NONE };
 
     *site = (struct site)SITE_INIT;
@@ -440,6 +428,16 @@ int site_walk(struct site *site, const char *path, unsigned flags, struct err *e
     site->above = walk.at.info;
     site->info = info;
     return 0;
+}
+
+int site_walk(struct site *site, const char *path, unsigned flags, struct err *err)
+{
+    return walk_path(site, path, flags, NULL, err);
+}
+
+int site_walk_back(struct site *site, const char *path, const struct site_way *way, struct err *err)
+{
+    return walk_path(site, path, SITE_RETURN, way, err);
 }
 
 void site_enter(struct site *site, int folder, const struct fs_info *above, const char *name,

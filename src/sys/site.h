@@ -40,15 +40,17 @@
 #include "sys/fs.h"
 
 struct arena;
+struct draft_log;
 struct err;
 
 struct site {
-    int folder;           /* where it is, for the ...at calls (O_PATH); -1: that is not there */
-    char *path;           /* for messages; a last link that was followed is replaced */
-    const char *name;     /* within `folder`; "." for the root folder */
-    struct fs_info above; /* of `folder` */
-    struct fs_info info;  /* what was found; FS_NONE */
-    bool borrowed;        /* `folder` is somebody else's */
+    int folder;            /* where it is, for the ...at calls (O_PATH); -1: that is not there */
+    char *path;            /* for messages; a last link that was followed is replaced */
+    const char *name;      /* within `folder`; "." for the root folder */
+    struct fs_info above;  /* of `folder` */
+    struct fs_info info;   /* what was found; FS_NONE */
+    bool borrowed;         /* `folder` is somebody else's */
+    struct draft_log *log; /* of drafts that are made beside it; NULL: none */
 };
 
 #define SITE_INIT                                                                                  \
@@ -67,6 +69,18 @@ enum site_flags {
 /* An absolute path (of our own data any). What is not there, or whose folder is not there, is
  * FS_NONE. On failure there is nothing to release. */
 int site_walk(struct site *site, const char *path, unsigned flags, struct err *err);
+/* What is known of a path that was walked before. */
+struct site_way {
+    struct fs_id folder; /* that it was in: entered again whichever way the path leads there now */
+    /* Was there a folder with this owner at this path? May be NULL. */
+    bool (*knows)(void *self, const char *path, uid_t owner);
+    void *self;
+};
+
+/* SITE_RETURN to a path by what is known of it: the folder that it was in is found again although
+ * others own folders on the way, and so is one that was made anew in its place. */
+int site_walk_back(struct site *site, const char *path, const struct site_way *way,
+                   struct err *err);
 /* What a walk over a tree found: borrows `folder`. */
 void site_enter(struct site *site, int folder, const struct fs_info *above, const char *name,
                 const char *path, const struct fs_info *info);
@@ -90,9 +104,14 @@ int site_readlink(struct arena *arena, const struct site *site, const char **ret
 /* For reading only: one call instead of a walk. Opens a file for reading when
  * no part of the path is a link; else, or when the system does not have the call, -1. */
 int site_glance(const char *path);
+/* The same below an open folder, and of anything, as an O_PATH descriptor. */
+int site_glance_below(int folder, const char *path);
 /* What was found, as an O_PATH descriptor: fails when there is
  * something else now, or when it may not be touched in site. */
 int site_hold(const struct site *site, int *ret_fd, struct err *err);
+/* The same for what the caller knows to be the file that it has changed before, whoever gave it
+ * that name. */
+int site_hold_known(const struct site *site, int *ret_fd, struct err *err);
 /* What such a descriptor is, for calls that know paths only (of extended attributes, say). */
 #define SITE_FD_PATH_SIZE 32
 void site_fd_path(int fd, char path[SITE_FD_PATH_SIZE]);
@@ -104,6 +123,10 @@ void site_fd_path(int fd, char path[SITE_FD_PATH_SIZE]);
 int site_set(struct site *site, const struct fs_attr *attr, struct err *err);
 /* Access and modification time, wall nanoseconds. */
 int site_set_times(const struct site *site, int64_t atime, int64_t mtime, struct err *err);
+/* The same for a descriptor of site_hold; `path` is for messages. */
+int site_set_held(int fd, enum fs_kind kind, const char *path, const struct fs_attr *attr,
+                  struct err *err);
+int site_set_times_held(int fd, const char *path, int64_t atime, int64_t mtime, struct err *err);
 /* A new file, empty and ours alone, open for reading and writing. EEXIST when there is something.
  */
 int site_create(struct site *site, int *ret_fd, struct err *err);
@@ -114,12 +137,18 @@ int site_mkdir(struct site *site, const struct fs_attr *attr, struct err *err);
 int site_mknod(struct site *site, const struct fs_info *like, struct err *err);
 /* Another name of the file that was found at `of`. EEXIST when there is something. */
 int site_link(struct site *site, const struct site *of, struct err *err);
+/* The same for a file that is held; `of` is for messages. */
+int site_link_held(struct site *site, int fd, const char *of, struct err *err);
 /* A symbolic link in one step; replaces a link or a file, never a folder. */
 int site_symlink(struct site *site, const char *target, struct err *err);
 int site_rename(const struct site *from, const struct site *to, struct err *err);
 /* A file or link, or an empty folder; not there is fine. */
 int site_unlink(const struct site *site, struct err *err);
 int site_rmdir(const struct site *site, struct err *err);
+/* A name for a draft in the folder of the site, noted in its log. */
+int site_draft_name(const struct site *site, char name[FS_TEMP_NAME_SIZE], struct err *err);
+/* Remove what was made under that name; what cannot be removed now is tried again with its log. */
+void site_drop_draft(const struct site *site, const char *name);
 /* What happened to the names in the folder is on disk. */
 int site_sync(const struct site *site, struct err *err);
 

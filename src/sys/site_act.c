@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "sys/account.h"
 #include "sys/clock.h"
+#include "sys/draft_log.h"
 #include "sys/fd.h"
 
 #define NEW_FOLDER_MODE 0755
@@ -63,14 +64,9 @@ static int check_names(const struct site *site, const struct fs_info *info, stru
 
 int site_look(struct site *site, struct err *err)
 {
-    struct stat st;
-
     site->info = (struct fs_info){ .kind = FS_NONE };
-    if (site->folder < 0)
-        return 0;
-    if (fstatat(site->folder, site->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        fs_info_from(&st, &site->info);
-    else if (!is_absence(errno))
+    if (site->folder >= 0 && fs_look_at(site->folder, site->name, &site->info) < 0 &&
+        !is_absence(errno))
         return err_sys(err, errno, "stat '%s'", site->path);
     return 0;
 }
@@ -89,7 +85,6 @@ int site_peek(struct site *site, int *ret_fd, struct err *err)
 {
     const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     AUTO_FD int fd = -1;
-    struct stat st;
 
     *ret_fd = -1;
     if (site->folder < 0)
@@ -97,9 +92,8 @@ int site_peek(struct site *site, int *ret_fd, struct err *err)
     fd = openat(site->folder, site->name, flags);
     if (fd < 0)
         return look_instead(site, errno, err);
-    if (fstat(fd, &st) < 0)
+    if (fs_look_at(fd, "", &site->info) < 0)
         return err_sys(err, errno, "stat '%s'", site->path);
-    fs_info_from(&st, &site->info);
     *ret_fd = fd_take(&fd);
     return 0;
 }
@@ -112,6 +106,16 @@ int site_glance(const char *path)
     };
 
     return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+int site_glance_below(int folder, const char *path)
+{
+    const struct open_how how = {
+        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+    };
+
+    return (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
 }
 
 int site_open(struct site *site, int *ret_fd, struct err *err)
@@ -162,20 +166,31 @@ static bool is_same(const struct fs_info *a, const struct fs_info *b)
     return a->kind == b->kind && a->inode == b->inode && a->device == b->device;
 }
 
-int site_hold(const struct site *site, int *ret_fd, struct err *err)
+int site_hold_known(const struct site *site, int *ret_fd, struct err *err)
 {
     AUTO_FD int fd = -1;
     struct fs_info now;
-    struct stat st;
 
     if (site->folder < 0)
         return refuse_missing(site, err);
     fd = openat(site->folder, site->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (fd < 0 || fs_look_at(fd, "", &now) < 0)
         return err_sys(err, errno, "open '%s'", site->path);
-    fs_info_from(&st, &now);
     if (!is_same(&now, &site->info))
         return err_set(err, ERR_BUSY, "'%s' was replaced by another process", site->path);
+    *ret_fd = fd_take(&fd);
+    return 0;
+}
+
+int site_hold(const struct site *site, int *ret_fd, struct err *err)
+{
+    AUTO_FD int fd = -1;
+    struct fs_info now;
+
+    if (site_hold_known(site, &fd, err) < 0)
+        return -1;
+    if (fs_look_at(fd, "", &now) < 0)
+        return err_sys(err, errno, "stat '%s'", site->path);
     if (check_names(site, &now, err) < 0)
         return -1;
     *ret_fd = fd_take(&fd);
@@ -184,36 +199,44 @@ int site_hold(const struct site *site, int *ret_fd, struct err *err)
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-static int set_owner(const struct site *site, int fd, const struct fs_attr *attr, struct err *err)
+static int set_owner(int fd, const char *path, const struct fs_attr *attr, struct err *err)
 {
     if (attr->uid == FS_KEEP && attr->gid == FS_KEEP)
         return 0;
     if (fchownat(fd, "", attr->uid, attr->gid, AT_EMPTY_PATH) < 0)
-        return err_sys(err, errno, "set the owner of '%s' to %d:%d", site->path, (int)attr->uid,
+        return err_sys(err, errno, "set the owner of '%s' to %d:%d", path, (int)attr->uid,
                        (int)attr->gid);
     return 0;
 }
 
-/* No call for this takes such a descriptor on all supported kernels. */
-static int set_mode(const struct site *site, int fd, mode_t mode, struct err *err)
+/* No call for this takes an O_PATH descriptor on all supported kernels. */
+static int set_mode(int fd, const char *path, mode_t mode, struct err *err)
 {
-    char path[SITE_FD_PATH_SIZE];
+    char fd_path[SITE_FD_PATH_SIZE];
 
-    if (mode == FS_KEEP || site->info.kind == FS_LINK)
+    if (mode == FS_KEEP)
         return 0;
-    site_fd_path(fd, path);
-    if (chmod(path, mode) < 0)
-        return err_sys(err, errno, "set the mode of '%s' to %04o", site->path, (unsigned)mode);
+    site_fd_path(fd, fd_path);
+    if (chmod(fd_path, mode) < 0)
+        return err_sys(err, errno, "set the mode of '%s' to %04o", path, (unsigned)mode);
     return 0;
+}
+
+int site_set_held(int fd, enum fs_kind kind, const char *path, const struct fs_attr *attr,
+                  struct err *err)
+{
+    if (set_owner(fd, path, attr, err) < 0)
+        return -1;
+    return kind == FS_LINK ? 0 : set_mode(fd, path, attr->mode, err);
 }
 
 int site_set(struct site *site, const struct fs_attr *attr, struct err *err)
 {
     AUTO_FD int fd = -1;
 
-    if (site_hold(site, &fd, err) < 0 || set_owner(site, fd, attr, err) < 0)
+    if (site_hold(site, &fd, err) < 0)
         return -1;
-    return set_mode(site, fd, attr->mode, err);
+    return site_set_held(fd, site->info.kind, site->path, attr, err);
 }
 
 /* Floor, so that times before 1970 have nanoseconds from 0 up as well. */
@@ -224,16 +247,22 @@ static struct timespec spec_of(int64_t ns)
     return (struct timespec){ (time_t)seconds, (long)(ns - seconds * CLOCK_SECOND) };
 }
 
-int site_set_times(const struct site *site, int64_t atime, int64_t mtime, struct err *err)
+int site_set_times_held(int fd, const char *path, int64_t atime, int64_t mtime, struct err *err)
 {
     const struct timespec times[2] = { spec_of(atime), spec_of(mtime) };
+
+    if (utimensat(fd, "", times, AT_EMPTY_PATH) < 0)
+        return err_sys(err, errno, "set the times of '%s'", path);
+    return 0;
+}
+
+int site_set_times(const struct site *site, int64_t atime, int64_t mtime, struct err *err)
+{
     AUTO_FD int fd = -1;
 
     if (site_hold(site, &fd, err) < 0)
         return -1;
-    if (utimensat(fd, "", times, AT_EMPTY_PATH) < 0)
-        return err_sys(err, errno, "set the times of '%s'", site->path);
-    return 0;
+    return site_set_times_held(fd, site->path, atime, mtime, err);
 }
 
 /* --- names ------------------------------------------------------------------------------- */
@@ -248,17 +277,33 @@ static int look_at_made(struct site *site, enum fs_kind kind, struct err *err)
     return 0;
 }
 
+int site_draft_name(const struct site *site, char name[FS_TEMP_NAME_SIZE], struct err *err)
+{
+    fs_temp_name(name);
+    return site->log ? draft_log_add(site->log, site, name, err) : 0;
+}
+
+void site_drop_draft(const struct site *site, const char *name)
+{
+    if (unlinkat(site->folder, name, 0) < 0 && errno != ENOENT && site->log)
+        draft_log_keep(site->log);
+}
+
 int site_create(struct site *site, int *ret_fd, struct err *err)
 {
-    int fd;
+    AUTO_FD int fd = -1;
 
     if (site->folder < 0)
         return refuse_missing(site, err);
     fd = openat(site->folder, site->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_sys(err, errno, "create '%s'", site->path);
-    *ret_fd = fd;
-    return site_look(site, err);
+    if (site_look(site, err) < 0) {
+        (void)unlinkat(site->folder, site->name, 0); /* the first error is the one to report */
+        return -1;
+    }
+    *ret_fd = fd_take(&fd);
+    return 0;
 }
 
 int site_mkdir(struct site *site, const struct fs_attr *attr, struct err *err)
@@ -271,7 +316,10 @@ int site_mkdir(struct site *site, const struct fs_attr *attr, struct err *err)
         return refuse_missing(site, err);
     if (mkdirat(site->folder, site->name, want.mode & (want.uid == FS_KEEP ? 0777 : 0700)) < 0)
         return err_sys(err, errno, "make the folder '%s'", site->path);
-    return look_at_made(site, FS_FOLDER, err) < 0 ? -1 : site_set(site, &want, err);
+    if (look_at_made(site, FS_FOLDER, err) == 0 && site_set(site, &want, err) == 0)
+        return 0;
+    (void)unlinkat(site->folder, site->name, AT_REMOVEDIR); /* the first error is reported */
+    return -1;
 }
 
 int site_mknod(struct site *site, const struct fs_info *like, struct err *err)
@@ -289,19 +337,23 @@ int site_mknod(struct site *site, const struct fs_info *like, struct err *err)
     return look_at_made(site, like->kind, err);
 }
 
-int site_link(struct site *site, const struct site *of, struct err *err)
+int site_link_held(struct site *site, int fd, const char *of, struct err *err)
 {
-    AUTO_FD int fd = -1;
     char path[SITE_FD_PATH_SIZE];
 
     if (site->folder < 0)
         return refuse_missing(site, err);
-    if (site_hold(of, &fd, err) < 0)
-        return -1;
     site_fd_path(fd, path);
     if (linkat(AT_FDCWD, path, site->folder, site->name, AT_SYMLINK_FOLLOW) < 0)
-        return err_sys(err, errno, "link '%s' to '%s'", site->path, of->path);
-    return look_at_made(site, of->info.kind, err);
+        return err_sys(err, errno, "link '%s' to '%s'", site->path, of);
+    return look_at_made(site, FS_FILE, err);
+}
+
+int site_link(struct site *site, const struct site *of, struct err *err)
+{
+    AUTO_FD int fd = -1;
+
+    return site_hold(of, &fd, err) < 0 ? -1 : site_link_held(site, fd, of->path, err);
 }
 
 int site_symlink(struct site *site, const char *target, struct err *err)
@@ -314,12 +366,13 @@ int site_symlink(struct site *site, const char *target, struct err *err)
         return look_at_made(site, FS_LINK, err);
     if (errno != EEXIST)
         return err_sys(err, errno, "link '%s' to '%s'", site->path, target);
-    fs_temp_name(temp);
+    if (site_draft_name(site, temp, err) < 0)
+        return -1;
     if (symlinkat(target, site->folder, temp) < 0)
         return err_sys(err, errno, "make a link beside '%s'", site->path);
     if (renameat(site->folder, temp, site->folder, site->name) < 0) {
         err_sys(err, errno, "replace '%s' by a link", site->path);
-        (void)unlinkat(site->folder, temp, 0); /* the first error is the one worth reporting */
+        site_drop_draft(site, temp);
         return -1;
     }
     return look_at_made(site, FS_LINK, err);

@@ -73,17 +73,15 @@ static int visit_entry(struct walk *walk, int folder, const struct fs_info *abov
     struct tree_entry entry = {
         .folder = folder, .above = above, .name = name, .depth = walk->depth
     };
-    struct stat st;
 
     if (cancel_check(err) < 0)
         return -1;
     entry.path = buf_text(&walk->path);
-    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+    if (fs_look_at(folder, name, &entry.info) < 0) {
         if (errno == ENOENT && walk->depth > 0)
             return 0;
         return err_sys(err, errno, "stat '%s'", entry.path);
     }
-    fs_info_from(&st, &entry.info);
     if (entry.info.kind == FS_FOLDER)
         return enter_folder(walk, &entry, err);
     return walk->visit(walk->self, TREE_ENTRY, &entry, err);
@@ -162,24 +160,43 @@ static int mount_of(const struct tree_entry *entry, uint64_t *ret_mount, struct 
     return 0;
 }
 
-static int check_mount(uint64_t *first, const struct tree_entry *entry, struct err *err)
+struct removal {
+    uint64_t mount; /* of the folder where it began */
+    bool ours;
+};
+
+static int check_mount(struct removal *removal, const struct tree_entry *entry, struct err *err)
 {
     uint64_t mount;
 
     if (mount_of(entry, &mount, err) < 0)
         return -1;
     if (entry->depth == 0)
-        *first = mount;
-    if (mount != *first)
+        removal->mount = mount;
+    if (mount != removal->mount)
         return err_sys(err, EBUSY, "remove '%s': something is mounted there", entry->path);
     return 0;
+}
+
+/* Anyone but root must be able to write to a folder to empty it. */
+static int open_up(const struct tree_entry *entry, struct err *err)
+{
+    const struct fs_attr attr = { entry->info.mode | S_IRWXU, FS_KEEP, FS_KEEP };
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (geteuid() == 0 || (entry->info.mode & S_IRWXU) == S_IRWXU)
+        return 0;
+    tree_site(entry, &site);
+    return site_set(&site, &attr, err);
 }
 
 static int remove_entry(void *self, enum tree_step step, const struct tree_entry *entry,
                         struct err *err)
 {
+    struct removal *removal = self;
+
     if (step == TREE_ENTER)
-        return check_mount(self, entry, err);
+        return check_mount(removal, entry, err) < 0 ? -1 : removal->ours ? open_up(entry, err) : 0;
     if (unlinkat(entry->folder, entry->name, step == TREE_LEAVE ? AT_REMOVEDIR : 0) < 0 &&
         errno != ENOENT)
         return err_sys(err, errno, "remove '%s'", entry->path);
@@ -188,9 +205,19 @@ static int remove_entry(void *self, enum tree_step step, const struct tree_entry
 
 int tree_remove_at(const struct site *site, struct err *err)
 {
-    uint64_t mount = 0;
+    struct removal removal = { .ours = false };
 
-    return site->info.kind == FS_NONE ? 0 : tree_walk_at(site, remove_entry, &mount, err);
+    return site->info.kind == FS_NONE ? 0 : tree_walk_at(site, remove_entry, &removal, err);
+}
+
+int tree_discard_at(const struct site *site, struct err *err)
+{
+    const struct cancel *before = cancel_heed(NULL);
+    struct removal removal = { .ours = true };
+    const int rc = site->info.kind == FS_NONE ? 0 : tree_walk_at(site, remove_entry, &removal, err);
+
+    (void)cancel_heed(before);
+    return rc;
 }
 
 int tree_remove(const char *path, struct err *err)

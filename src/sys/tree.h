@@ -50,5 +50,8 @@ void tree_site(const struct tree_entry *entry, struct site *ret_site);
  */
 int tree_remove(const char *path, struct err *err);
 int tree_remove_at(const struct site *site, struct err *err);
+/* The same for a tree that we made ourselves, also after a cancel: folders of it that we may not
+ * write to are made writable. */
+int tree_discard_at(const struct site *site, struct err *err);
 
 #endif

@@ -295,6 +295,7 @@ struct sets {
     size_t words;
     uint64_t **in; /* those that come to each term; NULL: none do */
     uint64_t *accepted;
+    const struct target_limit *limit; /* or NULL */
 };
 
 static uint64_t *get_set(struct sets *sets, uint64_t **place)
@@ -323,14 +324,16 @@ static void split_set(struct sets *sets, const struct term *term, const uint64_t
 /* Call `match` for each machine of a set that has no hit yet. */
 typedef int match_one_fn(void *self, uint32_t machine, bool *ret_matches, struct err *err);
 
-static int match_each(const uint64_t *in, size_t words, match_one_fn *match, void *self,
+static int match_each(const struct sets *sets, const uint64_t *in, match_one_fn *match, void *self,
                       uint64_t *hits, struct err *err)
 {
-    for (size_t w = 0; w < words; w++)
+    for (size_t w = 0; w < sets->words; w++)
         for (uint64_t left = in[w] & ~hits[w]; left; left &= left - 1) {
             const unsigned bit = (unsigned)__builtin_ctzll(left);
             bool matches = false;
 
+            if (sets->limit && sets->limit->is_over(sets->limit->self))
+                return err_set(err, ERR_BUSY, "the target takes too long to resolve");
             if (match(self, (uint32_t)(w * WORD_BITS + bit), &matches, err) < 0)
                 return -1;
             hits[w] |= (uint64_t)matches << bit;
@@ -373,7 +376,7 @@ static int match_tree(struct target_index *index, struct sets *sets, const struc
         struct column_match match = { column, pair, cut,
                                       arena_zalloc(sets->arena, column->cells.n) };
 
-        if (match_each(in, sets->words, match_value_of, &match, hits, err) < 0)
+        if (match_each(sets, in, match_value_of, &match, hits, err) < 0)
             return -1;
     }
     return 0;
@@ -424,7 +427,7 @@ static int run_term(struct target_index *index, struct sets *sets, const struct 
     if (is_about_facts(term) || term_is_about_settings(term))
         result = match_tree(index, sets, term, in, hits, err);
     else
-        result = match_each(in, sets->words, match_machine, &match, hits, err);
+        result = match_each(sets, in, match_machine, &match, hits, err);
     if (result < 0)
         return -1;
     if (term_is_about_settings(term) && term->negated)
@@ -445,11 +448,13 @@ static void list_found(const struct target_index *index, const struct sets *sets
 }
 
 /* Terms continue at terms before them: from the last to the first, each once. */
-int target_index_find(struct target_index *index, const struct target *target, struct arena *arena,
-                      struct target_found *ret_found, struct err *err)
+int target_index_find_within(struct target_index *index, const struct target *target,
+                             const struct target_limit *limit, struct arena *arena,
+                             struct target_found *ret_found, struct err *err)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct sets sets = { .arena = &scratch,
+                         .limit = limit,
                          .words = (index->machines.n + WORD_BITS - 1) / WORD_BITS };
     uint64_t *all;
 
@@ -466,4 +471,10 @@ int target_index_find(struct target_index *index, const struct target *target, s
             return -1;
     list_found(index, &sets, arena, ret_found);
     return 0;
+}
+
+int target_index_find(struct target_index *index, const struct target *target, struct arena *arena,
+                      struct target_found *ret_found, struct err *err)
+{
+    return target_index_find_within(index, target, NULL, arena, ret_found, err);
 }

@@ -24,6 +24,7 @@
 #ifndef TARGET_INDEX_H
 #define TARGET_INDEX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/str.h"
@@ -55,9 +56,20 @@ void target_index_put_settings(struct target_index *index, struct str id,
 void target_index_remove(struct target_index *index, struct str id);
 size_t target_index_count(const struct target_index *index);
 
+/* When to give up. */
+struct target_limit {
+    bool (*is_over)(void *self); /* asked before each machine */
+    void *self;
+};
+
 /* Fails as target_match does. */
 int target_index_find(struct target_index *index, const struct target *target, struct arena *arena,
                       struct target_found *ret_found, struct err *err);
+
+/* The same; fails with ERR_BUSY once the limit is over. NULL: there is none. */
+int target_index_find_within(struct target_index *index, const struct target *target,
+                             const struct target_limit *limit, struct arena *arena,
+                             struct target_found *ret_found, struct err *err);
 
 /* Bytes that it has now, without facts and settings. */
 size_t target_index_bytes(const struct target_index *index);

@@ -12,6 +12,7 @@
 #include "undo/stall.h"
 #include "undo/undo.h"
 #include "sys/draft.h"
+#include "sys/draft_log.h"
 #include "sys/fd.h"
 #include "sys/fs.h"
 #include "sys/path.h"
@@ -70,11 +71,20 @@ static int keep_image(struct state_run *run, struct site *site, enum image_exten
     return keep_one(run, site, extent, left, err) < 0 ? -1 : settle_change(run, err);
 }
 
+/* From here on something may be different, also if it fails. */
+static void note_act(const struct state_run *run)
+{
+    run->change->acted = true;
+}
+
 /* Where the change will happen. */
 static int find_site(struct state_run *run, const char *path, unsigned flags, struct site *ret,
                      struct err *err)
 {
-    return allow(run, path, err) < 0 ? -1 : site_walk(ret, path, flags, err);
+    if (allow(run, path, err) < 0 || site_walk(ret, path, flags, err) < 0)
+        return -1;
+    ret->log = run->change->drafts;
+    return 0;
 }
 
 int change_resolve(struct state_run *run, const char **path, struct err *err)
@@ -106,7 +116,7 @@ static struct fs_replace_options options_for(const struct state_run *run, const 
     return options;
 }
 
-static int fill_draft(const struct site *site, struct str content,
+static int fill_draft(const struct state_run *run, const struct site *site, struct str content,
                       const struct fs_replace_options *options, struct err *err)
 {
     const bool stalled = stall_begin();
@@ -115,8 +125,10 @@ static int fill_draft(const struct site *site, struct str content,
 
     if (rc == 0)
         rc = draft_add(&draft, content, err);
-    if (rc == 0)
+    if (rc == 0) {
+        note_act(run);
         rc = draft_commit(&draft, err);
+    }
     draft_done(&draft);
     stall_end(stalled);
     return rc;
@@ -130,7 +142,7 @@ static int rewrite_site(struct state_run *run, struct site *site, const struct f
     options.seen = seen;
     if (keep_image(run, site, IMAGE_WHOLE, image_mark_content(run->arena, content), err) < 0)
         return -1;
-    return fill_draft(site, content, &options, err);
+    return fill_draft(run, site, content, &options, err);
 }
 
 /* Where a walk of this state has led to, before it is written. */
@@ -138,6 +150,7 @@ static int look_again(struct state_run *run, struct site *site, struct err *err)
 {
     if (allow(run, site->path, err) < 0 || site_look(site, err) < 0)
         return -1;
+    site->log = run->change->drafts;
     if (site->info.kind == FS_LINK) /* the walk would have followed it */
         return err_set(err, ERR_BUSY, "'%s' was replaced by another process", site->path);
     return 0;
@@ -180,6 +193,7 @@ static int commit_copy(struct state_run *run, struct draft *draft, int from, str
         keep_image(run, site, IMAGE_WHOLE, mark, err) < 0)
         return -1;
     stalled = stall_begin();
+    note_act(run);
     rc = draft_commit(draft, err);
     stall_end(stalled);
     return rc;
@@ -267,8 +281,10 @@ static int make_folder(struct state_run *run, struct site *site, const struct ch
 
     if (keep_image(run, site, IMAGE_WHOLE, "folder", err) < 0)
         return -1;
-    if (site_mkdir(site, &want, err) == 0)
+    if (site_mkdir(site, &want, err) == 0) {
+        note_act(run);
         return site_sync(site, err);
+    }
     /* Another state may have made it meanwhile; it will do. */
     if (err->errnum != EEXIST || site_look(site, err) < 0)
         return -1;
@@ -319,6 +335,7 @@ int change_symlink(struct state_run *run, const char *target, const char *path, 
         keep_image(run, &site, IMAGE_WHOLE, arena_printf(run->arena, "link:%s", target), err) < 0 ||
         site_symlink(&site, target, err) < 0)
         return -1;
+    note_act(run);
     return site_sync(&site, err);
 }
 
@@ -357,7 +374,8 @@ static int keep_arrival(void *self, enum tree_step step, const struct tree_entry
     tree_site(entry, &site);
     if (image_mark(&scratch, &site, &mark, err) < 0)
         return -1;
-    site_enter(&arrival, entry->depth == 0 ? to->folder : -1, &to->above, to->name,
+    site_enter(&arrival, entry->depth == 0 ? to->folder : -1,
+               entry->depth == 0 ? &to->above : entry->above, to->name,
                arena_printf(&scratch, "%s%s", to->path, entry->path + strlen(moving->from->path)),
                entry->depth == 0 ? &to->info : &nothing);
     return keep_one(moving->run, &arrival, IMAGE_WHOLE, mark, err);
@@ -376,6 +394,7 @@ int change_link(struct state_run *run, const char *target, const char *path, str
                        target);
     if (keep_image(run, &site, IMAGE_WHOLE, mark, err) < 0 || site_link(&site, &of, err) < 0)
         return -1;
+    note_act(run);
     return site_sync(&site, err);
 }
 
@@ -388,6 +407,7 @@ int change_mknod(struct state_run *run, const char *path, const struct fs_info *
         keep_image(run, &site, IMAGE_WHOLE, image_mark_kind(like->kind), err) < 0 ||
         site_mknod(&site, like, err) < 0)
         return -1;
+    note_act(run);
     return site_sync(&site, err);
 }
 
@@ -401,7 +421,10 @@ int change_rename(struct state_run *run, const char *from, const char *to, struc
     if (tree_walk_at(&old, keep_entry, run, err) < 0 ||
         tree_walk_at(&old, keep_arrival, &moving, err) < 0 || settle_change(run, err) < 0)
         return -1;
-    if (site_rename(&old, &new, err) < 0 || site_sync(&new, err) < 0)
+    if (site_rename(&old, &new, err) < 0)
+        return -1;
+    note_act(run);
+    if (site_sync(&new, err) < 0)
         return -1;
     return site_sync(&old, err);
 }
@@ -416,6 +439,7 @@ int change_remove(struct state_run *run, const char *path, struct err *err)
         return 0;
     if (tree_walk_at(&site, keep_entry, run, err) < 0 || settle_change(run, err) < 0)
         return -1;
+    note_act(run);
     return tree_remove_at(&site, err) < 0 ? -1 : site_sync(&site, err);
 }
 
@@ -428,6 +452,7 @@ int change_attr_at(struct state_run *run, struct site *site, const struct change
 
     if (allow(run, site->path, err) < 0 || keep_image(run, site, IMAGE_ATTRIBUTES, NULL, err) < 0)
         return -1;
+    note_act(run);
     return site_set(site, &want, err);
 }
 
@@ -452,11 +477,12 @@ int change_touch(struct state_run *run, const char *path, int64_t atime, int64_t
         const struct fs_replace_options options = options_for(run, &site, NULL);
 
         if (keep_image(run, &site, IMAGE_WHOLE, image_mark_content(run->arena, STR("")), err) < 0 ||
-            fill_draft(&site, STR(""), &options, err) < 0 || site_look(&site, err) < 0)
+            fill_draft(run, &site, STR(""), &options, err) < 0 || site_look(&site, err) < 0)
             return -1;
     } else if (keep_image(run, &site, IMAGE_ATTRIBUTES, NULL, err) < 0) {
         return -1;
     }
+    note_act(run);
     return site_set_times(&site, atime, mtime, err);
 }
 
@@ -466,9 +492,21 @@ int change_save(struct state_run *run, const char *path, struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
 
-    if (find_site(run, path, SITE_RETURN, &site, err) < 0)
+    if (find_site(run, path, SITE_RETURN, &site, err) < 0 ||
+        keep_image(run, &site, IMAGE_WHOLE, NULL, err) < 0)
         return -1;
-    return keep_image(run, &site, IMAGE_WHOLE, NULL, err);
+    note_act(run);
+    return 0;
+}
+
+int change_make_draft(struct state_run *run, struct site *site, struct err *err)
+{
+    if (allow(run, site->path, err) < 0)
+        return -1;
+    site->log = run->change->drafts;
+    if (site->log && draft_log_add(site->log, site, site->name, err) < 0)
+        return -1;
+    return draft_make_folder(site, err);
 }
 
 int change_finish(struct state_run *run, struct err *err)

@@ -24,6 +24,7 @@
 #include "base/str.h"
 
 struct arena;
+struct draft_log;
 struct err;
 struct fs_info;
 struct site;
@@ -96,13 +97,19 @@ int change_touch(struct state_run *run, const char *path, int64_t atime, int64_t
 /* A path that something else is about to change (a command, a tool): keep its image. */
 int change_save(struct state_run *run, const char *path, struct err *err);
 
+/* A folder of our own at a site that has the name of a draft (sys/draft.h), to be renamed or
+ * dropped by the caller. What a killed run leaves of it is removed by the next one. */
+int change_make_draft(struct state_run *run, struct site *site, struct err *err);
+
 /* --- for the runner ----------------------------------------------------------- */
 
 /* What one state may change and has changed. */
 struct change {
-    struct undo *undo; /* NULL: nothing is kept (a revert) */
-    uint32_t number;   /* of the state in the journal */
-    struct map paths;  /* those with an image, and how much of it */
+    struct undo *undo;        /* NULL: nothing is kept (a revert) */
+    struct draft_log *drafts; /* of the run; NULL: none */
+    uint32_t number;          /* of the state in the journal */
+    struct map paths;         /* those with an image, and how much of it */
+    bool acted;               /* one of them was changed, or may have been */
 };
 /* The state has ended: note what others left at paths of change_save. */
 int change_finish(struct state_run *run, struct err *err);

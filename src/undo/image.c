@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/xattr.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -12,13 +12,12 @@
 #include "sys/cancel.h"
 #include "sys/fd.h"
 #include "sys/draft.h"
+#include "sys/handle.h"
 #include "sys/path.h"
 #include "sys/site.h"
+#include "undo/attributes.h"
 
 #define CHUNK ((size_t)64 << 10)
-/* The kernel's own limits on extended attributes. */
-#define XATTR_LIST_SIZE  65536
-#define XATTR_VALUE_SIZE 65536
 
 static const char *const kind_words[] = {
     [FS_NONE] = "none", [FS_FILE] = "file",     [FS_FOLDER] = "folder", [FS_LINK] = "link",
@@ -100,33 +99,6 @@ int image_mark_path(struct arena *arena, const char *path, const char **ret_mark
 
 /* --- taking ---------------------------------------------------------------------- */
 
-/* Of what is open, which `fd_path` leads to. */
-static int take_xattrs(struct arena *arena, const char *fd_path, struct image *image,
-                       struct err *err)
-{
-    AUTO_FREE char *names = NULL, *bytes = NULL;
-    struct value_map *map;
-    ssize_t n = listxattr(fd_path, NULL, 0);
-
-    if (n <= 0)
-        return 0; /* none, or a file system without them */
-    names = mem_alloc(XATTR_LIST_SIZE);
-    bytes = mem_alloc(XATTR_VALUE_SIZE);
-    n = listxattr(fd_path, names, XATTR_LIST_SIZE);
-    if (n < 0)
-        return err_sys(err, errno, "list the attributes of '%s'", image->path);
-    map = value_map_new(arena, 1);
-    for (const char *name = names; name < names + n; name += strlen(name) + 1) {
-        ssize_t size = getxattr(fd_path, name, bytes, XATTR_VALUE_SIZE);
-
-        if (size >= 0)
-            value_map_set(arena, map, value_text(arena_strdup(arena, name)),
-                          value_bytes(arena_str(arena, str_bytes(bytes, (size_t)size))));
-    }
-    image->xattrs = value_map(map);
-    return 0;
-}
-
 static int copy_file(struct arena *arena, int fd, struct image *image, const char *folder,
                      struct err *err)
 {
@@ -167,7 +139,6 @@ static int take_content(struct arena *arena, int fd, struct image *image, const 
 static int take_file(struct arena *arena, struct site *site, struct image *image,
                      const char *folder, const char *copy, struct err *err)
 {
-    char fd_path[SITE_FD_PATH_SIZE];
     AUTO_FD int fd = -1;
 
     if (site_peek(site, &fd, err) < 0)
@@ -175,22 +146,41 @@ static int take_file(struct arena *arena, struct site *site, struct image *image
     if (fd < 0 || site->info.kind != FS_FILE)
         return err_set(err, ERR_BUSY, "'%s' was replaced by another process", site->path);
     image->info = site->info;
-    site_fd_path(fd, fd_path);
+    if (image->info.links > 1)
+        image->handle = handle_take(arena, fd);
     if (take_content(arena, fd, image, folder, copy, err) < 0)
         return -1;
-    return take_xattrs(arena, fd_path, image, err);
+    return attributes_take(arena, fd, image, err);
 }
 
-static int take_folder(struct arena *arena, const struct site *site, struct image *image,
-                       struct err *err)
+static int take_attributes(struct arena *arena, const struct site *site, struct image *image,
+                           struct err *err)
 {
-    char fd_path[SITE_FD_PATH_SIZE];
     AUTO_FD int fd = -1;
 
-    if (site_hold(site, &fd, err) < 0)
+    return site_hold_known(site, &fd, err) < 0 ? -1 : attributes_take(arena, fd, image, err);
+}
+
+/* Whoever owns it meanwhile must not choose what runs with the rights of its former owner. */
+static int take_guarded(struct arena *arena, struct site *site, struct image *image,
+                        struct err *err)
+{
+    if (take_attributes(arena, site, image, err) < 0 ||
+        image_mark(arena, site, &image->mark, err) < 0)
         return -1;
-    site_fd_path(fd, fd_path);
-    return take_xattrs(arena, fd_path, image, err);
+    image->guarded = true;
+    return 0;
+}
+
+static int take_link(struct arena *arena, const struct site *site, struct image *image,
+                     struct err *err)
+{
+    if (site_readlink(arena, site, &image->target, err) < 0)
+        return -1;
+    if (!image->target)
+        return err_set(err, ERR_BUSY, "'%s' was replaced by another process", site->path);
+    image->mark = arena_printf(arena, "link:%s", image->target);
+    return 0;
 }
 
 static int take_image(struct arena *arena, struct site *site, struct image *image,
@@ -199,17 +189,15 @@ static int take_image(struct arena *arena, struct site *site, struct image *imag
     const enum fs_kind kind = image->info.kind;
 
     image->mark = kind_words[kind];
-    if (kind == FS_LINK) {
-        if (site_readlink(arena, site, &image->target, err) < 0)
-            return -1;
-        if (!image->target)
-            return err_set(err, ERR_BUSY, "'%s' was replaced by another process", site->path);
-        image->mark = arena_printf(arena, "link:%s", image->target);
+    if (kind == FS_NONE)
         return 0;
-    }
-    if (kind == FS_FILE)
-        return image->whole ? take_file(arena, site, image, folder, copy, err) : 0;
-    return kind == FS_FOLDER ? take_folder(arena, site, image, err) : 0;
+    if (kind == FS_LINK)
+        return take_link(arena, site, image, err);
+    if (kind == FS_FILE && image->whole)
+        return take_file(arena, site, image, folder, copy, err);
+    if (kind == FS_FILE && (image->info.mode & (S_ISUID | S_ISGID)) != 0)
+        return take_guarded(arena, site, image, err);
+    return take_attributes(arena, site, image, err);
 }
 
 int image_take(struct arena *arena, struct site *site, enum image_extent extent, const char *folder,
@@ -219,6 +207,11 @@ int image_take(struct arena *arena, struct site *site, enum image_extent extent,
 
     if (take_image(arena, site, &image, folder, copy, err) < 0)
         return err_wrap(err, "keep an image of '%s'", site->path);
+    image.self = fs_id_of(&image.info);
+    if (site->folder >= 0 || site->borrowed) {
+        image.in = fs_id_of(&site->above);
+        image.in_owner = site->above.uid;
+    }
     *ret_image = image;
     return 0;
 }
@@ -254,6 +247,16 @@ static const struct record_field image_fields[] = {
     RECORD("gid",     INT,   ARGS, info.gid,   RECORD_OMIT),
     RECORD("mtime",   INT,   ARGS, info.mtime, RECORD_OMIT),
     RECORD("node",    INT,   ARGS, info.node,  RECORD_OMIT),
+    RECORD("links",   INT,   ARGS, info.links, RECORD_OMIT),
+    RECORD("guarded", BOOL,  ARGS, guarded,    RECORD_OMIT),
+    RECORD("handle",  BYTES, ARGS, handle,     RECORD_OMIT),
+    RECORD("device",  INT,   ARGS, self.device, RECORD_OMIT),
+    RECORD("inode",   INT,   ARGS, self.inode, RECORD_OMIT),
+    RECORD("born",    INT,   ARGS, self.born,  RECORD_OMIT),
+    RECORD("in_device", INT, ARGS, in.device,  RECORD_OMIT),
+    RECORD("in_inode",  INT, ARGS, in.inode,   RECORD_OMIT),
+    RECORD("in_born",   INT, ARGS, in.born,    RECORD_OMIT),
+    RECORD("in_owner", INT,  ARGS, in_owner,   RECORD_OMIT),
     RECORD("target",  TEXT,  ARGS, target,     RECORD_OMIT),
     RECORD("content", BYTES, ARGS, content,    RECORD_OMIT),
     RECORD("copy",    TEXT,  ARGS, copy,       RECORD_OMIT),

@@ -9,7 +9,7 @@
  * A mark shows whether a path is still what somebody left there: "none",
  * "folder", "link:<target>", "file:<sha256>".
  *
- *     image_take -> (disk, by image_type) -> image_restore
+ *     image_take -> (disk, by image_type) -> undo/restore.h
  *
  * Memory: the arena of each call. Threads: any.
  */
@@ -24,7 +24,6 @@
 #include "sys/fs.h"
 
 struct arena;
-struct buf;
 struct err;
 struct record_type;
 struct site;
@@ -36,11 +35,15 @@ struct image {
     const char *path;
     bool whole; /* not attributes alone */
     struct fs_info info;
-    const char *target;  /* of a link */
-    struct str content;  /* of a small file; a NULL view: in `copy` */
-    const char *copy;    /* the name of a file in the folder of the journal; NULL */
-    const char *mark;    /* what it was */
-    struct value xattrs; /* a map of names to bytes, or null */
+    struct fs_id self, in; /* which file it was, and which folder it was in */
+    uid_t in_owner;        /* of that folder; only with `in` */
+    struct str handle;     /* of a file with several names (sys/handle.h); a NULL view: none */
+    const char *target;    /* of a link */
+    struct str content;    /* of a small file; a NULL view: in `copy` */
+    const char *copy;      /* the name of a file in the folder of the journal; NULL */
+    const char *mark;      /* what it was */
+    bool guarded;          /* of attributes alone: set-id bits come back to that content only */
+    struct value xattrs;   /* a map of names to bytes; null: none */
 };
 
 enum image_extent { IMAGE_ATTRIBUTES, IMAGE_WHOLE };
@@ -53,13 +56,6 @@ int image_take(struct arena *arena, struct site *site, enum image_extent extent,
 
 /* How it is stored. What was read makes sense: an absolute path, a content where one is needed. */
 extern const struct record_type image_type;
-
-/* Make the path as it was. A copy that is not what its mark says is not used: the path stays as it
- * is, and this fails with ERR_INVALID. `ret_changed` is set if there was anything to do; what
- * was done, or why something was left, is added to `out` in words. A folder that is not empty is
- * left. */
-int image_restore(const struct image *image, const char *folder, struct buf *out, bool *ret_changed,
-                  struct err *err);
 
 /* The mark of what is at a site or a path now, of an open file, and of a file with this content. */
 int image_mark(struct arena *arena, struct site *site, const char **ret_mark, struct err *err);

@@ -389,7 +389,7 @@ static void on_command(void *self, const struct nats_msg *msg)
     struct update_response response;
     struct err err;
 
-    if (msg->payload.n > MESSAGE_MAX ||
+    if (!link_is_from_fleet(watchdog->link, msg->header) || msg->payload.n > MESSAGE_MAX ||
         record_decode(&arena, &update_command_type, 1, arena_str(&arena, msg->payload), &command,
                       &err) < 0) {
         log_warning("a command cannot be read");

@@ -59,6 +59,18 @@ bool enrollment_stems_from(const struct enrollment *later, const struct enrollme
            (now == ENROLLMENT_ISSUED || now == ENROLLMENT_ACTIVE);
 }
 
+int64_t enrollment_revoked_until(const struct enrollment *record)
+{
+    const int64_t times[] = { record->decided_at.seconds, record->issued_at.seconds,
+                              record->issue_after.seconds };
+    int64_t last = 0;
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+        if (times[i] > last)
+            last = times[i];
+    return last;
+}
+
 bool enrollment_state_is_final(enum enrollment_state state)
 {
     return following[state] == 0;
@@ -86,6 +98,8 @@ static const struct record_field record_fields[] = {
     RECORD("trust_mismatch",   BOOL, struct enrollment, trust_mismatch, 0),
     RECORD("trust_checked",    BOOL, struct enrollment, trust_checked, 0),
     RECORD("issuer",           TEXT, struct enrollment, issuer, RECORD_OMIT, .fallback_text = ""),
+    RECORD("sponsor",          TEXT, struct enrollment, sponsor, RECORD_OMIT, .fallback_text = ""),
+    RECORD("issue_after",      TIME, struct enrollment, issue_after, RECORD_OMIT),
     { 0 },
 };
 

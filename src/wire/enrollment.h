@@ -48,9 +48,15 @@ struct enrollment {
     const char *trusted_ca_spki; /* the pin that the machine trusts, signed by its key */
     bool trust_mismatch;         /* it is not ours: somebody stands between */
     bool trust_checked;
-    const char *issuer; /* the signing key that issued the credentials; "": the account itself */
+    const char *issuer;  /* the signing key that issued the credentials; "": the account itself */
+    const char *sponsor; /* the join token that it came with, "token:<id>"; "": none */
+    struct value_time issue_after; /* of earlier credentials of the same key, issued or revoked */
 };
 extern const struct record_type enrollment_type;
+/* Credentials of its key that were issued until then (seconds since 1970) no longer count once it
+ * is revoked: whatever the clocks of those who issued and revoked them say, all that were issued.
+ */
+int64_t enrollment_revoked_until(const struct enrollment *record);
 /* Is `later` the approval or the issue `earlier` itself, or has it come of it? Each is known by its
  * time. */
 bool enrollment_stems_from(const struct enrollment *later, const struct enrollment *earlier);
@@ -76,6 +82,9 @@ struct enrollment_pause {
 extern const struct record_type enrollment_pause_type;
 
 /* An operator's decision, and the answer. */
+/* Who has decided, when a master revoked a peel that writes too much. */
+#define ENROLLMENT_BY_LIMITS "limits"
+
 struct enrollment_request {
     const char *id, *operator_name, *reason;
     bool force;

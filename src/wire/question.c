@@ -9,7 +9,6 @@
 static const struct record_field resolve_fields[] = {
     RECORD("expr",       TEXT, struct question_resolve, expr, 0, .fallback_text = ""),
     RECORD("type",       TEXT, struct question_resolve, type, RECORD_OMIT, .fallback_text = ""),
-    RECORD("want_facts", BOOL, struct question_resolve, want_facts, RECORD_OMIT),
     RECORD("basket",     TEXT, struct question_resolve, basket, RECORD_OMIT, .fallback_text = ""),
     RECORD("scope",      TEXT, struct question_resolve, scope, RECORD_OMIT, .fallback_text = ""),
     { 0 },
@@ -17,7 +16,6 @@ static const struct record_field resolve_fields[] = {
 
 static const struct record_field resolved_fields[] = {
     RECORD("peels", TEXTS, struct question_resolved, peels, RECORD_OMIT),
-    RECORD("facts", MAP,   struct question_resolved, facts, RECORD_OMIT),
     RECORD("basket", MAP,  struct question_resolved, basket, RECORD_OMIT),
     RECORD("err",   TEXT,  struct question_resolved, err, RECORD_OMIT, .fallback_text = ""),
     RECORD("invalid", BOOL, struct question_resolved, invalid, RECORD_OMIT),

@@ -15,7 +15,6 @@
 /* Which peels does a target mean? */
 struct question_resolve {
     const char *expr, *type;
-    bool want_facts;
     const char *basket; /* also what they share under this name; "": nothing */
     const char *scope;  /* a second expression that they match, too; "": none */
 };
@@ -23,8 +22,7 @@ extern const struct record_type question_resolve_type;
 
 struct question_resolved {
     struct param_strs peels;
-    struct value facts;  /* by peel; null: not asked for */
-    struct value basket; /* the same; those that share nothing are missing */
+    struct value basket; /* by peel; those that share nothing are missing; null: not asked for */
     const char *err;
     bool invalid;        /* the question is wrong: asking again does not help */
     bool pending;        /* this master needs more time: ask again */

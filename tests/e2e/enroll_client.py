@@ -4,6 +4,7 @@ Ed25519 as RFC 8032 has it, in plain Python: no package of Debian is needed, and
 """
 import base64
 import hashlib
+import hmac
 import http.client
 import json
 import os
@@ -90,6 +91,32 @@ def nkey(prefix, public):
     """Text of a public key: 'U' a user, 'X' a curve key."""
     data = bytes([(ord(prefix) - ord("A")) << 3]) + public
     return base64.b32encode(data + _crc16(data).to_bytes(2, "little")).decode().rstrip("=")
+
+
+def derive_account(path, role="peels"):
+    """The seed of the account of "peels" or "operators", from the file with that of the fleet's."""
+    return hmac.new(read_seed(path), f"zester account of {role} v1".encode(), hashlib.sha256).digest()
+
+
+def b64url(data):
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def sign_claims(claims, prefix, seed):
+    """As nsc does."""
+    claims = {**claims, "iss": nkey(prefix, public_of(seed)), "jti": hashlib.sha256(os.urandom(8)).hexdigest()}
+    text = f'{b64url(json.dumps({"typ": "JWT", "alg": "ed25519-nkey"}).encode())}.{b64url(json.dumps(claims).encode())}'
+    return f"{text}.{b64url(sign(seed, text.encode()))}"
+
+
+def read_jwt(text):
+    body = text.strip().split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+
+
+def read_seed(path):
+    text = path.read_text().strip()
+    return base64.b32decode(text + "=" * (-len(text) % 8))[2:34]
 
 
 def seed_text(seed):

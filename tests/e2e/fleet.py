@@ -21,6 +21,8 @@ import socket
 import subprocess
 import time
 
+from enroll_client import derive_account, nkey, public_of, read_jwt, read_seed, sign_claims
+
 BUILD = os.path.abspath(os.environ.get("ZESTER_BUILD", "build/asan"))
 SERVER = os.environ.get("NATS_SERVER") or shutil.which("nats-server", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
 SECONDS = 60
@@ -28,6 +30,24 @@ SECONDS = 60
 STOP_SECONDS = 8
 LOG_TAIL = 6000
 PORTS = (12000, 32000)
+
+
+# A clock that is wrong by so many seconds; that for deadlines is not.
+WRONG_CLOCK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    int (*next)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int result = next(id, time);
+
+    if (id == CLOCK_REALTIME)
+        time->tv_sec += SECONDS_WRONG;
+    return result;
+}
+"""
 
 
 CLAIMS = []  # of ports: names that only one process of the machine can have, and that end with it
@@ -184,6 +204,20 @@ class Fleet:
         conf = self.folder / "nats.conf"
         conf.write_text(re.sub(r"^http: .*\n", "", conf.read_text(), flags=re.M))
 
+    def make_shared_account(self):
+        """Keys as they were made when peels and operators lived in the account of the fleet."""
+        self.make_keys()
+        conf, jwt = self.folder / "nats.conf", self.auth / "account.jwt"
+        old, claims = jwt.read_text().strip(), read_jwt(jwt.read_text())
+        for key in ("exports", "imports", "tags"):
+            del claims["nats"][key]
+        new = sign_claims(claims, "O", read_seed(self.auth / "operator-signing.seed"))
+        jwt.write_text(new + "\n")
+        text = conf.read_text().replace(old, new)
+        for role in ("peels", "operators"):
+            text = re.sub(rf"^  {nkey('A', public_of(derive_account(self.auth / 'account.seed', role)))}: .*\n", "", text, flags=re.M)
+        conf.write_text(text)
+
     def start_server(self):
         """Make all keys when they are not there, start the server, and wait until it listens."""
         if not self.auth.exists():
@@ -282,6 +316,14 @@ class Fleet:
     def pin(self):
         """What machines that enroll should trust."""
         return self.run("zester", "ca", "fingerprint", "--dir", self.auth / "ca").stdout.strip()
+
+    def wrong_clock(self, seconds):
+        """The environment of a program whose clock is wrong by so much."""
+        library = self.folder / f"clock{seconds}.so"
+        (self.folder / "clock.c").write_text(WRONG_CLOCK)
+        subprocess.run(["cc", "-shared", "-fPIC", f"-DSECONDS_WRONG={seconds}", "-o", library, self.folder / "clock.c"],
+                       check=True, timeout=SECONDS)
+        return {"LD_PRELOAD": str(library), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 
     # --- waiting --------------------------------------------------------------------------
 

@@ -22,13 +22,18 @@ DAEMON = os.path.abspath(os.path.join(BUILD, "kepler-daemon"))
 PATIENCE = 60  # seconds; only failures take that long
 
 
-def alive(pid):
-    """Does the process exist, and is it not a zombie?"""
+def process_state(pid):
+    """The letter of /proc; "": there is no such process."""
     try:
         with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+            return file.read().rsplit(")", 1)[1].split()[0]
     except (FileNotFoundError, ProcessLookupError):
-        return False
+        return ""
+
+
+def alive(pid):
+    """Does the process exist, and is it not a zombie?"""
+    return process_state(pid) not in ("", "Z")
 
 
 def wait_until(condition, what, seconds=PATIENCE):
@@ -135,6 +140,7 @@ class Home:
         """What happens meanwhile happens to the daemon all at once."""
         self.daemon.send_signal(signal.SIGSTOP)
         try:
+            wait_until(lambda: process_state(self.daemon.pid) == "T", "the daemon stands still")
             yield
         finally:
             self.daemon.send_signal(signal.SIGCONT)

@@ -61,6 +61,11 @@ class Client:
     def publish(self, subject, payload=b"", reply=""):
         self.send(f"PUB {subject} {reply + ' ' if reply else ''}{len(payload)}\r\n".encode() + payload + b"\r\n")
 
+    def publish_with(self, subject, header, payload=b""):
+        """With lines of a header."""
+        lines = f"NATS/1.0\r\n{header}\r\n\r\n".encode()
+        self.send(f"HPUB {subject} {len(lines)} {len(lines) + len(payload)}\r\n".encode() + lines + payload + b"\r\n")
+
     def subscribe(self, subject):
         self.send(f"SUB {subject} {os.getpid()}\r\n".encode())
 

@@ -1,5 +1,5 @@
 """The states that Salt documents for the families that are here, each with the names of its parameters, from the signatures
-and the text of the public reference of Salt 3007. What a parameter means stands in docs/modules.md; the ones that cannot
+and the text of the public reference of Salt 3007. What a parameter means stands in docs/reference/modules.md; the ones that cannot
 work here are refused by name."""
 
 _TRUST = "source_hash_sig signed_by_any signed_by_all keyring gnupghome sig_backend"

@@ -379,7 +379,7 @@ def test_the_manual_needs_no_token_and_nothing_from_elsewhere(fleet):
     document = nobody.get("openapi.json").json()
     assert document["openapi"].startswith("3.0") and set(document["paths"]["/api/v1/jobs"]) == {"get", "post"}
     assert document["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
-    written = (TOP / "docs/api.md").read_text()
+    written = (TOP / "docs/reference/api.md").read_text()
     for path, item in document["paths"].items():
         assert path in page.text and all(f"`{method.upper()} {path}`" in written for method in item)
         for method, operation in item.items():

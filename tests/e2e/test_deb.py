@@ -150,10 +150,13 @@ def libraries_of(packages):
     return sorted(names - set(NAMES))
 
 
-def wait(condition, what):
+def wait_for_ping(machine):
+    """A peel of the machine answers; else what all say about it."""
     deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, what
+    while "true" not in (answer := machine.run("zester", "*", "test.ping", check=False)).stdout:
+        if time.monotonic() > deadline:
+            logs = [machine.run("kepler", "-f", f"/etc/zester/{name}.yaml", "logs", check=False).stdout[-8000:] for name in ("kepler", "kepler-peel")]
+            pytest.fail("\n".join([answer.stdout, answer.stderr, machine.run("zester", "doctor", check=False).stdout, *logs]))
         time.sleep(0.2)
 
 
@@ -168,7 +171,7 @@ def test_packages_are_installed_make_a_fleet_are_upgraded_and_removed(packages, 
         assert version in machine.run("zester", "--version")
         token = machine.run("zester-master", "setup", "--host", "127.0.0.1", "--supervisor", "kepler").split()[-1]
         machine.run("zester-peel", "join", "127.0.0.1", token, "--supervisor", "kepler")
-        wait(lambda: "true" in machine.run("zester", "*", "test.ping", check=False).stdout, "the peel answers")
+        wait_for_ping(machine)
 
         put(machine, newer)
         assert machine.run("dpkg-query", "-W", "-f=${Version} ", *NAMES).split() == [f"{version}+1"] * len(NAMES)

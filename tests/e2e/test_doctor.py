@@ -40,37 +40,11 @@ def test_a_doctor_finds_a_fleet_without_peels_well(fleet):
     assert "no peel is connected" in text and "-> join machines" in text
 
 
-WRONG_CLOCK = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <time.h>
-
-int clock_gettime(clockid_t id, struct timespec *time)
-{
-    int (*next)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
-    int result = next(id, time);
-
-    if (id == CLOCK_REALTIME)
-        time->tv_sec += SECONDS_WRONG;
-    return result;
-}
-"""
-
-
-def wrong_clock(fleet, seconds):
-    """The environment of a program whose clock is wrong by so much."""
-    library = fleet.folder / f"clock{seconds}.so"
-    (fleet.folder / "clock.c").write_text(WRONG_CLOCK)
-    subprocess.run(["cc", "-shared", "-fPIC", f"-DSECONDS_WRONG={seconds}", "-o", library, fleet.folder / "clock.c"],
-                   check=True, timeout=SECONDS)
-    return {"LD_PRELOAD": str(library), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
-
-
 @pytest.mark.parametrize("seconds, status", [(30, "warn"), (-90, "fail")])
 def test_a_doctor_finds_a_clock_that_is_wrong(fleet, seconds, status):
     fleet.start_server()
     fleet.start_ready_master()
-    found = fleet.zester_json("doctor", status=None, environment=wrong_clock(fleet, seconds))
+    found = fleet.zester_json("doctor", status=None, environment=fleet.wrong_clock(seconds))
     finding = next(finding for finding in found if finding["check"] == "clock")
     assert finding["status"] == status and "synchronise the clocks" in finding["advice"], finding
     shown = int(re.fullmatch(r"differs from the server's by less than (\d+) s", finding["message"]).group(1))
@@ -85,7 +59,7 @@ DAY = 86400
 def issue(fleet, kind, ago, days, out):
     """A certificate that was issued so many days ago."""
     fleet.run("zester", "ca", "issue", kind, "--dir", fleet.auth / "ca", "--ip", "127.0.0.1", "--out", out, "--days", days,
-              environment=wrong_clock(fleet, -ago * DAY))
+              environment=fleet.wrong_clock(-ago * DAY))
 
 
 def find_end(fleet, address, *words):

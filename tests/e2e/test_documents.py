@@ -117,7 +117,7 @@ def test_the_nats_client_names_nothing_of_those_who_use_it():
 
 
 def test_the_template_of_the_manual_gives_what_it_shows():
-    block = next(text for _, text in blocks("docs/templates.md") if "$ echo" in text)
+    block = next(text for _, text in blocks("docs/reference/templates.md") if "$ echo" in text)
     for command, shown in commands(block):
         assert shell(command, env=dict(os.environ, PATH=f"{PROGRAMS}:{os.environ['PATH']}")).stdout == shown
 
@@ -125,6 +125,6 @@ def test_the_template_of_the_manual_gives_what_it_shows():
 def test_every_requisite_is_in_the_table_of_the_document():
     """The table of the code is the only list; the document has a row for each word of it."""
     words = set(re.findall(r'^    BOTH\("(\w+)"', (TOP / "src/compile/requisite.c").read_text(), re.M))
-    rows = re.findall(r"^\| (`.*?`) \| (`.*?`) \|", (TOP / "docs/states.md").read_text(), re.M)
+    rows = re.findall(r"^\| (`.*?`) \| (`.*?`) \|", (TOP / "docs/reference/states.md").read_text(), re.M)
     documented = {word for forms, _ in rows for word in re.findall(r"`(\w+)`", forms)}
     assert len(words) > 10 and words <= documented

@@ -355,6 +355,49 @@ def test_a_token_does_not_help_a_machine_that_trusts_somebody_else(fleet, master
     assert (status, body["state"]) == (201, "pending") and "trust" in body["message"]
 
 
+def test_a_stranger_keeps_no_name_from_a_machine_with_a_token(fleet, master):
+    token = make_token(fleet)["token"]
+    stranger = machine(fleet, master)
+    status, squat = stranger.submit(fleet.pin())
+    assert (status, squat["state"]) == (201, "pending")
+    assert machine(fleet, master).submit(fleet.pin())[0] == 409
+    joining = machine(fleet, master)
+    joining.token = token
+    status, body = joining.submit(fleet.pin())
+    assert (status, body["state"]) == (201, "approved"), body
+    assert joining.creds(body["id"])[0] == 200
+    assert stranger.state(squat["id"]) == "rejected" and stranger.creds(squat["id"])[0] == 403
+    assert fleet.zester_json("enroll", "show", squat["id"])["reject_reason"] == "a machine with a join token has the name now"
+    fleet.wait(lambda: re.search(rf'audit action=enroll\.reject result=ok by="token:\S+" id="{squat["id"]}"', master.log().replace("\\", "")), "it is audited")
+    late = machine(fleet, master)  # a name that was given is kept, and so is that of somebody else with a token
+    late.token = token
+    assert late.submit(fleet.pin())[0] == 409
+    held = machine(fleet, master, "db-01")
+    held.token = token
+    assert held.submit("sha256:" + "0" * 64)[1]["state"] == "pending"
+    late.peel = "db-01"
+    assert late.submit(fleet.pin())[0] == 409
+
+
+def test_strangers_cannot_fill_the_store_with_names(fleet):
+    master = fleet.start_ready_master(enroll={"pending_per_address": 3, "pending_max": 5})
+    strangers = [machine(fleet, master, f"name-{number}") for number in range(6)]
+    answers = []
+    for number, stranger in enumerate(strangers):
+        answers.append(stranger.submit(fleet.pin()))
+        fleet.wait(lambda number=number: len(fleet.zester_json("enroll", "list")) == min(number + 1, 3), "the master has seen it")
+    assert [status for status, _ in answers] == [201] * 3 + [429] * 3
+    assert "enroll.pending_per_address" in answers[-1][1]["error"]
+    assert strangers[0].submit(fleet.pin())[0] == 200  # it waits already
+    joining = machine(fleet, master, "invited")
+    joining.token = make_token(fleet)["token"]
+    status, body = joining.submit(fleet.pin())
+    assert (status, body["state"]) == (201, "approved"), body
+    fleet.zester("enroll", "reject", "--peel", "name-0", "--reason", "not ours")
+    fleet.wait(lambda: strangers[4].submit(fleet.pin())[0] == 201, "there is room again")
+    fleet.zester("enroll", "approve", "--all-pending")
+
+
 def token_command(fleet, *words, **more):
     return fleet.run("zester-master", "token", *words, "--config", fleet.write_cli_conf(), **more)
 

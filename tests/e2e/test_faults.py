@@ -107,6 +107,9 @@ class World:
             (self.root / name).write_text(content)
             (self.root / name).chmod(mode)
         (self.root / "current").symlink_to("nowhere")
+        for name, mode in (("old/pipe", 0o640), ("old/sub/pipe", 0o4622)):
+            os.mkfifo(self.root / name)
+            (self.root / name).chmod(mode)
         with tarfile.open(self.folder / "archive.tar", "w") as archive:
             for name in ("one", "sub/two"):
                 info = tarfile.TarInfo(name)
@@ -164,8 +167,14 @@ def known(world):
 
 
 def is_draft(path):
-    """A file in the making that a killed run left behind, or what is in a folder of that kind."""
+    """A file in the making, or what is in a folder of that kind."""
     return any(re.fullmatch(r"\.zester-[0-9a-f]{16}", part) for part in path.split("/"))
+
+
+def check_no_drafts(world, fault):
+    """Neither in the folders that the run works in nor among its own data."""
+    found = [path for path in world.folder.rglob("*") if is_draft(path.name)]
+    assert found == [], f"{fault}: {found} left behind"
 
 
 def check_nothing_torn(found, before, after):
@@ -175,22 +184,26 @@ def check_nothing_torn(found, before, after):
             # Content and permissions are two steps of some states; each is the old or the new.
             assert known and what[0] in [item[0] for item in known], f"{path} is torn: {what}"
             assert what[-1] in [item[-1] for item in known], f"{path} is torn: {what}"
+            if stat.S_ISFIFO(what[0]):
+                assert what in known, f"{path} is torn: {what}"
+    missing = [path for path in before if path in after and path not in found]
+    assert missing == [], "what is replaced was missing"
 
 
 def check_heals(world, before, after, fault):
     """A run without a fault completes what is missing and owes nothing; reverting all runs gives back the beginning."""
     result = world.clean("state.apply", "site", "--format", "json")
     assert result.returncode == 0, f"{fault}: {result.stdout}{result.stderr}"
-    found = {path: what for path, what in world.look().items() if not is_draft(path)}
-    assert found == after, fault
+    check_no_drafts(world, fault)
+    assert world.look() == after, fault
     assert (world.root / REACTIONS).exists(), f"{fault}: the reaction was lost"
     again = json.loads(world.clean("state.apply", "site", "--format", "json").stdout)[0]
     assert again["summary"]["changed"] == 0, f"{fault}: {again}"
     for _ in range(3):
         result = world.clean("state.revert", "site", "--format", "json")
         assert result.returncode == 0, f"{fault}: {result.stdout}{result.stderr}"
-    found = {path: what for path, what in world.look().items() if not is_draft(path)}
-    assert found == before, fault
+    check_no_drafts(world, fault)
+    assert world.look() == before, fault
 
 
 def check_truth(world, result, fault):
@@ -224,6 +237,13 @@ def test_every_folder_in_which_a_name_changed_is_synced_before_the_run_ends(worl
             assert gone or folder in synced_later or "*" in synced_later or not os.path.isdir(folder), f"{name} {path} is not synced"
 
 
+def test_what_is_replaced_is_never_missing(world, known):
+    """The new one takes the place of the old one in one step, also where a link does."""
+    before, after, calls = known
+    removed = {os.path.relpath(path, world.root) for name, path in calls if name == "unlinkat"}
+    assert removed & set(before) & set(after) == set()
+
+
 def numbers(calls, salt):
     every = list(range(1, len(calls) + 1))
     return every if ALL else sorted(random.Random(f"{SEED}/{salt}").sample(every, min(SAMPLE, len(every))))
@@ -251,6 +271,7 @@ def test_a_call_that_fails_tears_nothing_and_is_never_a_success(world, known, op
         made = world.calls()
         fault = f"{made[number - 1] if number <= len(made) else 'not reached'}"
         check_nothing_torn(world.look(), before, after)
+        check_no_drafts(world, fault)
         check_truth(world, result, fault)
         if number <= len(made) and made[number - 1][0] in ("fsync", "fdatasync"):
             assert result.returncode != 0 or NOT_REPORTED in result.stderr, f"{fault}: what is not on disk counts as done"
@@ -285,9 +306,11 @@ def test_a_revert_that_is_killed_or_fails_can_be_repeated(world, known):
         assert world.clean("state.apply", "site").returncode == 0
         world.run("state.revert", "site", inject=fault)
         check_nothing_torn(world.look(), before, after)
+        if fault[0] == "--fail":
+            check_no_drafts(world, fault)
         result = world.clean("state.revert", "site")
         assert result.returncode == 0, result.stdout + result.stderr
-        found = {path: what for path, what in world.look().items() if not is_draft(path)}
-        assert found == before, world.calls()[-1:]
+        check_no_drafts(world, fault)
+        assert world.look() == before, world.calls()[-1:]
 
     check_all([fault for number in calls for fault in (("--kill", str(number)), ("--fail", f"{number}:{errno.EIO}"))], check)

@@ -12,6 +12,7 @@ import threading
 import pytest
 
 from fleet import BUILD, SECONDS, SERVER, STOP_SECONDS, Fleet, yaml_of
+from peels import start_peel
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 
@@ -199,6 +200,18 @@ def test_without_a_master_targets_are_resolved_from_the_facts(fleet):
     fleet.start_ready_master().stop()
     nobody = fleet.zester("web*", "test.ping", status=5)
     assert "warning: no master resolves targets" in nobody.stderr
+
+
+def test_while_masters_stand_still_a_command_says_what_was_sent_and_how_to_see_it_later(fleet):
+    fleet.start_server()
+    master = fleet.start_ready_master()
+    start_peel(fleet, master, "web-01")
+    master.send(signal.SIGSTOP)
+    said = fleet.zester("web-01", "test.ping", "--timeout", "1s", status=1)
+    match = re.search(r"no master answered within 10 s: job (\S+) \(test\.ping, 1 peel\(s\)\) was sent, and may still run", said.stderr)
+    assert match and f"'zester job show {match.group(1)}'" in said.stderr and said.stdout == "", said
+    master.send(signal.SIGCONT)
+    fleet.wait(lambda: fleet.zester("job", "show", match.group(1), status=None).returncode == 0, "the job is on record")
 
 
 # --- trees of files -----------------------------------------------------------------------

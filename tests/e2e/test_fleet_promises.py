@@ -1,4 +1,4 @@
-"""Promises of docs/fleet-conformance.md that no other file shows: statuses, listings, facts that do not change, schedules, metrics."""
+"""Promises of tests/promises/fleet.txt that no other file shows: statuses, listings, facts that do not change, schedules, metrics."""
 import getpass
 import json
 import re

@@ -7,7 +7,7 @@ import pytest
 
 from test_documents import PROGRAMS, alike, blocks, commands
 
-PAGES = ["requisites", "targeting", "settings", "ansible", "compose"]
+PAGES = ["reference/requisites", "reference/targeting", "reference/settings", "howto/move-from-ansible", "howto/move-from-compose"]
 FOLDER = "/tmp/guide"
 END = "--end of the output--"
 

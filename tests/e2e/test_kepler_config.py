@@ -4,6 +4,8 @@ import os
 import pwd
 import time
 
+from pathlib import Path
+
 import pytest
 
 from kepler_home import Home, variables_of, wait_until
@@ -289,7 +291,7 @@ def test_hooks_know_how_their_service_is(home):
               pre_stop: {run: 'echo "${{ service.status }}$ ${{ service.initialized }}$"'}
               post_stop: {run: 'echo "${{ service.status }}$"'}
           again:
-            run: "test -e second && exec sleep 1000; touch second; exit 1"
+            run: "test -e third && exec sleep 1000; touch second; exit 1"
             restart: on-failure
             hooks: {pre_start: {run: "test ! -e second"}}
         """)
@@ -301,8 +303,10 @@ def test_hooks_know_how_their_service_is(home):
     wait_until(lambda: [text for _, text in home.lines("ended")] == ["exited 3 post_exit"], "the hook knows the code")
     wait_until(lambda: [text for _, text in home.lines("killed")] == ["killed nil"], "the hook knows that there is none")
     assert [text for _, text in home.lines("stopped")] == ["starting false", "running true", "stopped"]
-    # pre_start of a restart by policy may fail
+    # a restart by policy whose pre_start fails is a failed start: nothing runs, and the policy tries again
     wait_until(lambda: any("pre_start" in text for _, text in home.lines("again")), "the hook fails")
+    Path(home.folder, "third").touch()
+    Path(home.folder, "second").unlink()
     home.wait_for("again", "running")
 
 

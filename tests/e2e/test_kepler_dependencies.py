@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from kepler_home import wait_until
+from kepler_home import alive, wait_until
 
 FOREVER = "exec sleep 1000"
 
@@ -543,6 +543,28 @@ def test_the_timeout_of_an_edge_holds_when_a_restart_is_passed_on(home):
     assert home.wait_for("backend", "failed")["fail_reason"] == (
         "Dependency timeout: backend timed out waiting for database to satisfy condition ServiceHealthy")
     assert home.services()["database"]["pid"] is not None
+
+
+def test_those_that_are_killed_at_once_are_restarted_once(home):
+    home.write("""
+        services:
+          a: {run: "echo a >> starts; exec sleep 1000", restart: always}
+          b: {run: "echo b >> starts; exec sleep 1000", restart: always, depends_on: {a: {restart: true}}}
+          c: {run: "echo c >> starts; exec sleep 1000", restart: always, depends_on: {b: {restart: true}}}
+          web: {run: "echo web >> starts; exec sleep 1000", depends_on: {a: {restart: true}, b: {restart: true}, c: {restart: true}}}
+        """)
+    home.start("--wait")
+    for round in range(2, 6):
+        before = home.services()
+        with home.frozen():
+            for name in "abc":
+                os.kill(before[name]["pid"], 9)
+            wait_until(lambda: not any(alive(before[name]["pid"]) for name in "abc"), "all three are dead")
+        wait_until(lambda: len(home.read("starts").split()) == 4 * round, "all are back")
+        for name in before:
+            assert home.wait_for(name, "running")["pid"] != before[name]["pid"]
+    home.run("stop")
+    assert sorted(home.read("starts").split()) == sorted(["a", "b", "c", "web"] * 5)
 
 
 def test_a_restart_is_passed_on_only_along_edges_that_say_so_and_to_what_runs(home):

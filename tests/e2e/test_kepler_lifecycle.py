@@ -268,6 +268,22 @@ def test_detached_without_wait_ignores_failures_and_handled_ones_count_nowhere(h
     assert home.status("c") == "running"
 
 
+@pytest.mark.parametrize("condition, codes, end, status", [
+    ("service_failed", "[3]", "exit 3", 0), ("service_failed", "[3]", "exit 4", 1), ("service_stopped", '["5:10"]', "exit 4", 1),
+    ("service_failed", "[3]", "kill -9 $$", 1),
+])
+def test_a_failure_is_handled_only_by_those_whose_exit_code_matches(home, condition, codes, end, status):
+    home.write(f"""
+        services:
+          job: {{run: "{end}"}}
+          handler: {{run: "true", depends_on: {{job: {{condition: {condition}, exit_code: {codes}}}}}}}
+        """)
+    run = home.run("start", check=False)
+    assert run.returncode == status
+    assert ("service 'job' failed" in run.stderr) == (status == 1)
+    assert home.status("handler") == ("exited" if status == 0 else "skipped")
+
+
 def test_a_start_or_restart_of_a_file_that_has_changed_since_says_so(home):
     home.write("services:\n  a: {run: 'exec sleep 1000'}\n")
     assert home.start("--wait").stderr == ""
@@ -593,6 +609,24 @@ def test_policies_restart_what_they_say(home, policy, code, again):
     else:
         assert home.wait_for("a", "exited")["exit_code"] == code
         assert home.read("runs") == "x\n"
+
+
+def test_a_pre_start_that_fails_in_a_restart_by_policy_is_a_failed_start(home):
+    home.write("""
+        services:
+          a:
+            run: "echo run >> runs; exec sleep 1000"
+            restart: always
+            hooks: {pre_start: {run: "echo try >> tries; test ! -e broken"}}
+        """)
+    home.start("--wait")
+    home.write("", "broken")
+    os.kill(home.services()["a"]["pid"], signal.SIGKILL)
+    wait_until(lambda: len(home.read("tries").split()) >= 3, "it was tried again")
+    assert home.services()["a"]["status"] == "starting" and home.read("runs") == "run\n"
+    os.unlink(home.path("broken"))
+    home.wait_for("a", "running")
+    wait_until(lambda: home.read("runs") == "run\nrun\n", "it runs")
 
 
 def test_a_crash_loop_goes_on_slowly_and_dependents_never_take_it_for_an_end(home):

@@ -103,6 +103,70 @@ def test_what_was_stopped_stays_down_however_soon_the_daemon_is_killed(home):
         assert home.status("b") == "stopped"
 
 
+# The hook holds until somebody writes `go`; the next daemon starts with that.
+HELD = """
+    kepler: {autostart: {environment: [MARK, PATH]}}
+    services:
+      a:
+        run: "echo a >> starts; exec sleep 1000"
+        restart: %s
+        hooks: {%s: {run: "test -e go || exec sleep 1000"}}
+      handler: {run: "exec sleep 1000", depends_on: {a: {condition: service_failed}}}
+    """
+
+
+def crash_while_stopping(home):
+    home.wait_for("a", "stopping")
+    home.kill_daemon()
+    home.write("", "go")
+    home.start_daemon()
+
+
+@pytest.mark.parametrize("policy, status", [("always", "running"), ("on-failure", "running"), ("on-success", "killed"), ("'no'", "killed")])
+def test_a_daemon_that_dies_during_post_exit_leaves_the_policy_to_the_next_one(home, policy, status):
+    home.write(HELD % (policy, "post_exit"))
+    home.start()
+    wait_until(lambda: starts(home) == ["a"], "it runs")
+    os.kill(home.wait_for("a", "running")["pid"], signal.SIGKILL)
+    crash_while_stopping(home)
+    assert home.wait_for("a", "running", "exited", "killed", "stopped", "failed")["status"] == status
+    if status == "running":
+        wait_until(lambda: starts(home) == ["a", "a"], "it was started again")
+    else:
+        home.wait_for("handler", "running")
+        assert starts(home) == ["a"]
+        assert "its process ended before the daemon did" in home.run("why", "a").stdout
+
+
+@pytest.mark.parametrize("last, status", [(["stop", "a"], "stopped"), (["start", "-d", "a"], "running")])
+def test_what_was_requested_last_counts_when_the_daemon_dies_during_a_stop(home, last, status):
+    home.write(HELD % ("'no'", "post_stop"))
+    home.start()
+    wait_until(lambda: starts(home) == ["a"], "it runs")
+    commands = [home.begin("stop", "a")]
+    home.wait_for("a", "stopping")
+    commands.append(home.begin(*last))
+    if status == "running":
+        wait_until(lambda: '"up"' in open(state_files(home)[0]).read().split('"handler"')[0], "the request is on disk")
+    crash_while_stopping(home)
+    for command in commands:
+        command.communicate(timeout=PATIENCE)
+    assert home.wait_for("a", "running", "stopped")["status"] == status
+
+
+def test_a_stop_during_post_exit_holds_when_the_daemon_dies(home):
+    home.write(HELD % ("always", "post_exit"))
+    home.start()
+    wait_until(lambda: starts(home) == ["a"], "it runs")
+    os.kill(home.wait_for("a", "running")["pid"], signal.SIGKILL)
+    home.wait_for("a", "stopping")
+    command = home.begin("stop", "a")
+    wait_until(lambda: '"down"' in open(state_files(home)[0]).read(), "the request is on disk")
+    crash_while_stopping(home)
+    command.communicate(timeout=PATIENCE)
+    assert home.wait_for("a", "running", "stopped")["status"] == "stopped"
+
+
 def test_without_autostart_a_crash_ends_services_and_they_count_as_stopped(home):
     home.write("services:\n  a: {run: '(setsid sleep 1000 &); exec sleep 1000'}\n")
     home.start()

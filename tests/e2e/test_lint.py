@@ -416,39 +416,25 @@ def test_a_second_list_of_the_words_is_refused_also_in_prose(tree):
 
 def test_a_difference_to_salt_without_a_test_is_refused(tree):
     write(tree, "tests/e2e/test_salt.py", "def test_order():\n    pass\n")
-    write(tree, "docs/salt.md", "\n".join([
+    write(tree, "docs/reference/salt.md", "\n".join([
         "# Salt", "", "Nothing of this is a point.", "", "## What the suffix changes", "", "| | a | b |", "|---|---|---|",
         "| order | 1 | 2 <!-- test_order --> |", "| listen | 1 | 2 |", "", "## What differs", "", "**One.** Some", "text. <!-- test_gone",
         "test_order -->", "", "**Two.** More.", "", "## What is not there", "", "Nothing."]))
     out = refused(tree, "--only", "docs")
-    assert "docs/salt.md:10: this point names no test" in out and "docs/salt.md:18: this point names no test" in out
-    assert "docs/salt.md:16: there is no test 'test_gone'" in out and out.count("docs/salt.md:") == 3
+    assert "docs/reference/salt.md:10: this point names no test" in out and "docs/reference/salt.md:18: this point names no test" in out
+    assert "docs/reference/salt.md:16: there is no test 'test_gone'" in out and out.count("docs/reference/salt.md:") == 3
 
 
 def test_a_promise_without_a_test_is_refused(tree):
     write(tree, "tests/e2e/test_jobs.py", "def test_one():\n    pass\n")
     write(tree, "tests/unit/test_two.c", "TEST(two_is_true)\n{\n}\n")
-    write(tree, "docs/fleet-conformance.md", "\n".join([
-        "# Fleet", "", "| promise | test |", "|---|---|", "| one | `tests/e2e/test_jobs.py::test_one`, `tests/unit/test_two.c::two_is_true` |",
-        "| two | `tests/unit/test_two.c::two_is` |", "| three | |", "| four | not built: nobody asked |", "| five | `tests/gone.py::test_five` |"]))
+    write(tree, "tests/promises/fleet.txt", "\n".join([
+        "# Fleet", "", "## Jobs", "one", "    tests/e2e/test_jobs.py::test_one", "    tests/unit/test_two.c::two_is_true", "two", "    tests/unit/test_two.c::two_is",
+        "three", "four", "    not built: nobody asked", "five", "    tests/gone.py::test_five", ""]))
     out = refused(tree, "--only", "docs")
-    assert "docs/fleet-conformance.md:6: there is no test 'two_is' in 'tests/unit/test_two.c'" in out
-    assert "docs/fleet-conformance.md:7: this promise names no test" in out
-    assert "docs/fleet-conformance.md:9: there is no test 'test_five'" in out and out.count("docs/fleet-conformance.md:") == 3
-
-
-def test_a_list_of_promises_has_a_test_for_each_and_its_document_says_the_same(tree):
-    write(tree, "tests/unit/test_one.c", "TEST(one_is)\n{\n}\n")
-    listed = ["## Ones", "one is one", "    tests/unit/test_one.c::one_is", ""]
-    write(tree, "tests/promises/ones.txt", "\n".join(listed))
-    write(tree, "docs/ones-conformance.md", "| promise | test |\n|---|---|\n| one is one | `tests/unit/test_one.c::one_is` |\n")
-    assert lint(tree, "--only", "docs").returncode == 0
-    write(tree, "tests/promises/ones.txt", "\n".join([*listed, "two is two", "    tests/unit/test_one.c::one_is", ""]))
-    assert "docs/ones-conformance.md:1: not what tests/promises/ones.txt says" in refused(tree, "--only", "docs")
-    write(tree, "tests/promises/ones.txt", "\n".join([*listed, "two is two", ""]))
-    assert "'two is two' (Ones) names no test" in refused(tree, "--only", "docs")
-    write(tree, "tests/promises/ones.txt", "\n".join([*listed, "two is two", "    tests/unit/test_one.c::two_is", ""]))
-    assert "there is no test 'two_is' in 'tests/unit/test_one.c'" in refused(tree, "--only", "docs")
+    assert "tests/promises/fleet.txt:8: there is no test 'two_is' in 'tests/unit/test_two.c'" in out
+    assert "tests/promises/fleet.txt:9: 'three' names no test" in out
+    assert "tests/promises/fleet.txt:13: there is no test 'test_five'" in out and out.count("tests/promises/fleet.txt:") == 3
 
 
 def test_a_document_that_the_index_does_not_name_is_refused(tree):
@@ -461,6 +447,6 @@ def test_a_document_that_the_index_does_not_name_is_refused(tree):
 
 def test_a_test_that_any_document_names_exists(tree):
     write(tree, "tests/unit/test_two.c", "TEST(one_is)\n{\n}\n")
-    write(tree, "docs/reliability.md", "| kept | `tests/unit/test_two.c::one_is` |\n| lost | `tests/unit/test_two.c::two_is` |\n\n`a::b` is no test.\n")
+    write(tree, "docs/explanation/reliability.md", "| kept | `tests/unit/test_two.c::one_is` |\n| lost | `tests/unit/test_two.c::two_is` |\n\n`a::b` is no test.\n")
     out = refused(tree, "--only", "docs")
-    assert "docs/reliability.md:2: there is no test 'two_is' in 'tests/unit/test_two.c'" in out and out.count("docs/reliability.md:") == 1
+    assert "docs/explanation/reliability.md:2: there is no test 'two_is' in 'tests/unit/test_two.c'" in out and out.count("docs/explanation/reliability.md:") == 1

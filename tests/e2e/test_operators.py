@@ -74,6 +74,21 @@ def test_a_schedule_keeps_only_functions_that_are_allowed(fleet):
     run_as(fleet, "alice", "web-01", "schedule.add", "x", "function=test.ping", "interval=1h")
 
 
+@pytest.mark.parametrize("words", [
+    ("schedule.modify", "kept", "args={{command: echo}}"), ("test.nop", "name=x", "onlyif=touch {mark}"), ("test.nop", "name=x", "unless=[touch {mark}]"),
+    ("state.single", "cmd.run", "name=touch {mark}"), ("state.template_str", "x: {{cmd.run: [name: touch {mark}]}}"),
+    ("state.single", "test.nop", "name=x", "check_cmd=touch {mark}"), ("module.run", "name=cmd.run", "cmd=touch {mark}")])
+def test_what_runs_other_functions_or_commands_needs_them_allowed(fleet, tmp_path, words):
+    """Whoever may test, schedule and apply states does not get commands with it."""
+    if not creds(fleet, "paul").exists():
+        add(fleet, "paul", *(word for glob in ("test.*", "schedule.*", "state.*", "module.*") for word in ("--function", glob)))
+        fleet.zester("web-01", "schedule.add", "kept", "function=cmd.run", "args={command: 'true'}", "interval=24h")
+    mark = tmp_path / "mark"
+    said = refused(fleet, "paul", "web-01", *(word.format(mark=mark) for word in words))
+    assert "may not run 'cmd.run'" in said and not mark.exists(), said
+    run_as(fleet, "paul", "web-01", "state.single", "test.nop", "name=x")
+
+
 def test_a_job_with_one_target_outside_is_refused_whole(fleet, tmp_path):
     mark = tmp_path / "mark"
     text = refused(fleet, "alice", "*", "cmd.run", f"echo x >> {mark}")
@@ -292,6 +307,13 @@ def test_who_is_removed_is_cut_off_and_stays_out(fleet):
     assert "authorization" in refused(fleet, "old", "web-01", "test.ping").lower()
 
 
+def test_who_was_added_by_a_clock_that_is_ahead_is_cut_off_as_well(fleet):
+    add(fleet, "ines", environment=fleet.wrong_clock(120))
+    run_as(fleet, "ines", "web-01", "test.ping")
+    fleet.zester("operator", "remove", "ines")
+    assert "authorization" in refused(fleet, "ines", "web-01", "test.ping").lower()
+
+
 def test_a_master_whose_disk_knows_of_no_removal_lets_nobody_in_again(fleet):
     claims = fleet.auth / "account.jwt"
     before = claims.read_text()
@@ -386,6 +408,19 @@ def test_a_job_waits_for_another_person_and_runs_once(pair, tmp_path):
     audited(pair, rf'audit action=job\.approve result=refused by="olga" id="{jid}"')
     audited(pair, rf'audit action=job\.approve result=ok by="otto" id="{jid}" function="cmd\.run" target="web-01"')
     audited(pair, rf'audit action=job\.dispatch result=ok by="olga" id="{jid}"')
+
+
+@pytest.mark.parametrize("words", [
+    ("cmd.shell", "touch {mark}"), ("cmd.run_all", "touch {mark}"), ("state.single", "cmd.run", "name=touch {mark}"), ("state.apply", "any"),
+    ("schedule.add", "x", "function=cmd.run", "args={{command: touch {mark}}}", "interval=1s"), ("test.nop", "name=x", "onlyif=touch {mark}")])
+def test_what_needs_a_second_person_is_not_walked_around(pair, tmp_path, words):
+    if not creds(pair, "bea").exists():
+        add(pair, "bea", "--approval", "cmd.run")
+    mark = tmp_path / "mark"
+    answer = json_as(pair, "bea", "web-01", *(word.format(mark=mark) for word in words))
+    assert answer["approval"] == "pending" and not mark.exists()
+    run_as(pair, "bea", "web-01", "test.ping")
+    run_as(pair, "otto", "job", "reject", answer["jid"], "--reason", "no")
 
 
 def test_the_text_says_how_to_go_on(pair):

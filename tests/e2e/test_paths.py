@@ -387,6 +387,23 @@ def test_set_id_bits_go_with_the_owner_they_speak_for_and_come_back_with_a_rever
     assert mode_and_owner(path) == ("0o4755", 0)
 
 
+def test_set_id_bits_come_back_to_the_same_content_only(scene):
+    """Whoever owned the file between a run and its revert does not choose what runs as its former owner."""
+    path = scene.home / "tool"
+    path.write_text("tool\n")
+    path.chmod(0o4755)
+    scene.apply(f"it: {{file.managed: [name: {path}, replace: false, user: nobody]}}")
+    assert mode_and_owner(path) == ("0o755", OWNER)
+    path.write_text("something else\n")
+    revert = [PROGRAM, "--local", "--data-dir", scene.root / "data", "state.revert", "work"]
+    done = subprocess.run(revert, capture_output=True, text=True)
+    assert done.returncode == 2 and "was changed since run" in done.stdout
+    assert mode_and_owner(path) == ("0o755", OWNER)
+    path.write_text("tool\n")
+    subprocess.run(revert, check=True, capture_output=True)
+    assert mode_and_owner(path) == ("0o4755", 0)
+
+
 def test_the_lock_of_runs_can_be_opened_by_its_owner_only(scene):
     scene.apply("it: {test.nop: []}")
     lock = scene.root / "data" / "run.lock"

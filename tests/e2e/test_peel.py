@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from enroll_client import sign
+from enroll_client import derive_account, sign
 from fleet import BUILD, SECONDS, SERVER, STOP_SECONDS, Fleet, free_port
 
 UNTRUSTED = 3  # the status of an agent that no master may enroll
@@ -272,8 +272,7 @@ def shorten_life(fleet, creds, days):
     """The same credentials, as if they had been given 180 - `days` days ago."""
     text = creds.read_text()
     old = text.splitlines()[1]
-    raw = base64.b32decode((fleet.auth / "account.seed").read_text().strip() + "======")
-    seed = raw[2:34]
+    seed = derive_account(fleet.auth / "account.seed")
     head, body, _ = old.split(".")
     claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
     claims["exp"] = int(time.time()) + days * 86400

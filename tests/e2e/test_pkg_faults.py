@@ -207,3 +207,41 @@ def test_reverting_leaves_alone_what_the_state_named_but_did_not_change(machine)
     install(machine, "zt-app=2.0")
     assert machine.zester("state.revert", "t").returncode == 0
     assert machine.has("zt-app") == "2.0" and machine.status("zt-conf") == ""
+
+
+# Kills the zester above it, once apt has done all of its work.
+KILL = """pid=$$
+while [ "$(cat /proc/$pid/comm)" != zester ]; do pid=$(sed 's/.*) . //; s/ .*//' /proc/$pid/stat); done
+kill -9 $pid
+"""
+
+
+def test_who_watches_a_package_that_came_with_another_reacts_after_a_kill(machine, tmp_path):
+    """Both are installed by one run of apt, which the first of the two states does."""
+    install(machine, "zt-conf")
+    text = states("installed", "zt-app", "zt-base", "zt-conf") + "".join(
+        f"{name}-changed:\n  cmd.run: [{{name: 'echo {name} >> {tmp_path}/log'}}, {{{kind}: [{{pkg: {name}}}]}}]\n"
+        for name, kind in (("zt-app", "onchanges"), ("zt-base", "onchanges"), ("zt-conf", "onchanges")))
+    hook, script = machine.path("/etc/apt/apt.conf.d/99kill"), tmp_path / "kill"
+    script.write_text(KILL)
+    hook.write_text(f'DPkg::Post-Invoke {{ "sh {script}"; }};\n')
+    machine.state(text)
+    assert machine.zester("state.apply", "t").returncode != 0
+    hook.unlink()
+    assert runs_of_apt(machine) == 2 and machine.has("zt-app") and machine.has("zt-base") and not (tmp_path / "log").exists()
+    status, results = run(machine, text)
+    assert status == 0 and not any(results[f"pkg.installed:{name}"]["changed"] for name in ("zt-app", "zt-base", "zt-conf"))
+    assert sorted((tmp_path / "log").read_text().split()) == ["zt-app", "zt-base"]  # zt-conf was there before
+    assert results["cmd.run:zt-conf-changed"]["skip_reason"] == "onchanges_not_met"
+    status, results = run(machine, text)
+    assert not any(row["changed"] for row in results.values())
+
+
+def test_a_package_that_cannot_be_had_leaves_no_reaction_due(machine, tmp_path):
+    text = states("installed", "zt-nowhere") + f"react:\n  cmd.run: [{{name: 'echo x >> {tmp_path}/log'}}, {{onchanges: [{{pkg: zt-nowhere}}]}}]\n"
+    assert run(machine, text)[0] != 0
+    machine.package("zt-nowhere", "1.0")
+    machine.update()
+    install(machine, "zt-nowhere")
+    status, results = run(machine, text)
+    assert status == 0 and results["cmd.run:react"]["skip_reason"] == "onchanges_not_met"

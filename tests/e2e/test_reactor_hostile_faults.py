@@ -152,3 +152,13 @@ def test_a_flood_of_one_peel_delays_nobody_else(fleet):
     assert dropped(fleet, "ratelimit") > FLOOD / 2
     assert resident_kb(fleet.master) - resident < GROWTH_KB
     assert fleet.master.get("/readyz")[0] == 200
+
+
+def test_an_event_with_the_id_of_another_does_not_replace_the_record_of_it(fleet):
+    copied = send(fleet, "nobody-matches")
+    fleet.wait(lambda: fleet.zester("event", "why", copied, status=None).returncode == 0, "the first one is on record")
+    with connect(fleet) as bus:
+        bus.publish("zester.event.evil.send.a", event("a", id=copied)[1])
+        fleet.wait(lambda: fleet.master.has_logged("uses the id of an event of _admin/nobody-matches"), "the second one is told")
+    why = fleet.zester_json("event", "why", copied)
+    assert (why["key"], why["outcome"]) == ("_admin/nobody-matches", "unmatched")

@@ -125,7 +125,10 @@ def test_an_event_that_no_rule_matches_has_its_cause_on_record(fleet):
 
 
 def test_a_failure_that_may_pass_is_given_back_for_ten_seconds(fleet):
-    fleet.bus.send(b"PUB $JS.API.STREAM.DELETE.KV_jobs 0\r\n\r\n")  # no job can be claimed
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
+        config = json.loads(bus.request("$JS.API.STREAM.INFO.KV_jobs"))["config"]
+        answer = bus.request("$JS.API.STREAM.UPDATE.KV_jobs", json.dumps({**config, "max_msg_size": 1}).encode())  # no job can be claimed
+    assert json.loads(answer)["config"]["max_msg_size"] == 1
     send(fleet, "run")
     fleet.wait(lambda: fleet.ear.times(ACKS, b'-NAK {"delay":10000000000}'), "the event is given back")
     assert not fleet.ear.times(ACKS, b"-NAK")

@@ -1,14 +1,11 @@
 """Credentials are taken back: the live connection ends, no server lets the machine in again, and who is not sure says so."""
-import base64
-import hashlib
-import json
 import os
 import shutil
 import time
 
 import pytest
 
-from enroll_client import Bus, Machine, jwt_of, nkey, public_of, sign
+from enroll_client import Bus, Machine, jwt_of, nkey, public_of, read_jwt, read_seed, sign_claims
 from fleet import SERVER, Fleet
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
@@ -60,7 +57,7 @@ def test_a_revoked_machine_is_cut_off_and_stays_out_after_a_restart_of_the_serve
     assert not is_let_in(fleet.port, machine, jwt) and is_let_in(fleet.port, other, other_jwt)
     assert fleet.zester_json("enroll", "show", enrollment)["reject_reason"] == "stolen"
     assert 'audit action=enroll.revoke result=ok' in master.log()
-    assert master.metric('zester_revocation_pushes_total{result="confirmed"}') == 1
+    assert master.metric('zester_revocation_pushes_total{result="confirmed"}') == 2, "to a new server, and for the machine"
     assert master.checks()["revocation"] == "ok"
     master.stop()
     server.kill()
@@ -99,27 +96,6 @@ def test_a_revocation_outlives_the_disk_of_the_server(fleet):
     assert is_let_in(fleet.port, other, other_jwt)
 
 
-def b64url(data):
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
-
-
-def sign_claims(claims, prefix, seed):
-    """As nsc does."""
-    claims = {**claims, "iss": nkey(prefix, public_of(seed)), "jti": hashlib.sha256(os.urandom(8)).hexdigest()}
-    text = f'{b64url(json.dumps({"typ": "JWT", "alg": "ed25519-nkey"}).encode())}.{b64url(json.dumps(claims).encode())}'
-    return f"{text}.{b64url(sign(seed, text.encode()))}"
-
-
-def read_jwt(text):
-    body = text.strip().split(".")[1]
-    return json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
-
-
-def read_seed(path):
-    text = path.read_text().strip()
-    return base64.b32decode(text + "=" * (-len(text) % 8))[2:34]
-
-
 def test_a_signing_key_that_was_added_to_the_account_outlives_revocations(fleet):
     fleet.start_server()
     master = fleet.start_ready_master()
@@ -147,6 +123,48 @@ def test_a_machine_that_was_revoked_may_enroll_again_and_is_let_in(fleet):
     assert not is_let_in(fleet.port, machine, jwt)
     again, _, new_jwt = join(fleet, master)
     assert is_let_in(fleet.port, again, new_jwt) and not is_let_in(fleet.port, machine, jwt)
+
+
+def test_credentials_of_a_master_whose_clock_is_ahead_are_revoked_by_another(fleet):
+    fleet.start_server()
+    ahead = fleet.start_ready_master("ahead", environment=fleet.wrong_clock(120))
+    machine, enrollment, jwt = join(fleet, ahead)
+    assert abs(read_jwt(jwt)["iat"] - time.time()) < 30, "masters go by the clock of the servers"
+    ahead.stop()
+    fleet.start_ready_master()
+    fleet.zester("enroll", "revoke", enrollment)
+    assert not is_let_in(fleet.port, machine, jwt)
+
+
+def test_a_decision_by_a_clock_that_is_behind_revokes_what_was_issued_before_it(fleet):
+    fleet.start_server()
+    master = fleet.start_ready_master()
+    machine, enrollment, jwt = join(fleet, master)
+    master.stop()
+    fleet.zester("enroll", "revoke", enrollment, "--direct-kv", environment=fleet.wrong_clock(-120))
+    master.start()
+    fleet.wait(lambda: not is_let_in(fleet.port, machine, jwt), "the master has told the server")
+    fleet.wait_ready(master)
+    status, body = machine.submit(fleet.pin())  # the same key, later than all that was revoked
+    assert status == 201, body
+    fleet.zester("enroll", "approve", body["id"])
+    status, creds = machine.creds(body["id"])
+    assert status == 200 and is_let_in(fleet.port, machine, jwt_of(creds)) and not is_let_in(fleet.port, machine, jwt)
+
+
+def test_a_decision_by_a_clock_that_is_ahead_does_not_keep_the_machine_out_for_good(fleet):
+    fleet.start_server()
+    master = fleet.start_ready_master()
+    machine, enrollment, jwt = join(fleet, master)
+    master.stop()
+    fleet.zester("enroll", "revoke", enrollment, "--direct-kv", environment=fleet.wrong_clock(3600))
+    master.start()
+    fleet.wait(lambda: not is_let_in(fleet.port, machine, jwt), "the master has told the server")
+    fleet.wait_ready(master)
+    status, body = machine.submit(fleet.pin())
+    fleet.zester("enroll", "approve", body["id"])
+    status, creds = machine.creds(body["id"])
+    assert status == 200 and is_let_in(fleet.port, machine, jwt_of(creds)) and not is_let_in(fleet.port, machine, jwt)
 
 
 @pytest.mark.parametrize("name", ["account.jwt", "operator-signing.seed", "sys.creds"])

@@ -9,9 +9,9 @@ import time
 import pytest
 
 from bus import read_creds
-from enroll_client import Bus
+from enroll_client import Bus, derive_account, nkey, public_of, read_jwt, read_seed, sign_claims
 from fleet import SERVER, Fleet
-from test_revocation import is_let_in, join, read_jwt, read_seed, sign_claims
+from test_revocation import is_let_in, join
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
 
@@ -61,7 +61,7 @@ def test_peels_get_credentials_of_a_new_key_and_the_old_key_is_worthless_in_the_
     server = fleet.start_server()
     master = fleet.start_ready_master()
     peels = [fleet.start_ready_peel(name) for name in ("web-01", "db-01")]
-    account = read_jwt((fleet.auth / "account.jwt").read_text())["sub"]
+    account = nkey("A", public_of(derive_account(fleet.auth / "account.seed")))
     assert {issuer_of(peel) for peel in peels} == {account}
     assert sorted(status(fleet)["peels"]["account"]) == ["db-01", "web-01"]
 
@@ -105,7 +105,7 @@ def test_peels_get_credentials_of_a_new_key_and_the_old_key_is_worthless_in_the_
     assert doctor(fleet, master) == ("ok", second["key"])
 
     # a script of an operator that signs with the account's own key goes on working
-    own = sign_claims({**read_jwt(old_jwt), "iat": int(time.time())}, "A", read_seed(fleet.auth / "account.seed"))
+    own = sign_claims({**read_jwt(old_jwt), "iat": int(time.time())}, "A", derive_account(fleet.auth / "account.seed"))
     assert is_let_in(fleet.port, machine, own)
 
     # the server has it on disk; one that lost its disk is told again

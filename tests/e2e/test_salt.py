@@ -1,4 +1,4 @@
-"""Salt trees: what a file that ends in .sls means. docs/salt.md names each point that is tested here."""
+"""Salt trees: what a file that ends in .sls means. docs/reference/salt.md names each point that is tested here."""
 import fcntl
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""States of Salt and their parameters, in files of Salt. docs/salt.md names what differs."""
+"""States of Salt and their parameters, in files of Salt. docs/reference/salt.md names what differs."""
 import functools
 import hashlib
 import json

@@ -147,6 +147,30 @@ def test_a_changed_secret_is_sealed_again_to_the_key_of_the_enrollment_whatever_
     assert b"web-pass-one" not in on_disk(fleet, "web-01")
 
 
+def sealed_for(fleet, peel):
+    """What masters have sealed for a peel: names, and boxes that it can open."""
+    with Bus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "master.creds") as bus:
+        answer = json.loads(bus.request("$JS.API.STREAM.MSG.GET.KV_secrets", json.dumps({"last_by_subj": f"$KV.secrets.{peel}"}).encode()))
+    return base64.b64decode(answer["message"]["data"])
+
+
+def test_a_placeholder_in_a_fact_is_plain_text(fleet):
+    """Its name is public: a machine that writes it into a fact, which some setting prints, does not get the secret of another."""
+    wait_for_secret(fleet, "web-01", "web-pass")
+    claimed = "__ZESTER_SECRET:db.zy:db.password__"
+    write_tree(fleet.settings, {"common.zy": "motd: hello\nprinted: '{{ facts.motto | default(0) }}'\n"})
+    fleet.zester("fileserver", "update")
+    fleet.zester("web-01", "facts.set", "motto", f"'{claimed}'")
+    fleet.wait(lambda: fleet.zester_json("settings", "show", "web-01").get("printed") == claimed, "the master renders it as it is")
+    fleet.wait(lambda: claimed.encode() in on_disk(fleet, "web-01"), "so does the peel")
+    assert "db pass" not in fleet.zester("web-01", "settings.items").stdout
+    assert b"db pass" not in on_disk(fleet, "web-01")
+    assert b"web.zy:web.password" in sealed_for(fleet, "web-01") and b"db.zy" not in sealed_for(fleet, "web-01")
+    fleet.zester("web-01", "facts.set", "motto", "none")
+    (fleet.settings / "common.zy").write_text("motd: hello\n")
+    fleet.zester("fileserver", "update")
+
+
 def test_a_peel_that_enrolls_later_gets_its_secrets(fleet):
     fleet.peels["web-02"] = start_peel(fleet, fleet.master, "web-02")
     wait_for_secret(fleet, "web-02", "web-pass")

@@ -113,7 +113,9 @@ def let_ask_directly(fleet, name):
     head, body, _ = read_creds(creds(fleet, name))[0].split(".")
     claims = json.loads(base64.urlsafe_b64decode(body + "=="))
     admin = read_creds(fleet.auth / "admin.creds")[0].split(".")[1]
-    claims["nats"].update({key: json.loads(base64.urlsafe_b64decode(admin + "=="))["nats"][key] for key in ("pub", "sub")})
+    claims["nats"].update({key: json.loads(base64.urlsafe_b64decode(admin + "=="))["nats"][key] for key in ("pub", "sub", "issuer_account")})
+    del claims["nats"]["tags"]  # they are of the fleet's account
+    claims["iss"] = claims["nats"]["issuer_account"]
     account = (fleet.auth / "account.seed").read_text().strip()
     signed = f"{head}.{base64url(json.dumps(claims).encode())}"
     jwt = f"{signed}.{base64url(sign(base64.b32decode(account + '=' * (-len(account) % 8))[2:34], signed.encode()))}"

@@ -97,7 +97,9 @@ def test_a_file_is_made_kept_mended_and_taken_back(machine):
 
     machine.run("state.apply", "web", status=0)
     assert machine.read("motd") == "hello\n"
-    machine.run("state.revert", "web", status=0)
+    assert "was changed between run" in machine.run("state.revert", "web", status=2).stdout
+    assert machine.read("motd") == "drift\n"
+    machine.run("state.revert", "web", "--force", status=0)
     assert not (machine.root / "motd").exists()
 
 
@@ -566,6 +568,23 @@ after: {cmd.run: [{name: 'touch ROOT/after', require: [{file: motd}]}]}
     assert "would change  file.managed:motd" in text and "1 unchanged, 1 would change" in text
 
 
+def test_a_state_with_test_true_counts_as_unchanged_in_a_dry_run_and_for_prereq(machine):
+    machine.state("web", """
+motd: {file.managed: [{name: ROOT/motd, contents: x, test: true}]}
+reload: {cmd.run: [{name: 'touch ROOT/reloaded', onchanges: [{file: motd}]}]}
+before: {cmd.run: [{name: 'touch ROOT/before', prereq: [{file: motd}]}]}
+""")
+    for words in (["--test"], []):
+        record = machine.record("state.apply", "web", *words, status=0)
+        results = {r["name"]: r for r in record["results"]}
+        assert results["file.managed:motd"]["would_change"] and not results["file.managed:motd"]["changed"], words
+        assert results["cmd.run:reload"]["skip_reason"] == "onchanges_not_met", words
+        assert results["cmd.run:before"]["skip_reason"] == "prereq_not_met", words
+    assert list(machine.root.iterdir()) == []
+    text = machine.run("state.apply", "web", "--test", status=0).stdout
+    assert "would change  file.managed:motd" in text and "0 unchanged, 1 would change without test: true" in text
+
+
 def test_a_state_that_is_not_parallel_has_its_level_for_itself(machine):
     log = machine.root / "log"
     command = "echo %s begins >> ROOT/log; sleep 0.2; echo %s ends >> ROOT/log"
@@ -997,3 +1016,45 @@ def test_escapes_are_for_terminals_that_know_them(machine):
     assert b"\x1b[32m" not in seen(TERM="xterm", NO_COLOR="1")
     assert b"\x1b[32m" not in seen("--no-color", TERM="xterm")
     assert b"\x1b" not in seen(TERM="dumb")
+
+
+def test_what_a_command_leaves_in_the_background_may_go_on_writing(machine):
+    """Far more than a pipe holds, on both streams, after the run has ended; the run does not wait for it."""
+    machine.state("app", """
+app:
+  cmd.run:
+    - name: |
+        (echo $$; i=0; while test ! -e ROOT/end; do i=$((i+1)); printf '%1000d\\n' $i; printf '%1000d\\n' $i >&2; echo $i > ROOT/new && mv ROOT/new ROOT/count; done; echo done > ROOT/new && mv ROOT/new ROOT/count) &
+        echo $! > ROOT/pid; echo started
+""")
+
+    def count():
+        return machine.read("count").strip() if (machine.root / "count").exists() else "0"
+
+    def wait_for(reached):
+        deadline = time.monotonic() + 60
+        while not reached(count()):
+            assert time.monotonic() < deadline, count()
+            time.sleep(0.01)
+
+    record = machine.record("state.apply", "app", status=0)
+    assert record["results"][0]["details"]["stdout"].startswith("started\n")
+    pid, ended = int(machine.read("pid")), time.monotonic()
+    try:
+        at = int(count())
+        wait_for(lambda now: int(now) > at + 500 and time.monotonic() > ended + 1)  # 500 KiB more of each stream
+        assert not has_ended(pid)
+    finally:
+        (machine.root / "end").touch()
+    wait_for(lambda now: now == "done")
+    readers = subprocess.run(["pgrep", "-f", str(machine.root)], capture_output=True, text=True).stdout
+    assert readers == "", "nothing is left when it has ended"
+
+
+def test_a_run_ends_though_the_background_never_stops_writing(machine):
+    machine.state("app", "app: {cmd.run: [{name: 'yes & echo $! > ROOT/pid'}]}\n")
+    try:
+        record = machine.record("state.apply", "app", "--timeout", "100s", status=0)
+        assert record["success"] and not has_ended(int(machine.read("pid")))
+    finally:
+        os.kill(int(machine.read("pid")), signal.SIGKILL)

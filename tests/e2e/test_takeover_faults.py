@@ -90,3 +90,16 @@ def test_the_job_of_a_master_that_stands_still_goes_to_another_and_it_lets_go_wh
     sleeper.send(signal.SIGCONT)
     fleet.wait(lambda: sleeper.has_logged(f"job {job.jid}: another master has it now"), "it lets go")
     job.end()
+
+
+def test_a_master_whose_clock_is_an_hour_ahead_takes_a_job_over_and_leaves_it_its_time(fleet):
+    job = Job(fleet, "ahead")
+    sleeper = job.owner()
+    ahead = fleet.start_ready_master("ahead", environment=fleet.wrong_clock(3600))
+    for master in fleet.masters:
+        master.kill()
+    fleet.wait(lambda: ahead.has_logged(f"job {job.jid}: taking over from {sleeper.lines()[0]['master_id']}"), "it has the job", 240)
+    assert not ahead.has_logged(f"job {job.jid} timeout") and not ahead.has_logged(f"job {job.jid} partial")
+    fleet.masters = [ahead]
+    job.end()
+    assert fleet.zester_json("job", "show", job.jid)["job"]["status"] == "complete"

@@ -1,8 +1,11 @@
 """Undo data that a bad disk has damaged: what cannot be reverted is told, and never counts as reverted."""
 import glob
+import io
 import os
 import random
 import shutil
+import subprocess
+import tarfile
 
 import pytest
 
@@ -136,3 +139,159 @@ def test_what_could_not_be_reverted_after_a_failure_is_a_failure_too(release):
     said = release.run("state.apply", "release", "--revert-on-failure", status=2).stdout
     assert "not reverted: " in said and "3 states: 1 changed, 2 failed" in said and " failed and was reverted in part\n" in said
     assert release.read("conf") == "new\nmore\n"
+
+
+# --- what others did between two runs ---------------------------------------------------------
+
+V1 = "f:\n  file.managed: [name: ROOT/f, contents: v1]\ng:\n  file.managed: [name: ROOT/g, contents: v1]\n"
+
+
+@pytest.fixture
+def edited(tmp_path):
+    """Run 1 writes v1 over v0, an administrator v2, run 2 writes v1 again."""
+    machine = Machine(tmp_path)
+    for name in "fg":
+        (machine.root / name).write_text("v0\n")
+    machine.state("conf", V1)
+    runs = [machine.record("state.apply", "conf", status=0)["summary"]["run_id"]]
+    (machine.root / "f").write_text("v2\n")
+    runs.append(machine.record("state.apply", "conf", status=0)["summary"]["run_id"])
+    return machine, runs
+
+
+def test_an_edit_between_two_runs_is_not_discarded_without_force(edited):
+    machine, (first, second) = edited
+    for _ in range(2):  # asking twice is no answer
+        said = machine.run("state.revert", "conf", status=2).stdout
+        assert f"'{machine.root}/f' was changed between run {first} and run {second}" in said and "--force" in said
+        assert machine.read("f") == "v2\n" and machine.read("g") == "v0\n"
+    machine.run("state.revert", "conf", "--force", status=0)
+    assert machine.read("f") == "v0\n"
+
+
+def test_the_later_run_alone_gives_back_the_edit(edited):
+    machine, (first, second) = edited
+    machine.run("state.revert", second, status=0)
+    assert machine.read("f") == "v2\n"
+    said = machine.run("state.revert", first, status=2).stdout
+    assert f"'{machine.root}/f' was changed since run {first}" in said and machine.read("f") == "v2\n"
+
+
+def test_a_removal_between_two_runs_is_noticed_as_well(tmp_path):
+    machine = Machine(tmp_path)
+    (machine.root / "f").write_text("v0\n")
+    machine.state("conf", V1)
+    machine.run("state.apply", "conf", status=0)
+    (machine.root / "f").unlink()
+    machine.run("state.apply", "conf", status=0)
+    assert "was changed between run" in machine.run("state.revert", "conf", status=2).stdout
+    assert not (machine.root / "f").exists()
+
+
+# --- drafts that a killed run leaves ----------------------------------------------------------
+
+INJECT = os.path.abspath(os.path.join(os.environ.get("ZESTER_BUILD", "build/asan"), "tests/faults/inject"))
+DRAFTS = """
+conf: {file.managed: [name: ROOT/conf, contents: new]}
+link: {file.symlink: [name: ROOT/link, target: new, force: true, require: [file: conf]]}
+unpacked: {archive.extracted: [name: ROOT/there, source: ROOT/../a.tar, enforce_toplevel: false, require: [file: link]]}
+"""
+PLANTED = ".zester-0123456789abcdef"
+
+
+def drafts_of(machine):
+    return [path for path in machine.folder.rglob(".zester-*") if path.name != PLANTED]
+
+
+def calls_on_drafts(machine, call, *words):
+    """The numbers of such calls of a run without a fault."""
+    log = machine.folder / "calls"
+    command = [INJECT, "--log", str(log), "--", *machine.command(*words)]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    calls = [line.split(" ", 2) for line in log.read_text().splitlines()]
+    return [number for number, name, path in calls if name == call and ".zester-" in path]
+
+
+@pytest.fixture
+def drafts(tmp_path):
+    machine = Machine(tmp_path)
+    machine.state("work", DRAFTS)
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        info = tarfile.TarInfo("deep/er/file")
+        info.size = 4
+        archive.addfile(info, io.BytesIO(b"text"))
+    return machine
+
+
+def reset(machine):
+    shutil.rmtree(machine.root)
+    shutil.rmtree(machine.folder / "data", ignore_errors=True)
+    (machine.root / "there").mkdir(parents=True)
+    (machine.root / "conf").write_text("old\n")
+    (machine.root / "link").symlink_to("old")
+    for folder in (machine.root, machine.root / "there"):
+        (folder / PLANTED).write_text("a user's\n")
+    (machine.root / "there/.zester-fedcba9876543210").symlink_to("/etc/passwd")
+
+
+def test_drafts_of_a_killed_run_are_removed_by_any_next_run_and_planted_names_stay(drafts):
+    drafts.state("other", "x: {file.managed: [name: ROOT/x, contents: x]}\n")
+    left = 0
+    for call in ("renameat", "fchmod", "symlinkat", "openat", "unlinkat"):
+        reset(drafts)
+        numbers = calls_on_drafts(drafts, call, "state.apply", "work")
+        for number in numbers[:1] + numbers[-1:]:
+            reset(drafts)
+            before = set(drafts_of(drafts))
+            command = [INJECT, "--kill", number, "--", *drafts.command("state.apply", "work")]
+            assert subprocess.run(command, capture_output=True, timeout=120).returncode == 137
+            left += len(set(drafts_of(drafts)) - before)
+            drafts.run("state.apply", "other", status=0)
+            assert set(drafts_of(drafts)) == before, call
+            assert (drafts.root / PLANTED).read_text() == (drafts.root / "there" / PLANTED).read_text() == "a user's\n"
+    assert left > 3  # otherwise this shows nothing
+
+
+def test_drafts_of_a_run_that_is_alive_stay(drafts):
+    """Another run with the same data waits for it before it looks at them."""
+    reset(drafts)
+    fifo, draft = drafts.folder / "go", drafts.root / ".zester-aaaaaaaaaaaaaaaa"
+    os.mkfifo(fifo)
+    drafts.state("slow", f"a: {{cmd.run: [name: 'cat {fifo}']}}\n")
+    drafts.state("quick", "x: {file.managed: [name: ROOT/x, contents: x]}\n")
+    draft.write_text("in the making")
+    info = os.stat(drafts.root)
+    slow = subprocess.Popen(drafts.command("state.apply", "slow"), stdout=subprocess.DEVNULL)
+    quick = None
+    try:
+        with open(fifo, "w") as go:  # opens when the command of the run does
+            with open(drafts.folder / "data/drafts", "ab") as log:
+                log.write(f"{info.st_dev:x} {info.st_ino:x} {draft.name} 0 0 {drafts.root}".encode() + b"\0")
+            quick = subprocess.Popen(drafts.command("state.apply", "quick"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            assert "waiting for the run of" in quick.stderr.readline()
+            assert draft.exists()
+            slow.kill()
+            go.write("on")
+        slow.wait(60)
+        quick.communicate(timeout=60)
+        assert quick.returncode == 0 and not draft.exists()
+    finally:
+        for process in (slow, quick):
+            if process and process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+def test_an_archive_that_is_too_deep_is_refused_and_leaves_nothing(tmp_path):
+    machine = Machine(tmp_path)
+    with tarfile.open(tmp_path / "deep.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("/".join("d" * 400)), io.BytesIO())
+    machine.state("deep", "a: {archive.extracted: [name: ROOT/there, source: ROOT/../deep.tar, enforce_toplevel: false]}\n")
+    for exists in (True, False):
+        shutil.rmtree(machine.root)
+        machine.root.mkdir()
+        if exists:
+            (machine.root / "there").mkdir()
+        said = machine.run("state.apply", "deep", status=2).stdout
+        assert "deeper than the limit of 255 folders" in said
+        assert sorted(path.name for path in machine.root.rglob("*")) == (["there"] if exists else [])

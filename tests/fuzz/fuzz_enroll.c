@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str rest = str_bytes(data, size);
     struct str first = str_cut(&rest, '\0'), second = rest.p ? rest : STR("");
     const struct admission_policy policy = { 0 };
-    const struct admission_moment moment = { .now = 1, .remote_addr = "::1" };
+    const struct admission_moment moment = { .now = 1, .remote_addr = "::1", .sponsor = "" };
     const struct admission_entry entry = { 1, second };
     const struct admission_stored stored = { entry, entry, entry };
     const struct admission_claim claim = { "enr-1", first, entry, entry };

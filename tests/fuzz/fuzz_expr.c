@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct sandbox_options options = { .memory_max = 1 << 20, .steps_max = 20000 };
-    static const struct yaml_options dialect = { .dialect = YAML_DIALECT_1_2 };
+    static const struct yaml_options dialect = { .dialect = YAML_DIALECT_1_2,
+                                                 .tags = yaml_all_tags };
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct str text = { (const char *)data, size };

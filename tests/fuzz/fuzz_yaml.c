@@ -58,7 +58,8 @@ static void check_read_back(struct arena *arena, const struct value *v, struct s
 
     for (enum yaml_dialect d = YAML_DIALECT_1_1; d <= YAML_DIALECT_1_2; d++) {
         struct value again;
-        bool ok = yaml_parse(arena, "printed", text, &(struct yaml_options){ .dialect = d }, &again,
+        bool ok = yaml_parse(arena, "printed", text,
+                             &(struct yaml_options){ .dialect = d, .tags = yaml_all_tags }, &again,
                              &diags) == 0;
 
         if (ok && same(v, &again))
@@ -142,7 +143,9 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     const struct str text = { (const char *)data, size };
 
     for (enum yaml_dialect d = YAML_DIALECT_1_1; d <= YAML_DIALECT_1_2; d++) {
-        const struct yaml_options options = { .dialect = d, .nodes_max = 10000 };
+        const struct yaml_options options = { .dialect = d,
+                                              .nodes_max = 10000,
+                                              .tags = yaml_all_tags };
         AUTO_ARENA struct arena arena = ARENA_INIT;
         AUTO_BUF struct buf shown = BUF_INIT(BUF_NO_LIMIT);
         struct diags diags = DIAGS_INIT(&arena);

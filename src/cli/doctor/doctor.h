@@ -3,7 +3,7 @@
  *
  * Each step adds findings, in the order in which they are shown: doctor_add and its short forms.
  * Steps that are larger than a function have a file each: reach.c (names, ports and what servers
- * present there), presence.c (who runs).
+ * present there), presence.c (who runs), room.c (what is full).
  *
  * Memory: the arena. Threads: one.
  */
@@ -58,6 +58,9 @@ void doctor_add_term(struct doctor *doctor, const struct doctor_term *term);
 void doctor_check_reach(struct doctor *doctor);
 /* Masters and peels that run, and their versions. Connected only. */
 void doctor_check_presence(struct doctor *doctor);
+
+/* Streams that are nearly full, and peels that masters cut off for it. Connected only. */
+void doctor_check_room(struct doctor *doctor);
 
 /* All findings on standard output. Returns the exit status. */
 int doctor_print(struct doctor *doctor, struct cli *cli, enum fleet_format format);

@@ -2,7 +2,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "bus/bus_time.h"
 #include "nats/error.h"
+#include "sys/clock.h"
 
 struct reading {
     struct arena *arena;
@@ -173,4 +175,29 @@ int fleet_bucket_purge(struct fleet *fleet, enum store_bucket bucket, const char
     if (require_writer(fleet, err) < 0 || nats_kv_purge(&kv, key, 0, on_written, writing, err) < 0)
         return -1;
     return wait_written(fleet, writing, err);
+}
+
+/* --- time --------------------------------------------------------------------------- */
+
+/* Masters give a sign of life so often. */
+#define BEAT_NS (5 * CLOCK_SECOND)
+
+static void take_stamp(void *self, const struct nats_kv_entry *entry)
+{
+    int64_t *last = self;
+
+    if (!entry->is_answer && entry->time > *last)
+        *last = entry->time;
+}
+
+void fleet_learn_time(struct fleet *fleet)
+{
+    int64_t last = 0, now;
+    struct err ignored;
+
+    if (fleet_bucket_each(fleet, STORE_MASTER_HEARTBEAT, NULL, take_stamp, &last, &ignored) < 0 ||
+        last == 0)
+        return;
+    now = clock_now();
+    bus_time_note(now - BEAT_NS, now, last);
 }

@@ -24,6 +24,10 @@ int fleet_bucket_get(struct fleet *fleet, enum store_bucket bucket, const char *
 int fleet_bucket_find(struct fleet *fleet, enum store_bucket bucket, const char *key,
                       struct str *ret_value, uint64_t *ret_revision, struct err *err);
 
+/* The time of the bus (bus/bus_time.h) from the last sign of life of a master, within seconds; for
+ * whoever compares with what masters have written. Without one it stays that of this machine. */
+void fleet_learn_time(struct fleet *fleet);
+
 /* Write it, whatever is there. Returns when it is stored; fails with ERR_TIMEOUT after `timeout`.
  */
 int fleet_bucket_put(struct fleet *fleet, enum store_bucket bucket, const char *key,

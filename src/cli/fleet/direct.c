@@ -11,9 +11,18 @@
 #include "wire/exec.h"
 #include "wire/subject.h"
 
+/* A server of 2.9 does not say that nobody listens in another account. So a peel that is silent for
+ * a while is pinged, which it answers while it is busy, too. */
+#define SILENCE_NS (INT64_C(2) * 1000000000)
+#define PING_NS    (INT64_C(8) * 1000000000)
+#define ABSENT     "UNREACHABLE: not connected to the bus"
+
 struct direct {
+    struct fleet *fleet;
     struct fleet_answers *answers;
     const char *peel;
+    uint64_t request;
+    bool has_ended;
 };
 
 /* In the words of a job that found nobody. */
@@ -21,15 +30,16 @@ static const char *explain_silence(struct arena *arena, const struct nats_error 
 {
     if (error->fault == NATS_FAULT_TIMEOUT)
         return EXEC_OVERDUE;
-    return arena_printf(arena, "UNREACHABLE: %s",
-                        error->fault == NATS_FAULT_NO_RESPONDERS ? "not connected to the bus"
-                                                                 : error->text);
+    if (error->fault == NATS_FAULT_NO_RESPONDERS)
+        return ABSENT;
+    return arena_printf(arena, "UNREACHABLE: %s", error->text);
 }
 
 static void on_response(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
     struct direct *direct = self;
 
+    direct->has_ended = true;
     if (error)
         fleet_answers_set(direct->answers, direct->peel, NULL,
                           explain_silence(direct->answers->arena, error));
@@ -37,19 +47,58 @@ static void on_response(void *self, const struct nats_error *error, const struct
         fleet_answers_set(direct->answers, direct->peel, &msg->payload, "");
 }
 
-static void ask_peel(struct fleet *fleet, struct direct *direct, struct str request,
-                     int64_t timeout)
+static int send_to_peel(struct direct *direct, struct str request, int64_t timeout,
+                        nats_reply_fn *fn, uint64_t *ret_id, struct err *err)
 {
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
     struct nats_pub pub = { .payload = request };
-    struct err err;
-    int result = subject_print(&subject, SUBJECT_COMMAND,
-                               &(struct subject_names){ .peel = str_from(direct->peel) }, &err);
+    const struct subject_names names = { .peel = str_from(direct->peel) };
 
+    if (subject_print(&subject, SUBJECT_COMMAND, &names, err) < 0)
+        return -1;
     pub.subject = buf_view(&subject);
-    if (result < 0 || fleet_sign(fleet, &pub, &err) < 0 ||
-        nats_request(fleet->js.conn, &pub, timeout, on_response, direct, NULL, &err) < 0)
-        fleet_answers_set(direct->answers, direct->peel, NULL, err.text);
+    if (fleet_sign(direct->fleet, &pub, err) < 0)
+        return -1;
+    return nats_request(direct->fleet->js.conn, &pub, timeout, fn, direct, ret_id, err);
+}
+
+static void ask_peel(struct direct *direct, struct str request, int64_t timeout)
+{
+    struct err err;
+
+    if (send_to_peel(direct, request, timeout, on_response, &direct->request, &err) == 0)
+        return;
+    direct->has_ended = true;
+    fleet_answers_set(direct->answers, direct->peel, NULL, err.text);
+}
+
+/* --- silence ------------------------------------------------------------------------- */
+
+static void on_ping(void *self, const struct nats_error *error, const struct nats_msg *msg)
+{
+    struct direct *direct = self;
+
+    (void)msg;
+    if (!error || error->fault == NATS_FAULT_CANCELED || direct->has_ended)
+        return;
+    direct->has_ended = true;
+    nats_request_cancel(direct->fleet->js.conn, direct->request);
+    fleet_answers_set(direct->answers, direct->peel, NULL, ABSENT);
+}
+
+static void ping_silent(struct direct *each, size_t n)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    const struct exec_request ping = {
+        .v = EXEC_PROTOCOL, .jid = "", .module = "test.ping", .id = "", .window = ""
+    };
+    struct err ignored; /* then it is waited for as long as was said */
+
+    if (record_encode(&bytes, &exec_request_type, &ping, &ignored) < 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (!each[i].has_ended)
+            (void)send_to_peel(&each[i], buf_view(&bytes), PING_NS, on_ping, NULL, &ignored);
 }
 
 int fleet_ask_peels(struct fleet *fleet, const struct fleet_question *question,
@@ -72,9 +121,13 @@ int fleet_ask_peels(struct fleet *fleet, const struct fleet_question *question,
         record_encode(&bytes, &exec_request_type, &request, err) < 0)
         return -1;
     for (size_t i = 0; i < question->peels.n; i++) {
-        each[i] = (struct direct){ ret_answers, question->peels.p[i] };
-        ask_peel(fleet, &each[i], buf_view(&bytes), question->timeout);
+        each[i] =
+            (struct direct){ .fleet = fleet, .answers = ret_answers, .peel = question->peels.p[i] };
+        ask_peel(&each[i], buf_view(&bytes), question->timeout);
     }
+    if (question->timeout > SILENCE_NS + PING_NS && !ret_answers->all_come &&
+        fleet_wait(fleet, &ret_answers->all_come, SILENCE_NS, err) < 0)
+        ping_silent(each, question->peels.n);
     while (!ret_answers->all_come) /* each request has its own timeout */
         (void)fleet_wait(fleet, &ret_answers->all_come, question->timeout, err);
     return 0;

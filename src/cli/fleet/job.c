@@ -24,11 +24,14 @@
 
 #define RESOLVE_NS (INT64_C(5) * 1000000000)
 /* For the settings of all peels, which take a moment after a change. */
-#define PREPARE_NS  (INT64_C(120) * 1000000000)
-#define DISPATCH_NS (INT64_C(15) * 1000000000)
+#define PREPARE_NS        (INT64_C(120) * 1000000000)
+#define DISPATCH_NS       (INT64_C(15) * 1000000000)
+#define DISPATCH_LEAST_NS (INT64_C(5) * 1000000000)
 /* A master that does not respond may be stopping: another one takes the job. */
 #define DISPATCH_TRIES 8
-#define PENDING_NS     (INT64_C(5) * 1000000000)
+/* Of those, without any answer. */
+#define SILENT_TRIES 2
+#define PENDING_NS   (INT64_C(5) * 1000000000)
 /* Stored returns are read again after a pause, each twice the last: one may have been published
  * before we listened and stored after we read, or while the connection was down. */
 #define STORED_PAUSE_NS     (INT64_C(1) * 1000000000)
@@ -191,15 +194,23 @@ bool fleet_job_is_dry_run(const struct job *job)
 
 /* --- dispatch ----------------------------------------------------------------------- */
 
-static int dispatch_once(struct fleet *fleet, struct str bytes, struct job_reply *ret_reply,
-                         struct err *err)
+/* Who gives a job little time does not want to wait for long. */
+static int64_t find_patience(const struct job *job)
+{
+    if (job->timeout <= 0 || job->timeout >= DISPATCH_NS)
+        return DISPATCH_NS;
+    return job->timeout > DISPATCH_LEAST_NS ? job->timeout : DISPATCH_LEAST_NS;
+}
+
+static int dispatch_once(struct fleet *fleet, struct str bytes, int64_t timeout,
+                         struct job_reply *ret_reply, struct err *err)
 {
     struct str reply;
 
     if (fleet_request(fleet,
                       &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_DISPATCH)),
                                           .payload = bytes },
-                      DISPATCH_NS, &reply, err) < 0)
+                      timeout, &reply, err) < 0)
         return -1;
     return record_decode(fleet->arena, &job_reply_type, 1, reply, ret_reply, err);
 }
@@ -213,13 +224,26 @@ static void pause_dispatch(struct fleet *fleet)
     (void)fleet_wait(fleet, &never, PENDING_NS, &err);
 }
 
+/* Nobody has said that the job was taken, nor that it was not: the request may wait at a master
+ * that is busy or stopped, which dispatches it later. */
+static int explain_silence(const struct job *job, int64_t waited, struct err *err)
+{
+    return err_set(err, ERR_TIMEOUT,
+                   "no master answered within %lld s: job %s (%.64s, %zu peel(s)) was sent, and "
+                   "may still run when a master is able to; 'zester job show %s' tells what became "
+                   "of it ('no such job': no master has taken it so far), 'zester doctor' what is "
+                   "wrong",
+                   (long long)(waited / CLOCK_SECOND), job->jid, job->function, job->targets.n,
+                   job->jid);
+}
+
 int fleet_dispatch(struct fleet *fleet, const struct job *job, bool *ret_waits, struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    const int64_t now = clock_wall();
+    const int64_t now = clock_wall(), began = clock_now();
     struct job_reply reply = { .error = "" };
     struct job asked = *job;
-    int result = -1;
+    int result = -1, silences = 0;
 
     asked.created = asked.updated =
         (struct value_time){ now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
@@ -228,12 +252,15 @@ int fleet_dispatch(struct fleet *fleet, const struct job *job, bool *ret_waits, 
     for (int i = 0; i < DISPATCH_TRIES && (result < 0 || reply.pending); i++) {
         if (result == 0)
             pause_dispatch(fleet);
-        result = dispatch_once(fleet, buf_view(&bytes), &reply, err);
+        result = dispatch_once(fleet, buf_view(&bytes), find_patience(job), &reply, err);
         if (result < 0 && err->code == ERR_NOT_FOUND)
             return err_set(err, ERR_NOT_FOUND,
                            "no master is running (start zester-master, or use --direct)");
         if (result < 0 && err->code == ERR_UNSUPPORTED)
             return -1;
+        if (result < 0 && err->code == ERR_TIMEOUT &&
+            (++silences == SILENT_TRIES || fleet_is_over(fleet)))
+            return explain_silence(job, clock_now() - began, err);
     }
     if (result < 0)
         return -1;

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "bus/bus_time.h"
 #include "cli/fleet/direct.h"
 #include "data/value.h"
 #include "sys/clock.h"
@@ -13,7 +14,7 @@
 
 static bool is_missing(const struct fleet_peel *peel, const struct fleet_runs_item *run)
 {
-    if (!peel->has_run || !peel->run.id[0] || !fleet_peel_is_online(peel, clock_wall()))
+    if (!peel->has_run || !peel->run.id[0] || !fleet_peel_is_online(peel, bus_time()))
         return false;
     return !run || (strcmp(run->summary.id, peel->run.id) != 0 && !peel->run.test);
 }

@@ -27,6 +27,7 @@ int fleet_peels_read(struct fleet *fleet, struct fleet_peels *peels, struct err 
     if (fleet_bucket_each(fleet, STORE_PEEL_PRESENCE, NULL, on_presence, peels, err) < 0 &&
         err->code != ERR_NOT_FOUND) /* masters of an older version have no such bucket */
         return -1;
+    fleet_learn_time(fleet); /* heartbeats are compared with it */
     fleet_peels_end(peels);
     return 0;
 }

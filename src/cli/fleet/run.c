@@ -8,8 +8,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/ksuid.h"
+#include "bus/bus_time.h"
 #include "cli/command.h"
 #include "cli/fleet/answers.h"
+#include "cli/fleet/bucket.h"
 #include "cli/fleet/job.h"
 #include "cli/fleet/progress.h"
 #include "cli/fleet/rollout.h"
@@ -197,7 +199,7 @@ int fleet_run_job(struct cli *cli, struct fleet *fleet, struct job *job,
 static int64_t find_time_left(const struct job *job)
 {
     int64_t left =
-        job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - clock_wall() + GRACE_NS;
+        job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - bus_time() + GRACE_NS;
 
     return job_status_is_final(job->status) || left < 0 ? 0 : left;
 }
@@ -211,6 +213,7 @@ int fleet_watch_job(struct cli *cli, struct fleet *fleet, const struct job *job,
     struct err err;
     int result;
 
+    fleet_learn_time(fleet);
     fleet_answers_init(&answers, cli->arena, &job->targets);
     result = fleet_listen(fleet, job->jid, &answers, &err);
     if (result == 0)

@@ -37,7 +37,7 @@ int local_owed(struct local *local)
     VEC_EACH (&debts.list, debt) {
         value_list_push(arena, list.list, record_value(arena, &owed_debt_type, debt));
         if (!local_wants_record(local))
-            printf("%s  since run %s: %s had changed\n", debt->state, debt->run, debt->source);
+            printf("%s\n", owed_describe(arena, debt));
     }
     if (local_wants_record(local)) {
         int status = local_print(local, &list);

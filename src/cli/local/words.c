@@ -26,8 +26,9 @@ static bool is_pair(const char *word)
 /* Lists and maps are written as YAML, where !secret works as in a file. */
 static int read_yaml(struct local *local, const char *key, struct str text, struct value *ret)
 {
+    static const struct yaml_options options = { .tags = yaml_all_tags }; /* seal_mark knows them */
     struct arena *arena = &local->session.arena;
-    int result = yaml_parse(arena, key, text, NULL, ret, &local->diags);
+    int result = yaml_parse(arena, key, text, &options, ret, &local->diags);
 
     if (result == 0)
         result = seal_mark(arena, ret, &local->diags);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "bus/bus_time.h"
 #include "cli/columns.h"
 #include "cli/fleet/peels.h"
 #include "cli/table.h"
@@ -182,7 +183,7 @@ struct absent {
 static struct absent find_absent(struct arena *arena, const struct fleet_peels *peels,
                                  int64_t older)
 {
-    const int64_t now = clock_wall();
+    const int64_t now = bus_time();
     struct absent absent = { 0 };
 
     VEC_EACH (&peels->list, peel)

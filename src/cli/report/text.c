@@ -224,7 +224,7 @@ static void print_summary(struct printer *printer, const struct run_result *resu
                result->failed, result->skipped, other,
                printer->revert ? "with nothing to revert" : "unchanged");
     if (result->would_change > 0)
-        buf_printf(printer->out, ", %u would change", result->would_change);
+        buf_printf(printer->out, ", %u would change without test: true", result->would_change);
     color_end(printer->out, color, printer->color);
     buf_add_text(printer->out, "; took ");
     number_print_duration(result->duration, printer->out);

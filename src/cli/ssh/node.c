@@ -28,6 +28,7 @@
 #include "sys/cancel.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
+#include "sys/inherited.h"
 
 /* Of the text of mistakes. */
 #define ERROR_MAX ((size_t)1 << 20)
@@ -284,6 +285,7 @@ int ssh_node_main(void)
     struct node node = { .arena = ARENA_INIT };
     struct err err;
 
+    inherited_reset(INHERITED_COMMAND);
     extend_path(&node.arena);
     if (cancel_init(&node.cancel, &err) < 0 || take_streams(&node, &err) < 0)
         return complain(err.text);

@@ -415,8 +415,8 @@ static int send_rollback(struct fleet *fleet, const struct update_args *want, co
     if (fleet_request(
             fleet, &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) },
             ANSWER_NS, &reply, err) < 0)
-        return err->code == ERR_NOT_FOUND
-                   ? err_set(err, ERR_NOT_FOUND, "no watchdog of '%s' is connected", name)
+        return err->code == ERR_NOT_FOUND || err->code == ERR_TIMEOUT
+                   ? err_set(err, err->code, "no watchdog of '%s' answered", name)
                    : -1;
     return record_decode(fleet->arena, &update_response_type, 1, reply, ret, err);
 }

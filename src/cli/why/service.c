@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "bus/bus_time.h"
 #include "cli/fleet/direct.h"
 #include "cli/fleet/peels.h"
 #include "cli/fleet/runs.h"
@@ -144,7 +145,7 @@ static int ask_peel(struct why_chain *chain, struct fleet *fleet, const struct f
                                              .timeout = timeout };
     struct fleet_answers answers;
 
-    if (!fleet_peel_is_online(peel, clock_wall()))
+    if (!fleet_peel_is_online(peel, bus_time()))
         return err_set(err, ERR_NOT_FOUND, "%s is not connected and cannot be asked", peel->name);
     if (fleet_ask_peels(fleet, &question, &answers, err) < 0)
         return -1;

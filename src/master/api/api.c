@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/ksuid.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "http/server.h"
 #include "master/api/asker.h"
 #include "master/api/call.h"
@@ -137,7 +138,7 @@ static void on_asker(void *self, enum asker_outcome outcome, const struct api_as
         refuse_token(call, problem);
     } else {
         call->asker = *asker;
-        if (api_may_begin(asker, call->route->act, clock_wall() / CLOCK_SECOND, &why) < 0)
+        if (api_may_begin(asker, call->route->act, bus_time_seconds(), &why) < 0)
             api_refuse(call, &why, NULL);
         else
             handle_call(call);
@@ -164,7 +165,7 @@ static struct api_call *new_call(struct api *api, struct http_request *request)
     const char *named = http_header(request, API_HEADER_REQUEST);
     char id[KSUID_SIZE];
 
-    ksuid_new(clock_wall() / CLOCK_SECOND, id);
+    ksuid_new(bus_time_seconds(), id);
     call->api = api;
     call->master = api->master;
     call->request = request;

@@ -1,6 +1,6 @@
 /*
- * api - the fleet over HTTPS, for programs: jobs, enrollments, peels, events. docs/api.md is the
- * manual for those who use it.
+ * api - the fleet over HTTPS, for programs: jobs, enrollments, peels, events. docs/reference/api.md
+ * is the manual for those who use it.
  *
  * It is served where machines enroll (master/enroll/enroll_server.h), and is there only while at
  * least one token is configured. Requests carry "Authorization: Bearer <token>"; an address that

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "data/record.h"
 #include "master/api/api.h"
@@ -26,7 +27,7 @@ const struct api_token *asker_find_token(const struct api *api, const struct api
 
 static int64_t now_seconds(void)
 {
-    return clock_wall() / CLOCK_SECOND;
+    return bus_time_seconds();
 }
 
 /* --- the policy of a token ------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "data/json.h"
 #include "master/api/api.h"
 #include "master/audit.h"
@@ -304,5 +305,5 @@ void api_resolve_inside(struct api_call *call, api_resolved_fn *fn)
 enum policy_verdict api_judge(const struct api_call *call, const struct api_subject *subject,
                               struct err *why)
 {
-    return api_may(&call->asker, call->route->act, subject, clock_wall() / CLOCK_SECOND, why);
+    return api_may(&call->asker, call->route->act, subject, bus_time_seconds(), why);
 }

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "bus/bus_time.h"
 #include "fleet/enrollments.h"
 #include "master/api/handlers.h"
 #include "master/api/job_record.h"
@@ -192,7 +193,7 @@ static void set_pause(struct api_call *call, enum audit_act act)
 {
     const struct nats_kv kv = api_bucket(call->master, STORE_ENROLLMENTS);
     const DECISION *body = call->body;
-    const int64_t now = clock_wall();
+    const int64_t now = bus_time();
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     struct pausing *pausing = ARENA_NEW(&call->arena, struct pausing);
     struct err err;

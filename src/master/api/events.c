@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/glob.h"
+#include "bus/bus_time.h"
 #include "fleet/event.h"
 #include "master/api/api.h"
 #include "master/api/handlers.h"
@@ -73,7 +74,7 @@ void api_send_event(struct api_call *call)
     struct err err;
 
     call->work = event;
-    if (fleet_event_make(&call->arena, str_from(body->tag), data, clock_wall(), event, &err) < 0 ||
+    if (fleet_event_make(&call->arena, str_from(body->tag), data, bus_time(), event, &err) < 0 ||
         record_encode(&payload, &event_type, &event->event, &err) < 0)
         api_fail(call, API_BAD, "%s", err.text);
     else if (payload.n > nats_conn_max_payload(call->master->js.conn) / 2)

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/ksuid.h"
+#include "bus/bus_time.h"
 #include "jobs/rollout.h"
 #include "master/api/handlers.h"
 #include "master/api/job_record.h"
@@ -163,7 +164,7 @@ static struct job *make_job(struct api_call *call)
     struct job *job = ARENA_NEW(arena, struct job);
     char jid[KSUID_SIZE];
 
-    ksuid_new(clock_wall() / CLOCK_SECOND, jid);
+    ksuid_new(bus_time_seconds(), jid);
     *job = (struct job){ .jid = body->jid ? body->jid : arena_strdup(arena, jid),
                          .function = body->function,
                          .args = body->args ? *body->args : value_map(value_map_new(arena, 1)),

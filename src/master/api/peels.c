@@ -1,6 +1,7 @@
 /* Peels: list, facts, settings, who a target means. */
 #include "base/buf.h"
 #include "base/err.h"
+#include "bus/bus_time.h"
 #include "fleet/peels.h"
 #include "master/api/handlers.h"
 #include "master/api/job_record.h"
@@ -107,7 +108,7 @@ static void answer_peels(struct api_call *call, struct listing *listing)
 {
     struct value_list *list = value_list_new(&call->arena, listing->peels.list.n);
     const struct value body = value_list(list);
-    const int64_t now = clock_wall();
+    const int64_t now = bus_time();
 
     fleet_peels_end(&listing->peels);
     VEC_EACH (&listing->peels.list, peel)

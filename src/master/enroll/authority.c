@@ -99,6 +99,24 @@ static void on_key_time(struct timer *timer)
     authority->has_warned = authority->signing.problem[0] != '\0';
 }
 
+/* Credentials of peels are issued by the account that the claims on disk leave them to. */
+static void look_at_accounts(struct authority *authority)
+{
+    struct identity_issuer *issuer = &authority->registry.policy.issuer;
+    struct accounts accounts;
+    bool is_separate;
+    struct err err;
+
+    if (identity_read_accounts(authority->auth_dir, &accounts, &is_separate, &err) == 0) {
+        authority->is_separate = is_separate;
+        accounts_done(&accounts);
+    } else {
+        log_warning("claims of the account cannot be read error=%s", err.text);
+    }
+    *issuer = identity_issuer(&authority->accounts, ACCOUNT_PEELS, authority->is_separate);
+    issuer->signing = signing_key(&authority->signing);
+}
+
 void authority_look_at_keys(struct authority *authority)
 {
     struct timers *timers = loop_timers(authority->master->loop);
@@ -106,7 +124,7 @@ void authority_look_at_keys(struct authority *authority)
     const struct keyring *ring = signing_ring(signing);
 
     signing_look(&authority->signing);
-    authority->registry.policy.signing = signing_key(signing);
+    look_at_accounts(authority);
     if (signing->problem[0])
         timer_set(timers, &authority->key_timer, clock_after(clock_now(), AUTHORITY_KEY_NS),
                   on_key_time);
@@ -242,6 +260,7 @@ static void free_authority(void *self)
     timer_clear(loop_timers(authority->master->loop), &authority->key_timer);
     signing_done(&authority->signing);
     nats_nkey_done(&authority->account);
+    accounts_done(&authority->accounts);
     leaf_done(&authority->leaf);
     arena_done(&authority->document_arena);
     free(authority->auth_dir);
@@ -263,7 +282,7 @@ static void *open_authority(struct master *master, struct err *err)
         return NULL;
     }
     use_leaf(authority, &leaf);
-    authority->registry.policy.account = &authority->account;
+    accounts_derive(&authority->account, &authority->accounts);
     authority->auth_dir = mem_strdup(master->conf.auth_dir);
     signing_init(&authority->signing, authority->auth_dir, &authority->account);
     authority_look_at_keys(authority);

@@ -11,6 +11,7 @@
 #ifndef MASTER_ENROLL_AUTHORITY_H
 #define MASTER_ENROLL_AUTHORITY_H
 
+#include "bus/accounts.h"
 #include "bus/tree_trust.h"
 #include "bus/warrant.h"
 #include "enroll/registry.h"
@@ -26,7 +27,9 @@
 
 struct authority {
     struct master *master;
-    struct nats_nkey account;
+    struct nats_nkey account; /* the fleet's */
+    struct accounts accounts;
+    bool is_separate; /* peels and operators have accounts of their own */
     struct signing signing;
     struct leaf leaf;
     struct registry registry;

@@ -22,9 +22,16 @@ struct resident {
     bool has_facts;
 };
 
+/* A machine without a join token that waits for a decision. */
+struct waiting {
+    char *id; /* of its enrollment */
+    char *address;
+};
+
 struct census {
     struct master *master;
     struct map residents; /* by peel; values are struct resident */
+    struct map waiting;   /* struct waiting by id */
     struct nats_kv_watch *records, *facts;
     struct census_listener *listeners;
     char *pause; /* why no new machine is admitted; NULL: they are */
@@ -137,6 +144,30 @@ static void note_record(struct census *census, const struct enrollment *record)
     judge_resident(census, resident);
 }
 
+static void forget_waiting(struct census *census, struct str id)
+{
+    struct waiting *waiting = map_remove(&census->waiting, id);
+
+    if (!waiting)
+        return;
+    free(waiting->id);
+    free(waiting->address);
+    free(waiting);
+}
+
+static void note_waiting(struct census *census, const struct enrollment *record)
+{
+    struct waiting *waiting;
+
+    forget_waiting(census, str_from(record->id));
+    if (record->state != ENROLLMENT_PENDING || record->sponsor[0])
+        return;
+    waiting = mem_zalloc(sizeof(*waiting));
+    waiting->id = mem_strdup(record->id);
+    waiting->address = mem_strdup(record->remote_addr);
+    (void)map_set(&census->waiting, str_from(waiting->id), waiting);
+}
+
 static void note_pause(struct census *census, struct str value)
 {
     struct authority *authority = master_find(census->master, &authority_service);
@@ -162,6 +193,10 @@ static void on_record(void *self, const struct nats_kv_entry *entry)
     struct enrollment record;
     struct err err;
 
+    if (entry->change != NATS_KV_PUT) {
+        forget_waiting(census, entry->key);
+        return;
+    }
     if (str_is(entry->key, ENROLLMENT_PAUSE_KEY))
         note_pause(census, entry->value);
     if (str_starts(entry->key, STR(ADMISSION_INDEX)))
@@ -177,6 +212,7 @@ static void on_record(void *self, const struct nats_kv_entry *entry)
                     STR_ARG(entry->key), record.id);
         return;
     }
+    note_waiting(census, &record);
     note_record(census, &record);
     for (struct census_listener *listener = census->listeners; listener; listener = listener->next)
         listener->changed(listener, &record);
@@ -246,8 +282,7 @@ static int start_census(void *self, struct err *err)
     struct census *census = self;
 
     census->records = watch_bucket(census, STORE_ENROLLMENTS,
-                                   &(struct nats_kv_watch_options){ .without_deletes = true,
-                                                                    .entry = on_record,
+                                   &(struct nats_kv_watch_options){ .entry = on_record,
                                                                     .caught_up = on_records_there,
                                                                     .failed = on_failed,
                                                                     .self = census },
@@ -277,6 +312,9 @@ static void free_census(void *self)
         free(resident);
     }
     map_done(&census->residents);
+    while (map_count(&census->waiting) > 0)
+        forget_waiting(census, map_next(&census->waiting, NULL)->key);
+    map_done(&census->waiting);
     free(census->pause);
     free(census);
 }
@@ -327,6 +365,15 @@ bool census_is_revoked(const struct census *census, struct str peel)
     const struct resident *resident = map_find(&census->residents, peel);
 
     return resident && resident->state == ENROLLMENT_REVOKED;
+}
+
+struct census_waiting census_count_waiting(const struct census *census, const char *address)
+{
+    struct census_waiting count = { .all = map_count(&census->waiting) };
+
+    MAP_EACH (&census->waiting, entry)
+        count.of_address += strcmp(((const struct waiting *)entry->value)->address, address) == 0;
+    return count;
 }
 
 bool census_has(const struct census *census, struct str peel)

@@ -35,6 +35,12 @@ bool census_has(const struct census *census, struct str peel);
 /* Is the current enrollment of this peel revoked? */
 bool census_is_revoked(const struct census *census, struct str peel);
 
+/* Machines without a join token that wait for a decision: those of an address, and all. */
+struct census_waiting {
+    size_t of_address, all;
+};
+struct census_waiting census_count_waiting(const struct census *census, const char *address);
+
 /* The curve key ("X...") that was verified when this peel enrolled; NULL: it has no enrollment that
  * is issued or active. Good until the loop turns. */
 const char *census_curve_key(const struct census *census, struct str peel);

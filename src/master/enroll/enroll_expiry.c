@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "bus/bus_time.h"
 #include "enroll/registry.h"
 #include "master/audit.h"
 #include "master/enroll/authority.h"
@@ -91,7 +92,7 @@ static void reject_candidate(struct expiry *expiry, struct candidate *candidate)
 static size_t find_expired(const struct expiry *expiry, struct candidate **ret)
 {
     const int64_t before =
-        (clock_wall() - expiry->master->conf.enroll_pending_expires) / CLOCK_SECOND;
+        (bus_time() - expiry->master->conf.enroll_pending_expires) / CLOCK_SECOND;
     const int64_t now = clock_now();
     size_t count = 0;
 

@@ -177,6 +177,12 @@ static void on_answer(void *self, const struct admission_answer *answer)
 {
     struct call *call = self;
 
+    if (answer->replaced)
+        audit_log(&(struct audit){ .action = "enroll.reject",
+                                   .by = answer->replaced->decided_by,
+                                   .id = answer->replaced->id,
+                                   .peel = answer->replaced->peel_id,
+                                   .reason = answer->replaced->reject_reason });
     if (answer->created) {
         bool is_new = answer->created->state == ENROLLMENT_PENDING;
 
@@ -242,6 +248,24 @@ static bool admit_body(struct office *office, struct http_request *request)
     return (sponsor && office->is_open) || admit(office, &office->rate, request);
 }
 
+/* Why no more machines of this address may wait for a decision; NULL: they may. So nobody fills the
+ * store with names, nor the list that operators read. */
+static const char *find_crowd(const struct office *office, const char *address)
+{
+    const struct master_conf *conf = &office->master->conf;
+    const struct census_waiting count =
+        census_count_waiting(master_find(office->master, &census_service), address);
+
+    if (conf->enroll_pending_per_address > 0 &&
+        count.of_address >= (size_t)conf->enroll_pending_per_address)
+        return "too many machines of this address wait for a decision "
+               "(enroll.pending_per_address): use a join token, or decide about them";
+    if (conf->enroll_pending_max > 0 && count.all >= (size_t)conf->enroll_pending_max)
+        return "too many machines wait for a decision (enroll.pending_max): use a join token, or "
+               "decide about them";
+    return NULL;
+}
+
 /* Tokens are known now. */
 static void submit_call(void *self)
 {
@@ -249,7 +273,10 @@ static void submit_call(void *self)
     struct office *office = call->office;
 
     call->sponsor = find_sponsor(office, call->request);
-    registry_submit(&office->authority->registry, call->request->body, call->request->remote,
+    registry_submit(&office->authority->registry, call->request->body,
+                    &(struct registry_sender){ .remote_addr = call->request->remote,
+                                               .sponsor = call->sponsor ? call->sponsor : "",
+                                               .crowd = find_crowd(office, call->request->remote) },
                     on_answer, call);
 }
 

@@ -7,7 +7,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/map.h"
+#include "base/lru.h"
+#include "bus/bus_time.h"
 #include "bus/claims.h"
 #include "bus/claims_push.h"
 #include "bus/identity.h"
@@ -18,6 +19,7 @@
 #include "master/enroll/authority.h"
 #include "master/enroll/census.h"
 #include "master/enroll/revoked_board.h"
+#include "master/enroll/revoked_list.h"
 #include "master/enroll/signing_board.h"
 #include "master/eraser.h"
 #include "nats/kv.h"
@@ -31,12 +33,13 @@
 #define JWT_MAX     CLAIMS_PUSH_MAX
 #define SYSTEM_NAME "zester-master-sys"
 
-/* A key that is no longer let in. */
-struct revoked {
-    char *key;
-    int64_t since;   /* credentials issued until then; seconds since 1970 */
-    int64_t expires; /* when the credentials would have ended; 0: not known */
-    bool is_operator;
+/* Servers that are remembered. */
+#define SERVERS_MAX 1000
+/* After the first login to a server: others come at the same time. */
+#define NEW_SERVER_NS (CLOCK_SECOND / 4)
+
+struct known_server {
+    struct lru_item item; /* by its id, which is another after each start */
 };
 
 /* Who waits for servers to confirm. */
@@ -50,116 +53,40 @@ struct revocation {
     struct master *master;
     char account[NATS_NKEY_TEXT_SIZE];
     struct nats_nkey signer;
-    struct map list; /* public key -> struct revoked */
+    struct revoked_list list;
     struct census_listener listener;
     struct nats_kv_watch *operators;
     struct link *link;
     struct nats_listener events;
-    struct nats_sub *connects, *updates;
+    struct nats_sub *connects[ACCOUNT_ROLES], *updates[ACCOUNT_ROLES];
     struct timer timer;
     struct claims_push *push;
-    bool is_listed; /* all records are read: of enrollments, and of operators */
-    bool has_enrollments, has_operators;
-    bool is_pushing, is_due;    /* due: again, since something has changed */
-    int64_t pushed_at;          /* `iat` of the claims; never twice the same */
-    struct follower *followers; /* of the push under way */
-    struct follower *waiting;   /* of the next one */
-    struct eraser *eraser;      /* of what revoked peels leave on the bus */
+    bool is_listed, has_enrollments, has_operators; /* all records are read; those of one kind */
+    bool is_pushing, is_due;                        /* due: again, since something has changed */
+    int64_t pushed_at;                              /* `iat` of the claims; never twice the same */
+    struct lru servers;                             /* that somebody has logged in to */
+    bool has_new_server;
+    struct accounts_border border; /* of the claims that are known */
+    int64_t all_before;            /* CLAIMS_ALL of them */
+    struct follower *followers;    /* of the push under way */
+    struct follower *waiting;      /* of the next one */
+    struct eraser *eraser;         /* of what revoked peels leave on the bus */
     char problem[HEALTH_TEXT_MAX];
 };
 
-/* --- the list ----------------------------------------------------------------------- */
-
-static struct revoked *note_key(struct revocation *revocation, const char *key, int64_t since,
-                                int64_t expires)
-{
-    struct revoked *revoked = map_find(&revocation->list, str_from(key));
-
-    if (!revoked) {
-        revoked = mem_zalloc(sizeof(*revoked));
-        revoked->key = mem_strdup(key);
-        (void)map_set(&revocation->list, str_from(revoked->key), revoked);
-    }
-    if (since > revoked->since)
-        revoked->since = since;
-    if (expires > revoked->expires)
-        revoked->expires = expires;
-    return revoked;
-}
-
-static void note_record(struct revocation *revocation, const struct enrollment *record)
-{
-    (void)note_key(revocation, record->public_key, record->decided_at.seconds,
-                   record->expires_at.seconds);
-}
-
-static bool note_operator(struct revocation *revocation, const struct operator_policy *policy)
-{
-    bool is_any = false;
-
-    VEC_EACH (&policy->keys.list, key) {
-        if (key->revoked.seconds == 0)
-            continue;
-        note_key(revocation, key->public_key, key->revoked.seconds, key->expires.seconds)
-            ->is_operator = true;
-        is_any = true;
-    }
-    return is_any;
-}
-
-/* Those of the claims on disk: the bus may have lost its records. What was issued until then has
- * ended after the life of credentials. */
-static void note_claims(struct revocation *revocation, const struct claims_account *claims)
-{
-    const struct value *list = &claims->revocations;
-
-    for (size_t i = 0; list->kind == VALUE_MAP && i < list->map->count; i++) {
-        const struct value_pair *pair = &list->map->pairs[i];
-
-        if (value_is(&pair->key, VALUE_STR) && value_is(&pair->value, VALUE_INT))
-            (void)note_key(revocation, pair->key.s.p, pair->value.i,
-                           pair->value.i + IDENTITY_PEEL_SECONDS);
-    }
-}
-
-/* Credentials that have expired need no entry. */
-static struct value list_value(const struct revocation *revocation, struct arena *arena,
-                               int64_t now)
-{
-    struct value_map *map = value_map_new(arena, map_count(&revocation->list));
-
-    MAP_EACH (&revocation->list, entry) {
-        const struct revoked *revoked = entry->value;
-
-        if (revoked->expires == 0 || revoked->expires > now)
-            value_map_set(arena, map, value_text(revoked->key), value_int(revoked->since));
-    }
-    return value_map(map);
-}
-
 bool revocation_has(const struct revocation *revocation, const char *key, int64_t issued)
 {
-    const struct revoked *revoked = map_find(&revocation->list, str_from(key));
-
-    return revoked && issued <= revoked->since;
+    return revoked_list_has(&revocation->list, key, issued);
 }
 
 /* For peels, once all records are read. */
 static void publish_operators(const struct revocation *revocation)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct value_map *map = value_map_new(&arena, 0);
-    const struct value keys = value_map(map);
+    const struct value keys = revoked_list_operators(&revocation->list, &arena);
 
-    if (!revocation->is_listed)
-        return;
-    MAP_EACH (&revocation->list, entry) {
-        const struct revoked *revoked = entry->value;
-
-        if (revoked->is_operator)
-            value_map_set(&arena, map, value_text(revoked->key), value_int(revoked->expires));
-    }
-    revoked_board_publish(revocation->master, &keys);
+    if (revocation->is_listed)
+        revoked_board_publish(revocation->master, &keys);
 }
 
 /* --- claims ------------------------------------------------------------------------- */
@@ -175,16 +102,6 @@ static int read_text(struct arena *arena, const char *dir, enum identity_file fi
         return err_set(err, ERR_NOT_FOUND, "'%s' does not exist; revocation needs it", path);
     *ret = str_trim(*ret);
     return 0;
-}
-
-static int read_claims(const struct revocation *revocation, struct arena *arena,
-                       struct claims_account *ret, struct err *err)
-{
-    struct str jwt;
-
-    if (read_text(arena, revocation->master->conf.auth_dir, IDENTITY_ACCOUNT_JWT, &jwt, err) < 0)
-        return -1;
-    return claims_read_account(arena, jwt, ret, err);
 }
 
 static struct authority *find_authority(const struct revocation *revocation)
@@ -204,23 +121,42 @@ static const struct keyring *find_newer_keys(const struct revocation *revocation
                                                                                              : NULL;
 }
 
+/* Servers that compare two claims keep the later one: ours come after all that we know of. */
+static void note_issue(struct revocation *revocation, struct str jwt)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct claims_account claims;
+    struct err ignored;
+
+    if (claims_read_account(&arena, arena_str(&arena, jwt), &claims, &ignored) == 0 &&
+        claims.head.iat > revocation->pushed_at)
+        revocation->pushed_at = claims.head.iat;
+}
+
 /* The account's claims with the list in them, checked as a server ought to: one that takes claims
  * of a foreign operator locks everybody out at its next start. */
 static int make_claims(struct revocation *revocation, struct arena *arena, struct buf *out,
                        struct err *err)
 {
     const char *dir = revocation->master->conf.auth_dir;
-    int64_t now = clock_wall() / CLOCK_SECOND;
+    int64_t now = bus_time_seconds();
     struct claims_renewal renewal;
     struct str account_jwt, operator_jwt;
 
     if (read_text(arena, dir, IDENTITY_ACCOUNT_JWT, &account_jwt, err) < 0 ||
         read_text(arena, dir, IDENTITY_OPERATOR_JWT, &operator_jwt, err) < 0)
         return -1;
+    note_issue(revocation, account_jwt);
     revocation->pushed_at = now > revocation->pushed_at ? now : revocation->pushed_at + 1;
-    renewal = (struct claims_renewal){ .iat = revocation->pushed_at,
-                                       .revocations = list_value(revocation, arena, now),
-                                       .keys = find_newer_keys(revocation, account_jwt) };
+    renewal =
+        (struct claims_renewal){ .iat = revocation->pushed_at,
+                                 .revocations = revoked_list_value(&revocation->list, arena, now),
+                                 .keys = find_newer_keys(revocation, account_jwt) };
+    renewal.all_before = revocation->all_before;
+    if (revocation->border.version > 0 || accounts_find_border(account_jwt).version > 0) {
+        renewal.accounts = &find_authority(revocation)->accounts;
+        renewal.since = revocation->border.since;
+    }
     if (claims_renew_account(arena, account_jwt, &renewal, &revocation->signer, out, err) < 0)
         return -1;
     return claims_verify_account(arena, operator_jwt, buf_view(out), revocation->account, err);
@@ -241,6 +177,7 @@ static void keep_claims(const struct revocation *revocation, struct arena *arena
         claims_read_account(arena, there, &before, &err) == 0 &&
         claims_read_account(arena, jwt, &now, &err) == 0 &&
         ((value_equal(&before.revocations, &now.revocations) &&
+          accounts_find_border(there).version >= accounts_find_border(jwt).version &&
           !find_newer_keys(revocation, there)) ||
          fs_replace(path, jwt, &options, &err) == 0))
         return;
@@ -265,9 +202,20 @@ static void tell_followers(struct revocation *revocation, const char *warning)
     }
 }
 
+/* Accounts import from each other. A server that loads them for several clients at once, as after
+ * its first start, may bind an import to a copy of the other account that nobody uses, so that
+ * messages across the border go nowhere (2.9.10). Claims that are given to it anew are bound to
+ * what is used. */
+static void note_new_server(struct revocation *revocation)
+{
+    revocation->has_new_server = revocation->border.version > 0;
+}
+
 static void end_push(struct revocation *revocation, const char *warning, size_t servers)
 {
     revocation->is_pushing = false;
+    if (warning)
+        note_new_server(revocation);
     (void)snprintf(revocation->problem, sizeof(revocation->problem), "%s", warning ? warning : "");
     metrics_add(revocation->master->metrics, MASTER_REVOCATION_PUSHES, 1,
                 warning ? "unconfirmed" : "confirmed", NULL);
@@ -275,7 +223,7 @@ static void end_push(struct revocation *revocation, const char *warning, size_t 
         log_warning("revocations are not confirmed by every server: %s", warning);
     else
         log_info("revocations confirmed servers=%zu keys=%zu", servers,
-                 map_count(&revocation->list));
+                 revoked_list_count(&revocation->list));
     tell_followers(revocation, warning);
     if (revocation->is_due)
         push(revocation);
@@ -311,15 +259,43 @@ static int make_push(void *self, struct buf *out, struct err *err)
     return 0;
 }
 
-/* Somebody else decided about signing keys: from now on it stands in our own claims. */
+/* From claims that the operator has signed. True: something is new. */
+static bool learn_border(struct revocation *revocation, struct str jwt)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct accounts_border border = accounts_find_border(jwt);
+    struct claims_account claims;
+    struct str operator_jwt;
+    int64_t all_before;
+    struct err err;
+
+    if (read_text(&arena, revocation->master->conf.auth_dir, IDENTITY_OPERATOR_JWT, &operator_jwt,
+                  &err) < 0 ||
+        claims_verify_account(&arena, operator_jwt, arena_str(&arena, jwt), revocation->account,
+                              &err) < 0 ||
+        claims_read_account(&arena, arena_str(&arena, jwt), &claims, &err) < 0)
+        return false;
+    all_before = claims_all_before(&claims);
+    if (border.version <= revocation->border.version && all_before <= revocation->all_before)
+        return false;
+    if (border.version > revocation->border.version)
+        revocation->border = border;
+    if (all_before > revocation->all_before)
+        revocation->all_before = all_before;
+    return true;
+}
+
+/* Somebody else decided about signing keys, or moved peels to an account of their own: from now on
+ * it stands in our own claims. */
 static bool learn_keys(struct revocation *revocation, struct str jwt)
 {
     struct authority *authority = find_authority(revocation);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf claims = BUF_INIT(JWT_MAX);
+    const bool has_moved = learn_border(revocation, jwt);
     struct err err;
 
-    if (!signing_learn(&authority->signing, jwt))
+    if (!signing_learn(&authority->signing, jwt) && !has_moved)
         return false;
     if (make_claims(revocation, &arena, &claims, &err) < 0)
         log_warning("claims of the account are not kept on disk error=%s", err.text);
@@ -331,6 +307,7 @@ static bool learn_keys(struct revocation *revocation, struct str jwt)
 
 static void on_found(void *self, struct str jwt)
 {
+    note_issue(self, jwt); /* a server that gets what it has does nothing */
     (void)learn_keys(self, jwt);
 }
 
@@ -354,14 +331,16 @@ static void push(struct revocation *revocation)
         tell_followers(revocation, revocation->problem);
         return;
     }
-    revocation->push =
-        claims_push_new(&(struct claims_push_options){ .conn = link_conn(revocation->link),
-                                                       .account = revocation->account,
-                                                       .found = on_found,
-                                                       .make = make_push,
-                                                       .done = on_pushed,
-                                                       .self = revocation },
-                        &err);
+    revocation->has_new_server = false;
+    revocation->push = claims_push_new(
+        &(struct claims_push_options){ .conn = link_conn(revocation->link),
+                                       .accounts = &find_authority(revocation)->accounts,
+                                       .signer = &revocation->signer,
+                                       .found = on_found,
+                                       .make = make_push,
+                                       .done = on_pushed,
+                                       .self = revocation },
+        &err);
     if (!revocation->push)
         end_push(revocation, err.text, 0);
 }
@@ -378,7 +357,8 @@ static int64_t sync_interval(const struct revocation *revocation)
 /* Is there anything that servers may not know? */
 static bool has_news(const struct revocation *revocation)
 {
-    return map_count(&revocation->list) > 0 ||
+    return revoked_list_count(&revocation->list) > 0 || revocation->has_new_server ||
+           (revocation->border.version > 0 && revocation->border.version < ACCOUNTS_VERSION) ||
            signing_ring(&find_authority(revocation)->signing)->generation > 0;
 }
 
@@ -410,7 +390,7 @@ static void on_changed(struct census_listener *listener, const struct enrollment
 
     if (record->state != ENROLLMENT_REVOKED)
         return;
-    note_record(revocation, record);
+    revoked_list_add_record(&revocation->list, record);
     if (revocation->is_listed && !revocation->is_pushing) /* perhaps by another master */
         push_after(revocation, REVOCATION_DEBOUNCE_NS);
 }
@@ -444,7 +424,7 @@ static void on_operator(void *self, const struct nats_kv_entry *entry)
         log_warning("operator %.*s: %s", STR_ARG(entry->key), err.text);
         return;
     }
-    if (!note_operator(revocation, &policy))
+    if (!revoked_list_add_operator(&revocation->list, &policy))
         return;
     publish_operators(revocation);
     if (revocation->is_listed && !revocation->is_pushing)
@@ -459,10 +439,21 @@ static void on_operators_listed(void *self)
     begin_pushing(revocation);
 }
 
+static bool is_new_server(struct revocation *revocation, struct str id)
+{
+    if (id.n == 0 || lru_find(&revocation->servers, id))
+        return false;
+    (void)lru_get(&revocation->servers, id);
+    return true;
+}
+
 static void on_system_event(struct nats_listener *listener, const struct nats_event *event)
 {
     struct revocation *revocation = container_of(listener, struct revocation, events);
 
+    if (event->kind == NATS_EVENT_CONNECTED &&
+        is_new_server(revocation, str_from(nats_conn_server_id(link_conn(revocation->link)))))
+        note_new_server(revocation);
     if (event->kind == NATS_EVENT_CONNECTED &&
         (revocation->is_due || (revocation->is_listed && has_news(revocation))))
         push(revocation);
@@ -480,11 +471,14 @@ static void on_connect(void *self, const struct nats_msg *msg)
     const char *user;
     struct err err;
 
-    if (map_count(&revocation->list) == 0 ||
-        json_decode_lenient(&arena, arena_str(&arena, msg->payload), &event, &err) < 0)
+    if (json_decode_lenient(&arena, arena_str(&arena, msg->payload), &event, &err) < 0)
         return;
+    if (is_new_server(revocation, value_get_view(value_get(&event, "server"), "id"))) {
+        note_new_server(revocation);
+        push_after(revocation, NEW_SERVER_NS);
+    }
     user = value_get_text(value_get(&event, "client"), "user");
-    if (user && map_has(&revocation->list, str_from(user)))
+    if (user && revoked_list_has_key(&revocation->list, user))
         push_after(revocation, REVOCATION_DEBOUNCE_NS);
 }
 
@@ -492,22 +486,28 @@ static void on_connect(void *self, const struct nats_msg *msg)
 static bool lacks_something(const struct revocation *revocation, struct str jwt)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const int64_t now = clock_wall() / CLOCK_SECOND;
     struct claims_account claims;
     struct err err;
 
-    if (claims_read_account(&arena, arena_str(&arena, jwt), &claims, &err) < 0 ||
-        find_newer_keys(revocation, arena_str(&arena, jwt)))
+    if (claims_read_account(&arena, arena_str(&arena, jwt), &claims, &err) < 0)
         return true;
-    MAP_EACH (&revocation->list, entry) {
-        const struct revoked *revoked = entry->value;
-        const struct value *there = value_get(&claims.revocations, revoked->key);
+    if (strcmp(claims.head.sub, revocation->account) == 0 &&
+        (find_newer_keys(revocation, arena_str(&arena, jwt)) ||
+         accounts_find_border(jwt).version < revocation->border.version ||
+         claims_all_before(&claims) < revocation->all_before))
+        return true;
+    return revoked_list_has_more(&revocation->list, &claims, bus_time_seconds());
+}
 
-        if ((revoked->expires == 0 || revoked->expires > now) &&
-            (!value_is(there, VALUE_INT) || there->i < revoked->since))
-            return true;
-    }
-    return false;
+/* Other accounts have what the fleet's claims say. */
+static bool is_fleet_claims(const struct revocation *revocation, struct str jwt)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct claims_account claims;
+    struct err err;
+
+    return claims_read_account(&arena, arena_str(&arena, jwt), &claims, &err) == 0 &&
+           strcmp(claims.head.sub, revocation->account) == 0;
 }
 
 /* Another master, or a command, has given claims to the servers. */
@@ -517,36 +517,15 @@ static void on_update(void *self, const struct nats_msg *msg)
 
     if (msg->payload.n > JWT_MAX)
         return;
-    (void)learn_keys(revocation, msg->payload);
+    if (is_fleet_claims(revocation, msg->payload))
+        (void)learn_keys(revocation, msg->payload);
+    note_issue(revocation, msg->payload);
     if (!revocation->is_listed || !lacks_something(revocation, msg->payload))
         return;
     if (revocation->is_pushing)
         revocation->is_due = true;
     else
         push_after(revocation, REVOCATION_DEBOUNCE_NS);
-}
-
-/* --- what a revoked peel leaves ----------------------------------------------------- */
-
-static struct nats_kv open_bucket(const struct revocation *revocation, enum store_bucket bucket)
-{
-    return (struct nats_kv){ .js = revocation->master->js,
-                             .bucket = store_bucket_name(bucket),
-                             .history = store_bucket_history(bucket) };
-}
-
-static void purge_peel(struct revocation *revocation, const char *peel)
-{
-    static const enum store_bucket buckets[] = { STORE_FACTS, STORE_SECRETS, STORE_PEEL_HEARTBEAT };
-    const struct nats_kv basket = open_bucket(revocation, STORE_BASKET);
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-
-    for (size_t i = 0; i < ARRAY_LEN(buckets); i++) {
-        const struct nats_kv kv = open_bucket(revocation, buckets[i]);
-
-        eraser_remove(revocation->eraser, &kv, peel);
-    }
-    eraser_remove_all(revocation->eraser, &basket, arena_printf(&arena, "%s.>", peel));
 }
 
 static void push_for(struct revocation *revocation, revocation_fn *fn, void *self)
@@ -568,14 +547,14 @@ static void push_for(struct revocation *revocation, revocation_fn *fn, void *sel
 void revocation_push(struct revocation *revocation, const struct enrollment *record,
                      revocation_fn *fn, void *self)
 {
-    note_record(revocation, record);
+    revoked_list_add_record(&revocation->list, record);
     push_for(revocation, fn, self);
 }
 
 void revocation_push_operator(struct revocation *revocation, const struct operator_policy *policy,
                               revocation_fn *fn, void *self)
 {
-    (void)note_operator(revocation, policy);
+    (void)revoked_list_add_operator(&revocation->list, policy);
     push_for(revocation, fn, self);
 }
 
@@ -583,7 +562,7 @@ void revocation_enforce(struct revocation *revocation, const struct enrollment *
                         revocation_fn *fn, void *self)
 {
     if (revocation->link)
-        purge_peel(revocation, record->peel_id);
+        eraser_remove_peel(revocation->eraser, &revocation->master->js, record->peel_id);
     revocation_push(revocation, record, fn, self);
 }
 
@@ -594,13 +573,8 @@ static void free_revocation(void *self)
     struct revocation *revocation = self;
 
     eraser_free(revocation->eraser);
-    MAP_EACH (&revocation->list, entry) {
-        struct revoked *revoked = entry->value;
-
-        free(revoked->key);
-        free(revoked);
-    }
-    map_done(&revocation->list);
+    revoked_list_done(&revocation->list);
+    lru_done(&revocation->servers);
     nats_nkey_done(&revocation->signer);
     free(revocation);
 }
@@ -613,7 +587,7 @@ static int check_files(struct revocation *revocation, struct err *err)
     const char *dir = revocation->master->conf.auth_dir;
     struct claims_account claims;
     struct nats_nkey account;
-    struct str creds;
+    struct str creds, account_jwt;
 
     if (identity_read_key(dir, IDENTITY_ACCOUNT_SEED, &account, err) < 0)
         return -1;
@@ -621,9 +595,12 @@ static int check_files(struct revocation *revocation, struct err *err)
     nats_nkey_done(&account);
     if (identity_read_key(dir, IDENTITY_OPERATOR_SIGNING_SEED, &revocation->signer, err) < 0 ||
         read_text(&arena, dir, IDENTITY_SYS_CREDS, &creds, err) < 0 ||
-        read_claims(revocation, &arena, &claims, err) < 0)
+        read_text(&arena, dir, IDENTITY_ACCOUNT_JWT, &account_jwt, err) < 0 ||
+        claims_read_account(&arena, account_jwt, &claims, err) < 0)
         return -1;
-    note_claims(revocation, &claims);
+    revocation->border = accounts_find_border(account_jwt);
+    revoked_list_add_claims(&revocation->list, &claims);
+    revocation->all_before = claims_all_before(&claims);
     explicit_bzero((void *)(uintptr_t)creds.p, creds.n);
     return make_claims(revocation, &arena, &jwt, err);
 }
@@ -633,6 +610,7 @@ static void *open_revocation(struct master *master, struct err *err)
     struct revocation *revocation = mem_zalloc(sizeof(*revocation));
 
     revocation->master = master;
+    lru_init(&revocation->servers, SERVERS_MAX, sizeof(struct known_server));
     revocation->eraser = eraser_new(master->loop);
     if (check_files(revocation, err) < 0) {
         free_revocation(revocation);
@@ -663,7 +641,9 @@ static void stop_revocation(void *self)
 
 static struct nats_kv_watch *watch_operators(struct revocation *revocation, struct err *err)
 {
-    const struct nats_kv kv = open_bucket(revocation, STORE_OPERATORS);
+    const struct nats_kv kv = { .js = revocation->master->js,
+                                .bucket = store_bucket_name(STORE_OPERATORS),
+                                .history = store_bucket_history(STORE_OPERATORS) };
 
     return nats_kv_watch_new(&kv,
                              &(struct nats_kv_watch_options){ .without_deletes = true,
@@ -681,15 +661,32 @@ static struct nats_sub *listen_to(struct revocation *revocation, const char *sub
         &(struct nats_sub_options){ .subject = subject, .message = fn, .self = revocation }, err);
 }
 
+/* Who logs in to each account, and claims that are pushed. */
+static int listen_to_accounts(struct revocation *revocation, struct err *err)
+{
+    const struct accounts *accounts = &find_authority(revocation)->accounts;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    for (size_t i = 0; i < ACCOUNT_ROLES; i++) {
+        const char *key = accounts->public_keys[i];
+
+        revocation->connects[i] = listen_to(
+            revocation, arena_printf(&arena, "$SYS.ACCOUNT.%s.CONNECT", key), on_connect, err);
+        revocation->updates[i] =
+            listen_to(revocation, arena_printf(&arena, "$SYS.REQ.ACCOUNT.%s.CLAIMS.UPDATE", key),
+                      on_update, err);
+        if (!revocation->connects[i] || !revocation->updates[i])
+            return -1;
+    }
+    return 0;
+}
+
 static int start_revocation(void *self, struct err *err)
 {
     struct revocation *revocation = self;
     const struct master_conf *conf = &revocation->master->conf;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *creds = path_join(&arena, conf->auth_dir, identity_file_name(IDENTITY_SYS_CREDS));
-    const char *connects = arena_printf(&arena, "$SYS.ACCOUNT.%s.CONNECT", revocation->account);
-    const char *updates =
-        arena_printf(&arena, "$SYS.REQ.ACCOUNT.%s.CLAIMS.UPDATE", revocation->account);
 
     revocation->link = link_new(revocation->master->hub,
                                 &(struct link_options){ .urls = conf->nats_url,
@@ -701,10 +698,9 @@ static int start_revocation(void *self, struct err *err)
     if (!revocation->link)
         return -1;
     nats_listen(link_conn(revocation->link), &revocation->events, on_system_event);
-    revocation->connects = listen_to(revocation, connects, on_connect, err);
-    revocation->updates = listen_to(revocation, updates, on_update, err);
-    revocation->operators = watch_operators(revocation, err);
-    if (!revocation->connects || !revocation->updates || !revocation->operators) {
+    if (listen_to_accounts(revocation, err) == 0)
+        revocation->operators = watch_operators(revocation, err);
+    if (!revocation->operators) {
         stop_revocation(revocation);
         return -1;
     }

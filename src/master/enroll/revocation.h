@@ -26,6 +26,9 @@ struct revocation;
 
 #define REVOCATION_SYNC_DEFAULT_NS (INT64_C(300) * 1000000000)
 #define REVOCATION_DEBOUNCE_NS     (INT64_C(2) * 1000000000)
+/* An entry outlives the credentials that it is about by this: the server whose clock decides
+ * whether they have expired may be behind. */
+#define REVOCATION_SLACK_SECONDS INT64_C(86400)
 
 extern const struct master_service revocation_service;
 

@@ -3,9 +3,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "data/value.h"
 #include "master/enroll/authority.h"
+#include "master/enroll/revocation.h"
 #include "nats/kv.h"
 #include "sys/clock.h"
 #include "wire/revoked.h"
@@ -49,14 +51,14 @@ static struct value merge_keys(struct arena *arena, const struct value *ours,
                                const struct value *published)
 {
     const struct value *lists[] = { ours, published };
-    const int64_t now = clock_wall() / CLOCK_SECOND;
+    const int64_t now = bus_time_seconds();
     struct value_map *map = value_map_new(arena, 0);
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         for (size_t j = 0; lists[i]->kind == VALUE_MAP && j < lists[i]->map->count; j++) {
             const struct value_pair *pair = &lists[i]->map->pairs[j];
 
-            if (pair->value.kind != VALUE_INT || pair->value.i <= now ||
+            if (pair->value.kind != VALUE_INT || pair->value.i + REVOCATION_SLACK_SECONDS <= now ||
                 value_map_find(map, &pair->key))
                 continue;
             if (map->count == REVOKED_KEYS_MAX) {
@@ -104,7 +106,7 @@ static void on_published(void *self, const struct nats_error *error,
         return;
     }
     list.keys = posting->keys;
-    list.time = clock_wall() > list.time ? clock_wall() : list.time + 1;
+    list.time = bus_time() > list.time ? bus_time() : list.time + 1;
     stored = revoked_sign(&posting->arena, &signer, &list);
     result =
         entry ? nats_kv_update(&kv, REVOKED_KEY, stored, entry->revision, on_written, posting, &err)

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "nats/error.h"
 #include "nats/kv.h"
@@ -112,7 +113,7 @@ const struct token_record *token_book_find(const struct token_book *book, struct
     if (!book || text.n == 0 || token_parse(text, &token, &err) < 0)
         return NULL;
     page = map_find(&book->pages, str_from(token.id));
-    if (!page || !token_allows(&page->record, &token, peel, clock_wall() / CLOCK_SECOND))
+    if (!page || !token_allows(&page->record, &token, peel, bus_time_seconds()))
         return NULL;
     return &page->record;
 }

@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "data/record.h"
 #include "master/announce.h"
 #include "master/audit.h"
@@ -367,7 +368,7 @@ static const char *begin_canary(struct shelf_act *act, const struct canary_reque
 
     act->next = (struct canary){ .phase = CANARY_RUNNING,
                                  .target = "",
-                                 .since_unix = clock_wall() / CLOCK_SECOND,
+                                 .since_unix = bus_time_seconds(),
                                  .operator= act->operator,
                                  .ended_by = "",
                                  .manifest = "" };

@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "bus/tree_fetch.h"
 #include "master/master.h"
@@ -52,7 +53,7 @@ struct shelf_sweep {
     struct arena arena;
     struct map objects;    /* by name */
     struct map ids, owned; /* of chunks; and those of objects */
-    struct map marks;      /* int64_t, clock_wall of the mark, by name */
+    struct map marks;      /* int64_t, bus_time of the mark, by name */
     struct map named;      /* sums that a manifest has */
     size_t waiting;        /* manifests */
     VEC(struct act) acts;
@@ -178,7 +179,7 @@ static void judge_unused(struct shelf_sweep *sweep, enum act_kind kind, struct s
 
     if (!since) {
         add_act(sweep, ACT_MARK, name.p);
-    } else if (clock_wall() - *since >= sweep->shelf->master->conf.files_keep_unused) {
+    } else if (bus_time() - *since >= sweep->shelf->master->conf.files_keep_unused) {
         add_act(sweep, kind, name.p);
         add_act(sweep, ACT_UNMARK, name.p);
     }

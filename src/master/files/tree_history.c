@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/sha256.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "bus/tree_fetch.h"
 #include "master/files/tree_set.h"
@@ -305,7 +306,7 @@ static struct str sign_manifest(struct recording *recording, const char *key)
 {
     const struct ed25519_pair pair = nats_nkey_pair(recording->now.account);
     const struct signature_mark mark = { .revision = recording->revision.revision,
-                                         .time = clock_wall() };
+                                         .time = bus_time() };
 
     return signature_sign_tree(&recording->arena, &pair,
                                signature_place(&recording->arena, recording->kv.bucket, key),
@@ -447,7 +448,7 @@ static void record_changes(struct recording *recording, const struct tree_files 
     recording->revision = (struct fileset_revision){
         .tree = now->tree,
         .revision = now->number > free ? now->number : free,
-        .time_unix = clock_wall() / CLOCK_SECOND,
+        .time_unix = bus_time_seconds(),
         .master = now->master,
         .operator= now->by,
         .restored = now->restored,

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "bus/bus_time.h"
 #include "nats/nkey.h"
 #include "sys/clock.h"
 #include "wire/canary.h"
@@ -82,7 +83,7 @@ struct str tree_signer_sign(const struct tree_signer *signer, struct arena *aren
                             const struct tree_signer_tree *tree)
 {
     const struct ed25519_pair pair = nats_nkey_pair(signer->account);
-    const int64_t now = clock_wall();
+    const int64_t now = bus_time();
     const struct signature_mark mark = { .revision = tree->number,
                                          .time = now > signer->last ? now : signer->last + 1 };
 

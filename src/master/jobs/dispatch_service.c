@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/number.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "master/announce.h"
 #include "master/audit.h"
@@ -201,7 +202,7 @@ static void beat(struct timer *timer)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     const struct nats_kv kv = beats_of(office);
-    const int64_t wall = clock_wall();
+    const int64_t wall = bus_time();
     const int64_t since = roster_beats_since(master_roster(office->master));
     struct liveness_master sign = {
         .master_id = office->master->id,

@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "jobs/claim.h"
 #include "jobs/rollout.h"
@@ -236,7 +237,7 @@ static void note_offline(struct job_run *run)
 
 void job_run_claim(struct job_run *run, bool is_again)
 {
-    int64_t wall = clock_wall();
+    int64_t wall = bus_time();
     struct err err;
 
     if (run->job.timeout <= 0)

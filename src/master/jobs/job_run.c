@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "nats/conn.h"
 #include "nats/error.h"
@@ -150,7 +151,7 @@ struct nats_kv job_run_bucket(const struct job_run *run, enum store_bucket bucke
 
 struct value_time job_run_time(void)
 {
-    int64_t wall = clock_wall();
+    int64_t wall = bus_time();
 
     return (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) };
 }
@@ -282,8 +283,8 @@ static void note_end(struct job_run *run, uint64_t revision)
         job_run_end(run);
 }
 
-/* Somebody who may not write records has had a server answer there (docs/fleet.md, "If a machine is
- * hostile"): what is known here takes the place of it. */
+/* Somebody who may not write records has had a server answer there (docs/explanation/security.md,
+ * "If a machine is hostile"): what is known here takes the place of it. */
 static void restore_record(struct job_run *run, uint64_t revision)
 {
     log_warning("job %s: its record was overwritten with something else; written again",

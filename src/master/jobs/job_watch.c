@@ -3,6 +3,7 @@
 #include "base/ed25519.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "bus/secret_args.h"
 #include "bus/store.h"
 #include "bus/warrant.h"
@@ -400,7 +401,7 @@ static void defer_target(struct job_run *run, struct str subject, struct str pee
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf text = BUF_INIT(256);
-    const int64_t left = to_ns(not_before) - clock_wall(), now = clock_now();
+    const int64_t left = to_ns(not_before) - bus_time(), now = clock_now();
     const struct str id = arena_str(&arena, peel);
     const enum tally_note note =
         tally_defer(run->tally, id, now, clock_after(now, left > 0 ? left : 0));
@@ -560,7 +561,7 @@ static bool is_present(void *self, const char *peel)
 void job_run_make_tally(struct job_run *run)
 {
     const struct job *job = &run->job;
-    int64_t left = job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - clock_wall();
+    int64_t left = job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - bus_time();
     const bool is_over = left < 0 || job_status_is_final(job->status);
     struct tally_options options = { .deadline = clock_after(clock_now(), is_over ? 0 : left) };
     struct rollout rollout;

@@ -17,6 +17,8 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/rate.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "jobs/rollout.h"
 #include "jobs/tally.h"
@@ -39,6 +41,12 @@
 #define HOLD_NS (CLOCK_SECOND / 2)
 /* More returns of the same job may follow. */
 #define GATHER_NS (CLOCK_SECOND / 5)
+/* Bytes of returns that are looked at; others come again. */
+#define KEPT_MAX ((size_t)16 << 20)
+/* Of one peel: returns of jobs that are not on record, before no others are looked up. A record
+ * lives as long as returns do, so there are hardly any. */
+#define UNKNOWN_BURST      100
+#define UNKNOWN_PER_MINUTE 10
 /* Jobs that ended well, the latest: their returns need no second look. */
 #define SETTLED_MAX 64
 
@@ -54,6 +62,8 @@ struct post {
     struct letter *held;
     size_t held_count;
     struct timer hold;
+    size_t kept;         /* bytes of all letters */
+    struct rate unknown; /* returns of jobs that are not on record, of each peel */
 };
 
 /* One return that came late. */
@@ -92,6 +102,7 @@ static void *open_post(struct master *master, struct err *err)
 
     (void)err;
     post->master = master;
+    rate_init(&post->unknown, UNKNOWN_BURST, UNKNOWN_PER_MINUTE);
     return post;
 }
 
@@ -113,6 +124,7 @@ static void answer(struct post *post, struct str reply, bool try_again)
 
 static void end_letter(struct letter *letter, bool try_again)
 {
+    letter->post->kept -= letter->payload.n;
     answer(letter->post, letter->reply, try_again);
     arena_done(&letter->arena);
     free(letter);
@@ -203,7 +215,7 @@ static void correct_job(struct correction *correction, uint64_t revision)
     const struct nats_kv kv = bucket_of(correction->post, STORE_JOBS);
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     struct job *job = &correction->job;
-    int64_t wall = clock_wall();
+    int64_t wall = bus_time();
     struct err err;
 
     job->return_count = correction->returned;
@@ -419,6 +431,13 @@ static void judge_letters(struct post *post, struct letter *letters, struct str 
     map_done(&targets);
 }
 
+static void drop_unknown(struct post *post, struct letter *letters)
+{
+    for (const struct letter *letter = letters; letter; letter = letter->next)
+        (void)rate_take(&post->unknown, str_from(letter->peel), clock_now());
+    end_letters(letters, false);
+}
+
 static void on_job(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
     struct inquiry *inquiry = self;
@@ -427,10 +446,12 @@ static void on_job(void *self, const struct nats_error *error, const struct nats
 
     (void)map_remove(&post->inquiries, str_from(inquiry->jid));
     free(inquiry);
-    if (error)
-        end_letters(letters, error->fault != NATS_FAULT_NOT_FOUND);
-    else
+    if (!error)
         judge_letters(post, letters, entry->value);
+    else if (error->fault != NATS_FAULT_NOT_FOUND)
+        end_letters(letters, true);
+    else
+        drop_unknown(post, letters);
 }
 
 static void ask_for_job(struct letter *letter)
@@ -469,17 +490,19 @@ static bool read_letter(struct letter *letter, const struct nats_msg *msg)
     letter->peel = arena_str(&letter->arena, names.peel).p;
     letter->key = arena_printf(&letter->arena, "%s.%s", letter->jid, letter->peel);
     letter->payload = arena_str(&letter->arena, msg->payload);
+    letter->post->kept += letter->payload.n;
     letter->subject = arena_str(&letter->arena, msg->subject);
     return true;
 }
 
 /* Identity is in the subject; only masters make up answers. */
-static bool is_genuine(struct letter *letter)
+static bool is_genuine(const struct letter *letter)
 {
+    AUTO_ARENA struct arena arena = ARENA_INIT;
     struct exec_return late;
     struct err err;
 
-    return record_decode(&letter->arena, &exec_return_type, 1, letter->payload, &late, &err) == 0 &&
+    return record_decode(&arena, &exec_return_type, 1, letter->payload, &late, &err) == 0 &&
            exec_return_is_of(&late, str_from(letter->jid), str_from(letter->peel)) &&
            !exec_return_is_made_up(&late);
 }
@@ -555,13 +578,33 @@ static bool is_known(const struct post *post, const struct nats_msg *msg)
            dispatcher_knows_return(master_dispatcher(post->master), names.jid, names.peel);
 }
 
+/* Who has sent many returns of jobs that nobody knows gets no more looked up for a while. */
+static bool is_liar(struct post *post, const struct nats_msg *msg)
+{
+    enum subject_kind kind;
+    struct subject_names names;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_RETURN ||
+        rate_wait(&post->unknown, names.peel, clock_now()) == 0 ||
+        dispatcher_has(master_dispatcher(post->master), names.jid))
+        return false;
+    metrics_add(post->master->metrics, MASTER_PEEL_DROPPED, 1, arena_str(&arena, names.peel).p,
+                "returns");
+    return true;
+}
+
 static void on_message(void *self, const struct nats_msg *msg)
 {
     struct post *post = self;
     struct letter *letter;
 
-    if (is_known(post, msg)) {
+    if (is_known(post, msg) || is_liar(post, msg)) {
         answer(post, msg->reply, false);
+        return;
+    }
+    if (post->kept + msg->payload.n > KEPT_MAX) {
+        answer(post, msg->reply, true);
         return;
     }
     letter = mem_zalloc(sizeof(*letter));
@@ -627,6 +670,7 @@ static void free_post(void *self)
 
     map_done(&post->corrections);
     map_done(&post->inquiries);
+    rate_done(&post->unknown);
     free(post);
 }
 

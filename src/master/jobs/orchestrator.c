@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "bus/bus_time.h"
 #include "bus/identity.h"
 #include "bus/mirror.h"
 #include "bus/store.h"
@@ -43,7 +44,7 @@ struct orchestration {
     struct orchestration *previous, *next;
     struct arena arena;
     const char *jid, *data_dir;
-    int64_t deadline; /* clock_wall */
+    int64_t deadline; /* bus_time */
     struct cancel cancel;
     bool has_begun;
     bool is_unwanted; /* its result does not count */
@@ -129,7 +130,7 @@ static void publish_return(struct orchestrator *home, const char *jid, struct st
 static void publish_failure(struct orchestrator *home, const char *jid, const char *why)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    const int64_t now = clock_wall();
+    const int64_t now = bus_time();
     const struct exec_return failure = {
         .jid = jid,
         .peel_id = JOB_TARGET_MASTER,
@@ -178,7 +179,7 @@ static void run_program(struct chore *chore)
 {
     struct orchestration *one = container_of(chore, struct orchestration, chore);
     const struct orchestrator *home = one->home;
-    const int64_t left = one->deadline - clock_wall();
+    const int64_t left = one->deadline - bus_time();
     const char *program = program_find_beside(&one->arena, PROGRAM);
     const int64_t seconds = ((left > 0 ? left : 0) + GRACE_NS) / CLOCK_SECOND;
     const char *const argv[] = {

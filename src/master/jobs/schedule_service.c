@@ -21,11 +21,12 @@
 #include "nats/kv.h"
 #include "nats/puller.h"
 #include "sys/clock.h"
+#include "wire/event.h"
 #include "wire/exec.h"
 #include "wire/job.h"
 #include "wire/subject.h"
 
-#define BATCH        64
+#define BATCH        16
 #define TRY_AGAIN_NS (10 * CLOCK_SECOND)
 /* Of one peel: what it ran while it had no connection, and then five a second. */
 #define RESULTS_BURST      5000
@@ -43,7 +44,7 @@ struct note {
     struct arena arena;
     struct str reply;
     const char *jid, *peel;
-    struct job_scheduled result;
+    struct str job, ret; /* the records, as bytes: the values take many times as much */
 };
 
 static void *open_diary(struct master *master, struct err *err)
@@ -91,11 +92,6 @@ static void drop_note(struct note *note, const char *reason)
 
 /* --- storing ------------------------------------------------------------------------ */
 
-static bool is_success(const struct job_scheduled *result)
-{
-    return result->success && result->error[0] == '\0';
-}
-
 static void on_return_stored(void *self, const struct nats_error *error, uint64_t revision)
 {
     (void)revision;
@@ -105,19 +101,10 @@ static void on_return_stored(void *self, const struct nats_error *error, uint64_
 static void store_return(struct note *note)
 {
     const struct nats_kv kv = bucket_of(note, STORE_JOB_RETURNS);
-    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    const struct exec_return ret = { .jid = note->jid,
-                                     .peel_id = note->peel,
-                                     .success = note->result.success,
-                                     .return_data = note->result.return_data,
-                                     .error = note->result.error,
-                                     .duration = note->result.duration,
-                                     .timestamp = note->result.timestamp };
+    const char *key = arena_printf(&note->arena, "%s.%s", note->jid, note->peel);
     struct err err;
 
-    if (record_encode(&bytes, &exec_return_type, &ret, &err) < 0 ||
-        nats_kv_create(&kv, arena_printf(&note->arena, "%s.%s", note->jid, note->peel),
-                       buf_view(&bytes), on_return_stored, note, &err) < 0)
+    if (nats_kv_create(&kv, key, note->ret, on_return_stored, note, &err) < 0)
         end_note(note, true);
 }
 
@@ -160,12 +147,28 @@ static void on_job_stored(void *self, const struct nats_error *error, uint64_t r
         end_note(note, true);
 }
 
-static struct value make_metadata(struct note *note)
+static void store_job(struct note *note)
 {
-    struct value map = value_map(value_map_new(&note->arena, 2));
+    const struct nats_kv kv = bucket_of(note, STORE_JOBS);
+    struct err err;
 
-    value_map_set(&note->arena, map.map, value_text(JOB_SOURCE), value_text(JOB_SOURCE_SCHEDULE));
-    value_map_set(&note->arena, map.map, value_text("entry"), value_text(note->result.entry));
+    if (nats_kv_create(&kv, note->jid, note->job, on_job_stored, note, &err) < 0)
+        end_note(note, true);
+}
+
+/* --- the records -------------------------------------------------------------------- */
+
+static bool is_success(const struct job_scheduled *result)
+{
+    return result->success && result->error[0] == '\0';
+}
+
+static struct value make_metadata(struct arena *arena, const struct job_scheduled *result)
+{
+    struct value map = value_map(value_map_new(arena, 2));
+
+    value_map_set(arena, map.map, value_text(JOB_SOURCE), value_text(JOB_SOURCE_SCHEDULE));
+    value_map_set(arena, map.map, value_text("entry"), value_text(result->entry));
     return map;
 }
 
@@ -177,10 +180,9 @@ static struct value_time find_start(const struct job_scheduled *result)
     return (struct value_time){ at / CLOCK_SECOND, (uint32_t)(at % CLOCK_SECOND) };
 }
 
-static void store_job(struct note *note)
+static int print_job(struct note *note, struct arena *scratch, const struct job_scheduled *result,
+                     struct err *err)
 {
-    const struct nats_kv kv = bucket_of(note, STORE_JOBS);
-    const struct job_scheduled *result = &note->result;
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
     const struct job job = {
         .jid = note->jid,
@@ -190,28 +192,54 @@ static void store_job(struct note *note)
         .status = is_success(result) ? JOB_COMPLETE : JOB_FAILED,
         .created = find_start(result),
         .updated = result->timestamp,
-        .user = arena_printf(&note->arena, "schedule:%s", result->entry),
+        .user = arena_printf(scratch, "schedule:%s", result->entry),
         .owner = note->diary->master->id,
         .state_id = "",
         .target_expr = note->peel,
         .return_count = 1,
         .success_count = is_success(result),
         .v = EXEC_PROTOCOL,
-        .metadata = make_metadata(note),
+        .metadata = make_metadata(scratch, result),
     };
-    struct err err;
 
-    if (record_encode(&bytes, &job_type, &job, &err) < 0 ||
-        nats_kv_create(&kv, note->jid, buf_view(&bytes), on_job_stored, note, &err) < 0)
-        end_note(note, true);
+    if (record_encode(&bytes, &job_type, &job, err) < 0)
+        return -1;
+    note->job = buf_copy(&bytes, &note->arena);
+    return 0;
+}
+
+static int print_return(struct note *note, const struct job_scheduled *result, struct err *err)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    const struct exec_return ret = { .jid = note->jid,
+                                     .peel_id = note->peel,
+                                     .success = result->success,
+                                     .return_data = result->return_data,
+                                     .error = result->error,
+                                     .duration = result->duration,
+                                     .timestamp = result->timestamp };
+
+    if (record_encode(&bytes, &exec_return_type, &ret, err) < 0)
+        return -1;
+    note->ret = buf_copy(&bytes, &note->arena);
+    return 0;
 }
 
 /* --- results ------------------------------------------------------------------------ */
+
+/* The id of a reaction, a step or a revert follows from what a peel may know: once a peel has taken
+ * it, there is no such job. Masters' own entries begin with '_'. */
+static bool is_of_masters(struct str jid)
+{
+    return str_starts(jid, STR(EVENT_JOB_PREFIX)) || str_starts(jid, STR("_"));
+}
 
 /* Who it is from is in the subject. A peel whose clock is wrong comes under the time at which the
  * stream got it. */
 static const char *read_note(struct note *note, const struct nats_msg *msg)
 {
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct job_scheduled result;
     struct nats_delivery delivery;
     enum subject_kind kind;
     struct subject_names names;
@@ -223,17 +251,19 @@ static const char *read_note(struct note *note, const struct nats_msg *msg)
         return dispatcher_drop_name(DISPATCHER_MALFORMED);
     note->jid = arena_str(&note->arena, names.jid).p;
     note->peel = arena_str(&note->arena, names.peel).p;
-    if (record_decode(&note->arena, &job_scheduled_type, 1, arena_str(&note->arena, msg->payload),
-                      &note->result, &err) < 0 ||
-        note->result.module[0] == '\0')
+    if (rate_take(&note->diary->rate, names.peel, clock_now()) > 0)
+        return "ratelimit";
+    if (record_decode(&scratch, &job_scheduled_type, 1, msg->payload, &result, &err) < 0 ||
+        result.module[0] == '\0')
         return dispatcher_drop_name(DISPATCHER_MALFORMED);
-    if (strcmp(note->result.jid, note->jid) != 0)
+    if (strcmp(result.jid, note->jid) != 0 || is_of_masters(names.jid))
         return dispatcher_drop_name(DISPATCHER_SPOOF);
-    if (note->result.timestamp.seconds > delivery.time / CLOCK_SECOND)
-        note->result.timestamp = (struct value_time){ delivery.time / CLOCK_SECOND,
-                                                      (uint32_t)(delivery.time % CLOCK_SECOND) };
-    if (note->result.duration < 0 || note->result.timestamp.seconds < 0 ||
-        note->result.duration / CLOCK_SECOND > note->result.timestamp.seconds)
+    if (result.timestamp.seconds > delivery.time / CLOCK_SECOND)
+        result.timestamp = (struct value_time){ delivery.time / CLOCK_SECOND,
+                                                (uint32_t)(delivery.time % CLOCK_SECOND) };
+    if (result.duration < 0 || result.timestamp.seconds < 0 ||
+        result.duration / CLOCK_SECOND > result.timestamp.seconds ||
+        print_job(note, &scratch, &result, &err) < 0 || print_return(note, &result, &err) < 0)
         return dispatcher_drop_name(DISPATCHER_MALFORMED);
     return NULL;
 }
@@ -249,8 +279,6 @@ static void on_message(void *self, const struct nats_msg *msg)
     reason = read_note(note, msg);
     if (reason)
         drop_note(note, reason);
-    else if (rate_take(&diary->rate, str_from(note->peel), clock_now()) > 0)
-        drop_note(note, "ratelimit");
     else
         store_job(note);
 }

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "fleet/job.h"
 #include "master/announce.h"
@@ -73,7 +74,7 @@ static struct nats_kv open_bucket(const struct master *master, enum store_bucket
 
 static struct value_time now_time(void)
 {
-    const int64_t wall = clock_wall();
+    const int64_t wall = bus_time();
 
     return (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) };
 }
@@ -400,7 +401,7 @@ static void check_entry(struct approvals *approvals, const struct nats_kv_entry 
     ruling->revision = entry->revision;
     if (record_decode(&ruling->arena, &approval_type, 1, arena_str(&ruling->arena, entry->value),
                       &ruling->approval, &err) == 0 &&
-        approval->state == APPROVAL_APPROVED && clock_wall() - entry->time > GRACE_NS) {
+        approval->state == APPROVAL_APPROVED && bus_time() - entry->time > GRACE_NS) {
         log_info("approved job is dispatched, its master has ended jid=%s", approval->jid);
         dispatch_job(ruling, true);
         return;

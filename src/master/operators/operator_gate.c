@@ -6,7 +6,8 @@
  * The name is that of the subject, which servers hold every client to; what the payload says of it
  * is replaced. The policy is read anew for each request, and what cannot be read is refused. What
  * is allowed goes on to the service that does it, which answers to the operator itself: so replies
- * must go to an inbox of theirs, or they could make masters publish anywhere.
+ * must go to an inbox of theirs, or they could make masters publish anywhere. Answers of JetStream
+ * do not leave the fleet's account (bus/accounts.h), so the gate hands them on.
  *
  * A refusal is an empty message with the header OPERATOR_REFUSED, and for JetStream an error in its
  * own form.
@@ -19,6 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "bus/grant.h"
 #include "bus/operator_form.h"
 #include "bus/store.h"
@@ -43,8 +45,11 @@
 
 #define PAYLOAD_MAX ((size_t)8 << 20)
 #define RESOLVE_NS  (5 * CLOCK_SECOND)
-/* Requests that are looked at at once. */
+/* Requests that are looked at, or wait for their answer, at once. */
 #define VISITS_MAX 256
+/* For JetStream to answer. */
+#define ANSWER_NS     (10 * CLOCK_SECOND)
+#define NO_RESPONDERS "NATS/1.0 503\r\n"
 
 struct gate {
     struct master *master;
@@ -137,12 +142,38 @@ static void refuse_visit(struct visit *visit, const char *reason)
 
 /* --- passing on --------------------------------------------------------------------- */
 
+/* A header as it came ends in an empty line, which is added when it is sent. */
+static struct str without_empty_line(struct str header)
+{
+    return str_ends(header, STR("\r\n\r\n")) ? str_slice(header, 0, header.n - 2) : header;
+}
+
+/* An answer of JetStream. */
+static void on_answer(void *self, const struct nats_error *error, const struct nats_msg *msg)
+{
+    struct visit *visit = self;
+
+    if (!error)
+        answer(visit, without_empty_line(msg->header), msg->payload);
+    else if (error->fault == NATS_FAULT_NO_RESPONDERS)
+        answer(visit, STR(NO_RESPONDERS), STR(""));
+    end_visit(visit);
+}
+
+/* Messages of a consumer, of which there may be many, do leave the account. */
+static bool is_handed_on(const struct visit *visit)
+{
+    return visit->is_reading && visit->reading.verb != READING_CONSUMER_NEXT && visit->reply.n > 0;
+}
+
+/* The visit ends with the answer, or here. */
 static int send_on(struct visit *visit, struct str subject, struct str header, struct str payload,
                    struct err *err)
 {
     /* Nobody answers a cancel, so the gate does. */
     const bool is_answered = visit->form.kind != SUBJECT_JOB_CANCEL || !visit->act;
     const struct authority *authority = master_find(visit->gate->master, &authority_service);
+    struct nats_conn *conn = visit->gate->master->js.conn;
     const struct warrant_signer signer = { .key = &authority->account };
     struct nats_pub pub = { .subject = subject,
                             .reply = is_answered ? visit->reply : STR(""),
@@ -151,10 +182,13 @@ static int send_on(struct visit *visit, struct str subject, struct str header, s
 
     if (visit->is_vouched && warrant_add(&visit->arena, &signer, is_answered, &pub, err) < 0)
         return -1;
-    if (nats_publish(visit->gate->master->js.conn, &pub, err) < 0)
+    if (is_handed_on(visit))
+        return nats_request(conn, &pub, ANSWER_NS, on_answer, visit, NULL, err);
+    if (nats_publish(conn, &pub, err) < 0)
         return -1;
     if (!is_answered)
         answer(visit, STR(""), STR(""));
+    end_visit(visit);
     return 0;
 }
 
@@ -192,12 +226,9 @@ static void pass_on(struct visit *visit)
 {
     struct err err;
 
-    if ((visit->act ? send_form(visit, &err) : send_reading(visit, &err)) < 0) {
-        refuse_visit(visit, err.text);
-        return;
-    }
     note_event(visit);
-    end_visit(visit);
+    if ((visit->act ? send_form(visit, &err) : send_reading(visit, &err)) < 0)
+        refuse_visit(visit, err.text);
 }
 
 /* --- jobs that wait for a second person ---------------------------------------------- */
@@ -230,7 +261,7 @@ static void judge_visit(struct visit *visit, const struct param_strs *inside)
         .job = &visit->job,
         .inside = *inside,
         .person = visit->person ? visit->person : "",
-        .now = clock_wall() / CLOCK_SECOND,
+        .now = bus_time_seconds(),
     };
     struct err why;
 
@@ -361,7 +392,7 @@ static void judge_reading(struct visit *visit)
 {
     struct err why;
 
-    if (policy_check_person(&visit->policy, clock_wall() / CLOCK_SECOND, &why) < 0) {
+    if (policy_check_person(&visit->policy, bus_time_seconds(), &why) < 0) {
         refuse_visit(visit, why.text);
         return;
     }

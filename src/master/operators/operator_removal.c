@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "master/announce.h"
 #include "master/audit.h"
@@ -74,7 +75,7 @@ static void revoke_keys(struct operator_policy *policy, int64_t now)
     policy->removed = true;
     policy->updated.seconds = now;
     VEC_EACH (&policy->keys.list, key)
-        if (key->revoked.seconds == 0 && key->expires.seconds > now)
+        if (key->revoked.seconds == 0 && key->expires.seconds + REVOCATION_SLACK_SECONDS > now)
             key->revoked.seconds = now;
 }
 
@@ -92,7 +93,7 @@ static void on_found(void *self, const struct nats_error *error, const struct na
     }
     if (record_decode(&removal->arena, &operator_policy_type, 1,
                       arena_str(&removal->arena, entry->value), &removal->policy, &err) == 0) {
-        revoke_keys(&removal->policy, clock_wall() / CLOCK_SECOND);
+        revoke_keys(&removal->policy, bus_time_seconds());
         if (record_encode(&bytes, &operator_policy_type, &removal->policy, &err) == 0 &&
             nats_kv_update(&kv, removal->request.name, buf_view(&bytes), entry->revision,
                            on_recorded, removal, &err) == 0)

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "enroll/registry.h"
 #include "master/announce.h"
@@ -206,8 +207,7 @@ static void remove_next(struct farewell *farewell)
 static bool must_be_kept(const struct enrollment *record)
 {
     return record->state == ENROLLMENT_REVOKED && record->issued_at.seconds != 0 &&
-           (record->expires_at.seconds == 0 ||
-            record->expires_at.seconds > clock_wall() / CLOCK_SECOND);
+           (record->expires_at.seconds == 0 || record->expires_at.seconds > bus_time_seconds());
 }
 
 static void plan_enrollments(struct farewell *farewell, struct leaver *leaver)

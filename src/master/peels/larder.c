@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "master/peels/roster.h"
 #include "nats/conn.h"
@@ -18,23 +19,79 @@
 #define LISTEN_NS (60 * CLOCK_SECOND)
 
 struct jar {
-    int64_t time; /* clock_wall of its write */
+    int64_t time; /* bus_time of its write */
     uint64_t revision;
     size_t key_size, size;
     char bytes[]; /* the key, then the value */
 };
 
+/* A peel that shares something. */
+struct owner {
+    size_t keys, bytes;
+    bool is_reported; /* that it shares too much */
+    char id[];
+};
+
 struct larder {
+    struct larder_options options;
     struct nats_kv kv;
     struct nats_listener bus;
     int64_t listening_since; /* clock_now */
     struct nats_kv_watch *watch;
-    struct map jars; /* struct jar by key */
+    struct map jars;   /* struct jar by key */
+    struct map owners; /* struct owner by id */
 };
+
+static struct str owner_id(struct str key)
+{
+    return str_slice(key, 0, str_find_char(key, '.', 0));
+}
+
+static struct owner *get_owner(struct larder *larder, struct str id)
+{
+    struct owner *owner = map_find(&larder->owners, id);
+
+    if (owner)
+        return owner;
+    owner = mem_zalloc(sizeof(*owner) + id.n + 1);
+    memcpy(owner->id, id.p, id.n);
+    (void)map_set(&larder->owners, (struct str){ owner->id, id.n }, owner);
+    return owner;
+}
 
 static void remove_jar(struct larder *larder, struct str key)
 {
-    free(map_remove(&larder->jars, key));
+    struct jar *jar = map_remove(&larder->jars, key);
+    struct owner *owner = jar ? map_find(&larder->owners, owner_id(key)) : NULL;
+
+    if (owner) {
+        owner->keys--;
+        owner->bytes -= jar->key_size + jar->size;
+    }
+    if (owner && owner->keys == 0)
+        free(map_remove(&larder->owners, owner_id(key)));
+    free(jar);
+}
+
+/* There is a place for it; else it is reported, once for each peel. */
+static bool take_place(struct larder *larder, const struct nats_kv_entry *entry)
+{
+    struct owner *owner = get_owner(larder, owner_id(entry->key));
+    const size_t size = entry->key.n + entry->value.n;
+
+    if (entry->value.n <= LARDER_VALUE_MAX && owner->keys < LARDER_KEYS_MAX &&
+        owner->bytes + size <= LARDER_BYTES_MAX) {
+        owner->keys++;
+        owner->bytes += size;
+        return true;
+    }
+    if (!owner->is_reported)
+        log_warning("a peel shares too much: ignored peel=%s key=%.*s values=%zu bytes=%zu",
+                    owner->id, STR_ARG(entry->key), owner->keys, owner->bytes);
+    owner->is_reported = true;
+    if (larder->options.exceeded)
+        larder->options.exceeded(larder->options.self, str_from(owner->id));
+    return false;
 }
 
 static void on_entry(void *self, const struct nats_kv_entry *entry)
@@ -43,12 +100,11 @@ static void on_entry(void *self, const struct nats_kv_entry *entry)
     struct jar *jar;
 
     remove_jar(larder, entry->key);
-    if (entry->change != NATS_KV_PUT)
+    if (larder->options.wrote)
+        larder->options.wrote(larder->options.self, owner_id(entry->key),
+                              entry->key.n + entry->value.n);
+    if (entry->change != NATS_KV_PUT || !take_place(larder, entry))
         return;
-    if (entry->value.n > LARDER_VALUE_MAX) {
-        log_warning("a value of a basket is too large: ignored key=%.*s", STR_ARG(entry->key));
-        return;
-    }
     jar = mem_alloc(sizeof(*jar) + entry->key.n + entry->value.n);
     *jar = (struct jar){ entry->time, entry->revision, entry->key.n, entry->value.n };
     memcpy(jar->bytes, entry->key.p, entry->key.n);
@@ -69,10 +125,12 @@ static void on_bus_event(struct nats_listener *listener, const struct nats_event
         container_of(listener, struct larder, bus)->listening_since = clock_now();
 }
 
-struct larder *larder_new(const struct nats_js *js, struct err *err)
+struct larder *larder_new(const struct nats_js *js, const struct larder_options *options,
+                          struct err *err)
 {
     struct larder *larder = mem_zalloc(sizeof(*larder));
 
+    larder->options = *options;
     larder->kv = (struct nats_kv){ .js = *js, .bucket = store_bucket_name(STORE_BASKET) };
     larder->listening_since = clock_now();
     nats_listen(js->conn, &larder->bus, on_bus_event);
@@ -94,7 +152,10 @@ void larder_free(struct larder *larder)
     nats_kv_watch_free(larder->watch);
     MAP_EACH (&larder->jars, entry)
         free(entry->value);
+    MAP_EACH (&larder->owners, entry)
+        free(entry->value);
     map_done(&larder->jars);
+    map_done(&larder->owners);
     free(larder);
 }
 
@@ -135,10 +196,9 @@ static void remove_entry(const struct larder *larder, const struct jar *jar)
 static bool has_expired(const struct jar *jar, const struct roster *roster, int64_t expires)
 {
     const struct str key = { jar->bytes, jar->key_size };
-    const struct str peel = str_slice(key, 0, str_find_char(key, '.', 0));
-    const int64_t seen = roster_seen(roster, peel);
+    const int64_t seen = roster_seen(roster, owner_id(key));
 
-    return clock_wall() - jar->time > expires && (seen == 0 || clock_now() - seen > expires);
+    return bus_time() - jar->time > expires && (seen == 0 || clock_now() - seen > expires);
 }
 
 void larder_sweep(struct larder *larder, const struct roster *roster, int64_t expires)

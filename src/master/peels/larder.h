@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "bus/store.h"
 
 struct err;
 struct larder;
@@ -20,9 +21,20 @@ struct nats_js;
 struct roster;
 
 /* A larger value is ignored and reported. */
-#define LARDER_VALUE_MAX ((size_t)64 << 10)
+#define LARDER_VALUE_MAX ((size_t)STORE_BASKET_VALUE_MAX)
 
-struct larder *larder_new(const struct nats_js *js, struct err *err);
+/* Of one peel; what is beyond that is not kept, and reported. */
+#define LARDER_KEYS_MAX  256
+#define LARDER_BYTES_MAX ((size_t)1 << 20)
+
+struct larder_options {
+    /* A peel wrote that many bytes; and it wrote something that is not kept. May be NULL. */
+    void (*wrote)(void *self, struct str peel, size_t bytes);
+    void (*exceeded)(void *self, struct str peel);
+    void *self;
+};
+struct larder *larder_new(const struct nats_js *js, const struct larder_options *options,
+                          struct err *err);
 /* NULL is fine. */
 void larder_free(struct larder *larder);
 

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "data/time_text.h"
 #include "master/announce.h"
@@ -238,7 +239,7 @@ static void send_event(struct sight *sight)
 static void record_change(struct sight *sight, enum presence_state state, int64_t seen)
 {
     struct watchtower *tower = sight->tower;
-    const int64_t wall = clock_wall();
+    const int64_t wall = bus_time();
     const bool is_new = sight->revision == 0;
     struct presence presence = {
         .state = state,

@@ -7,6 +7,8 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/rate.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "data/msgpack.h"
 #include "data/value.h"
@@ -18,6 +20,9 @@
 #include "target/target.h"
 #include "wire/liveness.h"
 #include "wire/peel_id.h"
+
+/* Peels whose facts may come at once, when a master starts. */
+#define ROSTER_SOURCES 50000
 
 /* What is known of a peel. */
 struct known {
@@ -41,6 +46,7 @@ struct roster {
     struct target_index *index; /* those with facts */
     size_t with_facts;
     struct source facts, peel_beats, master_beats;
+    struct rate reads, complaints; /* about facts, for each peel */
 };
 
 /* --- entries ------------------------------------------------------------------------ */
@@ -87,6 +93,15 @@ static void set_facts(struct roster *roster, struct known *known, const struct v
                                  has ? &known->facts : NULL);
 }
 
+/* Once a minute in the log. */
+static void drop_facts(struct roster *roster, struct str peel, const char *why)
+{
+    if (rate_take(&roster->complaints, peel, clock_now()) == 0)
+        log_warning("facts of '%.*s' %s: ignored", STR_ARG(peel), why);
+    if (roster->options.dropped)
+        roster->options.dropped(roster->options.self, peel);
+}
+
 static void read_facts(struct roster *roster, struct str peel, struct str bytes)
 {
     struct arena arena = ARENA_INIT;
@@ -94,9 +109,15 @@ static void read_facts(struct roster *roster, struct str peel, struct str bytes)
     struct value facts;
     struct err err;
 
+    if (roster->options.wrote)
+        roster->options.wrote(roster->options.self, peel, bytes.n);
+    if (rate_take(&roster->reads, peel, clock_now()) > 0) {
+        drop_facts(roster, peel, "come too often");
+        return;
+    }
     if (bytes.n > ROSTER_FACTS_MAX || msgpack_decode_front(&arena, bytes, &facts, &err) < 0 ||
         facts.kind != VALUE_MAP) {
-        log_warning("facts of '%.*s' cannot be read: ignored", (int)peel.n, peel.p);
+        drop_facts(roster, peel, "cannot be read");
         arena_done(&arena);
         return;
     }
@@ -149,7 +170,7 @@ static void on_facts_entry(void *self, const struct nats_kv_entry *entry)
 /* When it was written, by our own clock: what is read at the beginning may be old. */
 static int64_t find_moment(const struct nats_kv_entry *entry)
 {
-    int64_t age = clock_wall() - entry->time, now = clock_now();
+    int64_t age = bus_time() - entry->time, now = clock_now();
 
     return age > 0 && age < now ? now - age : now;
 }
@@ -229,6 +250,8 @@ struct roster *roster_new(const struct nats_js *js, const struct roster_options 
     roster->options = *options;
     vigil_init(&roster->masters, options->master_id);
     roster->index = target_index_new();
+    rate_init_for(&roster->reads, ROSTER_FACTS_BURST, ROSTER_FACTS_PER_MINUTE, ROSTER_SOURCES);
+    rate_init(&roster->complaints, 1, 1);
     roster->facts.roster = roster->peel_beats.roster = roster->master_beats.roster = roster;
     if (start_source(&roster->facts, js, STORE_FACTS, on_facts_entry, err) == 0 &&
         start_source(&roster->peel_beats, js, STORE_PEEL_HEARTBEAT, on_peel_beat, err) == 0 &&
@@ -247,6 +270,8 @@ void roster_free(struct roster *roster)
     nats_kv_watch_free(roster->master_beats.watch);
     target_index_free(roster->index);
     free_all(&roster->peels);
+    rate_done(&roster->reads);
+    rate_done(&roster->complaints);
     vigil_done(&roster->masters);
     free(roster);
 }
@@ -356,16 +381,24 @@ void roster_put_settings(struct roster *roster, struct str peel, const struct va
     target_index_put_settings(roster->index, peel, settings);
 }
 
+static bool is_late(void *self)
+{
+    return clock_thread() >= *(const int64_t *)self;
+}
+
 int roster_resolve(const struct roster *roster, struct arena *arena,
                    const struct roster_question *question, struct param_strs *ret_peels,
                    struct err *err)
 {
+    int64_t deadline = clock_after(clock_thread(), question->time);
+    const struct target_limit limit = { is_late, &deadline };
     const struct target *target;
     struct target_found found;
     const char **ids;
 
     if (parse_target(arena, question, &target, err) < 0 ||
-        target_index_find(roster->index, target, arena, &found, err) < 0)
+        target_index_find_within(roster->index, target, question->time ? &limit : NULL, arena,
+                                 &found, err) < 0)
         return -1;
     ids = ARENA_ARRAY(arena, const char *, found.ids.n);
     for (size_t i = 0; i < found.ids.n; i++)

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "bus/store.h"
 #include "data/params.h"
 
 struct arena;
@@ -28,12 +29,19 @@ struct value;
 /* A peel writes every 10 s; three missed are too many. */
 #define ROSTER_PEEL_SILENCE_NS (INT64_C(30) * 1000000000)
 /* Of the facts of a peel; larger ones are refused and reported. */
-#define ROSTER_FACTS_MAX ((size_t)1 << 20)
+#define ROSTER_FACTS_MAX ((size_t)STORE_FACTS_MAX)
+/* How often facts of one peel are read: so many at once, and so many a minute. Others are dropped,
+ * until the next ones. */
+#define ROSTER_FACTS_BURST      60
+#define ROSTER_FACTS_PER_MINUTE 60
 
 struct roster_options {
     const char *master_id; /* of this master; borrowed */
     /* The facts of a peel came or changed, or went (NULL); may be NULL. */
     void (*on_facts)(void *self, struct str peel, const struct value *facts);
+    /* A peel wrote facts of that many bytes; and they are not used. May be NULL. */
+    void (*wrote)(void *self, struct str peel, size_t bytes);
+    void (*dropped)(void *self, struct str peel);
     void *self;
 };
 
@@ -69,12 +77,14 @@ void roster_put_settings(struct roster *roster, struct str peel, const struct va
 struct roster_question {
     const char *expr, *type;
     const struct value *groups;
+    int64_t time;       /* nanoseconds that it may take; 0: any */
     bool with_settings; /* the roster has them (master/settings/settings_book.h); else I@ is a
                            mistake */
 };
 /* Does it ask for settings? False for one that cannot be read. */
 bool roster_needs_settings(const struct roster_question *question);
-/* Sorted. Fails with ERR_INVALID and all mistakes of the expression in the text. */
+/* Sorted. Fails with ERR_INVALID and all mistakes of the expression in the text, and with ERR_BUSY
+ * when it takes longer than it may. */
 int roster_resolve(const struct roster *roster, struct arena *arena,
                    const struct roster_question *question, struct param_strs *ret_peels,
                    struct err *err);

@@ -6,16 +6,21 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/accounts.h"
 #include "bus/grant.h"
 #include "bus/store.h"
+#include "data/json.h"
 #include "data/msgpack.h"
 #include "data/value.h"
 #include "master/enroll/census.h"
 #include "master/peels/larder.h"
+#include "master/peels/question_share.h"
 #include "master/peels/roster.h"
+#include "master/peels/usage.h"
 #include "master/services.h"
 #include "master/settings/settings_book.h"
 #include "nats/conn.h"
+#include "nats/header.h"
 #include "sys/chore.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
@@ -35,6 +40,8 @@ struct desk {
     struct nats_sub *questions;
     struct timer gauge;
     struct roster_listener *listeners;
+    struct usage_meter *meter; /* or NULL */
+    struct question_share share;
 };
 
 static void *open_desk(struct master *master, struct err *err)
@@ -42,8 +49,10 @@ static void *open_desk(struct master *master, struct err *err)
     struct desk *desk = mem_zalloc(sizeof(*desk));
 
     desk->master = master;
+    question_share_init(&desk->share);
     if (chores_open_workers(&desk->chores, master->loop, CHORES_COMPUTING, err) == 0)
         return desk;
+    question_share_done(&desk->share);
     free(desk);
     return NULL;
 }
@@ -59,20 +68,6 @@ struct settings_book *master_settings_book(const struct master *master)
 }
 
 /* --- who is meant? ------------------------------------------------------------------ */
-
-static struct value collect_facts(struct arena *arena, const struct roster *roster,
-                                  const struct param_strs *peels)
-{
-    struct value_map *map = value_map_new(arena, peels->n);
-
-    for (size_t i = 0; i < peels->n; i++) {
-        const struct value *facts = roster_facts(roster, str_from(peels->p[i]));
-
-        if (facts)
-            value_map_append(arena, map, value_text(peels->p[i]), *facts);
-    }
-    return value_map(map);
-}
 
 static struct value collect_shared(struct arena *arena, const struct larder *larder,
                                    const struct param_strs *peels, const char *name)
@@ -97,6 +92,7 @@ struct asked {
     struct arena arena; /* what was asked is in it */
     struct question_resolve question;
     struct str reply;
+    struct str peel; /* who asks; empty: not a peel */
     bool with_settings;
 };
 
@@ -106,6 +102,8 @@ static struct roster_question make_question(const struct asked *asked, const cha
     return (struct roster_question){ .expr = expr,
                                      .type = type,
                                      .groups = asked->desk->master->conf.nodegroups,
+                                     .time = asked->peel.n > 0 ? QUESTION_TIME_NS
+                                                               : QUESTION_OTHER_TIME_NS,
                                      .with_settings = asked->with_settings };
 }
 
@@ -130,6 +128,11 @@ static int keep_in_scope(const struct asked *asked, struct arena *arena, struct 
     return 0;
 }
 
+static void count_refusal(const struct asked *asked, const char *reason)
+{
+    metrics_add(asked->desk->master->metrics, MASTER_QUESTIONS_REFUSED, 1, reason, NULL);
+}
+
 static void resolve(const struct asked *asked, struct arena *arena, struct question_resolved *ret)
 {
     const struct question_resolve *question = &asked->question;
@@ -142,12 +145,12 @@ static void resolve(const struct asked *asked, struct arena *arena, struct quest
         ret->peels = (struct param_strs){ 0 };
         ret->err = arena_strdup(arena, err.text);
         ret->invalid = err.code == ERR_INVALID;
+        if (err.code == ERR_BUSY)
+            count_refusal(asked, "time");
         return;
     }
     if (asked->with_settings)
         ret->warning = settings_book_warning(desk->book, arena);
-    if (question->want_facts)
-        ret->facts = collect_facts(arena, desk->roster, &ret->peels);
     if (question->basket[0])
         ret->basket = collect_shared(arena, desk->larder, &ret->peels, question->basket);
 }
@@ -176,8 +179,10 @@ static void answer_question(struct asked *asked)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct question_resolved answer = { .err = "", .warning = "" };
+    const int64_t began = clock_thread();
 
     resolve(asked, &arena, &answer);
+    question_share_charge(&asked->desk->share, asked->peel, clock_thread() - began, clock_now());
     send_answer(asked, &answer);
 }
 
@@ -201,15 +206,58 @@ static bool needs_settings(const struct asked *asked)
 }
 
 /* Settings of machines are not for other machines, which could guess at one value after another. A
- * peel hears answers below "_INBOX.<its id>" alone; the second token of others is random.
- */
+ * peel's question comes from another account; in a fleet that has but one, a peel hears answers
+ * below "_INBOX.<its id>" alone, and the second token of others is random. */
 static bool is_from_peel(const struct asked *asked)
 {
     const struct census *census = master_find(asked->desk->master, &census_service);
-    struct str rest = asked->reply;
 
+    return !census_is_complete(census) || asked->peel.n > 0;
+}
+
+/* By the name of its credentials, or their key, as the server says. */
+static struct str read_asker(struct asked *asked, struct str header)
+{
+    static const char *const keys[] = { "name_tag", "user" };
+    struct value info;
+    struct str line;
+    struct err ignored;
+
+    if (nats_header_find(header, ACCOUNTS_REQUEST_INFO, &line) &&
+        json_decode_lenient(&asked->arena, arena_str(&asked->arena, line), &info, &ignored) == 0)
+        for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+            if (value_get_view(&info, keys[i]).n > 0)
+                return value_get_view(&info, keys[i]);
+    return STR("unknown");
+}
+
+/* The peel that asks; empty: somebody else. In a fleet that has but one account it is known by
+ * where the answer goes. */
+static struct str find_asker(struct asked *asked, struct str header)
+{
+    const struct census *census = master_find(asked->desk->master, &census_service);
+    struct str rest = asked->reply, name;
+
+    if (str_starts(rest, STR(ACCOUNTS_REPLY)))
+        return read_asker(asked, header);
     (void)str_cut(&rest, '.');
-    return !census_is_complete(census) || census_has(census, str_cut(&rest, '.'));
+    name = str_cut(&rest, '.');
+    return census_has(census, name) ? name : STR("");
+}
+
+/* Has it had its share, or is it too large to look at? Then it is answered. */
+static bool is_refused(struct asked *asked, const struct nats_msg *msg)
+{
+    const bool is_large = msg->payload.n > QUESTION_SIZE_MAX;
+
+    if (!is_large && question_share_wait(&asked->desk->share, asked->peel, clock_now()) == 0)
+        return false;
+    count_refusal(asked, is_large ? "size" : "share");
+    send_problem(asked,
+                 is_large ? "the question is too large"
+                          : "too many or too expensive questions about targets; ask again later",
+                 false);
+    return true;
 }
 
 static void on_question(void *self, const struct nats_msg *msg)
@@ -219,11 +267,15 @@ static void on_question(void *self, const struct nats_msg *msg)
     struct err err;
 
     /* a peel asks, too: it must not make a master publish elsewhere */
-    if (!str_starts(msg->reply, STR(GRANT_INBOX ".")))
+    if (!str_starts(msg->reply, STR(GRANT_INBOX ".")) &&
+        !str_starts(msg->reply, STR(ACCOUNTS_REPLY)))
         return;
     asked = mem_zalloc(sizeof(*asked));
     asked->desk = desk;
     asked->reply = arena_str(&asked->arena, msg->reply);
+    asked->peel = find_asker(asked, msg->header);
+    if (is_refused(asked, msg))
+        return;
     if (!roster_is_seeded(desk->roster)) {
         send_problem(asked, "this master has not read all facts yet; try again in a moment", false);
     } else if (record_decode(&asked->arena, &question_resolve_type, 1,
@@ -261,6 +313,13 @@ static void look_around(struct timer *timer)
               look_around);
 }
 
+static void count_drop(struct desk *desk, struct str peel, const char *what)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    metrics_add(desk->master->metrics, MASTER_PEEL_DROPPED, 1, arena_str(&arena, peel).p, what);
+}
+
 static void on_facts(void *self, struct str peel, const struct value *facts)
 {
     struct desk *desk = self;
@@ -269,6 +328,41 @@ static void on_facts(void *self, struct str peel, const struct value *facts)
         metrics_add(desk->master->metrics, MASTER_FACTS_SYNCS, 1, NULL, NULL);
     for (struct roster_listener *one = desk->listeners; one; one = one->next)
         one->changed(one, peel);
+}
+
+static void on_facts_written(void *self, struct str peel, size_t bytes)
+{
+    struct desk *desk = self;
+
+    if (desk->meter)
+        desk->meter->wrote(desk->meter, USAGE_FACTS, peel, bytes);
+}
+
+static void on_facts_dropped(void *self, struct str peel)
+{
+    count_drop(self, peel, "facts");
+}
+
+static void on_shared(void *self, struct str peel, size_t bytes)
+{
+    struct desk *desk = self;
+
+    if (desk->meter)
+        desk->meter->wrote(desk->meter, USAGE_BASKET, peel, bytes);
+}
+
+static void on_shared_too_much(void *self, struct str peel)
+{
+    struct desk *desk = self;
+
+    count_drop(desk, peel, "basket");
+    if (desk->meter)
+        desk->meter->exceeded(desk->meter, USAGE_BASKET, peel);
+}
+
+void master_roster_set_meter(struct master *master, struct usage_meter *meter)
+{
+    ((struct desk *)master_find(master, &master_roster_service))->meter = meter;
 }
 
 void master_roster_listen(struct master *master, struct roster_listener *listener)
@@ -311,14 +405,19 @@ static int start_desk(void *self, struct err *err)
         .message = on_question,
         .self = desk,
     };
+    const struct larder_options larder_options = { .wrote = on_shared,
+                                                   .exceeded = on_shared_too_much,
+                                                   .self = desk };
 
-    desk->roster =
-        roster_new(&desk->master->js,
-                   &(struct roster_options){
-                       .master_id = desk->master->id, .on_facts = on_facts, .self = desk },
-                   err);
+    desk->roster = roster_new(&desk->master->js,
+                              &(struct roster_options){ .master_id = desk->master->id,
+                                                        .on_facts = on_facts,
+                                                        .wrote = on_facts_written,
+                                                        .dropped = on_facts_dropped,
+                                                        .self = desk },
+                              err);
     if (desk->roster)
-        desk->larder = larder_new(&desk->master->js, err);
+        desk->larder = larder_new(&desk->master->js, &larder_options, err);
     if (desk->larder)
         desk->questions = nats_sub_new(desk->master->js.conn, &options, err);
     if (!desk->questions) {
@@ -343,6 +442,7 @@ static void free_desk(void *self)
     struct desk *desk = self;
 
     chores_close(&desk->chores);
+    question_share_done(&desk->share);
     free(desk);
 }
 

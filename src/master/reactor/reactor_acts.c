@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "enroll/admission.h"
 #include "master/audit.h"
@@ -236,7 +237,7 @@ static void decide(struct verdict *verdict, const struct enrollment *record)
         return;
     }
     if (admission_decide(decision, record, &verdict->request, &authority->registry.policy,
-                         clock_wall(), &after, &err) < 0) {
+                         bus_time(), &after, &err) < 0) {
         answer.message = err.text; /* the trust of the machine does not allow it */
         log_verdict(verdict, record->peel_id, err.text);
         end_verdict(verdict, &answer);
@@ -319,13 +320,16 @@ static void on_sent(void *self, const struct nats_error *error, const struct nat
 void reactor_send(void *user, struct flight *flight, const struct flight_send *send)
 {
     struct reactor_engine *engine = user;
-    AUTO_BUF struct buf bytes = BUF_INIT(REACTOR_EVENT_BYTES), header = BUF_INIT(NATS_HEADER_MAX);
+    AUTO_BUF struct buf bytes = BUF_INIT(REACTOR_EVENT_BYTES), header = BUF_INIT(NATS_HEADER_MAX),
+                        id = BUF_INIT(NATS_HEADER_MAX);
     struct err err;
 
     if (engine->is_stopping) {
         answer_later(flight, "this master is stopping");
         return;
     }
+    /* With whose event it is: another source may have sent one with the same id. */
+    buf_printf(&id, "%s/%s", flight_event(flight)->source.origin, send->event.id);
     /* An id that cannot stand in a header is left out. */
     (void)nats_header_add(&header, REACTOR_PARENT_HEADER, str_from(send->parent), &err);
     if (record_encode(&bytes, &event_type, &send->event, &err) < 0) {
@@ -336,7 +340,7 @@ void reactor_send(void *user, struct flight *flight, const struct flight_send *s
                             &(struct nats_store){ .subject = str_from(send->subject),
                                                   .payload = buf_view(&bytes),
                                                   .header = buf_view(&header),
-                                                  .id = str_from(send->event.id) },
+                                                  .id = buf_view(&id) },
                             on_sent, flight, &err) < 0)
         answer_later(flight, err.text);
 }

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "master/audit.h"
 #include "master/reactor/reactor_engine.h"
@@ -93,7 +94,7 @@ static struct str make_msg_id(const struct reactor_again *again, struct buf *out
     outcome_key(again->id, key);
     buf_printf(out, "%s again %llu", key, (unsigned long long)again->seq);
     if (again->mode == REACTOR_AGAIN_ASKED)
-        buf_printf(out, " %lld", (long long)clock_wall());
+        buf_printf(out, " %lld", (long long)bus_time());
     return buf_view(out);
 }
 
@@ -101,7 +102,7 @@ static struct str make_msg_id(const struct reactor_again *again, struct buf *out
 static int print_event(const struct reactor_again *again, const struct nats_stored *msg,
                        const struct event *event, struct buf *out, struct err *err)
 {
-    const int64_t now = clock_wall();
+    const int64_t now = bus_time();
     struct event fresh = *event;
 
     if (again->mode == REACTOR_AGAIN_ONCE) {

@@ -237,15 +237,17 @@ static void on_previous(void *self, const struct nats_error *error,
         end_salvage(salvage, error->text);
         return;
     }
+    is_on_record =
+        entry &&
+        record_decode(&salvage->arena, &outcome_type, 0, entry->value, &previous, &err) == 0 &&
+        strcmp(previous.key, salvage->outcome.key) == 0;
     if (salvage->is_recall) {
-        if (entry)
+        if (is_on_record)
             end_salvage(salvage, NULL);
         else
             recall(salvage);
         return;
     }
-    is_on_record = entry && record_decode(&salvage->arena, &outcome_type, 0, entry->value,
-                                          &previous, &err) == 0;
     if (is_on_record) {
         if (is_known(salvage, &previous) || outcome_is_settled(&previous)) {
             end_salvage(salvage, NULL);

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/sha256.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "master/reactor/reactor_engine.h"
 #include "nats/kv.h"
@@ -13,44 +14,90 @@
 
 #define OUTCOME_BYTES_MAX ((size_t)1 << 20)
 
+/* A record on its way into the bucket. */
 struct keeping {
+    struct nats_kv kv;
+    struct arena arena;
+    char key[OUTCOME_KEY_SIZE];
+    const char *origin; /* the event's key */
+    struct str bytes;
     void (*fn)(void *self);
     void *self;
 };
 
-static void on_kept(void *self, const struct nats_error *error, uint64_t revision)
+static void end_keeping(struct keeping *keeping, const char *problem)
 {
-    struct keeping *keeping = self;
-
-    (void)revision;
-    if (error && error->fault != NATS_FAULT_CANCELED)
-        log_warning("an outcome was not kept: %s", error->text);
+    if (problem)
+        log_warning("an outcome was not kept: %s", problem);
     if (keeping->fn)
         keeping->fn(keeping->self);
+    arena_done(&keeping->arena);
     free(keeping);
+}
+
+static void on_outcome_stored(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)revision;
+    end_keeping(self, error && error->fault != NATS_FAULT_CANCELED ? error->text : NULL);
+}
+
+/* An id is chosen by who sends the event, who may have copied that of another. */
+static void on_earlier(void *self, const struct nats_error *error,
+                       const struct nats_kv_entry *entry)
+{
+    struct keeping *keeping = self;
+    struct outcome earlier;
+    struct err err;
+
+    if (error && error->fault != NATS_FAULT_NOT_FOUND)
+        on_outcome_stored(keeping, error, 0);
+    else if (entry &&
+             record_decode(&keeping->arena, &outcome_type, 0, entry->value, &earlier, &err) == 0 &&
+             strcmp(earlier.key, keeping->origin) != 0)
+        end_keeping(keeping, arena_printf(&keeping->arena, "%s uses the id of an event of %s",
+                                          keeping->origin, earlier.key));
+    else if (nats_kv_put(&keeping->kv, keeping->key, keeping->bytes, on_outcome_stored, keeping,
+                         &err) < 0)
+        end_keeping(keeping, err.text);
+}
+
+static void on_outcome_created(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct keeping *keeping = self;
+    struct err err;
+
+    if (!error || error->fault != NATS_FAULT_CONFLICT)
+        on_outcome_stored(keeping, error, revision);
+    else if (nats_kv_get(&keeping->kv, keeping->key, on_earlier, keeping, &err) < 0)
+        end_keeping(keeping, err.text);
 }
 
 void reactor_keep_outcome(struct reactor_engine *engine, const struct outcome *outcome,
                           void (*fn)(void *self), void *self)
 {
-    const struct nats_kv kv = { .js = engine->master->js,
-                                .bucket = store_bucket_name(STORE_EVENT_OUTCOMES) };
     AUTO_BUF struct buf bytes = BUF_INIT(OUTCOME_BYTES_MAX);
     struct keeping *keeping = mem_zalloc(sizeof(*keeping));
-    const int64_t now = clock_wall();
+    const int64_t now = bus_time();
     struct outcome whole = *outcome;
-    char key[OUTCOME_KEY_SIZE];
     struct err err;
 
-    *keeping = (struct keeping){ fn, self };
+    *keeping = (struct keeping){ .kv = { .js = engine->master->js,
+                                         .bucket = store_bucket_name(STORE_EVENT_OUTCOMES),
+                                         .indirect = true },
+                                 .fn = fn,
+                                 .self = self };
+    keeping->origin = arena_strdup(&keeping->arena, outcome->key);
     whole.master = engine->master->id;
     whole.ts = (struct value_time){ now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
-    outcome_key(outcome->id, key);
-    if (record_encode(&bytes, &outcome_type, &whole, &err) == 0 &&
-        nats_kv_put(&kv, key, buf_view(&bytes), on_kept, keeping, &err) == 0)
+    outcome_key(outcome->id, keeping->key);
+    if (record_encode(&bytes, &outcome_type, &whole, &err) < 0) {
+        end_keeping(keeping, err.text);
         return;
-    log_warning("an outcome was not kept: %s", err.text);
-    on_kept(keeping, NULL, 0);
+    }
+    keeping->bytes = buf_copy(&bytes, &keeping->arena);
+    if (nats_kv_create(&keeping->kv, keeping->key, keeping->bytes, on_outcome_created, keeping,
+                       &err) < 0)
+        end_keeping(keeping, err.text);
 }
 
 void reactor_note_event(struct reactor_engine *engine, const struct pipeline_delivery *delivery,

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "master/enroll/authority.h"
 #include "master/enroll/census.h"
@@ -37,7 +38,7 @@ int64_t reactor_monotonic(void *user)
 int64_t reactor_wall(void *user)
 {
     (void)user;
-    return clock_wall();
+    return bus_time();
 }
 
 bool reactor_is_stopping(void *user)

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "master/audit.h"
 #include "master/master.h"
@@ -131,7 +132,7 @@ static int fill_rollout(const struct rollout_auto *keeper, struct arena *arena,
                         struct update_rollout *ret, struct err *err)
 {
     const struct master_conf *conf = &keeper->master->conf;
-    const int64_t now = clock_wall();
+    const int64_t now = bus_time();
     const struct value_time time = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
 
     *ret = (struct update_rollout){

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "master/audit.h"
 #include "master/master.h"
@@ -59,7 +60,7 @@ static void send_orders(struct rollout_drive *drive);
 
 static struct value_time wall_time(void)
 {
-    const int64_t now = clock_wall();
+    const int64_t now = bus_time();
 
     return (struct value_time){ now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
 }

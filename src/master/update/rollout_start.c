@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "master/announce.h"
 #include "master/audit.h"
@@ -150,7 +151,7 @@ static int check_node(struct petition *petition, const struct update_node *node,
                        version, update_component_name(node->component), node->goos, node->goarch,
                        node->id);
     end = update_manifest_end(&manifest);
-    if (end != UPDATE_EXPIRES_NEVER && end < clock_wall() / CLOCK_SECOND)
+    if (end != UPDATE_EXPIRES_NEVER && end < bus_time_seconds())
         return err_set(err, ERR_NOT_FOUND, "version '%s' has expired", version);
     if (node->protocol < manifest.min_protocol)
         return err_set(err, ERR_UNSUPPORTED,
@@ -211,7 +212,7 @@ static int check_others(struct petition *petition, struct err *err)
 static int make_rollout(struct petition *petition, struct err *err)
 {
     const struct update_plan *plan = &petition->start.config;
-    const int64_t now = clock_wall();
+    const int64_t now = bus_time();
     const struct value_time time = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) };
     struct update_rollout *rollout = &petition->rollout;
     struct param_strs nodes;

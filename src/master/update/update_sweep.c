@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "master/lease.h"
 #include "master/master.h"
@@ -76,7 +77,7 @@ static bool has_expired(const struct update_sweep *sweep, struct arena *arena,
     if (record_decode(arena, &update_manifest_type, 1, entry->bytes, &manifest, &err) < 0)
         return false;
     end = update_manifest_end(&manifest);
-    return end != UPDATE_EXPIRES_NEVER && end < clock_wall() / CLOCK_SECOND &&
+    return end != UPDATE_EXPIRES_NEVER && end < bus_time_seconds() &&
            !is_rolled_out(sweep, arena, &manifest);
 }
 
@@ -123,7 +124,7 @@ static void remove_old_rollouts(struct update_sweep *sweep)
 {
     const struct nats_kv kv = { .js = sweep->master->js,
                                 .bucket = store_bucket_name(STORE_UPDATE_ROLLOUTS) };
-    const int64_t oldest = (clock_wall() - UPDATE_SWEEP_ROLLOUTS) / CLOCK_SECOND;
+    const int64_t oldest = (bus_time() - UPDATE_SWEEP_ROLLOUTS) / CLOCK_SECOND;
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
     MAP_EACH (update_board_map(sweep->board, UPDATE_SHELF_ROLLOUTS), entry) {
@@ -175,7 +176,7 @@ static void on_object(void *self, const struct nats_error *error,
 {
     struct update_sweep *sweep = self;
 
-    if (info && !info->deleted && clock_wall() - info->time > UPDATE_SWEEP_GRACE &&
+    if (info && !info->deleted && bus_time() - info->time > UPDATE_SWEEP_GRACE &&
         !is_named(sweep, info->name))
         VEC_PUSH_IN(&sweep->arena, &sweep->orphans.list, arena_strdup(&sweep->arena, info->name));
     if (info)

@@ -17,6 +17,7 @@
 #include "sys/cancel.h"
 #include "sys/fd.h"
 #include "sys/path.h"
+#include "sys/tree.h"
 #include "sys/pool.h"
 
 #define LIBRARY    "libarchive.so.13"
@@ -294,6 +295,20 @@ static int write_entry(struct unpacking *u, struct archive_entry *entry, const c
     return api.write_finish(u->writer) != ARCHIVE_OK ? set_error(u, u->writer, err) : 0;
 }
 
+/* Deeper ones could neither be merged into a folder nor reverted: sys/tree.h. */
+static int check_depth(const struct unpacking *u, const char *path, enum fs_kind kind,
+                       struct err *err)
+{
+    int folders = kind == FS_FOLDER ? 1 : 0;
+
+    for (const char *p = path; *p; p++)
+        folders += *p == '/';
+    return folders < TREE_DEPTH_MAX
+               ? 0
+               : err_set(err, ERR_LIMIT, "archive '%s' is deeper than the limit of %d folders",
+                         u->options->name, TREE_DEPTH_MAX - 1);
+}
+
 static int read_entry(struct unpacking *u, struct archive_entry *entry, struct unpack_entries *ret,
                       struct err *err)
 {
@@ -312,6 +327,8 @@ static int read_entry(struct unpacking *u, struct archive_entry *entry, struct u
     if (ret->list.n >= UNPACK_ENTRIES_MAX)
         return err_set(err, ERR_LIMIT, "archive '%s' exceeds the limit of %zu entries",
                        u->options->name, UNPACK_ENTRIES_MAX);
+    if (check_depth(u, path, kind, err) < 0)
+        return -1;
     VEC_PUSH_IN(u->arena, &ret->list, ((struct unpack_entry){ path, kind }));
     return u->writer ? write_entry(u, entry, path, err) : 0;
 }

@@ -19,6 +19,7 @@
 #include "state/host.h"
 #include "state/module.h"
 #include "sys/cancel.h"
+#include "sys/draft.h"
 #include "sys/fd.h"
 #include "sys/path.h"
 #include "sys/pool.h"
@@ -236,6 +237,7 @@ int unpacked_remember(struct state_run *run, const struct unpacked_wish *wish, s
     return write_list(run, wish, wish->mark, &entries, err);
 }
 
+/* A name for the stage in the folder. */
 static int walk_stage(struct state_run *run, const char *folder, struct site *ret, struct err *err)
 {
     char name[FS_TEMP_NAME_SIZE], real[PATH_MAX];
@@ -252,8 +254,6 @@ static int walk_stage(struct state_run *run, const char *folder, struct site *re
 static int make_stage(struct state_run *run, const struct unpacked_wish *wish, struct site *ret,
                       struct err *err)
 {
-    const struct fs_attr private = { 0700, FS_KEEP, FS_KEEP };
-
     if (parent_make(run, wish->folder, wish->makedirs, NULL, err) < 0 ||
         walk_stage(run, path_dirname(run->arena, wish->folder), ret, err) < 0)
         return -1;
@@ -262,7 +262,7 @@ static int make_stage(struct state_run *run, const struct unpacked_wish *wish, s
         if (walk_stage(run, run->host->data_dir, ret, err) < 0)
             return -1;
     }
-    return site_mkdir(ret, &private, err);
+    return change_make_draft(run, ret, err);
 }
 
 /* Flush the stage to disk with one call for the whole file system, since an archive may hold a
@@ -360,12 +360,9 @@ static int merge_file(struct merge *m, const struct tree_entry *entry, const cha
 
     if (fs_lstat(path, &info, err) < 0)
         return -1;
-    if (info.kind == FS_LINK && entry->info.kind == FS_LINK) {
-        if (change_remove(m->run, path, err) < 0)
-            return -1;
-    } else if ((info.kind == FS_FOLDER || info.kind == FS_LINK) && make_way(m, path, err) < 0) {
+    if ((info.kind == FS_FOLDER || (info.kind == FS_LINK && entry->info.kind != FS_LINK)) &&
+        make_way(m, path, err) < 0)
         return -1;
-    }
     if (entry->info.kind != FS_LINK)
         return change_copy(m->run, entry->path, path, &attr, err);
     if (fs_readlink(m->run->arena, entry->path, &target, err) < 0)
@@ -447,44 +444,6 @@ static int merge_stage(struct state_run *run, const struct unpacked_wish *wish,
     return tree_walk_at(stage, on_entry, &merge, err);
 }
 
-/* --- read-only folders ------------------------------------------------------------------- */
-
-/* Archives may contain them, and anyone but root must make them writable before their contents
- * can be removed. The removal reports what was not possible. */
-static void open_up(const struct tree_entry *entry, mode_t more)
-{
-    const struct fs_attr attr = { entry->info.mode | more, FS_KEEP, FS_KEEP };
-    AUTO_SITE struct site site = SITE_INIT;
-    struct err ignored;
-
-    if (geteuid() == 0 || (entry->info.mode & S_IRWXU) == S_IRWXU)
-        return;
-    tree_site(entry, &site);
-    (void)site_set(&site, &attr, &ignored);
-}
-
-static int open_folder(void *self, enum tree_step step, const struct tree_entry *entry,
-                       struct err *err)
-{
-    (void)self;
-    (void)err;
-    if (step == TREE_ENTER)
-        open_up(entry, S_IRWXU);
-    return 0;
-}
-
-static void remove_stage(struct site *stage)
-{
-    const struct cancel *before = cancel_heed(NULL); /* even after a cancel */
-    struct err ignored;                              /* already gone if it became the folder */
-
-    if (site_look(stage, &ignored) == 0 && stage->info.kind != FS_NONE) {
-        (void)tree_walk_at(stage, open_folder, NULL, &ignored);
-        (void)tree_remove_at(stage, &ignored);
-    }
-    (void)cancel_heed(before);
-}
-
 /* --- extracting ---------------------------------------------------------------------- */
 
 /* With one rename where possible, else file by file. */
@@ -530,7 +489,7 @@ int unpacked_apply(struct state_run *run, const struct unpacked_wish *wish, stru
     if (make_stage(run, wish, &stage, err) < 0)
         return -1;
     result = extract_archive(run, wish, &stage, &entries, err);
-    remove_stage(&stage);
+    draft_drop_folder(&stage);
     if (result < 0)
         return -1;
     buf_clear(&run->text);
@@ -558,6 +517,20 @@ static int sync_folder(struct site *folder, struct err *err)
     return fd < 0 || fsync(fd) < 0
                ? err_sys(err, fd < 0 ? ENOENT : errno, "sync '%s'", folder->path)
                : 0;
+}
+
+/* Archives may contain read-only folders, and anyone but root must make them writable before their
+ * contents can be removed. The removal reports what was not possible. */
+static void open_up(const struct tree_entry *entry, mode_t more)
+{
+    const struct fs_attr attr = { entry->info.mode | more, FS_KEEP, FS_KEEP };
+    AUTO_SITE struct site site = SITE_INIT;
+    struct err ignored;
+
+    if (geteuid() == 0 || (entry->info.mode & S_IRWXU) == S_IRWXU)
+        return;
+    tree_site(entry, &site);
+    (void)site_set(&site, &attr, &ignored);
 }
 
 static int remove_ours(struct removal *removal, enum tree_step step, const struct tree_entry *entry,

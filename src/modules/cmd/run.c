@@ -106,8 +106,11 @@ static int run_call(struct state_run *run, const void *args, struct value *ret, 
 const struct module module_cmd_run = {
     .name = "cmd.run",
     .summary = "run a command",
-    .details = "It runs whenever the state does; limit it with `creates`, `unless`, `onlyif` or "
-               "`onchanges`. As a function it returns the output of the command.",
+    .details =
+        "It runs whenever the state does; limit it with `creates`, `unless`, `onlyif` or "
+        "`onchanges`. As a function it returns the output of the command. A program that the "
+        "command leaves in the background goes on; what it writes once the command has ended "
+        "is read and thrown away.",
     .example = "command: echo made > ROOT/made\n",
     .params = run_params,
     .args_size = sizeof(struct run_args),

@@ -7,9 +7,8 @@ static int script_check(struct state_run *run, const void *args, struct err *err
 {
     const struct scripting_args *want = args;
 
-    (void)err;
     state_differs(run, "script \"%s\" will run", want->name);
-    return 0;
+    return scripting_bind(run, want, err);
 }
 
 const struct module module_cmd_script = {

@@ -119,20 +119,41 @@ static int run_script(struct state_run *run, const struct scripting_args *want,
     return stateful_is_on(want->stateful) ? stateful_read(run, result.out, err) : 0;
 }
 
-int scripting_run(struct state_run *run, const void *args, struct err *err)
+static int get_script(struct state_run *run, const struct scripting_args *want, struct content *ret,
+                      const char **ret_more, struct err *err)
 {
-    const struct scripting_args *want = args;
     struct content_args content_args = want->content;
     struct value source = value_null();
-    struct scratch scratch;
-    struct content content;
-    const char *more = split_name(run, want, &source);
-    int result;
 
+    *ret_more = split_name(run, want, &source);
     content_args.path = want->name;
     if (!content_args.source)
         content_args.source = &source;
-    if (content_get(run, &content_args, &content, err) < 0 ||
+    return content_get(run, &content_args, ret, err);
+}
+
+int scripting_bind(struct state_run *run, const void *args, struct err *err)
+{
+    struct content content;
+    const char *more;
+
+    if (!run->bound)
+        return 0;
+    if (get_script(run, args, &content, &more, err) < 0)
+        return err->code == ERR_CANCELED ? -1 : 0; /* a state before this one may make it */
+    state_bind(run, content.text);
+    return 0;
+}
+
+int scripting_run(struct state_run *run, const void *args, struct err *err)
+{
+    const struct scripting_args *want = args;
+    struct scratch scratch;
+    struct content content;
+    const char *more;
+    int result;
+
+    if (get_script(run, want, &content, &more, err) < 0 ||
         make_script(run, want, &content, &scratch, err) < 0)
         return -1;
     result = run_script(run, want, &scratch, more, err);

@@ -34,6 +34,8 @@ struct scripting_args {
 extern const struct param scripting_params[];
 
 int scripting_validate(const void *args, const struct value *where, struct diags *diags);
+/* In a dry run that is stored: which script it would be. */
+int scripting_bind(struct state_run *run, const void *args, struct err *err);
 int scripting_run(struct state_run *run, const void *args, struct err *err);
 
 #endif

@@ -64,7 +64,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
         state_differs(run, "%s exists and should be absent", want->name);
         state_made(run, "removed %s", want->name);
     }
-    return 0;
+    return state_bind_path(run, arena_str(run->arena, strip_slashes(want->name)).p, err);
 }
 
 static int absent_apply(struct state_run *run, const void *args, struct err *err)

@@ -168,9 +168,10 @@ static int add_step(struct survey *survey, const char *from, const char *to,
         fs_lstat(to, &step.there, err) < 0 || copy_differs(survey, &step, &needed, err) < 0)
         return -1;
     survey->bytes += source->kind == FS_FILE ? source->size : 0;
-    if (needed)
-        VEC_PUSH_IN(survey->run->arena, &survey->steps, step);
-    return 0;
+    if (!needed)
+        return 0;
+    VEC_PUSH_IN(survey->run->arena, &survey->steps, step);
+    return state_bind_path(survey->run, from, err) < 0 ? -1 : state_bind_path(survey->run, to, err);
 }
 
 static int visit_source(void *self, enum tree_step step, const struct tree_entry *entry,
@@ -281,12 +282,21 @@ static int copy_check(struct state_run *run, const void *args, struct err *err)
 
 /* --- applying ------------------------------------------------------------------------------ */
 
+/* A link takes the place of all but a folder in one step. */
+static bool must_go(const struct step *step)
+{
+    const enum fs_kind there = step->there.kind;
+
+    if (step->source.kind == FS_LINK)
+        return there == FS_FOLDER;
+    return there == FS_LINK || (there != FS_NONE && there != step->source.kind);
+}
+
 static int do_step(struct state_run *run, const struct step *step, struct err *err)
 {
-    const bool replaces = step->there.kind != FS_NONE && step->there.kind != step->source.kind;
     struct change_attr attr = step->attrs.want;
 
-    if ((replaces || step->there.kind == FS_LINK) && change_remove(run, step->to, err) < 0)
+    if (must_go(step) && change_remove(run, step->to, err) < 0)
         return -1;
     if (step->source.kind == FS_LINK)
         return change_symlink(run, step->target, step->to, err);

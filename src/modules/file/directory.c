@@ -133,13 +133,6 @@ static const struct attrs *attrs_for(const struct survey *survey, const struct f
     return survey->recurse & NO_FILES ? NULL : &survey->files;
 }
 
-static bool is_below(const char *path, const char *folder)
-{
-    const size_t n = strlen(folder);
-
-    return strncmp(path, folder, n) == 0 && path[n] == '/';
-}
-
 static int is_kept(void *self, const char *relative, bool *ret_kept, struct err *err)
 {
     const struct survey *survey = self;
@@ -189,7 +182,7 @@ static int visit_path(void *self, enum tree_step step, const struct tree_entry *
     if (entry->depth == 0)
         return 0;
     if (survey->doomed &&
-        (is_below(entry->path, survey->doomed) || strcmp(entry->path, survey->doomed) == 0))
+        (path_is_inside(entry->path, survey->doomed) || strcmp(entry->path, survey->doomed) == 0))
         return 0;
     if (leftovers_has(&survey->extra, entry->path)) {
         survey->doomed = arena_strdup(survey->run->arena, entry->path);

@@ -60,6 +60,19 @@ static void add_remark(struct state_run *run, const struct editor_plan *plan)
         state_say(run, "%s", plan->remark);
 }
 
+static void show_edit(struct state_run *run, const struct editor *editor,
+                      const struct editor_file *file, struct str now)
+{
+    const struct str old = file->exists ? file->text : (struct str){ NULL, 0 };
+
+    if (!editor->hide) {
+        state_diff_content(run, file->path, old, now);
+        return;
+    }
+    state_bind(run, old);
+    state_bind(run, now);
+}
+
 int editor_check(struct state_run *run, const struct editor *editor, const void *args,
                  struct err *err)
 {
@@ -74,9 +87,7 @@ int editor_check(struct state_run *run, const struct editor *editor, const void 
             result = parent_check_file(run, editor->path, editor->makedirs, err);
         state_differs(run, "%s", plan.pending);
         state_made(run, "%s", plan.done);
-        if (!editor->hide)
-            state_diff_content(run, file.path, file.exists ? file.text : (struct str){ NULL, 0 },
-                               buf_view(&plan.text));
+        show_edit(run, editor, &file, buf_view(&plan.text));
     }
     buf_done(&plan.text);
     return result;

@@ -21,22 +21,15 @@ struct search {
     const char *last_kept; /* the latest path that is kept; NULL */
 };
 
-static bool is_below(const char *path, const char *folder)
-{
-    const size_t n = strlen(folder);
-
-    return strncmp(path, folder, n) == 0 && path[n] == '/';
-}
-
 /* On leaving a folder: if nothing in it is kept, remove it as a whole. */
 static void leave_folder(struct search *search, const char *path)
 {
     struct leftovers *found = search->found;
 
     if (search->last_kept &&
-        (is_below(search->last_kept, path) || strcmp(search->last_kept, path) == 0))
+        (path_is_inside(search->last_kept, path) || strcmp(search->last_kept, path) == 0))
         return;
-    while (found->list.n > 0 && is_below(found->list.p[found->list.n - 1], path))
+    while (found->list.n > 0 && path_is_inside(found->list.p[found->list.n - 1], path))
         found->list.n--;
     VEC_PUSH_IN(search->arena, &found->list, arena_strdup(search->arena, path));
 }

@@ -268,6 +268,7 @@ static int check_deed(struct state_run *run, const struct deed *deed, struct err
         return editor_check(run, &editor, deed, err);
     if (read_doomed(run, deed, &text, err) < 0)
         return -1;
+    state_bind(run, text);
     if (text.p)
         state_differs(run, "%s exists, and the patch removes it", deed->path);
     if (text.p && deed->want->show_changes)

@@ -203,6 +203,7 @@ static int parse_file(struct state_run *run, const struct serialize_args *want,
 {
     struct diags diags = DIAGS_INIT(run->arena);
     AUTO_SITE struct site site = SITE_INIT;
+    static const struct yaml_options options = { .tags = yaml_all_tags }; /* they stay */
     struct str text;
     int result;
 
@@ -216,7 +217,7 @@ static int parse_file(struct state_run *run, const struct serialize_args *want,
     if (want->format == FORMAT_JSON)
         result = json_parse(run->arena, want->name, text, ret, &diags);
     else
-        result = yaml_parse(run->arena, want->name, text, NULL, ret, &diags);
+        result = yaml_parse(run->arena, want->name, text, &options, ret, &diags);
     return result < 0 ? diags_to_err(&diags, err) : 0;
 }
 

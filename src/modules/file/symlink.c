@@ -110,7 +110,8 @@ static int symlink_check(struct state_run *run, const void *args, struct err *er
     return 0;
 }
 
-/* Something else is at the path: move or remove it, or fail. */
+/* Something else is at the path: move it, or fail. A file or link stays until the new link takes
+ * its place in one step, so that the path is never missing; a folder must go first. */
 static int clear_way(struct state_run *run, const struct symlink_args *want,
                      const struct found *found, struct err *err)
 {
@@ -126,7 +127,7 @@ static int clear_way(struct state_run *run, const struct symlink_args *want,
     if (!want->force)
         return err_set(err, ERR_INVALID, "%s exists as a non-symlink; use force: true to replace",
                        want->name);
-    return change_remove(run, want->name, err);
+    return found->info.kind == FS_FOLDER ? change_remove(run, want->name, err) : 0;
 }
 
 static int make_link(struct state_run *run, const struct symlink_args *want,

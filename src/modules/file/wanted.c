@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/err.h"
 #include "modules/file/backup.h"
 #include "modules/file/parent.h"
@@ -157,11 +158,36 @@ static void show_sizes(struct state_run *run, const struct wanted *wanted,
     state_made(run, "large content of %s changed: %llu -> %llu bytes", wanted->path, old, now);
 }
 
+/* Content that is not shown: what there is, and what there will be. */
+static int bind_content(struct state_run *run, const struct wanted *wanted,
+                        const struct found *found, struct err *err)
+{
+    const struct digest *sha256 = digest_find(STR("sha256"));
+    const struct source_content plain = { .text = wanted->content };
+    char hex[DIGEST_HEX_MAX];
+
+    if (!run->bound)
+        return 0;
+    if (found->fd >= 0) {
+        if (fs_hash_fd(found->fd, wanted->path, sha256, hex, err) < 0)
+            return -1;
+        state_bind(run, str_from(hex));
+    }
+    if (wanted->has_content || wanted->large) {
+        if (state_source_digest(wanted->large ? wanted->large : &plain, sha256, hex, err) < 0)
+            return -1;
+        state_bind(run, str_from(hex));
+    }
+    return 0;
+}
+
 static int show_content(struct state_run *run, const struct wanted *wanted,
                         const struct found *found, struct err *err)
 {
     struct str old = { NULL, 0 };
 
+    if (bind_content(run, wanted, found, err) < 0)
+        return -1;
     if (wanted->large && !wanted->hide) {
         show_sizes(run, wanted, found);
         return 0;

@@ -9,6 +9,7 @@
 #include "modules/cmd/run_tool.h"
 #include "state/host.h"
 #include "state/module.h"
+#include "sys/cancel.h"
 
 #define WANTS_MAX   10000
 #define TEXT_MAX    4096
@@ -294,6 +295,17 @@ int packages_aim(struct packages *packages, struct packages_wants *wants, bool *
 
 /* --- acting ------------------------------------------------------------------------------ */
 
+void packages_cleanup_begin(struct packages_cleanup *cleanup, const struct packages *packages)
+{
+    *cleanup = (struct packages_cleanup){ *packages, cancel_heed(NULL) };
+    cleanup->packages.host.tool.cancel = NULL;
+}
+
+void packages_cleanup_end(const struct packages_cleanup *cleanup)
+{
+    (void)cancel_heed(cleanup->heeded);
+}
+
 int packages_act(struct packages *packages, const struct package_request *request, struct err *err)
 {
     int rc = package_request_run(packages->manager, &packages->host, request, err);
@@ -336,14 +348,18 @@ static int hold_again(struct packages *packages, struct packages_wants *held, st
 static int install_over_holds(struct packages *packages, const struct package_request *request,
                               struct err *err)
 {
+    struct packages_cleanup cleanup;
     struct packages_wants held;
     struct err after;
-    int rc;
+    int rc, held_rc;
 
     if (find_held(packages, &held, err) < 0)
         return -1;
     rc = packages_act(packages, request, err);
-    if (hold_again(packages, &held, &after) < 0 && rc == 0)
+    packages_cleanup_begin(&cleanup, packages);
+    held_rc = hold_again(&cleanup.packages, &held, &after);
+    packages_cleanup_end(&cleanup);
+    if (held_rc < 0 && rc == 0)
         return *err = after, -1;
     return rc;
 }
@@ -365,13 +381,16 @@ static int install_released(struct packages *packages, const struct packages_wan
 {
     const struct package_request let_go = held_of(packages, PACKAGE_UNHOLD, unmet);
     const struct package_request hold = held_of(packages, PACKAGE_HOLD, unmet);
+    struct packages_cleanup cleanup;
     struct err after;
-    int rc;
+    int rc = packages_act(packages, &let_go, err), held_rc;
 
-    if (packages_act(packages, &let_go, err) < 0)
-        return -1;
-    rc = packages_act(packages, request, err);
-    if (packages_act(packages, &hold, &after) < 0 && rc == 0)
+    if (rc == 0)
+        rc = packages_act(packages, request, err);
+    packages_cleanup_begin(&cleanup, packages);
+    held_rc = packages_act(&cleanup.packages, &hold, &after);
+    packages_cleanup_end(&cleanup);
+    if (held_rc < 0 && rc == 0)
         return *err = after, -1;
     return rc;
 }

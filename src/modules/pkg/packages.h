@@ -22,6 +22,7 @@
 #include "provider/package/offers.h"
 #include "provider/package/wish.h"
 
+struct cancel;
 struct diags;
 struct err;
 struct state_run;
@@ -75,6 +76,14 @@ int packages_validate(const struct packages_args *args, const struct value *wher
                       struct diags *diags);
 
 int packages_open(struct state_run *run, struct packages *ret_packages, struct err *err);
+
+/* For what must be done after a cancel, too: packages that nobody cancels, until it ends. */
+struct packages_cleanup {
+    struct packages packages;
+    const struct cancel *heeded;
+};
+void packages_cleanup_begin(struct packages_cleanup *cleanup, const struct packages *packages);
+void packages_cleanup_end(const struct packages_cleanup *cleanup);
 int packages_wants(struct packages *packages, const struct packages_args *args,
                    struct packages_wants *ret_wants, struct err *err);
 

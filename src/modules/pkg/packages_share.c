@@ -202,9 +202,13 @@ static int verify_packages(struct packages_party *party, struct err *err)
 static int act_together(struct packages_party *party, const struct package_offers *offers,
                         struct err *err)
 {
-    const int rc = party->share->act(party->packages, party->args, &party->all, offers, err);
     bool left_over;
+    int rc;
 
+    VEC_EACH (&party->others, other)
+        if (state_acts_for(party->packages->run, other->name, err) < 0)
+            return -1;
+    rc = party->share->act(party->packages, party->args, &party->all, offers, err);
     if (rc < 0 && err->code == ERR_CANCELED)
         return -1;
     left_over = leave_gifts(party);

@@ -117,7 +117,8 @@ static int find_changes(struct packages *packages, const struct packages_undo *u
     return 0;
 }
 
-int packages_undo_end(struct packages *packages, const struct packages_undo *undo, struct err *err)
+static int note_changes(struct packages *packages, const struct packages_undo *undo,
+                        struct err *err)
 {
     struct changes changes;
 
@@ -125,7 +126,21 @@ int packages_undo_end(struct packages *packages, const struct packages_undo *und
         return -1;
     if (changes.noted->count > 0)
         state_detail_value(packages->run, "changes", value_map(changes.told));
+    else
+        state_untouched(packages->run);
     return state_note(packages->run, NOTE_CHANGED, value_map(changes.noted), err);
+}
+
+/* What has changed is noted even after a cancel. */
+int packages_undo_end(struct packages *packages, const struct packages_undo *undo, struct err *err)
+{
+    struct packages_cleanup cleanup;
+    int rc;
+
+    packages_cleanup_begin(&cleanup, packages);
+    rc = note_changes(&cleanup.packages, undo, err);
+    packages_cleanup_end(&cleanup);
+    return rc;
 }
 
 int packages_undo_look(struct packages *packages, struct packages_undo *ret_undo, struct err *err)
@@ -171,7 +186,8 @@ static void plan_one(struct packages *packages, struct plan *plan, const char *n
 {
     const bool has = now->state >= PACKAGE_BROKEN, had = was->state >= PACKAGE_BROKEN;
     const bool is_held = has && now->held, was_held = had && was->held;
-    const bool moves = has != had || strcmp(was->version, now->version) != 0;
+    const bool broke = was->state == PACKAGE_INSTALLED && now->state == PACKAGE_BROKEN;
+    const bool moves = has != had || broke || strcmp(was->version, now->version) != 0;
 
     if (has && !had)
         packages_request_add(packages, was->state == PACKAGE_CONFIG ? &plan->remove : &plan->purge,

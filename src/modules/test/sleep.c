@@ -1,13 +1,9 @@
 /* test.sleep - waits. */
-#include <errno.h>
-#include <poll.h>
-
 #include "base/err.h"
 #include "state/host.h"
 #include "state/module.h"
-#include "sys/cancel.h"
+#include "state/pause.h"
 #include "sys/clock.h"
-#include "sys/pool.h"
 
 #define ARGS struct sleep_args
 
@@ -22,24 +18,6 @@ static const struct param sleep_params[] = {
     { 0 },
 };
 
-/* Wait for the time to pass or for a cancel. */
-static int wait_for(const struct cancel *cancel, int64_t length, struct err *err)
-{
-    struct pollfd poll_fd = { .fd = cancel_fd(cancel), .events = POLLIN };
-    const int64_t deadline = clock_after(clock_real(), length);
-    struct timespec room;
-    int n;
-
-    do {
-        n = ppoll(&poll_fd, 1, clock_left(deadline, &room), NULL);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return err_sys(err, errno, "wait");
-    if (n > 0)
-        return err_set(err, ERR_CANCELED, "canceled");
-    return 0;
-}
-
 static int sleep_check(struct state_run *run, const void *args, struct err *err)
 {
     (void)args;
@@ -53,13 +31,9 @@ static int sleep_check(struct state_run *run, const void *args, struct err *err)
 static int sleep_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct sleep_args *want = args;
-    int result;
 
-    pool_block_begin();
-    result = wait_for(run->host->cancel, want->length, err);
-    pool_block_end();
     state_unchanged(run);
-    return result;
+    return pause_for(run->host->cancel, want->length) ? 0 : err_set(err, ERR_CANCELED, "canceled");
 }
 
 const struct module module_test_sleep = {

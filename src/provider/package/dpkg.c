@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "provider/package/db.h"
 #include "provider/package/version.h"
@@ -76,13 +77,22 @@ static void read_provides(struct package_db *db, struct str provides, struct pac
     }
 }
 
+/* Records of the journal come before those of the status file that they replace. */
+static bool is_replaced(const struct package_db *db, const struct stanza *stanza)
+{
+    AUTO_BUF struct buf key = BUF_INIT(2 * PACKAGE_TEXT_MAX);
+
+    buf_printf(&key, "%.*s:%.*s", STR_ARG(stanza->package), STR_ARG(stanza->arch));
+    return package_db_find(db, buf_view(&key)) != NULL;
+}
+
 static int end_stanza(struct package_db *db, struct stanza *stanza, struct err *err)
 {
     struct package *package;
     enum package_state state;
     bool held;
 
-    if (stanza->package.n > 0) {
+    if (stanza->package.n > 0 && !is_replaced(db, stanza)) {
         state = read_status(stanza->status, &held);
         if (package_db_add(db, stanza->package, stanza->version, stanza->arch, state, &package,
                            err) < 0)

@@ -1,7 +1,10 @@
 #include "provider/package/installed.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -54,6 +57,8 @@ static int take_stamp(const struct package_manager *manager, const struct packag
         return -1;
     if (manager->installed_folder && stamp_path(host, manager->installed_folder, stamp, err) < 0)
         return -1;
+    if (manager->journal && stamp_path(host, manager->journal, stamp, err) < 0)
+        return -1;
     for (const struct package_holds *holds = manager->holds; holds && holds->path; holds++)
         if (stamp_path(host, holds->path, stamp, err) < 0)
             return -1;
@@ -71,9 +76,16 @@ static int read_file(const struct package_host *host, const char *path, struct a
 static int read_first(const struct package_host *host, const char *const *paths,
                       struct arena *arena, struct str *ret, struct err *err)
 {
-    for (const char *const *path = paths; *path; path++)
-        if (read_file(host, *path, arena, ret, err) < 0 || ret->p)
-            return ret->p ? 0 : -1;
+    for (const char *const *path = paths; *path; path++) {
+        struct str text;
+
+        if (read_file(host, *path, arena, &text, err) < 0)
+            return -1;
+        if (text.p) {
+            *ret = text;
+            return 0;
+        }
+    }
     return err_set(err, ERR_NOT_FOUND, "'%s%s' does not exist", host->root, paths[0]);
 }
 
@@ -91,11 +103,75 @@ static int read_names(const struct package_host *host, const char *folder, struc
     return 0;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The files of the journal, the oldest first; others, such as one that was being written, do not
+ * count. */
+static int list_journal(const struct package_manager *manager, const struct package_host *host,
+                        struct arena *arena, struct fs_names *ret, struct err *err)
+{
+    struct fs_names names = { 0 };
+
+    *ret = (struct fs_names){ 0 };
+    if (!manager->journal)
+        return 0;
+    if (fs_list(arena, arena_printf(arena, "%s%s", host->root, manager->journal), &names, err) < 0)
+        return err->code == ERR_SYSTEM && err->errnum == ENOENT ? 0 : -1;
+    VEC_EACH (&names.list, name)
+        if ((*name)[strspn(*name, "0123456789")] == '\0')
+            VEC_PUSH_IN(arena, &ret->list, *name);
+    if (ret->list.n > 1)
+        qsort(ret->list.p, ret->list.n, sizeof(ret->list.p[0]), compare_names);
+    return 0;
+}
+
+/* The newest record of a package comes first, which is the one that counts. */
+static int add_journal(const struct package_manager *manager, const struct package_host *host,
+                       struct arena *arena, struct str *list, struct err *err)
+{
+    AUTO_BUF struct buf text = BUF_INIT(DATABASE_MAX);
+    struct fs_names names;
+    struct str part;
+
+    if (list_journal(manager, host, arena, &names, err) < 0)
+        return -1;
+    if (names.list.n == 0)
+        return 0;
+    for (size_t i = names.list.n; i-- > 0;) {
+        const char *path = arena_printf(arena, "%s/%s", manager->journal, names.list.p[i]);
+
+        if (read_file(host, path, arena, &part, err) < 0)
+            return -1;
+        buf_add_str(&text, part.p ? part : STR(""));
+        buf_add_text(&text, "\n\n");
+    }
+    buf_add_str(&text, *list);
+    if (text.full)
+        return err_set(err, ERR_LIMIT, "the list and its journal exceed the limit of %zu bytes",
+                       DATABASE_MAX);
+    *list = buf_copy(&text, arena);
+    return 0;
+}
+
+bool installed_is_torn(const struct package_manager *manager, const struct package_host *host)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct fs_names names;
+    struct err ignored; /* then the manager says what is wrong */
+
+    return list_journal(manager, host, &arena, &names, &ignored) == 0 && names.list.n > 0;
+}
+
 static int read_list(const struct package_manager *manager, const struct package_host *host,
                      struct arena *arena, struct str *ret, struct err *err)
 {
     if (manager->installed_files)
-        return read_first(host, manager->installed_files, arena, ret, err);
+        return read_first(host, manager->installed_files, arena, ret, err) < 0
+                   ? -1
+                   : add_journal(manager, host, arena, ret, err);
     if (manager->installed_folder)
         return read_names(host, manager->installed_folder, arena, ret, err);
     return package_manager_ask(manager, host, manager->installed_command, NULL, ret, err);

@@ -12,6 +12,8 @@
 #ifndef PROVIDER_PACKAGE_INSTALLED_H
 #define PROVIDER_PACKAGE_INSTALLED_H
 
+#include <stdbool.h>
+
 struct err;
 struct package_db;
 struct package_host;
@@ -21,6 +23,9 @@ struct package_manager;
 int installed_lock(const struct package_manager *manager, const struct package_host *host,
                    const struct package_db **ret_db, struct err *err);
 void installed_unlock(void);
+
+/* Was the last run of the manager interrupted, so that it must be repaired? */
+bool installed_is_torn(const struct package_manager *manager, const struct package_host *host);
 
 /* The manager was run: read again. */
 void installed_forget(void);

@@ -11,8 +11,11 @@
 
 /* A manager that takes longer is stuck. Downloads may be slow. */
 #define RUN_TIMEOUT_NS ((int64_t)3600 * 1000000000)
-#define LOOKED_MAX     4096
-#define QUESTION_MAX   ((size_t)16 << 10)
+/* All managers end at SIGINT: at once while they download, between two packages once they install.
+ * A package that takes longer is torn, which the next run repairs. */
+#define STOP_TIME_NS ((int64_t)20 * 1000000000)
+#define LOOKED_MAX   4096
+#define QUESTION_MAX ((size_t)16 << 10)
 
 /* --- finding one ---------------------------------------------------------------------------- */
 
@@ -178,7 +181,9 @@ int package_manager_ask(const struct package_manager *manager, const struct pack
                         const char *const *argv, const int *fine, struct str *ret_output,
                         struct err *err)
 {
-    const struct tool_options options = { .env = manager->env, .timeout = RUN_TIMEOUT_NS };
+    const struct tool_options options = { .env = manager->env,
+                                          .timeout = RUN_TIMEOUT_NS,
+                                          .stop_time = STOP_TIME_NS };
     struct process_result result;
 
     if (tool_try(&host->tool, argv, &options, &result, err) < 0)

@@ -65,6 +65,8 @@ struct package_manager {
     int (*parse_installed)(struct package_db *db, struct str text, struct err *err);
     const struct package_holds *holds; /* ends in a NULL path; NULL: part of the list */
     const char *const *databases;      /* other paths that change when packages do */
+    const char *journal; /* a folder with what changed since the list was written; a run that was
+                          * killed leaves it; NULL: none */
 
     /* Available packages. Names are appended to the command. */
     const char *const *offers_command;
@@ -78,9 +80,11 @@ struct package_manager {
     int fine[PACKAGE_ACTIONS][PACKAGE_FINE_MAX];
     struct str (*reasons)(struct str output); /* finds the reason of a failure in the output, if
                                                * the errors do not have it; NULL */
-    const char *const *download;              /* downloads packages without installing them */
-    const char *const *pending;      /* prints what that would fetch: 'URL' FILE ... in each line */
-    const char *archives;            /* the folder for it */
+    const char *const *repair;   /* the command that completes what is in the journal, without which
+                                  * the manager refuses to work */
+    const char *const *download; /* downloads packages without installing them */
+    const char *const *pending;  /* prints what that would fetch: 'URL' FILE ... in each line */
+    const char *archives;        /* the folder for it */
     const char *const *downgrade;    /* the command for downgrades, if it differs */
     const char *const *install_file; /* the command for files, if it differs */
     const char *const *show_file;    /* prints name and version of a file; NULL: unsupported */

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "provider/package/installed.h"
 #include "provider/package/manager.h"
 
 bool package_request_can(const struct package_manager *manager, enum package_action action)
@@ -129,6 +130,19 @@ static const char *const action_words[] = {
     [PACKAGE_REFRESH] = "refresh its index",
 };
 
+/* A run that was killed is completed before the next one. What this cannot complete, the manager
+ * reports itself. */
+static int repair(const struct package_manager *manager, const struct package_host *host,
+                  struct err *err)
+{
+    if (!manager->repair || !installed_is_torn(manager, host))
+        return 0;
+    if (package_manager_ask(manager, host, manager->repair, NULL, NULL, err) < 0 &&
+        err->code == ERR_CANCELED)
+        return -1;
+    return 0;
+}
+
 static int run_once(const struct package_manager *manager, const struct package_host *host,
                     const struct package_request *request, struct err *err)
 {
@@ -148,6 +162,8 @@ static int run_once(const struct package_manager *manager, const struct package_
             return -1;
         tool_add(&host->tool, &argv, target_word(manager, host->tool.arena, request, target));
     }
+    if (request->action != PACKAGE_MAY_ERASE && repair(manager, host, err) < 0)
+        return -1;
     return package_manager_ask(manager, host, tool_argv(&host->tool, &argv),
                                manager->fine[request->action], NULL, err);
 }

@@ -98,18 +98,22 @@ static inline void fleet_issue_peel(struct fleet_server *fleet, const char *peel
     AUTO_BUF struct buf text = BUF_INIT(NATS_CREDS_MAX);
     unsigned char seed[ED25519_SEED_SIZE];
     char public_key[NATS_NKEY_TEXT_SIZE];
-    struct nats_nkey account;
+    struct identity_issuer issuer;
+    struct accounts accounts;
     struct nats_creds creds;
+    bool is_separate;
     const char *jwt;
     struct err err;
 
     chance_bytes(seed, sizeof(seed));
     nats_nkey_make(NATS_NKEY_USER, seed, &creds.key);
     nats_nkey_print_public(&creds.key, public_key);
-    CHECK_INT(identity_read_key(fleet->auth_dir, IDENTITY_ACCOUNT_SEED, &account, &err), 0);
-    CHECK_INT(identity_issue_peel(&fleet->arena, &(struct identity_issuer){ .account = &account },
-                                  peel, public_key, clock_wall() / CLOCK_SECOND, &jwt, &err),
+    CHECK_INT(identity_read_accounts(fleet->auth_dir, &accounts, &is_separate, &err), 0);
+    issuer = identity_issuer(&accounts, ACCOUNT_PEELS, is_separate);
+    CHECK_INT(identity_issue_peel(&fleet->arena, &issuer, peel, public_key,
+                                  clock_wall() / CLOCK_SECOND, &jwt, &err),
               0);
+    accounts_done(&accounts);
     creds.jwt = arena_strdup(&fleet->arena, jwt);
     nats_creds_print(&creds, &text);
     fleet_write(path, buf_view(&text));

@@ -228,7 +228,7 @@ static int copy_creds(void *self, struct nats_creds *ret_creds, struct err *err)
     return 0;
 }
 
-static void issue_peel(struct fleet *fleet, const struct nats_nkey *account, int64_t now)
+static void issue_peel(struct fleet *fleet, const struct identity_issuer *issuer, int64_t now)
 {
     unsigned char seed[ED25519_SEED_SIZE];
     char public_key[NATS_NKEY_TEXT_SIZE];
@@ -238,13 +238,11 @@ static void issue_peel(struct fleet *fleet, const struct nats_nkey *account, int
     chance_bytes(seed, sizeof(seed));
     nats_nkey_make(NATS_NKEY_USER, seed, &fleet->creds.key);
     nats_nkey_print_public(&fleet->creds.key, public_key);
-    CHECK_INT(identity_issue_peel(&fleet->arena, &(struct identity_issuer){ .account = account },
-                                  PEEL, public_key, now, &jwt, &err),
-              0);
+    CHECK_INT(identity_issue_peel(&fleet->arena, issuer, PEEL, public_key, now, &jwt, &err), 0);
     fleet->creds.jwt = mem_strdup(jwt);
 }
 
-static void issue_operator(struct fleet *fleet, const struct nats_nkey *account,
+static void issue_operator(struct fleet *fleet, const struct identity_issuer *issuer,
                            enum grant_role role, int64_t now)
 {
     const struct identity_operator who = {
@@ -254,14 +252,16 @@ static void issue_operator(struct fleet *fleet, const struct nats_nkey *account,
     struct str creds;
     struct err err;
 
-    CHECK_INT(identity_issue_operator(&fleet->arena, account, &who, &creds, &key, &err), 0);
+    CHECK_INT(identity_issue_operator(&fleet->arena, issuer, &who, &creds, &key, &err), 0);
     CHECK_INT(nats_creds_parse(creds, &fleet->creds, &err), 0);
 }
 
 /* GRANT_PEEL, or an operator of that name. */
 static void fleet_begin(struct fleet *fleet, enum grant_role role)
 {
-    struct nats_nkey account;
+    struct identity_issuer issuer;
+    struct accounts accounts;
+    bool is_separate;
     struct err err;
     int64_t now = clock_wall() / CLOCK_SECOND;
 
@@ -270,11 +270,14 @@ static void fleet_begin(struct fleet *fleet, enum grant_role role)
     fleet_start(&fleet->server);
     fleet->tls = nats_tls_new(&(struct nats_tls_options){ .ca_pem = fleet->server.root_pem }, &err);
     CHECK(fleet->tls != NULL);
-    CHECK_INT(identity_read_key(fleet->server.auth_dir, IDENTITY_ACCOUNT_SEED, &account, &err), 0);
+    CHECK_INT(identity_read_accounts(fleet->server.auth_dir, &accounts, &is_separate, &err), 0);
+    issuer = identity_issuer(&accounts, role == GRANT_PEEL ? ACCOUNT_PEELS : ACCOUNT_OPERATORS,
+                             is_separate);
     if (role == GRANT_PEEL)
-        issue_peel(fleet, &account, now);
+        issue_peel(fleet, &issuer, now);
     else
-        issue_operator(fleet, &account, role, now);
+        issue_operator(fleet, &issuer, role, now);
+    accounts_done(&accounts);
     watched_start(
         &fleet->scene, &fleet->peel,
         &(struct nats_options){ .servers = &fleet->server.url,

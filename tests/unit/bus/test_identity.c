@@ -80,7 +80,7 @@ TEST(revocations_survive_signing_and_reading)
     CHECK_INT(
         nats_nkey_parse_seed(str_trim(identity.files[IDENTITY_OPERATOR_SIGNING_SEED]), &key, &err),
         0);
-    CHECK_INT(claims_sign_account(&claims, &key, &jwt, &err), 0);
+    CHECK_INT(claims_sign_account(&claims, NULL, &key, &jwt, &err), 0);
     CHECK_INT(claims_verify_account(&arena, identity.files[IDENTITY_OPERATOR_JWT], buf_view(&jwt),
                                     identity.account, &err),
               0);
@@ -145,7 +145,7 @@ TEST(a_signing_key_signs_for_the_account_that_the_claims_name)
     char signing_text[NATS_NKEY_TEXT_SIZE];
     unsigned char seed[ED25519_SEED_SIZE] = { 1 }, other[ED25519_SEED_SIZE] = { 2 };
     struct nats_nkey account, signing, user;
-    const struct identity_issuer issuer = { &account, &signing };
+    const struct identity_issuer issuer = { .account = &account, .signing = &signing };
     struct claims_user claims;
     const char *jwt;
     struct err err;

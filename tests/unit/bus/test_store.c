@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/number.h"
 #include "data/json.h"
 #include "data/value.h"
 #include "nats/cluster.h"
@@ -121,7 +122,7 @@ static const struct {
       "max_msgs=1000000 duplicate_window=120000000000 storage=\"file\" num_replicas=1 "
       "allow_direct=false description=\"Reactor event log\" subjects=[\"zester.event.>\"]" },
     { "job-events", NULL, "max_age max_bytes max_msgs duplicate_window description subjects",
-      "max_age=604800000000000 max_bytes=-1 max_msgs=-1 duplicate_window=120000000000 "
+      "max_age=604800000000000 max_bytes=2147483648 max_msgs=-1 duplicate_window=120000000000 "
       "description=\"Full job event log for replay and audit\" subjects=[\"zester.job.>\"]" },
     { "events", "reactor",
       "durable_name description deliver_policy ack_policy ack_wait max_deliver filter_subject "
@@ -142,6 +143,9 @@ static const struct {
     { "KV_reactor-files", NULL, BUCKET_KEYS,
       "max_msgs_per_subject=3 max_age=0 duplicate_window=120000000000 storage=\"file\" "
       "discard=\"new\" deny_delete=true allow_direct=true num_replicas=1" },
+    { "KV_basket", NULL, "max_bytes max_msg_size discard allow_rollup_hdrs",
+      "max_bytes=536870912 max_msg_size=66560 discard=\"new\" allow_rollup_hdrs=false" },
+    { "KV_job-returns", NULL, "max_bytes discard", "max_bytes=2147483648 discard=\"old\"" },
     { "KV_leases", NULL, BUCKET_KEYS,
       "max_msgs_per_subject=1 max_age=15000000000 duplicate_window=15000000000 storage=\"file\" "
       "discard=\"new\" deny_delete=true allow_direct=true num_replicas=1" },
@@ -152,7 +156,7 @@ TEST(everything_is_made_with_the_parameters_that_other_masters_use)
 {
     struct js_scene world;
 
-    js_scene_begin(&world);
+    js_scene_begin_on(&world, "64GB"); /* whatever disk there is: limits are not halved */
     ensure_well(&world.scene, &world.js);
     for (size_t i = 0; i < ARRAY_LEN(configs); i++)
         check_config(&world, configs[i].stream, configs[i].consumer, configs[i].keys,
@@ -213,6 +217,137 @@ TEST(every_documented_bucket_has_its_history_its_life_and_its_description)
         (void)snprintf(numbers, sizeof(numbers), "description=\"%s\"", documented[i].description);
         check_config(&world, stream, NULL, "description", numbers);
     }
+    js_scene_end(&world);
+}
+
+/* Every stream has a limit; returns the sum. */
+static int64_t sum_limits(struct js_scene *world)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    int64_t sum = 0;
+
+    for (int i = 0; i < STORE_BUCKETS; i++) {
+        struct shown shown = { .keys = "max_bytes", .text = BUF_INIT(4096) };
+        const char *name = arena_printf(&arena, "KV_%s", store_bucket_name((enum store_bucket)i));
+        struct str text;
+        int64_t bytes;
+
+        CHECK_INT(nats_stream_info(&world->js, name, on_stream, &shown, &world->scene.err), 0);
+        SCENE_RUN(&world->scene, shown.count == 1);
+        text = buf_view(&shown.text);
+        (void)str_cut(&text, '=');
+        CHECK_INT(number_parse_int(text, &bytes, &world->scene.err), 0);
+        CHECK(bytes > 0);
+        sum += bytes;
+        buf_done(&shown.text);
+    }
+    return sum;
+}
+
+TEST(limits_follow_an_explicit_total_and_stay_without_one)
+{
+    struct js_scene world;
+    struct ensured ensured;
+
+    js_scene_begin(&world);
+    ensure_well(&world.scene, &world.js);
+    CHECK(sum_limits(&world) < STORE_BYTES_DEFAULT);
+    for (int i = 0; i < 2; i++) {
+        ensure_by(&world.scene, &world.js,
+                  &(struct store_options){ .max_bytes = i == 0 ? INT64_C(1) << 30 : 0 }, &ensured);
+        CHECK_STR(buf_text(&ensured.text), "");
+        buf_done(&ensured.text);
+        CHECK(sum_limits(&world) < INT64_C(1) << 30);
+        check_config(&world, "events", NULL, "max_bytes", "max_bytes=67108864");
+        check_config(&world, "OBJ_files", NULL, "max_bytes", "max_bytes=134217728");
+    }
+    js_scene_end(&world);
+}
+
+TEST(a_server_that_has_less_gets_smaller_limits)
+{
+    struct js_scene world;
+    struct ensured ensured;
+
+    js_scene_begin_on(&world, "3GB");
+    ensure_well(&world.scene, &world.js);
+    check_config(&world, "events", NULL, "max_bytes", "max_bytes=134217728");
+    check_config(&world, "job-events", NULL, "max_bytes", "max_bytes=268435456");
+    CHECK(sum_limits(&world) < INT64_C(2) << 30);
+    ensure_by(&world.scene, &world.js, &(struct store_options){ .max_bytes = INT64_C(8) << 30 },
+              &ensured);
+    CHECK_HAS(buf_text(&ensured.text), "insufficient storage resources");
+    buf_done(&ensured.text);
+    js_scene_end(&world);
+}
+
+static void on_revision(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)revision;
+    js_on_done(self, error);
+}
+
+TEST(a_stream_without_a_limit_gets_one_that_has_room_for_what_is_in_it)
+{
+    static char payload[500000];
+    struct js_scene world;
+    struct js_outcome outcome = { 0 };
+    struct nats_kv kv = { .bucket = "basket" };
+    struct ensured ensured;
+
+    js_scene_begin(&world);
+    kv.js = world.js;
+    CHECK_INT(nats_kv_ensure(&world.js, &(struct nats_kv_config){ .bucket = "basket" }, js_on_done,
+                             &outcome, &world.scene.err),
+              0);
+    SCENE_RUN(&world.scene, outcome.count == 1);
+    for (int i = 0; i < 20; i++) {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+        struct js_outcome put = { 0 };
+
+        CHECK_INT(nats_kv_put(&kv, arena_printf(&arena, "web-01.%d", i),
+                              (struct str){ payload, sizeof(payload) }, on_revision, &put,
+                              &world.scene.err),
+                  0);
+        SCENE_RUN(&world.scene, put.count == 1);
+    }
+    ensure_by(&world.scene, &world.js, &(struct store_options){ .max_bytes = STORE_BYTES_MIN },
+              &ensured);
+    CHECK_STR(buf_text(&ensured.text), "");
+    buf_done(&ensured.text);
+    check_config(&world, "KV_basket", NULL, "max_bytes", "max_bytes=20001980");
+    js_scene_end(&world);
+}
+
+TEST(a_bus_that_has_too_much_for_its_limits_goes_on_without_some)
+{
+    static char payload[900000];
+    struct js_scene world;
+    struct js_outcome outcome = { 0 };
+    struct nats_kv kv = { .bucket = "basket" };
+
+    js_scene_begin_on(&world, "300MB");
+    kv.js = world.js;
+    CHECK_INT(nats_kv_ensure(&world.js, &(struct nats_kv_config){ .bucket = "basket" }, js_on_done,
+                             &outcome, &world.scene.err),
+              0);
+    SCENE_RUN(&world.scene, outcome.count == 1);
+    for (int i = 0; i < 70; i++) {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+        struct js_outcome put = { 0 };
+
+        CHECK_INT(nats_kv_put(&kv, arena_printf(&arena, "web-01.%d", i),
+                              (struct str){ payload, sizeof(payload) }, on_revision, &put,
+                              &world.scene.err),
+                  0);
+        SCENE_RUN(&world.scene, put.count == 1);
+    }
+    ensure_well(&world.scene, &world.js);
+    check_config(&world, "KV_enrollments", NULL, "max_bytes", "max_bytes=4194304");
+    CHECK_INT(nats_stream_info(&world.js, "KV_basket", js_on_stream, &outcome, &world.scene.err),
+              0);
+    SCENE_RUN(&world.scene, outcome.count == 2);
+    CHECK_INT(outcome.messages, 70);
     js_scene_end(&world);
 }
 
@@ -343,8 +478,9 @@ TEST(a_comparison_says_what_is_missing_or_differs_and_changes_nothing)
         ensure_by(&world.scene, &world.js, &(struct store_options){ .only_compare = true },
                   &ensured);
         CHECK_HAS(buf_text(&ensured.text), "stream 'job-events': JetStream: stream not found");
+        CHECK_HAS(buf_text(&ensured.text), "'max_msgs_per_subject': asked for 5, the server has 7");
         CHECK_HAS(buf_text(&ensured.text),
-                  "stream 'KV_facts': 'max_msgs_per_subject': asked for 5, the server has 7");
+                  "stream 'KV_facts': 'max_bytes': asked for 1073741824, the server has -1");
         CHECK_HAS(buf_text(&ensured.text), "consumer 'late-returns' of stream 'job-events'");
         buf_done(&ensured.text);
     }

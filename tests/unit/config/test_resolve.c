@@ -88,7 +88,8 @@ static void read_facts(struct run *run, const struct value *v, const char *name,
 
 static void read_context(struct run *run, struct str text)
 {
-    static const struct yaml_options options = { .dialect = YAML_DIALECT_1_2 };
+    static const struct yaml_options options = { .dialect = YAML_DIALECT_1_2,
+                                                 .tags = yaml_all_tags };
     const struct value *deps, *phase;
 
     run->world = value_null();

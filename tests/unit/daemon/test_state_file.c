@@ -33,7 +33,8 @@ TEST(a_record_comes_back_as_it_was)
                                                          .pid = 12,
                                                          .started_at = 7 * CLOCK_SECOND,
                                                          .restarts = 3,
-                                                         .initialized = true } });
+                                                         .initialized = true },
+                                             .goal = GOAL_UP });
     VEC_PUSH_IN(&arena, &record.services,
                 (struct state_file_service){ .name = "job",
                                              .record = { .status = STATUS_SKIPPED },
@@ -48,6 +49,7 @@ TEST(a_record_comes_back_as_it_was)
     CHECK_INT(web->record.started_at, 7 * CLOCK_SECOND);
     CHECK_INT(web->record.restarts, 3);
     CHECK(!web->record.has_exit_code);
+    CHECK_INT(web->goal, GOAL_UP);
     CHECK_STR(state_file_find(&got, "job")->reason, "dependency `web` was skipped");
     CHECK(state_file_find(&got, "nix") == NULL);
 }
@@ -55,21 +57,52 @@ TEST(a_record_comes_back_as_it_was)
 TEST(what_was_active_counts_as_stopped_once_nobody_looks_after_it)
 {
     static const struct {
-        enum status from, to;
+        enum status from;
+        enum service_goal goal;
+        int signal;
+        enum status to;
     } cases[] = {
-        { STATUS_RUNNING, STATUS_STOPPED }, { STATUS_HEALTHY, STATUS_STOPPED },
-        { STATUS_WAITING, STATUS_STOPPED }, { STATUS_EXITED, STATUS_EXITED },
-        { STATUS_FAILED, STATUS_FAILED },   { STATUS_SKIPPED, STATUS_SKIPPED },
+        { STATUS_RUNNING, GOAL_UP, 0, STATUS_STOPPED },
+        { STATUS_HEALTHY, GOAL_UP, 0, STATUS_STOPPED },
+        { STATUS_WAITING, GOAL_UP, 0, STATUS_STOPPED },
+        { STATUS_STOPPING, GOAL_UP, 0, STATUS_STOPPED },
+        { STATUS_STOPPING, GOAL_DOWN, 15, STATUS_STOPPED },
+        { STATUS_STOPPING, GOAL_ENDED, 0, STATUS_EXITED },
+        { STATUS_STOPPING, GOAL_ENDED, 9, STATUS_KILLED },
+        { STATUS_EXITED, GOAL_ENDED, 0, STATUS_EXITED },
+        { STATUS_FAILED, GOAL_ENDED, 0, STATUS_FAILED },
+        { STATUS_SKIPPED, GOAL_DOWN, 0, STATUS_SKIPPED },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct state_file_service service = { .record = { .status = cases[i].from, .pid = 7 } };
+        struct state_file_service service = {
+            .record = { .status = cases[i].from, .pid = 7, .signal = cases[i].signal },
+            .goal = cases[i].goal,
+        };
 
         state_file_settle(&service);
         CHECK_INT(service.record.status, cases[i].to);
         CHECK_INT(service.reason != NULL, cases[i].to == STATUS_STOPPED);
+        CHECK_INT(service.record.signal, cases[i].to == STATUS_STOPPED ? 0 : cases[i].signal);
         CHECK_INT(service.record.pid, 0);
     }
+}
+
+TEST(a_file_of_an_earlier_version_has_the_goals_that_its_statuses_imply)
+{
+    static const char text[] =
+        "{\"services\": {\"a\": {\"status\": \"restarting\"},"
+        " \"b\": {\"status\": \"stopping\"}, \"c\": {\"status\": \"exited\"},"
+        " \"d\": {\"status\": \"stopping\", \"goal\": \"up\"}}}";
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct state_file record;
+    struct err err;
+
+    CHECK(state_file_parse(&arena, str_from(text), &record, &err) == 0);
+    CHECK_INT(state_file_find(&record, "a")->goal, GOAL_UP);
+    CHECK_INT(state_file_find(&record, "b")->goal, GOAL_DOWN);
+    CHECK_INT(state_file_find(&record, "c")->goal, GOAL_DOWN);
+    CHECK_INT(state_file_find(&record, "d")->goal, GOAL_UP);
 }
 
 TEST(a_file_that_is_not_a_record_is_refused)

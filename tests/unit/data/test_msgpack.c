@@ -219,6 +219,24 @@ TEST(counts_that_promise_too_much_allocate_little)
     CHECK(arena.used < (size_t)4 << 20);
 }
 
+/* Empty maps: each byte of them is a value and a table. */
+TEST(few_bytes_with_very_many_values_take_limited_memory)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    const size_t count = 900000;
+    struct value v;
+    struct err err;
+
+    CHECK_INT(msgpack_begin_list(&bytes, count, 0, &err), 0);
+    for (size_t i = 0; i < count; i++)
+        buf_add_char(&bytes, (char)0x80);
+    CHECK_INT(msgpack_decode(&arena, buf_view(&bytes), &v, &err), -1);
+    CHECK_INT(err.code, ERR_LIMIT);
+    CHECK_HAS(err.text, "too many values for its size");
+    CHECK(arena.used < 4 * (MSGPACK_MEMORY_BASE + MSGPACK_MEMORY_EACH * bytes.n));
+}
+
 TEST(a_full_buffer_is_an_error)
 {
     AUTO_BUF struct buf out = BUF_INIT(3);

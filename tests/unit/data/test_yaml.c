@@ -11,7 +11,8 @@
 #include "data/value.h"
 #include "test.h"
 
-static const struct yaml_options core = { .dialect = YAML_DIALECT_1_2 };
+static const struct yaml_options core = { .dialect = YAML_DIALECT_1_2, .tags = yaml_all_tags };
+static const struct yaml_options tagged = { .tags = yaml_all_tags };
 
 /* --- showing a tree ------------------------------------------------------------- */
 
@@ -104,7 +105,7 @@ static int run_tree(const struct golden *golden, struct buf *out)
     struct value v;
 
     if (yaml_parse(&arena, "file.yaml", golden_section(golden, "input"),
-                   dialect.n > 0 && str_is(dialect, "1.2") ? &core : NULL, &v, &diags) < 0) {
+                   dialect.n > 0 && str_is(dialect, "1.2") ? &core : &tagged, &v, &diags) < 0) {
         diags_print(&diags, out);
         return -1;
     }
@@ -144,7 +145,7 @@ TEST(a_key_that_is_too_long_is_reported_wherever_it_stands)
         struct diags diags = DIAGS_INIT(&arena);
 
         buf_printf(&text, "%s%.*s%s", cases[i].before, (int)sizeof(key), key, cases[i].after);
-        CHECK_INT(yaml_parse(&arena, "file.yaml", buf_view(&text), NULL, &v, &diags), -1);
+        CHECK_INT(yaml_parse(&arena, "file.yaml", buf_view(&text), &tagged, &v, &diags), -1);
         diags_print(&diags, &out);
         CHECK(str_starts(buf_view(&out), str_from(cases[i].place)));
         CHECK(strstr(buf_text(&out), "a key is longer than 1024 characters"));
@@ -201,10 +202,47 @@ TEST(every_value_knows_its_line_and_column)
         struct diags diags = DIAGS_INIT(&arena);
         struct value v;
 
-        CHECK_INT(yaml_parse(&arena, "f", str_from(place_cases[i].text), NULL, &v, &diags), 0);
+        CHECK_INT(yaml_parse(&arena, "f", str_from(place_cases[i].text), &tagged, &v, &diags), 0);
         show_places(&out, &v);
         CHECK_STR(buf_text(&out), place_cases[i].places);
     }
+}
+
+static void check_refused(struct str text, const struct yaml_options *options, const char *error)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    struct diags diags = DIAGS_INIT(&arena);
+    struct value v = value_int(7);
+
+    CHECK_INT(yaml_parse(&arena, "f", text, options, &v, &diags), -1);
+    CHECK_INT(v.i, 7);
+    diags_print(&diags, &out);
+    CHECK_HAS(buf_text(&out), error);
+}
+
+static void check_fine(struct str text, const struct yaml_options *options)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    struct value v;
+
+    CHECK_INT(yaml_parse(&arena, "f", text, options, &v, &diags), 0);
+}
+
+TEST(a_tag_that_means_nothing_is_refused_at_its_place)
+{
+    static const char *const known[] = { "!secret", "!lua", NULL };
+    static const struct yaml_options options = { .tags = known };
+
+    check_fine(STR("a: !secret x\nb: ! y\nc: !!str 1\n"), &options);
+    check_refused(STR("a:\n  - !grep -q x\n"), &options, "f:2:5: unknown tag '!grep'");
+    check_refused(STR("a: !scret x\n"), &options, "did you mean '!secret'?");
+    check_refused(STR("a: !other x\n"), &options,
+                  "the tags that mean something here: '!secret', '!lua'; quote a text that begins");
+    check_refused(STR("a: !map {b: 1}\n"), &options, "f:1:4: unknown tag '!map'");
+    check_refused(STR("!key a: 1\n"), NULL, "f:1:1: unknown tag '!key'");
+    check_refused(STR("a: !secret x\n"), NULL, "no tag means anything here");
 }
 
 TEST(values_know_file_text_tag_and_quotes)
@@ -216,7 +254,7 @@ TEST(values_know_file_text_tag_and_quotes)
     const struct value *a;
     struct value v;
 
-    CHECK_INT(yaml_parse(&arena, file, str_from(text), NULL, &v, &diags), 0);
+    CHECK_INT(yaml_parse(&arena, file, str_from(text), &tagged, &v, &diags), 0);
     memset(text, 'X', sizeof(text) - 1); /* the tree has its own */
     memset(file, 'X', sizeof(file) - 1);
     a = value_get(&v, "a");
@@ -325,28 +363,6 @@ TEST(mistakes_in_texts_with_windows_line_ends_are_reported)
 }
 
 /* --- limits ------------------------------------------------------------------------- */
-
-static void check_refused(struct str text, const struct yaml_options *options, const char *error)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    struct diags diags = DIAGS_INIT(&arena);
-    struct value v = value_int(7);
-
-    CHECK_INT(yaml_parse(&arena, "f", text, options, &v, &diags), -1);
-    CHECK_INT(v.i, 7);
-    diags_print(&diags, &out);
-    CHECK_HAS(buf_text(&out), error);
-}
-
-static void check_fine(struct str text, const struct yaml_options *options)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct diags diags = DIAGS_INIT(&arena);
-    struct value v;
-
-    CHECK_INT(yaml_parse(&arena, "f", text, options, &v, &diags), 0);
-}
 
 static void nest(struct buf *out, size_t depth)
 {

@@ -48,8 +48,8 @@ static void show_text(struct buf *out, const char *head, const char *text, uint3
     struct diags diags = DIAGS_INIT(&arena);
     struct value v;
 
-    if (yaml_parse(&arena, "t", str_from(arena_printf(&arena, "%s%s", head, text)), NULL, &v,
-                   &diags) < 0)
+    if (yaml_parse(&arena, "t", str_from(arena_printf(&arena, "%s%s", head, text)),
+                   &(struct yaml_options){ .tags = yaml_all_tags }, &v, &diags) < 0)
         diags_print(&diags, out);
     else
         show(out, &v, lines);

@@ -14,7 +14,8 @@ static void parse(struct arena *arena, struct str text, enum yaml_dialect dialec
     AUTO_BUF struct buf shown = BUF_INIT(BUF_NO_LIMIT);
     struct diags diags = DIAGS_INIT(arena);
 
-    if (yaml_parse(arena, "printed", text, &(struct yaml_options){ .dialect = dialect }, ret,
+    if (yaml_parse(arena, "printed", text,
+                   &(struct yaml_options){ .dialect = dialect, .tags = yaml_all_tags }, ret,
                    &diags) == 0)
         return;
     diags_print(&diags, &shown);

@@ -670,12 +670,18 @@ FAKE void fake_pass(struct fake *fake, int64_t ns)
     fake_settle(fake);
 }
 
-FAKE void fake_exit(struct fake *fake, uint32_t service, struct process_status status)
+/* The process ends; nothing that follows from it happens yet. */
+FAKE void fake_end(struct fake *fake, uint32_t service, struct process_status status)
 {
     CHECK(fake->services[service].alive);
     fake_main_ends(fake, service, status);
     if (!fake->services[service].leftovers)
         fake->services[service].emptying = true;
+}
+
+FAKE void fake_exit(struct fake *fake, uint32_t service, struct process_status status)
+{
+    fake_end(fake, service, status);
     fake_settle(fake);
 }
 

@@ -86,10 +86,27 @@ static void do_exit(struct play *play)
     fake_exit(play->fake, service_of(play), (struct process_status){ number_of(play), 0 });
 }
 
+/* All end before the engine hears of anything else. */
 static void do_die(struct play *play)
 {
-    fake_exit(play->fake, service_of(play),
-              (struct process_status){ -1, signal_parse(play->words[2]) });
+    int signo = signal_parse(play->words[play->count - 1]);
+
+    for (size_t i = 1; i + 1 < play->count; i++)
+        fake_end(play->fake, fake_index(play->fake, play->words[i]),
+                 (struct process_status){ -1, signo });
+    fake_settle(play->fake);
+}
+
+/* Likewise, and nothing of their trees is left. */
+static void do_crash(struct play *play)
+{
+    for (size_t i = 1; i < play->count; i++) {
+        uint32_t service = fake_index(play->fake, play->words[i]);
+
+        fake_end(play->fake, service, (struct process_status){ -1, SIGKILL });
+        (void)fake_deliver(play->fake, service);
+    }
+    fake_settle(play->fake);
 }
 
 static void do_check(struct play *play)
@@ -232,7 +249,8 @@ static const struct {
     { "stop",    do_stop },    /* [SERVICE...] [--clean] [--signal=INT] */
     { "restart", do_restart }, /* [SERVICE...] [--no-deps] */
     { "exit",    do_exit },    /* SERVICE CODE: its process ends by itself */
-    { "die",     do_die },     /* SERVICE SIGNAL: likewise */
+    { "die",     do_die },     /* SERVICE... SIGNAL: likewise, of several at once */
+    { "crash",   do_crash },   /* SERVICE...: likewise, with all of their trees */
     { "check",   do_check },   /* SERVICE pass|fail: the running check ends */
     { "hook",    do_hook },    /* SERVICE CODE: the held hook ends */
     { "answer",  do_answer },  /* SERVICE: what it has asked for is evaluated */

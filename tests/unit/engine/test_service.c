@@ -177,14 +177,14 @@ TEST(what_was_known_before_is_restored)
     const struct service_record ended = { .status = STATUS_EXITED,
                                           .has_exit_code = true,
                                           .initialized = true };
-    const struct service_record running = { .status = STATUS_RUNNING, .pid = 17, .restarts = 4 };
+    const struct service_record lost = { .status = STATUS_STOPPED, .restarts = 4 };
     const uint32_t b = 1;
 
     engine_restore(fake->engine, 0, &ended, NULL);
-    engine_restore(fake->engine, 1, &running, NULL);
+    engine_restore(fake->engine, 1, &lost, SERVICE_LOST);
     CHECK_INT(fake_status(fake, "a"), STATUS_EXITED);
     CHECK_INT(fake_status(fake, "b"), STATUS_STOPPED);
-    CHECK_INT(engine_get(fake->engine, 1)->record.pid, 0);
+    CHECK_INT(engine_get(fake->engine, 1)->record.restarts, 0);
     engine_start(fake->engine, (struct engine_set){ &b, 1 }, ENGINE_NAMED);
     fake_settle(fake);
     CHECK_INT(fake_status(fake, "b"), STATUS_RUNNING);

@@ -37,15 +37,16 @@ struct desk {
 
 static inline void desk_begin(struct desk *desk)
 {
-    *desk =
-        (struct desk){ .arena = ARENA_INIT, .moment = { .now = NOW, .remote_addr = "10.1.2.3" } };
+    *desk = (struct desk){ .arena = ARENA_INIT,
+                           .moment = { .now = NOW, .remote_addr = "10.1.2.3", .sponsor = "" } };
     make_key(NATS_NKEY_USER, 1, &desk->mine);
     make_key(NATS_NKEY_USER, 2, &desk->other);
     make_key(NATS_NKEY_ACCOUNT, 3, &desk->account);
     nats_nkey_print_public(&desk->mine, desk->mine_public);
     nats_nkey_print_public(&desk->other, desk->other_public);
     desk->curve = curve_key(&desk->arena);
-    desk->policy = (struct admission_policy){ .ca_pin = OUR_PIN, .account = &desk->account };
+    desk->policy =
+        (struct admission_policy){ .ca_pin = OUR_PIN, .issuer = { .account = &desk->account } };
     memset(desk->moment.bytes, 7, sizeof(desk->moment.bytes));
     memcpy(desk->moment.ksuid, FIRST, sizeof(FIRST));
 }

@@ -317,6 +317,62 @@ TEST(enrolling_again_depends_on_the_record_and_the_key)
         }
 }
 
+TEST(a_join_token_takes_a_name_from_a_stranger_who_waits_and_from_nobody_else)
+{
+    static const struct {
+        enum enrollment_state state;
+        const char *sponsor;
+        int status;
+    } cases[] = {
+        { ENROLLMENT_PENDING, "", 201 },  { ENROLLMENT_PENDING, "token:1", 409 },
+        { ENROLLMENT_APPROVED, "", 409 }, { ENROLLMENT_ISSUED, "", 409 },
+        { ENROLLMENT_ACTIVE, "", 409 },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct desk desk;
+        struct admission_request request;
+        struct admission_answer answer;
+
+        desk_begin(&desk);
+        desk.moment.sponsor = cases[i].sponsor;
+        enroll(&desk);
+        store_state(&desk, cases[i].state);
+        get_nonce(&desk, desk.other_public);
+        memcpy(desk.moment.ksuid, SECOND, sizeof(SECOND));
+        desk.moment.sponsor = "token:2";
+        desk.moment.crowd = "too many"; /* not for who has a token */
+        request = good_request(&desk, &desk.other);
+        submit(&desk, &request, &answer);
+        CHECK_INT(answer.status, cases[i].status);
+        CHECK_INT(answer.change_count, cases[i].status == 201 ? 4 : 0);
+        CHECK((answer.replaced != NULL) == (cases[i].status == 201));
+        if (answer.replaced) {
+            CHECK_STR(answer.changes[1].key, "enr-" FIRST);
+            CHECK_STR(answer.replaced->decided_by, "token:2");
+            CHECK_INT(answer.replaced->state, ENROLLMENT_REJECTED);
+        }
+        arena_done(&desk.arena);
+    }
+}
+
+TEST(no_more_strangers_may_wait_than_there_is_room_for)
+{
+    struct desk desk;
+    struct admission_request request;
+    struct admission_answer answer;
+
+    desk_begin(&desk);
+    get_nonce(&desk, desk.mine_public);
+    desk.moment.crowd = "too many machines wait";
+    request = good_request(&desk, &desk.mine);
+    submit(&desk, &request, &answer);
+    CHECK_INT(answer.status, 429);
+    CHECK_INT(answer.change_count, 0);
+    CHECK_STR(text_of(&answer, "error"), "too many machines wait");
+    arena_done(&desk.arena);
+}
+
 TEST(an_index_without_its_record_holds_nobody_back)
 {
     struct desk desk;

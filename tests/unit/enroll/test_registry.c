@@ -40,8 +40,8 @@ static void office_begin(struct office *office)
     make_key(NATS_NKEY_ACCOUNT, 3, &office->account);
     make_key(NATS_NKEY_USER, 1, &office->mine);
     make_key(NATS_NKEY_USER, 2, &office->other);
-    office->registry =
-        (struct registry){ .js = office->world.js, .policy = { .account = &office->account } };
+    office->registry = (struct registry){ .js = office->world.js,
+                                          .policy = { .issuer = { .account = &office->account } } };
     CHECK_INT(store_ensure(&office->world.js, &(struct store_options){ 0 }, on_ready, office,
                            &office->world.scene.err),
               0);
@@ -127,7 +127,8 @@ static void submit(struct office *office, const struct nats_nkey *key)
 {
     struct str body = make_body(office, key);
 
-    registry_submit(&office->registry, body, "10.0.0.1", on_answer, office);
+    registry_submit(&office->registry, body, &(struct registry_sender){ "10.0.0.1", "", NULL },
+                    on_answer, office);
     await_count(office, 1);
 }
 
@@ -318,7 +319,8 @@ TEST(what_is_not_there_or_cannot_be_a_key_is_unknown)
         decide(&office, ADMISSION_APPROVE, ids[i]);
         CHECK_HAS(office.text, "no such enrollment");
     }
-    registry_submit(&office.registry, STR("{}"), "", on_answer, &office);
+    registry_submit(&office.registry, STR("{}"), &(struct registry_sender){ "", "", NULL },
+                    on_answer, &office);
     CHECK_INT(office.status, 400);
     office_end(&office);
 }
@@ -327,8 +329,10 @@ TEST(what_is_not_there_or_cannot_be_a_key_is_unknown)
 static int submit_both(struct office *office, struct str first, struct str second)
 {
     office->statuses = 0;
-    registry_submit(&office->registry, first, "", on_answer, office);
-    registry_submit(&office->registry, second, "", on_answer, office);
+    registry_submit(&office->registry, first, &(struct registry_sender){ "", "", NULL }, on_answer,
+                    office);
+    registry_submit(&office->registry, second, &(struct registry_sender){ "", "", NULL }, on_answer,
+                    office);
     await_count(office, 2);
     return office->statuses;
 }

@@ -71,7 +71,8 @@ TEST(peels_are_sorted_by_the_key_of_credentials_that_still_count)
     take_rows(&all);
     fleet_enrollments_take(&all, STR("peel.broken"), STR("enr-unreadable"));
     fleet_enrollments_end(&all);
-    fleet_issuers_sort(&all, (struct param_strs){ ARRAY_LEN(keys), keys }, NOW, &issuers);
+    fleet_issuers_sort(&all, &(struct fleet_issuer_keys){ { ARRAY_LEN(keys), keys }, NULL }, NOW,
+                       &issuers);
     CHECK_STR(list_names(&arena, &issuers.current), "web-01 ");
     CHECK_STR(list_names(&arena, &issuers.older), "web-02 on.its.way ");
     CHECK_STR(list_names(&arena, &issuers.account), "web-03 ");

@@ -60,7 +60,8 @@ static int32_t two_hours_east(void *user, int64_t seconds)
 static int read_section(struct run *run, const struct golden *golden, const char *name,
                         struct value *ret)
 {
-    static const struct yaml_options options = { .dialect = YAML_DIALECT_1_2 };
+    static const struct yaml_options options = { .dialect = YAML_DIALECT_1_2,
+                                                 .tags = yaml_all_tags };
     struct str text = golden_section(golden, name);
 
     *ret = value_null();
@@ -154,7 +155,8 @@ TEST(dynamic_is_what_has_a_mark_with_its_close_or_a_tag)
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        CHECK(yaml_parse(&arena, NULL, str_from(cases[i].yaml), NULL, &v, &diags) == 0);
+        CHECK(yaml_parse(&arena, NULL, str_from(cases[i].yaml),
+                         &(struct yaml_options){ .tags = yaml_all_tags }, &v, &diags) == 0);
         CHECK_INT(expr_is_dynamic(&v), cases[i].dynamic);
     }
 }
@@ -178,7 +180,8 @@ TEST(a_result_is_not_dynamic_again)
     struct sandbox *sandbox = sandbox_new(NULL);
     struct value v, result;
 
-    CHECK(yaml_parse(&arena, "f", STR("!lua return {'a'}"), NULL, &v, &diags) == 0);
+    CHECK(yaml_parse(&arena, "f", STR("!lua return {'a'}"),
+                     &(struct yaml_options){ .tags = yaml_all_tags }, &v, &diags) == 0);
     CHECK(expr_eval_value(sandbox, &v, &arena, &result, &diags) == 0);
     CHECK(!expr_is_dynamic(&result));
     CHECK_INT(result.line, 1);
@@ -299,7 +302,7 @@ TEST(functions_of_an_earlier_run_keep_their_own_globals)
     CHECK(yaml_parse(&arena, "f",
                      STR("!lua |\n  n = (global.n or 0) + 1\n  global.n = n\n"
                          "  global[n] = function() return n end\n"),
-                     NULL, &v, &diags) == 0);
+                     &(struct yaml_options){ .tags = yaml_all_tags }, &v, &diags) == 0);
     for (int i = 0; i < 3; i++)
         CHECK(expr_eval_value(sandbox, &v, &arena, &got, &diags) == 0);
     eval(sandbox, &arena, "${{ global[1]() }}$ ${{ global[2]() }}$ ${{ global[3]() }}$", &got);

@@ -18,13 +18,20 @@ struct js_scene {
     struct nats_js js;
 };
 
-static inline void js_scene_begin(struct js_scene *world)
+static inline void js_scene_begin_on(struct js_scene *world, const char *store)
 {
     world->server = server_new("");
+    if (store)
+        server_set_store(&world->server, store);
     server_start(&world->server);
     scene_begin(&world->scene);
     watched_connect(&world->scene, &world->conn, world->server.url);
     world->js = (struct nats_js){ .conn = world->conn.conn };
+}
+
+static inline void js_scene_begin(struct js_scene *world)
+{
+    js_scene_begin_on(world, NULL);
 }
 
 static inline void js_scene_end(struct js_scene *world)

@@ -58,6 +58,18 @@ static inline void server_configure(struct server *server, const char *more)
     (void)fclose(file);
 }
 
+/* A server that has so much for JetStream: "100MB". */
+static inline void server_set_store(struct server *server, const char *size)
+{
+    FILE *file = fopen(server->config, "we");
+
+    CHECK(file != NULL);
+    (void)fprintf(
+        file, "host: 127.0.0.1\nport: %d\njetstream { store_dir: \"%s/js\", max_file_store: %s }\n",
+        server->port, server->folder, size);
+    (void)fclose(file);
+}
+
 static inline struct server server_new(const char *more)
 {
     static int count;

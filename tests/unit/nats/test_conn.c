@@ -519,6 +519,53 @@ TEST(requests_are_answered_each_with_its_own_answer)
     server_stop(&server, SIGTERM);
 }
 
+/* Knows the number of a request, but not its mark. */
+static void on_request_guess(void *self, const struct nats_msg *msg)
+{
+    struct responder *responder = self;
+    AUTO_BUF struct buf guess = BUF_INIT(4096);
+    struct err err;
+
+    buf_add_str(&guess, msg->reply);
+    guess.p[guess.n - 1] = guess.p[guess.n - 1] == '0' ? '1' : '0';
+    CHECK_INT(nats_publish(responder->conn,
+                           &(struct nats_pub){ .subject = buf_view(&guess), .payload = STR("lie") },
+                           &err),
+              0);
+    on_request(self, msg);
+}
+
+TEST(an_answer_with_a_guessed_mark_is_dropped)
+{
+    struct scene_outcome outcome = { 0 };
+    struct server server = server_new("");
+    struct responder responder = { 0 };
+    struct watched conn, other;
+    struct scene scene;
+
+    server_start(&server);
+    scene_begin(&scene);
+    watched_connect(&scene, &conn, server.url);
+    watched_connect(&scene, &other, server.url);
+    responder.conn = other.conn;
+    CHECK(nats_sub_new(other.conn,
+                       &(struct nats_sub_options){
+                           .subject = "echo", .message = on_request_guess, .self = &responder },
+                       &scene.err));
+    flush_conn(&scene, other.conn);
+    CHECK_INT(nats_request(
+                  conn.conn, &(struct nats_pub){ .subject = STR("echo"), .payload = STR("truth") },
+                  SCENE_SECONDS * CLOCK_SECOND, outcome_on_reply, &outcome, NULL, &scene.err),
+              0);
+    SCENE_RUN(&scene, outcome.count == 1);
+    CHECK_STR(buf_text(&outcome.payload), "truth");
+    buf_done(&outcome.payload);
+    nats_conn_free(conn.conn);
+    nats_conn_free(other.conn);
+    scene_end(&scene);
+    server_stop(&server, SIGTERM);
+}
+
 TEST(each_request_waits_as_long_as_it_said_whatever_others_wait)
 {
     static const int64_t waits[] = { SCENE_SECONDS * CLOCK_SECOND, 40 * CLOCK_MS, 20 * CLOCK_MS,

@@ -231,7 +231,8 @@ static inline void agent_on_pong(void *self, const struct nats_error *error,
     agent->listens = !error;
 }
 
-/* Until the server knows that it listens: a request finds it. */
+/* Until the server knows that it listens: a request finds it. Across accounts nobody says that no
+ * one listens, so that the question is asked again after a short while. */
 static inline void agent_wait_connected(struct agent *agent)
 {
     const struct str ping = agent_request(agent, "", 0, "test.ping", "ping", "");
@@ -245,7 +246,7 @@ static inline void agent_wait_connected(struct agent *agent)
         CHECK_INT(nats_request(agent->js.conn,
                                &(struct nats_pub){ .subject = str_from(agent_subject(agent)),
                                                    .payload = ping },
-                               60 * CLOCK_SECOND, agent_on_pong, agent, NULL, &agent->scene.err),
+                               CLOCK_SECOND / 2, agent_on_pong, agent, NULL, &agent->scene.err),
                   0);
         SCENE_RUN(&agent->scene, agent->pongs > before);
     }

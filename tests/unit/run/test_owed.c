@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -132,12 +134,146 @@ TEST(a_source_that_failed_leaves_its_watchers_in_debt_but_does_not_run_them)
     scene_done(&scene);
 }
 
+TEST(a_state_whose_condition_was_not_met_owes_nothing)
+{
+    static const char *const states =
+        "a: {file.managed: [{path: ROOT/a}, {content: '1'}]}\n"
+        "b: {file.managed: [{path: ROOT/b}, {content: '1'}]}\n"
+        "both: {cmd.run: [{command: 'echo x >> ROOT/log'}, {watch: [{file: a}]}, "
+        "{onchanges: [{file: b}]}]}\n"
+        "fails: {cmd.run: [{command: 'echo x >> ROOT/log'}, {watch: [{file: a}]}, "
+        "{onfail: [{file: b}]}]}\n";
+    struct scene scene;
+
+    scene_init(&scene);
+    scene_write(&scene, "b", "1");
+    scene_apply(&scene, states);
+    CHECK_STR(scene_outcome(&scene, "file.managed:a"), "changed");
+    CHECK_STR(scene_outcome(&scene, "cmd.run:both"), "onchanges_not_met");
+    CHECK_STR(scene_outcome(&scene, "cmd.run:fails"), "onfail_not_met");
+    CHECK_INT(debts(&scene), 0);
+    scene_run(&scene, RUN_APPLY);
+    CHECK_STR(scene_outcome(&scene, "cmd.run:both"), "onchanges_not_met");
+    scene_done(&scene);
+}
+
+TEST(a_source_that_failed_without_a_change_leaves_no_debt)
+{
+    static const char *const states =
+        "a: {file.managed: [{path: ROOT/folder/a}, {content: '1'}]}\n"
+        "b: {cmd.run: [{command: 'echo b >> ROOT/log'}, {onchanges: [{file: a}]}]}\n"
+        "c: {cmd.run: [{command: 'test -e ROOT/ok'}, {unless: 'test -e ROOT/ok'}]}\n"
+        "d: {cmd.run: [{command: 'echo d >> ROOT/log'}, {onchanges: [{cmd: c}]}]}\n";
+    struct scene scene;
+
+    scene_init(&scene);
+    scene_write(&scene, "folder", "in the way");
+    scene_apply(&scene, states);
+    CHECK_STR(scene_outcome(&scene, "file.managed:a"), "failed");
+    CHECK_STR(scene_outcome(&scene, "cmd.run:c"), "failed");
+    CHECK_INT(debts(&scene), 0);
+    CHECK_INT(unlink(scene_path(&scene, "folder")), 0);
+    CHECK_INT(mkdir(scene_path(&scene, "folder"), 0755), 0);
+    scene_write(&scene, "folder/a", "1");
+    scene_write(&scene, "ok", "");
+    scene_run(&scene, RUN_APPLY);
+    CHECK_STR(scene_outcome(&scene, "file.managed:a"), "ok");
+    CHECK_STR(scene_outcome(&scene, "cmd.run:b"), "onchanges_not_met");
+    CHECK_STR(scene_outcome(&scene, "cmd.run:d"), "onchanges_not_met");
+    scene_done(&scene);
+}
+
+TEST(a_source_that_failed_after_a_change_leaves_its_watchers_in_debt)
+{
+    static const char *const states =
+        "a: {file.managed: [{path: ROOT/a}, {content: '1'}, {check_cmd: 'test -e ROOT/ok'}]}\n"
+        "b: {cmd.run: [{command: 'echo b >> ROOT/log'}, {onchanges: [{file: a}]}]}\n";
+    struct scene scene;
+
+    scene_init(&scene);
+    scene_apply(&scene, states);
+    CHECK_STR(scene_outcome(&scene, "file.managed:a"), "failed");
+    CHECK_INT(debts(&scene), 1);
+    scene_run(&scene, RUN_APPLY);
+    CHECK_STR(scene_outcome(&scene, "file.managed:a"), "ok");
+    CHECK_STR(scene_outcome(&scene, "cmd.run:b"), "changed");
+    CHECK_INT(debts(&scene), 0);
+    scene_done(&scene);
+}
+
+TEST(who_reacts_to_any_of_several_owes_a_reaction_to_the_one_that_failed)
+{
+    static const char *const states =
+        "a: {file.managed: [{path: ROOT/a}, {content: '1'}, {check_cmd: 'test -e ROOT/ok'}]}\n"
+        "b: {file.managed: [{path: ROOT/b}, {content: '1'}]}\n"
+        "one: {cmd.run: [{command: 'echo one >> ROOT/log'}, {onchanges_any: [{file: a}, {file: "
+        "b}]}]}\n"
+        "two: {cmd.run: [{command: 'echo two >> ROOT/log2'}, {creates: /}, "
+        "{watch_any: [{file: a}, {file: b}]}]}\n";
+    struct scene scene;
+
+    scene_init(&scene);
+    scene_write(&scene, "b", "1");
+    scene_apply(&scene, states);
+    CHECK_STR(scene_outcome(&scene, "file.managed:a"), "failed");
+    CHECK_STR(scene_outcome(&scene, "cmd.run:one"), "onchanges_not_met");
+    CHECK_STR(scene_outcome(&scene, "cmd.run:two"), "ok");
+    CHECK_INT(debts(&scene), 2);
+    scene_run(&scene, RUN_APPLY);
+    CHECK_STR(scene_outcome(&scene, "file.managed:a"), "ok");
+    CHECK_STR(scene_read(&scene, "log"), "one\n");
+    CHECK_STR(scene_read(&scene, "log2"), "two\n");
+    CHECK_INT(debts(&scene), 0);
+    scene_done(&scene);
+}
+
+/* --- changes of all tries ------------------------------------------------------------------- */
+
+/* The first check fails, the second finds the file in order. */
+#define RETRIED                                                                                    \
+    "a: {file.managed: [{path: ROOT/a}, {content: '1'}, {retry: {attempts: 2, interval: 0}}, "     \
+    "{check_cmd: 'echo . >> ROOT/tries; test $(wc -l < ROOT/tries) -gt 1'}]}\n"                    \
+    "b: {cmd.run: [{command: 'echo b >> ROOT/log'}, {onchanges: [{file: a}]}]}\n"
+
+TEST(what_the_first_try_changed_counts_when_the_second_finds_it_done)
+{
+    struct scene scene;
+
+    scene_init(&scene);
+    scene_apply(&scene, RETRIED);
+    CHECK_STR(scene_outcome(&scene, "file.managed:a"), "changed");
+    CHECK(strstr(scene_result(&scene, "file.managed:a")->diff.p, "+1") != NULL);
+    CHECK_STR(scene_outcome(&scene, "cmd.run:b"), "changed");
+    CHECK_STR(scene_read(&scene, "log"), "b\n");
+    CHECK_INT(debts(&scene), 0);
+    scene_run(&scene, RUN_APPLY);
+    CHECK_STR(scene_outcome(&scene, "file.managed:a"), "ok");
+    CHECK_STR(scene_outcome(&scene, "cmd.run:b"), "onchanges_not_met");
+    scene_done(&scene);
+}
+
+TEST(a_command_that_failed_and_is_then_not_needed_has_changed_something)
+{
+    struct scene scene;
+
+    scene_init(&scene);
+    scene_apply(&scene,
+                "a: {cmd.run: [{command: 'touch ROOT/made; false'}, {creates: ROOT/made}, "
+                "{retry: {attempts: 1, interval: 0}}]}\n"
+                "b: {cmd.run: [{command: 'echo b >> ROOT/log'}, {onchanges: [{cmd: a}]}]}\n");
+    CHECK_STR(scene_outcome(&scene, "cmd.run:a"), "changed");
+    CHECK_STR(scene_outcome(&scene, "cmd.run:b"), "changed");
+    scene_done(&scene);
+}
+
 /* --- on disk ------------------------------------------------------------------------------- */
 
 #define STATE      "cmd.run:restart"
 #define STATE_FILE "407d77d31dd326c17a9b348d280eb338377af5f2813db8f910a54d68a53c3a9d"
-#define RUN_ID     "0ujtsYcgvSTl8PAuAdqWYSMnLOv"
-#define OTHER_ID   "0ujtsYcgvSTl8PAuAdqWYSMnLOw"
+/* The same for STATE of `web`, to SOURCE. */
+#define NEW_FILE "9ade674042c8df8f3146d78846f90cabdffeda637e6536881e06d9574215526f"
+#define RUN_ID   "0ujtsYcgvSTl8PAuAdqWYSMnLOv"
+#define OTHER_ID "0ujtsYcgvSTl8PAuAdqWYSMnLOw"
 
 /* The debt of STATE as the version before frames wrote it. */
 static const char old_debt[] =
@@ -156,14 +292,51 @@ static struct owed_debts list_debts(struct arena *arena, const char *folder)
     return debts;
 }
 
-static void add_debt(const char *folder, const char *state)
+#define SOURCE     "file.managed:conf"
+#define OLD_SOURCE "file.managed:/tmp/zsample/motd"
+
+/* A state of the file `web` that watches both. */
+static struct owed_state state_of(const char *file, const char *name)
+{
+    static const char *const web[] = { "web" }, *const db[] = { "db" };
+    static const char *const sources[] = { SOURCE, OLD_SOURCE };
+    static const struct param_strs files[] = { { 1, web }, { 1, db } };
+
+    return (struct owed_state){ name, &files[strcmp(file, "db") == 0], { 2, sources } };
+}
+
+static void add_debt_of(const char *folder, const char *file, const char *state)
 {
     struct err err;
     struct owed *owed = owed_open(folder, RUN_ID, OWED_LEAVE_DRAFTS, &err);
+    const struct owed_state known = state_of(file, state);
 
     CHECK(owed != NULL);
-    CHECK_INT(owed_expect(owed, state, "file.managed:conf", &err), 0);
+    CHECK_INT(owed_expect(owed, &known, SOURCE, &err), 0);
     owed_free(owed);
+}
+
+static void add_debt(const char *folder, const char *state)
+{
+    add_debt_of(folder, "web", state);
+}
+
+static size_t count_owed(struct owed *owed, const char *file, const char *state)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct owed_state known = state_of(file, state);
+    struct owed_found found;
+
+    owed_find(owed, &arena, &known, &found);
+    return found.list.n;
+}
+
+static void settle(struct owed *owed, const char *state)
+{
+    const struct owed_state known = state_of("web", state);
+    struct err err;
+
+    CHECK_INT(owed_settle(owed, &known, NULL, &err), 0);
 }
 
 static void put_file(const char *folder, const char *name, struct str bytes)
@@ -191,8 +364,8 @@ TEST(a_debt_of_the_older_version_is_read_and_settled)
     CHECK_STR(debts.list.p[0].source, "file.managed:/tmp/zsample/motd");
     CHECK_INT(debts.list.p[0].since, 1794783667);
     owed = owed_open(folder, OTHER_ID, OWED_REMOVE_DRAFTS, &err);
-    CHECK(owed_find(owed, STATE) != NULL);
-    CHECK_INT(owed_settle(owed, STATE, &err), 0);
+    CHECK_INT(count_owed(owed, "web", STATE), 1);
+    settle(owed, STATE);
     owed_free(owed);
     CHECK_INT(list_debts(&arena, folder).list.n, 0);
 }
@@ -209,7 +382,7 @@ TEST(a_draft_of_a_killed_run_is_not_a_debt_and_goes_with_the_next_run)
     debts = list_debts(&arena, folder);
     CHECK_INT(debts.list.n + debts.damaged.n, 0);
     owed = owed_open(folder, OTHER_ID, OWED_REMOVE_DRAFTS, &err);
-    CHECK(owed_find(owed, STATE) == NULL);
+    CHECK_INT(count_owed(owed, "web", STATE), 0);
     owed_free(owed);
     CHECK_INT(list_debts(&arena, folder).drafts.n, 0);
 }
@@ -218,7 +391,7 @@ TEST(a_damaged_debt_is_reported_stays_due_and_does_not_stop_others)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *folder = test_folder();
-    const char *path = arena_printf(&arena, "%s/owed/" STATE_FILE, folder);
+    const char *path = arena_printf(&arena, "%s/owed/" NEW_FILE, folder);
     struct str whole;
     struct err err;
 
@@ -231,16 +404,16 @@ TEST(a_damaged_debt_is_reported_stays_due_and_does_not_stop_others)
         char *copy = arena_strndup(&arena, whole.p, whole.n);
 
         copy[at] ^= (char)(1 << at % 8);
-        put_file(folder, STATE_FILE, (struct str){ copy, at % 2 ? at : whole.n });
+        put_file(folder, NEW_FILE, (struct str){ copy, at % 2 ? at : whole.n });
         debts = list_debts(&arena, folder);
         CHECK_INT(debts.list.n, 1);
         CHECK_INT(debts.damaged.n, 1);
-        CHECK_STR(debts.damaged.p[0].file, STATE_FILE);
+        CHECK_STR(debts.damaged.p[0].file, NEW_FILE);
         owed = owed_open(folder, OTHER_ID, OWED_REMOVE_DRAFTS, &err);
-        CHECK(owed_find(owed, "cmd.run:other") != NULL);
-        CHECK(owed_find(owed, "cmd.run:third") == NULL);
-        CHECK(owed_find(owed, STATE) != NULL);
-        CHECK_INT(owed_settle(owed, STATE, &err), 0);
+        CHECK_INT(count_owed(owed, "web", "cmd.run:other"), 1);
+        CHECK_INT(count_owed(owed, "web", "cmd.run:third"), 0);
+        CHECK_INT(count_owed(owed, "web", STATE), 1);
+        settle(owed, STATE);
         owed_free(owed);
         CHECK_INT(list_debts(&arena, folder).damaged.n, 0);
     }
@@ -266,6 +439,83 @@ TEST(waive_finds_what_the_list_shows_and_nothing_else)
     CHECK_INT(list_debts(&arena, folder).damaged.n, 0);
 }
 
+TEST(two_files_owe_apart_and_one_of_them_is_waived_by_its_name)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *folder = test_folder();
+    struct owed *owed;
+    struct err err;
+    bool found;
+
+    add_debt(folder, STATE);
+    owed = owed_open(folder, OTHER_ID, OWED_REMOVE_DRAFTS, &err);
+    CHECK_INT(count_owed(owed, "db", STATE), 0);
+    CHECK_INT(count_owed(owed, "web", STATE), 1);
+    owed_free(owed);
+
+    add_debt_of(folder, "db", STATE);
+    CHECK_INT(owed_waive(folder, STATE, &found, &err), -1);
+    CHECK(strstr(err.text, "say 'db:" STATE "' or 'web:" STATE "'") != NULL);
+    CHECK_INT(owed_waive(folder, "db:" STATE, &found, &err), 0);
+    CHECK(found);
+    CHECK_INT(list_debts(&arena, folder).list.n, 1);
+    CHECK_STR(list_debts(&arena, folder).list.p[0].files.p[0], "web");
+    CHECK_INT(owed_waive(folder, STATE, &found, &err), 0);
+    CHECK(found);
+}
+
+static bool has_no_web(const void *user, const char *file)
+{
+    (void)user;
+    return strcmp(file, "web") != 0;
+}
+
+TEST(a_debt_of_a_file_that_is_gone_is_paid_by_who_watches_the_same)
+{
+    const char *folder = test_folder();
+    const struct owed_state watcher = state_of("db", STATE);
+    const struct owed_state other = { STATE, watcher.files, { 0 } };
+    struct owed *owed;
+    struct owed_found found;
+    struct err err;
+
+    add_debt(folder, STATE);
+    owed = owed_open(folder, OTHER_ID, OWED_REMOVE_DRAFTS, &err);
+    owed_adopt(owed, has_no_web, NULL);
+    {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+
+        owed_find(owed, &arena, &other, &found);
+        CHECK_INT(found.list.n, 0);
+        CHECK_INT(owed_settle(owed, &other, NULL, &err), 0);
+    }
+    CHECK_INT(count_owed(owed, "db", STATE), 1);
+    CHECK_INT(owed_settle(owed, &watcher, NULL, &err), 0);
+    CHECK_INT(count_owed(owed, "db", STATE), 0);
+    owed_free(owed);
+}
+
+TEST(what_did_not_change_after_all_is_dropped_and_an_older_debt_stays)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *folder = test_folder();
+    const struct owed_state known = state_of("web", STATE);
+    struct owed *owed;
+    struct err err;
+
+    add_debt(folder, STATE);
+    owed = owed_open(folder, RUN_ID, OWED_REMOVE_DRAFTS, &err); /* the job was delivered again */
+    CHECK_INT(count_owed(owed, "web", STATE), 1);
+    CHECK_INT(owed_expect(owed, &known, SOURCE, &err), 0);
+    CHECK_INT(owed_expect(owed, &known, OLD_SOURCE, &err), 0);
+    CHECK_INT(list_debts(&arena, folder).list.n, 2);
+    CHECK_INT(owed_drop(owed, &known, SOURCE, &err), 0);
+    CHECK_INT(owed_drop(owed, &known, OLD_SOURCE, &err), 0);
+    CHECK_INT(list_debts(&arena, folder).list.n, 1);
+    CHECK_STR(list_debts(&arena, folder).list.p[0].source, SOURCE);
+    owed_free(owed);
+}
+
 /* Writes debts until it is killed. */
 static void write_debts(const char *folder)
 {
@@ -274,10 +524,12 @@ static void write_debts(const char *folder)
 
     for (int i = 0;; i = (i + 1) % 4) {
         char state[32];
+        struct owed_state known;
 
         (void)snprintf(state, sizeof(state), "cmd.run:%d", i);
-        (void)owed_expect(owed, state, "file.managed:conf", &err);
-        (void)owed_settle(owed, state, &err);
+        known = state_of("web", state);
+        (void)owed_expect(owed, &known, SOURCE, &err);
+        (void)owed_settle(owed, &known, NULL, &err);
     }
 }
 

@@ -47,6 +47,7 @@ TEST(a_stored_plan_says_what_would_change_and_nothing_else_passes_it)
     scene_init(&scene);
     diags = (struct diags)DIAGS_INIT(&scene.arena);
     scene_load(&scene, STATES("1"));
+    scene.host.plans = true;
     scene_run(&scene, RUN_TEST);
     id = new_id(&scene, 0);
     CHECK_INT(keep(&scene, id, &err), 0);
@@ -54,6 +55,27 @@ TEST(a_stored_plan_says_what_would_change_and_nothing_else_passes_it)
     CHECK(bound_has(&bound, "file.managed:conf"));
     CHECK_INT(bound_compare(&bound, &scene.result, &diags), 0);
     scene_write(&scene, "conf", "by hand\n");
+    scene_run(&scene, RUN_TEST);
+    CHECK_INT(bound_compare(&bound, &scene.result, &diags), -1);
+    scene_done(&scene);
+}
+
+TEST(a_plan_without_a_hash_is_refused)
+{
+    struct scene scene;
+    struct diags diags;
+    struct bound bound;
+    struct err err;
+    const char *id;
+
+    scene_init(&scene);
+    diags = (struct diags)DIAGS_INIT(&scene.arena);
+    scene_load(&scene, STATES("1"));
+    scene_run(&scene, RUN_TEST);
+    id = new_id(&scene, 0);
+    CHECK_INT(keep(&scene, id, &err), 0);
+    CHECK_INT(planbook_find(&scene.arena, scene.host.data_dir, id, &bound, &err), 0);
+    scene.host.plans = true;
     scene_run(&scene, RUN_TEST);
     CHECK_INT(bound_compare(&bound, &scene.result, &diags), -1);
     scene_done(&scene);

@@ -506,6 +506,22 @@ TEST(a_sink_for_any_thread_hears_of_each_state_from_the_thread_that_runs_it)
     scene_done(&scene);
 }
 
+TEST(a_secret_of_a_state_file_is_masked_in_each_run_of_its_plan)
+{
+    struct scene scene;
+
+    scene_init(&scene);
+    scene_apply(&scene,
+                "a: {cmd.run: [{command: 'true'}, {check_cmd: !secret 'exit 3 # hunter22'}]}\n");
+    CHECK(strstr(scene_result(&scene, "cmd.run:a")->error, "********") != NULL);
+    secrets_free(scene.host.secrets);
+    scene.host.secrets = secrets_new(); /* as the next job has it */
+    scene_run(&scene, RUN_APPLY);
+    CHECK(strstr(scene_result(&scene, "cmd.run:a")->error, "********") != NULL);
+    CHECK(strstr(scene_result(&scene, "cmd.run:a")->error, "hunter22") == NULL);
+    scene_done(&scene);
+}
+
 TEST(secrets_are_masked_in_diff_details_and_error)
 {
     const struct value key = value_text("stdout");

@@ -96,48 +96,108 @@ static int open_secret(void *self, struct str name, struct str *ret_text, struct
     return 0;
 }
 
-TEST(a_text_with_a_placeholder_becomes_secret)
-{
-    AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct value_list *list = value_list_new(&arena, 2);
-    struct diags diags = DIAGS_INIT(&arena);
-    struct value v;
+static const unsigned char random_bytes[PLACEHOLDER_RANDOM_SIZE] = { 1, 2, 3 };
 
-    value_list_push(&arena, list, value_text("x__ZESTER_SECRET:f:a__y"));
-    value_list_push(&arena, list, value_text("plain"));
-    v = value_list(list);
-    CHECK_INT(placeholder_fill(&arena, &v, open_secret, NULL, &diags), 0);
-    CHECK_STR(list->items[0].s.p, "xs3crety");
-    CHECK(list->items[0].flags & VALUE_SECRET);
-    CHECK(!(list->items[1].flags & VALUE_SECRET));
+/* Texts of a file, as a rendering leaves them. */
+static struct value mark_texts(struct placeholder_marks *marks, const char *const *texts, size_t n)
+{
+    struct value_list *list = value_list_new(marks->arena, n);
+    struct str marked;
+    struct err err;
+
+    for (size_t i = 0; i < n; i++) {
+        CHECK_INT(placeholder_mark(marks, str_from(texts[i]), &marked, &err), 0);
+        value_list_push(marks->arena, list, value_str(marked));
+    }
+    return value_list(list);
 }
 
-TEST(a_placeholder_that_cannot_be_filled_in_is_an_error)
+TEST(a_text_with_a_placeholder_becomes_secret)
 {
-    static const char *const texts[] = { "__ZESTER_SECRET:g:b__", "__ZESTER_SECRET:f:a" };
+    static const char *const texts[] = { "x__ZESTER_SECRET:f:a__y__ZESTER_SECRET:f:a__", "plain" };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    struct placeholder_marks marks;
+    struct value v;
+
+    placeholder_marks_init(&marks, &arena, random_bytes);
+    v = mark_texts(&marks, texts, ARRAY_LEN(texts));
+    CHECK(str_find(v.list->items[0].s, STR("f:a"), 0) == STR_NONE);
+    CHECK_INT(placeholder_fill(&marks, &v, open_secret, NULL, &diags), 0);
+    CHECK_STR(v.list->items[0].s.p, "xs3cretys3cret");
+    CHECK(v.list->items[0].flags & VALUE_SECRET);
+    CHECK(!(v.list->items[1].flags & VALUE_SECRET));
+}
+
+/* Facts and what other machines share can say anything. */
+TEST(a_placeholder_that_was_not_in_a_file_is_plain_text)
+{
+    static const char *const in_file[] = { "__ZESTER_SECRET:f:a__" };
+    static const char *const texts[] = {
+        "__ZESTER_SECRET:f:a__",
+        "__ZESTER_SECRET:f:a",
+        "__ZESTER_SECRET:01020300000000000000000000000001:0__", /* of another rendering */
+        "__ZESTER_SECRET:01020300000000000000000000000000:7__", /* not made */
+        "__ZESTER_SECRET:01020300000000000000000000000000:0",
+    };
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
         struct value v = value_text(texts[i]);
         struct diags diags = DIAGS_INIT(&arena);
+        struct placeholder_marks marks;
 
-        CHECK_INT(placeholder_fill(&arena, &v, open_secret, NULL, &diags), -1);
-        CHECK_INT(diags_count(&diags), 1);
+        placeholder_marks_init(&marks, &arena, random_bytes);
+        (void)mark_texts(&marks, in_file, ARRAY_LEN(in_file));
+        CHECK_INT(placeholder_fill(&marks, &v, open_secret, NULL, &diags), 0);
+        CHECK_STR(v.s.p, texts[i]);
+        CHECK(!(v.flags & VALUE_SECRET));
     }
+}
+
+TEST(a_placeholder_that_does_not_end_is_an_error)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct placeholder_marks marks;
+    struct str ignored;
+    struct err err;
+
+    placeholder_marks_init(&marks, &arena, random_bytes);
+    CHECK_INT(placeholder_mark(&marks, STR("a: '__ZESTER_SECRET:f:a'"), &ignored, &err), -1);
+    CHECK_STR(err.text, "the placeholder of a secret does not end");
+}
+
+TEST(a_secret_in_a_key_is_an_error_whose_words_do_not_depend_on_the_mark)
+{
+    static const char *const texts[] = { "__ZESTER_SECRET:f:a__" };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct diags diags = DIAGS_INIT(&arena);
+    struct value_map *map = value_map_new(&arena, 1);
+    struct value v = value_map(map), list;
+    struct placeholder_marks marks;
+
+    placeholder_marks_init(&marks, &arena, random_bytes);
+    list = mark_texts(&marks, texts, ARRAY_LEN(texts));
+    value_map_set(&arena, map, list.list->items[0], value_int(1));
+    CHECK_INT(placeholder_fill(&marks, &v, open_secret, NULL, &diags), -1);
+    (void)diag_add(&diags, (struct place){ 0 }, "in '%s'", list.list->items[0].s.p);
+    placeholder_show(&marks, &diags, 0);
+    CHECK_STR(diags.list.p[0].text, "a secret cannot be the key of a map");
+    CHECK_STR(diags.list.p[1].text, "in '__ZESTER_SECRET:f:a__'");
 }
 
 TEST(every_placeholder_that_cannot_be_filled_in_is_reported)
 {
+    static const char *const texts[] = { "__ZESTER_SECRET:g:b__", "__ZESTER_SECRET:f:a__",
+                                         "__ZESTER_SECRET:g:c__" };
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct diags diags = DIAGS_INIT(&arena);
-    struct value_list *list = value_list_new(&arena, 3);
+    struct placeholder_marks marks;
     struct value v;
 
-    value_list_push(&arena, list, value_text("__ZESTER_SECRET:g:b__"));
-    value_list_push(&arena, list, value_text("__ZESTER_SECRET:f:a__"));
-    value_list_push(&arena, list, value_text("__ZESTER_SECRET:g:c__"));
-    v = value_list(list);
-    CHECK_INT(placeholder_fill(&arena, &v, open_secret, NULL, &diags), -1);
+    placeholder_marks_init(&marks, &arena, random_bytes);
+    v = mark_texts(&marks, texts, ARRAY_LEN(texts));
+    CHECK_INT(placeholder_fill(&marks, &v, open_secret, NULL, &diags), -1);
     CHECK_INT(diags_count(&diags), 2);
-    CHECK_STR(list->items[1].s.p, "s3cret");
+    CHECK_STR(v.list->items[1].s.p, "s3cret");
 }

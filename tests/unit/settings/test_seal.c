@@ -20,7 +20,9 @@ TEST(marks_are_restored_from_the_texts_beside_a_value)
     struct value marked, bare;
     struct param_strs texts;
 
-    assert_int_equal(yaml_parse(&arena, "f", str_from(example), NULL, &marked, &diags), 0);
+    assert_int_equal(yaml_parse(&arena, "f", str_from(example),
+                                &(struct yaml_options){ .tags = yaml_all_tags }, &marked, &diags),
+                     0);
     assert_int_equal(seal_mark(&arena, &marked, &diags), 0);
     texts = seal_texts(&arena, &marked);
     assert_int_equal(texts.n, 3);

@@ -100,3 +100,81 @@ TEST(nothing_is_secret_without_a_registry)
     CHECK_STR(mask(NULL, &text, "text"), "text");
     secrets_free(NULL);
 }
+
+/* The password, and what other programs make of it. */
+#define PASSWORD "p\"ä\\s's&x %1"
+static const char *const written[] = {
+    "p\\\"ä\\\\s's&x %1",                   /* JSON */
+    "p\\\"\\u00e4\\\\s's&x %1",             /* the same in ASCII */
+    "p\\\"\\u00E4\\\\s\\u0027s\\u0026x %1", /* as templates write it */
+    "p\\\"\\xE4\\\\s's&x %1",               /* YAML, quoted */
+    "p\"ä\\s''s&x %1",                      /* YAML and SQL, in apostrophes */
+    "p\"\"ä\\s's&x %1",                     /* CSV */
+    "p\"ä\\s'\\''s&x %1",                   /* a shell */
+    "p\"ä\\s'\"'\"'s&x %1",
+    "p\\\"ä\\\\s\\'s\\&x\\ %1",    /* printf %q */
+    "p\\\"\\303\\244\\\\s's&x %1", /* C */
+    "p\\\"\\xc3\\xa4\\\\s's&x %1",
+    "p%22%C3%A4%5Cs%27s%26x%20%251", /* a URL */
+    "p%22%c3%a4%5cs%27s%26x+%251",   /* a form */
+    "p&quot;ä\\s&#39;s&amp;x %1",    /* HTML */
+    "p&#x22;&#228;\\s&apos;s&amp;x %1",
+    "p\\\\\\\"ä\\\\\\\\s's&x %1", /* JSON in JSON */
+    "p\\\"\\\n    ä\\\\s's&x %1", /* YAML, in two lines */
+};
+
+TEST(a_secret_with_the_escapes_of_another_language_is_masked)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct secrets *secrets = secrets_new();
+
+    secrets_add(secrets, STR(PASSWORD));
+    for (size_t i = 0; i < ARRAY_LEN(written); i++) {
+        const char *words = arena_printf(&arena, "a: \"%s\" \\n b %%41 &amp; ''", written[i]);
+
+        CHECK_STR(mask(secrets, &text, words), "a: \"********\" \\n b %41 &amp; ''");
+        CHECK_STR(secrets_masked(secrets, &arena, str_from(words)).p, buf_text(&text));
+    }
+    CHECK_STR(mask(secrets, &text, "p\\\"a\\\\s's"), "p\\\"a\\\\s's");
+    secrets_free(secrets);
+}
+
+TEST(a_secret_of_several_lines_is_masked_where_it_is_one_line)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct secrets *secrets = secrets_new();
+
+    secrets_add(secrets, STR("BEGIN KEY\nabcdef\nEND KEY\n"));
+    CHECK_STR(mask(secrets, &text, "{\"key\": \"BEGIN KEY\\nabcdef\\nEND KEY\\n\"}"),
+              "{\"key\": \"********\"}");
+    secrets_free(secrets);
+}
+
+TEST(a_secret_inside_of_longer_base64_is_masked)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct secrets *secrets = secrets_new();
+
+    secrets_add(secrets, STR("hunter22-long"));
+    /* a:, ab: and abc: before it, and something after */
+    CHECK(strstr(mask(secrets, &text, "YTpodW50ZXIyMi1sb25nIQ=="), "********") != NULL);
+    CHECK(strstr(mask(secrets, &text, "YWI6aHVudGVyMjItbG9uZyE="), "********") != NULL);
+    CHECK(strstr(mask(secrets, &text, "YWJjOmh1bnRlcjIyLWxvbmch"), "********") != NULL);
+    secrets_free(secrets);
+}
+
+TEST(a_marked_value_is_masked_whatever_its_length_and_kind)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct secrets *secrets = secrets_new();
+    struct value v = value_text("abc"), number = value_int(7);
+
+    v.flags |= VALUE_SECRET;
+    number.flags |= VALUE_SECRET;
+    secrets_mask_value(secrets, &arena, &v);
+    secrets_mask_value(secrets, &arena, &number);
+    CHECK_STR(v.s.p, SECRETS_MASK);
+    CHECK_STR(number.s.p, SECRETS_MASK);
+    secrets_free(secrets);
+}

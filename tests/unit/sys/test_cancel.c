@@ -63,3 +63,24 @@ TEST(long_work_heeds_the_token_of_its_thread)
     CHECK_INT(cancel_check(&err), 0);
     cancel_done(&cancel);
 }
+
+TEST(work_that_saw_the_token_is_no_success_whatever_it_says)
+{
+    struct cancel cancel;
+
+    CHECK_INT(cancel_init(&cancel, &err), 0);
+    cancel_begin();
+    (void)cancel_is_raised(&cancel);
+    CHECK_INT(cancel_end(0, &err), 0);
+    cancel_raise(&cancel);
+    CHECK_INT(cancel_end(0, &err), 0); /* it was done before */
+    (void)cancel_is_raised(&cancel);
+    CHECK_INT(cancel_end(0, &err), -1);
+    CHECK_INT(err.code, ERR_CANCELED);
+    CHECK_INT(cancel_end(err_set(&err, ERR_NOT_FOUND, "no file"), &err), -1);
+    CHECK_INT(err.code, ERR_CANCELED);
+    CHECK_STR(err.text, "no file");
+    cancel_begin();
+    CHECK_INT(cancel_end(0, &err), 0);
+    cancel_done(&cancel);
+}

@@ -241,6 +241,49 @@ TEST(canceling_from_another_thread_kills_the_tree)
     cancel_done(&later.cancel);
 }
 
+TEST(a_program_with_a_signal_to_stop_may_end_by_itself)
+{
+    const struct process_bounds bounds = { .timeout = 50 * CLOCK_MS,
+                                           .stop_signal = SIGINT,
+                                           .stop_time = 60 * CLOCK_SECOND };
+    struct process_result result = run("sleep 0.1; echo done", bounds);
+
+    CHECK(result.timed_out && process_status_ok(result.status));
+    CHECK_STR(result.out.p, "done\n");
+    result = run("trap 'echo cleaned; exit 3' INT; while :; do sleep 0.05; done", bounds);
+    CHECK(result.timed_out);
+    CHECK_INT(result.status.code, 3);
+    CHECK_STR(result.out.p, "cleaned\n");
+}
+
+TEST(a_program_that_ignores_the_signal_to_stop_is_killed)
+{
+    const struct process_bounds bounds = { .timeout = 10 * CLOCK_MS,
+                                           .stop_signal = SIGINT,
+                                           .stop_time = 50 * CLOCK_MS };
+    const struct process_result result = run("trap '' INT; while :; do sleep 0.05; done", bounds);
+
+    CHECK(result.timed_out);
+    CHECK_INT(result.status.signo, SIGKILL);
+}
+
+TEST(nothing_is_started_once_the_token_is_raised)
+{
+    const char *path = path_join(&arena, test_folder(), "made");
+    const struct process_spec spec = { .command = arena_printf(&arena, "touch %s", path) };
+    struct process_result result;
+    struct fs_info info;
+    struct cancel cancel;
+
+    CHECK_INT(cancel_init(&cancel, &err), 0);
+    cancel_raise(&cancel);
+    CHECK_INT(process_run(&spec, NULL, &cancel, &arena, &result, &err), 0);
+    CHECK(result.canceled && !process_status_ok(result.status));
+    CHECK_INT(fs_stat(path, &info, &err), 0);
+    CHECK(info.kind == FS_NONE);
+    cancel_done(&cancel);
+}
+
 TEST(a_fork_storm_is_ended)
 {
     const char *storm = "f() { while :; do (sleep 0.001; :) & done; }; f & f & sleep 100";

@@ -213,6 +213,44 @@ static void link_names(const char *path, const char *other)
         CHECK_INT(link(in_folder(path), in_folder(other)), 0);
 }
 
+static bool knows_mallory(void *self, const char *path, uid_t owner)
+{
+    (void)self;
+    return owner == uid_of('m') && strcmp(path, in_folder("home/d")) == 0;
+}
+
+static int walk_back(const struct site_way *way)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    return site_walk_back(&site, in_folder("home/d/x"), way, &err);
+}
+
+TEST(the_folder_that_a_path_was_in_is_entered_again_and_no_other)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+    struct site_way way = { 0 };
+
+    if (geteuid() != 0)
+        return;
+    make_all("Fj-home Fm-home/d");
+    CHECK_INT(site_walk(&site, in_folder("home/d"), 0, &err), 0);
+    CHECK_INT(walk_back(&way), -1);
+    way.folder = fs_id_of(&site.info);
+    CHECK_INT(walk_back(&way), 0);
+    CHECK_INT(rename(in_folder("home/d"), in_folder("home/e")), 0);
+    make_all("Fm-home/d");
+    CHECK_INT(walk_back(&way), -1);
+    CHECK_INT(err.code, ERR_UNSAFE);
+    way.knows = knows_mallory;
+    CHECK_INT(walk_back(&way), 0);
+    CHECK_INT(rmdir(in_folder("home/d")), 0);
+    make_all("lj-home/d>@home/e"); /* whichever way it leads there */
+    CHECK_INT(walk_back(&way), 0);
+    way.folder.born++;
+    CHECK_INT(walk_back(&way), -1);
+}
+
 TEST(a_file_that_somebody_else_may_have_linked_is_not_touched_in_place)
 {
     const struct fs_attr attr = { 0600, JOE, JOE };

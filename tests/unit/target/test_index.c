@@ -255,6 +255,37 @@ TEST(a_machine_with_unknown_settings_is_never_meant_because_of_them)
     target_index_free(index);
 }
 
+static bool count_down(void *self)
+{
+    return (*(int *)self)-- == 0;
+}
+
+TEST(a_target_that_takes_too_long_is_given_up)
+{
+    static const char *const targets[] = { "E@^web", "P@role:w.b", "web* or G@role:web" };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct target_index *index = target_index_new();
+    struct value facts = value_map(value_map_new(&arena, 0));
+    struct target_found found;
+    struct err err;
+
+    for (int i = 0; i < 100; i++)
+        CHECK_INT(target_index_put(index, str_from(arena_printf(&arena, "web%d", i)), &facts, &err),
+                  0);
+    for (size_t i = 0; i < ARRAY_LEN(targets); i++)
+        for (int left = 50; left <= 1000; left += 950) {
+            int rest = left;
+            const struct target_limit limit = { count_down, &rest };
+
+            CHECK_INT(target_index_find_within(index, parse(&arena, str_from(targets[i])), &limit,
+                                               &arena, &found, &err),
+                      left == 50 ? -1 : 0);
+            if (left == 50)
+                CHECK_INT(err.code, ERR_BUSY);
+        }
+    target_index_free(index);
+}
+
 TEST(paths_beyond_the_limit_replace_those_that_nobody_asks_for)
 {
     struct crowd *crowd = mem_zalloc(sizeof(*crowd));

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/ksuid.h"
 #include "data/frame.h"
+#include "undo/restore.h"
 #include "undo/undo.h"
 #include "sys/site.h"
 #include "sys/fs.h"
@@ -434,10 +435,23 @@ TEST(the_order_of_runs_is_that_of_their_numbers)
 
 /* --- images ------------------------------------------------------------------------------ */
 
+static int restore_image(struct arena *arena, const struct image *image, const char *folder,
+                         bool *ret_changed, struct err *err)
+{
+    AUTO_BUF struct buf out = BUF_INIT(ROOM);
+    AUTO_SITE struct site site = SITE_INIT;
+    struct restore restore;
+
+    restore_init(&restore, arena, folder);
+    if (restore_find(&restore, image, &site, err) < 0 ||
+        restore_put(&restore, image, &site, &out, ret_changed, err) < 0)
+        return -1;
+    return restore_finish(&restore, &out, ret_changed, err);
+}
+
 TEST(set_id_bits_come_back_with_the_owner)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    AUTO_BUF struct buf out = BUF_INIT(ROOM);
     const char *folder = test_folder(), *path = path_join(&arena, folder, "f");
     AUTO_SITE struct site site = SITE_INIT;
     struct fs_info info;
@@ -454,7 +468,7 @@ TEST(set_id_bits_come_back_with_the_owner)
     CHECK_INT(image_take(&arena, &site, IMAGE_ATTRIBUTES, folder, NULL, &image, &err), 0);
     CHECK_INT(chown(path, 0, 0), 0);
     CHECK_INT(chmod(path, 06755), 0); /* the owner alone differs */
-    CHECK_INT(image_restore(&image, folder, &out, &changed, &err), 0);
+    CHECK_INT(restore_image(&arena, &image, folder, &changed, &err), 0);
     CHECK_INT(fs_stat(path, &info, &err), 0);
     CHECK(changed && info.uid == 12 && info.gid == 12);
     CHECK_INT(info.mode, 06755);
@@ -476,12 +490,11 @@ TEST(a_copy_that_is_damaged_or_missing_is_not_restored)
     copy = path_join(&arena, folder, "copy");
     CHECK_INT(fs_replace(path, STR("new"), NULL, &err), 0);
     for (int missing = 0; missing < 2; missing++) {
-        AUTO_BUF struct buf out = BUF_INIT(ROOM);
         bool changed = false;
         struct str now;
 
         CHECK_INT(missing ? unlink(copy) : truncate(copy, 17), 0);
-        CHECK_INT(image_restore(&image, folder, &out, &changed, &err), -1);
+        CHECK_INT(restore_image(&arena, &image, folder, &changed, &err), -1);
         CHECK_INT(err.code, ERR_INVALID);
         CHECK_HAS(err.text, missing ? "is missing; not changed" : "is damaged; not changed");
         CHECK_INT(fs_read(&arena, path, ROOM, &now, &err), 0);

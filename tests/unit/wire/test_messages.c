@@ -169,7 +169,7 @@ static const struct {
     { &enrollment_type,
       "id peel_id public_key curve_public_key state hostname? metadata? created_at updated_at "
       "decided_by? decided_at? reject_reason? issued_at? expires_at? remote_addr? "
-      "trusted_ca_spki trust_mismatch trust_checked issuer?" },
+      "trusted_ca_spki trust_mismatch trust_checked issuer? sponsor? issue_after?" },
     { &enrollment_challenge_type,
       "challenge_id challenge peel_id public_key issued_at expires_at used" },
     { &fileset_manifest_type, "files revision?" },
@@ -183,8 +183,8 @@ static const struct {
     { &canary_request_type, "act target? operator?" },
     { &canary_reply_type, "master active phase? target? since_unix? operator? base? revision? "
                           "peels following published? files? err?" },
-    { &question_resolve_type, "expr type? want_facts? basket? scope?" },
-    { &question_resolved_type, "peels? facts? basket? err? invalid? pending? warning?" },
+    { &question_resolve_type, "expr type? basket? scope?" },
+    { &question_resolved_type, "peels? basket? err? invalid? pending? warning?" },
     { &question_test_type, "key data?" },
     { &question_tested_type, "matched err?" },
     { &question_match_type, "rule actions? errors?" },

@@ -1,0 +1,169 @@
+#include "master/bus_probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "bus/bus_time.h"
+#include "bus/store.h"
+#include "data/value.h"
+#include "nats/conn.h"
+#include "nats/error.h"
+#include "nats/kv.h"
+#include "nats/stream.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+
+#define KEY "probe.%s"
+
+/* It outlives the probe that made it. */
+struct bus_probe_call {
+    struct bus_probe *probe; /* NULL: it was stopped */
+    int64_t sent, stored;    /* clock_now */
+    unsigned streams;        /* that were looked at */
+};
+
+static void probe_bus(struct timer *timer);
+
+static struct nats_kv open_bucket(const struct bus_probe *probe)
+{
+    struct nats_kv kv = { .js = probe->js,
+                          .bucket = store_bucket_name(STORE_LEASES),
+                          .indirect = true };
+
+    kv.js.timeout = BUS_PROBE_TIMEOUT_NS;
+    return kv;
+}
+
+static void end_look(struct bus_probe_call *call, const char *problem, bool is_lost)
+{
+    struct bus_probe *probe = call->probe;
+
+    free(call);
+    if (!probe)
+        return;
+    probe->call = NULL;
+    timer_set(loop_timers(nats_conn_loop(probe->js.conn)), &probe->timer,
+              clock_after(clock_now(), BUS_PROBE_NS), probe_bus);
+    probe->result(probe, problem, is_lost);
+}
+
+/* Is it another stream than it was? All were there when the bus was prepared. */
+static bool is_replaced(struct bus_probe *probe, const struct nats_error *error, const char *made)
+{
+    char *known = probe->made[probe->stream];
+
+    probe->stream = (probe->stream + 1) % STORE_STREAMS;
+    if (error)
+        return error->code == NATS_JS_STREAM_NOT_FOUND;
+    if (known[0] && strcmp(known, made) != 0)
+        return true;
+    (void)snprintf(known, BUS_PROBE_MADE_SIZE, "%s", made);
+    return false;
+}
+
+static void look_at_stream(struct bus_probe_call *call);
+
+static void on_stream(void *self, const struct nats_error *error,
+                      const struct nats_stream_info *info)
+{
+    struct bus_probe_call *call = self;
+    const char *made = info ? value_get_text(info->reply, "created") : NULL;
+
+    if (call->probe && is_replaced(call->probe, error, made ? made : ""))
+        end_look(call, NULL, true);
+    else if (error || !call->probe || ++call->streams == BUS_PROBE_STREAMS)
+        end_look(call, error ? error->text : NULL, false);
+    else
+        look_at_stream(call);
+}
+
+static void look_at_stream(struct bus_probe_call *call)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct nats_kv kv = open_bucket(call->probe);
+    struct err err;
+
+    if (nats_stream_info(&kv.js, store_stream_name(&arena, call->probe->stream), on_stream, call,
+                         &err) < 0)
+        end_look(call, err.text, false);
+}
+
+static void on_read(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct bus_probe_call *call = self;
+
+    if (error || !call->probe) {
+        end_look(call, error ? error->text : NULL, false);
+        return;
+    }
+    if (!entry->is_answer && entry->revision == call->probe->revision)
+        bus_time_note(call->sent, call->stored, entry->time);
+    look_at_stream(call);
+}
+
+static void read_stamp(struct bus_probe_call *call)
+{
+    const struct nats_kv kv = open_bucket(call->probe);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct err err;
+
+    call->stored = clock_now();
+    if (nats_kv_get(&kv, arena_printf(&arena, KEY, call->probe->name), on_read, call, &err) < 0)
+        end_look(call, err.text, false);
+}
+
+static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct bus_probe_call *call = self;
+    struct bus_probe *probe = call->probe;
+    uint64_t before;
+
+    if (error || !probe) {
+        end_look(call, error ? error->text : NULL, false);
+        return;
+    }
+    before = probe->revision;
+    probe->revision = revision;
+    if (revision <= before)
+        end_look(call, NULL, true);
+    else
+        read_stamp(call);
+}
+
+static void probe_bus(struct timer *timer)
+{
+    struct bus_probe *probe = container_of(timer, struct bus_probe, timer);
+    const struct nats_kv kv = open_bucket(probe);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct bus_probe_call *call = mem_zalloc(sizeof(*call));
+    struct err err;
+
+    *call = (struct bus_probe_call){ .probe = probe, .sent = clock_now() };
+    probe->call = call;
+    if (nats_kv_put(&kv, arena_printf(&arena, KEY, probe->name), STR("1"), on_written, call, &err) <
+        0)
+        end_look(call, err.text, false);
+}
+
+void bus_probe_start(struct bus_probe *probe)
+{
+    probe->is_started = true;
+    if (!probe->call)
+        timer_set(loop_timers(nats_conn_loop(probe->js.conn)), &probe->timer, clock_now(),
+                  probe_bus);
+}
+
+void bus_probe_stop(struct bus_probe *probe)
+{
+    if (!probe->is_started)
+        return;
+    probe->is_started = false;
+    timer_clear(loop_timers(nats_conn_loop(probe->js.conn)), &probe->timer);
+    if (probe->call)
+        probe->call->probe = NULL;
+    probe->call = NULL;
+}

@@ -1,0 +1,63 @@
+"""Machines whose clocks differ by an hour: masters go by the clock of the servers, so do commands that compare with what masters wrote."""
+import subprocess
+import time
+
+import pytest
+
+from enroll_client import Machine
+from fleet import BUILD, SERVER, Fleet
+from peels import start_peel
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
+HOUR = 3600
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    with Fleet(tmp_path_factory.mktemp("clocks")) as fleet:
+        fleet.start_server()
+        fleet.masters = [fleet.start_ready_master(name, environment=fleet.wrong_clock(seconds), enroll={"rate_burst": 0})
+                         for name, seconds in (("ahead", HOUR), ("behind", -HOUR))]
+        fleet.peel = start_peel(fleet, fleet.masters[0], "web-01")
+        yield fleet
+
+
+def test_every_master_sees_that_a_peel_is_connected(fleet):
+    for master in fleet.masters:
+        fleet.wait(lambda master=master: master.metric("zester_connected_peels") == 1, f"{master.name} counts it", 25)
+
+
+def test_a_job_has_its_time_whoever_looks_at_it(fleet):
+    hold = fleet.folder / "hold"
+    hold.touch()
+    began = time.time()
+    jid = fleet.zester_json("web-01", "cmd.run", f"while [ -e {hold} ]; do sleep 0.05; done; echo done", "--async", "--timeout", "40s")["jid"]
+    record = fleet.zester_json("job", "show", jid)["job"]
+    for key, seconds in (("created", 0), ("deadline", 40)):
+        stamp = time.mktime(time.strptime(record[key][:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone
+        assert abs(stamp - began - seconds) < 15, record
+    hold.unlink()
+    assert fleet.zester("job", "watch", jid, environment=fleet.wrong_clock(HOUR)).stdout == "web-01:\n    done\n"
+
+
+def test_a_command_waits_for_a_job_whatever_its_clock_says(fleet):
+    hold = fleet.folder / "hold"
+    hold.touch()
+    jid = fleet.zester_json("web-01", "cmd.run", f"while [ -e {hold} ]; do sleep 0.05; done; echo done", "--async", "--timeout", "40s")["jid"]
+    watch = fleet.add("watch", [f"{BUILD}/zester", "job", "watch", jid, "--config", fleet.write_cli_conf()], environment=fleet.wrong_clock(HOUR))
+    with pytest.raises(subprocess.TimeoutExpired):
+        watch.process.wait(3)  # it would have given up at once
+    hold.unlink()
+    assert watch.process.wait(60) == 0 and "done" in watch.log()
+    for seconds in (HOUR, -HOUR):
+        peel, = fleet.zester_json("peel", "list", environment=fleet.wrong_clock(seconds))
+        assert peel["online"] is True
+
+
+def test_a_challenge_of_one_master_is_answered_at_another(fleet):
+    machine = Machine(fleet.masters[1].enroll_port, "web-02", fleet.auth / "ca/root.crt")
+    status, nonce = machine.nonce()
+    assert status == 200, nonce
+    machine.port = fleet.masters[0].enroll_port
+    status, body = machine.call("POST", "/api/v1/enroll", machine.body(nonce, fleet.pin()))
+    assert status == 201, body

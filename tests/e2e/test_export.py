@@ -214,6 +214,8 @@ def test_retry_after_is_heeded(fleet):
     moments = []
 
     def judge(headers, records):
+        if not any(record.get("tag") == "patience/one" for record in records):
+            return 200  # results of jobs have a consumer of their own
         moments.append(time.monotonic())
         fleet.siem.more = {"Retry-After": "3"} if len(moments) == 1 else {}
         return 429 if len(moments) == 1 else 200

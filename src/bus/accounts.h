@@ -53,8 +53,9 @@ enum account_role { ACCOUNT_FLEET, ACCOUNT_PEELS, ACCOUNT_OPERATORS };
  * they list, and when peels and operators were given accounts of their own (seconds since 1970; 0:
  * at the beginning). */
 #define ACCOUNTS_TAG "zester-border:"
-/* Raised whenever bus/grant.h changes what peels or operators may do. */
-#define ACCOUNTS_VERSION 1
+/* Raised whenever bus/grant.h changes what peels or operators may do, or bus/claims.c what their
+ * accounts are: masters then give servers new claims. */
+#define ACCOUNTS_VERSION 2
 
 /* The line of the header that servers add to a message that crosses as a service. */
 #define ACCOUNTS_REQUEST_INFO "Nats-Request-Info"

@@ -49,6 +49,7 @@ struct user_part {
     struct reply resp;
     bool has_resp;
     int64_t subs, data, payload;
+    struct param_strs connections;
     const char *issuer_account;
     struct param_strs tags;
     const char *type;
@@ -115,6 +116,7 @@ static const struct record_field user_part_fields[] = {
     RECORD("subs",    INT,    struct user_part, subs, 0),
     RECORD("data",    INT,    struct user_part, data, 0),
     RECORD("payload", INT,    struct user_part, payload, 0),
+    RECORD("allowed_connection_types", TEXTS, struct user_part, connections, RECORD_OMIT),
     RECORD("issuer_account", TEXT, struct user_part, issuer_account, RECORD_OMIT, .fallback_text = ""),
     RECORD("tags",    TEXTS,  struct user_part, tags, RECORD_OMIT),
     RECORD("type",    TEXT,   struct user_part, type, RECORD_REQUIRED),
@@ -192,7 +194,7 @@ static struct value account_value(struct arena *arena, const struct claims_accou
                                            .exports = all,
                                            .wildcards = true,
                                            .conn = all,
-                                           .leaf = all,
+                                           .leaf = claims->refuses_leaf_nodes ? 0 : all,
                                            .mem_storage = all,
                                            .disk_storage = all,
                                            .streams = all,
@@ -229,6 +231,7 @@ int claims_sign_user(const struct claims_user *claims, const struct nats_nkey *i
                             .subs = CLAIMS_UNLIMITED,
                             .data = CLAIMS_UNLIMITED,
                             .payload = CLAIMS_UNLIMITED,
+                            .connections = claims->connections,
                             .issuer_account = claims->issuer_account,
                             .tags = claims->tags,
                             .type = "user",
@@ -288,6 +291,7 @@ int claims_read_account(struct arena *arena, struct str jwt, struct claims_accou
         return -1;
     *ret = (struct claims_account){ .head = whole.head,
                                     .has_jetstream = part->limits.has_jetstream,
+                                    .refuses_leaf_nodes = part->limits.leaf == 0,
                                     .revocations = part->revocations };
     return 0;
 }
@@ -306,6 +310,7 @@ int claims_read_user(struct arena *arena, struct str jwt, struct claims_user *re
                                  .publish = part->pub.allow,
                                  .subscribe = part->sub.allow,
                                  .may_reply = part->has_resp,
+                                 .connections = part->connections,
                                  .issuer_account = part->issuer_account,
                                  .tags = part->tags };
     return 0;
@@ -383,7 +388,8 @@ int claims_derive_account(struct arena *arena, struct str fleet_jwt,
     claims = (struct claims_account){ .head = { .iat = fleet.head.iat,
                                                 .sub = accounts->public_keys[role],
                                                 .name = accounts_name(role) },
-                                      .revocations = fleet.revocations };
+                                      .revocations = fleet.revocations,
+                                      .refuses_leaf_nodes = role == ACCOUNT_OPERATORS };
     value = account_value(arena, &claims);
     if (role == ACCOUNT_PEELS && keys.generation > 0)
         keyring_write(arena, &keys, &value);

@@ -37,6 +37,7 @@ struct claims_operator {
 struct claims_account {
     struct claims_head head;
     bool has_jetstream;
+    bool refuses_leaf_nodes;
     struct value revocations; /* public key to seconds; null: none */
 };
 
@@ -44,6 +45,7 @@ struct claims_user {
     struct claims_head head;
     struct param_strs publish, subscribe;
     bool may_reply;
+    struct param_strs connections; /* kinds of connection that are let in; empty: all */
     const char *issuer_account; /* NULL: the account itself has signed */
     struct param_strs tags;
 };

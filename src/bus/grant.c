@@ -99,6 +99,15 @@ static const struct {
     { "$SYS.>", 0, S },
 };
 
+/* Leaf nodes learn of revocations with the credentials of the system account. */
+static const struct {
+    const char *kind;
+    unsigned roles;
+} connections[] = {
+    { "STANDARD", P | M | A | S | O | D },
+    { "LEAFNODE", L | S },
+};
+
 struct allow_list {
     VEC(const char *) list;
 };
@@ -166,6 +175,16 @@ static int list_role(struct arena *arena, unsigned mask, const char *name, struc
     return 0;
 }
 
+static struct param_strs list_connections(struct arena *arena, enum grant_role role)
+{
+    struct allow_list out = { 0 };
+
+    for (size_t i = 0; i < ARRAY_LEN(connections); i++)
+        add_subject(arena, connections[i].roles & (1U << (unsigned)role), connections[i].kind,
+                    &out);
+    return (struct param_strs){ out.list.n, out.list.p };
+}
+
 int grant_list(struct arena *arena, enum grant_role role, const char *name, struct grants *ret,
                struct err *err)
 {
@@ -179,6 +198,7 @@ int grant_list(struct arena *arena, enum grant_role role, const char *name, stru
     if (list_role(arena, mask, name, ret, err) < 0)
         return -1;
     ret->may_reply = role == GRANT_PEEL;
+    ret->connections = list_connections(arena, role);
     return 0;
 }
 

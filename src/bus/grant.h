@@ -43,6 +43,10 @@ enum grant_verb { GRANT_PUBLISH, GRANT_SUBSCRIBE };
 struct grants {
     struct param_strs allow[GRANT_VERBS];
     bool may_reply; /* once to each message that asks for it */
+    /* Which ports of a server take these credentials, in the words of JWTs. On its port for leaf
+     * nodes, nats-server before 2.14 does not check what a connection publishes, so that any
+     * client could speak in the name of all others of its account there. */
+    struct param_strs connections;
 };
 
 /* `name` is the id of a peel, or the name of an operator; ignored for others. Fails with

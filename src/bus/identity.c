@@ -161,6 +161,7 @@ static int sign_user(struct arena *arena, const struct identity_issuer *issuer,
     claims.publish = grants.allow[GRANT_PUBLISH];
     claims.subscribe = grants.allow[GRANT_SUBSCRIBE];
     claims.may_reply = grants.may_reply;
+    claims.connections = grants.connections;
     claims.issuer_account = account;
     if (issuer->fleet) {
         voucher = accounts_vouch(arena, issuer->fleet, account);

@@ -198,9 +198,9 @@ class Fleet:
 
     # --- the bus --------------------------------------------------------------------------
 
-    def make_keys(self):
+    def make_keys(self, *more):
         self.run("zester", "nats-auth", "init", "--dir", self.auth, "--nats-conf", self.folder / "nats.conf",
-                 "--jetstream-store", self.folder / "js", "--host", "127.0.0.1", "--port", self.port)
+                 "--jetstream-store", self.folder / "js", "--host", "127.0.0.1", "--port", self.port, *more)
         conf = self.folder / "nats.conf"
         conf.write_text(re.sub(r"^http: .*\n", "", conf.read_text(), flags=re.M))
 

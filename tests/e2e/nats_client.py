@@ -1,10 +1,11 @@
 """A client of NATS with the credentials of a peel that does as it likes: no rule of ours stands between it and the server.
 
-The protocol in plain Python, over TLS, logged in by a signed nonce. What the server refuses is in `errors`.
+The protocol in plain Python, over TLS, logged in by a signed nonce. What the server refuses is in `errors`,
+what came is in `heard`.
 """
 import base64
+import contextlib
 import json
-import os
 import socket
 import ssl
 import time
@@ -28,13 +29,15 @@ class Client:
     def __init__(self, port, creds, ca):
         jwt, key = read_creds(creds)
         plain = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.subscriptions = 0
         info = self.read_info(plain)
         context = ssl.create_default_context(cafile=str(ca))
         self.socket = context.wrap_socket(plain, server_hostname="127.0.0.1")
-        self.buffer, self.errors, self.is_closed = b"", [], False
+        self.buffer, self.errors, self.heard, self.is_closed = b"", [], [], False
         self.max_payload = info["max_payload"]
         signature = base64.urlsafe_b64encode(sign(key, info["nonce"].encode())).rstrip(b"=").decode()
-        self.send(f"CONNECT {json.dumps({'jwt': jwt, 'sig': signature, 'verbose': False, 'pedantic': False, 'headers': True})}\r\n".encode())
+        self.send(f"CONNECT {json.dumps(self.connect_words(jwt, signature))}\r\n".encode())
         self.flush()
         assert not self.errors, self.errors
 
@@ -43,6 +46,9 @@ class Client:
 
     def __exit__(self, *_):
         self.socket.close()
+
+    def connect_words(self, jwt, signature):
+        return {"jwt": jwt, "sig": signature, "verbose": False, "pedantic": False, "headers": True}
 
     @staticmethod
     def read_info(plain):
@@ -67,19 +73,21 @@ class Client:
         self.send(f"HPUB {subject} {len(lines)} {len(lines) + len(payload)}\r\n".encode() + lines + payload + b"\r\n")
 
     def subscribe(self, subject):
-        self.send(f"SUB {subject} {os.getpid()}\r\n".encode())
+        self.subscriptions += 1
+        self.send(f"SUB {subject} {self.subscriptions}\r\n".encode())
+
+    def fill(self):
+        data = b""
+        with contextlib.suppress(ConnectionError):
+            data = self.socket.recv(65536)
+        self.is_closed = not data
+        self.buffer += data
 
     def read_line(self):
         while b"\r\n" not in self.buffer:
-            data = b""
-            try:
-                data = self.socket.recv(65536)
-            except ConnectionError:
-                pass
-            if not data:
-                self.is_closed = True
+            self.fill()
+            if self.is_closed:
                 return ""
-            self.buffer += data
         line, self.buffer = self.buffer.split(b"\r\n", 1)
         return line.decode(errors="replace")
 
@@ -91,12 +99,29 @@ class Client:
             line = self.read_line()
             if line == "PONG":
                 return
-            if line == "PING":
-                self.send(b"PONG\r\n")
-            elif line.startswith("-ERR"):
-                self.errors.append(line)
-            elif line.startswith("MSG "):  # its payload is the next line, of what these tests send
-                self.read_line()
+            if line:
+                self.handle(line)
+
+    def handle(self, line):
+        """What the server says beside a PONG."""
+        if line == "PING":
+            self.send(b"PONG\r\n")
+        elif line.startswith("-ERR"):
+            self.errors.append(line)
+        elif line.startswith(("MSG ", "HMSG ")):
+            self.keep(line.split())
+
+    def keep(self, words):
+        """A message: its subject, where to answer it, header and payload."""
+        has_header = words[0] == "HMSG"
+        data, size = self.take(int(words[-1])), int(words[-2]) if has_header else 0
+        self.heard.append((words[1], words[3] if len(words) > 4 + has_header else "", data[:size], data[size:]))
+
+    def take(self, count):
+        while len(self.buffer) < count + 2 and not self.is_closed:
+            self.fill()
+        data, self.buffer = self.buffer[:count], self.buffer[count + 2:]
+        return data
 
     def refusals(self):
         """Errors since the last time."""

@@ -118,6 +118,25 @@ TEST(only_the_account_of_the_fleet_has_jetstream)
     }
 }
 
+TEST(only_peels_may_be_behind_leaf_nodes)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct identity identity;
+    struct accounts accounts;
+    struct claims_account claims;
+    struct err err;
+
+    make(&arena, &identity, &accounts);
+    CHECK_INT(claims_read_account(&arena, str_from(identity.derived[ACCOUNT_OPERATORS].jwt),
+                                  &claims, &err),
+              0);
+    CHECK(claims.refuses_leaf_nodes);
+    CHECK_INT(
+        claims_read_account(&arena, str_from(identity.derived[ACCOUNT_PEELS].jwt), &claims, &err),
+        0);
+    CHECK(!claims.refuses_leaf_nodes);
+}
+
 /* nats-server refuses such claims whole. */
 TEST(services_that_are_imported_do_not_overlap)
 {

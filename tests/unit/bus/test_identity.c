@@ -132,6 +132,8 @@ TEST(a_peel_gets_claims_for_its_own_user_key_and_for_half_a_year)
     CHECK_STR(claims.head.name, "web-01");
     CHECK_INT(claims.head.exp, NOW + 180 * INT64_C(86400));
     CHECK(claims.may_reply);
+    CHECK_INT(claims.connections.n, 1);
+    CHECK_STR(claims.connections.p[0], "STANDARD");
     CHECK_INT(identity_issue_peel(&arena, &issuer, "_master", public_key, NOW, &jwt, &err), -1);
     nats_nkey_print_public(&account, public_key);
     CHECK_INT(identity_issue_peel(&arena, &issuer, "web-01", public_key, NOW, &jwt, &err), -1);

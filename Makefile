@@ -183,6 +183,7 @@ faults: ## every fault test whole: a fault at each system call, hundreds of kill
 	@$(SUBMAKE) V=asan all units
 	@FAULTS=all $(PY) tools/run-tests --only e2e -k faults --seconds 7200
 	@FAULTS=all $(PY) tools/run-tests --only e2e -k test_export --seconds 7200
+	@FAULTS=all $(PY) tools/run-tests --only e2e -k test_bus_border --seconds 7200
 	@KEPLER_CRASHES=100 $(PY) tools/run-tests --only e2e -k test_kepler_recovery --seconds 7200
 	@KEPLER_ROUNDS=5000 KEPLER_SEED=$$(date +%s) $(PY) tools/run-tests --only e2e -k test_kepler_model --seconds 14400
 	@UNDO_ROUNDS=1000 $(PY) tools/run-tests --only e2e -k test_undo --seconds 7200

@@ -228,7 +228,8 @@ int claims_sign_user(const struct claims_user *claims, const struct nats_nkey *i
                             .sub = { claims->subscribe },
                             .resp = { REPLY_MAX, REPLY_TTL },
                             .has_resp = claims->may_reply,
-                            .subs = CLAIMS_UNLIMITED,
+                            .subs = claims->subscriptions > 0 ? claims->subscriptions
+                                                              : CLAIMS_UNLIMITED,
                             .data = CLAIMS_UNLIMITED,
                             .payload = CLAIMS_UNLIMITED,
                             .connections = claims->connections,
@@ -311,6 +312,7 @@ int claims_read_user(struct arena *arena, struct str jwt, struct claims_user *re
                                  .subscribe = part->sub.allow,
                                  .may_reply = part->has_resp,
                                  .connections = part->connections,
+                                 .subscriptions = part->subs > 0 ? part->subs : 0,
                                  .issuer_account = part->issuer_account,
                                  .tags = part->tags };
     return 0;

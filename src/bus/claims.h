@@ -46,7 +46,8 @@ struct claims_user {
     struct param_strs publish, subscribe;
     bool may_reply;
     struct param_strs connections; /* kinds of connection that are let in; empty: all */
-    const char *issuer_account; /* NULL: the account itself has signed */
+    int64_t subscriptions;         /* 0: any number */
+    const char *issuer_account;    /* NULL: the account itself has signed */
     struct param_strs tags;
 };
 

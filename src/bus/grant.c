@@ -199,6 +199,7 @@ int grant_list(struct arena *arena, enum grant_role role, const char *name, stru
         return -1;
     ret->may_reply = role == GRANT_PEEL;
     ret->connections = list_connections(arena, role);
+    ret->subscriptions = role == GRANT_LEAF || !(mask & NAMED) ? 0 : GRANT_SUBSCRIPTIONS;
     return 0;
 }
 

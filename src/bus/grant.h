@@ -13,6 +13,7 @@
 #define BUS_GRANT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "data/params.h"
 
@@ -37,6 +38,9 @@ enum grant_role {
 enum grant_verb { GRANT_PUBLISH, GRANT_SUBSCRIBE };
 #define GRANT_VERBS (GRANT_SUBSCRIBE + 1)
 
+/* Many times what an agent or a command needs. */
+#define GRANT_SUBSCRIPTIONS 1000
+
 /* What inboxes of a client begin with; a peel has one of its own below it. */
 #define GRANT_INBOX "_INBOX"
 
@@ -47,6 +51,8 @@ struct grants {
      * nodes, nats-server before 2.14 does not check what a connection publishes, so that any
      * client could speak in the name of all others of its account there. */
     struct param_strs connections;
+    /* Subscriptions of one connection at a time; 0: any number. Each costs the server memory. */
+    int64_t subscriptions;
 };
 
 /* `name` is the id of a peel, or the name of an operator; ignored for others. Fails with

@@ -162,6 +162,7 @@ static int sign_user(struct arena *arena, const struct identity_issuer *issuer,
     claims.subscribe = grants.allow[GRANT_SUBSCRIBE];
     claims.may_reply = grants.may_reply;
     claims.connections = grants.connections;
+    claims.subscriptions = grants.subscriptions;
     claims.issuer_account = account;
     if (issuer->fleet) {
         voucher = accounts_vouch(arena, issuer->fleet, account);

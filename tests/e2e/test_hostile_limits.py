@@ -179,6 +179,16 @@ def test_one_message_cannot_remove_what_others_have_written(fleet, evil, bus):
     assert fleet.zester("web-01", "test.ping", "--preview").returncode == 0
 
 
+def test_subscriptions_of_a_machine_take_little_memory_of_a_server(fleet, evil):
+    before = memory(fleet.server, "VmRSS")
+    for number in range(100_000):
+        evil.subscribe(f"_INBOX.evil-01.n{number}")
+        if number % 10_000 == 0:
+            evil.flush()
+    assert len(evil.refusals()) == 100_000 - 1000
+    assert memory(fleet.server, "VmRSS") - before < 16 * MIB
+
+
 # --- room ---------------------------------------------------------------------------------
 
 # All that a peel may write to, with a number in it for as many keys as it likes.

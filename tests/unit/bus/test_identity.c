@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "bus/claims.h"
+#include "bus/grant.h"
 #include "nats/creds.h"
 #include "test.h"
 
@@ -134,6 +135,7 @@ TEST(a_peel_gets_claims_for_its_own_user_key_and_for_half_a_year)
     CHECK(claims.may_reply);
     CHECK_INT(claims.connections.n, 1);
     CHECK_STR(claims.connections.p[0], "STANDARD");
+    CHECK_INT(claims.subscriptions, GRANT_SUBSCRIPTIONS);
     CHECK_INT(identity_issue_peel(&arena, &issuer, "_master", public_key, NOW, &jwt, &err), -1);
     nats_nkey_print_public(&account, public_key);
     CHECK_INT(identity_issue_peel(&arena, &issuer, "web-01", public_key, NOW, &jwt, &err), -1);

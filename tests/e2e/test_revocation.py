@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from enroll_client import Bus, Machine, jwt_of, nkey, public_of, read_jwt, read_seed, sign_claims
+from bus import Bus as SystemBus
+from enroll_client import Bus, Machine, derive_account, jwt_of, nkey, public_of, read_jwt, read_seed, sign_claims
 from fleet import SERVER, Fleet
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="no nats-server in PATH")
@@ -64,6 +65,23 @@ def test_a_revoked_machine_is_cut_off_and_stays_out_after_a_restart_of_the_serve
     server.start()
     fleet.wait(lambda: fleet.listens(fleet.port), "nats-server listens again")
     assert not is_let_in(fleet.port, machine, jwt) and is_let_in(fleet.port, other, other_jwt)
+
+
+def test_claims_from_before_a_revocation_that_somebody_shows_the_servers_are_replaced(fleet):
+    """Whoever has the credentials of the system account, as a leaf node has, cannot sign claims, but keep old ones."""
+    fleet.start_server()
+    master = fleet.start_ready_master()
+    machine, enrollment, jwt = join(fleet, master)
+    account = nkey("A", public_of(derive_account(fleet.auth / "account.seed")))
+    with SystemBus(fleet.port, fleet.auth / "nats-ca.crt", fleet.auth / "sys.creds") as system:
+        before = system.request(f"$SYS.REQ.ACCOUNT.{account}.CLAIMS.LOOKUP")
+        assert read_jwt(before.decode())["sub"] == account
+        fleet.zester("enroll", "revoke", enrollment)
+        assert not is_let_in(fleet.port, machine, jwt)
+        count = master.metric('zester_revocation_pushes_total{result="confirmed"}')
+        assert b"200" in system.request("$SYS.REQ.CLAIMS.UPDATE", before)
+    fleet.wait(lambda: master.metric('zester_revocation_pushes_total{result="confirmed"}') > count, "the master notices")
+    assert not is_let_in(fleet.port, machine, jwt)
 
 
 def test_a_master_that_starts_sends_the_servers_again(fleet):

@@ -57,6 +57,8 @@ VERBS = ["STREAM.CREATE.{}", "STREAM.UPDATE.{}", "STREAM.DELETE.{}", "STREAM.PUR
          "STREAM.SNAPSHOT.{}", "STREAM.RESTORE.{}", "STREAM.PEER.REMOVE.{}", "CONSUMER.CREATE.{}", "CONSUMER.DURABLE.CREATE.{}.x", "CONSUMER.LIST.{}",
          "CONSUMER.DELETE.{}.reactor", "CONSUMER.MSG.NEXT.{}.reactor", "DIRECT.GET.{}"]
 OTHERS = ["$JS.API.INFO", "$JS.API.STREAM.LIST", "$JS.API.STREAM.NAMES", "$JS.API.META.LEADER.STEPDOWN", "$JS.ACK.events.reactor.1.1.1.1.1",
+          "$JS.ACK.job-events.late-returns.1.1.1.1.1", "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.events.reactor",
+          "$JS.FC.events.reactor.x", "$JS.SNAPSHOT.ACK.events.x", "$JS.API.ACCOUNT.PURGE.x", "$JS.API.SERVER.REMOVE", "$NRG.V.x", "$SYS.REQ.USER.INFO",
           "$SYS.REQ.SERVER.PING", "$SYS.REQ.CLAIMS.UPDATE", "_INBOX.master.x", f"_INBOX.{OTHER}.x", "_INBOX._operator.bob.x", "_R_.AAAAAA.BBBBBB", "$O.files.C.x", "$O.files.M.x"]
 
 

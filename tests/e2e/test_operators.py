@@ -234,6 +234,17 @@ def test_a_reply_elsewhere_makes_no_master_publish_there(fleet, evil):
     assert fleet.zester_json("operator", "show", "alice") == before
 
 
+def test_an_operator_who_is_refused_all_the_time_does_not_fill_the_log(fleet):
+    add(fleet, "flo", "--role", "viewer")
+    with Client(fleet.port, creds(fleet, "flo"), fleet.auth / "nats-ca.crt") as client:
+        for _ in range(5000):
+            client.publish("zester.operator.flo.nonsense", reply="_INBOX._operator.flo.x")
+        client.flush()
+    fleet.wait(lambda: fleet.master.has_logged("further refusals are neither logged nor answered for a minute operator=flo"), "it is said")
+    assert "web-01" in run_as(fleet, "flo", "peel", "list").stdout  # comes after all of them
+    assert sum('by=\\"flo\\" error' in line for line in fleet.master.log().splitlines()) == 1000
+
+
 ACTS = ["dispatch", "target.resolve", "job.J1.cancel", "event._admin.send.a.b", "admin.job.approve", "admin.enroll.approve", "admin.peel.delete",
         "admin.fileserver.update", "reactor.test", "update.rollout.start", "js.STREAM.MSG.GET.KV_jobs", "js.CONSUMER.CREATE.KV_jobs.o1"]
 NONSENSE = [b"", b"\xc1", b"{}", b"\x80", b"not msgpack", b"\xdf\xff\xff\xff\xff", b"\x81\xa1a" * 5000 + b"\xc0"]

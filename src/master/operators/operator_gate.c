@@ -30,6 +30,7 @@
 #include "jobs/reading.h"
 #include "master/announce.h"
 #include "master/operators/approvals.h"
+#include "master/operators/operator_rate.h"
 #include "master/audit.h"
 #include "master/enroll/authority.h"
 #include "master/jobs/dispatcher.h"
@@ -46,7 +47,7 @@
 #define PAYLOAD_MAX ((size_t)8 << 20)
 #define RESOLVE_NS  (5 * CLOCK_SECOND)
 /* Requests that are looked at, or wait for their answer, at once. */
-#define VISITS_MAX 256
+#define VISITS_MAX (4 * OPERATOR_RATE_VISITS)
 /* For JetStream to answer. */
 #define ANSWER_NS     (10 * CLOCK_SECOND)
 #define NO_RESPONDERS "NATS/1.0 503\r\n"
@@ -55,6 +56,7 @@ struct gate {
     struct master *master;
     struct nats_sub *requests;
     size_t visits;
+    struct operator_rate rate;
 };
 
 /* A request under way. */
@@ -65,7 +67,8 @@ struct visit {
     struct operator_form form;
     const struct policy_act *act; /* NULL: it reads, or asks for what nobody may */
     bool is_reading;
-    bool is_vouched; /* the operator's key has signed it, and masters ask for that */
+    bool is_too_many; /* of this operator at once */
+    bool is_vouched;  /* the operator's key has signed it, and masters ask for that */
     struct reading reading;
     struct str jid; /* of its subject */
     struct str reply;
@@ -86,6 +89,7 @@ static void end_visit(struct visit *visit)
     struct arena arena = visit->arena;
 
     visit->gate->visits--;
+    operator_rate_end(&visit->gate->rate, visit->name);
     arena_done(&arena); /* the visit is in it */
 }
 
@@ -124,7 +128,7 @@ static void answer_refused(struct visit *visit, const char *reason)
     answer(visit, buf_view(&header), buf_view(&body));
 }
 
-static void refuse_visit(struct visit *visit, const char *reason)
+static void audit_refusal(const struct visit *visit, const char *reason)
 {
     const struct job *job = visit->job.function ? &visit->job : NULL;
 
@@ -136,7 +140,20 @@ static void refuse_visit(struct visit *visit, const char *reason)
                                .function = job ? job->function : NULL,
                                .target = job ? job->target_expr : NULL,
                                .error = reason });
-    answer_refused(visit, reason);
+}
+
+static void refuse_visit(struct visit *visit, const char *reason)
+{
+    const enum operator_rate_line line =
+        operator_rate_refuse(&visit->gate->rate, visit->name, clock_now());
+
+    if (line != OPERATOR_RATE_SILENT) {
+        audit_refusal(visit, reason);
+        answer_refused(visit, reason);
+    }
+    if (line == OPERATOR_RATE_LAST)
+        log_warning("further refusals are neither logged nor answered for a minute operator=%s",
+                    visit->name);
     end_visit(visit);
 }
 
@@ -496,6 +513,7 @@ static struct visit *new_visit(struct gate *gate, const struct nats_msg *msg, st
     visit->name = visit->form.name = arena_str(&arena, name).p;
     visit->form.payload = arena_str(&arena, msg->payload);
     visit->arena = arena;
+    visit->is_too_many = !operator_rate_begin(&gate->rate, visit->name);
     gate->visits++;
     return visit;
 }
@@ -518,7 +536,7 @@ static void on_request(void *self, const struct nats_msg *msg)
     visit->reply = arena_str(&visit->arena, msg->reply);
     if (!read_tokens(visit, arena_str(&visit->arena, names.tag)))
         refuse_visit(visit, "nobody with a name may do this: it needs admin.creds");
-    else if (gate->visits > VISITS_MAX)
+    else if (visit->is_too_many || gate->visits > VISITS_MAX)
         refuse_visit(visit, "too many requests at once");
     else if (!vouch_for(visit, msg, &err))
         refuse_visit(visit, err.text);
@@ -534,7 +552,16 @@ static void *open_gate(struct master *master, struct err *err)
 
     (void)err;
     gate->master = master;
+    operator_rate_init(&gate->rate);
     return gate;
+}
+
+static void free_gate(void *self)
+{
+    struct gate *gate = self;
+
+    operator_rate_done(&gate->rate);
+    free(gate);
 }
 
 static int start_gate(void *self, struct err *err)
@@ -567,5 +594,5 @@ const struct master_service operator_gate_service = {
     .open = open_gate,
     .start = start_gate,
     .stop = stop_gate,
-    .free = free,
+    .free = free_gate,
 };

@@ -11,8 +11,6 @@
 #include "jobs/rollout.h"
 #include "wire/job.h"
 
-/* Functions that name functions that name functions. */
-#define DEPTH_MAX 8
 /* Of arguments in arguments. */
 #define ARGS_DEPTH_MAX 32
 /* What commands of the fleet say in place of an id. */
@@ -25,7 +23,7 @@ static const struct {
 } others[] = {
     { REACH_COMMANDS,
       "cmd.retcode cmd.run cmd.run_all cmd.run_stderr cmd.run_stdout cmd.script cmd.shell "
-      "cmd.wait cmd.wait_script cmd.watch cron.file cron.present" },
+      "cmd.wait cmd.wait_script cmd.watch cron.env_present cron.file cron.present kepler.running" },
     { REACH_STORED,
       "fleet.state salt.state schedule.enable schedule.enable_job schedule.run_job state.apply "
       "state.highstate state.orchestrate state.sls state.sls_id" },
@@ -33,8 +31,8 @@ static const struct {
       "fleet.function module.run module.wait module.watch salt.function schedule.add "
       "schedule.modify state.single" },
     { REACH_ANYTHING,
-      "file.apply_template_on_contents file.check_managed file.check_managed_changes "
-      "file.get_managed slsutil.renderer state.template_str" },
+      "environ.setenv file.apply_template_on_contents file.check_managed "
+      "file.check_managed_changes file.get_managed slsutil.renderer state.template_str" },
 };
 
 /* REACH_ITSELF, by family. */
@@ -50,11 +48,11 @@ static const struct {
       "cache_dest cache_dir cache_file cache_files cache_local_file cache_master envs "
       "get_file_str get_url hash_file is_cached list_master list_master_dirs "
       "list_master_symlinks list_minion list_states stat_file" },
-    { "cron", "absent env_absent env_present list" },
+    { "cron", "absent env_absent list" },
     { "debconf", "set set_file" },
     { "defaults", "deepcopy merge update" },
     { "disk", "status usage" },
-    { "environ", "get has_value item items setenv" },
+    { "environ", "get has_value item items" },
     { "event", "send wait" },
     { "facts", "get items keys set" },
     { "file",
@@ -85,7 +83,7 @@ static const struct {
     { "ini", "get_option options_absent options_present sections_absent sections_present" },
     { "iptables", "append chain_absent chain_present delete flush insert set_policy" },
     { "jinja", "import_json import_yaml load_map" },
-    { "kepler", "absent condition running why" },
+    { "kepler", "absent condition why" },
     { "locale", "get_locale present system" },
     { "log", "critical debug error exception info warning" },
     { "match",
@@ -148,11 +146,35 @@ static const struct {
     { "user", "absent info list_groups list_users present" },
 };
 
-/* Arguments that name a function. */
-static const char *const naming[] = { "fun", "func", "function", "module", "name" };
+/* Where functions of REACH_NAMED have the names of others. */
+static const struct naming {
+    const char *functions, *args;
+    bool in_keys; /* "test.echo: {text: hello}" */
+    bool in_id;   /* unless an argument has it */
+} namings[] = {
+    { "state.single", "fun", false, true },
+    { "module.run module.wait module.watch", "name function", true, true },
+    { "schedule.add schedule.modify", "function module", false, false },
+    { "fleet.function salt.function", "name fun function", false, true },
+};
 
 /* Arguments of any function that run commands or templates of whoever asks. */
-static const char *const leading[] = { "check_cmd", "onlyif", "template", "unless" };
+#define LEADING "check_cmd onlyif template unless"
+
+/* Arguments of some that choose the program, or what it loads; of one, also the bare argument. */
+static const struct {
+    const char *functions, *args;
+    bool in_id;
+} programs[] = {
+    { "pip.installed pip.removed pip.uptodate",
+      "bin bin_env env_vars extra_args global_options pip_bin", false },
+    { "pip.list", "bin bin_env id", true },
+    { "gem.installed gem.removed gem.sources_add gem.sources_remove", "gem_bin", false },
+    { "npm.installed", "env", false },
+};
+
+/* An argument with data for published states. */
+#define DATA "pillar"
 /* clang-format on */
 
 /* --- the table ---------------------------------------------------------------------- */
@@ -203,61 +225,86 @@ bool job_reach_has(const char *function)
     return find_class(function, &ignored);
 }
 
-/* --- a job -------------------------------------------------------------------------- */
+/* --- arguments ---------------------------------------------------------------------- */
 
-static bool is_word(const char *const *words, size_t n, struct str text)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_is(text, words[i]))
-            return true;
-    return false;
-}
-
-/* Is one of the keys anywhere in the arguments? */
-static bool has_leading(const struct value *v, unsigned depth)
+/* Is one of the keys anywhere in the arguments? A key that is not a text may be any. */
+static bool has_key(const struct value *v, const char *keys, unsigned depth)
 {
     if (depth > ARGS_DEPTH_MAX)
         return true;
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        if (has_leading(&v->list->items[i], depth + 1))
+        if (has_key(&v->list->items[i], keys, depth + 1))
             return true;
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++) {
         const struct value *key = &v->map->pairs[i].key;
 
-        if ((key->kind == VALUE_STR && is_word(leading, ARRAY_LEN(leading), key->s)) ||
-            has_leading(&v->map->pairs[i].value, depth + 1))
+        if (key->kind != VALUE_STR || lists(keys, key->s) ||
+            has_key(&v->map->pairs[i].value, keys, depth + 1))
             return true;
     }
     return false;
 }
 
-/* Secret arguments have paths, and values that nobody can judge: a guard, or the name of a
- * function?
- */
-static bool has_sealed(const struct job *job)
+/* Secret arguments have paths, and values that nobody can judge. */
+static bool has_sealed(const struct value *sealed, const char *keys)
 {
-    const struct value *sealed = &job->sealed;
-
     for (size_t i = 0; sealed->kind == VALUE_MAP && i < sealed->map->count; i++) {
         struct str rest = sealed->map->pairs[i].key.s;
 
-        while (sealed->map->pairs[i].key.kind == VALUE_STR && rest.p && rest.n > 0) {
-            const struct str part = str_cut(&rest, '.');
-
-            if (is_word(leading, ARRAY_LEN(leading), part) ||
-                (job_reach_find(job->function) == REACH_NAMED &&
-                 is_word(naming, ARRAY_LEN(naming), part)))
+        if (sealed->map->pairs[i].key.kind != VALUE_STR)
+            return true;
+        while (rest.p && rest.n > 0)
+            if (lists(keys, str_cut(&rest, '.')))
                 return true;
-        }
     }
     return false;
 }
 
-static bool looks_like_function(struct str text)
+/* A function that compiles published states, and takes data for them. */
+static bool takes_data(const char *function)
 {
-    return str_find_char(text, '.', 0) != STR_NONE && str_find_char(text, ' ', 0) == STR_NONE &&
-           str_find_char(text, '/', 0) == STR_NONE;
+    const enum job_reach_class class = job_reach_find(function);
+
+    return str_starts(str_from(function), STR("state.")) &&
+           (class == REACH_STORED || class == REACH_ITSELF);
 }
+
+static bool has_leading(struct arena *arena, const struct job *job)
+{
+    const struct value data = value_text(DATA);
+    struct value args = job->args;
+
+    if (has_sealed(&job->sealed, LEADING))
+        return true;
+    if (args.kind == VALUE_MAP && takes_data(job->function)) {
+        args = value_copy(arena, &args);
+        (void)value_map_remove(args.map, &data);
+    }
+    return has_key(&args, LEADING, 0);
+}
+
+static bool has_data(const struct job *job)
+{
+    return takes_data(job->function) &&
+           (value_get(&job->args, DATA) || has_sealed(&job->sealed, DATA));
+}
+
+static bool has_id(const struct job *job)
+{
+    return job->state_id && job->state_id[0] && strcmp(job->state_id, NO_ID) != 0;
+}
+
+static bool has_program(const struct job *job, const char *function)
+{
+    for (size_t i = 0; i < ARRAY_LEN(programs); i++)
+        if (lists(programs[i].functions, str_from(function)) &&
+            (has_key(&job->args, programs[i].args, 0) ||
+             has_sealed(&job->sealed, programs[i].args) || (programs[i].in_id && has_id(job))))
+            return true;
+    return false;
+}
+
+/* --- a job -------------------------------------------------------------------------- */
 
 struct tracing {
     struct arena *arena;
@@ -265,68 +312,106 @@ struct tracing {
     const struct job *job;
 };
 
-static void add_function(const struct tracing *tracing, const char *function, unsigned depth);
+static void add_function(const struct tracing *tracing, const char *function, bool is_named);
 
-/* Functions that the job names: as a value, as a key (module.run), or as its id. */
-static size_t add_named(const struct tracing *tracing, unsigned depth)
+static const struct naming *find_naming(const char *function)
 {
-    const struct value *args = &tracing->job->args;
-    const char *id = tracing->job->state_id;
+    for (size_t i = 0; i < ARRAY_LEN(namings); i++)
+        if (lists(namings[i].functions, str_from(function)))
+            return &namings[i];
+    return NULL;
+}
+
+/* Returns how many were found. */
+static size_t add_texts(const struct tracing *tracing, const char *keys)
+{
+    struct str rest = str_from(keys);
     size_t found = 0;
 
-    for (size_t i = 0; i < ARRAY_LEN(naming); i++) {
-        const char *name = value_get_text(args, naming[i]);
+    while (rest.p && rest.n > 0) {
+        const struct str key = str_cut(&rest, ' ');
+        const char *name = value_get_text(&tracing->job->args, arena_str(tracing->arena, key).p);
 
-        if (name && looks_like_function(str_from(name)) && ++found)
-            add_function(tracing, name, depth);
+        if (name && ++found)
+            add_function(tracing, name, true);
     }
-    for (size_t i = 0; args->kind == VALUE_MAP && i < args->map->count; i++) {
-        const struct value *key = &args->map->pairs[i].key;
-
-        if (key->kind == VALUE_STR && looks_like_function(key->s) && ++found)
-            add_function(tracing, arena_str(tracing->arena, key->s).p, depth);
-    }
-    if (id && strcmp(id, NO_ID) != 0 && looks_like_function(str_from(id)) && ++found)
-        add_function(tracing, id, depth);
     return found;
 }
 
-static void add_function(const struct tracing *tracing, const char *function, unsigned depth)
+static size_t add_keys(const struct tracing *tracing)
+{
+    const struct value *args = &tracing->job->args;
+    size_t found = 0;
+
+    for (size_t i = 0; args->kind == VALUE_MAP && i < args->map->count; i++) {
+        const struct value *key = &args->map->pairs[i].key;
+
+        if (key->kind == VALUE_STR && str_find_char(key->s, '.', 0) != STR_NONE && ++found)
+            add_function(tracing, arena_str(tracing->arena, key->s).p, true);
+    }
+    return found;
+}
+
+/* Functions that the arguments name. One that names none can run anything: it changes what is
+ * there, an entry of the schedule. */
+static void add_named(const struct tracing *tracing, const char *function)
+{
+    const struct naming *naming = find_naming(function);
+    size_t found = 0;
+
+    if (naming)
+        found = add_texts(tracing, naming->args) + (naming->in_keys ? add_keys(tracing) : 0);
+    if (naming && naming->in_id && (found == 0 || naming->in_keys) && has_id(tracing->job)) {
+        add_function(tracing, tracing->job->state_id, true);
+        found++;
+    }
+    if (found == 0 || has_sealed(&tracing->job->sealed, naming->args))
+        tracing->reached->anything = true;
+}
+
+/* `is_named`: by another, in arguments in which names may be anywhere. */
+static void add_function(const struct tracing *tracing, const char *function, bool is_named)
 {
     struct reached *reached = tracing->reached;
 
     VEC_PUSH_IN(tracing->arena, &reached->functions, function);
+    reached->anything |= has_program(tracing->job, function);
     switch (job_reach_find(function)) {
     case REACH_ITSELF: break;
     case REACH_COMMANDS: reached->commands = true; break;
     case REACH_STORED: reached->stored = true; break;
     case REACH_ANYTHING: reached->anything = true; break;
-    case REACH_NAMED: /* one that names none changes what is there: an entry of the schedule */
-        if (depth == DEPTH_MAX || add_named(tracing, depth + 1) == 0)
+    case REACH_NAMED:
+        if (is_named)
             reached->anything = true;
+        else
+            add_named(tracing, function);
         break;
     }
 }
 
-/* What masters run for a rollout. */
-static void add_helpers(const struct tracing *tracing)
+/* What masters run for a rollout: jobs of their own, which have a bare argument at the most. */
+static void add_helpers(struct arena *arena, const struct job *job, struct reached *ret)
 {
+    struct job gate = { 0 };
+    const struct tracing tracing = { arena, ret, &gate };
     struct rollout rollout;
 
-    rollout_read(tracing->job, &rollout);
+    rollout_read(job, &rollout);
+    gate.state_id = arena_str(arena, rollout.gate_argument).p;
     if (rollout.gate_function.n > 0)
-        add_function(tracing, arena_str(tracing->arena, rollout.gate_function).p, 0);
+        add_function(&tracing, arena_str(arena, rollout.gate_function).p, false);
     if (rollout.revert != ROLLOUT_KEEP)
-        add_function(tracing, ROLLOUT_FUNCTION, 0);
+        add_function(&tracing, ROLLOUT_FUNCTION, false);
 }
 
 void job_reach_trace(struct arena *arena, const struct job *job, struct reached *ret)
 {
     const struct tracing tracing = { arena, ret, job };
 
-    *ret = (struct reached){ .anything = has_leading(&job->args, 0) || has_sealed(job) };
-    add_function(&tracing, job->function, 0);
-    add_helpers(&tracing);
+    *ret = (struct reached){ .anything = has_leading(arena, job), .stored = has_data(job) };
+    add_function(&tracing, job->function, false);
+    add_helpers(arena, job, ret);
 }
 
 /* --- globs -------------------------------------------------------------------------- */

@@ -77,16 +77,20 @@ def test_a_schedule_keeps_only_functions_that_are_allowed(fleet):
 @pytest.mark.parametrize("words", [
     ("schedule.modify", "kept", "args={{command: echo}}"), ("test.nop", "name=x", "onlyif=touch {mark}"), ("test.nop", "name=x", "unless=[touch {mark}]"),
     ("state.single", "cmd.run", "name=touch {mark}"), ("state.template_str", "x: {{cmd.run: [name: touch {mark}]}}"),
-    ("state.single", "test.nop", "name=x", "check_cmd=touch {mark}"), ("module.run", "name=cmd.run", "cmd=touch {mark}")])
+    ("state.single", "test.nop", "name=x", "check_cmd=touch {mark}"), ("module.run", "name=cmd.run", "cmd=touch {mark}"),
+    ("schedule.modify", "test.ping", "args={{command: touch {mark}}}"), ("test.nop", "name=test.nop", "--batch", "1", "--gate", "state.single cmd.run"),
+    ("state.single", "test.nop", "name=test.nop", "--batch", "1", "--gate", "state.single cmd.run")])
 def test_what_runs_other_functions_or_commands_needs_them_allowed(fleet, tmp_path, words):
     """Whoever may test, schedule and apply states does not get commands with it."""
     if not creds(fleet, "paul").exists():
         add(fleet, "paul", *(word for glob in ("test.*", "schedule.*", "state.*", "module.*") for word in ("--function", glob)))
-        fleet.zester("web-01", "schedule.add", "kept", "function=cmd.run", "args={command: 'true'}", "interval=24h")
+        for entry in ("kept", "test.ping"):  # one has the name of a function that is allowed
+            fleet.zester("web-01", "schedule.add", entry, "function=cmd.run", "args={command: 'true'}", "interval=24h")
     mark = tmp_path / "mark"
     said = refused(fleet, "paul", "web-01", *(word.format(mark=mark) for word in words))
     assert "may not run 'cmd.run'" in said and not mark.exists(), said
     run_as(fleet, "paul", "web-01", "state.single", "test.nop", "name=x")
+    run_as(fleet, "paul", "web-01", "state.single", "test.nop", "name=python3.11")  # no function
 
 
 def test_a_job_with_one_target_outside_is_refused_whole(fleet, tmp_path):
@@ -423,12 +427,17 @@ def test_a_job_waits_for_another_person_and_runs_once(pair, tmp_path):
 
 @pytest.mark.parametrize("words", [
     ("cmd.shell", "touch {mark}"), ("cmd.run_all", "touch {mark}"), ("state.single", "cmd.run", "name=touch {mark}"), ("state.apply", "any"),
-    ("schedule.add", "x", "function=cmd.run", "args={{command: touch {mark}}}", "interval=1s"), ("test.nop", "name=x", "onlyif=touch {mark}")])
+    ("schedule.add", "x", "function=cmd.run", "args={{command: touch {mark}}}", "interval=1s"), ("test.nop", "name=x", "onlyif=touch {mark}"),
+    ("pip.list", "bin={program}"), ("pip.list", "{program}"), ("state.single", "gem.installed", "name=x", "gem_bin={program}"),
+    ("environ.setenv", "BASH_ENV", "value=$(touch {mark})"), ("kepler.running", "{mark}.yaml", "contents=x"),
+    ("cron.env_present", "SHELL", "value={program}")])
 def test_what_needs_a_second_person_is_not_walked_around(pair, tmp_path, words):
     if not creds(pair, "bea").exists():
         add(pair, "bea", "--approval", "cmd.run")
-    mark = tmp_path / "mark"
-    answer = json_as(pair, "bea", "web-01", *(word.format(mark=mark) for word in words))
+    mark, program = tmp_path / "mark", tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    program.chmod(0o755)
+    answer = json_as(pair, "bea", "web-01", *(word.format(mark=mark, program=program) for word in words))
     assert answer["approval"] == "pending" and not mark.exists()
     run_as(pair, "bea", "web-01", "test.ping")
     run_as(pair, "otto", "job", "reject", answer["jid"], "--reason", "no")

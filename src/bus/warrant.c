@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "bus/accounts.h"
+#include "bus/bus_time.h"
 #include "bus/claims.h"
 #include "bus/grant.h"
 #include "nats/conn.h"
@@ -22,10 +23,9 @@ int warrant_add(struct arena *arena, const struct warrant_signer *signer, bool i
 {
     AUTO_BUF struct buf line = BUF_INIT(SIGNATURE_LINE_MAX), header = BUF_INIT(NATS_HEADER_MAX);
     const struct ed25519_pair pair = nats_nkey_pair(signer->key);
-    const struct signature_request request = { .subject = pub->subject,
-                                               .payload = pub->payload,
-                                               .is_direct = is_direct,
-                                               .time = clock_wall() };
+    const struct signature_request request = {
+        .subject = pub->subject, .payload = pub->payload, .is_direct = is_direct, .time = bus_time()
+    };
 
     signature_sign_request(&pair, &request, &line);
     buf_add_str(&header, pub->header);
@@ -61,7 +61,7 @@ static int read_operator(struct arena *arena, const struct warrant_court *court,
     if (accounts_find_fleet(arena, &claims, &account, &why) < 0 || strcmp(account, fleet) != 0 ||
         strcmp(claims.head.iss, accounts_issuer(&claims)) != 0)
         return err_set(err, ERR_UNSAFE, "the credentials that signed it are of another account");
-    if (claims.head.exp > 0 && claims.head.exp <= clock_wall() / CLOCK_SECOND)
+    if (claims.head.exp > 0 && claims.head.exp <= bus_time() / CLOCK_SECOND)
         return err_set(err, ERR_UNSAFE, "the credentials of '%.64s', who signed it, have expired",
                        claims.head.name);
     if (court->is_revoked && court->is_revoked(court->self, claims.head.sub, claims.head.iat))
@@ -76,7 +76,7 @@ static int read_operator(struct arena *arena, const struct warrant_court *court,
 
 static int check_time(int64_t time, struct err *err)
 {
-    const int64_t now = clock_wall();
+    const int64_t now = bus_time();
 
     if (time >= now - SIGNATURE_REQUEST_NS && time <= now + SIGNATURE_REQUEST_NS)
         return 0;
@@ -90,7 +90,7 @@ static int check_time(int64_t time, struct err *err)
 /* It is good once. */
 static int remember(struct warrant_memory *memory, struct str line, int64_t time, struct err *err)
 {
-    const int64_t now = clock_wall();
+    const int64_t now = bus_time();
     unsigned char sum[SHA256_SIZE];
     size_t free = WARRANT_MEMORY;
 

@@ -51,7 +51,7 @@ int warrant_add(struct arena *arena, const struct warrant_signer *signer, bool i
 struct warrant_memory {
     struct {
         unsigned char sum[SHA256_SIZE]; /* of its signature */
-        int64_t until;                  /* clock_wall; what is over is forgotten */
+        int64_t until;                  /* bus_time; what is over is forgotten */
     } list[WARRANT_MEMORY];
 };
 

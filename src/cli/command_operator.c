@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "bus/bus_time.h"
 #include "cli/commands.h"
 #include "cli/fleet/audit.h"
 #include "cli/fleet/job.h"
@@ -68,7 +69,7 @@ static const struct param plain_options[] = {
 
 static struct value_time now_time(void)
 {
-    return (struct value_time){ .seconds = clock_wall() / CLOCK_SECOND };
+    return (struct value_time){ .seconds = bus_time_seconds() };
 }
 
 /* --- what is asked for ---------------------------------------------------------------- */
@@ -348,7 +349,7 @@ static struct value keys_value(struct arena *arena, const struct operator_policy
 
 static struct value describe(struct arena *arena, const struct operator_policy *policy)
 {
-    const int64_t now = clock_wall() / CLOCK_SECOND;
+    const int64_t now = bus_time_seconds();
     struct value_map *map = value_map_new(arena, 10);
 
     value_map_set(arena, map, value_text("name"), value_text(policy->name));
@@ -377,7 +378,7 @@ static int print_list(struct cli *cli, enum fleet_format format, const struct op
 
         row[0] = policy->name;
         row[1] = operator_role_name(policy->role);
-        row[2] = operator_book_state(policy, clock_wall() / CLOCK_SECOND);
+        row[2] = operator_book_state(policy, bus_time_seconds());
         row[3] = policy->target[0] ? policy->target : "-";
         row[4] = join_texts(cli->arena, &policy->functions);
         row[5] = join_texts(cli->arena, &policy->approvals);

@@ -7,8 +7,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "bus/bus_time.h"
 #include "cli/commands.h"
 #include "cli/fleet/audit.h"
+#include "cli/fleet/bucket.h"
 #include "cli/fleet/link.h"
 #include "cli/table.h"
 #include "cli/update/args.h"
@@ -186,6 +188,13 @@ static const char *name_version(struct cli *cli, const struct update_args *want,
 
 /* --- publish ---------------------------------------------------------------------------- */
 
+/* Masters compare with the clock of the servers. */
+static int64_t find_end(struct fleet *fleet, int64_t life)
+{
+    fleet_learn_time(fleet);
+    return (bus_time() + life) / CLOCK_SECOND;
+}
+
 static int publish(struct cli *cli, const struct update_args *want, const char *version,
                    const char *file, struct update_manifest *manifest, struct err *err)
 {
@@ -200,12 +209,13 @@ static int publish(struct cli *cli, const struct update_args *want, const char *
         .goarch = arch_of(want),
         .publisher = fleet_user(cli->arena),
         .min_protocol = (int32_t)want->min_protocol,
-        .expires_at = want->ttl > 0 ? (clock_wall() + want->ttl) / CLOCK_SECOND : 0,
     };
     if (read_key(cli->arena, want->key, &key, err) < 0)
         return -1;
     result = fleet_open(cli->arena, &want->fleet, &fleet, err);
     if (result == 0) {
+        if (want->ttl > 0)
+            manifest->expires_at = find_end(fleet, want->ttl);
         result = update_versions_publish(fleet, file, &key, manifest, want->fleet.timeout, err);
         fleet_audit(cli, fleet, AUDIT_UPDATE_PUBLISH, name_version(cli, want, version),
                     result < 0 ? err : NULL);
@@ -329,7 +339,7 @@ static int set_ttl(struct fleet *fleet, const struct update_args *want,
         if (life <= 0 || life > 100 * YEAR_NS)
             return err_set(err, ERR_INVALID, "'%s': expected a time above 0, or 'never'",
                            operands.p[1]);
-        end = (clock_wall() + life) / CLOCK_SECOND;
+        end = find_end(fleet, life);
     }
     return update_versions_change(fleet, manifest, set_end, end, want->fleet.timeout, err);
 }

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/number.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "cli/fleet/bucket.h"
 #include "cli/fleet/link.h"
@@ -51,6 +52,7 @@ static int compare_tokens(const void *a, const void *b)
 int join_token_list(struct fleet *fleet, struct join_token_list *ret_list, struct err *err)
 {
     *ret_list = (struct join_token_list){ .arena = fleet->arena };
+    fleet_learn_time(fleet); /* masters compare with it, too */
     if (fleet_bucket_each(fleet, STORE_ENROLLMENTS, TOKEN_KEY "*", add_token, ret_list, err) < 0)
         return -1;
     if (ret_list->tokens.n > 0)
@@ -61,7 +63,7 @@ int join_token_list(struct fleet *fleet, struct join_token_list *ret_list, struc
 
 bool join_token_is_expired(const struct token_record *record)
 {
-    return clock_wall() / CLOCK_SECOND >= record->expires_at.seconds;
+    return bus_time_seconds() >= record->expires_at.seconds;
 }
 
 int join_token_revoke(struct fleet *fleet, const char *id, struct err *err)
@@ -103,7 +105,7 @@ static int store_token(struct fleet *fleet, const struct token *token,
     const struct token_record record = {
         .id = token->id,
         .secret_sha256 = hash,
-        .created_at = { .seconds = clock_wall() / CLOCK_SECOND },
+        .created_at = { .seconds = bus_time_seconds() },
         .expires_at = { .seconds = token->expires },
         .created_by = fleet_user(fleet->arena),
         .peels = want->peels,
@@ -133,13 +135,13 @@ static int forget_expired(struct fleet *fleet, struct err *err)
 int join_token_make(struct fleet *fleet, const struct join_token_want *want,
                     struct token *ret_token, struct err *err)
 {
-    int64_t now = clock_wall() / CLOCK_SECOND;
     unsigned char random[TOKEN_RANDOM_BYTES];
     const char *pin = NULL;
 
     chance_bytes(random, sizeof(random));
     if (read_pin(fleet, &pin, err) < 0 || forget_expired(fleet, err) < 0 ||
-        token_make(pin, now + want->valid / CLOCK_SECOND, random, ret_token, err) < 0)
+        token_make(pin, bus_time_seconds() + want->valid / CLOCK_SECOND, random, ret_token, err) <
+            0)
         return -1;
     return store_token(fleet, ret_token, want, err);
 }

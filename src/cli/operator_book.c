@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "bus/bus_time.h"
 #include "bus/identity.h"
 #include "cli/fleet/bucket.h"
 #include "cli/fleet/link.h"
@@ -48,6 +49,7 @@ int operator_book_read(struct fleet *fleet, struct operator_book *ret_book, stru
     struct listing listing = { fleet->arena, ret_book };
 
     *ret_book = (struct operator_book){ 0 };
+    fleet_learn_time(fleet); /* for who has expired */
     if (fleet_bucket_each(fleet, STORE_OPERATORS, NULL, add_policy, &listing, err) < 0)
         return -1;
     if (ret_book->list.n > 1)
@@ -121,10 +123,17 @@ static int write_creds(struct arena *arena, const char *file, struct str creds, 
     return newfiles_write(folder, &made, 1, "name another one with --out", err);
 }
 
+/* Servers end the credentials, and masters revoke what was issued until then. */
+static int64_t find_now(struct fleet *fleet)
+{
+    fleet_learn_time(fleet);
+    return bus_time_seconds();
+}
+
 int operator_book_issue(struct fleet *fleet, const struct operator_issue *issue,
                         struct operator_policy *policy, struct err *err)
 {
-    const int64_t now = clock_wall() / CLOCK_SECOND;
+    const int64_t now = find_now(fleet);
     const struct identity_operator who = { .name = policy->name,
                                            .is_deaf = policy->role == OPERATOR_ENROLLER,
                                            .now = now,

@@ -1,4 +1,5 @@
 """Machines whose clocks differ by an hour: masters go by the clock of the servers, so do commands that compare with what masters wrote."""
+import json
 import subprocess
 import time
 
@@ -16,9 +17,9 @@ HOUR = 3600
 def fleet(tmp_path_factory):
     with Fleet(tmp_path_factory.mktemp("clocks")) as fleet:
         fleet.start_server()
-        fleet.masters = [fleet.start_ready_master(name, environment=fleet.wrong_clock(seconds), enroll={"rate_burst": 0})
-                         for name, seconds in (("ahead", HOUR), ("behind", -HOUR))]
-        fleet.peel = start_peel(fleet, fleet.masters[0], "web-01")
+        fleet.masters = [fleet.start_ready_master(name, environment=fleet.wrong_clock(seconds), enroll={"rate_burst": 0}, sign_requests=True,
+                                                  require_signed_requests=True) for name, seconds in (("ahead", HOUR), ("behind", -HOUR))]
+        fleet.peel = start_peel(fleet, fleet.masters[0], "web-01", require_signed_requests=True)
         yield fleet
 
 
@@ -61,3 +62,44 @@ def test_a_challenge_of_one_master_is_answered_at_another(fleet):
     machine.port = fleet.masters[0].enroll_port
     status, body = machine.call("POST", "/api/v1/enroll", machine.body(nonce, fleet.pin()))
     assert status == 201, body
+
+
+def test_requests_that_masters_sign_are_neither_old_nor_early(fleet):
+    for master in fleet.masters:  # each in turn is the only one
+        others = [one for one in fleet.masters if one is not master]
+        for other in others:
+            other.stop()
+        assert fleet.zester("web-01", "test.ping").stdout == "web-01:\n    true\n"
+        for other in others:
+            other.start()
+            fleet.wait_ready(other)
+    assert not any("request refused" in line["msg"] for line in fleet.peel.lines())
+
+
+def make_token(fleet, seconds, *words):
+    result = fleet.run("zester-master", "token", "--config", fleet.write_cli_conf(), "--format", "json", *words, environment=fleet.wrong_clock(seconds))
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("seconds", [HOUR, -HOUR])
+def test_a_join_token_lives_as_long_as_it_was_made_for_and_takes_no_other_with_it(fleet, seconds):
+    earlier = make_token(fleet, 0, "--valid", "10m")
+    token = make_token(fleet, seconds, "--valid", "10m")
+    assert abs(token["expires"] - time.time() - 600) < 30, token
+    for name, one in ((f"joins-{seconds + HOUR}", token), (f"earlier-{seconds + HOUR}", earlier)):
+        machine = Machine(fleet.masters[0].enroll_port, name, fleet.auth / "ca/root.crt")
+        machine.token = one["token"]
+        status, body = machine.submit(fleet.pin())
+        assert (status, body["state"]) == (201, "approved"), body
+
+
+@pytest.mark.parametrize("seconds", [HOUR, -HOUR])
+def test_credentials_of_an_operator_live_as_long_as_they_were_made_for(fleet, seconds):
+    name = f"op{seconds + HOUR}"
+    creds = fleet.folder / f"{name}.creds"
+    fleet.zester("operator", "add", name, "--expires", "10m", "--dir", fleet.auth, "--out", creds, environment=fleet.wrong_clock(seconds))
+    shown = fleet.zester_json("operator", "show", name)
+    end = time.mktime(time.strptime(shown["expires"][:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone
+    assert abs(end - time.time() - 600) < 30 and shown["state"] == "active", shown
+    result = fleet.run("zester", "web-01", "test.ping", "--master", fleet.url, "--nats-ca", fleet.auth / "nats-ca.crt", "--creds", creds)
+    assert result.stdout == "web-01:\n    true\n"

@@ -190,13 +190,21 @@ static void take_stamp(void *self, const struct nats_kv_entry *entry)
         *last = entry->time;
 }
 
+/* Our own clock is more exact than what follows, unless it cannot be right. */
+static bool is_clock_right(int64_t last_beat)
+{
+    const int64_t age = clock_wall() - last_beat;
+
+    return age >= -CLOCK_SECOND && age <= BEAT_NS + CLOCK_SECOND;
+}
+
 void fleet_learn_time(struct fleet *fleet)
 {
     int64_t last = 0, now;
     struct err ignored;
 
     if (fleet_bucket_each(fleet, STORE_MASTER_HEARTBEAT, NULL, take_stamp, &last, &ignored) < 0 ||
-        last == 0)
+        last == 0 || is_clock_right(last))
         return;
     now = clock_now();
     bus_time_note(now - BEAT_NS, now, last);

@@ -161,6 +161,10 @@ static const struct naming {
 /* Arguments of any function that run commands or templates of whoever asks. */
 #define LEADING "check_cmd onlyif template unless"
 
+/* An argument of any state that sends an event, and the function that does the same. */
+#define EVENT_ARGUMENT "fire_event"
+#define EVENT_FUNCTION "event.send"
+
 /* Arguments of some that choose the program, or what it loads; of one, also the bare argument. */
 static const struct {
     const char *functions, *args;
@@ -269,18 +273,17 @@ static bool takes_data(const char *function)
            (class == REACH_STORED || class == REACH_ITSELF);
 }
 
-static bool has_leading(struct arena *arena, const struct job *job)
+/* Is one of the keys there, and not in data for published states? */
+static bool has_argument(struct arena *arena, const struct job *job, const char *keys)
 {
     const struct value data = value_text(DATA);
     struct value args = job->args;
 
-    if (has_sealed(&job->sealed, LEADING))
-        return true;
     if (args.kind == VALUE_MAP && takes_data(job->function)) {
         args = value_copy(arena, &args);
         (void)value_map_remove(args.map, &data);
     }
-    return has_key(&args, LEADING, 0);
+    return has_key(&args, keys, 0) || has_sealed(&job->sealed, keys);
 }
 
 static bool has_data(const struct job *job)
@@ -409,8 +412,11 @@ void job_reach_trace(struct arena *arena, const struct job *job, struct reached 
 {
     const struct tracing tracing = { arena, ret, job };
 
-    *ret = (struct reached){ .anything = has_leading(arena, job), .stored = has_data(job) };
+    *ret =
+        (struct reached){ .anything = has_argument(arena, job, LEADING), .stored = has_data(job) };
     add_function(&tracing, job->function, false);
+    if (has_argument(arena, job, EVENT_ARGUMENT))
+        add_function(&tracing, EVENT_FUNCTION, true);
     add_helpers(arena, job, ret);
 }
 

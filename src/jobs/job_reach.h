@@ -12,7 +12,8 @@
  *     REACH_NAMED      functions that its arguments name
  *     REACH_ANYTHING   a text of whoever asks, with states or templates
  *
- * Some arguments lead further with any function: guards run commands, templates call functions.
+ * Some arguments lead further with any function: guards run commands, templates call functions,
+ * fire_event sends an event.
  *
  * Pure. Memory: the arena. Threads: any.
  */

@@ -11,6 +11,7 @@
 #include "bus/store.h"
 #include "data/value.h"
 #include "nats/conn.h"
+#include "nats/consumer.h"
 #include "nats/error.h"
 #include "nats/kv.h"
 #include "nats/stream.h"
@@ -23,7 +24,7 @@
 struct bus_probe_call {
     struct bus_probe *probe; /* NULL: it was stopped */
     int64_t sent, stored;    /* clock_now */
-    unsigned streams;        /* that were looked at */
+    unsigned items;          /* that were looked at */
 };
 
 static void probe_bus(struct timer *timer);
@@ -51,44 +52,65 @@ static void end_look(struct bus_probe_call *call, const char *problem, bool is_l
     probe->result(probe, problem, is_lost);
 }
 
-/* Is it another stream than it was? All were there when the bus was prepared. */
+/* Is it another one than it was? All were there when the bus was prepared. */
 static bool is_replaced(struct bus_probe *probe, const struct nats_error *error, const char *made)
 {
-    char *known = probe->made[probe->stream];
+    char *known = probe->made[probe->item];
 
-    probe->stream = (probe->stream + 1) % STORE_STREAMS;
+    probe->item = (probe->item + 1) % BUS_PROBE_ITEMS;
     if (error)
-        return error->code == NATS_JS_STREAM_NOT_FOUND;
+        return error->code == NATS_JS_STREAM_NOT_FOUND || error->code == NATS_JS_CONSUMER_NOT_FOUND;
     if (known[0] && strcmp(known, made) != 0)
         return true;
     (void)snprintf(known, BUS_PROBE_MADE_SIZE, "%s", made);
     return false;
 }
 
-static void look_at_stream(struct bus_probe_call *call);
+static void look_at_item(struct bus_probe_call *call);
+
+static void end_item(struct bus_probe_call *call, const struct nats_error *error,
+                     const struct value *reply)
+{
+    const char *made = reply ? value_get_text(reply, "created") : NULL;
+
+    if (call->probe && is_replaced(call->probe, error, made ? made : ""))
+        end_look(call, NULL, true);
+    else if (error || !call->probe || ++call->items == BUS_PROBE_EACH)
+        end_look(call, error ? error->text : NULL, false);
+    else
+        look_at_item(call);
+}
 
 static void on_stream(void *self, const struct nats_error *error,
                       const struct nats_stream_info *info)
 {
-    struct bus_probe_call *call = self;
-    const char *made = info ? value_get_text(info->reply, "created") : NULL;
-
-    if (call->probe && is_replaced(call->probe, error, made ? made : ""))
-        end_look(call, NULL, true);
-    else if (error || !call->probe || ++call->streams == BUS_PROBE_STREAMS)
-        end_look(call, error ? error->text : NULL, false);
-    else
-        look_at_stream(call);
+    end_item(self, error, info ? info->reply : NULL);
 }
 
-static void look_at_stream(struct bus_probe_call *call)
+static void on_consumer(void *self, const struct nats_error *error,
+                        const struct nats_consumer_info *info)
+{
+    end_item(self, error, info ? info->reply : NULL);
+}
+
+static int ask_for_item(struct bus_probe_call *call, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct nats_kv kv = open_bucket(call->probe);
+    const size_t number = call->probe->item;
+    struct store_consumer consumer;
+
+    if (number < STORE_STREAMS)
+        return nats_stream_info(&kv.js, store_stream_name(&arena, number), on_stream, call, err);
+    consumer = store_consumer(number - STORE_STREAMS);
+    return nats_consumer_info(&kv.js, consumer.stream, consumer.name, on_consumer, call, err);
+}
+
+static void look_at_item(struct bus_probe_call *call)
+{
     struct err err;
 
-    if (nats_stream_info(&kv.js, store_stream_name(&arena, call->probe->stream), on_stream, call,
-                         &err) < 0)
+    if (ask_for_item(call, &err) < 0)
         end_look(call, err.text, false);
 }
 
@@ -102,7 +124,7 @@ static void on_read(void *self, const struct nats_error *error, const struct nat
     }
     if (!entry->is_answer && entry->revision == call->probe->revision)
         bus_time_note(call->sent, call->stored, entry->time);
-    look_at_stream(call);
+    look_at_item(call);
 }
 
 static void read_stamp(struct bus_probe_call *call)

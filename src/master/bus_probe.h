@@ -9,8 +9,8 @@
  *     revision    lower than one that was seen: the bus has lost what it had
  *     stamp       the clock of the servers (bus/bus_time.h)
  *
- * Each time some of the streams are asked for as well, in turn: one that is gone, or was made at
- * another time than before, is as bad.
+ * Each time some of the streams and of the consumers that masters share are asked for as well, in
+ * turn: one that is gone, or was made at another time than before, is as bad.
  *
  *     bus_probe_start -> result... -> bus_probe_stop
  *
@@ -30,10 +30,11 @@ struct bus_probe_call;
 
 #define BUS_PROBE_NS         (INT64_C(5) * 1000000000)
 #define BUS_PROBE_TIMEOUT_NS (INT64_C(3) * 1000000000)
-/* Streams that are asked for each time. */
-#define BUS_PROBE_STREAMS 6
+/* Streams and consumers that are asked for each time; and how many there are. */
+#define BUS_PROBE_EACH  7
+#define BUS_PROBE_ITEMS (STORE_STREAMS + STORE_CONSUMERS)
 
-/* Room for when a stream was made, as servers write it. */
+/* Room for when one was made, as servers write it. */
 #define BUS_PROBE_MADE_SIZE 40
 
 struct bus_probe {
@@ -44,10 +45,10 @@ struct bus_probe {
 
     /* for bus_probe.c */
     struct timer timer;
-    struct bus_probe_call *call;                   /* under way, or NULL */
-    uint64_t revision;                             /* of the last entry */
-    size_t stream;                                 /* whose turn it is */
-    char made[STORE_STREAMS][BUS_PROBE_MADE_SIZE]; /* when; "": not known */
+    struct bus_probe_call *call;                     /* under way, or NULL */
+    uint64_t revision;                               /* of the last entry */
+    size_t item;                                     /* whose turn it is */
+    char made[BUS_PROBE_ITEMS][BUS_PROBE_MADE_SIZE]; /* when; "": not known */
     bool is_started;
 };
 

@@ -54,6 +54,15 @@ def test_a_bucket_that_is_gone_is_made_again_and_filled(fleet):
     assert ask(fleet, "$JS.API.STREAM.INFO.KV_reactor-files")
 
 
+@pytest.mark.parametrize("stream, consumer", [("job-events", "late-returns"), ("event-exhausted", "event-exhausted")])
+def test_a_consumer_that_is_gone_is_made_again_and_used(fleet, stream, consumer):
+    ask(fleet, f"$JS.API.CONSUMER.DELETE.{stream}.{consumer}")
+    starts = fleet.master.log().count('"master started')
+    fleet.wait(lambda: fleet.master.log().count('"master started') > starts, "the master starts again")
+    fleet.wait_ready(fleet.master)
+    fleet.wait(lambda: ask(fleet, f"$JS.API.CONSUMER.INFO.{stream}.{consumer}")["num_waiting"] > 0, "the master asks it for messages")
+
+
 def test_masters_publish_again_when_the_bus_has_lost_its_disk(fleet):
     pid = fleet.master.process.pid
     fleet.server.kill()

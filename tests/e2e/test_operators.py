@@ -385,6 +385,17 @@ def test_without_a_master_an_operator_with_a_name_sees_why(fleet):
         fleet.wait_ready(fleet.master)
 
 
+def test_while_masters_stand_still_an_operator_with_a_name_sees_what_that_means(fleet):
+    fleet.master.send(signal.SIGSTOP)
+    try:
+        said = refused(fleet, "alice", "web-01", "test.ping")
+        assert "no answer within 5 s: a master that is busy or stopped" in said and "'zester doctor' checks the masters" in said
+        assert "is a master running? 'zester doctor' checks them" in refused(fleet, "alice", "job", "show", "2xY")
+    finally:
+        fleet.master.send(signal.SIGCONT)
+    run_as(fleet, "alice", "web-01", "test.ping")
+
+
 # --- a second person ----------------------------------------------------------------------
 
 

@@ -66,6 +66,8 @@ int fleet_bucket_each(struct fleet *fleet, enum store_bucket bucket, const char 
     nats_kv_watch_free(watch);
     if (result == 0 && reading.has_failed)
         result = nats_error_to_err(&reading.error, err);
+    if (result < 0 && fleet->operator_name && err->code == ERR_TIMEOUT)
+        return err_set(err, ERR_TIMEOUT, FLEET_SILENT);
     if (result < 0 && !is_refusal(&reading))
         (void)err_wrap(err, "%s", kv.bucket);
     return result;
@@ -98,6 +100,8 @@ int fleet_bucket_find(struct fleet *fleet, enum store_bucket bucket, const char 
     if (fleet->operator_name && reading.has_failed &&
         reading.error.fault == NATS_FAULT_NO_RESPONDERS)
         return err_set(err, ERR_BUSY, FLEET_NO_MASTER); /* not that there is no such key */
+    if (fleet->operator_name && reading.has_failed && reading.error.fault == NATS_FAULT_TIMEOUT)
+        return err_set(err, ERR_TIMEOUT, FLEET_SILENT);
     if (reading.has_failed)
         return nats_error_to_err(&reading.error, err);
     *ret_value = reading.value;

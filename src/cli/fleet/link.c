@@ -429,6 +429,11 @@ int fleet_request(struct fleet *fleet, const struct nats_pub *pub, int64_t timeo
         return -1;
     while (!request.is_done) /* it has its own timeout */
         (void)fleet_wait(fleet, &request.is_done, timeout, err);
+    if (request.has_failed && request.error.fault == NATS_FAULT_TIMEOUT)
+        return err_set(err, ERR_TIMEOUT,
+                       "no answer within %lld s: a master that is busy or stopped may still do "
+                       "what was asked when it continues; 'zester doctor' checks the masters",
+                       (long long)((timeout + CLOCK_SECOND - 1) / CLOCK_SECOND));
     if (request.has_failed)
         return nats_error_to_err(&request.error, err);
     if (request.refusal)

@@ -221,6 +221,21 @@ TEST(an_argument_that_runs_something_is_in_the_table)
     CHECK_STR(buf_text(&missing), "");
 }
 
+TEST(a_state_that_sends_its_result_as_an_event_needs_the_right_to_send_events)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    static const char *const event_send[] = { "event.send" };
+    const struct param_strs globs = { 1, event_send };
+    struct reached reached = job_reach_line(&arena, "test.nop", "x", "{fire_event: a/b}");
+
+    CHECK(job_reach_meets(&reached, &globs));
+    reached = job_reach_line(&arena, "schedule.add", "x",
+                             "{function: test.nop, args: {fire_event: true}}");
+    CHECK(job_reach_meets(&reached, &globs));
+    reached = job_reach_line(&arena, "state.apply", "x", "{pillar: {fire_event: true}}");
+    CHECK_INT(reached.functions.n, 1);
+}
+
 TEST(data_for_published_states_may_have_any_keys)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;

@@ -197,6 +197,11 @@ const char *store_stream_name(struct arena *arena, size_t number)
     return arena_printf(arena, "OBJ_%s", objects[number - OBJECTS_AT].bucket);
 }
 
+size_t store_bucket_stream(enum store_bucket bucket)
+{
+    return BUCKETS_AT + bucket;
+}
+
 _Static_assert(ARRAY_LEN(consumers) == STORE_CONSUMERS, "every consumer has a number");
 
 struct store_consumer store_consumer(size_t number)

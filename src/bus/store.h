@@ -91,6 +91,7 @@ int64_t store_bucket_ttl(enum store_bucket bucket);
 /* The streams of all of it: number 0 to STORE_STREAMS - 1. */
 #define STORE_STREAMS (STORE_BUCKETS + 5)
 const char *store_stream_name(struct arena *arena, size_t number);
+size_t store_bucket_stream(enum store_bucket bucket);
 /* The consumers that masters share: number 0 to STORE_CONSUMERS - 1. */
 #define STORE_CONSUMERS 4
 struct store_consumer {

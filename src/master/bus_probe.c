@@ -25,6 +25,8 @@ struct bus_probe_call {
     struct bus_probe *probe; /* NULL: it was stopped */
     int64_t sent, stored;    /* clock_now */
     unsigned items;          /* that were looked at */
+    bool is_unheard;         /* nobody took the entry: is there a bucket? */
+    char problem[ERR_TEXT_SIZE];
 };
 
 static void probe_bus(struct timer *timer);
@@ -68,6 +70,15 @@ static bool is_replaced(struct bus_probe *probe, const struct nats_error *error,
 
 static void look_at_item(struct bus_probe_call *call);
 
+/* The call ends before the text is used. */
+static void end_unheard(struct bus_probe_call *call)
+{
+    char problem[ERR_TEXT_SIZE];
+
+    (void)snprintf(problem, sizeof(problem), "%s", call->problem);
+    end_look(call, problem, false);
+}
+
 static void end_item(struct bus_probe_call *call, const struct nats_error *error,
                      const struct value *reply)
 {
@@ -75,6 +86,8 @@ static void end_item(struct bus_probe_call *call, const struct nats_error *error
 
     if (call->probe && is_replaced(call->probe, error, made ? made : ""))
         end_look(call, NULL, true);
+    else if (call->is_unheard)
+        end_unheard(call);
     else if (error || !call->probe || ++call->items == BUS_PROBE_EACH)
         end_look(call, error ? error->text : NULL, false);
     else
@@ -138,12 +151,25 @@ static void read_stamp(struct bus_probe_call *call)
         end_look(call, err.text, false);
 }
 
+/* A bus that stores nothing for a while has it all the same. */
+static void look_for_bucket(struct bus_probe_call *call, const char *problem)
+{
+    call->is_unheard = true;
+    (void)snprintf(call->problem, sizeof(call->problem), "%s", problem);
+    call->probe->item = store_bucket_stream(STORE_LEASES);
+    look_at_item(call);
+}
+
 static void on_written(void *self, const struct nats_error *error, uint64_t revision)
 {
     struct bus_probe_call *call = self;
     struct bus_probe *probe = call->probe;
     uint64_t before;
 
+    if (error && probe && error->fault == NATS_FAULT_NO_RESPONDERS) {
+        look_for_bucket(call, error->text);
+        return;
+    }
     if (error || !probe) {
         end_look(call, error ? error->text : NULL, false);
         return;

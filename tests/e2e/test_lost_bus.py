@@ -35,9 +35,10 @@ def ask(fleet, subject, **body):
     return reply
 
 
-def test_a_bus_that_can_only_be_read_makes_a_master_not_ready(fleet):
+@pytest.mark.parametrize("change", [{"max_bytes": 1, "discard": "new"}, {"subjects": ["elsewhere"]}], ids=["full", "deaf"])
+def test_a_bus_that_can_only_be_read_makes_a_master_not_ready(fleet, change):
     config = ask(fleet, "$JS.API.STREAM.INFO.KV_leases")["config"]
-    ask(fleet, "$JS.API.STREAM.UPDATE.KV_leases", **{**config, "max_bytes": 1, "discard": "new"})
+    ask(fleet, "$JS.API.STREAM.UPDATE.KV_leases", **{**config, **change})
     fleet.wait(lambda: fleet.master.get("/readyz")[0] == 503, "it is not ready")
     check = json.loads(fleet.master.get("/readyz")[1])["checks"]["store"]
     assert check["status"] == "down" and check["message"].startswith("the bus does not store: "), check
@@ -46,12 +47,14 @@ def test_a_bus_that_can_only_be_read_makes_a_master_not_ready(fleet):
     fleet.wait_ready(fleet.master)
 
 
-def test_a_bucket_that_is_gone_is_made_again_and_filled(fleet):
-    ask(fleet, "$JS.API.STREAM.DELETE.KV_reactor-files")
+@pytest.mark.parametrize("stream", ["KV_reactor-files", "KV_leases", "KV_master-heartbeat"])
+def test_a_bucket_that_is_gone_is_made_again_and_filled(fleet, stream):
+    ask(fleet, f"$JS.API.STREAM.DELETE.{stream}")
     starts = fleet.master.log().count('"master started')
     fleet.wait(lambda: fleet.master.log().count('"master started') > starts, "the master starts again")
     fleet.wait_ready(fleet.master)
-    assert ask(fleet, "$JS.API.STREAM.INFO.KV_reactor-files")
+    assert ask(fleet, f"$JS.API.STREAM.INFO.{stream}")
+    assert fleet.zester("web-01", "test.ping").stdout == "web-01:\n    true\n"
 
 
 @pytest.mark.parametrize("stream, consumer", [("job-events", "late-returns"), ("event-exhausted", "event-exhausted")])

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "data/time_text.h"
 #include "wire/peel_id.h"
 
@@ -36,10 +37,24 @@ static void set_text(struct arena *arena, struct value_map *map, const char *key
     value_map_set(arena, map, value_text(key), value_text(text));
 }
 
+/* Whoever decides sees all that will be run: gates, the plan, the names of secret arguments. */
+static void set_more(struct arena *arena, struct value_map *map, const struct job *job)
+{
+    static const char *const keys[] = { "metadata", "sealed_args" };
+    const struct value shown = job_describe(arena, job);
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        const struct value *found = value_get(&shown, keys[i]);
+
+        if (value_is(found, VALUE_MAP))
+            value_map_set(arena, map, value_text(keys[i]), *found);
+    }
+}
+
 struct value fleet_approval_value(struct arena *arena, const struct approval *approval)
 {
     const struct job *job = &approval->job;
-    struct value_map *map = value_map_new(arena, 12);
+    struct value_map *map = value_map_new(arena, 14);
     struct value_list *targets = value_list_new(arena, job->targets.n);
 
     for (size_t i = 0; i < job->targets.n; i++)
@@ -51,6 +66,7 @@ struct value fleet_approval_value(struct arena *arena, const struct approval *ap
     set_text(arena, map, "function", job->function);
     set_text(arena, map, "id", job->state_id);
     value_map_set(arena, map, value_text("args"), job->args);
+    set_more(arena, map, job);
     set_text(arena, map, "target", job->target_expr);
     value_map_set(arena, map, value_text("targets"), value_list(targets));
     set_text(arena, map, "decided_by", approval->decided_by);

@@ -462,6 +462,15 @@ def test_the_text_says_how_to_go_on(pair):
     audited(pair, rf'audit action=job\.approve result=ok by="admin" id="{jid}"')
 
 
+def test_who_decides_sees_the_gate_and_which_arguments_are_secret(pair):
+    words = ("cmd.run", "true", "--batch", "1", "--gate", "test.version x", "--secret", "stdin=env:PRIVATE")
+    result = run_as(pair, "olga", "web-01", *words, "--format", "json", environment={"PRIVATE": "geheim"})
+    jid = json.loads(result.stdout)["jid"]
+    shown, = [one for one in json_as(pair, "otto", "job", "approvals") if one["jid"] == jid]
+    assert shown["metadata"]["gate"] == "test.version x" and shown["sealed_args"] == {"stdin": "***"}, shown
+    run_as(pair, "otto", "job", "reject", jid, "--reason", "no")
+
+
 def test_a_rejected_job_never_runs(pair, tmp_path):
     jid, mark = ask(pair, tmp_path)
     assert run_as(pair, "otto", "job", "reject", jid, "--reason", "not today").stdout == f"Job {jid} rejected\n"

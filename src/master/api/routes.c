@@ -35,7 +35,8 @@ const struct api_route api_routes[] = {
       .status = API_OK, QUERY(api_approvals_query, api_approvals_query),
       .summary = "list jobs of the last day that waited for a second person, newest first",
       .details = "a list of `jid`, `state`, `asked_by`, `asked`, `function`, `id`, `args`, "
-                 "`target`, `targets`, `decided_by`, `reason`, `error`" },
+                 "`metadata`, `sealed_args` (names), `target`, `targets`, `decided_by`, `reason`, "
+                 "`error`" },
     { "POST", API_ROOT "/approvals/{jid}/approve", api_decide_job, .act = API_ACT_APPROVE_JOB,
       .status = API_OK, BODY(api_refuse_body, api_decision_body), .check = api_reason_check,
       .summary = "let a job run that waits for a second person",

@@ -8,9 +8,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/glob.h"
+#include "bus/bus_time.h"
 #include "bus/store.h"
 #include "cli/commands.h"
 #include "cli/event_why.h"
+#include "cli/fleet/bucket.h"
 #include "cli/fleet/link.h"
 #include "cli/pairs.h"
 #include "data/json.h"
@@ -100,6 +102,8 @@ static int run_send(struct cli *cli, const void *args, struct param_strs operand
     if (make_event(cli, operands, &sending, &err) < 0 ||
         fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
         return cli_err(cli, &err);
+    fleet_learn_time(fleet); /* masters drop what is too old */
+    sending.event.ts = bus_time_value();
     result = store_event(fleet, &sending, &err);
     fleet_close(fleet);
     return result < 0 ? cli_err(cli, &err) : print_sent(cli, want->fleet.format, &sending);

@@ -103,3 +103,13 @@ def test_credentials_of_an_operator_live_as_long_as_they_were_made_for(fleet, se
     assert abs(end - time.time() - 600) < 30 and shown["state"] == "active", shown
     result = fleet.run("zester", "web-01", "test.ping", "--master", fleet.url, "--nats-ca", fleet.auth / "nats-ca.crt", "--creds", creds)
     assert result.stdout == "web-01:\n    true\n"
+
+
+@pytest.mark.parametrize("seconds", [2 * HOUR, -2 * HOUR])
+def test_an_event_of_an_operator_is_not_too_old(fleet, seconds):
+    def count():
+        return sum(master.metric('zester_reactor_events_total{origin_type="admin"}') or 0 for master in fleet.masters)
+    before = count()
+    fleet.zester("event", "send", "deploy/done", environment=fleet.wrong_clock(seconds))
+    fleet.wait(lambda: count() > before, "a master takes it")
+    assert not any(master.has_logged("event is too old") for master in fleet.masters)

@@ -286,10 +286,9 @@ static bool has_argument(struct arena *arena, const struct job *job, const char 
     return has_key(&args, keys, 0) || has_sealed(&job->sealed, keys);
 }
 
-static bool has_data(const struct job *job)
+static bool has_data(const struct job *job, const char *function)
 {
-    return takes_data(job->function) &&
-           (value_get(&job->args, DATA) || has_sealed(&job->sealed, DATA));
+    return takes_data(function) && (has_key(&job->args, DATA, 0) || has_sealed(&job->sealed, DATA));
 }
 
 static bool has_id(const struct job *job)
@@ -379,6 +378,7 @@ static void add_function(const struct tracing *tracing, const char *function, bo
 
     VEC_PUSH_IN(tracing->arena, &reached->functions, function);
     reached->anything |= has_program(tracing->job, function);
+    reached->stored |= has_data(tracing->job, function);
     switch (job_reach_find(function)) {
     case REACH_ITSELF: break;
     case REACH_COMMANDS: reached->commands = true; break;
@@ -412,8 +412,7 @@ void job_reach_trace(struct arena *arena, const struct job *job, struct reached 
 {
     const struct tracing tracing = { arena, ret, job };
 
-    *ret =
-        (struct reached){ .anything = has_argument(arena, job, LEADING), .stored = has_data(job) };
+    *ret = (struct reached){ .anything = has_argument(arena, job, LEADING) };
     add_function(&tracing, job->function, false);
     if (has_argument(arena, job, EVENT_ARGUMENT))
         add_function(&tracing, EVENT_FUNCTION, true);

@@ -108,6 +108,7 @@ TEST(what_needs_a_second_person_is_not_walked_around)
         { "kepler.running", "/x.yaml", "{contents: x}", true },
         { "state.test", "web", "{}", false },
         { "state.test", "web", "{pillar: {x: 1}}", true },
+        { "schedule.add", "x", "{function: state.test, args: {pillar: {x: 1}}}", true },
         { "pkg.install", "x", "{}", false },
     };
 

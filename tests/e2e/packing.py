@@ -13,6 +13,8 @@ def pack(value):
     if isinstance(value, str):
         data = value.encode()
         return b"\xdb" + struct.pack(">I", len(data)) + data
+    if isinstance(value, bytes):
+        return b"\xc6" + struct.pack(">I", len(value)) + value
     if isinstance(value, list):
         return b"\xdd" + struct.pack(">I", len(value)) + b"".join(map(pack, value))
     return b"\xdf" + struct.pack(">I", len(value)) + b"".join(pack(key) + pack(item) for key, item in value.items())

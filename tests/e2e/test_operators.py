@@ -221,6 +221,23 @@ def test_a_name_in_the_payload_counts_for_nothing(fleet, evil):
     assert record["user"] == "alice" and record["metadata"] == {"operator": "alice"}
 
 
+@pytest.mark.parametrize("args", [
+    {"fun": b"cmd.run"}, {b"fun": "cmd.run"}, {"fun": "test.nop", b"onlyif": "true"}, {"fun": "test.nop", "names": [{"a": [{b"onlyif": "true"}]}]}],
+    ids=["value", "key", "guard", "deep"])
+def test_what_is_written_as_bytes_is_judged_like_text(fleet, args):
+    if not creds(fleet, "petra").exists():
+        add(fleet, "petra", "--function", "test.*", "--function", "state.single")
+    job = {"jid": "2Bytes000000000000000000000", "function": "state.single", "args": {"name": "true", **args}, "targets": ["web-01"], "timeout": 10**9,
+           "created": time.time(), "updated": time.time(), "state_id": "ad-hoc"}
+    refusal = r'action=job\.dispatch result=refused by="petra" id="2Bytes'
+    before = sum(bool(re.search(refusal, line["msg"])) for line in fleet.master.lines())
+    with Client(fleet.port, creds(fleet, "petra"), fleet.auth / "nats-ca.crt") as client:
+        client.publish("zester.operator.petra.dispatch", pack(job))
+        client.flush()
+        fleet.wait(lambda: sum(bool(re.search(refusal, line["msg"])) for line in fleet.master.lines()) > before, "it is refused")
+    assert fleet.zester("job", "show", job["jid"], status=None).returncode == 1
+
+
 def test_the_id_of_a_reaction_cannot_be_taken(fleet, evil):
     job = {"jid": "rxn-0123456789abcdef0123456789abcdef", "function": "test.ping", "targets": ["web-01"], "timeout": 10**9, "created": time.time(), "updated": time.time()}
     evil.publish("zester.operator.alice.dispatch", pack(job))

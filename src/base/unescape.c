@@ -205,6 +205,75 @@ static size_t read_entities(struct str text, struct buf *out)
     return text.n > 3 && text.p[1] == '#' ? read_reference(text, out) : 0;
 }
 
+/* --- lines ---------------------------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The length of a line end, the sign of a diff if `has_sign` and there is one, and an indent. */
+static size_t measure_break(struct str text, bool has_sign)
+{
+    size_t n = text.p[0] == '\r' ? 1 : 0;
+
+    if (n >= text.n || text.p[n] != '\n')
+        return 0;
+    n++;
+    if (has_sign && n < text.n && (text.p[n] == '+' || text.p[n] == '-'))
+        n++;
+    while (n < text.n && is_blank(text.p[n]))
+        n++;
+    return n;
+}
+
+/* What is folded goes on with an indent. */
+static size_t read_folded(struct str text, struct buf *out)
+{
+    const size_t n = measure_break(text, true);
+
+    if (n == 0 || !is_blank(text.p[n - 1]))
+        return 0;
+    buf_add_char(out, ' ');
+    return n;
+}
+
+static bool is_base64(char c)
+{
+    return digit_of(c) >= 0 || (c >= 'g' && c <= 'z') || (c >= 'G' && c <= 'Z') || c == '+' ||
+           c == '/' || c == '-' || c == '_' || c == '=';
+}
+
+/* Is this a line of base64, or the beginning of one that is quoted? Others are not joined, since
+ * most texts are not base64. */
+static bool begins_base64(struct str text)
+{
+    size_t n = 0;
+
+    while (n < text.n && is_base64(text.p[n]))
+        n++;
+    return n > 0 && (n == text.n || strchr("\r\n\"'\\", text.p[n]));
+}
+
+static size_t skip_wrap(struct str text, bool has_sign)
+{
+    const size_t n = measure_break(text, has_sign);
+
+    return n > 0 && begins_base64(str_from_offset(text, n)) ? n : 0;
+}
+
+static size_t read_wrapped(struct str text, struct buf *out)
+{
+    (void)out;
+    return skip_wrap(text, false);
+}
+
+static size_t read_difference(struct str text, struct buf *out)
+{
+    (void)out;
+    return skip_wrap(text, true);
+}
+
 /* --- all ----------------------------------------------------------------------------------- */
 
 /* Appends what the escape at the beginning of `text` stands for; its length, 0: it is none. */
@@ -223,17 +292,21 @@ static const struct {
     [UNESCAPE_URL]         = { "%",   read_url },
     [UNESCAPE_FORM]        = { "%+",  read_form },
     [UNESCAPE_ENTITIES]    = { "&",   read_entities },
+    [UNESCAPE_FOLDED]      = { "\r\n", read_folded },
+    [UNESCAPE_WRAPPED]     = { "\r\n", read_wrapped },
+    [UNESCAPE_DIFFERENCE]  = { "\r\n", read_difference },
 };
 /* clang-format on */
 
-static void note_origin(struct unescaped *u, size_t first, size_t origin)
+/* The bytes from `before` on stand for these. */
+static void note_span(struct unescaped *u, size_t before, struct unescape_span span)
 {
-    if (u->text.n + 1 > u->room) {
+    if (u->text.n > u->room) {
         u->room = u->text.n * 2 + 64;
-        u->from = mem_realloc(u->from, u->room * sizeof(*u->from));
+        u->spans = mem_realloc(u->spans, u->room * sizeof(*u->spans));
     }
-    for (size_t i = first; i <= u->text.n; i++)
-        u->from[i] = origin;
+    for (size_t i = before; i < u->text.n; i++)
+        u->spans[i] = span;
 }
 
 static bool begins(enum unescape_form form, char c)
@@ -241,36 +314,41 @@ static bool begins(enum unescape_form form, char c)
     return c == forms[form].begin[0] || (forms[form].begin[1] && c == forms[form].begin[1]);
 }
 
+/* The length of the escape at `at`; 0: there is none. */
+static size_t read_escape(enum unescape_form form, struct str text, size_t at, struct buf *out)
+{
+    return begins(form, text.p[at]) ? forms[form].read(str_from_offset(text, at), out) : 0;
+}
+
+/* Most texts have none, and are long. */
 static bool has_escape(enum unescape_form form, struct str text)
 {
+    AUTO_BUF struct buf ignored = BUF_INIT(BUF_NO_LIMIT);
+
     for (const char *c = forms[form].begin; *c; c++)
-        if (memchr(text.p, *c, text.n))
-            return true;
+        for (size_t at = str_find_char(text, *c, 0); at != STR_NONE;
+             at = str_find_char(text, *c, at + 1))
+            if (read_escape(form, text, at, &ignored) > 0)
+                return true;
     return false;
 }
 
 bool unescape(struct unescaped *ret, enum unescape_form form, struct str text)
 {
-    bool any = false;
-
     *ret = (struct unescaped){ .text = BUF_INIT(BUF_NO_LIMIT) };
     if (text.n == 0 || !has_escape(form, text))
         return false;
     for (size_t at = 0, n; at < text.n; at += n) {
         const size_t before = ret->text.n;
 
-        n = begins(form, text.p[at]) ? forms[form].read(str_from_offset(text, at), &ret->text) : 0;
-        any |= n > 0;
+        n = read_escape(form, text, at, &ret->text);
         if (n == 0) {
             buf_add_char(&ret->text, text.p[at]);
             n = 1;
         }
-        note_origin(ret, before, at);
-        ret->from[ret->text.n] = at + n;
+        note_span(ret, before, (struct unescape_span){ at, at + n });
     }
-    if (!any)
-        unescape_done(ret);
-    return any;
+    return true;
 }
 
 void unescape_done(struct unescaped *unescaped)
@@ -278,6 +356,6 @@ void unescape_done(struct unescaped *unescaped)
     if (unescaped->text.p)
         explicit_bzero(unescaped->text.p, unescaped->text.n);
     buf_done(&unescaped->text);
-    free(unescaped->from);
+    free(unescaped->spans);
     *unescaped = (struct unescaped){ .text = BUF_INIT(BUF_NO_LIMIT) };
 }

@@ -1,11 +1,11 @@
 /*
  * unescape - a text as it reads without its escapes, and where each byte of that came from.
  *
- * For those who look for something in a text that somebody else has quoted: in JSON, YAML, a shell
- * command, SQL, a URL or HTML. Each form is tried on its own; what is not an escape in it stays as
- * it is, so any text can be read in every form.
+ * For those who look for something in a text that somebody else has quoted or broken into lines: in
+ * JSON, YAML, base64, a shell command, SQL, a URL or HTML. Each form is tried on its own; what is
+ * not an escape in it stays as it is, so any text can be read in every form.
  *
- *     for each form: if (unescape(&u, form, text)) { look in u.text; u.from[i] } -> unescape_done
+ *     for each form: if (unescape(&u, form, text)) { look in u.text; u.spans[i] } -> unescape_done
  *
  * Memory: heap; the bytes are wiped at the end. Threads: any.
  */
@@ -26,12 +26,20 @@ enum unescape_form {
     UNESCAPE_URL,         /* %C3%BC */
     UNESCAPE_FORM,        /* the same, and + is a blank */
     UNESCAPE_ENTITIES,    /* &quot; &#34; &#x22;: HTML, XML */
+    UNESCAPE_FOLDED,      /* a line end and an indent are a blank: YAML, also in a diff */
+    UNESCAPE_WRAPPED,     /* a line end and an indent are nothing: base64 */
+    UNESCAPE_DIFFERENCE,  /* the same in a diff, whose lines begin with + or - */
 };
-#define UNESCAPE_FORMS (UNESCAPE_ENTITIES + 1)
+#define UNESCAPE_FORMS (UNESCAPE_DIFFERENCE + 1)
+
+/* Where a byte came from. A line end that was left out belongs to no byte. */
+struct unescape_span {
+    size_t first, end;
+};
 
 struct unescaped {
     struct buf text;
-    size_t *from; /* text.n + 1 offsets into what was read */
+    struct unescape_span *spans; /* of each byte of the text, in what was read */
     size_t room;
 };
 

@@ -24,9 +24,12 @@
 /* Lists and maps inside one another; documents are never as deep. */
 #define DEPTH_MAX 200
 
+#define BIT(form) (1U << (form))
+
 struct secret {
     char *p;
     size_t n;
+    unsigned forms; /* the BITs of those that may write it otherwise than it is */
 };
 
 struct secrets {
@@ -71,9 +74,41 @@ static bool has_text(const struct secrets *secrets, struct str text)
     return false;
 }
 
+static bool is_base64(struct str text)
+{
+    static const char others[] = "+/-_=";
+
+    for (size_t i = 0; i < text.n; i++)
+        if (!isalnum((unsigned char)text.p[i]) && !memchr(others, text.p[i], sizeof(others) - 1))
+            return false;
+    return true;
+}
+
+/* Long texts are read in each form, so a form without effect on a secret is not tried. */
+static unsigned find_forms(struct str text)
+{
+    static const struct {
+        char character;
+        unsigned forms;
+    } needs[] = {
+        { '\'', BIT(UNESCAPE_APOSTROPHES) | BIT(UNESCAPE_SHELL) },
+        { '"', BIT(UNESCAPE_QUOTES) },
+        { ' ', BIT(UNESCAPE_FOLDED) },
+    };
+    unsigned forms = BIT(UNESCAPE_CHARACTERS) | BIT(UNESCAPE_BYTES) | BIT(UNESCAPE_URL) |
+                     BIT(UNESCAPE_FORM) | BIT(UNESCAPE_ENTITIES);
+
+    for (size_t i = 0; i < ARRAY_LEN(needs); i++)
+        if (str_find_char(text, needs[i].character, 0) != STR_NONE)
+            forms |= needs[i].forms;
+    if (is_base64(text))
+        forms |= BIT(UNESCAPE_WRAPPED) | BIT(UNESCAPE_DIFFERENCE);
+    return forms;
+}
+
 static void add_one(struct secrets *secrets, struct str text)
 {
-    struct secret secret = { NULL, text.n };
+    struct secret secret = { NULL, text.n, find_forms(text) };
 
     if (text.n < SECRETS_SHORTEST || has_text(secrets, text))
         return;
@@ -221,44 +256,79 @@ struct hiding {
 struct reading {
     const struct unescaped *text;
     const struct reading *of; /* that was read itself; NULL: the given one */
+    unsigned forms;           /* the BITs of all of them */
 };
 
-static size_t origin(const struct reading *reading, size_t at)
+/* The bytes [first, end) of what was read, in the given text. */
+static struct unescape_span find_origin(const struct reading *reading, struct unescape_span span)
 {
     for (; reading; reading = reading->of)
-        at = reading->text->from[at];
-    return at;
+        span = (struct unescape_span){ reading->text->spans[span.first].first,
+                                       reading->text->spans[span.end - 1].end };
+    return span;
+}
+
+static void hide_secret(struct hiding *hiding, const struct secret *secret, struct str text,
+                        const struct reading *reading)
+{
+    for (size_t at = str_find(text, view(secret), 0); at != STR_NONE;
+         at = str_find(text, view(secret), at + 1)) {
+        const struct unescape_span span =
+            find_origin(reading, (struct unescape_span){ at, at + secret->n });
+
+        if (!hiding->hidden)
+            hiding->hidden = mem_zalloc(hiding->size);
+        memset(hiding->hidden + span.first, 1, span.end - span.first);
+    }
 }
 
 /* A NULL reading: `text` is the given one. */
 static void hide_found(struct hiding *hiding, struct str text, const struct reading *reading)
 {
     VEC_EACH (&hiding->secrets->list, secret)
-        for (size_t at = str_find(text, view(secret), 0); at != STR_NONE;
-             at = str_find(text, view(secret), at + 1)) {
-            const size_t first = origin(reading, at), last = origin(reading, at + secret->n);
-
-            if (!hiding->hidden)
-                hiding->hidden = mem_zalloc(hiding->size);
-            memset(hiding->hidden + first, 1, last - first);
-        }
+        if (!reading || (reading->forms & ~secret->forms) == 0)
+            hide_secret(hiding, secret, text, reading);
 }
 
-/* JSON may be in JSON: each form is read twice. */
+/* What a form may contain: itself, and what is often put into it. */
+static const unsigned contained[UNESCAPE_FORMS] = {
+    [UNESCAPE_CHARACTERS] = BIT(UNESCAPE_CHARACTERS) | BIT(UNESCAPE_FOLDED) | BIT(UNESCAPE_WRAPPED),
+    [UNESCAPE_BYTES] = BIT(UNESCAPE_BYTES) | BIT(UNESCAPE_CHARACTERS),
+    [UNESCAPE_APOSTROPHES] = BIT(UNESCAPE_APOSTROPHES) | BIT(UNESCAPE_CHARACTERS),
+    [UNESCAPE_QUOTES] = BIT(UNESCAPE_QUOTES) | BIT(UNESCAPE_CHARACTERS),
+    [UNESCAPE_SHELL] = BIT(UNESCAPE_SHELL) | BIT(UNESCAPE_CHARACTERS),
+    [UNESCAPE_URL] = BIT(UNESCAPE_URL) | BIT(UNESCAPE_CHARACTERS),
+    [UNESCAPE_FORM] = BIT(UNESCAPE_FORM) | BIT(UNESCAPE_CHARACTERS),
+    [UNESCAPE_ENTITIES] = BIT(UNESCAPE_ENTITIES) | BIT(UNESCAPE_CHARACTERS),
+    [UNESCAPE_FOLDED] = BIT(UNESCAPE_APOSTROPHES),
+};
+
+/* JSON may be in JSON, or in a URL. */
+static void hide_contained(struct hiding *hiding, struct str text, enum unescape_form form,
+                           const struct reading *of)
+{
+    struct unescaped inner;
+
+    if (!unescape(&inner, form, text))
+        return;
+    hide_found(hiding, buf_view(&inner.text),
+               &(struct reading){ &inner, of, of->forms | BIT(form) });
+    unescape_done(&inner);
+}
+
 static void hide_escaped(struct hiding *hiding, struct str text, enum unescape_form form)
 {
-    struct unescaped once, twice;
+    struct unescaped outer;
 
-    if (!unescape(&once, form, text))
+    if (!unescape(&outer, form, text))
         return;
-    const struct reading first = { &once, NULL };
+    const struct reading reading = { &outer, NULL, BIT(form) };
 
-    hide_found(hiding, buf_view(&once.text), &first);
-    if (unescape(&twice, form, buf_view(&once.text))) {
-        hide_found(hiding, buf_view(&twice.text), &(struct reading){ &twice, &first });
-        unescape_done(&twice);
-    }
-    unescape_done(&once);
+    hide_found(hiding, buf_view(&outer.text), &reading);
+    for (enum unescape_form inner = 0; inner < UNESCAPE_FORMS; inner++)
+        if (contained[form] & BIT(inner))
+            hide_contained(hiding, buf_view(&outer.text), inner, &reading);
+    unescape_done(&outer);
 }
 
 static void mask_hidden(struct buf *text, const char *hidden)

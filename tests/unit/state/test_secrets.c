@@ -1,6 +1,7 @@
 #include "test.h"
 
 #include "base/arena.h"
+#include "base/base64.h"
 #include "data/value.h"
 #include "state/secrets.h"
 
@@ -119,8 +120,13 @@ static const char *const written[] = {
     "p%22%c3%a4%5cs%27s%26x+%251",   /* a form */
     "p&quot;ä\\s&#39;s&amp;x %1",    /* HTML */
     "p&#x22;&#228;\\s&apos;s&amp;x %1",
-    "p\\\\\\\"ä\\\\\\\\s's&x %1", /* JSON in JSON */
-    "p\\\"\\\n    ä\\\\s's&x %1", /* YAML, in two lines */
+    "p\\\\\\\"ä\\\\\\\\s's&x %1",            /* JSON in JSON */
+    "p\\\"\\\n    ä\\\\s's&x %1",            /* YAML, in two lines */
+    "p\"ä\\s''s&x\n  %1",                    /* YAML in apostrophes, in two lines */
+    "p\"ä\\s''s&x\n+  %1",                   /* the same in a diff */
+    "p%5C%22%5Cu00e4%5C%5Cs%27s%26x%20%251", /* JSON in a URL */
+    "p\\&quot;\\u00e4\\\\s&#39;s&amp;x %1",  /* JSON in HTML */
+    "p\\\"ä\\\\s'\\''s&x %1",                /* JSON in a shell command */
 };
 
 TEST(a_secret_with_the_escapes_of_another_language_is_masked)
@@ -137,6 +143,30 @@ TEST(a_secret_with_the_escapes_of_another_language_is_masked)
         CHECK_STR(secrets_masked(secrets, &arena, str_from(words)).p, buf_text(&text));
     }
     CHECK_STR(mask(secrets, &text, "p\\\"a\\\\s's"), "p\\\"a\\\\s's");
+    secrets_free(secrets);
+}
+
+/* What base64(1) and PEM print, whole, in a diff, in JSON and in YAML. */
+TEST(the_base64_of_a_secret_is_masked_when_it_is_broken_into_lines)
+{
+    static const char *const breaks[] = { "\n", "\r\n", "\n+", "\n-", "\\n", "\n        " };
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT), encoded = BUF_INIT(BUF_NO_LIMIT);
+    AUTO_BUF struct buf broken = BUF_INIT(BUF_NO_LIMIT);
+    struct secrets *secrets = secrets_new();
+
+    secrets_add(secrets, STR(PASSWORD " and so on, until there are several lines"));
+    base64_encode(STR(PASSWORD " and so on, until there are several lines"), BASE64_STANDARD,
+                  &encoded);
+    for (size_t i = 0; i < ARRAY_LEN(breaks); i++) {
+        buf_clear(&broken);
+        for (struct str rest = buf_view(&encoded); rest.n > 0;
+             rest = str_from_offset(rest, rest.n < 20 ? rest.n : 20)) {
+            buf_add_str(&broken, str_slice(rest, 0, rest.n < 20 ? rest.n : 20));
+            buf_add_text(&broken, rest.n > 20 ? breaks[i] : "");
+        }
+        buf_add_text(&broken, "\nmore\n");
+        CHECK_STR(mask(secrets, &text, buf_text(&broken)), "********\nmore\n");
+    }
     secrets_free(secrets);
 }
 

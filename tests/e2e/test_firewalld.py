@@ -56,6 +56,15 @@ def test_a_zone_that_is_missing_is_made_and_becomes_the_default(machine):
     assert data["default"] == "public" and "dmz" not in data["zones"] and data["running"] == ["public"]
 
 
+@pytest.mark.parametrize("noun, module", [("zone", "present"), ("service", "service")])
+def test_what_a_run_did_not_come_to_make_or_what_is_gone_needs_no_revert(machine, noun, module):
+    machine.apply(f"app: {{firewalld.{module}: [{{ports: [80/tcp]}}]}}")
+    machine.sh(f"firewall-cmd --permanent --delete-{noun}=app")
+    (result,) = machine.revert().values()
+    assert not result["changed"] and "error" not in result, result
+    assert "app" not in json.loads(machine.store.read_text())[noun + "s"]
+
+
 def test_only_what_is_to_be_pruned_is_removed(machine):
     machine.settles("public: {firewalld.present: [{ports: [1/tcp, 2/tcp]}]}")
     machine.settles("public: {firewalld.present: [{ports: [2/tcp]}, {prune_ports: true}]}")

@@ -1,5 +1,8 @@
 #include "modules/firewalld/firewall.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -226,18 +229,74 @@ int firewall_apply(struct firewall *firewall, struct err *err)
     return reload(run, err);
 }
 
+/* The zone or service that a call is about, whole or in part; a NULL view: none. */
+static struct str find_scope(const struct value *call, const char *noun)
+{
+    static const char *const options[] = { "--", "--delete-" };
+
+    for (size_t i = 0; i < call->list->count; i++)
+        for (size_t k = 0; k < ARRAY_LEN(options); k++) {
+            char option[32];
+
+            (void)snprintf(option, sizeof(option), "%s%s=", options[k], noun);
+            if (str_starts(call->list->items[i].s, str_from(option)))
+                return str_from_offset(call->list->items[i].s, strlen(option));
+        }
+    return (struct str){ 0 };
+}
+
+/* All calls of a state are about one zone or service. A run that was canceled may not have made
+ * it, or a revert that was cut short has removed it: then there is nothing of it to take back. */
+static int find_missing(struct state_run *run, const struct value_list *undo, const char **ret_noun,
+                        struct err *err)
+{
+    static const char *const nouns[] = { "zone", "service" };
+    static const struct firewall_list words = { .lines = false };
+
+    *ret_noun = NULL;
+    for (size_t k = 0; k < ARRAY_LEN(nouns); k++)
+        for (size_t i = 0; i < undo->count; i++) {
+            const struct str name = find_scope(&undo->items[i], nouns[k]);
+            const struct tool tool = run_tool(run);
+            struct str all = STR("");
+
+            if (!name.p)
+                continue;
+            if (tool_run(&tool,
+                         TOOL(COMMAND, PERMANENT, arena_printf(run->arena, "--get-%ss", nouns[k])),
+                         NULL, &all, err) < 0)
+                return -1;
+            if (!has_item(&words, str_trim(all), name))
+                *ret_noun = nouns[k];
+            return 0;
+        }
+    return 0;
+}
+
 int firewall_revert(struct state_run *run, const void *args, struct err *err)
 {
     const struct value *undo = state_noted(run, "undo");
+    const char *missing;
+    size_t count = 0;
 
     (void)args;
     if (!value_is(undo, VALUE_LIST) || undo->list->count == 0) {
         state_unchanged(run);
         return 0;
     }
-    for (size_t i = undo->list->count; i-- > 0;)
+    if (find_missing(run, undo->list, &missing, err) < 0)
+        return -1;
+    for (size_t i = undo->list->count; i-- > 0;) {
+        if (missing && find_scope(&undo->list->items[i], missing).p)
+            continue;
         if (run_call(run, &undo->list->items[i], err) < 0)
             return -1;
-    state_say(run, "reverted %zu changes", undo->list->count);
+        count++;
+    }
+    if (count == 0) {
+        state_unchanged(run);
+        return 0;
+    }
+    state_say(run, "reverted %zu changes", count);
     return reload(run, err);
 }

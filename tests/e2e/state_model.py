@@ -249,6 +249,7 @@ class Verdict:
         self.cut = cut  # in the middle of its work: what it has done is not known
         self.changed = changed or outcome == CHANGED  # something was changed, whatever was reported
         self.maybe = maybe  # ... or it may have been: a command that failed
+        self.reacted = True  # to all that it watches
 
     def __repr__(self):
         return f"{self.outcome}{':' + self.reason if self.reason is not None else ''}"
@@ -271,7 +272,7 @@ class Run:
                       for name, seen in self.seen.items())
         if aborted:  # "all remaining DAG levels are skipped"
             return [Verdict(SKIPPED, "failhard_abort", self.world)]
-        return [self.judge(state, owed) for owed in self.debts_of(state)]
+        return [self.judge_all(state, owed) for owed in self.debts_of(state)]
 
     def debts_of(self, state):
         """What an earlier run left undone counts like a change of that target now; what the state no longer watches may or not."""
@@ -283,6 +284,13 @@ class Run:
 
     def targets(self, state, kind):
         return [self.seen[name] for name in state.targets[kind]]
+
+    def judge_all(self, state, owed):
+        """A state that was not asked to react may have been applied for another reason."""
+        verdict = self.judge(state, owed)
+        changes = [target for kind in REACTS for target in self.targets(state, kind) if target.outcome == CHANGED]
+        verdict.reacted = verdict.outcome != SKIPPED and bool(owed or changes)
+        return verdict
 
     def judge(self, state, owed):
         """"For each state: abort, gate, prereq, guards, check, apply." """
@@ -385,9 +393,11 @@ class Run:
         must = {pair for pair in before if pair[0] not in self.states}
         for name, seen in self.seen.items():
             state = self.states[name]
-            if seen.broken or (state.get("test") and seen.outcome != SKIPPED):
-                must |= {pair for pair in before if pair[0] == name}
-                must |= {(name, source) for source in state.watched() if self.leaves_debt(state, source)}
+            all_stay = seen.broken or (state.get("test") and seen.outcome != SKIPPED)
+            # What failed and was not needed, as with `watch_any`, may have changed all the same.
+            stay = {source for source in state.watched() if all_stay or (not seen.reacted and self.seen[source].broken)}
+            must |= {pair for pair in before if pair[0] == name and (all_stay or pair[1] in stay)}
+            must |= {(name, source) for source in stay if self.leaves_debt(state, source)}
         unwatched = {pair for pair in must if pair[0] in self.states and not self.states[pair[0]].watched()}
         return must - unwatched, unwatched
 

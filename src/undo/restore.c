@@ -203,6 +203,16 @@ static int is_as_it_was(struct restore *restore, const struct image *image, stru
     return 0;
 }
 
+/* Its program can make it again only where there is nothing. */
+static int restore_socket(const struct image *image, struct site *site, struct buf *out,
+                          bool *ret_changed, struct err *err)
+{
+    if (site->info.kind != FS_SOCKET && restore_none(image, site, out, ret_changed, err) < 0)
+        return -1;
+    buf_printf(out, "skipped %s: sockets are created by their program\n", image->path);
+    return 0;
+}
+
 /* Attributes are restored of what is still there, the whole only if that was kept. */
 static int restore_there(struct restore *restore, const struct image *image, struct site *site,
                          struct buf *out, bool *ret_changed, struct err *err)
@@ -223,10 +233,8 @@ static int restore_there(struct restore *restore, const struct image *image, str
         return -1;
     if (same)
         return restore_attributes(image, site, out, ret_changed, err);
-    if (was == FS_SOCKET) {
-        buf_printf(out, "skipped %s: sockets are created by their program\n", image->path);
-        return 0;
-    }
+    if (was == FS_SOCKET)
+        return restore_socket(image, site, out, ret_changed, err);
     return restore_node(restore, image, site, out, ret_changed, err);
 }
 

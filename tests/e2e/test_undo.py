@@ -4,6 +4,8 @@ import io
 import os
 import random
 import shutil
+import socket
+import stat
 import subprocess
 import tarfile
 
@@ -295,3 +297,54 @@ def test_an_archive_that_is_too_deep_is_refused_and_leaves_nothing(tmp_path):
         said = machine.run("state.apply", "deep", status=2).stdout
         assert "deeper than the limit of 255 folders" in said
         assert sorted(path.name for path in machine.root.rglob("*")) == (["there"] if exists else [])
+
+
+# --- what is neither file, folder nor link -------------------------------------------------------
+
+NODES = {"fifo": (stat.S_IFIFO | 0o640, 0), "chars": (stat.S_IFCHR | 0o620, os.makedev(1, 3)), "blocks": (stat.S_IFBLK | 0o460, os.makedev(7, 0))}
+REPLACED = "".join(f"{name}: {{file.symlink: [name: ROOT/{name}, target: /elsewhere, force: true]}}\n" for name in [*NODES, "sock"])
+
+
+@pytest.fixture
+def nodes(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("devices need root")
+    machine = Machine(tmp_path)
+    for name, (mode, device) in NODES.items():
+        os.mknod(machine.root / name, mode, device)
+        os.chmod(machine.root / name, stat.S_IMODE(mode))
+        os.chown(machine.root / name, 1, 2)
+    machine.state("work", REPLACED)
+    return machine
+
+
+def look_at_nodes(machine):
+    found = {path.name: path.lstat() for path in machine.root.iterdir()}
+    return {name: (info.st_mode, info.st_rdev, info.st_uid, info.st_gid) for name, info in found.items()}
+
+
+def test_a_socket_that_was_replaced_leaves_room_for_the_next(nodes):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(nodes.root / "sock"))
+    before = look_at_nodes(nodes)
+    nodes.run("state.apply", "work", status=0)
+    said = nodes.run("state.revert", "work", status=0).stdout
+    assert "sockets are created by their program" in said
+    del before["sock"]
+    assert look_at_nodes(nodes) == before
+
+
+@pytest.mark.parametrize("option, error", [("--kill", ""), ("--fail", ":28")])
+def test_a_revert_that_stops_leaves_no_fifo_or_device_with_other_rights(nodes, option, error):
+    before = look_at_nodes(nodes)
+    nodes.run("state.apply", "work", status=0)
+    applied = look_at_nodes(nodes)
+    log = nodes.folder / "calls"
+    subprocess.run([INJECT, "--log", str(log), "--", *nodes.command("state.revert", "work")], check=True, capture_output=True, timeout=120)
+    for number in range(1, len(log.read_text().splitlines()) + 1, 1 if ROUNDS > 100 else 7):
+        nodes.run("state.apply", "work", status=0)
+        subprocess.run([INJECT, option, f"{number}{error}", "--", *nodes.command("state.revert", "work")], capture_output=True, timeout=120)
+        for name, what in look_at_nodes(nodes).items():
+            assert name.startswith(".zester-") or what in (before.get(name), applied[name]), (number, name, what)
+        nodes.run("state.revert", "work", status=0)
+        assert look_at_nodes(nodes) == before, number

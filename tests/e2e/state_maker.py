@@ -91,8 +91,10 @@ class Maker:
         if owners and self.maybe(0.3):
             owner = self.pick(owners)
             decl["path"] = owner["path"]
-            decl["requisites"] = {"require": [owner["id"]]}
-            self.pairs.add((owner["id"], decl["id"]))
+            # Who comes first among states of one file is not random.
+            before = [other["id"] for other in self.tree if other.get("path") == owner["path"]]
+            decl["requisites"] = {"require": before}
+            self.pairs.update((other, decl["id"]) for other in before)
         else:
             decl["path"] = self.take("file")
         if not decl["path"] or "/" in decl["path"]:

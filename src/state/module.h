@@ -142,6 +142,7 @@ struct state_run {
     bool acts;                 /* nothing differs, but there is something to do */
     bool unchanged;            /* apply said so */
     bool untouched;            /* should apply fail, it has changed nothing that it has noted */
+    bool cleans_up;            /* what it does now is done after a cancel, too */
     struct buf text;           /* the human-readable differences */
     struct state_report *done; /* the same in the words of what was done; NULL: nobody asks */
     struct sha256 *bound;      /* of what state_bind was given; NULL: nobody asks */

@@ -121,7 +121,8 @@ def cancel_at(machine, moment, delay):
     """Apply the state and cancel it: the record and the status."""
     mark = f"ZESTER_TEST_MARK={uuid.uuid4()}"
     record, status = zester(machine, {"ZESTER_CANCEL": f"{STEP}:{moment}:{delay}", **dict([mark.split("=")])}, "state.apply", "case")
-    assert left_running(mark) == [], "programs are left"
+    # A service of the orchestrator has the environment of who started it, and runs until that is reverted.
+    assert isinstance(machine, contract.OfOrchestrator) or left_running(mark) == [], "programs are left"
     return record, status
 
 

@@ -387,7 +387,7 @@ class OfServices(OfSystem):
         super().__init__(folder)
         self.machine.sh("mount -t tmpfs tmpfs /run; mkdir -p /srv/data/systemd/user")
         self.machine.path("/srv/data/systemd/user/web.service").write_text(
-            "[Service]\nExecStart=/bin/sleep 61803\n[Install]\nWantedBy=default.target\n")
+            "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep 61803\n[Install]\nWantedBy=default.target\n")
         self.machine.env["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={folder}/no-bus"
         self.stack = contextlib.ExitStack()
         self.stack.enter_context(user_systemd.manager(self.machine))

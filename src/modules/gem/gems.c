@@ -8,6 +8,8 @@
 #include "state/module.h"
 #include "state/validate.h"
 
+#define ANY_VERSION "*"
+
 int gems_validate(const void *args, const struct value *where, struct diags *diags)
 {
     const struct gems_args *want = args;
@@ -137,6 +139,37 @@ struct value gems_note(struct state_run *run, const struct gems *gems)
     return value_list(all);
 }
 
+int gems_look(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    struct gems now;
+
+    if (gems_list(run, args, &now, err) < 0)
+        return -1;
+    *ret = gems_note(run, &now);
+    return 0;
+}
+
+struct value gems_note_removal(struct state_run *run, const struct gems *gems, const char *name)
+{
+    struct gems rest = { 0 };
+
+    VEC_EACH (&gems->list, gem)
+        if (!str_is(gem->name, name))
+            VEC_PUSH_IN(run->arena, &rest.list, *gem);
+    return gems_note(run, &rest);
+}
+
+struct value gems_note_install(struct state_run *run, const struct gems *gems, const char *name)
+{
+    struct value all = gems_note(run, gems);
+    struct value_list *any = value_list_new(run->arena, 2);
+
+    value_list_push(run->arena, any, value_text(name));
+    value_list_push(run->arena, any, value_text(ANY_VERSION));
+    value_list_push(run->arena, all.list, value_list(any));
+    return all;
+}
+
 static int change_gem(struct state_run *run, const struct gems_args *args, const char *verb,
                       struct str name, struct str version, struct err *err)
 {
@@ -163,7 +196,8 @@ static bool is_noted(const struct value *noted, struct str name, struct str vers
         const struct value *one = &noted->list->items[i];
 
         if (value_is(one, VALUE_LIST) && one->list->count == 2 &&
-            str_eq(one->list->items[0].s, name) && str_eq(one->list->items[1].s, version))
+            str_eq(one->list->items[0].s, name) &&
+            (str_eq(one->list->items[1].s, version) || str_is(one->list->items[1].s, ANY_VERSION)))
             return true;
     }
     return false;

@@ -138,8 +138,9 @@ static int install(struct state_run *run, const struct gems_args *want, struct e
 static int installed_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct gems_args *want = args;
-    struct gems before, after;
+    struct gems before;
     bool installed;
+    int rc;
 
     if (gems_list(run, want, &before, err) < 0 ||
         is_installed(run, want, &before, &installed, err) < 0)
@@ -149,10 +150,11 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
         return 0;
     }
     if (state_note(run, "before", gems_note(run, &before), err) < 0 ||
-        install(run, want, err) < 0 || gems_list(run, want, &after, err) < 0)
+        state_note(run, "after", gems_note_install(run, &before, want->name), err) < 0)
         return -1;
     state_detail(run, "gem", "%s", want->name);
-    return state_note(run, "after", gems_note(run, &after), err);
+    rc = install(run, want, err);
+    return run_tool_note_after(run, want, gems_look, rc, err);
 }
 
 const struct module module_gem_installed = {

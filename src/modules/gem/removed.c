@@ -38,7 +38,8 @@ static int removed_apply(struct state_run *run, const void *args, struct err *er
     const struct gems_args *want = args;
     const struct tool tool = run_tool(run);
     struct tool_words words = { 0 };
-    struct gems before, after;
+    struct gems before;
+    int rc;
 
     if (gems_list(run, want, &before, err) < 0)
         return -1;
@@ -46,16 +47,16 @@ static int removed_apply(struct state_run *run, const void *args, struct err *er
         state_unchanged(run);
         return 0;
     }
-    if (state_note(run, "before", gems_note(run, &before), err) < 0)
+    if (state_note(run, "before", gems_note(run, &before), err) < 0 ||
+        state_note(run, "after", gems_note_removal(run, &before, want->name), err) < 0)
         return -1;
     tool_add(&tool, &words, "uninstall");
     tool_add(&tool, &words, want->name);
     tool_add(&tool, &words, "--all");
     tool_add(&tool, &words, "--executables");
-    if (gems_run(run, want, &words, NULL, err) < 0 || gems_list(run, want, &after, err) < 0)
-        return -1;
     state_detail(run, "gem", "%s", want->name);
-    return state_note(run, "after", gems_note(run, &after), err);
+    rc = gems_run(run, want, &words, NULL, err);
+    return run_tool_note_after(run, want, gems_look, rc, err);
 }
 
 const struct module module_gem_removed = {

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "modules/cmd/run_tool.h"
 #include "modules/iptables/ruleset.h"
 #include "state/module.h"
 
@@ -55,20 +56,28 @@ static int delete_check(struct state_run *run, const void *args, struct err *err
     return 0;
 }
 
+static int look_at_chain(struct state_run *run, const void *args, struct value *ret,
+                         struct err *err)
+{
+    struct ruleset_chain now;
+
+    if (ruleset_list(run, args, &now, err) < 0)
+        return -1;
+    *ret = ruleset_note(run, &now);
+    return 0;
+}
+
 static int remove_rule(struct state_run *run, const struct rule_args *want,
                        const struct ruleset_chain *before, struct err *err)
 {
-    struct ruleset_chain after;
+    const char *position =
+        want->has_position ? arena_printf(run->arena, "%lld", (long long)want->position) : NULL;
+    int rc;
 
     if (state_note(run, "before", ruleset_note(run, before), err) < 0)
         return -1;
-    if (ruleset_change(
-            run, want, "--delete",
-            want->has_position ? arena_printf(run->arena, "%lld", (long long)want->position) : NULL,
-            !want->has_position, err) < 0 ||
-        ruleset_list(run, want, &after, err) < 0)
-        return -1;
-    return state_note(run, "after", ruleset_note(run, &after), err);
+    rc = ruleset_change(run, want, "--delete", position, !want->has_position, err);
+    return run_tool_note_after(run, want, look_at_chain, rc, err);
 }
 
 static int delete_apply(struct state_run *run, const void *args, struct err *err)
@@ -103,18 +112,24 @@ static int delete_revert(struct state_run *run, const void *args, struct err *er
     const struct rule_args *want = args;
     const struct value *before = state_noted(run, "before"), *after = state_noted(run, "after");
     struct ruleset_chain now;
+    struct value there;
     size_t at, place;
     const char *rule;
 
-    if (!value_is(before, VALUE_LIST) || !value_is(after, VALUE_LIST)) {
+    if (!value_is(before, VALUE_LIST)) {
         state_unchanged(run);
         return 0;
     }
     if (ruleset_list(run, want, &now, err) < 0)
         return -1;
-    at = find_removed(before->list, after->list);
-    if (at >= before->list->count)
+    there = ruleset_note(run, &now);
+    if (!after && now.rules.n + 1 == before->list->count)
+        after = &there; /* the machine stopped before it was known, and one rule is missing */
+    at = after ? find_removed(before->list, after->list) : before->list->count;
+    if (at >= before->list->count) {
+        state_unchanged(run);
         return 0;
+    }
     place = at < now.rules.n ? at : now.rules.n;
     rule = before->list->items[at].s.p + strlen("-A ") + strlen(want->chain);
     buf_printf(&line, "-I %s %zu%s\n", want->chain, place + 1, rule);

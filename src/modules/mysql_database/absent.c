@@ -59,8 +59,12 @@ static int absent_revert(struct state_run *run, const void *args, struct err *er
     const struct value *objects = state_noted(run, "objects");
     const struct value *set = state_noted(run, "character_set");
     const struct value *collate = state_noted(run, "collate");
+    struct schema now = { 0 };
 
-    if (!objects || !set || !collate) {
+    if (objects && set && collate && schema_find(run, want, &now, err) < 0)
+        return -1;
+    if (!objects || !set || !collate ||
+        now.exists) { /* a run that was canceled has not removed it */
         state_unchanged(run);
         return 0;
     }

@@ -97,12 +97,28 @@ static int install(struct state_run *run, const struct nodes_args *want,
     return nodes_run(run, want, words, err);
 }
 
+/* What is about to be there, should the machine stop before that is known. */
+static struct value expect_installed(struct state_run *run, const struct value *before,
+                                     const struct param_strs *packages)
+{
+    const struct value all = value_copy(run->arena, before);
+
+    for (size_t i = 0; i < packages->n; i++) {
+        struct str name, version;
+
+        nodes_split(packages->p[i], &name, &version);
+        value_map_set(run->arena, all.map, value_str(name), value_str(version));
+    }
+    return all;
+}
+
 static int installed_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct nodes_args *want = args;
     const struct param_strs packages = packages_of(want);
-    struct value before, after;
+    struct value before;
     size_t present = 0;
+    int rc;
 
     if (nodes_list(run, want, NULL, &before, err) < 0)
         return -1;
@@ -117,11 +133,12 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
         state_unchanged(run);
         return 0;
     }
-    if (state_note(run, "before", before, err) < 0 || install(run, want, &packages, err) < 0 ||
-        nodes_list(run, want, NULL, &after, err) < 0)
+    if (state_note(run, "before", before, err) < 0 ||
+        state_note(run, "after", expect_installed(run, &before, &packages), err) < 0)
         return -1;
     state_detail(run, "packages", "%zu", packages.n);
-    return state_note(run, "after", after, err);
+    rc = install(run, want, &packages, err);
+    return run_tool_note_after(run, want, nodes_look, rc, err);
 }
 
 const struct module module_npm_installed = {

@@ -114,6 +114,11 @@ int nodes_list(struct state_run *run, const struct nodes_args *args, const char 
     return 0;
 }
 
+int nodes_look(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    return nodes_list(run, args, NULL, ret, err);
+}
+
 /* --- going back -------------------------------------------------------------------------- */
 
 /* Packages of `of` that `in` does not have, or not at that version. */

@@ -45,6 +45,9 @@ int nodes_run(struct state_run *run, const struct nodes_args *args, const char *
 int nodes_list(struct state_run *run, const struct nodes_args *args, const char *package,
                struct value *ret, struct err *err);
 
+/* All of that, for run_tool_note_after. */
+int nodes_look(struct state_run *run, const void *args, struct value *ret, struct err *err);
+
 /* From what apply noted as "before" and "after": what is new goes, what is gone comes back. */
 int nodes_revert(struct state_run *run, const void *args, struct err *err);
 

@@ -50,6 +50,7 @@ static int removed_apply(struct state_run *run, const void *args, struct err *er
     struct str name, version;
     struct value before, after;
     bool found;
+    int rc;
 
     nodes_split(want->name, &name, &version);
     if (find_package(run, want, &before, &found, err) < 0)
@@ -58,13 +59,17 @@ static int removed_apply(struct state_run *run, const void *args, struct err *er
         state_unchanged(run);
         return 0;
     }
-    if (state_note(run, "before", before, err) < 0 ||
-        nodes_run(run, want, TOOL("uninstall", arena_str(run->arena, name).p, "--loglevel=error"),
-                  err) < 0 ||
-        nodes_list(run, want, NULL, &after, err) < 0)
+    after = value_map(value_map_new(run->arena, before.map->count));
+    for (size_t i = 0; i < before.map->count; i++)
+        if (!str_eq(before.map->pairs[i].key.s, name))
+            value_map_set(run->arena, after.map, before.map->pairs[i].key,
+                          before.map->pairs[i].value);
+    if (state_note(run, "before", before, err) < 0 || state_note(run, "after", after, err) < 0)
         return -1;
     state_detail(run, "package", "%s", want->name);
-    return state_note(run, "after", after, err);
+    rc = nodes_run(run, want, TOOL("uninstall", arena_str(run->arena, name).p, "--loglevel=error"),
+                   err);
+    return run_tool_note_after(run, want, nodes_look, rc, err);
 }
 
 const struct module module_npm_removed = {

@@ -316,14 +316,20 @@ static int run_install(struct state_run *run, const struct installed_args *want,
 static int installed_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct installed_args *want = args;
-    struct str before, after;
+    const struct param_strs none = { 0 };
+    const struct param_strs wanted =
+        want->requirements || want->editable ? none : list_wanted(run, want);
+    struct str before;
+    int rc;
 
     if (pips_list(run, &want->pip, &before, err) < 0 ||
-        state_note(run, "before", value_str(arena_str(run->arena, before)), err) < 0 ||
-        run_install(run, want, err) < 0 || pips_list(run, &want->pip, &after, err) < 0)
+        pips_note_before(run, before, &wanted, true, err) < 0)
+        return -1;
+    rc = run_install(run, want, err);
+    if (run_tool_note_after(run, &want->pip, pips_look, rc, err) < 0)
         return -1;
     buf_clear(&run->text);
-    if (str_eq(before, after) && !want->force_reinstall) {
+    if (str_eq(before, state_noted(run, "after")->s) && !want->force_reinstall) {
         state_say(run, "everything was already installed");
         state_unchanged(run);
         return 0;
@@ -337,7 +343,7 @@ static int installed_apply(struct state_run *run, const void *args, struct err *
                  want->requirements ? want->requirements
                                     : validate_join(run, list_wanted(run, want)));
     state_detail(run, "bin", "%s", want->pip.bin);
-    return state_note(run, "after", value_str(arena_str(run->arena, after)), err);
+    return 0;
 }
 
 /* --- revert -------------------------------------------------------------------------- */

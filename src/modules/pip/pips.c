@@ -136,6 +136,43 @@ struct str pips_version_of(struct str installed, struct str package)
     return (struct str){ NULL, 0 };
 }
 
+/* --- notes --------------------------------------------------------------------------------- */
+
+static bool has_name(const struct param_strs *names, struct str line)
+{
+    for (size_t i = 0; i < names->n; i++)
+        if (same_name(pips_name_of(line), pips_name_of(str_from(names->p[i]))))
+            return true;
+    return false;
+}
+
+int pips_note_before(struct state_run *run, struct str before, const struct param_strs *names,
+                     bool come, struct err *err)
+{
+    AUTO_BUF struct buf after = BUF_INIT(BUF_NO_LIMIT);
+    struct str rest = before;
+    struct line line;
+
+    while (lines_next(&rest, &line))
+        if (!has_name(names, line.text))
+            buf_printf(&after, "%.*s\n", STR_ARG(line.text));
+    for (size_t i = 0; come && i < names->n; i++)
+        buf_printf(&after, "%.*s==?\n", STR_ARG(pips_name_of(str_from(names->p[i]))));
+    if (state_note(run, "before", value_str(arena_str(run->arena, before)), err) < 0)
+        return -1;
+    return state_note(run, "after", value_str(buf_copy(&after, run->arena)), err);
+}
+
+int pips_look(struct state_run *run, const void *args, struct value *ret, struct err *err)
+{
+    struct str list;
+
+    if (pips_list(run, args, &list, err) < 0)
+        return -1;
+    *ret = value_str(arena_str(run->arena, list));
+    return 0;
+}
+
 /* --- going back ---------------------------------------------------------------------------- */
 
 size_t pips_add_new(const struct tool *tool, struct tool_words *words, struct str of, struct str in)

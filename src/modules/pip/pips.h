@@ -63,6 +63,12 @@ size_t pips_add_new(const struct tool *tool, struct tool_words *words, struct st
 size_t pips_add_changed(const struct tool *tool, struct tool_words *words, struct str of,
                         struct str in, bool gone);
 
+/* Note the list "before", and as "after" what is expected until run_tool_note_after knows: the
+ * packages in `names` gone, or with `come` in a version that nobody knows yet. */
+int pips_note_before(struct state_run *run, struct str before, const struct param_strs *names,
+                     bool come, struct err *err);
+/* The list as a note, for run_tool_note_after; `args` is a struct pips. */
+int pips_look(struct state_run *run, const void *args, struct value *ret, struct err *err);
 /* For removed and uptodate, which note "before" and "after": install what was there. */
 int pips_revert(struct state_run *run, const struct pips *pips, struct err *err);
 

@@ -117,7 +117,9 @@ static int removed_apply(struct state_run *run, const void *args, struct err *er
     const struct removed_args *want = args;
     const struct tool tool = run_tool(run);
     struct tool_words words = { 0 }, present = { 0 };
-    struct str before, after;
+    struct param_strs names;
+    struct str before;
+    int rc;
 
     if (find_present(run, want, &present, &before, err) < 0)
         return -1;
@@ -129,11 +131,11 @@ static int removed_apply(struct state_run *run, const void *args, struct err *er
     add_options(&tool, want, &words);
     VEC_EACH (&present.list, name)
         tool_add(&tool, &words, *name);
-    if (state_note(run, "before", value_str(arena_str(run->arena, before)), err) < 0 ||
-        pips_run(run, &want->pip, &words, NULL, err) < 0 ||
-        pips_list(run, &want->pip, &after, err) < 0)
+    names = (struct param_strs){ present.list.n, present.list.p };
+    if (pips_note_before(run, before, &names, false, err) < 0)
         return -1;
-    return state_note(run, "after", value_str(arena_str(run->arena, after)), err);
+    rc = pips_run(run, &want->pip, &words, NULL, err);
+    return run_tool_note_after(run, &want->pip, pips_look, rc, err);
 }
 
 static int removed_revert(struct state_run *run, const void *args, struct err *err)

@@ -102,7 +102,9 @@ static int uptodate_apply(struct state_run *run, const void *args, struct err *e
     const struct uptodate_args *want = args;
     const struct tool tool = run_tool(run);
     struct tool_words outdated = { 0 }, words = { 0 };
-    struct str before, after;
+    struct param_strs names;
+    struct str before;
+    int rc;
 
     if (find_outdated(run, want, &outdated, err) < 0 ||
         pips_list(run, &want->pip, &before, err) < 0)
@@ -117,13 +119,15 @@ static int uptodate_apply(struct state_run *run, const void *args, struct err *e
         tool_add(&tool, &words, want->pip.extra.p[i]);
     VEC_EACH (&outdated.list, name)
         tool_add(&tool, &words, *name);
-    if (state_note(run, "before", value_str(arena_str(run->arena, before)), err) < 0 ||
-        pips_run(run, &want->pip, &words, NULL, err) < 0 ||
-        pips_list(run, &want->pip, &after, err) < 0)
+    names = (struct param_strs){ outdated.list.n, outdated.list.p };
+    if (pips_note_before(run, before, &names, true, err) < 0)
         return -1;
-    if (str_eq(before, after))
+    rc = pips_run(run, &want->pip, &words, NULL, err);
+    if (run_tool_note_after(run, &want->pip, pips_look, rc, err) < 0)
+        return -1;
+    if (str_eq(before, state_noted(run, "after")->s))
         state_unchanged(run);
-    return state_note(run, "after", value_str(arena_str(run->arena, after)), err);
+    return 0;
 }
 
 static int uptodate_revert(struct state_run *run, const void *args, struct err *err)

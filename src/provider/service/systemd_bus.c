@@ -173,6 +173,10 @@ static int report_refusal(const struct talk *talk, const char *verb, const char 
 {
     if (is_denied(talk->error.name))
         return no_bus();
+    /* by the signal that cancels */
+    if (strcmp(talk->error.name ? talk->error.name : "", "System.Error.EINTR") == 0 &&
+        cancel_is_raised(talk->tool->cancel))
+        return err_set(err, ERR_CANCELED, "canceled while asking systemd to %s %s", verb, unit);
     return err_set(err, ERR_INVALID, "systemd: failed to %s %s: %s", verb, unit,
                    talk->error.message ? talk->error.message : "no reason was given");
 }

@@ -288,6 +288,16 @@ static int decide(struct step *step, int rc, struct err *err)
 
 /* --- all of it ------------------------------------------------------------------------ */
 
+/* May it change something, by the plan that the run is held to? That has names without secrets. */
+static bool is_planned(const struct step *step)
+{
+    const struct state_host *host = step->world->host;
+    const struct str name = str_from(step->state->name);
+
+    return !host->bound ||
+           bound_has(host->bound, secrets_masked(host->secrets, step->attempt->run.arena, name).p);
+}
+
 /* The plan does not say that the state changes: one that would have to fails. */
 static int stay_within(struct step *step, struct err *err)
 {
@@ -352,7 +362,7 @@ static int go(struct step *step, struct err *err)
         step->attempt->changed = run->differs;
         return run->bound && run->differs ? hash_change(step, err) : 0;
     }
-    if (step->world->host->bound && !bound_has(step->world->host->bound, step->state->name)) {
+    if (!is_planned(step)) {
         if (stay_within(step, err) < 0)
             return -1;
         if (!run->acts)

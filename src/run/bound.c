@@ -105,11 +105,15 @@ int bound_read(struct arena *arena, const struct value *record, const char *peel
 void bound_add(struct arena *arena, struct bound *bound, const char *name,
                const struct bound_change *change)
 {
-    struct bound_change *own = ARENA_NEW(arena, struct bound_change);
+    const struct bound_change own = { arena_str(arena, change->diff),
+                                      arena_strdup(arena, change->hash) };
+    void **place = map_place(&bound->changes, str_from(name));
+    struct bound_changes *changes;
 
-    *own =
-        (struct bound_change){ arena_str(arena, change->diff), arena_strdup(arena, change->hash) };
-    map_set(&bound->changes, str_from(name), own);
+    if (!*place)
+        *place = ARENA_NEW(arena, struct bound_changes);
+    changes = *place;
+    VEC_PUSH_IN(arena, &changes->list, own);
 }
 
 bool bound_has(const struct bound *bound, const char *name)
@@ -136,13 +140,24 @@ static const char *find_mismatch(const struct bound_change *planned, const struc
                : "would change differently from the plan, in what is not shown";
 }
 
+/* The same for all planned changes of its name, of which one must fit. */
+static const char *find_mismatch_of_all(const struct bound_changes *planned,
+                                        const struct state_result *now)
+{
+    const char *mismatch = find_mismatch(NULL, now);
+
+    for (size_t i = 0; planned && mismatch && i < planned->list.n; i++)
+        mismatch = find_mismatch(&planned->list.p[i], now);
+    return mismatch;
+}
+
 int bound_compare(const struct bound *bound, const struct run_result *now, struct diags *diags)
 {
     int result = 0;
 
     VEC_EACH (&now->states, state) {
         const char *mismatch =
-            find_mismatch(map_find(&bound->changes, str_from(state->name)), state);
+            find_mismatch_of_all(map_find(&bound->changes, str_from(state->name)), state);
 
         if (state->outcome == OUTCOME_CHANGED && mismatch)
             result = diag_add(diags, (struct place){ 0 }, "%s %s:\n%.*s", state->name, mismatch,

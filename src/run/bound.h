@@ -23,6 +23,7 @@
 #include "base/map.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 struct arena;
 struct diags;
@@ -45,8 +46,13 @@ struct bound_change {
     const char *hash; /* "": none */
 };
 
+/* Names that differ by a secret alone are the same in a plan. */
+struct bound_changes {
+    VEC(struct bound_change) list;
+};
+
 struct bound {
-    struct map changes; /* by name of a state: its struct bound_change */
+    struct map changes; /* by name: struct bound_changes of the states of that name */
 };
 
 void bound_find_key(const char *data_dir, struct bound_key *ret_key);

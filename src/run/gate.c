@@ -64,7 +64,7 @@ static const char *target_name(const struct asking *a, enum requisite kind)
 {
     const struct plan_targets *targets = &a->state->requisites[kind];
 
-    return a->view->plan->states[targets->p[0]].name;
+    return a->view->names[targets->p[0]];
 }
 
 /* Does a change of this name count for the kind? */

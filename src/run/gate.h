@@ -35,7 +35,7 @@ struct plan;
 /* The results so far. */
 struct gate_view {
     const struct plan *plan;
-    const char *const *names; /* by number of a state: as it is called in debts */
+    const char *const *names; /* by number of a state, without secrets */
     const struct state_result *results;
     const uint32_t *position; /* by number of a state: where its result is */
     bool test;                /* a dry run: what changed would change */

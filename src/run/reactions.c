@@ -51,7 +51,7 @@ static void find_watchers(struct reactions *reactions, struct arena *arena)
     reactions->watcher_start = start;
 }
 
-/* The names that debts are recorded with: no secret is in them. */
+/* The names in results, plans and debts: no secret is in them. */
 static void find_names(struct reactions *reactions, struct arena *arena, struct secrets *secrets)
 {
     const struct plan *plan = reactions->plan;

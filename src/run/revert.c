@@ -359,12 +359,17 @@ static int revert_with_retry(struct reverting *r, struct state_run *run,
     return rc;
 }
 
+static const char *tell_name(struct reverting *r, const struct undo_entry *entry)
+{
+    return secrets_masked(r->host->secrets, r->arena, str_from(entry->name)).p;
+}
+
 /* One result for each name: what happened in an older run is added to it. */
 static struct state_result *result_for(struct reverting *r, const struct undo_entry *entry)
 {
     const struct str name = str_from(entry->name);
     size_t at = (size_t)map_find(&r->by_name, name);
-    const struct state_result fresh = { .name = entry->name,
+    const struct state_result fresh = { .name = tell_name(r, entry),
                                         .level = entry->level,
                                         .outcome = OUTCOME_UNCHANGED };
 
@@ -413,14 +418,15 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
                              .secret = entry->secret || entry->hidden,
                              .change = &change };
     const char *lost = undo_describe_loss(r->arena, r->run, entry);
-    struct state_result *result = result_for(r, entry);
     int64_t began = clock_real();
+    struct state_result *result;
     bool changed = false;
     struct err why;
     int rc;
 
-    emit(r, (struct run_event){ .kind = RUN_STATE_STARTED, .name = entry->name });
     hide_secrets(r, entry);
+    result = result_for(r, entry);
+    emit(r, (struct run_event){ .kind = RUN_STATE_STARTED, .name = result->name });
     rc = revert_with_retry(r, &run, entry, &changed, &why);
     r->result->canceled |= rc < 0 && why.code == ERR_CANCELED;
     if (rc < 0)
@@ -434,7 +440,8 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
     add_words(r, result, &run.text);
     buf_done(&run.text);
     result->duration += clock_real() - began;
-    emit(r, (struct run_event){ .kind = RUN_STATE_FINISHED, .name = entry->name, .state = result });
+    emit(r,
+         (struct run_event){ .kind = RUN_STATE_FINISHED, .name = result->name, .state = result });
     r->complete &= rc == 0;
     if (rc < 0)
         remember_failed(r, entry, &why);

@@ -40,7 +40,7 @@ static void emit_state(const struct runner *runner, uint32_t state, bool ended)
         return;
     emit(runner, (struct run_event){
                      .kind = ended ? RUN_STATE_FINISHED : RUN_STATE_STARTED,
-                     .name = runner->plan->states[state].name,
+                     .name = runner->reactions.names[state],
                      .state = ended ? result : NULL,
                  });
 }
@@ -140,8 +140,9 @@ static void init_results(struct runner *runner)
         const struct plan_state *state = &plan->states[plan->order[i]];
 
         runner->position[plan->order[i]] = i;
-        runner->results[i] =
-            (struct state_result){ .name = state->name, .level = state->level, .at = state->at };
+        runner->results[i] = (struct state_result){ .name = runner->reactions.names[plan->order[i]],
+                                                    .level = state->level,
+                                                    .at = state->at };
     }
     if (plan->outputs && plan->outputs->list.n > 0)
         runner->details = ARENA_ARRAY(runner->arena, const struct value *, plan->count);

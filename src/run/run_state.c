@@ -190,7 +190,7 @@ static int look_ahead(struct runner *runner, struct runner_task *task, struct at
     if (targets->n == 0)
         return 0;
     for (size_t i = 0; i < targets->n; i++) {
-        const char *name = runner->plan->states[targets->p[i]].name;
+        const char *name = runner->reactions.names[targets->p[i]];
         struct err why;
 
         last = name;

@@ -122,3 +122,23 @@ def test_a_password_with_quotes_and_umlauts_is_masked_however_it_is_written(mach
     assert "nter" not in said.replace("printer", "")
     encoded = base64.b64encode(b"admin:" + PASSWORD.encode()).decode()
     assert encoded[12:-4] not in said
+
+
+def test_states_whose_names_differ_by_a_secret_are_held_to_their_plan_and_named_without_it(machine):
+    machine.settings(all="one: !secret hunter-one\ntwo: !secret hunter-two\n")
+    machine.state("web", """
+write:
+  cmd.run:
+    - names: ['echo {{ settings.one }} >> ROOT/log', 'echo {{ settings.two }} >> ROOT/log', 'echo plain >> ROOT/log']
+conf: {file.managed: [{names: ['ROOT/{{ settings.one }}', ROOT/other]}, {contents: text}, {require: [write]}]}
+react: {cmd.run: [{name: 'echo react >> ROOT/log'}, {onchanges: [conf]}]}
+""")
+    result = machine.run("state.apply", "web", "--test", "--format", "json", status=0)
+    plan = machine.folder / "plan"
+    plan.write_text(result.stdout)
+    said = result.stdout
+    for words in (["state.apply", "web", "--plan", str(plan), "--format", "json"], ["state.apply", "web"], ["state.revert", "web"]):
+        result = machine.run(*words, status=0)
+        said += result.stdout + result.stderr
+    assert sorted(machine.read("log").split())[:3] == ["hunter-one", "hunter-one", "hunter-two"] and "react" in machine.read("log")
+    assert find(said, ["hunter-one", "hunter-two"]) == [] and find(stored(machine), ["hunter-one", "hunter-two"]) == []

@@ -8,6 +8,7 @@ from state_model import KINDS
 FILES = ["f0", "f1", "f2", "f3", "d/g0", "d/g1"]
 FLAGS = ["a", "b", "c"]
 MODES = ["0600", "0640", "0644"]
+OWNERS = ["nobody", "daemon"]
 SECRET_CHANCE = 0.15
 STATES_MAX = 9
 
@@ -34,16 +35,20 @@ class Maker:
         paths = {}
         for name in FILES[:4]:
             if self.maybe(0.5):
-                paths[name] = ["file", self.pick(["old\n", "text 1\n", "line 2\n", ""]), self.pick(MODES)]
+                paths[name] = ["file", self.pick(["old\n", "text 1\n", "line 2\n", ""]), self.owner(), self.pick(MODES)]
         if self.maybe(0.5):
-            paths["d"] = ["folder", "0755"]
+            paths["d"] = ["folder", self.owner(), self.pick(["0755", "2775", "1777"])]
             if self.maybe(0.5):
-                paths["d/g0"] = ["file", "old\n", "0600"]
+                paths["d/g0"] = ["file", "old\n", self.owner(), "0600"]
         if self.maybe(0.5):
-            paths.update({"e": ["folder", "0750"], "e/x": ["file", "x\n", "0644"], "e/y": ["file", "y\n", "0444"]})
+            paths.update({"e": ["folder", self.owner(), "0750"], "e/x": ["file", "x\n", self.owner(), "0644"],
+                          "e/y": ["file", "y\n", self.owner(), "0444"]})
         if self.maybe(0.5):
             paths["l0"] = ["link", "nowhere"]
         return paths
+
+    def owner(self):
+        return self.pick(OWNERS) if self.maybe(0.4) and os.geteuid() == 0 else None
 
     # --- states -------------------------------------------------------------------------------------
 
@@ -77,7 +82,7 @@ class Maker:
         if self.maybe(0.4):
             decl["mode"] = self.pick(MODES)
         if self.maybe(0.15) and os.geteuid() == 0:
-            decl["user"] = self.pick(["nobody", "daemon"])
+            decl["user"] = self.pick(OWNERS)
         if self.makedirs:
             decl["makedirs"] = True
         return None
@@ -114,6 +119,8 @@ class Maker:
             decl["target"] = self.pick(["here", "there"])
         if kind == "folder" and self.maybe(0.5):
             decl["mode"] = self.pick(["0700", "0755"])
+        if kind == "folder" and self.maybe(0.3) and os.geteuid() == 0:
+            decl["user"] = self.pick(OWNERS)
         return None
 
     def make_package(self, decl):
@@ -189,12 +196,14 @@ class Maker:
         return {"do": "flag", "name": self.pick(FLAGS)}
 
     def make_step(self):
-        kind = self.chance.choices(["apply", "cut", "test", "edit", "drop", "flag", "revert_last", "revert"],
-                                   [30, 25, 12, 14, 2, 8, 4, 5])[0]
+        kind = self.chance.choices(["apply", "cut", "planned", "test", "edit", "meddle", "drop", "flag", "revert_last", "revert"],
+                                   [28, 25, 8, 10, 12, 6, 2, 8, 4, 5])[0]
         if kind == "cut":
             return {"do": "apply", "how": self.make_how()}
         if kind == "edit":
             return self.make_edit()
+        if kind == "meddle":
+            return {"do": "meddle", "path": self.pick(FILES), "text": f"meddled {self.chance.randint(1, 9)}\n"}
         if kind == "drop":
             return {"do": "drop", "id": self.pick(self.tree)["id"]}
         if kind == "flag":

@@ -216,6 +216,11 @@ def would_change(world, state):
     return not after.same(world)
 
 
+def differs(world, state, forced):
+    """A command that is forced runs although what it creates is there."""
+    return would_change(world, state) or (forced and state.decl["module"] == "cmd.run")
+
+
 def guards_met(world, state):
     """"onlyif: the state runs only if every command exits 0", "unless: ... only if every command exits non-zero"."""
     return all(map(world.holds, state.get("onlyif", []))) and not any(map(world.holds, state.get("unless", [])))
@@ -260,10 +265,10 @@ class Verdict:
 
 
 class Run:
-    """A run of a tree, state by state. `owed` maps states to the sources of their debts."""
+    """A run of a tree, state by state. `owed` maps states to the sources of their debts, `plan` has the states that may change."""
 
-    def __init__(self, states, world, owed, test=False):
-        self.states, self.world, self.owed, self.test = states, world, owed, test
+    def __init__(self, states, world, owed, test=False, plan=None):
+        self.states, self.world, self.owed, self.test, self.plan = states, world, owed, test, plan
         self.seen = {}  # Verdicts of the states that have ended
 
     def verdicts(self, state):
@@ -336,8 +341,8 @@ class Run:
     def preview(self, state, forced):
         """"In a dry run, a changed result means the state would change; guards do run; retry is not honoured." With `test: true`
         "the state is only looked at, in every run; what would change is reported, and counts as unchanged". """
-        differs = guards_met(self.world, state) and (would_change(self.world, state) or (forced and state.decl["module"] == "cmd.run"))
-        return Verdict(CHANGED if differs and not state.get("test") else UNCHANGED, world=self.world)
+        pending = guards_met(self.world, state) and differs(self.world, state, forced)
+        return Verdict(CHANGED if pending and not state.get("test") else UNCHANGED, world=self.world)
 
     def apply(self, state, forced):
         """Tries until one succeeds: "re-runs the state up to N additional times on failure". "What any try has changed, the state
@@ -357,6 +362,10 @@ class Run:
         if not guards_met(world, state) or not (forced or would_change(world, state)):
             if again:
                 ask_check(world, state, False)
+            return False
+        if self.plan is not None and state.name not in self.plan:
+            if differs(world, state, forced):
+                raise Failure("not in the plan")  # "a state that has to change because of what the others did fails instead"
             return False
         if checks_content(world, state) and not passes_check(world, state):
             raise Failure("check_cmd")

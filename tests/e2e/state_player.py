@@ -1,6 +1,6 @@
 """Plays a case of tests/e2e/state_maker.py with the real program, and compares each step with the model.
 
-A case is a machine, a tree and a list of steps: {do: apply | test | revert | edit | drop | flag | meddle, ...}. `apply` and
+A case is a machine, a tree and a list of steps: {do: apply | planned | test | revert | edit | drop | flag | meddle, ...}. `apply` and
 `revert` may have `how`, an interruption: {strike: ID, signal: TERM or KILL} (the command of that state sends it to the program),
 {timeout: SECONDS}, {kill: N} or {full: N} (at the Nth system call that changes the file system).
 """
@@ -207,8 +207,9 @@ class Player:
         self.make()
         self.world = World(self.look(), self.installed(), case["flags"], self.user)
         self.first = self.world.copy()  # what a revert of all runs gives back
+        self.groups = self.look_at_groups()  # which the model knows nothing of: they come back as well
         self.last = None  # (run id, world before it) of the newest run that changed something
-        self.tainted = False  # somebody else has changed what states manage
+        self.meddled = {}  # path -> what somebody else has made of a file that states manage
 
     # --- the folder -------------------------------------------------------------------------------
 
@@ -239,6 +240,8 @@ class Player:
             return
         else:
             self.write("root/" + path, what[1])
+        if what[-2]:
+            shutil.chown(full, what[-2])
         os.chmod(full, int(what[-1], 8))
 
     def write(self, name, text):
@@ -255,6 +258,9 @@ class Player:
                 if not DRAFT.fullmatch(name):
                     found[os.path.relpath(path, self.place.root)] = describe(path)
         return found
+
+    def look_at_groups(self):
+        return {path: os.lstat(os.path.join(self.place.root, path)).st_gid for path in self.look()}
 
     def installed(self):
         return set(os.listdir(self.place.work + "/db"))
@@ -332,8 +338,7 @@ class Player:
         path = step["path"]
         if self.world.paths.get(path, ("",))[0] == "file":
             self.write("root/" + path, step["text"])
-            self.world.paths[path] = ("file", step["text"], *self.world.paths[path][2:])
-            self.tainted = True
+            self.world.paths[path] = self.meddled[path] = ("file", step["text"], *self.world.paths[path][2:])
 
     def states(self):
         self.write("states/t.zy", self.place.text(self.tree))
@@ -347,6 +352,21 @@ class Player:
         self.compare(run, self.read(result))
         check((self.look(), self.installed(), self.lines()) == (before, self.world.packages, lines), "a dry run changed something")
         check(self.debts() == self.owed, "a dry run changed what is owed")
+
+    def do_planned(self, _step):
+        """A dry run that is stored, and a run that is held to it."""
+        states = self.states()
+        run = Run(states, self.world.copy(), self.owed, test=True)
+        result = self.call("state.apply", "t", "--test", "--format", "json")
+        record = self.read(result)
+        self.compare(run, record)
+        self.write("plan", result.stdout)
+        plan = {item["name"] for item in record["results"] if outcome_of(item)[0] == CHANGED}
+        run, before, start = Run(states, self.world.copy(), self.owed, plan=plan), self.world.copy(), len(self.lines())
+        run.world.lines = collections.Counter(self.lines())
+        result = self.call("state.apply", "t", "--format", "json", "--plan", os.path.join(self.place.folder, "plan"))
+        self.settle(run, result, self.lines()[start:], None)
+        self.remember(result, before)
 
     def do_apply(self, step):
         states = self.states()
@@ -383,11 +403,11 @@ class Player:
         if "full" in how:
             return [INJECT, "--full", f"{how['full']}:{errno.ENOSPC}", "--"], []
         if "strike" in how:
-            wait = "; sleep 60" if how["signal"] == "TERM" else ""
+            wait = "; exec sleep 60" if how["signal"] == "TERM" else ""
             self.write(f"work/strike-{how['strike']}", f"kill -{how['signal']} $parent{wait}\n")
             return [], []
         if "timeout" in how:
-            self.write(f"work/strike-{how['hang']}", "sleep 60\n")
+            self.write(f"work/strike-{how['hang']}", "exec sleep 60\n")
             return [], ["--timeout", str(how["timeout"])]
         return [], []
 
@@ -537,18 +557,31 @@ class Player:
             before, words = self.prepare(how)
             self.call("state.revert", "t", *words, before=before)
         result = self.call("state.revert", "t", "--format", "json")
-        if "no run of" in result.stdout or self.tainted:
+        if "no run of" in result.stdout:
             self.restart()
             return
-        check(result.returncode == 0, "the revert failed:", result.stdout, result.stderr)
-        goal = self.first
-        goal.lines, goal.made, goal.flags = self.world.lines, self.world.made, self.world.flags
+        check(result.returncode == 0 or self.meddled, "the revert failed:", result.stdout, result.stderr)
+        goal = self.first.copy()
+        goal.paths.update(self.meddled)
         self.check_world(goal)
+        for path, group in self.look_at_groups().items():
+            right = self.groups.get(path, group)
+            check(path in self.meddled or group == right, path, "has the group", group, "and should have", right)
+        if result.returncode != 0:
+            self.insist()
         self.restart()
+
+    def insist(self):
+        """What somebody else has written stayed; with --force it goes, where a run had changed the file before."""
+        result = self.call("state.revert", "t", "--force", "--format", "json")
+        check(result.returncode == 0, "the revert failed with --force:", result.stdout, result.stderr)
+        found, goal = self.look(), self.first.copy()
+        goal.paths.update((path, found.get(path)) for path, text in self.meddled.items() if found.get(path) == text)
+        self.check_world(goal)
 
     def do_revert_last(self, _step):
         """The newest run alone, by its id."""
-        if not self.last or self.tainted:
+        if not self.last or self.meddled:
             return
         run_id, goal = self.last
         result = self.call("state.revert", run_id, "--format", "json")
@@ -561,7 +594,8 @@ class Player:
         """All runs are reverted: another history begins."""
         fresh = World(self.look(), self.installed(), self.world.flags, self.user)
         fresh.lines, fresh.made = self.world.lines, self.world.made
-        self.world, self.first, self.last, self.tainted = fresh, fresh.copy(), None, False
+        self.world, self.first, self.last, self.meddled = fresh, fresh.copy(), None, {}
+        self.groups = self.look_at_groups()
         self.owed = self.debts()
 
 

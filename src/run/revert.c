@@ -56,6 +56,7 @@ struct reverting {
     struct map failed; /* paths of states of newer runs that could not be reverted: a run */
     VEC(struct full_folder) full; /* another state of the run may have things in it */
     bool complete;                /* every state of the run so far */
+    bool unmarked;                /* some of them are not marked as restored */
 };
 
 static void emit(const struct reverting *r, struct run_event event)
@@ -405,7 +406,7 @@ static void hide_secrets(struct reverting *r, const struct undo_entry *entry)
         secrets_add_value(r->host->secrets, &entry->body);
 }
 
-static int revert_state(struct reverting *r, uint32_t number, struct err *err)
+static void revert_state(struct reverting *r, uint32_t number)
 {
     const struct undo_entry *entry = &r->run->states.p[number];
     AUTO_ARENA struct arena scratch = ARENA_INIT;
@@ -446,9 +447,9 @@ static int revert_state(struct reverting *r, uint32_t number, struct err *err)
     if (rc < 0)
         remember_failed(r, entry, &why);
     if (rc < 0 || lost)
-        return 0; /* and is tried again, once the journal is whole */
+        return; /* and is tried again, once the journal is whole */
     trail_restored(&r->trail, number);
-    return undo_restored(r->journal, number, err);
+    r->unmarked |= undo_restored(r->journal, number, &why) < 0;
 }
 
 /* --- one run ------------------------------------------------------------------------------- */
@@ -547,6 +548,17 @@ static void tell_damage(struct reverting *r)
     r->complete &= r->options->force;
 }
 
+/* On a full disk, what is restored is marked as little as if the machine had stopped: the next
+ * revert looks at it again. What was removed since may have made room. */
+static int mark_reverted(struct reverting *r, struct err *err)
+{
+    if (r->unmarked) {
+        undo_free(r->journal);
+        r->journal = undo_reopen(r->run);
+    }
+    return undo_reverted(r->journal, err);
+}
+
 static int revert_states(struct reverting *r, struct err *err)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
@@ -566,13 +578,13 @@ static int revert_states(struct reverting *r, struct err *err)
             skip_state(r, &r->run->states.p[order[i].number]);
         else if (is_blocked(r, &r->run->states.p[order[i].number]))
             block_state(r, &r->run->states.p[order[i].number]);
-        else if (revert_state(r, order[i].number, err) < 0)
-            return -1;
+        else
+            revert_state(r, order[i].number);
     }
     if (restore_full_folders(r, err) < 0)
         return -1;
     tell_damage(r);
-    return r->complete ? undo_reverted(r->journal, err) : 0;
+    return r->complete ? mark_reverted(r, err) : 0;
 }
 
 static int revert_one(struct reverting *r, struct undo_run *run, struct err *err)
@@ -581,6 +593,7 @@ static int revert_one(struct reverting *r, struct undo_run *run, struct err *err
 
     r->run = run;
     r->complete = true;
+    r->unmarked = false;
     r->journal = undo_reopen(run);
     r->restore.rebuild.folder = run->place.folder;
     rc = revert_states(r, err);

@@ -203,7 +203,7 @@ class Maker:
         if kind == "edit":
             return self.make_edit()
         if kind == "meddle":
-            return {"do": "meddle", "path": self.pick(FILES), "text": f"meddled {self.chance.randint(1, 9)}\n"}
+            return {"do": "meddle", "path": self.pick(FILES[:4]), "text": f"meddled {self.chance.randint(1, 9)}\n"}
         if kind == "drop":
             return {"do": "drop", "id": self.pick(self.tree)["id"]}
         if kind == "flag":

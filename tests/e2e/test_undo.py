@@ -15,6 +15,8 @@ from test_states import Machine
 
 ROUNDS = int(os.environ.get("UNDO_ROUNDS", "25"))
 
+INJECT = os.path.abspath(os.path.join(os.environ.get("ZESTER_BUILD", "build/asan"), "tests/faults/inject"))
+
 TREE = "".join(f"""
 f{i}:
   file.managed:
@@ -190,9 +192,26 @@ def test_a_removal_between_two_runs_is_noticed_as_well(tmp_path):
     assert not (machine.root / "f").exists()
 
 
+# --- a disk that is full ------------------------------------------------------------------------
+
+def test_a_revert_makes_room_on_a_full_disk_although_its_marks_cannot_be_written(release):
+    log, before = release.folder / "calls", release.read("conf")
+    release.run("state.apply", "release", status=0)
+    subprocess.run([INJECT, "--log", str(log), "--", *release.command("state.revert", "release")], check=True, capture_output=True, timeout=120)
+    calls = [line.split() for line in log.read_text().splitlines()]
+    writes = [number for number, call, path in calls if call == "write" and path.endswith("/marks")]
+    assert len(writes) > 2
+    for number in writes:
+        release.run("state.apply", "release", status=0)
+        command = [INJECT, "--fail", f"{number}:28", "--", *release.command("state.revert", "release")]
+        status = subprocess.run(command, capture_output=True, timeout=120).returncode
+        assert release.read("conf") == before and status == (0 if number != writes[-1] else 1)
+        release.run("state.revert", "release", status=0)
+        assert release.read("conf") == before
+
+
 # --- drafts that a killed run leaves ----------------------------------------------------------
 
-INJECT = os.path.abspath(os.path.join(os.environ.get("ZESTER_BUILD", "build/asan"), "tests/faults/inject"))
 DRAFTS = """
 conf: {file.managed: [name: ROOT/conf, contents: new]}
 link: {file.symlink: [name: ROOT/link, target: new, force: true, require: [file: conf]]}

@@ -23,7 +23,7 @@ struct state_host;
 
 struct reactions {
     const struct plan *plan;
-    const char *const *names; /* by number of a state, without secrets: as people are told */
+    const char *const *names; /* by number of a state, without secrets: as in results */
     struct owed *owed;        /* NULL: there is no place for it */
     uint32_t *watcher_start;  /* count + 1 offsets into `watchers`: who reacts to a change */
     uint32_t *watchers;

@@ -246,7 +246,7 @@ static struct str find_scope(const struct value *call, const char *noun)
 }
 
 /* All calls of a state are about one zone or service. A run that was canceled may not have made
- * it, or a revert that was cut short has removed it: then there is nothing of it to take back. */
+ * it, or a revert that was cut short has removed it: then there is nothing of it to revert. */
 static int find_missing(struct state_run *run, const struct value_list *undo, const char **ret_noun,
                         struct err *err)
 {

@@ -314,7 +314,9 @@ int site_mkdir(struct site *site, const struct fs_attr *attr, struct err *err)
         want.mode = NEW_FOLDER_MODE;
     if (site->folder < 0)
         return refuse_missing(site, err);
-    if (mkdirat(site->folder, site->name, want.mode & (want.uid == FS_KEEP ? 0777 : 0700)) < 0)
+    /* Until it has its owner, nobody else writes to it. Who reads it finds nothing, and a run that
+     * is killed now leaves it as the next one expects it. */
+    if (mkdirat(site->folder, site->name, want.mode & (want.uid == FS_KEEP ? 0777 : 0755)) < 0)
         return err_sys(err, errno, "make the folder '%s'", site->path);
     if (look_at_made(site, FS_FOLDER, err) == 0 && site_set(site, &want, err) == 0)
         return 0;

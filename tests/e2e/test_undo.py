@@ -318,6 +318,22 @@ def test_an_archive_that_is_too_deep_is_refused_and_leaves_nothing(tmp_path):
         assert sorted(path.name for path in machine.root.rglob("*")) == (["there"] if exists else [])
 
 
+@pytest.mark.skipif("os.geteuid() != 0")
+def test_a_folder_that_a_killed_run_has_made_gets_its_usual_mode_and_owner(tmp_path):
+    machine, log = Machine(tmp_path), tmp_path / "calls"
+    machine.state("work", "d: {file.directory: [name: ROOT/d, user: nobody]}\n")
+    subprocess.run([INJECT, "--log", str(log), "--", *machine.command("state.apply", "work")], check=True, capture_output=True, timeout=120)
+    calls = log.read_text().splitlines()
+    made = next(number for number, line in enumerate(calls, 1) if line.endswith("root/d"))
+    for number in range(made, made + 4):
+        shutil.rmtree(machine.root / "d")
+        shutil.rmtree(machine.folder / "data")
+        subprocess.run([INJECT, "--kill", str(number), "--", *machine.command("state.apply", "work")], capture_output=True, timeout=120)
+        machine.run("state.apply", "work", status=0)
+        info = (machine.root / "d").stat()
+        assert (stat.S_IMODE(info.st_mode), info.st_uid) == (0o755, 65534), calls[number - 1]
+
+
 # --- what is neither file, folder nor link -------------------------------------------------------
 
 NODES = {"fifo": (stat.S_IFIFO | 0o640, 0), "chars": (stat.S_IFCHR | 0o620, os.makedev(1, 3)), "blocks": (stat.S_IFBLK | 0o460, os.makedev(7, 0))}

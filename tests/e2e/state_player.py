@@ -562,7 +562,7 @@ class Player:
             return
         check(result.returncode == 0 or self.meddled, "the revert failed:", result.stdout, result.stderr)
         goal = self.first.copy()
-        goal.paths.update(self.meddled)
+        goal.paths.update(self.keep_meddled())
         self.check_world(goal)
         for path, group in self.look_at_groups().items():
             right = self.groups.get(path, group)
@@ -570,6 +570,11 @@ class Player:
         if result.returncode != 0:
             self.insist()
         self.restart()
+
+    def keep_meddled(self):
+        """The text stays; a run that has changed the mode or the owner alone gives those back."""
+        found = self.look()
+        return {path: found[path] if found.get(path, ())[:2] == what[:2] else what for path, what in self.meddled.items()}
 
     def insist(self):
         """What somebody else has written stayed; with --force it goes, where a run had changed the file before."""

@@ -45,6 +45,6 @@ void reactions_conclude(struct reactions *reactions, uint32_t state, enum attemp
 void reactions_settle(struct reactions *reactions, uint32_t state);
 /* It had no reason to react, unless a watched state failed after it had changed something: then
  * that is still due. */
-void reactions_waive(struct reactions *reactions, uint32_t state, const struct gate_view *view);
+void reactions_waive(struct reactions *reactions, uint32_t number, const struct gate_view *view);
 
 #endif

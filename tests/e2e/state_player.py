@@ -384,6 +384,8 @@ class Player:
         else:
             self.settle(run, result, self.lines()[start:], before if step.get("back") else None)
         self.remember(result, before)
+        if "full" in how:
+            self.last = None  # a run of commands alone need not be recorded
 
     def remember(self, result, before):
         """The newest run that did something; without a report nobody knows its name."""

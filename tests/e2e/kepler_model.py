@@ -322,8 +322,8 @@ class Model:
         """Timeouts of those who still wait."""
         for service in self.services.values():
             for edge, kind in list((service.waits or {}).items()):
-                if not edge.timed or kind != "condition" or service.paused:
-                    continue
+                if not edge.timed or kind != "condition" or service.paused or service.ending or service.due:
+                    continue  # or its time has not begun
                 if not edge.required:
                     del service.waits[edge]
                     return True

@@ -241,7 +241,7 @@ static void on_step(void *self)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Configs that start by themselves are left on disk as they are: the next daemon goes on. */
+/* Configs with a snapshot are left on disk as they are: the next daemon goes on. */
 void daemon_stop(struct daemon *daemon, bool leave_running, const char *who)
 {
     if (leave_running)
@@ -254,7 +254,7 @@ void daemon_stop(struct daemon *daemon, bool leave_running, const char *who)
 
         if (project->changed)
             project_save(project);
-        if (daemon->leave || (project->config->autostart && !project->no_snapshot))
+        if (daemon->leave || project->snapshot_time != 0)
             project->frozen = true;
         engine_ask_as(project->engine, who);
         if (!daemon->leave)

@@ -49,12 +49,13 @@ struct state_file project_record(const struct project *project, struct arena *ar
 
 static int write_snapshot(struct project *project, struct err *err)
 {
+    const int64_t now = clock_wall() / CLOCK_SECOND;
+
     if (!project->snapshot_owed)
         return 0;
-    project->snapshot_time = clock_wall() / CLOCK_SECOND;
-    if (snapshot_save(project->folder, project->config, project->env, project->flags,
-                      project->snapshot_time, err) < 0)
+    if (snapshot_save(project->folder, project->config, project->env, project->flags, now, err) < 0)
         return -1;
+    project->snapshot_time = now;
     project->snapshot_owed = false;
     return 0;
 }
@@ -67,18 +68,20 @@ static int write_state(struct project *project, struct err *err)
     return state_file_save(project->folder, &record, err);
 }
 
-/* A failed write is retried until it succeeds; the failure is logged once, and so is its end. */
+/* A failed write is retried until it succeeds; the failure is logged once, and so is its end. The
+ * state is written also where the snapshot cannot be: an older one goes by it, too. */
 void project_save(struct project *project)
 {
     int64_t begun = clock_now(), pause;
     bool failed;
-    struct err err;
+    struct err err, ignored;
 
     timer_clear(loop_timers(project->daemon->loop), &project->save_timer);
     chronicle_flush(&project->chronicle);
     if (project->frozen)
         return;
-    failed = write_snapshot(project, &err) < 0 || write_state(project, &err) < 0;
+    failed = write_snapshot(project, &err) < 0;
+    failed = write_state(project, failed ? &ignored : &err) < 0 || failed;
     if (failed && !project->save_failed)
         log_error("state cannot be written config=%s error=%s", project->path, err.text);
     if (!failed && project->save_failed)

@@ -59,7 +59,7 @@ struct project {
     bool leaving;       /* it is about to be unloaded: no new requests */
     bool frozen;        /* the daemon ends: what is on disk is for the next one */
     bool keep_lines;    /* it is stopped to be run anew: retention does not apply */
-    int64_t snapshot_time;
+    int64_t snapshot_time; /* of the one on disk, in seconds; 0: there is none */
     int64_t save_due;
     struct timer save_timer;
 };

@@ -306,6 +306,31 @@ def test_a_run_leaves_no_snapshot_and_a_file_that_is_gone_is_not_restored(home):
     assert home.status("web") == "stopped"
 
 
+def test_what_a_run_started_was_stopped_when_the_daemon_was(home):
+    home.write(AUTOSTART)
+    home.run("run", "-d")
+    home.wait_for("web", "running")
+    home.stop_daemon()
+    home.start_daemon()
+    assert home.services()["web"]["stop_reason"] is None and home.ps()["web"][0].startswith("Stopped ")
+    assert "the daemon ended without stopping it" not in home.run("ps").stdout
+
+
+def test_goals_are_stored_also_where_a_snapshot_cannot_be_written(home):
+    home.write("kepler: {autostart: {environment: [MARK]}}\nservices:\n  a: {run: exec sleep 1000}\n  b: {run: exec sleep 1000}\n")
+    home.start("b")
+    folder = os.path.dirname(state_files(home)[0])
+    os.rmdir(os.path.join(folder, "env_files"))
+    open(os.path.join(folder, "env_files"), "w").close()
+    home.start("a")
+    home.run("stop", "b")
+    assert "state cannot be written" in home.log()
+    home.kill_daemon()
+    home.start_daemon()
+    home.wait_for("a", "running")
+    assert home.status("b") == "stopped"
+
+
 def test_a_changed_file_has_no_effect_on_what_is_restored(home):
     home.write(AUTOSTART)
     home.start()

@@ -69,7 +69,8 @@ static const char depends_more[] =
     "then it waits.\n"
     "\n"
     "With 'restart: true' the dependent is stopped when the dependency restarts, for whatever\n"
-    "reason, and started when the condition holds again.\n";
+    "reason, and started when the condition holds again. A service that restarts by itself waits\n"
+    "for such restarts further up first, so that it restarts once.\n";
 
 static const char restart_details[] =
     "The policy alone, or a map. Policies are no, always, or any of on-failure, on-success and\n"

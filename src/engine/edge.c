@@ -99,19 +99,46 @@ static bool is_followed(const struct service_edge *edge)
     return edge->config->restart && !(owner->no_deps && routine_is_start(owner));
 }
 
-enum edge_result edge_judge(struct service *service)
+/* Will it restart once a hook has ended: its own, or that of a service whose restart it follows?
+ * Each service is looked at once for each number. */
+static bool restarts_soon(struct service *service, uint64_t look)
 {
-    enum edge_result result = EDGE_RESULT_GO, states;
+    bool follows = service->goal == GOAL_UP && !service->exited &&
+                   status_is_running(service_status(service));
+
+    if (service->look == look)
+        return service->restarts_soon;
+    service->look = look;
+    service->restarts_soon = service_will_restart(service);
+    for (size_t i = 0; follows && !service->restarts_soon && i < service->edge_count; i++)
+        service->restarts_soon =
+            service->edges[i].config->restart && restarts_soon(service->edges[i].target, look);
+    return service->restarts_soon;
+}
+
+/* A service that started now would be restarted again at once. */
+static bool awaits_restart(struct service *service)
+{
+    uint64_t look = engine_look(service->engine);
+
+    for (size_t i = 0; i < service->edge_count; i++)
+        if (is_followed(&service->edges[i]) && restarts_soon(service->edges[i].target, look)) {
+            engine_look_again(service->engine, service);
+            return true;
+        }
+    return false;
+}
+
+static enum edge_result judge_services(struct service *service)
+{
+    enum edge_result result = awaits_restart(service) ? EDGE_RESULT_WAIT : EDGE_RESULT_GO;
 
     for (size_t i = 0; i < service->edge_count; i++) {
         struct service_edge *edge = &service->edges[i];
         enum condition_verdict verdict;
 
-        if (!is_waited_for(edge)) {
-            if (is_followed(edge) && service_will_restart(edge->target))
-                result = EDGE_RESULT_WAIT; /* else it would be restarted again at once */
+        if (!is_waited_for(edge))
             continue;
-        }
         verdict = judge_edge(edge);
         if (verdict == CONDITION_HOLDS || (edge->config->optional && is_given_up(edge, verdict))) {
             mark_edge_met(edge, verdict != CONDITION_HOLDS);
@@ -130,8 +157,17 @@ enum edge_result edge_judge(struct service *service)
         }
         result = EDGE_RESULT_WAIT;
     }
+    return result;
+}
+
+enum edge_result edge_judge(struct service *service)
+{
+    enum edge_result services = judge_services(service), states;
+
+    if (services == EDGE_RESULT_SKIP || services == EDGE_RESULT_LATE)
+        return services;
     states = state_edges_judge(service);
-    return states == EDGE_RESULT_GO ? result : states;
+    return states == EDGE_RESULT_GO ? services : states;
 }
 
 bool edge_has_any(const struct service *service)

@@ -22,6 +22,8 @@ struct engine {
     bool cleaning;    /* pre_cleanup hooks are due once all is down */
     bool dirty;       /* something happened since EVENT_SETTLED */
     bool restarts;    /* services in the queue have a restart to pass on */
+    bool look_again;  /* services wait for restarts that may come from afar */
+    uint64_t look;
 };
 
 /* --- making ------------------------------------------------------------------------------ */
@@ -281,6 +283,16 @@ void engine_pass_restart(struct engine *engine, struct service *service)
     engine_queue(engine, service);
 }
 
+uint64_t engine_look(struct engine *engine)
+{
+    return ++engine->look;
+}
+
+void engine_look_again(struct engine *engine, struct service *service)
+{
+    service->look_again = engine->look_again = true;
+}
+
 static struct service *dequeue_service(struct engine *engine)
 {
     struct service *service = engine->queue;
@@ -357,6 +369,22 @@ static void clean_when_down(struct engine *engine)
             service_handle(&engine->services[i], EV_CLEAN);
 }
 
+/* Those that still wait ask to be looked at again. */
+static void judge_again(struct engine *engine)
+{
+    if (!engine->look_again)
+        return;
+    engine->look_again = false;
+    for (uint32_t i = 0; i < engine->config->service_count; i++) {
+        struct service *service = &engine->services[i];
+        bool again = service->look_again;
+
+        service->look_again = false;
+        if (again)
+            service_handle(service, EV_EDGE);
+    }
+}
+
 void engine_step(struct engine *engine)
 {
     const struct event settled = { .kind = EVENT_SETTLED, .cause = "", .reason = "" };
@@ -369,6 +397,7 @@ void engine_step(struct engine *engine)
             pass_restarts_on(engine);
             tell_neighbours(dequeue_service(engine));
         }
+        judge_again(engine);
         clean_when_down(engine);
         if (engine->queue)
             continue;

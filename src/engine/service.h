@@ -176,6 +176,10 @@ struct service {
     int64_t window_start;        /* of the start limit */
     uint32_t window_count;       /* restarts in it */
 
+    uint64_t look;      /* number of the last look for restarts to come (edge.c) */
+    bool restarts_soon; /* what it found */
+    bool look_again;    /* it waits for such a restart */
+
     bool queued; /* in the queue of the engine */
     struct service *queue_next;
 };

@@ -69,6 +69,8 @@ static struct value doing_value(struct arena *arena, const struct service *servi
         buf_add_text(&out, "evaluating expressions");
     else if (routine_waits_for_pause(service))
         buf_add_text(&out, "pausing before the next start");
+    else if (routine_waits_for_edges(service) && service->look_again)
+        buf_add_text(&out, "waiting until a dependency has restarted");
     else if (routine_waits_for_turn(service))
         print_turn(service, &out);
     else if (routine_waits_for_end(service))

@@ -135,6 +135,11 @@ class Service:
     def is_about_to_restart(self):
         return self.ending and self.wanted and not self.leaving and self.policy_restarts()
 
+    def restarts_soon(self):
+        """It is about to restart, or follows a service of which that is true."""
+        follows = self.wanted and self.status in UP
+        return self.is_about_to_restart() or (follows and any(edge.restart and edge.target.restarts_soon() for edge in self.edges))
+
     def end_words(self):
         if self.status == "exited":
             return f"exited with exit code Some({self.code})"
@@ -270,7 +275,7 @@ class Model:
                 service.skip_waits = [one for one in service.waits if one.required]
                 service.rest("skipped", verdict)
                 return True
-        about = [edge for edge in service.edges if edge.restart and edge.target.is_about_to_restart()]
+        about = [edge for edge in service.edges if edge.restart and edge.target.restarts_soon()]
         if service.waits or (about and not (service.cause == "start" and service.no_deps)):
             return False
         self.start_process(service)

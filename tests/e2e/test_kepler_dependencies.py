@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from kepler_home import alive, wait_until
+from kepler_home import PATIENCE, alive, wait_until
 
 FOREVER = "exec sleep 1000"
 
@@ -565,6 +565,52 @@ def test_those_that_are_killed_at_once_are_restarted_once(home):
             assert home.wait_for(name, "running")["pid"] != before[name]["pid"]
     home.run("stop")
     assert sorted(home.read("starts").split()) == sorted(["a", "b", "c", "web"] * 5)
+
+
+FAR = """
+    services:
+      a:
+        run: "echo a >> starts; exec sleep 1000"
+        restart: always
+        hooks: {post_exit: {run: "while [ ! -e go ]; do sleep 0.02; done"}}
+      b: {run: "echo b >> starts; exec sleep 1000", depends_on: {a: {restart: true}}}
+      c: {run: "echo c >> starts; exec sleep 1000", restart: always, depends_on: {b: {restart: true}}}
+    """
+
+
+def end_both(home):
+    """The one at the end of the chain could start at once, the one at its beginning cannot."""
+    home.start("--wait")
+    wait_until(lambda: sorted(home.read("starts").split()) == ["a", "b", "c"], "all have started")
+    before = home.services()
+    with home.frozen():
+        for name in "ac":
+            os.kill(before[name]["pid"], 9)
+        wait_until(lambda: not any(alive(before[name]["pid"]) for name in "ac"), "both are dead")
+    home.wait_for("a", "stopping")
+    home.wait_for("c", "starting")
+    assert "waiting until a dependency has restarted" in home.run("why", "c").stdout
+
+
+def test_one_that_ends_with_a_service_far_above_it_is_restarted_once(home):
+    home.write(FAR)
+    end_both(home)
+    home.write("", "go")
+    wait_until(lambda: sorted(home.read("starts").split()) == ["a", "a", "b", "b", "c", "c"], "all are back")
+    home.run("stop")
+    assert len(home.read("starts").split()) == 6
+
+
+def test_one_that_waits_for_a_restart_far_above_it_starts_when_that_is_stopped(home):
+    home.write(FAR)
+    end_both(home)
+    stop = home.begin("stop", "a")
+    home.wait_for("c", "running")
+    assert home.status("b") == "running"
+    home.write("", "go")
+    assert stop.wait(PATIENCE) == 0
+    home.wait_for("a", "stopped")
+    assert sorted(home.read("starts").split()) == ["a", "b", "c", "c"]
 
 
 def test_a_restart_is_passed_on_only_along_edges_that_say_so_and_to_what_runs(home):

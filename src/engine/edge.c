@@ -99,8 +99,8 @@ static bool is_followed(const struct service_edge *edge)
     return edge->config->restart && !(owner->no_deps && routine_is_start(owner));
 }
 
-/* Will it restart once a hook has ended: its own, or that of a service whose restart it follows?
- * Each service is looked at once for each number. */
+/* Will it restart in a moment, or a service whose restart it follows? Each is looked at once for
+ * each number. */
 static bool restarts_soon(struct service *service, uint64_t look)
 {
     bool follows = service->goal == GOAL_UP && !service->exited &&
@@ -116,16 +116,25 @@ static bool restarts_soon(struct service *service, uint64_t look)
     return service->restarts_soon;
 }
 
+/* Bad health is what it waits for: the moment before the restart is the one that counts. */
+static bool waits_for_fall(const struct service_edge *edge)
+{
+    return edge->wait == EDGE_CONDITION && edge->config->condition == CONDITION_UNHEALTHY;
+}
+
 /* A service that started now would be restarted again at once. */
 static bool awaits_restart(struct service *service)
 {
     uint64_t look = engine_look(service->engine);
 
-    for (size_t i = 0; i < service->edge_count; i++)
-        if (is_followed(&service->edges[i]) && restarts_soon(service->edges[i].target, look)) {
-            engine_look_again(service->engine, service);
-            return true;
-        }
+    for (size_t i = 0; i < service->edge_count; i++) {
+        const struct service_edge *edge = &service->edges[i];
+
+        if (!is_followed(edge) || waits_for_fall(edge) || !restarts_soon(edge->target, look))
+            continue;
+        engine_look_again(service->engine, service);
+        return true;
+    }
     return false;
 }
 

@@ -244,12 +244,22 @@ static bool is_ending(const struct service *service)
            (status_is_running(service_status(service)) || service->routine == &routine_exit);
 }
 
+/* Its health check failed too often, and what comes of that has not begun. */
+static bool is_falling(const struct service *service)
+{
+    return service->routine == &routine_unhealthy && !service->exited &&
+           (service->plan.policy.flags & POLICY_ON_UNHEALTHY) != 0;
+}
+
 bool service_will_restart(const struct service *service)
 {
     const struct service_record *record = &service->record;
+    bool well = record->has_exit_code && record->exit_code == 0;
 
-    return is_ending(service) && service->goal == GOAL_UP && !service->leaving &&
-           policy_restarts(&service->plan.policy, record->has_exit_code && record->exit_code == 0);
+    if (service->goal != GOAL_UP || service->leaving)
+        return false;
+    return is_falling(service) ||
+           (is_ending(service) && policy_restarts(&service->plan.policy, well));
 }
 
 enum service_goal service_find_goal(const struct service *service)

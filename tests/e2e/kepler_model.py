@@ -133,7 +133,8 @@ class Service:
         return ("on-success" if self.code == 0 else "on-failure") in self.flags
 
     def is_about_to_restart(self):
-        return self.ending and self.wanted and not self.leaving and self.policy_restarts()
+        falls = self.status == "unhealthy" and "on-unhealthy" in self.flags
+        return self.wanted and not self.leaving and (falls or (self.ending and self.policy_restarts()))
 
     def restarts_soon(self):
         """It is about to restart, or follows a service of which that is true."""

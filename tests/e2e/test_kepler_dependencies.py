@@ -613,6 +613,24 @@ def test_one_that_waits_for_a_restart_far_above_it_starts_when_that_is_stopped(h
     assert sorted(home.read("starts").split()) == ["a", "b", "c", "c"]
 
 
+def test_one_that_may_start_because_health_is_bad_waits_for_the_restart_that_follows(home):
+    home.write("""
+        services:
+          db: {run: "exec sleep 1000", restart: always, healthcheck: {run: "rm hiccup && exit 1; true", interval: 50ms, retries: 1}}
+          medic: {run: "exec sleep 1000", depends_on: {db: {condition: service_unhealthy}}}
+          web: {run: "echo web >> starts; exec sleep 1000", depends_on: {db: {restart: true}, medic: {}}}
+        """)
+    home.start()
+    home.wait_for("db", "healthy")
+    home.write("", "hiccup")
+    home.wait_for("web", "running")
+    wait_until(lambda: os.path.exists(home.path("starts")), "it runs")
+    history = json.loads(home.run("why", "--json", "web").stdout)["web"]["history"]
+    assert [one["to"] for one in reversed(history)][-2:] == ["starting", "running"]
+    home.run("stop")
+    assert home.read("starts") == "web\n"
+
+
 def test_a_restart_is_passed_on_only_along_edges_that_say_so_and_to_what_runs(home):
     home.write("""
         services:

@@ -163,8 +163,12 @@ static size_t add_fallen(struct call *call, struct value_list *errors)
 
     for (size_t i = 0; i < call->set.count; i++) {
         const struct service *service = engine_get(call->project->engine, call->set.services[i]);
-        const char *word = words[service_status(service)], *reason = buf_text(&service->reason);
+        enum status status = service_status(service);
+        const char *word, *reason = buf_text(&service->reason);
 
+        if (status == STATUS_STOPPING && service->goal == GOAL_DOWN)
+            status = STATUS_STOPPED; /* once its hooks have ended */
+        word = words[status];
         if (!word)
             continue;
         count++;

@@ -469,7 +469,8 @@ class Model:
         services = [self.services[name] for name in names]
         if any(service.status == "waiting" or service.start_due for service in services):
             return None
-        return 1 if any(service.status in ("skipped", "failed", "stopped") for service in services) else 0
+        stopping = any(service.status == "stopping" and not service.wanted for service in services)
+        return 1 if stopping or any(service.status in ("skipped", "failed", "stopped") for service in services) else 0
 
     def watched(self):
         """That of a start in the foreground."""

@@ -1,5 +1,6 @@
 """The life of services, from outside: states, starts, stops, restarts, health, limits; and what is kept of them."""
 import datetime
+import glob
 import json
 import os
 import pty
@@ -407,6 +408,23 @@ def test_a_start_by_name_that_is_stopped_on_its_way_says_so(home):
     home.wait_for("a", "starting")
     home.run("stop")
     assert start.communicate(timeout=PATIENCE) == ("Started 0 services\n", "Error: service 'a' was stopped while it was starting\n")
+
+
+def test_a_start_that_waits_for_post_exit_and_is_stopped_meanwhile_says_so(home):
+    home.write("""
+        services:
+          a: {run: "exit 1", hooks: {post_exit: {run: "while [ ! -e go ]; do sleep 0.02; done"}}}
+        """)
+    home.start()
+    home.wait_for("a", "stopping")
+    start = home.begin("start", "-d", "a")
+    state, = glob.glob(home.path("state/configs/*/state.json"))
+    wait_until(lambda: '"goal": "up"' in home.read(state), "it waits")
+    stop = home.begin("stop", "a")
+    out, err = start.communicate(timeout=PATIENCE)
+    home.write("", "go")
+    assert (start.returncode, out) == (1, "Started 0 services\n") and "was stopped while it was starting" in err
+    assert stop.wait(PATIENCE) == 0
 
 
 def test_a_named_stop_leaves_the_others_and_unknown_names_are_reported(home):

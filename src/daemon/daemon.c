@@ -252,10 +252,10 @@ void daemon_stop(struct daemon *daemon, bool leave_running, const char *who)
         struct project *project = entry->value;
         struct engine_stop how = { .signal = daemon->signals > 1 ? SIGKILL : 0 };
 
-        if (project->changed)
-            project_save(project);
         if (daemon->leave || project->snapshot_time != 0)
-            project->frozen = true;
+            project_freeze(project);
+        else if (project->changed)
+            project_save(project);
         engine_ask_as(project->engine, who);
         if (!daemon->leave)
             engine_stop(project->engine, ENGINE_ALL, &how);

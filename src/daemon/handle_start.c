@@ -52,6 +52,16 @@ static int check_read(struct call *call)
     return 0;
 }
 
+/* Nothing starts any more: the end of the daemon waits for the end of all services. */
+static bool is_daemon_stopping(struct call *call)
+{
+    bool stopping = call->daemon->stopping;
+
+    if (stopping)
+        call_refuse(call, MESSAGE_ERROR, "the daemon is stopping");
+    return stopping;
+}
+
 /* While the worker read, others may have loaded the same file, unloaded it or stopped the daemon;
  * the client may have left, so its rights are those it had. */
 static int find_again(struct call *call)
@@ -59,10 +69,8 @@ static int find_again(struct call *call)
     struct project *project = daemon_find(call->daemon, call->source->path);
 
     call->project = project;
-    if (call->daemon->stopping) {
-        call_refuse(call, MESSAGE_ERROR, "the daemon is stopping");
+    if (is_daemon_stopping(call))
         return -1;
-    }
     if (project && project->config->owner.uid != call->source->owner.uid) {
         call_refuse(call, MESSAGE_ERROR, "'%s' was loaded by another user in the meantime",
                     call->source->path);
@@ -269,7 +277,7 @@ static void step_begin(struct call *call)
     if (!capture_is_flushed(&call->project->capture, call->ticket))
         return;
     call->ticket = 0;
-    if (is_busy(call))
+    if (is_daemon_stopping(call) || is_busy(call))
         return;
     if (call->kind == REQUEST_RESTART)
         begin_restart(call);
@@ -349,6 +357,8 @@ static void step_anew(struct call *call)
     if (project && !engine_is_down(project->engine, ENGINE_ALL))
         return;
     call->step = NULL;
+    if (is_daemon_stopping(call))
+        return;
     folder = home_config(&call->arena, &call->daemon->home, call->source->path);
     call->project = NULL;
     if (project)
@@ -381,6 +391,8 @@ static void step_read_anew(struct call *call)
     call->step = step_anew;
     if (call->project) {
         call->project->leaving = true;
+        if (call->project->snapshot_time != 0) /* a daemon that ends meanwhile leaves it as it was */
+            project_freeze(call->project);
         call->project->keep_lines = call->kind == REQUEST_RUN;
         call->progress = args->progress;
         engine_ask_as(call->project->engine, arena_printf(&call->arena, "%s, to %s it", call->who,

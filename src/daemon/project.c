@@ -108,6 +108,13 @@ void project_save_later(struct project *project)
                   on_save_due);
 }
 
+void project_freeze(struct project *project)
+{
+    if (project->changed)
+        project_save(project);
+    project->frozen = true;
+}
+
 void project_save_told(struct project *project)
 {
     if (project->changed)

@@ -57,7 +57,7 @@ struct project {
     bool snapshot_owed; /* write it with the state */
     bool save_failed;   /* the last write failed, and that was logged */
     bool leaving;       /* it is about to be unloaded: no new requests */
-    bool frozen;        /* the daemon ends: what is on disk is for the next one */
+    bool frozen;        /* it goes down to come back: what is on disk is for the next daemon */
     bool keep_lines;    /* it is stopped to be run anew: retention does not apply */
     int64_t snapshot_time; /* of the one on disk, in seconds; 0: there is none */
     int64_t save_due;
@@ -93,6 +93,8 @@ int project_find(const struct project *project, struct param_strs names, struct 
 /* Write state.json now, or when it is due; the history at once. */
 void project_save(struct project *project);
 void project_save_later(struct project *project);
+/* Write it once more, and then no longer: what follows is a stop that the next daemon undoes. */
+void project_freeze(struct project *project);
 /* Called before state is shown to a client: a crash afterwards must not undo it. */
 void project_save_told(struct project *project);
 /* What state.json says. */

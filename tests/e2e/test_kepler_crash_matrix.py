@@ -174,16 +174,16 @@ def request(home, all_cells, commands):
     home.services()  # an answer means that the state is on disk
 
 
-def replace_daemon(home, all_cells, how):
+def replace_daemon(home, names, how):
     home.daemon.send_signal(how)
     if how != signal.SIGKILL:
         wait_until(lambda: "daemon stops" in home.log(), "the daemon has heard")
         home.daemon.send_signal(how)  # waits for no hook
     home.daemon.wait(PATIENCE)
-    for cell in all_cells:
-        for name in (f"{cell.name}.hold", f"{cell.name}.sick"):
-            if os.path.exists(home.path(name)):
-                os.unlink(home.path(name))
+    for name in names:
+        for file in (f"{name}.hold", f"{name}.sick"):
+            if os.path.exists(home.path(file)):
+                os.unlink(home.path(file))
     before = pids(home)
     home.start_daemon()
     return before
@@ -195,7 +195,7 @@ def test_what_was_requested_last_counts_when_the_daemon_ends_at_any_moment(home,
     prepare(home, all_cells)
     reach(home, all_cells, commands)
     request(home, all_cells, commands)
-    before = replace_daemon(home, all_cells, how)
+    before = replace_daemon(home, [cell.name for cell in all_cells], how)
     for command in commands:
         command.communicate(timeout=PATIENCE)
 
@@ -213,3 +213,32 @@ def test_what_was_requested_last_counts_when_the_daemon_ends_at_any_moment(home,
         wait_until(lambda: not differences(), "all services are as they should be", 20)
     except AssertionError:
         pytest.fail("\n".join(differences()), pytrace=False)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
+@pytest.mark.parametrize("words", [["recreate"], ["run", "-d"]], ids=["recreate", "run"])
+def test_a_config_that_was_about_to_be_loaded_anew_is_left_as_it_was(home, words, how):
+    text = """
+        kepler: {autostart: {environment: [PATH, MARK]}}
+        services:
+          up: {command: [./serve, up], hooks: {post_stop: {command: [./hook, up, post_stop]}}}
+          down: {command: [./serve, down]}
+        """
+    home.write(text)
+    for name in ("up", "down"):
+        os.mkfifo(home.path(f"{name}.word"))
+    home.start()
+    home.run("stop", "down")
+    wait_until(lambda: len(pids(home).get("up", [])) == 1, "it runs")
+    home.write(text.replace("down:", "other:"))
+    home.write("post_stop", "up.hold")
+    command = home.begin(*words)
+    wait_until(lambda: os.path.exists(home.path("up.held")), "it goes down")
+    replace_daemon(home, ["up"], how)
+    assert command.wait(PATIENCE) != 0
+    command.communicate()
+    home.wait_for("up", "running")
+    assert {name: one["status"] for name, one in home.services().items()} == {"up": "running", "down": "stopped"}
+    assert len(pids(home)["up"]) == 2
+    home.run("recreate")
+    assert set(home.services()) == {"up", "other"}

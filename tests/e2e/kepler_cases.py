@@ -5,6 +5,7 @@ from kepler_model import BLOCKED_BY, NEEDS_HEALTH, UP, Model, Service
 
 NAMES = "abcdef"
 PHASES = ["pre_start", "post_start", "pre_stop", "post_stop", "pre_restart", "post_restart", "post_exit"]
+HEALTH_PHASES = ["post_healthcheck_success", "post_healthcheck_fail"]
 CONDITIONS = {"service_started": 5, "service_healthy": 4, "service_completed_successfully": 2, "service_unhealthy": 2,
               "service_failed": 3, "service_stopped": 2}
 POLICIES = ["no"] * 3 + ["always"] * 5 + ["on-failure"] * 2 + ["on-success", "on-failure|on-success", "on-unhealthy"]
@@ -48,7 +49,7 @@ def draw_service(chance, name, earlier, may_expire):
         keys["if"] = False
     if chance.random() < 0.55:
         keys["healthcheck"] = {"command": ["./check", name], "interval": "50ms", "retries": 1}
-    phases = [phase for phase in PHASES if chance.random() < 0.15]
+    phases = [phase for phase in PHASES + HEALTH_PHASES * ("healthcheck" in keys) if chance.random() < 0.15]
     if phases:
         keys["hooks"] = {phase: {"command": ["./hook", name, phase]} for phase in phases}
     edges = {}

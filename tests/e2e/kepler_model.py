@@ -322,6 +322,7 @@ class Model:
             service.status = "unhealthy" if service.name in self.sick else "healthy"
             service.was_healthy |= service.status == "healthy"
             service.falls += service.status == "unhealthy"
+            service.run_hook("post_healthcheck_success" if service.status == "healthy" else "post_healthcheck_fail")
         return bool(found)
 
     def expire(self):
@@ -411,6 +412,7 @@ class Model:
         service = self.services[name]
         service.status = "unhealthy"
         service.falls += 1
+        service.run_hook("post_healthcheck_fail")
         while self.start_what_may():
             pass
         if "on-unhealthy" in service.flags:
@@ -418,6 +420,7 @@ class Model:
             self.pass_on([service])
         else:
             service.status = "healthy"
+            service.run_hook("post_healthcheck_success")
         self.settle()
 
     def set_health(self, name, well):

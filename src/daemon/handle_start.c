@@ -52,7 +52,7 @@ static int check_read(struct call *call)
     return 0;
 }
 
-/* Nothing starts any more: the end of the daemon waits for the end of all services. */
+/* Start nothing then: the daemon waits until all services have ended. */
 static bool is_daemon_stopping(struct call *call)
 {
     bool stopping = call->daemon->stopping;
@@ -391,7 +391,8 @@ static void step_read_anew(struct call *call)
     call->step = step_anew;
     if (call->project) {
         call->project->leaving = true;
-        if (call->project->snapshot_time != 0) /* a daemon that ends meanwhile leaves it as it was */
+        /* A daemon that ends meanwhile leaves it as it was. */
+        if (call->project->snapshot_time != 0)
             project_freeze(call->project);
         call->project->keep_lines = call->kind == REQUEST_RUN;
         call->progress = args->progress;

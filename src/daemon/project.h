@@ -50,16 +50,16 @@ struct project {
     const struct environment *env; /* the config's, with -e on top */
     const struct value *flags;     /* likewise with -D */
 
-    bool settled;       /* the engine has come to rest since anybody looked */
-    bool changed;       /* what is on disk is old */
-    bool initialized;   /* it was started at least once */
-    bool no_snapshot;   /* of a run: until the next start */
-    bool snapshot_owed; /* write it with the state */
-    bool save_failed;   /* the last write failed, and that was logged */
-    bool leaving;       /* it is about to be unloaded: no new requests */
-    bool frozen;        /* it goes down to come back: what is on disk is for the next daemon */
-    bool keep_lines;    /* it is stopped to be run anew: retention does not apply */
-    int64_t snapshot_time; /* of the one on disk, in seconds; 0: there is none */
+    bool settled;          /* the engine has come to rest since anybody looked */
+    bool changed;          /* what is on disk is old */
+    bool initialized;      /* it was started at least once */
+    bool no_snapshot;      /* of a run: until the next start */
+    bool snapshot_owed;    /* write it with the state */
+    bool save_failed;      /* the last write failed, and that was logged */
+    bool leaving;          /* it is about to be unloaded: no new requests */
+    bool frozen;           /* it goes down to come back: what is on disk is for the next daemon */
+    bool keep_lines;       /* it is stopped to be run anew: retention does not apply */
+    int64_t snapshot_time; /* of the one on disk; 0: there is none */
     int64_t save_due;
     struct timer save_timer;
 };

@@ -103,8 +103,8 @@ static bool is_followed(const struct service_edge *edge)
  * each number. */
 static bool restarts_soon(struct service *service, uint64_t look)
 {
-    bool follows = service->goal == GOAL_UP && !service->exited &&
-                   status_is_running(service_status(service));
+    bool follows =
+        service->goal == GOAL_UP && !service->exited && status_is_running(service_status(service));
 
     if (service->look == look)
         return service->restarts_soon;

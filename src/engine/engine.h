@@ -107,7 +107,7 @@ void engine_plan(const struct config_service *config, struct world_plan *ret_pla
 void engine_queue(struct engine *engine, struct service *service);
 /* The same, and its dependents learn that it restarts. */
 void engine_pass_restart(struct engine *engine, struct service *service);
-/* The number of a look at services, each of which is to be seen once. */
+/* The number of a new look at services, which sees each of them once. */
 uint64_t engine_look(struct engine *engine);
 /* It waits for a restart that may come from afar: judge its edges after each change. */
 void engine_look_again(struct engine *engine, struct service *service);

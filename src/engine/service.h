@@ -220,7 +220,7 @@ static inline enum status service_status(const struct service *service)
 /* Nothing is going on: no routine, no hook, no check, no process. */
 bool service_is_idle(const struct service *service);
 
-/* Its process has ended, or its health is bad, and its policy restarts it once that is dealt with. */
+/* Its process has ended or its health is bad, and its policy restarts it in a moment. */
 bool service_will_restart(const struct service *service);
 
 /* Where it should end up, all that has happened considered. */

@@ -54,19 +54,19 @@ PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(LIBS)) -lpthread -l
 
 # --- what there is ------------------------------------------------------------
 
-SOURCES  := $(sort $(wildcard src/*/*.c src/*/*/*.c))
-PROGRAMS := $(patsubst src/programs/%.c,%,$(wildcard src/programs/*.c))
+SOURCES  := $(sort $(wildcard $(foreach depth,*/* */*/* */*/*/* */*/*/*/*,src/$(depth).c)))
+PROGRAMS := $(patsubst src/commands/programs/%.c,%,$(wildcard src/commands/programs/*.c))
 # Tables that are made from the names of files: modules, beacons, and each kind of managers.
-TABLES   := build/generated/modules.c $(patsubst src/%/kind.h,build/generated/%.c,$(wildcard src/beacons/kind.h)) $(patsubst src/provider/%/manager.h,build/generated/%_managers.c,$(wildcard src/provider/*/manager.h))
+TABLES   := $(addprefix build/generated/,modules.c beacons.c $(patsubst src/states/provider/%/manager.h,%_managers.c,$(wildcard src/states/provider/*/manager.h)))
 # Folders, and tables, that a variant does without, because none of its tests is linked with them: compiling takes longer
 # than running. A test that needs one of them fails to link; then take it out of the list.
-WITHOUT_fuzz := beacons engine facts http local master modules peel settings watchdog
-WITHOUT_tsan := cli master migrate watchdog
+WITHOUT_fuzz := core/http fleet/beacons fleet/master fleet/peel fleet/watchdog kepler/engine states/facts states/local states/modules states/settings
+WITHOUT_tsan := commands/cli commands/migrate fleet/master fleet/watchdog
 WITHOUT  := $(if $(filter threaded-units fuzzers,$(MAKECMDGOALS)),$(WITHOUT_$(V)))
-CORE     := $(patsubst %.c,$(B)/%.o,$(filter-out src/programs/% $(WITHOUT:%=src/%/%) $(WITHOUT:%=build/generated/%.c),$(SOURCES) $(TABLES)))
-UNITS    := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
+CORE     := $(patsubst %.c,$(B)/%.o,$(filter-out src/commands/programs/% $(WITHOUT:%=src/%/%) $(addsuffix .c,$(addprefix build/generated/,$(notdir $(WITHOUT)))),$(SOURCES) $(TABLES)))
+UNITS    := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/*/*/test_*.c)))
 # Folders with threads, or single tests, which run under the thread sanitizer too. tools/run-tests reads this line.
-THREADED := sys run supervise bus daemon nats/test_conn nats/test_object peel/test_peel peel/test_files
+THREADED := core/sys states/run kepler/supervise fleet/bus kepler/daemon fleet/nats/test_conn fleet/nats/test_object fleet/peel/test_peel fleet/peel/test_files
 FAULTS   := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/faults/*.c)))
 FUZZERS  := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 BINARIES := $(addprefix $(B)/,$(PROGRAMS))
@@ -91,13 +91,13 @@ $(B)/flags: FORCE
 $(B)/sources: FORCE
 	$(call keep,$(CORE))
 
-# The table of modules, from the families in src/modules.
+# The table of modules, from the families in src/states/modules.
 build/generated/modules.c: FORCE
-	@tools/gen-modules $@ src/modules
+	@tools/gen-modules $@ src/states/modules
 build/generated/beacons.c: FORCE
-	@tools/gen-beacons $@ src/beacons
+	@tools/gen-beacons $@ src/fleet/beacons
 build/generated/%_managers.c: FORCE
-	@tools/gen-providers $@ src/provider/$*
+	@tools/gen-providers $@ src/states/provider/$*
 
 # Which commit this is. Only programs are linked with it, so that a new commit compiles one file.
 build/generated/build.c: FORCE
@@ -112,16 +112,16 @@ $(B)/%.o: %.c $(B)/flags
 	$(call say,cc)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-# Programs for tests have steps at which they can be made to crash; see src/sys/crash_point.h.
+# Programs for tests have steps at which they can be made to crash; see src/core/sys/crash_point.h.
 POINTS := $(if $(filter asan,$(V)),$(patsubst %.c,$(B)/%.o,$(wildcard tests/faults/points/*.c)))
-$(BINARIES): $(B)/%: $(B)/src/programs/%.o $(B)/build/generated/build.o $(POINTS) $(B)/libcore.a
+$(BINARIES): $(B)/%: $(B)/src/commands/programs/%.o $(B)/build/generated/build.o $(POINTS) $(B)/libcore.a
 	$(call say,link)
 	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS)
 
 $(UNITS): $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/tests/unit/test.o $(B)/libcore.a
 	$(call say,link)
 	$(Q)$(CC) $(LINK_ALL) -o $@ $^ $(PKG_LIBS) $(ORACLE) -lcmocka
-$(B)/tests/unit/nats/test_oracle $(B)/bench/driver_libnats: ORACLE := -lnats
+$(B)/tests/unit/fleet/nats/test_oracle $(B)/bench/driver_libnats: ORACLE := -lnats
 
 $(FAULTS): $(B)/tests/faults/%: $(B)/tests/faults/%.o
 	$(call say,link)
@@ -148,7 +148,7 @@ threaded-units: $(filter $(THREADED:%=$(B)/tests/unit/%/%) $(THREADED:%=$(B)/tes
 fuzzers: $(FUZZERS)
 
 # For editors and clang-tidy: always the flags of the release build, whatever is being built.
-TEST_SOURCES := $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c tests/fuzz/*.c tests/faults/*.c tests/faults/points/*.c))
+TEST_SOURCES := $(sort $(wildcard tests/unit/*.c tests/unit/*/*/*.c tests/fuzz/*.c tests/faults/*.c tests/faults/points/*.c))
 compile_commands.json: Makefile tools/compile-commands $(B)/sources
 	@$(PY) tools/compile-commands $@ $(CC) $(CFLAGS_COMMON) $(FLAGS_release) -- $(SOURCES) $(TEST_SOURCES)
 
@@ -190,8 +190,8 @@ faults: ## every fault test whole: a fault at each system call, hundreds of kill
 	@ZESTER_RACE_SECONDS=10 $(PY) tools/run-tests --only e2e -k test_paths --seconds 7200
 	@ZESTER_CASES=5000 $(PY) tools/run-tests --only e2e -k jinja_differential --seconds 7200
 	@ZESTER_CASES=20000 $(PY) tools/run-tests --only e2e -k test_state_model --seconds 14400
-	@$(SUBMAKE) V=release build/release/tests/unit/nats/test_fault
-	@NATS_FAULT="1000000 50" build/release/tests/unit/nats/test_fault
+	@$(SUBMAKE) V=release build/release/tests/unit/fleet/nats/test_fault
+	@NATS_FAULT="1000000 50" build/release/tests/unit/fleet/nats/test_fault
 
 soak: all ## a fleet in a box under jobs, events and kills for N minutes (5); fails when something grows
 	@$(PY) tools/soak --build $(B) --minutes $(or $(N),5)

@@ -3,7 +3,7 @@
  *     identities AUTH FOLDER KIND FIRST COUNT
  *                                            keys and credentials of COUNT agents, below FOLDER;
  *                                            KIND is one of those of fleet_work.h
- *     peels URL AUTH FOLDER FIRST COUNT      be those agents: src/peel, with a folder each; says
+ *     peels URL AUTH FOLDER FIRST COUNT      be those agents: src/fleet/peel, with a folder each; says
  *                                            "ready" when all are connected; until it is ended
  *     job URL AUTH COUNT ROUNDS FUNCTION     the sequence of a command line: who is meant by `*`,
  *                                            the job, and its returns. For each round: nanoseconds
@@ -15,28 +15,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/ksuid.h"
-#include "bus/daemon_log.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "bus/identity.h"
-#include "nats/creds.h"
-#include "nats/error.h"
-#include "nats/request.h"
-#include "peel/conf.h"
-#include "peel/identity.h"
-#include "peel/peel.h"
-#include "sys/clock.h"
-#include "sys/fd.h"
-#include "sys/fs.h"
-#include "sys/loop.h"
-#include "sys/pool.h"
-#include "wire/exec.h"
-#include "wire/job.h"
-#include "wire/question.h"
-#include "wire/subject.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/ksuid.h"
+#include "fleet/bus/daemon_log.h"
+#include "core/base/map.h"
+#include "core/base/mem.h"
+#include "fleet/bus/identity.h"
+#include "fleet/nats/creds.h"
+#include "fleet/nats/error.h"
+#include "fleet/nats/request.h"
+#include "fleet/peel/conf.h"
+#include "fleet/peel/identity.h"
+#include "fleet/peel/peel.h"
+#include "core/sys/clock.h"
+#include "core/sys/fd.h"
+#include "core/sys/fs.h"
+#include "core/sys/loop.h"
+#include "core/sys/pool.h"
+#include "fleet/wire/exec.h"
+#include "fleet/wire/job.h"
+#include "fleet/wire/question.h"
+#include "fleet/wire/subject.h"
 
 #include "fleet_work.h"
 #include "session.h"

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/diag.h"
-#include "base/err.h"
-#include "data/json.h"
-#include "data/value.h"
-#include "filters/builtins.h"
-#include "jinja/jinja.h"
-#include "sys/clock.h"
-#include "sys/fs.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "core/base/err.h"
+#include "core/data/json.h"
+#include "core/data/value.h"
+#include "language/jinja/filters/builtins.h"
+#include "language/jinja/jinja.h"
+#include "core/sys/clock.h"
+#include "core/sys/fs.h"
 
 #define FILE_MAX ((size_t)16 << 20)
 

@@ -18,10 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/err.h"
-#include "logs/log_source.h"
-#include "logs/log_store.h"
-#include "sys/clock.h"
+#include "core/base/err.h"
+#include "kepler/logs/log_source.h"
+#include "kepler/logs/log_store.h"
+#include "core/sys/clock.h"
 
 #define LINE_SIZE  100
 #define BLOCK_SIZE ((size_t)64 << 10)

@@ -1,10 +1,10 @@
-/* driver_loop WORK COUNT N: the works of loop_work.h on src/sys/loop.h. */
+/* driver_loop WORK COUNT N: the works of loop_work.h on src/core/sys/loop.h. */
 #include <stdlib.h>
 
-#include "base/err.h"
-#include "base/mem.h"
-#include "sys/clock.h"
-#include "sys/loop.h"
+#include "core/base/err.h"
+#include "core/base/mem.h"
+#include "core/sys/clock.h"
+#include "core/sys/loop.h"
 
 struct ear {
     int fd;

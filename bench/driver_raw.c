@@ -13,11 +13,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/mem.h"
-#include "nats/conn.h"
-#include "nats/parser.h"
-#include "sys/fd.h"
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "fleet/nats/conn.h"
+#include "fleet/nats/parser.h"
+#include "core/sys/fd.h"
 
 #include "nats_work.h"
 #include "session.h"

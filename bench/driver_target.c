@@ -10,14 +10,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/diag.h"
-#include "base/err.h"
-#include "data/value.h"
-#include "sys/clock.h"
-#include "target/index.h"
-#include "target/target.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "core/base/err.h"
+#include "core/data/value.h"
+#include "core/sys/clock.h"
+#include "language/target/index.h"
+#include "language/target/target.h"
 
 struct crowd {
     struct arena arena;

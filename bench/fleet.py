@@ -1,6 +1,6 @@
 """Fleet: a job to many agents, to the last answer, against the bare message sequence over as many connections
 
-Ours is a master and agents with the code of src/peel, 1,000 in a process, each with an identity and folders of its own; the peer sends only the
+Ours is a master and agents with the code of src/fleet/peel, 1,000 in a process, each with an identity and folders of its own; the peer sends only the
 documented messages (bench/driver_floor.c). Both are connected to the same server over TLS with credentials, and measured in turn. The processor
 time is that of server, master and agents. Folders of the agents are in memory where there is /dev/shm: a thousand machines have a thousand disks.
 A highstate has 20 files, none of which changes; the peer reads and compares 20 files, too. It is measured against the peer twice: with a message for

@@ -4,14 +4,14 @@
 
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "core/base/arena.h"
 
 /* A job that is not done then never will be, in nanoseconds. */
 #define FLEET_WORK_WAIT (INT64_C(300) * 1000000000)
 /* For returns that come after the end of their job was said. */
 #define FLEET_WORK_GRACE (INT64_C(60) * 1000000000)
 
-/* Of names: agents with the code of src/peel, and those that only send the messages. Both are
+/* Of names: agents with the code of src/fleet/peel, and those that only send the messages. Both are
  * connected at once, so that they can be measured in turn. */
 #define FLEET_WORK_REAL "peel"
 #define FLEET_WORK_BARE "bare"

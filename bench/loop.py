@@ -1,4 +1,4 @@
-"""Event loop: files, timers and turns of src/sys/loop.h, against libuv used plainly (uv_poll, uv_timer)
+"""Event loop: files, timers and turns of src/core/sys/loop.h, against libuv used plainly (uv_poll, uv_timer)
 
 Both drivers do the same work (bench/loop_work.h). `memory` is told by the peaks: the watches of 9,000 files.
 """

@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
-#include "base/mem.h"
-#include "base/number.h"
-#include "bus/link.h"
-#include "data/record.h"
-#include "nats/error.h"
-#include "nats/hub.h"
-#include "sys/loop.h"
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/number.h"
+#include "fleet/bus/link.h"
+#include "core/data/record.h"
+#include "fleet/nats/error.h"
+#include "fleet/nats/hub.h"
+#include "core/sys/loop.h"
 
 #define ATTEMPTS 3
 

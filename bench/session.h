@@ -14,10 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "nats/conn.h"
-#include "nats/js.h"
-#include "wire/subject.h"
+#include "core/base/err.h"
+#include "fleet/nats/conn.h"
+#include "fleet/nats/js.h"
+#include "fleet/wire/subject.h"
 
 struct arena;
 struct link;

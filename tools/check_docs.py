@@ -5,7 +5,7 @@ Every `function()` and `struct x` in docs/ARCHITECTURE.md is defined in src/, ev
 and `tools/...` path exists, and so does every file that a Markdown link points to. Every point of docs/reference/salt.md in
 which a Salt user meets a difference names its tests in a comment, `<!-- test_x tests/golden/y.txt -->`, and they exist.
 Every promise of tests/promises names the tests that hold it, and they exist (tools/promises.py). In comments of src/, every function of a line of calls (`x_new -> x_add... -> x_free`) and every
-header of one of its folders (`base/map.h`) is there. Wherever else a document names a test as `tests/file::test`, it exists too. docs/README.md,
+header of one of its folders (`core/base/map.h`) is there. Wherever else a document names a test as `tests/file::test`, it exists too. docs/README.md,
 the index, names every document beside and below it.
 """
 import glob
@@ -64,7 +64,6 @@ def check_paths(tree, path, problems):
 
 def check_comments(tree, problems):
     sources = [source for source in tree.sources if source.folder]
-    folders = {source.folder for source in sources}
     known = {word for source in sources for word in re.findall(r"\w+", source.code)}
     for source in sources:
         for comment in source.comments:
@@ -73,7 +72,7 @@ def check_comments(tree, problems):
                     if name not in known:
                         problems.append(Problem(source.path, number, f"'{name}' is not defined in src/; name what is called now"))
                 for path in HEADER.findall(line):
-                    if path.split("/")[0] in folders and not os.path.exists(tree.path("src", path)):
+                    if path.split("/")[0] in tree.floors.floors and not os.path.exists(tree.path("src", path)):
                         problems.append(Problem(source.path, number, f"'{path}' is not there; name the file that is"))
 
 
@@ -95,7 +94,7 @@ def find_points(text):
 
 def check_points(tree, problems):
     defined = set()
-    for path in glob.glob(tree.path("tests", "e2e", "test_*.py")):
+    for path in glob.glob(tree.path("tests", "e2e", "*", "test_*.py")):
         with open(path) as file:
             defined.update(re.findall(r"^def (test_\w+)\(", file.read(), re.MULTILINE))
     for number, text in find_points(tree.read(DIFFERENCES)):

@@ -1,35 +1,34 @@
 #!/usr/bin/python3
 """check-layers: who includes whom in src/, against src/LAYERS and the table of doors below.
 
-A folder includes itself and the folders that its line in src/LAYERS names; a line names only folders
-above it. Each library is included in the folders of its door, so that replacing it touches one place.
+src/LAYERS has the floors and their folders: a folder includes itself, the folders of its floor that its line names,
+and the lower floors that its floor may use. Each library is included in the folders of its door, so that replacing it touches one place.
 """
 import os
-import re
 
-from csource import Problem, main
+from csource import LAYERS, Problem, main
 
 # Library header, or its folder with a slash -> the folders of src/ that may include it.
 DOORS = {
-    "archive.h": {"modules"},
-    "archive_entry.h": {"modules"},
-    "curl/": {"sys"},
-    "jansson.h": {"data"},
-    "lauxlib.h": {"lua"},
-    "lua.h": {"lua"},
-    "lualib.h": {"lua"},
-    "microhttpd.h": {"http"},
-    "msgpack.h": {"data"},
-    "msgpack/": {"data"},
-    "openssl/": {"enroll", "nats"},
-    "openssl/evp.h": {"base"},
-    "pcre2.h": {"base"},
-    "sodium.h": {"base"},
-    "sodium/": {"base"},
-    "sqlite3.h": {"sql"},
-    "systemd/": {"provider"},
-    "xxhash.h": {"base"},
-    "yaml.h": {"data"},
+    "archive.h": {"states/modules"},
+    "archive_entry.h": {"states/modules"},
+    "curl/": {"core/sys"},
+    "jansson.h": {"core/data"},
+    "lauxlib.h": {"language/lua"},
+    "lua.h": {"language/lua"},
+    "lualib.h": {"language/lua"},
+    "microhttpd.h": {"core/http"},
+    "msgpack.h": {"core/data"},
+    "msgpack/": {"core/data"},
+    "openssl/": {"fleet/enroll", "fleet/nats"},
+    "openssl/evp.h": {"core/base"},
+    "pcre2.h": {"core/base"},
+    "sodium.h": {"core/base"},
+    "sodium/": {"core/base"},
+    "sqlite3.h": {"core/sql"},
+    "systemd/": {"states/provider"},
+    "xxhash.h": {"core/base"},
+    "yaml.h": {"core/data"},
 }
 
 # Everything else in angle brackets is the C library or the kernel.
@@ -43,32 +42,20 @@ SYSTEM = set("""
 """.split())
 
 
-def read_layers(tree, problems):
-    """Folder -> the folders that it may include."""
-    layers = {}
-    for number, line in enumerate(tree.read("src/LAYERS").split("\n"), 1):
-        line = line.split("#")[0].strip()
-        if not line:
+def check_folders(tree, problems):
+    """Each folder of each floor has a line."""
+    for floor in sorted(os.listdir(tree.path("src"))):
+        if not os.path.isdir(tree.path("src", floor)):
             continue
-        match = re.fullmatch(r"(\w+):((?:\s+\w+)*)", line)
-        if not match:
-            problems.append(Problem("src/LAYERS", number, "not 'folder: folder...'"))
+        if floor not in tree.floors.floors:
+            problems.append(Problem(LAYERS, 1, f"no line for the floor 'src/{floor}'; say what it may use"))
             continue
-        folder, uses = match.group(1), match.group(2).split()
-        if folder in layers:
-            problems.append(Problem("src/LAYERS", number, f"a second line for '{folder}'; join the two"))
-        for use in uses:
-            if use not in layers:
-                text = f"'{folder}' names '{use}', which is not above it; move what it needs down, or the line"
-                problems.append(Problem("src/LAYERS", number, text))
-        layers[folder] = {folder, *uses}
-    return layers
-
-
-def check_folders(tree, layers, problems):
-    for name in sorted(os.listdir(tree.path("src"))):
-        if os.path.isdir(tree.path("src", name)) and name not in layers:
-            problems.append(Problem("src/LAYERS", 1, f"no line for 'src/{name}'; say what it may include"))
+        for name in sorted(os.listdir(tree.path("src", floor))):
+            known = any(folder == f"{floor}/{name}" or folder.startswith(f"{floor}/{name}/") for folder in tree.floors.folders)
+            if os.path.isdir(tree.path("src", floor, name)) and not known:
+                problems.append(Problem(LAYERS, 1, f"no line for 'src/{floor}/{name}'; say what it may use"))
+            elif not os.path.isdir(tree.path("src", floor, name)):
+                problems.append(Problem(f"src/{floor}/{name}", 1, "a file beside the folders of a floor; move it into one"))
 
 
 def door_of(path):
@@ -91,13 +78,13 @@ def check_library(source, number, path, problems):
         problems.append(Problem(source.path, number, text))
 
 
-def check_own(source, layers, number, path, problems):
-    folder = path.split("/")[0] if "/" in path else None
-    if folder is None:
-        text = f'"{path}" is included without its folder; write "folder/{path}"'
+def check_own(tree, source, number, path, problems):
+    folder = tree.floors.folder_of(path)
+    if path.count("/") < 2:
+        text = f'"{path}" is included without its folder; write "floor/folder/{os.path.basename(path)}"'
         problems.append(Problem(source.path, number, text))
-    elif folder not in layers.get(source.folder, set()):
-        text = f"'{source.folder}' may not include '{folder}' (src/LAYERS); move the need down or the code up"
+    elif folder not in tree.floors.folders.get(source.folder, set()):
+        text = f"'{source.folder}' may not include '{folder}' ({LAYERS}); move the need down or the code up"
         problems.append(Problem(source.path, number, text))
 
 
@@ -109,9 +96,8 @@ def check_own_first(tree, source, includes, problems):
 
 
 def check(tree):
-    problems = []
-    layers = read_layers(tree, problems)
-    check_folders(tree, layers, problems)
+    problems = list(tree.floors.problems)
+    check_folders(tree, problems)
     for source in tree.sources:
         if not source.folder:
             continue
@@ -121,7 +107,7 @@ def check(tree):
             if kind == "<":
                 check_library(source, number, path, problems)
             else:
-                check_own(source, layers, number, path, problems)
+                check_own(tree, source, number, path, problems)
     return problems
 
 

@@ -15,7 +15,6 @@ import os
 import re
 import subprocess
 
-import check_layers
 from csource import Problem, main
 
 BUILD = "build/release"
@@ -61,11 +60,6 @@ class Objects:
             (self.needed if kind in "Uvw" else self.defined)[objects[made]].add(symbol)
 
 
-def folder_of(path):
-    parts = path.split("/")
-    return parts[1] if parts[0] == "src" else ""
-
-
 def headers(tree):
     return [source for source in tree.sources if source.folder and source.path.endswith(".h")]
 
@@ -75,13 +69,13 @@ def read_externs(tree):
     return {name: source.folder for source in headers(tree) for name in EXTERN.findall(source.code)}
 
 
-def check_uses(tree, objects, layers, owner, problems):
+def check_uses(tree, objects, owner, problems):
     externs = read_externs(tree)
     for path, needed in sorted(objects.needed.items()):
-        folder = folder_of(path)
+        folder = tree.folder_of(path)
         for symbol in sorted(needed) if folder else []:
-            used = folder_of(owner[symbol]) or externs.get(symbol, "") if symbol in owner else folder
-            if used not in layers.get(folder, set()):
+            used = tree.folder_of(owner[symbol]) or externs.get(symbol, "") if symbol in owner else folder
+            if used not in tree.floors.folders.get(folder, set()):
                 text = f"uses '{symbol}' of {owner[symbol]}, and '{folder}' may not use '{used}' (src/LAYERS); " \
                        "let the caller hand it in, or move the code"
                 problems.append(Problem(path, 1, text))
@@ -100,7 +94,7 @@ def check_headers(tree, owner, problems):
     """What a header declares and somebody else's folder defines."""
     for source in headers(tree):
         for place, name in declared(source):
-            if name not in owner or folder_of(owner[name]) in ("", source.folder):
+            if name not in owner or tree.folder_of(owner[name]) in ("", source.folder):
                 continue
             line = source.code.count("\n", 0, place) + 1
             text = f"'{name}' is declared here and defined in {owner[name]}; a header lives where its code is"
@@ -125,7 +119,7 @@ def linked_from(objects, owner, roots):
 
 
 def check_dead(objects, owner, problems):
-    programs = linked_from(objects, owner, [path for path in objects.sources if folder_of(path) == "programs"])
+    programs = linked_from(objects, owner, [path for path in objects.sources if path.startswith("src/commands/programs/")])
     excused = [path for path in objects.sources if excuse_of(path)]
     known = programs | linked_from(objects, owner, excused)
     for path in objects.sources:
@@ -140,13 +134,12 @@ def check_dead(objects, owner, problems):
 
 def check(tree):
     problems = []
-    layers = check_layers.read_layers(tree, [])
     objects = Objects(tree)
     if objects.stale:
         text = "has no object of the release build that is new enough; run make first"
         return [Problem(path, 1, text) for path in objects.stale[:1]]
     owner = {symbol: path for path, symbols in objects.defined.items() for symbol in symbols}
-    check_uses(tree, objects, layers, owner, problems)
+    check_uses(tree, objects, owner, problems)
     check_headers(tree, owner, problems)
     check_dead(objects, owner, problems)
     return problems

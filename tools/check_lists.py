@@ -20,10 +20,10 @@ class List:
 
 
 LISTS = (
-    List("requisite", "src/compile/requisite.c", r'\bBOTH\("(\w+)"', ("compile", "run", "cli"), 3),
-    List("condition", "src/config/condition.c", r'\.name = "(\w+)"', (), 3),
-    List("request", "src/control/request.c", r'\[REQUEST_\w+\]\s*= \{ "(\w+)"', ("control",)),
-    List("package manager", "src/provider/package", r"^const struct package_manager package_manager_(\w+) = {", (), 3),
+    List("requisite", "src/states/compile/requisite.c", r'\bBOTH\("(\w+)"', ("states/compile", "states/run", "commands/cli"), 3),
+    List("condition", "src/kepler/config/condition.c", r'\.name = "(\w+)"', (), 3),
+    List("request", "src/kepler/control/request.c", r'\[REQUEST_\w+\]\s*= \{ "(\w+)"', ("kepler/control",)),
+    List("package manager", "src/states/provider/package", r"^const struct package_manager package_manager_(\w+) = {", (), 3),
 )
 COMMAND = re.compile(r"\.name = $")
 TEXT = re.compile(r'"((?:\\.|[^"\\\n])*)"')
@@ -39,7 +39,7 @@ def texts_of(source):
     """(line, text) of each string literal; adjacent ones are one text."""
     joined = []
     for match in TEXT.finditer(source.text):
-        if source.code[match.start()] != '"' or COMMAND.search(source.code, 0, match.start()) and source.folder == "cli":
+        if source.code[match.start()] != '"' or COMMAND.search(source.code, 0, match.start()) and source.folder.startswith("commands/cli"):
             continue  # in a comment, or the name of a command
         line = source.text.count("\n", 0, match.start()) + 1
         if joined and not source.code[joined[-1][2]:match.start()].strip():
@@ -51,11 +51,11 @@ def texts_of(source):
 
 def is_command(source, number):
     """A command may be called like anything: .name = "watch" of a table."""
-    return source.folder == "cli" and source.text.split("\n")[number - 1].strip().startswith(".name = ")
+    return source.folder.startswith("commands/cli") and source.text.split("\n")[number - 1].strip().startswith(".name = ")
 
 
 def check_source(source, entry, words, problems):
-    alone = not entry.folders or source.folder in entry.folders
+    alone = not entry.folders or source.folder.startswith(entry.folders)
     for number, text in texts_of(source):
         named = words & set(re.findall(r"\w+", text))
         if text in words and alone and not is_command(source, number):

@@ -11,7 +11,7 @@ from csource import Problem, main
 # The conditions that there must be, and why.
 CONDITIONS = {
     # libc has no clone3, and one cannot be written in C
-    ("src/sys/child.c", "#ifdef __x86_64__"),
+    ("src/core/sys/child.c", "#ifdef __x86_64__"),
 }
 
 # Call -> what to write instead.
@@ -50,7 +50,8 @@ BANNED_IN_SRC = {
 }
 
 # Folders that only turn bytes and values into bytes and values, and what they may not call.
-PURE = {"base", "data", "jinja", "methods", "jmespath", "filters", "lua", "graph", "edit", "target", "wire", "access", "update", "reactor"}
+PURE = {"core/base", "core/data", "core/graph", "core/edit", "language/jinja", "language/jinja/methods", "language/jinja/filters",
+        "language/jmespath", "language/lua", "language/target", "kepler/access", "fleet/wire", "fleet/update", "fleet/reactor"}
 EFFECTS = {
     "files": "open openat creat fopen freopen unlink rename mkdir rmdir opendir stat lstat fstatat readlink chdir getcwd",
     "the clock": "time clock_gettime gettimeofday nanosleep sleep usleep clock localtime localtime_r",
@@ -59,9 +60,9 @@ EFFECTS = {
 }
 EFFECT_OF = {call: what for what, calls in EFFECTS.items() for call in calls.split()}
 
-# Where files of others are changed: only through sys/site.h (or undo/change.h, which stands on it), which walks a path
+# Where files of others are changed: only through core/sys/site.h (or states/undo/change.h, which stands on it), which walks a path
 # once. These resolve it anew, and whoever owns a folder on the way decides where it leads by then.
-WALKED = {"state", "modules", "run", "undo"}
+WALKED = {"states/state", "states/modules", "states/run", "states/undo"}
 BY_PATH = set(
     "open openat openat2 creat fopen freopen unlink unlinkat remove rmdir rename renameat renameat2 mkdir mkdirat mkdtemp "
     "mkstemp mkostemp mkstemps mkostemps mknod mknodat mkfifo mkfifoat symlink symlinkat link linkat chmod fchmodat chown "
@@ -71,13 +72,13 @@ IN_OWN_DATA = set(
     "fs_replace fs_keep fs_write fs_copy fs_mkdirs fs_rename fs_unlink fs_utimens tree_remove draft_open".split())
 # Calls that there must be, and why.
 AT_PATHS = {
-    ("src/undo/undo.c", "open"): "the journal, in our own data",
-    ("src/modules/user/accounts.c", "open"): "the lock of the account files, which has one path",
-    ("src/modules/sysctl/present.c", "open"): "what is in /proc is written as it is",
+    ("src/states/undo/undo.c", "open"): "the journal, in our own data",
+    ("src/states/modules/user/accounts.c", "open"): "the lock of the account files, which has one path",
+    ("src/states/modules/sysctl/present.c", "open"): "what is in /proc is written as it is",
 }
 
 LOGGING = re.compile(r"\blog_(?:error|warning|info|debug)\s*\(")
-MAY_LOG = {"peel", "reactor", "master", "watchdog", "daemon", "cli", "programs"}
+MAY_LOG = ("fleet/peel", "fleet/reactor", "fleet/master", "fleet/watchdog", "kepler/daemon", "commands/")
 
 LATER = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")
@@ -91,15 +92,15 @@ def check_calls(source, number, line, problems):
         if instead:
             problems.append(Problem(source.path, number, f"'{name}' is banned; use {instead}"))
         elif source.folder in WALKED and name in BY_PATH and (source.path, name) not in AT_PATHS:
-            text = f"'{name}' resolves a path of its own; use sys/site.h, or undo/change.h in a module"
+            text = f"'{name}' resolves a path of its own; use core/sys/site.h, or states/undo/change.h in a module"
             problems.append(Problem(source.path, number, text))
-        elif source.folder == "modules" and name in IN_OWN_DATA:
-            text = f"'{name}' is for our own data; use undo/change.h, or sys/site.h for what is never reverted"
+        elif source.folder == "states/modules" and name in IN_OWN_DATA:
+            text = f"'{name}' is for our own data; use states/undo/change.h, or core/sys/site.h for what is never reverted"
             problems.append(Problem(source.path, number, text))
         elif source.folder in PURE and name in EFFECT_OF:
             text = f"'{name}' in '{source.folder}', which is pure and knows nothing of {EFFECT_OF[name]}; let the caller do it"
             problems.append(Problem(source.path, number, text))
-    if source.folder and source.folder not in MAY_LOG and LOGGING.search(line) and source.path.split("/")[2][:4] != "log.":
+    if source.folder and not source.folder.startswith(MAY_LOG) and LOGGING.search(line) and not source.path.startswith("src/core/base/log."):
         text = f"'{source.folder}' does not log; return an error or emit an event, and let the program speak"
         problems.append(Problem(source.path, number, text))
 

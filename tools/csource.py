@@ -32,8 +32,9 @@ class Source:
     """One C file. `code` has the same lines and columns as `text`, with comments and the content of
     string and character literals replaced by blanks."""
 
-    def __init__(self, path, text):
-        self.path, self.text = path, text
+    def __init__(self, path, text, folder=""):
+        """`folder` is core/base for src/core/base/map.c, and empty outside of src/."""
+        self.path, self.text, self.folder = path, text, folder
         self.comments = []
         self.code = self._blank()
         self.lines = self.code.split("\n")
@@ -48,12 +49,6 @@ class Source:
 
         pattern = r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
         return re.sub(pattern, replace, self.text, flags=re.S)
-
-    @property
-    def folder(self):
-        """base for src/base/map.c; an empty text outside of src/."""
-        parts = self.path.split("/")
-        return parts[1] if parts[0] == "src" and len(parts) > 2 else ""
 
     def includes(self):
         """(line, '<' or '"', path) of each #include."""
@@ -87,6 +82,59 @@ class Source:
         return first
 
 
+LAYERS = "src/LAYERS"
+
+
+class Floors:
+    """src/LAYERS: the floors, their folders, and what each folder may use."""
+
+    def __init__(self, text):
+        self.floors, self.folders = {}, {}  # floor -> lower floors; floor/folder -> the folders that it may use
+        self.problems = []
+        floor = None
+        for number, line in enumerate(text.split("\n"), 1):
+            line = line.split("#")[0].rstrip()
+            match = re.fullmatch(r"(    )?([\w/]+):((?:\s+[\w/]+)*)", line)
+            if line and (not match or match.group(1) and floor is None):
+                self._refuse(number, "not 'floor: floor...', nor, below a floor, '    folder: folder...'")
+            elif line and match.group(1):
+                self._add_folder(number, floor, match.group(2), match.group(3).split())
+            elif line:
+                floor = match.group(2)
+                self._add_floor(number, floor, match.group(3).split())
+
+    def _refuse(self, number, text):
+        self.problems.append(Problem(LAYERS, number, text))
+
+    def _add_floor(self, number, floor, uses):
+        if floor in self.floors:
+            self._refuse(number, f"a second line for '{floor}'; join the two")
+        self._check_above(number, floor, uses, self.floors)
+        self.floors[floor] = uses
+
+    def _add_folder(self, number, floor, name, uses):
+        folder = f"{floor}/{name}"
+        if folder in self.folders:
+            self._refuse(number, f"a second line for '{name}'; join the two")
+        same = [f"{floor}/{use}" for use in uses]
+        self._check_above(number, folder, same, self.folders)
+        lower = [known for known in self.folders if known.split("/")[0] in self.floors[floor]]
+        self.folders[folder] = {folder, *same, *lower}
+
+    def _check_above(self, number, name, uses, known):
+        for use in uses:
+            if use not in known:
+                self._refuse(number, f"'{name}' names '{use}', which is not above it; move what it needs down, or the line")
+
+    def folder_of(self, path):
+        """core/base for core/base/map.h; commands/cli/fleet where that has a line of its own. A file directly below src/ has none."""
+        parts = os.path.dirname(path).split("/")
+        for length in range(len(parts), 1, -1):
+            if "/".join(parts[:length]) in self.folders:
+                return "/".join(parts[:length])
+        return "/".join(parts[:2])
+
+
 class Tree:
     """The files of a checkout."""
 
@@ -108,7 +156,15 @@ class Tree:
             for folder, _, names in os.walk(self.path(top)):
                 found += [os.path.relpath(os.path.join(folder, name), self.root)
                           for name in names if name.endswith((".c", ".h"))]
-        return [Source(path, self.read(path)) for path in sorted(found)]
+        return [Source(path, self.read(path), self.folder_of(path)) for path in sorted(found)]
+
+    @functools.cached_property
+    def floors(self):
+        return Floors(self.read(LAYERS) if os.path.exists(self.path(LAYERS)) else "")
+
+    def folder_of(self, path):
+        """The folder of src/LAYERS that a file belongs to, as floor/folder; empty outside of src/."""
+        return self.floors.folder_of(path.removeprefix("src/")) if path.startswith("src/") else ""
 
 
 def report(problems):

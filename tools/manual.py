@@ -8,7 +8,7 @@ A page is mdoc. A line of its source that is one of these marks is replaced:
     @STATUSES@   the exit statuses of the program
     @KEYS@       the options of a daemon, which are the keys of its configuration
 
-The table is what `PROGRAM --command-table` prints (src/cli/catalog.h), and for daemons `PROGRAM --keys`, so a command is
+The table is what `PROGRAM --command-table` prints (src/commands/cli/shared/catalog.h), and for daemons `PROGRAM --keys`, so a command is
 in its page as soon as it is in its table.
 """
 import json

@@ -18,7 +18,7 @@ import pytest
 
 from machine import PROGRAM, TOP, skip_without
 
-# What the program loads when it needs it; see src/modules/archive/unpack.c and src/sys/fetch.c.
+# What the program loads when it needs it; see src/states/modules/archive/unpack.c and src/core/sys/fetch.c.
 LOADED = ["libarchive.so.13", "libcurl.so.4"]
 REACH_SECONDS = 15
 BUILD_SECONDS = 900

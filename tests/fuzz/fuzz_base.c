@@ -4,12 +4,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/base32.h"
-#include "base/base64.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/hex.h"
-#include "base/ksuid.h"
+#include "core/base/base32.h"
+#include "core/base/base64.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/hex.h"
+#include "core/base/ksuid.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

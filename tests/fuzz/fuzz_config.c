@@ -1,12 +1,12 @@
 /* Any bytes as an orchestrator file; what loads must dump, and what does not must say why. */
 #include <stdlib.h>
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "data/json.h"
-#include "config/config.h"
-#include "config/config_dump.h"
-#include "config/environment.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/data/json.h"
+#include "kepler/config/config.h"
+#include "kepler/config/config_dump.h"
+#include "kepler/config/environment.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -2,11 +2,11 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "graph/cycle.h"
-#include "graph/dag.h"
-#include "graph/levels.h"
-#include "graph/reach.h"
+#include "core/base/arena.h"
+#include "core/graph/cycle.h"
+#include "core/graph/dag.h"
+#include "core/graph/levels.h"
+#include "core/graph/reach.h"
 
 #define CYCLES_MAX 8
 

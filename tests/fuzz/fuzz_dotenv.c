@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/diag.h"
-#include "config/dotenv.h"
-#include "config/environment.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "kepler/config/dotenv.h"
+#include "kepler/config/environment.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

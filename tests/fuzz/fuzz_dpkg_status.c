@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
-#include "provider/package/db.h"
-#include "provider/package/manager.h"
-#include "provider/package/offers.h"
-#include "provider/package/wish.h"
+#include "core/base/err.h"
+#include "states/provider/package/db.h"
+#include "states/provider/package/manager.h"
+#include "states/provider/package/offers.h"
+#include "states/provider/package/wish.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

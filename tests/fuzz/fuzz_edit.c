@@ -3,11 +3,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/matcher.h"
-#include "edit/edit.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/matcher.h"
+#include "core/edit/edit.h"
 
 #define OUTPUT_MAX ((size_t)1 << 20)
 

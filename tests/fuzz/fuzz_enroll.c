@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "enroll/admission.h"
+#include "core/base/arena.h"
+#include "fleet/enroll/admission.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

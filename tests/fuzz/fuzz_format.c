@@ -2,10 +2,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "filters/builtins.h"
-#include "jinja/container.h"
-#include "jinja/format.h"
-#include "jinja/render.h"
+#include "language/jinja/filters/builtins.h"
+#include "language/jinja/container.h"
+#include "language/jinja/format.h"
+#include "language/jinja/render.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

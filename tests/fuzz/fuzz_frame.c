@@ -3,12 +3,12 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/str.h"
-#include "data/frame.h"
-#include "data/record.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+#include "core/data/frame.h"
+#include "core/data/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

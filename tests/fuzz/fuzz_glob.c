@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/glob.h"
-#include "base/utf8.h"
+#include "core/base/glob.h"
+#include "core/base/utf8.h"
 
 /* The definition below tries everything: only short inputs are compared. */
 #define COMPARED_MAX 12

@@ -3,13 +3,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/diag.h"
-#include "base/err.h"
-#include "data/json.h"
-#include "data/value.h"
-#include "filters/builtins.h"
-#include "jinja/jinja.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "core/base/err.h"
+#include "core/data/json.h"
+#include "core/data/value.h"
+#include "language/jinja/filters/builtins.h"
+#include "language/jinja/jinja.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,11 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "data/json.h"
-#include "data/value.h"
-#include "jmespath/jmespath.h"
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/data/json.h"
+#include "core/data/value.h"
+#include "language/jmespath/jmespath.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,14 +3,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/utf8.h"
-#include "data/json.h"
-#include "data/value.h"
-#include "logs/jsonline.h"
-#include "logs/log_line.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/utf8.h"
+#include "core/data/json.h"
+#include "core/data/value.h"
+#include "kepler/logs/jsonline.h"
+#include "kepler/logs/log_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,10 +3,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "logs/log_line.h"
-#include "logs/log_query.h"
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "kepler/logs/log_line.h"
+#include "kepler/logs/log_query.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,12 +3,12 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "control/message.h"
-#include "data/frame.h"
-#include "control/request.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "kepler/control/message.h"
+#include "core/data/frame.h"
+#include "kepler/control/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,12 +2,12 @@
  * takes apart again, or nothing. */
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/diag.h"
-#include "migrate/salt_reaction.h"
-#include "migrate/salt_tag.h"
-#include "migrate/salt_template.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "commands/migrate/salt_reaction.h"
+#include "commands/migrate/salt_tag.h"
+#include "commands/migrate/salt_template.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,11 +3,11 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "data/msgpack.h"
-#include "data/value.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/data/msgpack.h"
+#include "core/data/value.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,14 +3,14 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "nats/creds.h"
-#include "nats/header.h"
-#include "nats/jwt.h"
-#include "nats/parser.h"
-#include "nats/subject.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "fleet/nats/creds.h"
+#include "fleet/nats/header.h"
+#include "fleet/nats/jwt.h"
+#include "fleet/nats/parser.h"
+#include "fleet/nats/subject.h"
 
 #define PAYLOAD_MAX ((size_t)1 << 16)
 

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/number.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/number.h"
 
 /* Longer texts test nothing new. */
 #define TEXT_MAX 2000

@@ -4,15 +4,15 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "data/json.h"
-#include "data/value.h"
-#include "jobs/policy.h"
-#include "jobs/reading.h"
-#include "bus/operator_form.h"
-#include "wire/operator.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/data/json.h"
+#include "core/data/value.h"
+#include "fleet/jobs/policy.h"
+#include "fleet/jobs/reading.h"
+#include "fleet/bus/operator_form.h"
+#include "fleet/wire/operator.h"
 
 #define TEXT_MAX ((size_t)1 << 20)
 #define NAME     "alice"

@@ -2,8 +2,8 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "data/value.h"
-#include "supervise/output.h"
+#include "core/data/value.h"
+#include "kepler/supervise/output.h"
 
 #define VALUES_MAX 1000
 

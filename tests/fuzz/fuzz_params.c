@@ -4,14 +4,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/diag.h"
-#include "base/err.h"
-#include "data/json.h"
-#include "data/params.h"
-#include "data/value.h"
-#include "data/yaml.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "core/base/err.h"
+#include "core/data/json.h"
+#include "core/data/params.h"
+#include "core/data/value.h"
+#include "core/data/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,10 +2,10 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "edit/patch.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/edit/patch.h"
 
 #define OUTPUT_MAX ((size_t)1 << 20)
 

@@ -1,9 +1,9 @@
 /* A pattern, a newline, a path. */
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "config/pathglob.h"
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/base/pathglob.h"
 
 #define INPUT_MAX 2000
 

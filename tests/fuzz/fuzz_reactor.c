@@ -4,12 +4,12 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/diag.h"
-#include "reactor/gate.h"
-#include "reactor/reaction.h"
-#include "reactor/rule_set.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "fleet/reactor/gate.h"
+#include "fleet/reactor/reaction.h"
+#include "fleet/reactor/rule_set.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

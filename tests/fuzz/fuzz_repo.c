@@ -3,13 +3,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "provider/package/armor.h"
-#include "provider/package/repo_line.h"
-#include "provider/package/repo_section.h"
-#include "provider/package/repo_stanza.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "states/provider/package/armor.h"
+#include "states/provider/package/repo_line.h"
+#include "states/provider/package/repo_section.h"
+#include "states/provider/package/repo_stanza.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/err.h"
-#include "enroll/response.h"
+#include "core/base/err.h"
+#include "fleet/enroll/response.h"
 
 #define BODY_MAX  ((size_t)4096)
 #define COUNT_MAX 100

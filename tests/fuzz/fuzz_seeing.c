@@ -4,14 +4,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/utf8.h"
-#include "data/html.h"
-#include "cli/keys.h"
-#include "cli/top/frame.h"
-#include "cli/top/model.h"
-#include "cli/top/view.h"
-#include "nats/kv.h"
+#include "core/base/buf.h"
+#include "core/base/utf8.h"
+#include "core/data/html.h"
+#include "commands/cli/shared/keys.h"
+#include "commands/cli/fleet/top/frame.h"
+#include "commands/cli/fleet/top/model.h"
+#include "commands/cli/fleet/top/view.h"
+#include "fleet/nats/kv.h"
 
 #define NOW     INT64_C(1794818460000000000)
 #define COLUMNS 80

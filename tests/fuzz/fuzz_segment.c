@@ -4,11 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "logs/cleared.h"
-#include "logs/log_cursor.h"
-#include "logs/log_filter.h"
-#include "logs/segment.h"
-#include "logs/segment_index.h"
+#include "kepler/logs/cleared.h"
+#include "kepler/logs/log_cursor.h"
+#include "kepler/logs/log_filter.h"
+#include "kepler/logs/segment.h"
+#include "kepler/logs/segment_index.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,15 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/diag.h"
-#include "base/err.h"
-#include "ssh/channel.h"
-#include "ssh/message.h"
-#include "ssh/reason.h"
-#include "ssh/roster.h"
-#include "ssh/script.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "core/base/err.h"
+#include "fleet/ssh/channel.h"
+#include "fleet/ssh/message.h"
+#include "fleet/ssh/reason.h"
+#include "fleet/ssh/roster.h"
+#include "fleet/ssh/script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,14 +1,14 @@
 /* Any bytes as a state file: a plan whose parts agree, or mistakes that can be printed. */
 #include <stdlib.h>
 
-#include "base/buf.h"
-#include "base/diag.h"
-#include "compile/compile.h"
-#include "compile/plan.h"
-#include "compile/tree.h"
-#include "state/host.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "states/compile/compile.h"
+#include "states/compile/plan.h"
+#include "states/compile/tree.h"
+#include "states/state/host.h"
 
-#include "compile/modules.h"
+#include "states/compile/modules.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

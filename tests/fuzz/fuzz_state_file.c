@@ -2,10 +2,10 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "daemon/state_file.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "kepler/daemon/state_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,15 +4,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "edit/colons.h"
-#include "edit/crontab.h"
-#include "edit/fstab.h"
-#include "edit/hosts.h"
-#include "edit/ini.h"
-#include "edit/keyfile.h"
-#include "edit/lines.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/edit/colons.h"
+#include "core/edit/crontab.h"
+#include "core/edit/fstab.h"
+#include "core/edit/hosts.h"
+#include "core/edit/ini.h"
+#include "core/edit/keyfile.h"
+#include "core/edit/lines.h"
 
 #define OUTPUT_MAX ((size_t)1 << 20)
 

@@ -3,13 +3,13 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/diag.h"
-#include "base/err.h"
-#include "data/value.h"
-#include "data/yaml.h"
-#include "target/target.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "core/base/err.h"
+#include "core/data/value.h"
+#include "core/data/yaml.h"
+#include "language/target/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/textdiff.h"
+#include "core/base/buf.h"
+#include "core/base/textdiff.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,12 +3,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "data/frame.h"
-#include "undo/undo.h"
-#include "undo/undo_record.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/data/frame.h"
+#include "states/undo/undo.h"
+#include "states/undo/undo_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/err.h"
-#include "sys/window.h"
+#include "core/base/err.h"
+#include "core/sys/window.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,22 +3,22 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/mem.h"
-#include "wire/approval.h"
-#include "wire/enrollment.h"
-#include "wire/event.h"
-#include "wire/exec.h"
-#include "wire/fileset.h"
-#include "wire/job.h"
-#include "wire/job_cancel.h"
-#include "wire/liveness.h"
-#include "wire/operator.h"
-#include "wire/outcome.h"
-#include "wire/question.h"
-#include "wire/signature.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/mem.h"
+#include "fleet/wire/approval.h"
+#include "fleet/wire/enrollment.h"
+#include "fleet/wire/event.h"
+#include "fleet/wire/exec.h"
+#include "fleet/wire/fileset.h"
+#include "fleet/wire/job.h"
+#include "fleet/wire/job_cancel.h"
+#include "fleet/wire/liveness.h"
+#include "fleet/wire/operator.h"
+#include "fleet/wire/outcome.h"
+#include "fleet/wire/question.h"
+#include "fleet/wire/signature.h"
 
 #define RECORD_MAX ((size_t)1 << 20)
 

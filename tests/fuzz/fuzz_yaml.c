@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "data/value.h"
-#include "data/yaml.h"
-#include "data/yaml_block.h"
-#include "data/yaml_print.h"
-#include "data/yaml_text.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/data/value.h"
+#include "core/data/yaml.h"
+#include "core/data/yaml_block.h"
+#include "core/data/yaml_print.h"
+#include "core/data/yaml_text.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -5,12 +5,12 @@
 #ifndef TESTS_UNIT_GOLDEN_TREE_H
 #define TESTS_UNIT_GOLDEN_TREE_H
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/diag.h"
-#include "base/err.h"
-#include "sys/fs.h"
-#include "sys/path.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "core/base/err.h"
+#include "core/sys/fs.h"
+#include "core/sys/path.h"
 #include "test.h"
 
 #define GOLDEN_FILE "file "

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/build.h"
+#include "core/base/arena.h"
+#include "core/base/build.h"
 
 /* A test that takes longer is stuck. Telling where has its own limit. */
 #ifndef TEST_SECONDS

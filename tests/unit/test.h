@@ -30,9 +30,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/buf.h"
-#include "base/mem.h"
-#include "base/str.h"
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/str.h"
 
 struct test {
     const char *name;

@@ -9,7 +9,7 @@
  *
  * The end is that of a signal which nobody handles: nothing is flushed and nobody is told.
  */
-#include "sys/crash_point.h"
+#include "core/sys/crash_point.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,0 +1,60 @@
+/*
+ * commands - commands that need a fleet, each in its own file command_<name>.c. A program lists
+ * those it has in a table.
+ */
+#ifndef COMMANDS_CLI_FLEET_COMMANDS_H
+#define COMMANDS_CLI_FLEET_COMMANDS_H
+
+#include "commands/cli/shared/command.h"
+
+/* Runs what a dry run of the fleet has shown. */
+extern const struct command command_apply;
+/* What peels share with each other: get, list. */
+extern const struct command command_basket;
+/* The certificate authority of the fleet: init, fingerprint, print, issue. */
+extern const struct command command_ca;
+/* The way from this machine to a working fleet, step by step. */
+extern const struct command command_doctor;
+/* Machines that ask to be peels: list, show, approve, reject, revoke. */
+extern const struct command command_enroll;
+/* How the daemon of this machine is: `zester-master health`, `zester-peel health`. */
+extern const struct command command_health_master, command_health_peel;
+/* Functions on peels: `zester TARGET FUNCTION`. */
+extern const struct command command_exec;
+/* Trees of files that masters publish: update, status. */
+extern const struct command command_fileserver;
+/* What became of jobs: list, show, watch, active, kill, retry. */
+extern const struct command command_job;
+/* Machines of the fleet: list. */
+extern const struct command command_peel;
+/* What buckets hold: fact. */
+extern const struct command command_kv;
+/* Keys and credentials of a fleet: init, lint. */
+extern const struct command command_nats_auth;
+/* People with credentials of their own: add, issue, set, list, show, remove. */
+extern const struct command command_operator;
+/* Events of the fleet: send, watch, why. */
+extern const struct command command_event;
+/* Rules that react to events: check, test. */
+extern const struct command command_reactor;
+/* Runs a tree of states whose steps are jobs for the fleet. */
+extern const struct command command_orchestrate;
+/* The last runs of the fleet as an HTML file. */
+extern const struct command command_report;
+/* What machines get from the tree of settings: show. */
+extern const struct command command_settings;
+/* The first machine of a fleet: `zester-master setup`. */
+extern const struct command command_setup;
+/* Functions on machines without an agent. */
+extern const struct command command_ssh;
+/* A live view of the fleet. */
+extern const struct command command_top;
+/* Join tokens of machines: `zester-master token`. */
+extern const struct command command_token;
+extern const struct command command_update;
+/* The version, without a connection. */
+extern const struct command command_version;
+/* Causes of jobs, events, states and services. */
+extern const struct command command_why;
+
+#endif

@@ -1,0 +1,525 @@
+/* zester enroll: lists enrollments and decides about them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "fleet/bus/store.h"
+#include "commands/cli/shared/columns.h"
+#include "commands/cli/fleet/commands.h"
+#include "commands/cli/fleet/enroll/pause.h"
+#include "commands/cli/fleet/link.h"
+#include "commands/cli/shared/table.h"
+#include "fleet/enroll/admission.h"
+#include "fleet/enroll/registry.h"
+#include "fleet/view/enrollments.h"
+#include "fleet/nats/error.h"
+#include "fleet/nats/kv.h"
+#include "fleet/wire/peel_id.h"
+#include "fleet/wire/subject.h"
+
+/* Timeout of a reply; masters have five seconds. */
+#define ANSWER_NS (INT64_C(5) * 1000000000)
+/* A revocation is answered when the servers have confirmed it. */
+#define REVOKE_NS (INT64_C(20) * 1000000000)
+#define REPLY_MAX ((size_t)1 << 20)
+
+struct enroll_args {
+    struct fleet_options fleet;
+    const char *state, *peel, *reason;
+    bool all_pending, force, direct;
+};
+
+#define ARGS struct enroll_args
+
+/* clang-format off */
+static const struct param list_options[] = {
+    PARAM("state", STR, ARGS, state, "only enrollments in this state; 'all' for all of them", .aliases = "s", .kind_text = "STATE", .default_text = "pending"),
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param show_options[] = {
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+#define DIRECT PARAM("direct-kv", BOOL, ARGS, direct, "write the decision to the bucket directly, without a master")
+
+static const struct param approve_options[] = {
+    PARAM("peel", STR, ARGS, peel, "the current enrollment of this peel", .kind_text = "PEEL"),
+    PARAM("all-pending", BOOL, ARGS, all_pending, "every pending enrollment"),
+    PARAM("force", BOOL, ARGS, force, "approve even if the machine does not trust our certificate authority"),
+    DIRECT,
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param refuse_options[] = {
+    PARAM("peel", STR, ARGS, peel, "the current enrollment of this peel", .kind_text = "PEEL"),
+    PARAM("reason", STR, ARGS, reason, "the reason; stored in the record", .kind_text = "REASON"),
+    DIRECT,
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param pause_options[] = {
+    PARAM("reason", STR, struct enroll_pause_args, reason, "the reason; sent to machines that ask", .kind_text = "REASON"),
+    FLEET_OPTIONS(struct enroll_pause_args, fleet),
+    { 0 },
+};
+
+static const struct param resume_options[] = {
+    FLEET_OPTIONS(struct enroll_pause_args, fleet),
+    { 0 },
+};
+/* clang-format on */
+
+/* --- reading ------------------------------------------------------------------------ */
+
+struct listing {
+    struct fleet_enrollments all;
+    bool is_done;
+    struct err err;
+    bool has_failed;
+};
+
+static void on_entry(void *self, const struct nats_kv_entry *entry)
+{
+    fleet_enrollments_take(&((struct listing *)self)->all, entry->key, entry->value);
+}
+
+static void on_caught_up(void *self)
+{
+    ((struct listing *)self)->is_done = true;
+}
+
+static void on_failed(void *self, const struct nats_error *error)
+{
+    struct listing *listing = self;
+
+    listing->has_failed = true;
+    listing->is_done = true;
+    (void)nats_error_to_err(error, &listing->err);
+}
+
+static int read_all(struct fleet *fleet, int64_t timeout, struct listing *ret, struct err *err)
+{
+    const struct nats_kv kv = { .js = fleet->js, .bucket = store_bucket_name(STORE_ENROLLMENTS) };
+    struct nats_kv_watch *watch;
+    int result;
+
+    *ret = (struct listing){ .all = FLEET_ENROLLMENTS_INIT(fleet->arena) };
+    watch = nats_kv_watch_new(&kv,
+                              &(struct nats_kv_watch_options){ .without_deletes = true,
+                                                               .entry = on_entry,
+                                                               .caught_up = on_caught_up,
+                                                               .failed = on_failed,
+                                                               .self = ret },
+                              err);
+    if (!watch)
+        return -1;
+    result = fleet_wait(fleet, &ret->is_done, timeout, err);
+    nats_kv_watch_free(watch);
+    if (result == 0 && ret->has_failed) {
+        *err = ret->err;
+        result = -1;
+    }
+    fleet_enrollments_end(&ret->all);
+    return result < 0 ? err_wrap(err, "enrollments") : 0;
+}
+
+/* --- printing ----------------------------------------------------------------------- */
+
+static const char *const list_heads[] = { "ID",    "PEEL ID", "HOSTNAME", "SOURCE",
+                                          "STATE", "TRUST",   "CREATED" };
+
+static int print_list(struct cli *cli, enum fleet_format format, const struct listing *listing,
+                      const char *state)
+{
+    struct table table = TABLE_INIT(cli->arena, list_heads);
+
+    VEC_EACH (&listing->all.records, record)
+        if (fleet_enrollments_lists(&listing->all, record, state))
+            fleet_enrollment_row(cli->arena, record, table_add(&table));
+    return fleet_print_table(cli, format, &table, fleet_enrollment_keys);
+}
+
+static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct enroll_args *want = args;
+    struct listing listing;
+    struct fleet *fleet;
+    struct err err;
+    int result;
+
+    (void)operands;
+    if (!fleet_enrollments_has_state(want->state))
+        return cli_usage(cli, "'%s' is not a state of enrollments: %s, or '%s'", want->state,
+                         fleet_enrollments_states(cli->arena), FLEET_ENROLLMENTS_ALL);
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    result = read_all(fleet, want->fleet.timeout, &listing, &err);
+    if (result == 0)
+        result = enroll_pause_remark(fleet, &err);
+    fleet_close(fleet);
+    return result < 0 ? cli_err(cli, &err)
+                      : print_list(cli, want->fleet.format, &listing, want->state);
+}
+
+/* --- show --------------------------------------------------------------------------- */
+
+/* A name with dots is written with underscores on the wire; ids of enrollments have neither. */
+static const char *wire_id(struct arena *arena, const char *id)
+{
+    char name[PEEL_ID_SIZE];
+    struct err err;
+
+    if (!strchr(id, '.') || peel_id_encode(str_from(id), name, &err) < 0)
+        return id;
+    return arena_strdup(arena, name);
+}
+
+static const struct enrollment *find_record(const struct listing *listing, const char *id)
+{
+    VEC_EACH (&listing->all.records, record)
+        if (strcmp(record->id, id) == 0 || (strcmp(record->peel_id, id) == 0 &&
+                                            map_has(&listing->all.current, str_from(record->id))))
+            return record;
+    return NULL;
+}
+
+static void show_line(struct buf *out, const char *name, const char *text)
+{
+    if (!text || !text[0])
+        return;
+    buf_printf(out, "%-12s ", name);
+    columns_print_text(out, text);
+    buf_add_char(out, '\n');
+}
+
+static void show_text(struct arena *arena, const struct enrollment *record)
+{
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+
+    show_line(&out, "id", record->id);
+    show_line(&out, "peel", peel_id_name(arena, record->peel_id));
+    show_line(&out, "hostname", record->hostname);
+    show_line(&out, "source", record->remote_addr);
+    show_line(&out, "state", enrollment_state_name(record->state));
+    show_line(&out, "trust", admission_trust(record));
+    show_line(&out, "trusted CA", record->trusted_ca_spki);
+    show_line(&out, "public key", record->public_key);
+    show_line(&out, "created", fleet_enrollment_time(arena, record->created_at));
+    show_line(&out, "decided by", record->decided_by);
+    show_line(&out, "decided", fleet_enrollment_time(arena, record->decided_at));
+    show_line(&out, "reason", record->reject_reason);
+    show_line(&out, "issued", fleet_enrollment_time(arena, record->issued_at));
+    show_line(&out, "expires", fleet_enrollment_time(arena, record->expires_at));
+    for (size_t i = 0; record->metadata.kind == VALUE_MAP && i < record->metadata.map->count; i++)
+        show_line(&out, record->metadata.map->pairs[i].key.s.p,
+                  record->metadata.map->pairs[i].value.s.p);
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+}
+
+/* The stored record, and the verdict on its trust. */
+static int show_value(struct cli *cli, enum fleet_format format, const struct enrollment *record)
+{
+    struct value result = record_value(cli->arena, &enrollment_type, record);
+
+    value_map_set(cli->arena, result.map, value_text("trust"), value_text(admission_trust(record)));
+    return fleet_print(cli, format, &result);
+}
+
+static int run_show(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct enroll_args *want = args;
+    const struct enrollment *record;
+    struct listing listing;
+    struct fleet *fleet;
+    struct err err;
+    int result;
+
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    result = read_all(fleet, want->fleet.timeout, &listing, &err);
+    fleet_close(fleet);
+    if (result < 0)
+        return cli_err(cli, &err);
+    record = find_record(&listing, wire_id(cli->arena, operands.p[0]));
+    if (!record)
+        return cli_error(cli, "'%s': no such enrollment", operands.p[0]);
+    if (want->fleet.format != FLEET_TEXT)
+        return show_value(cli, want->fleet.format, record);
+    show_text(cli->arena, record);
+    return CLI_OK;
+}
+
+/* --- deciding ----------------------------------------------------------------------- */
+
+/* clang-format off */
+static const struct {
+    enum subject_kind subject;
+    const char *done;
+} decisions[] = {
+    [ADMISSION_APPROVE] = { SUBJECT_ENROLL_APPROVE, "approved" },
+    [ADMISSION_REJECT]  = { SUBJECT_ENROLL_REJECT, "rejected" },
+    [ADMISSION_REVOKE]  = { SUBJECT_ENROLL_REVOKE, "revoked" },
+};
+/* clang-format on */
+
+struct decision {
+    struct cli *cli;
+    struct fleet *fleet;
+    const struct enroll_args *want;
+    enum admission_decision what;
+    struct registry registry; /* for --direct-kv */
+    bool is_done, has_failed;
+    size_t decided, failed;
+};
+
+static void print_done(struct decision *decision, const char *id, const char *peel)
+{
+    AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    columns_print_text(&line, id);
+    buf_add_text(&line, " (");
+    columns_print_text(&line, peel ? peel_id_name(decision->cli->arena, peel) : "");
+    buf_printf(&line, ") %s\n", decisions[decision->what].done);
+    (void)fwrite(buf_text(&line), 1, line.n, stdout);
+    decision->decided++;
+}
+
+static void print_failed(struct decision *decision, const char *text)
+{
+    (void)cli_error(decision->cli, "%s", text);
+    decision->failed++;
+}
+
+/* Without a master: only the bucket changes. */
+static void on_decided(void *self, const struct registry_verdict *verdict)
+{
+    struct decision *decision = self;
+
+    decision->is_done = true;
+    if (verdict->error)
+        print_failed(decision, verdict->error);
+    else
+        print_done(decision, verdict->record->id, verdict->record->peel_id);
+}
+
+static void decide_directly(struct decision *decision, const struct enrollment_request *request)
+{
+    struct err err;
+
+    decision->is_done = false;
+    registry_decide(&decision->registry, decision->what, request, on_decided, decision);
+    if (fleet_wait(decision->fleet, &decision->is_done, decision->want->fleet.timeout, &err) < 0)
+        print_failed(decision, err.text);
+    else if (decision->what == ADMISSION_REVOKE)
+        (void)fprintf(stderr, "WARNING: servers still accept the peel until a master runs\n");
+}
+
+static int64_t answer_time(const struct decision *decision)
+{
+    if (decision->want->fleet.has_timeout)
+        return decision->want->fleet.timeout;
+    return decision->what == ADMISSION_REVOKE ? REVOKE_NS : ANSWER_NS;
+}
+
+static int send_request(struct decision *decision, const struct enrollment_request *request,
+                        struct enrollment_reply *ret_reply, struct err *err)
+{
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), bytes = BUF_INIT(REPLY_MAX);
+    struct str reply;
+
+    if (subject_print(&subject, decisions[decision->what].subject, &(struct subject_names){ 0 },
+                      err) < 0 ||
+        record_encode(&bytes, &enrollment_request_type, request, err) < 0)
+        return -1;
+    if (fleet_request(
+            decision->fleet,
+            &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) },
+            answer_time(decision), &reply, err) < 0)
+        return err_wrap(err, "no master responds (use --direct-kv to do without one)");
+    return record_decode(decision->cli->arena, &enrollment_reply_type, 1, reply, ret_reply, err);
+}
+
+static void decide_one(struct decision *decision, const char *id)
+{
+    const struct enrollment_request request = {
+        .id = id,
+        .operator_name = fleet_user(decision->cli->arena),
+        .reason = decision->want->reason ? decision->want->reason : "",
+        .force = decision->want->force,
+    };
+    struct enrollment_reply reply = { 0 };
+    struct err err;
+
+    if (decision->want->direct) {
+        decide_directly(decision, &request);
+        return;
+    }
+    if (send_request(decision, &request, &reply, &err) < 0) {
+        print_failed(decision, err.text);
+        return;
+    }
+    if (reply.err && reply.err[0]) {
+        print_failed(decision, reply.err);
+        return;
+    }
+    print_done(decision, value_get_text(&reply.record, "id"),
+               value_get_text(&reply.record, "peel_id"));
+    if (reply.warning && reply.warning[0])
+        (void)fprintf(stderr, "WARNING: %s\n", reply.warning);
+}
+
+static int decide_pending(struct decision *decision, struct err *err)
+{
+    const char *pending = enrollment_state_name(ENROLLMENT_PENDING);
+    struct listing listing;
+    size_t count = 0;
+
+    if (read_all(decision->fleet, decision->want->fleet.timeout, &listing, err) < 0)
+        return -1;
+    VEC_EACH (&listing.all.records, record)
+        if (fleet_enrollments_lists(&listing.all, record, pending)) {
+            decide_one(decision, record->id);
+            count++;
+        }
+    return count > 0 ? 0 : err_set(err, ERR_NOT_FOUND, "no pending enrollments");
+}
+
+static int run_decision(struct cli *cli, const struct enroll_args *want, struct param_strs operands,
+                        enum admission_decision what)
+{
+    struct decision decision = { .cli = cli, .want = want, .what = what };
+    struct err err;
+    int result = 0;
+
+    if ((operands.n > 0) + (want->peel != NULL) + want->all_pending != 1)
+        return cli_usage(cli, "missing enrollment: give an ID, or --peel%s",
+                         what == ADMISSION_APPROVE ? ", or --all-pending" : "");
+    if (fleet_open(cli->arena, &want->fleet, &decision.fleet, &err) < 0)
+        return cli_err(cli, &err);
+    decision.registry = (struct registry){ .js = decision.fleet->js };
+    if (want->all_pending)
+        result = decide_pending(&decision, &err);
+    else
+        decide_one(&decision, wire_id(cli->arena, want->peel ? want->peel : operands.p[0]));
+    fleet_close(decision.fleet);
+    if (result < 0)
+        return cli_err(cli, &err);
+    return decision.failed > 0 ? CLI_ERROR : CLI_OK;
+}
+
+static int run_approve(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return run_decision(cli, args, operands, ADMISSION_APPROVE);
+}
+
+static int run_reject(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return run_decision(cli, args, operands, ADMISSION_REJECT);
+}
+
+static int run_revoke(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return run_decision(cli, args, operands, ADMISSION_REVOKE);
+}
+
+/* --- the group ---------------------------------------------------------------------- */
+
+static const struct command enroll_commands[] = {
+    {
+        .name = "list",
+        .operands = "",
+        .summary = "list enrollments",
+        .details =
+            "TRUST: 'ok' the machine trusts our certificate authority; 'unverified' there is\n"
+            "none to compare with; 'MISMATCH!' it trusts another one, which may be an attack;\n"
+            "'-' unknown.\n",
+        .examples = "  zester enroll list\n  zester enroll list -s all --format json\n",
+        .options = list_options,
+        .args_size = sizeof(struct enroll_args),
+        .run = run_list,
+    },
+    {
+        .name = "show",
+        .operands = "ID|PEEL",
+        .lookup = "enroll list -s all",
+        .summary = "show one enrollment",
+        .examples = "  zester enroll show web-01\n",
+        .options = show_options,
+        .args_size = sizeof(struct enroll_args),
+        .least = 1,
+        .most = 1,
+        .run = run_show,
+    },
+    {
+        .name = "approve",
+        .operands = "[ID]",
+        .lookup = "enroll list",
+        .summary = "approve enrollments",
+        .examples = "  zester enroll approve --peel web-01\n"
+                    "  zester enroll approve --all-pending\n",
+        .options = approve_options,
+        .args_size = sizeof(struct enroll_args),
+        .most = 1,
+        .run = run_approve,
+    },
+    {
+        .name = "reject",
+        .operands = "[ID]",
+        .lookup = "enroll list",
+        .summary = "reject an enrollment",
+        .examples = "  zester enroll reject --peel web-01 --reason 'not ours'\n",
+        .options = refuse_options,
+        .args_size = sizeof(struct enroll_args),
+        .most = 1,
+        .run = run_reject,
+    },
+    {
+        .name = "revoke",
+        .operands = "[ID]",
+        .lookup = "enroll list -s active",
+        .summary = "revoke the credentials of a peel",
+        .details = "Closes its connection, and removes its data from the bus.\n",
+        .examples = "  zester enroll revoke --peel web-01 --reason 'stolen'\n",
+        .options = refuse_options,
+        .args_size = sizeof(struct enroll_args),
+        .most = 1,
+        .run = run_revoke,
+    },
+    {
+        .name = "pause",
+        .operands = "",
+        .summary = "let no new machine ask to join, at any master",
+        .details = "Machines that ask are refused for now and ask again later. Credentials are\n"
+                   "renewed as before, and what waits already can be approved.\n",
+        .examples = "  zester enroll pause --reason 'moving the data center'\n",
+        .options = pause_options,
+        .args_size = sizeof(struct enroll_pause_args),
+        .run = enroll_run_pause,
+    },
+    {
+        .name = "resume",
+        .operands = "",
+        .summary = "let new machines ask to join again",
+        .examples = "  zester enroll resume\n",
+        .options = resume_options,
+        .args_size = sizeof(struct enroll_pause_args),
+        .run = enroll_run_resume,
+    },
+    { 0 },
+};
+
+const struct command command_enroll = {
+    .name = "enroll",
+    .operands = "",
+    .summary = "manage enrollments: list, approve, reject, revoke, pause",
+    .examples = "  zester enroll list\n",
+    .commands = enroll_commands,
+};

@@ -1,0 +1,412 @@
+/* zester job: shows, stops and repeats jobs. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/number.h"
+#include "commands/cli/fleet/commands.h"
+#include "commands/cli/fleet/job.h"
+#include "commands/cli/fleet/run.h"
+#include "commands/cli/fleet/job/approval.h"
+#include "commands/cli/fleet/job/listing.h"
+#include "commands/cli/shared/table.h"
+#include "fleet/nats/conn.h"
+#include "core/sys/clock.h"
+#include "fleet/wire/job_cancel.h"
+#include "fleet/wire/peel_id.h"
+#include "fleet/wire/subject.h"
+
+#define ANSWER_STATUSES                                                                            \
+    "0 success; 1 no such job or connection; 2 a peel failed; 3 a peel is silent; 4 both"
+
+struct job_args {
+    struct fleet_options fleet;
+    struct fleet_batch batch;
+    struct job_filter filter;
+    bool async;
+    const char *reason;
+};
+
+#define ARGS struct job_args
+
+/* clang-format off */
+static const struct param list_options[] = {
+    PARAM("function", STR, ARGS, filter.function, "only jobs of this function", .kind_text = "NAME"),
+    PARAM("status", STR, ARGS, filter.status, "only jobs in this status", .kind_text = "STATUS"),
+    PARAM("user", STR, ARGS, filter.user, "only jobs of this user", .kind_text = "NAME"),
+    PARAM("peel", STR, ARGS, filter.peel, "only jobs that this peel is a target of", .kind_text = "NAME"),
+    PARAM("limit", INT, ARGS, filter.limit, "show this many, newest first", .default_text = "50", PARAM_RANGE(1, 1000000), .kind_text = "N"),
+    PARAM("offset", INT, ARGS, filter.offset, "skip this many newer ones", .default_text = "0", PARAM_RANGE(0, 1000000), .kind_text = "N"),
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param plain_options[] = {
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param reject_options[] = {
+    PARAM("reason", STR, ARGS, reason, "why, for whoever asked for it and for the audit", .kind_text = "REASON"),
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param retry_options[] = {
+    PARAM("async", BOOL, ARGS, async, "print the id of the new job and do not wait"),
+    FLEET_BATCH_OPTIONS(ARGS, batch),
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+/* clang-format on */
+
+/* Run one of the actions below over a connection. */
+typedef int action_fn(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                      const char *jid);
+
+static int with_fleet(struct cli *cli, const struct job_args *want, const char *jid,
+                      action_fn *action)
+{
+    struct fleet *fleet;
+    struct err err;
+    int status;
+
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    status = action(cli, fleet, want, jid);
+    fleet_close(fleet);
+    return status;
+}
+
+static int act_list(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                    const char *jid)
+{
+    (void)jid;
+    return job_listing_print(cli, fleet, &want->filter, want->fleet.format);
+}
+
+static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+{
+    struct job_args want = *(const struct job_args *)args;
+    char peel[PEEL_ID_SIZE];
+    struct err err;
+
+    (void)operands;
+    if (job_listing_check_status(cli, want.filter.status) != CLI_OK)
+        return CLI_ERROR;
+    if (want.filter.peel) {
+        if (peel_id_encode(str_from(want.filter.peel), peel, &err) < 0)
+            return cli_usage(cli, "--peel: %s", err.text);
+        want.filter.peel = peel;
+    }
+    return with_fleet(cli, &want, "", act_list);
+}
+
+static int act_active(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                      const char *jid)
+{
+    (void)jid;
+    return job_listing_print_active(cli, fleet, want->fleet.format);
+}
+
+static int run_active(struct cli *cli, const void *args, struct param_strs operands)
+{
+    (void)operands;
+    return with_fleet(cli, args, "", act_active);
+}
+
+/* --- show --------------------------------------------------------------------------- */
+
+static void print_returns(struct cli *cli, const struct fleet_answers *answers)
+{
+    static const char *const heads[] = { "PEEL", "STATUS", "SUCCESS", "DURATION" };
+    struct table table = TABLE_INIT(cli->arena, heads);
+
+    for (size_t i = 0; i < answers->count; i++) {
+        AUTO_BUF struct buf duration = BUF_INIT(64);
+        const struct fleet_answer *answer = &answers->list[i];
+        const char **row;
+
+        if (!answer->has_come)
+            continue;
+        row = table_add(&table);
+        row[0] = peel_id_name(cli->arena, answer->peel);
+        row[1] = fleet_answer_status(answer);
+        row[2] = answer->success ? "true" : "false";
+        number_print_duration(answer->duration, &duration);
+        row[3] = buf_copy(&duration, cli->arena).p;
+    }
+    (void)table_print(&table);
+}
+
+static struct value returns_value(struct arena *arena, const struct fleet_answers *answers)
+{
+    struct value_list *list = value_list_new(arena, answers->count);
+
+    for (size_t i = 0; i < answers->count; i++)
+        if (answers->list[i].has_come)
+            value_list_push(arena, list, fleet_answer_summary(arena, &answers->list[i]));
+    return value_list(list);
+}
+
+static int act_show(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                    const char *jid)
+{
+    struct fleet_answers answers;
+    struct value_map *map;
+    struct value whole, one, queued;
+    struct job job;
+    struct err err;
+
+    if (fleet_read_job(fleet, jid, &job, &err) < 0)
+        return cli_err(cli, &err);
+    fleet_answers_init(&answers, cli->arena, &job.targets);
+    if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0 ||
+        job_read_queued(fleet, &job, &queued, &err) < 0)
+        return cli_err(cli, &err);
+    one = fleet_job_value(cli->arena, &job, &queued);
+    if (want->fleet.format == FLEET_TEXT) {
+        if (fleet_print(cli, FLEET_JSON, &one) != CLI_OK)
+            return CLI_ERROR;
+        (void)printf("\nReturns:\n");
+        print_returns(cli, &answers);
+        return CLI_OK;
+    }
+    map = value_map_new(cli->arena, 2);
+    value_map_set(cli->arena, map, value_text("job"), one);
+    value_map_set(cli->arena, map, value_text("returns"), returns_value(cli->arena, &answers));
+    whole = value_map(map);
+    return fleet_print(cli, want->fleet.format, &whole);
+}
+
+static int run_show(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return with_fleet(cli, args, operands.p[0], act_show);
+}
+
+/* --- watch -------------------------------------------------------------------------- */
+
+static int act_watch(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                     const char *jid)
+{
+    struct job job;
+    struct err err;
+
+    if (fleet_read_job(fleet, jid, &job, &err) < 0)
+        return cli_err(cli, &err);
+    return fleet_watch_job(cli, fleet, &job, want->fleet.format);
+}
+
+static int run_watch(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return with_fleet(cli, args, operands.p[0], act_watch);
+}
+
+/* --- kill --------------------------------------------------------------------------- */
+
+static int act_kill(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                    const char *jid)
+{
+    const struct job_cancel cancel = { JOB_ACTION_CANCEL, fleet_user(cli->arena) };
+    AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX), bytes = BUF_INIT(4096);
+    struct job job;
+    struct err err;
+
+    if (fleet_read_job(fleet, jid, &job, &err) < 0)
+        return cli_err(cli, &err);
+    if (job_status_is_final(job.status))
+        return cli_error(cli, "job %s has already ended: %s", jid, job_status_name(job.status));
+    if (subject_print(&subject, SUBJECT_JOB_CANCEL, &(struct subject_names){ .jid = str_from(jid) },
+                      &err) < 0 ||
+        record_encode(&bytes, &job_cancel_type, &cancel, &err) < 0 ||
+        fleet_tell(fleet,
+                   &(struct nats_pub){ .subject = buf_view(&subject), .payload = buf_view(&bytes) },
+                   want->fleet.timeout, &err) < 0)
+        return cli_err(cli, &err);
+    (void)printf("Cancel signal sent for job %s\n", jid);
+    return CLI_OK;
+}
+
+static int run_kill(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return with_fleet(cli, args, operands.p[0], act_kill);
+}
+
+/* --- retry -------------------------------------------------------------------------- */
+
+/* The targets that did not succeed. */
+static struct param_strs find_failed(struct arena *arena, const struct fleet_answers *answers)
+{
+    VEC(const char *) failed = VEC_INIT;
+
+    for (size_t i = 0; i < answers->count; i++)
+        if (!answers->list[i].has_come || !answers->list[i].success)
+            VEC_PUSH_IN(arena, &failed, answers->list[i].peel);
+    return (struct param_strs){ failed.n, failed.p };
+}
+
+static int repeat_job(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                      const struct job *done)
+{
+    const char *plan = value_get_text(&done->metadata, JOB_PLAN);
+    const char *node_timeout = value_get_text(&done->metadata, JOB_NODE_TIMEOUT);
+    struct job job = { .function = done->function,
+                       .args = done->args,
+                       .targets = done->targets,
+                       .timeout = want->fleet.has_timeout ? want->fleet.timeout : done->timeout,
+                       .user = fleet_user(cli->arena),
+                       .owner = "",
+                       .sealed = done->sealed,
+                       .state_id = done->state_id,
+                       .target_expr = done->target_expr,
+                       .v = done->v };
+
+    if (plan)
+        fleet_job_note(cli->arena, &job, JOB_PLAN, plan);
+    if (node_timeout)
+        fleet_job_note(cli->arena, &job, JOB_NODE_TIMEOUT, node_timeout);
+    return fleet_run_job(cli, fleet, &job,
+                         &(struct fleet_run){ .format = want->fleet.format,
+                                              .async = want->async,
+                                              .batch = want->batch });
+}
+
+static int act_retry(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                     const char *jid)
+{
+    struct fleet_answers answers;
+    struct job job;
+    struct err err;
+
+    if (fleet_read_job(fleet, jid, &job, &err) < 0)
+        return cli_err(cli, &err);
+    if (!job_status_is_final(job.status))
+        return cli_error(cli, "job %s has not ended; wait for it with 'zester job watch %s'", jid,
+                         jid);
+    fleet_answers_init(&answers, cli->arena, &job.targets);
+    if (fleet_collect(fleet, jid, 0, true, &answers, &err) < 0)
+        return cli_err(cli, &err);
+    job.targets = find_failed(cli->arena, &answers);
+    if (job.targets.n > 0)
+        return repeat_job(cli, fleet, want, &job);
+    (void)fprintf(stderr, "job %s succeeded everywhere: nothing to repeat\n", jid);
+    return CLI_OK;
+}
+
+static int run_retry(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return with_fleet(cli, args, operands.p[0], act_retry);
+}
+
+/* --- approval ----------------------------------------------------------------------- */
+
+static int act_approve(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                       const char *jid)
+{
+    return job_decide(cli, fleet, SUBJECT_JOB_APPROVE, jid, NULL, want->fleet.timeout);
+}
+
+static int run_approve(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return with_fleet(cli, args, operands.p[0], act_approve);
+}
+
+static int act_reject(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                      const char *jid)
+{
+    return job_decide(cli, fleet, SUBJECT_JOB_REJECT, jid, want->reason, want->fleet.timeout);
+}
+
+static int run_reject(struct cli *cli, const void *args, struct param_strs operands)
+{
+    return with_fleet(cli, args, operands.p[0], act_reject);
+}
+
+static int act_approvals(struct cli *cli, struct fleet *fleet, const struct job_args *want,
+                         const char *jid)
+{
+    (void)jid;
+    return job_print_approvals(cli, fleet, want->fleet.format);
+}
+
+static int run_approvals(struct cli *cli, const void *args, struct param_strs operands)
+{
+    (void)operands;
+    return with_fleet(cli, args, "", act_approvals);
+}
+
+/* --- the commands ------------------------------------------------------------------- */
+
+#define JOB_COMMAND(table, function, count)                                                        \
+    .options = (table), .args_size = sizeof(ARGS), .least = (count), .most = (count),              \
+    .run = (function)
+
+static const struct command job_commands[] = {
+    { .name = "list",
+      .operands = "",
+      .summary = "list jobs of the last seven days, newest first",
+      .examples = "  zester job list --status failed --limit 10\n",
+      JOB_COMMAND(list_options, run_list, 0) },
+    { .name = "show",
+      .operands = "JID",
+      .lookup = "job list",
+      .summary = "show a job and its returns",
+      .examples = "  zester job show 2ABCdefGHIjklMNOpqrSTUvwxyz --format json\n",
+      JOB_COMMAND(plain_options, run_show, 1) },
+    { .name = "watch",
+      .operands = "JID",
+      .lookup = "job list",
+      .summary = "wait for a job and show its returns",
+      .examples = "  zester job watch $(zester '*' state.highstate --async)\n",
+      .statuses = ANSWER_STATUSES,
+      JOB_COMMAND(plain_options, run_watch, 1) },
+    { .name = "active",
+      .operands = "",
+      .summary = "list jobs that have not ended",
+      .examples = "  zester job active\n",
+      JOB_COMMAND(plain_options, run_active, 0) },
+    { .name = "kill",
+      .operands = "JID",
+      .lookup = "job list",
+      .summary = "cancel a job, running or not yet started",
+      .examples = "  zester job kill 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
+      JOB_COMMAND(plain_options, run_kill, 1) },
+    { .name = "retry",
+      .operands = "JID",
+      .lookup = "job list",
+      .summary = "run a job again on the peels where it did not succeed",
+      .examples = "  zester job retry 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
+      .statuses = ANSWER_STATUSES,
+      JOB_COMMAND(retry_options, run_retry, 1) },
+    { .name = "approvals",
+      .operands = "",
+      .summary = "list jobs that wait for a second person, and decisions of the last day",
+      .examples = "  zester job approvals --format json\n",
+      JOB_COMMAND(plain_options, run_approvals, 0) },
+    { .name = "approve",
+      .operands = "JID",
+      .lookup = "job approvals",
+      .summary = "let a job of somebody else go that waits for a second person",
+      .details = "Whoever may run the job may approve it, except the one who asked for it.\n"
+                 "'zester job approvals --format yaml' shows its arguments.\n",
+      .examples = "  zester job approve 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
+      JOB_COMMAND(plain_options, run_approve, 1) },
+    { .name = "reject",
+      .operands = "JID",
+      .lookup = "job approvals",
+      .summary = "refuse a job of somebody else that waits for a second person",
+      .examples = "  zester job reject 2ABCdefGHIjklMNOpqrSTUvwxyz --reason 'not on a Friday'\n",
+      JOB_COMMAND(reject_options, run_reject, 1) },
+    { 0 },
+};
+
+const struct command command_job = {
+    .name = "job",
+    .operands = "",
+    .summary = "show, stop and repeat jobs",
+    .examples = "  zester job list\n"
+                "  zester job watch 2ABCdefGHIjklMNOpqrSTUvwxyz\n",
+    .commands = job_commands,
+};

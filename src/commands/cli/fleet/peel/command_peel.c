@@ -1,0 +1,253 @@
+/* zester peel: which machines there are. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "fleet/bus/bus_time.h"
+#include "commands/cli/fleet/commands.h"
+#include "commands/cli/fleet/bucket.h"
+#include "commands/cli/fleet/peels.h"
+#include "commands/cli/fleet/runs.h"
+#include "commands/cli/fleet/peel/delete.h"
+#include "commands/cli/fleet/peel/starter.h"
+#include "commands/cli/shared/table.h"
+#include "core/data/msgpack.h"
+#include "core/data/time_text.h"
+#include "core/data/value.h"
+#include "core/sys/clock.h"
+#include "fleet/wire/peel_id.h"
+
+struct peel_args {
+    struct fleet_options fleet;
+};
+
+#define ARGS struct peel_args
+
+static const struct param peel_options[] = {
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+/* clang-format off */
+static const struct param delete_options[] = {
+    PARAM("force", BOOL, struct peel_delete_args, force, "also peels that are connected: they are cut off"),
+    PARAM("reason", STR, struct peel_delete_args, reason, "the reason; stored with the enrollment", .kind_text = "REASON"),
+    FLEET_OPTIONS(struct peel_delete_args, fleet),
+    { 0 },
+};
+
+static const struct param prune_options[] = {
+    PARAM("older", DURATION, struct peel_delete_args, older, "not seen for this long: 90d, 26w", PARAM_RANGE(60 * CLOCK_SECOND, INT64_MAX), .default_text = "90d"),
+    PARAM("test", BOOL, struct peel_delete_args, test, "list them, and delete nothing"),
+    PARAM("reason", STR, struct peel_delete_args, reason, "the reason; stored with the enrollment", .kind_text = "REASON"),
+    FLEET_OPTIONS(struct peel_delete_args, fleet),
+    { 0 },
+};
+
+static const struct param init_options[] = {
+    PARAM("output", STR, struct peel_starter_args, output, "write it to this file, which must not exist; default: standard output", .kind_text = "FILE", .aliases = "o"),
+    { 0 },
+};
+/* clang-format on */
+
+static const char *print_time(struct arena *arena, int64_t seconds)
+{
+    return seconds <= 0 ? "-" : time_text(arena, (struct value_time){ seconds, 0 });
+}
+
+static int print_text(struct cli *cli, const struct fleet_peels *peels, int64_t now)
+{
+    static const char *const heads[] = { "PEEL ID",   "OS",        "ARCH", "ONLINE",
+                                         "LAST-SEEN", "CONVERGED", "DRIFT" };
+    struct table table = TABLE_INIT(cli->arena, heads);
+
+    VEC_EACH (&peels->list, item) {
+        const struct fleet_peel *peel = *item;
+        const char **row = table_add(&table);
+
+        row[0] = peel->name;
+        row[1] = peel->os;
+        row[2] = peel->arch;
+        row[3] = fleet_peel_is_online(peel, now) ? "yes" : "no";
+        row[4] = print_time(cli->arena, peel->last_seen / CLOCK_SECOND);
+        row[5] = print_time(cli->arena, peel->has_run ? peel->run.converged.seconds : 0);
+        row[6] = fleet_peel_describe_drift(cli->arena, peel);
+    }
+    return table_print(&table);
+}
+
+static int print_value(struct cli *cli, enum fleet_format format, const struct fleet_peels *peels,
+                       int64_t now)
+{
+    struct value_list *list = value_list_new(cli->arena, peels->list.n);
+    const struct value all = value_list(list);
+
+    VEC_EACH (&peels->list, peel)
+        value_list_push(cli->arena, list, fleet_peel_value(cli->arena, *peel, now));
+    return fleet_print(cli, format, &all);
+}
+
+static int run_list(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct peel_args *want = args;
+    struct fleet_peels peels = FLEET_PEELS_INIT(cli->arena);
+    int64_t now;
+    struct fleet *fleet;
+    struct err err;
+    int result;
+
+    (void)operands;
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    result = fleet_peels_read(fleet, &peels, &err);
+    if (result == 0)
+        result = fleet_runs_fill(fleet, &peels, &err);
+    now = bus_time();
+    fleet_close(fleet);
+    if (result < 0)
+        return cli_err(cli, &err);
+    if (want->fleet.format != FLEET_TEXT)
+        return print_value(cli, want->fleet.format, &peels, now);
+    return print_text(cli, &peels, now);
+}
+
+static const struct command peel_commands[] = {
+    { .name = "list",
+      .operands = "",
+      .summary = "list the peels, whether they are connected, and whether they have drifted",
+      .details =
+          "CONVERGED is when a run of states last succeeded, of whatever kind: a job, the "
+          "schedule,\n"
+          "'zester --local' on the machine itself. DRIFT says what the last run found: 'none', "
+          "the\n"
+          "states that failed, or those that a dry run would change. A dry run on all machines\n"
+          "('zester \'*\' state.highstate --test') brings it up to date. Peels report it with "
+          "their\n"
+          "heartbeat; of those that are down, the jobs of the last seven days tell.\n",
+      .examples =
+          "  zester peel list --format json\n"
+          "  zester peel list --format json | jq -r '.[] | select(.drift != \"none\").peel_id'\n",
+      .options = peel_options,
+      .args_size = sizeof(ARGS),
+      .run = run_list },
+    { .name = "init",
+      .operands = "",
+      .summary = "write a configuration of an agent to begin with",
+      .details = "The fleet is not asked. Most keys are commented out: they have defaults.\n"
+                 "'zester-peel join HOST TOKEN' on the machine itself needs no such file.\n",
+      .examples = "  zester peel init\n"
+                  "  zester peel init -o /etc/zester/peel.yaml\n",
+      .statuses = "0 done; 1 wrong usage, or the file exists",
+      .options = init_options,
+      .args_size = sizeof(struct peel_starter_args),
+      .run = peel_run_init },
+    { .name = "delete",
+      .operands = "PEEL...",
+      .summary = "remove machines that no longer exist from the fleet",
+      .details =
+          "Revokes their credentials, then removes what the fleet keeps of them: facts, sealed\n"
+          "settings, basket, enrollments. Jobs that were queued for them are not sent. A peel "
+          "that\n"
+          "is connected is refused without --force. The record of revoked credentials stays\n"
+          "until they end, so that servers go on refusing them; records of past jobs end by\n"
+          "themselves. A machine with the same name can enroll again.\n",
+      .examples = "  zester peel delete web-01\n"
+                  "  zester peel delete web-01 web-02 --force --reason 'sold'\n",
+      .statuses = "0 all were deleted; 1 wrong usage, no connection, or one was not",
+      .options = delete_options,
+      .args_size = sizeof(struct peel_delete_args),
+      .least = 1,
+      .most = COMMAND_MANY,
+      .run = peel_run_delete,
+      .lookup = "peel list" },
+    { .name = "prune",
+      .operands = "",
+      .summary = "delete machines that were not seen for a long time",
+      .details =
+          "As 'zester peel delete' does. A machine of which masters do not know when it was last\n"
+          "seen is kept.\n",
+      .examples = "  zester peel prune --older 90d --test\n"
+                  "  zester peel prune --older 90d --reason 'not seen for 90 days'\n",
+      .statuses =
+          "0 all were deleted, or there are none; 1 wrong usage, no connection, or one was not",
+      .options = prune_options,
+      .args_size = sizeof(struct peel_delete_args),
+      .run = peel_run_prune },
+    { 0 },
+};
+
+const struct command command_peel = {
+    .name = "peel",
+    .operands = "",
+    .summary = "list the machines of the fleet, and remove those that are gone",
+    .examples = "  zester peel list\n"
+                "  zester peel delete web-01\n",
+    .commands = peel_commands,
+};
+
+/* --- kv fact get -------------------------------------------------------------------- */
+
+static int print_fact(struct cli *cli, const struct value *facts, const char *peel,
+                      const char *path)
+{
+    const struct value *v = facts;
+    struct str rest = path ? str_from(path) : (struct str){ 0 };
+
+    while (rest.p) {
+        struct str part = str_cut(&rest, '.');
+
+        v = value_get(v, arena_str(cli->arena, part).p);
+        if (!v)
+            return cli_error(cli, "'%s' has no fact '%s'", peel, path);
+    }
+    return fleet_print(cli, FLEET_JSON, v);
+}
+
+static int run_fact_get(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct peel_args *want = args;
+    char id[PEEL_ID_SIZE];
+    struct fleet *fleet;
+    struct str bytes;
+    struct value facts;
+    struct err err;
+    int result;
+
+    if (strcmp(operands.p[0], "get") != 0)
+        return cli_usage(cli, "unknown word '%s' (the command is 'zester kv fact get PEEL [KEY]')",
+                         operands.p[0]);
+    if (peel_id_read(operands.p[1], id, &err) < 0)
+        return cli_err(cli, &err);
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    result = fleet_bucket_get(fleet, STORE_FACTS, id, &bytes, &err);
+    fleet_close(fleet);
+    if (result < 0 && err.code == ERR_NOT_FOUND)
+        return cli_error(cli, "'%s' has published no facts", operands.p[1]);
+    if (result < 0 || msgpack_decode_front(cli->arena, bytes, &facts, &err) < 0)
+        return cli_err(cli, &err);
+    return print_fact(cli, &facts, operands.p[1], operands.n > 2 ? operands.p[2] : NULL);
+}
+
+static const struct command kv_commands[] = {
+    { .name = "fact",
+      .operands = "get PEEL [KEY]",
+      .summary = "the facts that a peel has published, as JSON",
+      .examples = "  zester kv fact get web-01 os.family\n",
+      .options = peel_options,
+      .args_size = sizeof(ARGS),
+      .least = 2,
+      .most = 3,
+      .run = run_fact_get },
+    { 0 },
+};
+
+const struct command command_kv = {
+    .name = "kv",
+    .operands = "",
+    .summary = "show what the fleet stores about a peel",
+    .examples = "  zester kv fact get web-01\n",
+    .commands = kv_commands,
+};

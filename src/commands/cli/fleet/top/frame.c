@@ -1,0 +1,443 @@
+#include "commands/cli/fleet/top/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/number.h"
+#include "commands/cli/shared/color.h"
+#include "commands/cli/shared/columns.h"
+#include "commands/cli/fleet/top/model.h"
+#include "commands/cli/fleet/top/view.h"
+#include "core/data/time_text.h"
+#include "core/sys/clock.h"
+
+/* Lines that are not rows: summary, lists, blank; head; blank, last event, last reaction, keys. */
+#define LINES_AROUND 8
+#define COLUMNS_MOST 7
+
+/* One list: its rows as cells. */
+struct table {
+    struct arena *arena;
+    const struct top_model *model;
+    int64_t now;
+    const struct fleet_peel **peels; /* of TOP_MACHINES: in order */
+};
+
+struct list_kind {
+    const char *name;
+    const char *const *heads;
+    size_t columns;
+    size_t (*count)(const struct table *table);
+    /* Cells in the arena; returns the colour of the row. */
+    enum color (*fill)(const struct table *table, size_t row, const char **cells);
+};
+
+/* --- cells -------------------------------------------------------------------------- */
+
+static const char *print_age(const struct table *table, int64_t time)
+{
+    AUTO_BUF struct buf text = BUF_INIT(64);
+
+    if (time <= 0)
+        return "-";
+    number_print_age(table->now - time, &text);
+    return buf_copy(&text, table->arena).p;
+}
+
+static const char *print_clock(const struct table *table, int64_t time)
+{
+    const time_t seconds = (time_t)(time / CLOCK_SECOND);
+    struct tm tm = { 0 };
+
+    if (time <= 0 || !gmtime_r(&seconds, &tm))
+        return "-";
+    return arena_printf(table->arena, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
+}
+
+static size_t count_machines(const struct table *table)
+{
+    return table->model->peels.list.n;
+}
+
+static enum color fill_machine(const struct table *table, size_t row, const char **cells)
+{
+    static const enum color colors[FLEET_DRIFTS] = {
+        [FLEET_DRIFT_FAILED] = COLOR_RED,
+        [FLEET_DRIFT_FOUND] = COLOR_YELLOW,
+    };
+    const struct fleet_peel *peel = table->peels[row];
+    const bool online = fleet_peel_is_online(peel, table->now);
+
+    cells[0] = peel->name;
+    cells[1] = peel->os;
+    cells[2] = online ? "yes" : "no";
+    cells[3] = print_age(table, peel->seen);
+    cells[4] = print_age(table, peel->has_run ? peel->run.converged.seconds * CLOCK_SECOND : 0);
+    cells[5] = fleet_peel_describe_drift(table->arena, peel);
+    return online ? colors[fleet_peel_drift(peel)] : COLOR_DIM;
+}
+
+static size_t count_jobs(const struct table *table)
+{
+    return table->model->job_count;
+}
+
+static enum color fill_job(const struct table *table, size_t row, const char **cells)
+{
+    const struct top_job *job = &table->model->jobs[row];
+    const bool is_over = job_status_is_final(job->status);
+
+    cells[0] = job->jid;
+    cells[1] = job->function;
+    cells[2] = job->target;
+    cells[3] = job_status_name(job->status);
+    cells[4] = arena_printf(table->arena, "%u/%u", job->returned, job->targets);
+    cells[5] = print_age(table, job->created);
+    cells[6] = job->user;
+    return !is_over ? COLOR_CYAN : job->status == JOB_COMPLETE ? COLOR_NONE : COLOR_RED;
+}
+
+static size_t count_events(const struct table *table)
+{
+    return table->model->event_count;
+}
+
+static enum color fill_event(const struct table *table, size_t row, const char **cells)
+{
+    const struct top_event *event = &table->model->events[row];
+
+    cells[0] = print_clock(table, event->time);
+    cells[1] = event->key;
+    cells[2] = event->depth > 0 ? arena_printf(table->arena, "%d", event->depth) : "";
+    cells[3] = event->id;
+    return COLOR_NONE;
+}
+
+static size_t count_reactions(const struct table *table)
+{
+    return table->model->reaction_count;
+}
+
+static enum color fill_reaction(const struct table *table, size_t row, const char **cells)
+{
+    const struct top_reaction *reaction = &table->model->reactions[row];
+
+    cells[0] = print_clock(table, reaction->time);
+    cells[1] = reaction->rule;
+    cells[2] = reaction->result;
+    cells[3] = reaction->key;
+    return strcmp(reaction->result, "dispatched") == 0 ? COLOR_NONE : COLOR_YELLOW;
+}
+
+static const char *const machine_heads[] = { "MACHINE", "OS", "UP", "SEEN", "CONVERGED", "DRIFT" };
+static const char *const job_heads[] = { "JID",     "FUNCTION", "TARGET", "STATUS",
+                                         "RETURNS", "AGE",      "USER" };
+static const char *const event_heads[] = { "TIME", "KEY", "DEPTH", "ID" };
+static const char *const reaction_heads[] = { "TIME", "RULE", "RESULT", "EVENT" };
+
+/* clang-format off */
+static const struct list_kind kinds[] = {
+    [TOP_MACHINES]  = { "machines",  machine_heads,  ARRAY_LEN(machine_heads),  count_machines,  fill_machine },
+    [TOP_JOBS]      = { "jobs",      job_heads,      ARRAY_LEN(job_heads),      count_jobs,      fill_job },
+    [TOP_EVENTS]    = { "events",    event_heads,    ARRAY_LEN(event_heads),    count_events,    fill_event },
+    [TOP_REACTIONS] = { "reactions", reaction_heads, ARRAY_LEN(reaction_heads), count_reactions, fill_reaction },
+};
+/* clang-format on */
+_Static_assert(ARRAY_LEN(kinds) == TOP_LISTS, "every list has a row");
+
+/* --- order -------------------------------------------------------------------------- */
+
+/* What needs somebody comes first, except by name. */
+static int64_t sort_value(const struct fleet_peel *peel, enum top_sort sort)
+{
+    switch (sort) {
+    case TOP_SORT_NAME: return 0;
+    case TOP_SORT_DRIFT: return -(int64_t)fleet_peel_drift(peel);
+    case TOP_SORT_SEEN: return peel->seen;
+    case TOP_SORT_CONVERGED: return peel->has_run ? peel->run.converged.seconds : 0;
+    }
+    return 0;
+}
+
+static int compare_peels(const void *a, const void *b, void *self)
+{
+    const struct fleet_peel *left = *(const struct fleet_peel *const *)a;
+    const struct fleet_peel *right = *(const struct fleet_peel *const *)b;
+    const struct top_view *view = self;
+    const int64_t x = sort_value(left, view->sort), y = sort_value(right, view->sort);
+    const int order = x != y ? (x < y ? -1 : 1) : strcmp(left->name, right->name);
+
+    return view->reverse ? -order : order;
+}
+
+static void sort_peels(struct table *table, struct top_view *view)
+{
+    const size_t count = table->model->peels.list.n;
+
+    table->peels = ARENA_ARRAY(table->arena, const struct fleet_peel *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        table->peels[i] = table->model->peels.list.p[i];
+    if (count > 1)
+        qsort_r(table->peels, count, sizeof(table->peels[0]), compare_peels, view);
+}
+
+/* --- lines -------------------------------------------------------------------------- */
+
+static void add_summary(const struct table *table, const struct top_view *view, struct buf *out)
+{
+    AUTO_BUF struct buf line = BUF_INIT(4096);
+    const struct top_model *model = table->model;
+    size_t online = 0, counts[FLEET_DRIFTS] = { 0 };
+    const size_t masters = top_model_count_masters(model, table->now);
+
+    VEC_EACH (&model->peels.list, peel) {
+        online += fleet_peel_is_online(*peel, table->now);
+        counts[fleet_peel_drift(*peel)]++;
+    }
+    buf_printf(&line, "zester top   %zu machine%s, %zu online, %zu failed, %zu drifted   ",
+               model->peels.list.n, model->peels.list.n == 1 ? "" : "s", online,
+               counts[FLEET_DRIFT_FAILED], counts[FLEET_DRIFT_FOUND]);
+    buf_printf(&line, "%zu master%s   %zu active jobs   %.1f events/s   ", masters,
+               masters == 1 ? "" : "s", top_model_count_active(model),
+               top_model_rate(model, table->now));
+    if (model->has_lag)
+        buf_printf(&line, "lag %lld", (long long)(model->waiting + model->pending));
+    else
+        buf_add_text(&line, "lag -");
+    list_view_line(&view->base, buf_view(&line), COLOR_NONE, false, out);
+}
+
+static void add_lists(const struct top_view *view, struct buf *out)
+{
+    AUTO_BUF struct buf line = BUF_INIT(256);
+
+    for (size_t i = 0; i < TOP_LISTS; i++)
+        buf_printf(&line, "%s%c%zu %s%c", i > 0 ? " " : "", i == view->list ? '[' : ' ', i + 1,
+                   kinds[i].name, i == view->list ? ']' : ' ');
+    list_view_line(&view->base, str_trim_right(buf_view(&line)), COLOR_NONE, false, out);
+}
+
+static void add_last(const struct table *table, const struct top_view *view, const char *title,
+                     enum top_list list, struct buf *out)
+{
+    AUTO_BUF struct buf line = BUF_INIT(4096);
+    const char *cells[COLUMNS_MOST] = { 0 };
+
+    buf_printf(&line, "%-15s", title);
+    if (kinds[list].count(table) == 0) {
+        buf_add_char(&line, '-');
+    } else {
+        (void)kinds[list].fill(table, 0, cells);
+        for (size_t i = 0; i < 3; i++) {
+            buf_add_text(&line, i > 0 && cells[i][0] ? "  " : "");
+            columns_print_text(&line, cells[i]);
+        }
+    }
+    list_view_line(&view->base, buf_view(&line), COLOR_DIM, false, out);
+}
+
+static void add_keys(const struct top_view *view, struct buf *out)
+{
+    AUTO_BUF struct buf line = BUF_INIT(512);
+
+    if (view->base.is_typing) {
+        buf_add_text(&line, "filter: ");
+        columns_print_text(&line, view->base.filter);
+        buf_add_text(&line, "_   Enter keeps it, Escape clears it");
+    } else {
+        buf_printf(&line, "q quit  1-4 list  j/k move  s sort: %s%s  r reverse  / filter",
+                   top_sort_name(view->sort), view->reverse ? " (reversed)" : "");
+        if (view->base.filter[0]) {
+            buf_add_text(&line, ": ");
+            columns_print_text(&line, view->base.filter);
+        }
+    }
+    list_view_line(&view->base, buf_view(&line), COLOR_NONE, false, out);
+}
+
+/* --- rows --------------------------------------------------------------------------- */
+
+static bool has_part(const char *const *cells, size_t columns, const char *part)
+{
+    for (size_t i = 0; i < columns; i++)
+        if (strcasestr(cells[i], part))
+            return true;
+    return false;
+}
+
+/* The numbers of the rows that the filter lets through. */
+static size_t filter_rows(const struct table *table, const struct list_kind *kind,
+                          const char *filter, size_t **ret_rows)
+{
+    const size_t count = kind->count(table);
+    size_t *rows = ARENA_ARRAY(table->arena, size_t, count + 1), found = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *cells[COLUMNS_MOST] = { 0 };
+
+        if (filter[0])
+            (void)kind->fill(table, i, cells);
+        if (!filter[0] || has_part(cells, kind->columns, filter))
+            rows[found++] = i;
+    }
+    *ret_rows = rows;
+    return found;
+}
+
+static void add_rows(const struct table *table, struct top_view *view, struct buf *out)
+{
+    const struct list_kind *kind = &kinds[view->list];
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    size_t *rows, shown;
+    const size_t count = filter_rows(table, kind, view->base.filter, &rows);
+    const size_t page = view->base.rows > LINES_AROUND ? view->base.rows - LINES_AROUND
+                        : view->base.rows              ? 1
+                                                       : count;
+    const char **cells = ARENA_ARRAY(table->arena, const char *, (page + 1) * kind->columns);
+    enum color *colors = ARENA_ARRAY(table->arena, enum color, page + 1);
+    struct str rest;
+
+    list_view_clamp(&view->base, count, page);
+    shown = count - view->base.first < page ? count - view->base.first : page;
+    memcpy(cells, kind->heads, kind->columns * sizeof(cells[0]));
+    colors[0] = COLOR_DIM;
+    for (size_t i = 0; i < shown; i++)
+        colors[i + 1] =
+            kind->fill(table, rows[view->base.first + i], &cells[(i + 1) * kind->columns]);
+    columns_print(&text, cells, kind->columns, shown + 1);
+    rest = buf_view(&text);
+    for (size_t i = 0; i <= shown; i++)
+        list_view_line(
+            &view->base, str_cut(&rest, '\n'), colors[i],
+            view->base.rows > 0 && i > 0 && view->base.first + i - 1 == view->base.selected, out);
+    for (size_t i = shown; view->base.rows > 0 && i < page; i++)
+        buf_add_char(out, '\n');
+}
+
+void top_frame_print(const struct top_model *model, struct top_view *view, int64_t now,
+                     struct buf *out)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct table table = { .arena = &arena, .model = model, .now = now };
+
+    sort_peels(&table, view);
+    add_summary(&table, view, out);
+    add_lists(view, out);
+    buf_add_char(out, '\n');
+    add_rows(&table, view, out);
+    buf_add_char(out, '\n');
+    add_last(&table, view, "last event", TOP_EVENTS, out);
+    add_last(&table, view, "last reaction", TOP_REACTIONS, out);
+    if (view->base.rows > 0)
+        add_keys(view, out);
+}
+
+/* --- data --------------------------------------------------------------------------- */
+
+static void put_value(struct arena *arena, struct value *map, const char *key, struct value v)
+{
+    value_map_set(arena, map->map, value_text(key), v);
+}
+
+static struct value print_time(struct arena *arena, int64_t time)
+{
+    if (time <= 0)
+        return value_null();
+    return value_text(time_text(arena, (struct value_time){ time / CLOCK_SECOND, 0 }));
+}
+
+static struct value list_machines(struct arena *arena, const struct top_model *model, int64_t now)
+{
+    struct value list = value_list(value_list_new(arena, model->peels.list.n));
+
+    VEC_EACH (&model->peels.list, item) {
+        const struct fleet_peel *peel = *item;
+        struct value map = value_map(value_map_new(arena, 6));
+
+        put_value(arena, &map, "peel_id", value_text(peel->name));
+        put_value(arena, &map, "os", value_text(peel->os));
+        put_value(arena, &map, "online", value_bool(fleet_peel_is_online(peel, now)));
+        put_value(arena, &map, "last_seen", print_time(arena, peel->seen));
+        put_value(
+            arena, &map, "converged",
+            print_time(arena, peel->has_run ? peel->run.converged.seconds * CLOCK_SECOND : 0));
+        put_value(arena, &map, "drift", value_text(fleet_drift_name(fleet_peel_drift(peel))));
+        value_list_push(arena, list.list, map);
+    }
+    return list;
+}
+
+static struct value list_jobs(struct arena *arena, const struct top_model *model)
+{
+    struct value list = value_list(value_list_new(arena, model->job_count));
+
+    for (size_t i = 0; i < model->job_count; i++) {
+        const struct top_job *job = &model->jobs[i];
+        struct value map = value_map(value_map_new(arena, 8));
+
+        put_value(arena, &map, "jid", value_text(job->jid));
+        put_value(arena, &map, "function", value_text(job->function));
+        put_value(arena, &map, "target", value_text(job->target));
+        put_value(arena, &map, "status", value_text(job_status_name(job->status)));
+        put_value(arena, &map, "targets", value_int(job->targets));
+        put_value(arena, &map, "returned", value_int(job->returned));
+        put_value(arena, &map, "created", print_time(arena, job->created));
+        put_value(arena, &map, "user", value_text(job->user));
+        value_list_push(arena, list.list, map);
+    }
+    return list;
+}
+
+static struct value list_events(struct arena *arena, const struct top_model *model)
+{
+    struct value list = value_list(value_list_new(arena, model->event_count));
+
+    for (size_t i = 0; i < model->event_count; i++) {
+        const struct top_event *event = &model->events[i];
+        struct value map = value_map(value_map_new(arena, 4));
+
+        put_value(arena, &map, "ts", print_time(arena, event->time));
+        put_value(arena, &map, "key", value_text(event->key));
+        put_value(arena, &map, "id", value_text(event->id));
+        put_value(arena, &map, "depth", value_int(event->depth));
+        value_list_push(arena, list.list, map);
+    }
+    return list;
+}
+
+static struct value list_reactions(struct arena *arena, const struct top_model *model)
+{
+    struct value list = value_list(value_list_new(arena, model->reaction_count));
+
+    for (size_t i = 0; i < model->reaction_count; i++) {
+        const struct top_reaction *reaction = &model->reactions[i];
+        struct value map = value_map(value_map_new(arena, 5));
+
+        put_value(arena, &map, "ts", print_time(arena, reaction->time));
+        put_value(arena, &map, "rule", value_text(reaction->rule));
+        put_value(arena, &map, "result", value_text(reaction->result));
+        put_value(arena, &map, "key", value_text(reaction->key));
+        put_value(arena, &map, "event", value_text(reaction->event));
+        value_list_push(arena, list.list, map);
+    }
+    return list;
+}
+
+struct value top_frame_value(struct arena *arena, const struct top_model *model, int64_t now)
+{
+    struct value map = value_map(value_map_new(arena, 8));
+    const struct value lag = value_int(model->waiting + model->pending);
+
+    put_value(arena, &map, "time", print_time(arena, now));
+    put_value(arena, &map, "masters", value_int((int64_t)top_model_count_masters(model, now)));
+    put_value(arena, &map, "lag", model->has_lag ? lag : value_null());
+    put_value(arena, &map, "events_per_second", value_double(top_model_rate(model, now)));
+    put_value(arena, &map, "machines", list_machines(arena, model, now));
+    put_value(arena, &map, "jobs", list_jobs(arena, model));
+    put_value(arena, &map, "events", list_events(arena, model));
+    put_value(arena, &map, "reactions", list_reactions(arena, model));
+    return map;
+}

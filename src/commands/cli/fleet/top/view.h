@@ -1,0 +1,36 @@
+/*
+ * top_view - how an operator looks at a fleet: which list, from where, in which order, and the
+ * keys that change it.
+ *
+ *     while ((key = key_next(&bytes)) != KEY_NONE)
+ *         top_view_press(&view, key);
+ *
+ * Pure. Memory: none. Threads: any.
+ */
+#ifndef COMMANDS_CLI_FLEET_TOP_VIEW_H
+#define COMMANDS_CLI_FLEET_TOP_VIEW_H
+
+#include <stdbool.h>
+
+#include "commands/cli/shared/list_view.h"
+
+enum top_list { TOP_MACHINES, TOP_JOBS, TOP_EVENTS, TOP_REACTIONS };
+#define TOP_LISTS (TOP_REACTIONS + 1)
+
+/* Of machines; the other lists have the newest first. */
+enum top_sort { TOP_SORT_NAME, TOP_SORT_DRIFT, TOP_SORT_SEEN, TOP_SORT_CONVERGED };
+#define TOP_SORTS (TOP_SORT_CONVERGED + 1)
+const char *top_sort_name(enum top_sort sort);
+
+struct top_view {
+    struct list_view base;
+    enum top_list list;
+    enum top_sort sort;
+    bool reverse;
+    bool is_over;      /* the operator leaves */
+    bool is_suspended; /* ... for a while */
+};
+
+void top_view_press(struct top_view *view, int key);
+
+#endif

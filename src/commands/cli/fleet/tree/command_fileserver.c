@@ -1,0 +1,438 @@
+/* zester fileserver: publish the trees of a master now, see which master does, bring earlier
+ * revisions back, and try new ones on some peels (commands/cli/fleet/tree/fileserver_canary.c). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/number.h"
+#include "commands/cli/shared/columns.h"
+#include "commands/cli/fleet/commands.h"
+#include "commands/cli/fleet/tree/fileserver_canary.h"
+#include "commands/cli/fleet/bucket.h"
+#include "commands/cli/fleet/link.h"
+#include "core/data/time_text.h"
+#include "fleet/nats/conn.h"
+#include "fleet/wire/fileset.h"
+#include "fleet/wire/subject.h"
+
+#define UPDATE_NS (INT64_C(35) * 1000000000)
+#define STATUS_NS (INT64_C(10) * 1000000000)
+/* What is there now is published first, and the revision after that. */
+#define ROLLBACK_NS (INT64_C(120) * 1000000000)
+
+struct fileserver_args {
+    struct fleet_options fleet;
+    bool force;
+};
+
+#define ARGS struct fileserver_args
+
+/* clang-format off */
+static const struct param update_options[] = {
+    PARAM("force", BOOL, ARGS, force, "write every file again, also those that have not changed"),
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+
+static const struct param status_options[] = {
+    FLEET_OPTIONS(ARGS, fleet),
+    { 0 },
+};
+/* clang-format on */
+
+static int print_outcomes(struct cli *cli, const struct fileset_update_reply *reply)
+{
+    enum { COLUMNS = 4 };
+    static const char *const heads[COLUMNS] = { "SET", "FILES", "CHANGED", "NOTE" };
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    const char **cells = ARENA_ARRAY(cli->arena, const char *, (reply->sets.list.n + 1) * COLUMNS);
+    int status = CLI_OK;
+    size_t rows = 1;
+
+    memcpy(cells, heads, sizeof(heads));
+    VEC_EACH (&reply->sets.list, set) {
+        const char **row = &cells[rows++ * COLUMNS];
+
+        row[0] = set->name;
+        row[1] = arena_printf(cli->arena, "%d", set->files);
+        row[2] = set->changed ? "yes" : "no";
+        row[3] = set->err[0]        ? set->err
+                 : !set->skipped[0] ? set->note
+                 : !set->note[0]    ? set->skipped
+                                    : arena_printf(cli->arena, "%s: %s", set->skipped, set->note);
+        if (set->err[0])
+            status = CLI_ERROR;
+    }
+    columns_print(&out, cells, COLUMNS, rows);
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+    return status;
+}
+
+static int run_update(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct fileserver_args *want = args;
+    const struct fileset_update question = { want->force, fleet_user(cli->arena) };
+    AUTO_BUF struct buf bytes = BUF_INIT(256);
+    struct fileset_update_reply reply;
+    struct value v;
+    struct str answer;
+    struct err err;
+    int status;
+
+    (void)operands;
+    if (record_encode(&bytes, &fileset_update_type, &question, &err) < 0)
+        return cli_err(cli, &err);
+    status = fleet_ask_publisher(cli, &want->fleet, SUBJECT_FILES_UPDATE, buf_view(&bytes),
+                                 UPDATE_NS, &answer);
+    if (status != CLI_OK)
+        return status;
+    if (record_decode(cli->arena, &fileset_update_reply_type, 1, answer, &reply, &err) < 0)
+        return cli_err(cli, &err);
+    if (want->fleet.format == FLEET_TEXT)
+        return print_outcomes(cli, &reply);
+    v = record_value(cli->arena, &fileset_update_reply_type, &reply);
+    return fleet_print(cli, want->fleet.format, &v);
+}
+
+static int run_status(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct fileserver_args *want = args;
+    AUTO_BUF struct buf since = BUF_INIT(64);
+    struct fileset_status_reply reply;
+    struct value v;
+    struct str answer;
+    struct err err;
+    int status =
+        fleet_ask_publisher(cli, &want->fleet, SUBJECT_FILES_STATUS, STR(""), STATUS_NS, &answer);
+
+    (void)operands;
+    if (status != CLI_OK)
+        return status;
+    if (record_decode(cli->arena, &fileset_status_reply_type, 1, answer, &reply, &err) < 0)
+        return cli_err(cli, &err);
+    v = record_value(cli->arena, &fileset_status_reply_type, &reply);
+    if (want->fleet.format != FLEET_TEXT)
+        return fleet_print(cli, want->fleet.format, &v);
+    time_print(&since, (struct value_time){ reply.since_unix, 0 });
+    (void)printf("Hostname:  %s\nMaster ID: %s\nSince:     %s\n", reply.hostname, reply.master,
+                 buf_text(&since));
+    return CLI_OK;
+}
+
+/* --- history ---------------------------------------------------------------------- */
+
+static const char *const trees[] = { "states", "settings", "reactor" };
+
+static bool is_tree(const char *text)
+{
+    for (size_t i = 0; i < ARRAY_LEN(trees); i++)
+        if (strcmp(trees[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* For completion. */
+static void add_trees(struct buf *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(trees); i++)
+        buf_printf(out, " %s", trees[i]);
+}
+
+static int check_tree(struct cli *cli, const char *text)
+{
+    return is_tree(text) ? CLI_OK
+                         : cli_usage(cli, "'%s' is not a tree: states, settings or reactor", text);
+}
+
+static int read_revision(struct cli *cli, const char *text, uint64_t *ret)
+{
+    uint64_t number;
+    struct err err;
+
+    if (number_parse_uint(str_from(text), &number, &err) < 0 || number < 1 || number > INT64_MAX)
+        return cli_usage(cli, "'%s' is not a revision: 'zester fileserver history' lists them",
+                         text);
+    *ret = number;
+    return CLI_OK;
+}
+
+struct revisions {
+    struct arena *arena;
+    VEC(struct fileset_revision) list;
+    const char *tree;  /* NULL: all */
+    uint64_t revision; /* 0: all */
+};
+
+static void add_revision(void *self, const struct nats_kv_entry *entry)
+{
+    struct revisions *revisions = self;
+    struct fileset_revision revision;
+    struct err err;
+
+    if (record_decode(revisions->arena, &fileset_revision_type, 1,
+                      arena_str(revisions->arena, entry->value), &revision, &err) == 0 &&
+        (!revisions->revision || revision.revision == revisions->revision))
+        VEC_PUSH_IN(revisions->arena, &revisions->list, revision);
+}
+
+/* The newest one of each tree first. */
+static int compare_revisions(const void *a, const void *b)
+{
+    const struct fileset_revision *left = a, *right = b;
+    const int tree = strcmp(left->tree, right->tree);
+
+    if (tree != 0)
+        return tree;
+    return left->revision > right->revision ? -1 : left->revision < right->revision;
+}
+
+static int read_history(struct cli *cli, const struct fileserver_args *want,
+                        struct revisions *revisions)
+{
+    const char *pattern =
+        arena_printf(cli->arena, "%s.revision.*", revisions->tree ? revisions->tree : "*");
+    struct fleet *fleet;
+    struct err err;
+    int result;
+
+    if (fleet_open(cli->arena, &want->fleet, &fleet, &err) < 0)
+        return cli_err(cli, &err);
+    result = fleet_bucket_each(fleet, STORE_TREE_HISTORY, pattern, add_revision, revisions, &err);
+    fleet_close(fleet);
+    if (result < 0)
+        return cli_err(cli, &err);
+    if (revisions->list.n)
+        qsort(revisions->list.p, revisions->list.n, sizeof(revisions->list.p[0]),
+              compare_revisions);
+    return CLI_OK;
+}
+
+static const char *print_seconds(struct arena *arena, int64_t seconds)
+{
+    AUTO_BUF struct buf text = BUF_INIT(64);
+
+    time_print(&text, (struct value_time){ seconds, 0 });
+    return arena_strdup(arena, buf_text(&text));
+}
+
+static const char *note_of(struct arena *arena, const struct fileset_revision *revision)
+{
+    if (revision->restored)
+        return arena_printf(arena, "rollback to %" PRIu64 " by %s", revision->restored,
+                            revision->operator);
+    return revision->note[0] ? arena_printf(arena, "%s by %s", revision->note, revision->operator)
+                             : "";
+}
+
+static void print_revisions(struct cli *cli, const struct revisions *revisions)
+{
+    enum { COLUMNS = 9 };
+    static const char *const heads[COLUMNS] = { "REVISION", "TREE",    "PUBLISHED",
+                                                "MASTER",   "FILES",   "ADDED",
+                                                "CHANGED",  "REMOVED", "NOTE" };
+    AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
+    const char **cells = ARENA_ARRAY(cli->arena, const char *, (revisions->list.n + 1) * COLUMNS);
+    size_t rows = 1;
+
+    memcpy(cells, heads, sizeof(heads));
+    VEC_EACH (&revisions->list, revision) {
+        const char **row = &cells[rows++ * COLUMNS];
+        const uint64_t counts[] = { revision->files, revision->added, revision->changed,
+                                    revision->removed };
+
+        row[0] = arena_printf(cli->arena, "%" PRIu64, revision->revision);
+        row[1] = revision->tree;
+        row[2] = print_seconds(cli->arena, revision->time_unix);
+        row[3] = revision->master;
+        for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+            row[4 + i] = arena_printf(cli->arena, "%" PRIu64, counts[i]);
+        row[8] = note_of(cli->arena, revision);
+    }
+    columns_print(&out, cells, COLUMNS, rows);
+    (void)fwrite(buf_text(&out), 1, out.n, stdout);
+}
+
+/* One revision: what it changed. */
+static void print_changes(const struct fileset_revision *revision)
+{
+    const uint64_t all = revision->added + revision->changed + revision->removed;
+
+    VEC_EACH (&revision->changes.list, change)
+        (void)printf("%-8s %s\n", change->change, change->path);
+    if (all > revision->changes.list.n)
+        (void)printf("and %" PRIu64 " more\n", all - revision->changes.list.n);
+}
+
+static int print_history(struct cli *cli, enum fleet_format format,
+                         const struct revisions *revisions)
+{
+    struct value_list *rows;
+    struct value v;
+
+    if (format == FLEET_TEXT) {
+        if (revisions->revision)
+            print_changes(&revisions->list.p[0]);
+        else
+            print_revisions(cli, revisions);
+        return CLI_OK;
+    }
+    rows = value_list_new(cli->arena, revisions->list.n);
+    VEC_EACH (&revisions->list, revision)
+        value_list_push(cli->arena, rows,
+                        record_value(cli->arena, &fileset_revision_type, revision));
+    v = value_list(rows);
+    return fleet_print(cli, format, &v);
+}
+
+static int run_history(struct cli *cli, const void *args, struct param_strs operands)
+{
+    const struct fileserver_args *want = args;
+    struct revisions revisions = { .arena = cli->arena };
+    int status = CLI_OK;
+
+    if (operands.n > 0)
+        status = check_tree(cli, revisions.tree = operands.p[0]);
+    if (status == CLI_OK && operands.n > 1)
+        status = read_revision(cli, operands.p[1], &revisions.revision);
+    if (status == CLI_OK)
+        status = read_history(cli, want, &revisions);
+    if (status != CLI_OK)
+        return status;
+    if (revisions.revision && !revisions.list.n)
+        return cli_error(cli, "revision %" PRIu64 " of the %s is not recorded", revisions.revision,
+                         revisions.tree);
+    return print_history(cli, want->fleet.format, &revisions);
+}
+
+/* --- rollback --------------------------------------------------------------------- */
+
+static int print_rollback(struct cli *cli, const struct fileset_rollback_reply *reply)
+{
+    if (reply->err[0])
+        return cli_error(cli, "%s", reply->err);
+    if (reply->files == 0)
+        (void)printf("The %s are as in revision %" PRIu64 " already\n", reply->tree,
+                     reply->restored);
+    else
+        (void)printf("The %s are as in revision %" PRIu64 " again: %" PRIu64
+                     " files changed, published as revision %" PRIu64 "\n",
+                     reply->tree, reply->restored, reply->files, reply->revision);
+    return CLI_OK;
+}
+
+static int ask_rollback(struct cli *cli, const struct fileserver_args *want,
+                        const struct fileset_rollback *question)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(1024);
+    struct fileset_rollback_reply reply;
+    struct value v;
+    struct str answer;
+    struct err err;
+    int status;
+
+    if (record_encode(&bytes, &fileset_rollback_type, question, &err) < 0)
+        return cli_err(cli, &err);
+    status = fleet_ask_publisher(cli, &want->fleet, SUBJECT_FILES_ROLLBACK, buf_view(&bytes),
+                                 ROLLBACK_NS, &answer);
+    if (status != CLI_OK)
+        return status;
+    if (record_decode(cli->arena, &fileset_rollback_reply_type, 1, answer, &reply, &err) < 0)
+        return cli_err(cli, &err);
+    if (want->fleet.format == FLEET_TEXT)
+        return print_rollback(cli, &reply);
+    v = record_value(cli->arena, &fileset_rollback_reply_type, &reply);
+    status = fleet_print(cli, want->fleet.format, &v);
+    return status == CLI_OK && reply.err[0] ? CLI_ERROR : status;
+}
+
+static int run_rollback(struct cli *cli, const void *args, struct param_strs operands)
+{
+    struct fileset_rollback question = { .tree = operands.p[0], .operator= fleet_user(cli->arena) };
+    int status = check_tree(cli, question.tree);
+
+    if (status == CLI_OK)
+        status = read_revision(cli, operands.p[1], &question.revision);
+    return status == CLI_OK ? ask_rollback(cli, args, &question) : status;
+}
+
+static const struct command fileserver_commands[] = {
+    { .name = "update",
+      .operands = "",
+      .summary = "publish what has changed in the trees of states, settings and rules, now",
+      .examples = "  zester fileserver update\n",
+      .options = update_options,
+      .args_size = sizeof(ARGS),
+      .run = run_update },
+    { .name = "status",
+      .operands = "",
+      .summary = "which master publishes the trees",
+      .examples = "  zester fileserver status\n",
+      .options = status_options,
+      .args_size = sizeof(ARGS),
+      .run = run_status },
+    { .name = "history",
+      .operands = "[TREE [REVISION]]",
+      .summary = "revisions of the published trees, the newest first",
+      .details = "TREE is states, settings or reactor. Each change that was published is a\n"
+                 "revision; masters keep the last ones (`files_history`). With a REVISION:\n"
+                 "the files that it added, changed and removed.\n",
+      .examples = "  zester fileserver history states\n"
+                  "  zester fileserver history states 12\n",
+      .options = status_options,
+      .args_size = sizeof(ARGS),
+      .most = 2,
+      .run = run_history,
+      .words = add_trees },
+    { .name = "rollback",
+      .operands = "TREE REVISION",
+      .summary = "bring an earlier revision of a published tree back",
+      .details = "TREE is states, settings or reactor. The folder of the master that\n"
+                 "publishes becomes what it was then, and is published as a new revision;\n"
+                 "what is there now is a revision, too, and can be brought back. A folder\n"
+                 "that is a git checkout, or that the master cannot write, is refused.\n",
+      .examples = "  zester fileserver rollback states 12\n",
+      .options = status_options,
+      .args_size = sizeof(ARGS),
+      .least = 2,
+      .most = 2,
+      .run = run_rollback,
+      .words = add_trees,
+      .lookup = "fileserver history" },
+    { .name = "canary",
+      .operands = "[TARGET]",
+      .summary = "try changes of the states on some peels first, or show what is tried",
+      .details = "From now on, changes of the folder of states are published only to peels\n"
+                 "that match TARGET; all others stay with what is published now. Peels decide\n"
+                 "with their own facts, so TARGET can be anything but settings (`I@`). Without\n"
+                 "TARGET: who has which revision, and which files differ. `zester fileserver\n"
+                 "promote` publishes what was tried to all; `--abort` brings the folder back to\n"
+                 "what all others have. What is dropped is a revision, and can be brought back.\n",
+      .examples = "  zester fileserver canary 'web-01 or G@role:test'\n"
+                  "  zester fileserver canary\n"
+                  "  zester fileserver canary --abort\n",
+      .options = fileserver_canary_options,
+      .args_size = sizeof(struct fileserver_canary_args),
+      .most = 1,
+      .run = fileserver_canary_run },
+    { .name = "promote",
+      .operands = "",
+      .summary = "publish what a canary has tried to all peels",
+      .details = "Changes of the folder that the canary does not have yet are published to the\n"
+                 "canary instead, and the command fails: all get what was tried.\n",
+      .examples = "  zester fileserver promote\n",
+      .options = fileserver_canary_promote_options,
+      .args_size = sizeof(struct fileserver_canary_args),
+      .run = fileserver_canary_promote },
+    { 0 },
+};
+
+const struct command command_fileserver = {
+    .name = "fileserver",
+    .operands = "",
+    .summary = "show, update, try and roll back the file trees that masters publish",
+    .examples = "  zester fileserver update\n",
+    .commands = fileserver_commands,
+};

@@ -1,0 +1,38 @@
+/*
+ * fleet_words - a function and the words after it, as a request for machines:
+ *
+ *     cmd.run 'uptime' timeout=5        id "ad-hoc", args {command: uptime, timeout: '5'}
+ *     state.apply web test=True         id "web", args {state: web, test: 'True'}
+ *
+ * Memory: the arena of the command. Threads: one.
+ */
+#ifndef COMMANDS_CLI_FLEET_WORDS_H
+#define COMMANDS_CLI_FLEET_WORDS_H
+
+#include <stdint.h>
+
+#include "core/data/params.h"
+#include "core/data/value.h"
+
+struct cli;
+
+struct fleet_words {
+    const char *function;
+    const char *id;    /* the positional argument, or what stands for none */
+    struct value args; /* a map */
+};
+
+/* Returns the exit status; mistakes are printed. */
+int fleet_words_read(struct cli *cli, struct param_strs words, const char *function,
+                     struct fleet_words *ret);
+/* What a module of this version is about, when nothing on the line says it; NULL: nothing is
+ * missing, or the module is unknown here. */
+const struct param *fleet_words_missing(const struct fleet_words *words);
+/* How long it may take when nobody says so. */
+int64_t fleet_words_timeout(const struct fleet_words *words, int64_t otherwise);
+/* An option that is on: "test". */
+void fleet_words_set(struct cli *cli, struct fleet_words *words, const char *option);
+/* The same for functions that run several states of files; returns the exit status. */
+int fleet_words_revert_on_failure(struct cli *cli, struct fleet_words *words);
+
+#endif

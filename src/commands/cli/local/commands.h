@@ -1,0 +1,17 @@
+/*
+ * commands - commands that work on this machine, each in its own file command_<name>.c. A program
+ * lists those it has in a table.
+ */
+#ifndef COMMANDS_CLI_LOCAL_COMMANDS_H
+#define COMMANDS_CLI_LOCAL_COMMANDS_H
+
+#include "commands/cli/shared/command.h"
+
+/* The manual of modules and template functions. */
+extern const struct command command_doc;
+/* States and modules on this machine: `zester --local`. */
+extern const struct command command_local;
+/* Renders a template, for debugging a state tree. */
+extern const struct command command_render;
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * local - the common parts of `zester --local`.
+ *
+ * command_local.c has the options, finds the function and runs states; local_words.c reads the
+ * words after the function, local_module.c calls single modules, local_show.c has the functions
+ * that only show, local_owed.c those of owed reactions; local_print.c prints what they return.
+ */
+#ifndef COMMANDS_CLI_LOCAL_LOCAL_H
+#define COMMANDS_CLI_LOCAL_LOCAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/diag.h"
+#include "commands/cli/shared/report/text.h"
+#include "states/compile/compile.h"
+#include "core/data/params.h"
+#include "core/data/value.h"
+#include "states/local/session.h"
+#include "core/sys/cancel.h"
+
+struct bound;
+struct cli;
+struct err;
+struct module;
+struct plan;
+struct run_result;
+
+/* Salt's forms of output and of reports; local_format.c says which of ours they are. */
+#define LOCAL_OUT_WORDS                                                                            \
+    "text|json|yaml|dot|svg|nested|highstate|txt|pprint|raw|quiet|no_out|no_return|"               \
+    "newline_values_only|overstatestage|progress|table|json_out|yaml_out|dson|key|virt_query"
+#define LOCAL_STATE_OUTPUT_WORDS                                                                   \
+    "changes|full|terse|mixed|filter|full_id|terse_id|mixed_id|changes_id|filter_id"
+
+#define LOCAL_OUTPUT_MAX ((size_t)1 << 30)
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_YAML, FORMAT_DOT, FORMAT_SVG };
+
+struct local_args {
+    struct session_options session;
+    int64_t timeout; /* nanoseconds; 0: none */
+    int format;
+    bool local, no_color, quiet, force, revert_on_failure;
+    const char *log_level; /* what log.* shows; NULL: warnings and errors */
+    const char *out;       /* one of LOCAL_OUT_WORDS; of report: its file; NULL: not given */
+    int state_output;      /* of LOCAL_STATE_OUTPUT_WORDS */
+    const char *plan;      /* a file with the dry run that the run must match; NULL */
+};
+
+/* Everything that a function of this command works with. */
+struct local {
+    struct cli *cli;
+    const struct local_args *args;
+    struct session session;
+    struct cancel cancel;
+    struct diags diags;
+    const char *function;
+    struct param_strs words;  /* after the function, without key=value */
+    struct value given;       /* the key=value words as a map */
+    struct compile_wish wish; /* of functions of states: what to compile */
+};
+
+/* A function on this machine; `operands` begins with it. */
+int local_run(struct cli *cli, const struct local_args *args, struct param_strs operands);
+
+/* Let --out choose the format; a quiet one lets nothing reach standard output. Returns the exit
+ * status. */
+int local_choose_format(const struct cli *cli, struct local_args *args);
+/* How much of each state a report shows. */
+enum report_detail local_detail(const struct local *local);
+
+/* Let log.* write to standard error, from a level of Salt or of ours on. */
+int local_open_log(const char *name, struct session_options *options, struct diags *diags);
+
+/* Words and pairs; test= is applied at once. */
+int local_read_words(struct local *local, struct param_strs operands);
+/* The request of a state function: its words are references, and pairs are options. */
+int local_read_wish(struct local *local);
+/* The function takes no pairs: any pair is a mistake. */
+int local_refuse_pairs(struct local *local);
+/* Remove and return the first word, which is not a reference. NULL: none. */
+const char *local_shift(struct local *local);
+
+/* Compile the wish, and print its warnings. */
+int local_compile(struct local *local, const struct plan **plan);
+/* Read --plan: the run must match it. */
+int local_bind(struct local *local, const struct plan *plan, struct bound *ret);
+/* Run it on this machine, with progress on a terminal; CLI_OK when there is a result. */
+int local_run_plan(struct local *local, const struct plan *plan, struct run_result *result);
+/* Nothing ran: report why, in the requested format. Returns the exit status. */
+int local_refuse(struct local *local);
+int local_refuse_err(struct local *local, const struct err *err);
+/* If the report is lost, the message on stderr says what was done. */
+void local_set_done(struct local *local, const struct run_result *result);
+/* The report of a run; the exit status says whether it succeeded. */
+int local_print_result(struct local *local, const struct run_result *result);
+bool local_wants_record(const struct local *local);
+/* As YAML or JSON. */
+int local_print(struct local *local, const struct value *v);
+/* The result of a function: text as it is, anything else as data. */
+int local_print_answer(struct local *local, const struct value *answer);
+/* Functions that only templates have otherwise. */
+bool local_has_template_function(const struct local *local, const struct module *module);
+int local_call_template_function(struct local *local);
+
+/* A state, and a function that is none. */
+int local_apply_module(struct local *local, const struct module *module);
+int local_call_module(struct local *local, const struct module *module);
+int local_single(struct local *local);
+int local_last(struct local *local);
+int local_owed(struct local *local);
+int local_waive(struct local *local);
+int local_show(struct local *local);
+int local_show_highstate(struct local *local);
+int local_show_top(struct local *local);
+int local_graph(struct local *local);
+int local_check(struct local *local);
+int local_sls_exists(struct local *local);
+int local_id_exists(struct local *local);
+int local_report(struct local *local);
+
+#endif

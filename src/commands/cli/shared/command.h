@@ -1,0 +1,116 @@
+/*
+ * command - the commands of a program, as a table.
+ *
+ * The table is the dispatcher, the usage text, the shell completion and a part of
+ * the manual. A command gets its options decoded and its operands counted; it
+ * prints its result on stdout and its errors on stderr, and returns the exit
+ * status of the process.
+ */
+#ifndef COMMANDS_CLI_SHARED_COMMAND_H
+#define COMMANDS_CLI_SHARED_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/mem.h"
+#include "core/data/params.h"
+
+struct arena;
+struct buf;
+struct diags;
+struct err;
+
+/* Exit statuses, as the manual numbers them. */
+enum cli_status {
+    CLI_OK = 0,
+    CLI_ERROR = 1,  /* wrong usage or invalid input: nothing was done */
+    CLI_FAILED = 2, /* done, but a part failed or the report could not be written */
+};
+
+struct cli {
+    const struct program *program;
+    const struct command *group; /* the one that `command` belongs to; or NULL */
+    const struct command *command;
+    struct arena *arena; /* lives as long as the command */
+    bool color;          /* stdout is a terminal and colour is not off, or it is on */
+    const char *done;    /* what was done, in case the report cannot be written; or NULL */
+};
+
+#define COMMAND_MANY (-1)
+
+/* A command, or a group of commands (`zester ca init`): then `commands` is its table. A group that
+ * has a `run` is also a command without operands (`zester-master token`, `... token list`). */
+struct command {
+    const char *name;
+    const char *operands; /* "FILE", "[NAME]": for the usage line */
+    const char *summary;  /* one line, lower case, no full stop */
+    const char *details;  /* paragraphs for --help, or NULL */
+    const char *examples; /* lines for --help, or NULL */
+    const char *statuses; /* exit statuses, if they differ from those of the program; or NULL */
+    const struct param *options;
+    size_t args_size;
+    int least, most; /* operands; COMMAND_MANY: any number */
+    int (*run)(struct cli *cli, const void *args, struct param_strs operands);
+    void (*words)(struct buf *out); /* possible operands for completion, each after a blank; NULL */
+    /* What lists its operands, for completion: words of the same program, whose output has a head
+     * and then the operands in its first column; lines that end with a colon are heads, too. NULL:
+     * nothing does. */
+    const char *lookup;
+    const struct command *commands;
+};
+
+struct program {
+    const char *name, *summary, *details;
+    const char *statuses;   /* "0 done; 1 an error": lines for --help */
+    const char *error_word; /* what errors begin with; NULL: the program and its command */
+    const struct command *commands;
+    /* Options of commands that may also come before the command, as those of `fallback` may; NULL:
+     * none. Each command that accepts them has them in its own table, too; those of
+     * COMMAND_COLOR_OPTIONS are handled here. */
+    const struct param *globals;
+    /* Handles the command line when its word (an option such as "--local") is given; the first
+     * operand is then a function, not a command. NULL: none. */
+    const char *other_word;
+    const struct command *other;
+    /* Takes a line whose first operand is not a command and which names a function (family.name)
+     * after it: "zester 'web*' test.ping". Its own name is "". NULL: none. */
+    const struct command *fallback; /* its `lookup` lists targets */
+    /* Called when the first operand is not a command; returns the exit status. NULL: the usual
+     * error. */
+    int (*unknown)(struct cli *cli, const char *word);
+    const char *color_variable; /* says whether there is colour (color_is_wanted); NULL: none */
+    int usage_status;           /* exit status of wrong usage; 0: CLI_ERROR */
+    int unknown_status;         /* the same when the first word is not a command; 0: usage_status */
+};
+
+/* The whole main(): find the command, read the line, run it. Changes the order of `argv`. */
+int command_main(const struct program *program, int argc, char **argv);
+
+/* Does the line of a program that is a daemon otherwise have a command, if only a mistyped one,
+ * after the common options, or ask for their table? A daemon has no operands. */
+bool command_is_given(const struct program *program, int argc, char *const *argv);
+/* Rows for `globals`: whether there is colour, whatever terminal and environment say. */
+#define COMMAND_NO_COLOR    "no-color"
+#define COMMAND_FORCE_COLOR "force-color"
+#define COMMAND_COLOR_OPTIONS                                                                      \
+    { .name = COMMAND_NO_COLOR, .kind = PARAM_BOOL, .doc = "no colour, even on a terminal" },      \
+    {                                                                                              \
+        .name = COMMAND_FORCE_COLOR, .kind = PARAM_BOOL,                                           \
+        .doc = "colour, even in a pipe and with NO_COLOR"                                          \
+    }
+extern const struct param command_color_globals[];
+/* Their exit status for words and options that they do not know. */
+#define COMMAND_DAEMON_USAGE 2
+/* The common option of such programs: --config FILE. */
+extern const struct param command_daemon_globals[];
+
+/* "zester render: <text>", or "Error: <text>", on stderr; all return CLI_ERROR. */
+int cli_error(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
+int cli_err(const struct cli *cli, const struct err *err);
+/* The same of a command that changes the system, for users who may not. */
+int cli_err_root(const struct cli *cli, const struct err *err);
+int cli_diags(const struct cli *cli, const struct diags *diags);
+/* Wrong usage: the text, and a pointer to --help. */
+int cli_usage(const struct cli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+#endif

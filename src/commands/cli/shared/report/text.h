@@ -1,0 +1,26 @@
+/*
+ * report_text - the result of a run, for people.
+ *
+ * Failures in full, changes with their diffs, skipped states with reasons, and a summary with the
+ * slowest states. In colour only if the caller says so.
+ */
+#ifndef COMMANDS_CLI_SHARED_REPORT_TEXT_H
+#define COMMANDS_CLI_SHARED_REPORT_TEXT_H
+
+#include <stdbool.h>
+
+/* How much of each state is shown. */
+enum report_detail {
+    REPORT_CHANGES, /* failures and changes in full, nothing of what is unchanged */
+    REPORT_FULL,    /* all states in full */
+    REPORT_TERSE,   /* a line for each state */
+    REPORT_MIXED,   /* failures in full, a line for each other state */
+};
+
+struct buf;
+struct run_result;
+
+void report_text(const struct run_result *result, enum report_detail detail, bool color,
+                 struct buf *out);
+
+#endif

@@ -1,0 +1,76 @@
+#include "commands/migrate/salt_tree.h"
+
+#include "core/base/diag.h"
+#include "core/base/mem.h"
+#include "core/data/shebang.h"
+
+#define PGP_MARK "-----BEGIN PGP MESSAGE-----"
+
+/* Folders of modules in Python, and what stands in for them. */
+static const struct extension {
+    const char *folder;
+    const char *hint;
+} extensions[] = {
+    { "_beacons/", "see docs/reference/reactor.md" },
+    { "_engines/", "use the reactor" },
+    { "_executors/", NULL },
+    { "_grains/", "set custom facts with 'facts.set', or in the file of facts" },
+    { "_matchers/", NULL },
+    { "_modules/", "use cmd.run, or cmd.script" },
+    { "_outputters/", "use --out json" },
+    { "_pillar/", "write settings files" },
+    { "_proxy/", NULL },
+    { "_renderers/", NULL },
+    { "_returners/", "watch events" },
+    { "_runners/", "use jobs, or the reactor" },
+    { "_sdb/", "use settings with !secret" },
+    { "_serializers/", NULL },
+    { "_states/", "use cmd.run with 'unless', or cmd.script with 'stateful'" },
+    { "_tops/", NULL },
+    { "_utils/", NULL },
+    { "_wheel/", NULL },
+};
+
+bool salt_tree_skips(const char *name)
+{
+    return name[0] == '.' && (str_is(str_from(name), ".git") || str_is(str_from(name), ".hg") ||
+                              str_is(str_from(name), ".svn"));
+}
+
+bool salt_tree_takes(const char *path, const char *name, struct diags *remarks)
+{
+    const struct place at = { .file = name, .line = 1 };
+
+    for (size_t i = 0; i < ARRAY_LEN(extensions); i++) {
+        if (!str_starts(str_from(path), str_from(extensions[i].folder)))
+            continue;
+        (void)diag_add(remarks, at, "modules in Python do not run here");
+        if (extensions[i].hint)
+            diag_hint(remarks, "%s", extensions[i].hint);
+        return false;
+    }
+    return true;
+}
+
+/* The line of `found` in `text`, from 1. */
+static uint32_t line_of(struct str text, size_t found)
+{
+    uint32_t line = 1;
+
+    for (size_t i = 0; i < found; i++)
+        line += text.p[i] == '\n';
+    return line;
+}
+
+bool salt_tree_judge(const char *name, struct str text, struct diags *remarks)
+{
+    bool is_template, fine = shebang_read(name, text, &is_template, remarks) == 0;
+    size_t found = str_find(text, STR(PGP_MARK), 0);
+
+    if (found == STR_NONE)
+        return fine;
+    (void)diag_add(remarks, (struct place){ .file = name, .line = line_of(text, found) },
+                   "values that are encrypted with GPG are not decrypted here");
+    diag_hint(remarks, "decrypt it, and mark the value with !secret");
+    return false;
+}

@@ -1,0 +1,40 @@
+/*
+ * rate - how often a source may do something: a bucket of tokens for each.
+ *
+ * A bucket begins full with `burst` tokens and gets `per_minute` more in a minute. Sources that
+ * were silent long enough for a full bucket are forgotten; when `sources_max` are known, the one
+ * that was silent longest is.
+ *
+ *     wait = rate_take(&rate, STR("10.0.0.1"), now);     0: go on; else nanoseconds to wait
+ *
+ * Pure: time is handed in. Memory: rate_done frees. Threads: one.
+ */
+#ifndef CORE_BASE_RATE_H
+#define CORE_BASE_RATE_H
+
+#include <stdint.h>
+
+#include "core/base/lru.h"
+#include "core/base/str.h"
+
+/* Where the owner does not say otherwise. */
+#define RATE_SOURCES 5000
+
+struct rate {
+    int64_t burst, per_minute; /* burst 0: no limit */
+    struct lru sources;        /* by their last request */
+};
+
+void rate_init(struct rate *rate, int64_t burst, int64_t per_minute);
+/* The same for another number of sources. */
+void rate_init_for(struct rate *rate, int64_t burst, int64_t per_minute, size_t sources_max);
+void rate_done(struct rate *rate);
+
+/* Take a token, or say how long to wait for one; INT64_MAX: for ever, since none are added. `now`
+ * is monotonic. */
+int64_t rate_take(struct rate *rate, struct str source, int64_t now);
+/* The same, and takes nothing. */
+int64_t rate_wait(struct rate *rate, struct str source, int64_t now);
+size_t rate_count(const struct rate *rate);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * html - text in a page: nothing of it is markup.
+ *
+ * Whatever has a meaning in HTML or in SVG is written as an entity, in elements and in quoted
+ * attributes; control characters and bytes that are not UTF-8 become the replacement character,
+ * line breaks and tabs stay. Pure.
+ */
+#ifndef CORE_DATA_HTML_H
+#define CORE_DATA_HTML_H
+
+#include "core/base/str.h"
+
+struct buf;
+
+void html_add(struct buf *out, struct str text);
+void html_add_text(struct buf *out, const char *text);
+/* At most `max` bytes of it; what is left out is counted: "... (3120 bytes more)". */
+void html_add_cut(struct buf *out, struct str text, size_t max);
+
+#endif

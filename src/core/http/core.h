@@ -1,0 +1,107 @@
+/*
+ * core - what the files of the server share: listeners, connections, requests, streams. For
+ * src/core/http alone.
+ *
+ * A server is a listening socket and engines of the library, each with one certificate. All engines
+ * but the newest stop accepting, and go with their last connection.
+ */
+#ifndef CORE_HTTP_CORE_H
+#define CORE_HTTP_CORE_H
+
+#include <microhttpd.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/http/server.h"
+#include "core/sys/loop.h"
+
+#define HTTP_ENGINE_TEXT 256
+
+struct http_engine {
+    struct http_server *server;
+    struct MHD_Daemon *daemon;
+    struct watch watch;
+    struct timer timer;
+    char problem[HTTP_ENGINE_TEXT]; /* what the library said last */
+    struct http_engine *next;       /* older */
+};
+
+struct http_server {
+    struct arena arena;
+    struct http_options options;
+    int fd;
+    uint16_t port;
+    struct http_engine *engines; /* the newest first */
+    struct http_exchange *exchanges;
+    struct http_stream *streams;
+};
+
+/* One connection: what it has to do next must be done in time. */
+struct http_line {
+    struct http_server *server;
+    struct timer deadline;
+    int fd;
+};
+
+/* A header of an answer. */
+struct http_header_line {
+    const char *name, *value;
+    struct http_header_line *next;
+};
+
+/* One request, from its head to its answer. */
+struct http_exchange {
+    struct http_request request;
+    struct arena arena;
+    struct http_server *server; /* NULL: it is gone */
+    struct MHD_Connection *connection;
+    struct http_engine *engine;
+    const struct http_route *route;
+    struct http_header_line *headers; /* of the answer */
+    struct buf body;
+    bool is_whole, is_suspended, is_in_handler;
+    bool is_answered;
+    struct MHD_Response *response; /* to be queued */
+    unsigned status;
+    struct http_exchange *next, **back;
+};
+
+struct http_stream {
+    struct http_server *server;
+    struct MHD_Connection *connection;
+    struct http_engine *engine;
+    struct buf out;
+    bool is_suspended, is_ended;
+    http_closed_fn *closed; /* NULL: nobody is interested */
+    void *self;
+    struct http_stream *next, **back;
+};
+
+/* Let the library act on what has changed, in the next turn. */
+void http_engine_wake(struct http_engine *engine);
+
+/* Callbacks of the library. */
+enum MHD_Result http_on_request(void *self, struct MHD_Connection *connection, const char *url,
+                                const char *method, const char *version, const char *data,
+                                size_t *size, void **slot);
+void http_on_completed(void *self, struct MHD_Connection *connection, void **slot,
+                       enum MHD_RequestTerminationCode reason);
+
+/* `connection` must do what it does next within `ns`; 0: no limit. */
+void http_line_expect(struct MHD_Connection *connection, int64_t ns);
+
+/* Headers that every answer has, and those that were set for this one. */
+void http_add_headers(const struct http_exchange *exchange, struct MHD_Response *response,
+                      const char *type, const char *cache);
+/* The exchange has this answer; the response is the library's from now on. */
+void http_exchange_finish(struct http_exchange *exchange, unsigned status,
+                          struct MHD_Response *response);
+
+/* Free one that nobody waits for. */
+void http_exchange_drop(struct http_exchange *exchange);
+
+/* The server ends: let everything go that waits. */
+void http_exchanges_abandon(struct http_server *server);
+void http_streams_abandon(struct http_server *server);
+
+#endif

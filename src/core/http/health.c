@@ -1,0 +1,138 @@
+#include "core/http/health.h"
+
+#include <stdlib.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/data/value.h"
+#include "core/http/metrics.h"
+#include "core/http/server.h"
+#include "core/sys/clock.h"
+
+#define CONNECTIONS_MAX 64
+
+enum { STATUS_READY = 200, STATUS_DOWN = 503 };
+
+struct health {
+    struct health_options options;
+    struct http_server *server;
+    int64_t began;
+};
+
+struct health_report {
+    struct arena arena;
+    struct value_map *checks;
+    enum health_status worst;
+    int64_t since; /* when the check that is under way began */
+};
+
+static const char *const status_names[] = {
+    [HEALTH_OK] = "ok",
+    [HEALTH_DEGRADED] = "degraded",
+    [HEALTH_DOWN] = "down",
+};
+
+void health_report_add(struct health_report *report, const char *name, enum health_status status,
+                       const char *message)
+{
+    struct arena *arena = &report->arena;
+    struct value_map *check = value_map_new(arena, 3);
+    const int64_t now = clock_now();
+
+    value_map_set(arena, check, value_text("status"), value_text(status_names[status]));
+    if (message && message[0])
+        value_map_set(arena, check, value_text("message"),
+                      value_text(arena_strdup(arena, message)));
+    value_map_set(arena, check, value_text("latency_ms"),
+                  value_double((double)(now - report->since) / (double)CLOCK_MS));
+    report->since = now;
+    value_map_set(arena, report->checks, value_text(arena_strdup(arena, name)), value_map(check));
+    if (status > report->worst)
+        report->worst = status;
+}
+
+static void on_healthz(void *self, struct http_request *request)
+{
+    const struct health *health = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_map *map = value_map_new(&arena, 3);
+    struct value body = value_map(map);
+
+    value_map_set(&arena, map, value_text("status"), value_text(status_names[HEALTH_OK]));
+    value_map_set(&arena, map, value_text("component"), value_text(health->options.component));
+    value_map_set(&arena, map, value_text("version"), value_text(health->options.version));
+    http_answer_value(request, STATUS_READY, &body);
+}
+
+static void on_readyz(void *self, struct http_request *request)
+{
+    const struct health *health = self;
+    struct health_report report = { .arena = ARENA_INIT };
+    struct arena *arena = &report.arena;
+    struct value_map *map = value_map_new(arena, 4);
+    struct value body = value_map(map);
+    double uptime = (double)(clock_now() - health->began) / (double)CLOCK_SECOND;
+
+    report.checks = value_map_new(arena, 8);
+    report.since = clock_now();
+    health->options.checks(health->options.self, &report);
+    value_map_set(arena, map, value_text("status"), value_text(status_names[report.worst]));
+    value_map_set(arena, map, value_text("checks"), value_map(report.checks));
+    value_map_set(arena, map, value_text("version"), value_text(health->options.version));
+    value_map_set(arena, map, value_text("uptime"), value_double(uptime));
+    http_answer_value(request, report.worst == HEALTH_DOWN ? STATUS_DOWN : STATUS_READY, &body);
+    arena_done(arena);
+}
+
+static void on_metrics(void *self, struct http_request *request)
+{
+    const struct health *health = self;
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    if (health->options.measure)
+        health->options.measure(health->options.self, health->options.metrics);
+    metrics_print(health->options.metrics, &text);
+    http_answer(request, &(struct http_answer){ .status = STATUS_READY,
+                                                .type = METRICS_TYPE,
+                                                .body = buf_view(&text) });
+}
+
+static const struct http_route routes[] = {
+    { "GET", "/healthz", on_healthz },
+    { "GET", "/readyz", on_readyz },
+    { "GET", "/metrics", on_metrics },
+    { 0 },
+};
+
+struct health *health_new(const struct health_options *options, struct err *err)
+{
+    struct health *health = mem_zalloc(sizeof(*health));
+
+    health->options = *options;
+    health->began = clock_now();
+    health->server = http_server_new(&(struct http_options){ .loop = options->loop,
+                                                             .address = options->address,
+                                                             .routes = routes,
+                                                             .self = health,
+                                                             .body_max = 1,
+                                                             .connections_max = CONNECTIONS_MAX },
+                                     err);
+    if (!health->server) {
+        free(health);
+        return NULL;
+    }
+    return health;
+}
+
+void health_free(struct health *health)
+{
+    if (health)
+        http_server_free(health->server);
+    free(health);
+}
+
+uint16_t health_port(const struct health *health)
+{
+    return http_server_port(health->server);
+}

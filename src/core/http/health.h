@@ -1,0 +1,50 @@
+/*
+ * health - /healthz, /readyz and /metrics of a daemon, from its checks and metrics.
+ *
+ *     health = health_new(&(struct health_options){ .loop = loop, .address = "127.0.0.1:9091",
+ *                         .component = "master", .version = VERSION, .checks = print_checks,
+ *                         .metrics = metrics, .self = self }, err);
+ *
+ * Alive as long as it answers. Ready unless a check is down: 503 then; degraded is still ready.
+ *
+ * Memory: health_free; texts are borrowed. Threads: the loop's.
+ */
+#ifndef CORE_HTTP_HEALTH_H
+#define CORE_HTTP_HEALTH_H
+
+#include <stdint.h>
+
+struct err;
+struct health;
+struct loop;
+struct metrics;
+
+enum health_status { HEALTH_OK, HEALTH_DEGRADED, HEALTH_DOWN };
+#define HEALTH_STATUSES (HEALTH_DOWN + 1)
+
+#define HEALTH_TEXT_MAX 1024
+
+/* What a daemon says about itself, one check after the other. */
+struct health_report;
+/* `message` may be NULL; the text is copied. */
+void health_report_add(struct health_report *report, const char *name, enum health_status status,
+                       const char *message);
+
+struct health_options {
+    struct loop *loop;
+    const char *address;
+    const char *component, *version;
+    /* Says how it is, with health_report_add. */
+    void (*checks)(void *self, struct health_report *report);
+    /* Before metrics are printed: sets what is not counted when it happens; may be NULL. */
+    void (*measure)(void *self, struct metrics *metrics);
+    struct metrics *metrics;
+    void *self;
+};
+
+struct health *health_new(const struct health_options *options, struct err *err);
+/* NULL is fine. */
+void health_free(struct health *health);
+uint16_t health_port(const struct health *health);
+
+#endif

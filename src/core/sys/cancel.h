@@ -1,0 +1,50 @@
+/*
+ * cancel - one thread tells many others to stop.
+ *
+ * Raised once, it stays raised until cleared. Code that blocks in poll adds
+ * `fd`, which is then readable; code that computes calls cancel_is_raised now and then.
+ *
+ *     cancel_init -> { cancel_raise, cancel_is_raised }... -> cancel_done
+ *
+ * A NULL token is never raised. Threads: any; raising is also
+ * safe in a signal handler.
+ */
+#ifndef CORE_SYS_CANCEL_H
+#define CORE_SYS_CANCEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct err;
+
+struct cancel {
+    int fd; /* readable once raised; never read from it */
+    atomic_bool raised;
+    int births; /* the list of programs that may be canceled (core/sys/births.h); 0: none */
+};
+
+int cancel_init(struct cancel *cancel, struct err *err);
+void cancel_done(struct cancel *cancel);
+/* Moves what `from` has, which was never raised and is no longer used; making one costs more. */
+void cancel_move(struct cancel *to, struct cancel *from);
+void cancel_raise(struct cancel *cancel);
+bool cancel_is_raised(const struct cancel *cancel);
+/* -1 for a NULL token, which poll ignores. */
+int cancel_fd(const struct cancel *cancel);
+
+/* The token that long work of this thread checks from now on, such as walks and copies; NULL:
+ * none. Returns the previous one, which the caller restores. */
+const struct cancel *cancel_heed(const struct cancel *cancel);
+/* Fails with ERR_CANCELED when that token is raised. */
+int cancel_check(struct err *err);
+
+/* Around work that this thread does:
+ *
+ *     cancel_begin -> rc = work() -> cancel_end(rc)
+ *
+ * Work that saw a raised token was cut short: it did not succeed, even if it says so, and has
+ * failed with ERR_CANCELED, whatever it made of the error. */
+void cancel_begin(void);
+int cancel_end(int rc, struct err *err);
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * crash_point - a step at which tests of crashes end a daemon as kill -9 would.
+ *
+ * In the programs that users run this does nothing. Those that are built for tests are linked with
+ * tests/faults/points/crash_point.c instead, which says how a step is chosen.
+ *
+ * Threads: any.
+ */
+#ifndef CORE_SYS_CRASH_POINT_H
+#define CORE_SYS_CRASH_POINT_H
+
+void crash_point(const char *step);
+
+#endif

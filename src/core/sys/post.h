@@ -1,0 +1,42 @@
+/*
+ * post - a body that is sent to an http or https address.
+ *
+ * The certificate of the server is verified. Redirects are not followed: what was sent is for the
+ * address that was named. What the server answers beyond its status is not kept.
+ *
+ * Memory: none. Threads: any; a pool worker is marked as blocked meanwhile.
+ */
+#ifndef CORE_SYS_POST_H
+#define CORE_SYS_POST_H
+
+#include <stdint.h>
+
+#include "core/base/str.h"
+
+struct cancel;
+struct err;
+
+#define POST_HEADERS_MAX 8
+/* More of an answer is not read. */
+#define POST_ANSWER_MAX ((uint64_t)1 << 20)
+
+struct post_request {
+    const char *url;
+    struct str body;
+    const char *headers[POST_HEADERS_MAX]; /* "Name: value"; NULL ends them */
+    const char *ca;                        /* a file of certificates; NULL: those of the system */
+    int64_t timeout;                       /* nanoseconds for all of it */
+    const struct cancel *cancel;           /* may be NULL */
+};
+
+struct post_answer {
+    int status;          /* of HTTP */
+    int64_t retry_after; /* nanoseconds that the server asks for; 0: it does not */
+};
+
+/* Fails when there is no answer: with ERR_UNSUPPORTED when the library is not installed, with
+ * ERR_CANCELED, ERR_TIMEOUT, else ERR_INVALID. Errors name neither the address nor what was sent.
+ */
+int post(const struct post_request *request, struct post_answer *ret_answer, struct err *err);
+
+#endif

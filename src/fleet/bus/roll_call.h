@@ -1,0 +1,48 @@
+/*
+ * roll_call - one question to all servers of the bus, and their answers.
+ *
+ *     roll_call_new(conn, &(struct roll_call_options){ .subject = "$SYS.REQ.SERVER.PING", .wait =
+ * ns, ... }, err);
+ *
+ * For connections of the system account. Ends when as many have answered as are expected, or when
+ * the time is over. Memory: arguments are copied; answers are valid during their callback; freed
+ * with its end, or with roll_call_free. Threads: the loop's.
+ */
+#ifndef FLEET_BUS_ROLL_CALL_H
+#define FLEET_BUS_ROLL_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/str.h"
+
+struct err;
+struct nats_conn;
+struct roll_call;
+struct value;
+
+/* Servers that are listened to. */
+#define ROLL_CALL_SERVERS_MAX 256
+
+struct roll_call_options {
+    const char *subject;
+    struct str payload;
+    size_t expected; /* 0: not known, all of `wait` is waited */
+    int64_t wait;    /* nanoseconds */
+    /* JSON, as a server sent it. Returns true when it counts. */
+    bool (*answer)(void *self, const struct value *answer);
+    /* The same for an answer that is not JSON; in place of `answer`. */
+    bool (*text)(void *self, struct str text);
+    void (*done)(void *self, size_t counted);
+    /* More is known meanwhile: the number that is expected now; may be NULL. */
+    size_t (*expect)(void *self);
+    void *self;
+};
+
+struct roll_call *roll_call_new(struct nats_conn *conn, const struct roll_call_options *options,
+                                struct err *err);
+/* `done` is no longer called. NULL is fine. */
+void roll_call_free(struct roll_call *call);
+
+#endif

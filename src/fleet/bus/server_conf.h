@@ -1,0 +1,43 @@
+/*
+ * server_conf - the configuration of a nats-server for the fleet, as text.
+ *
+ * TLS only, operator mode, JetStream, and a resolver that keeps account claims on disk, so that a
+ * revocation survives a restart. One file with absolute paths; `server_name`, `host`, `port` and
+ * `http` have a line each, which scripts may replace.
+ *
+ * Pure. Threads: any.
+ */
+#ifndef FLEET_BUS_SERVER_CONF_H
+#define FLEET_BUS_SERVER_CONF_H
+
+#include <stdint.h>
+
+#include "core/data/params.h"
+
+struct buf;
+struct err;
+struct identity;
+
+#define SERVER_CONF_PORT 4222
+
+struct server_conf {
+    const char *name, *host, *http; /* http: address and port of the monitor; NULL: none */
+    int64_t port;
+    const char *store_dir; /* of JetStream; the claims are in "accounts" below it */
+    const char *cert_file, *key_file;
+    const char *ca_file; /* of the other servers of a cluster; NULL: not needed */
+    /* A cluster; name NULL: none. */
+    const char *cluster_name, *cluster_host;
+    int64_t cluster_port;
+    struct param_strs routes; /* "tls://host:port" of the others */
+    int64_t leaf_port;        /* where leaf nodes connect; 0: none may */
+    /* A leaf node has no JetStream: it passes on to its hubs what peels ask for. None: not one. */
+    struct param_strs hubs;             /* "tls://host:port", their leaf_port */
+    const char *leaf_creds, *sys_creds; /* files; of a user of each account */
+};
+
+/* Append the text. Fails with ERR_INVALID for a path that is not absolute or has a quote. */
+int server_conf_print(struct buf *out, const struct server_conf *conf,
+                      const struct identity *identity, struct err *err);
+
+#endif

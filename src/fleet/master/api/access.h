@@ -1,0 +1,66 @@
+/*
+ * api_access - the one place where it is decided whether a request may be done.
+ *
+ * Who sends a token has a policy, as operators with a name have, and it is decided by the same
+ * rules (fleet/jobs/policy.h): what they may not do over the bus, they may not do over HTTPS.
+ *
+ * Pure. Threads: any.
+ */
+#ifndef FLEET_MASTER_API_ACCESS_H
+#define FLEET_MASTER_API_ACCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fleet/jobs/policy.h"
+
+struct err;
+
+/* What a request does. */
+enum api_act {
+    API_ACT_NONE, /* nobody may */
+    API_ACT_READ_JOBS,
+    API_ACT_READ_RETURNS,
+    API_ACT_READ_APPROVALS,
+    API_ACT_READ_ENROLLMENTS,
+    API_ACT_READ_PEELS,
+    API_ACT_READ_FACTS,
+    API_ACT_READ_SETTINGS,
+    API_ACT_READ_EVENTS,
+    API_ACT_RESOLVE,
+    API_ACT_RUN_JOB,
+    API_ACT_CANCEL_JOB,
+    API_ACT_APPROVE_JOB,
+    API_ACT_REJECT_JOB,
+    API_ACT_APPROVE_ENROLLMENT,
+    API_ACT_REJECT_ENROLLMENT,
+    API_ACT_REVOKE_ENROLLMENT,
+    API_ACT_PAUSE_ENROLLMENT,
+    API_ACT_SEND_EVENT,
+};
+#define API_ACTS (API_ACT_SEND_EVENT + 1)
+/* As in the audit: "job.dispatch". */
+const char *api_act_name(enum api_act act);
+
+struct api_asker {
+    const char *user;                     /* "api:<username>", or the name of the operator */
+    const char *token;                    /* its username */
+    const struct operator_policy *policy; /* NULL: it is not known who asks */
+    bool is_named;                        /* the policy is that of an operator */
+};
+
+/* Of a job; all NULL or empty otherwise, and before it is known. */
+struct api_subject {
+    const struct job *job;
+    struct param_strs inside; /* peels of the policy's target, sorted */
+    const char *person;       /* whose job it is */
+};
+
+/* May it be done, as far as that does not depend on a job? Asked before anything else is done.
+ * `now` in seconds since 1970. Fails with the reason. */
+int api_may_begin(const struct api_asker *asker, enum api_act act, int64_t now, struct err *why);
+/* All of it: asked when the job and its targets are known. */
+enum policy_verdict api_may(const struct api_asker *asker, enum api_act act,
+                            const struct api_subject *subject, int64_t now, struct err *why);
+
+#endif

@@ -1,0 +1,83 @@
+#include "fleet/master/api/job_record.h"
+
+#include "core/base/err.h"
+#include "fleet/master/jobs/dispatcher.h"
+#include "fleet/wire/approval.h"
+
+struct reading {
+    struct api_call *call;
+    const char *jid;
+    api_job_fn *fn;
+};
+
+struct nats_kv api_bucket(const struct master *master, enum store_bucket bucket)
+{
+    return (struct nats_kv){ .js = master->js, .bucket = store_bucket_name(bucket) };
+}
+
+/* It may wait for a second person, or have been rejected. */
+static void on_approval(void *self, const struct nats_error *error,
+                        const struct nats_kv_entry *entry)
+{
+    const struct reading *reading = self;
+    struct api_call *call = reading->call;
+    struct approval approval;
+    struct err err;
+
+    if (error || record_decode(&call->arena, &approval_type, 1,
+                               arena_str(&call->arena, entry->value), &approval, &err) < 0)
+        err_set(&err, ERR_NOT_FOUND, "no such job: '%s'", reading->jid);
+    else
+        approval_explain(&approval, &err);
+    api_fail(call, API_NOT_FOUND, "%s", err.text);
+}
+
+static void explain_missing(struct reading *reading)
+{
+    struct nats_kv kv = api_bucket(reading->call->master, STORE_APPROVALS);
+    struct err err;
+
+    kv.indirect = true;
+    if (nats_kv_get(&kv, reading->jid, on_approval, reading, &err) < 0)
+        api_fail_later(reading->call, err.text);
+}
+
+static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct reading *reading = self;
+    struct api_call *call = reading->call;
+    struct job *job = ARENA_NEW(&call->arena, struct job);
+    struct err err;
+
+    if (error && error->fault == NATS_FAULT_NOT_FOUND)
+        explain_missing(reading);
+    else if (error)
+        api_fail_bus(call, error);
+    else if (record_decode(&call->arena, &job_type, 1, arena_str(&call->arena, entry->value), job,
+                           &err) < 0)
+        api_fail(call, API_BROKEN, "the record of job '%s': %s", reading->jid, err.text);
+    else
+        reading->fn(call, job);
+}
+
+void api_job_read_id(struct api_call *call, const char *jid, api_job_fn *fn)
+{
+    struct nats_kv kv = api_bucket(call->master, STORE_JOBS);
+    struct reading *reading = ARENA_NEW(&call->arena, struct reading);
+    struct err err;
+
+    kv.indirect = true; /* what was just dispatched is seen */
+    *reading = (struct reading){ call, jid, fn };
+    if (nats_kv_get(&kv, jid, on_record, reading, &err) < 0)
+        api_fail_later(call, err.text);
+}
+
+void api_job_read(struct api_call *call, api_job_fn *fn)
+{
+    if (!dispatcher_is_jid(call->name)) {
+        api_fail(call, API_NOT_FOUND, "no such job: '%.64s'", call->name);
+        return;
+    }
+    api_set_job(call, call->name);
+    api_job_read_id(call, call->name, fn);
+}

@@ -1,0 +1,313 @@
+/*
+ * GET /jobs/{jid}/stream: the returns of a job as they come, then its status.
+ *
+ * Returns are heard on the bus, and read from their bucket: at the start, for those that came
+ * before; at the end, since a job has its status only when all its returns are stored; and now and
+ * then, for what was said while the connection was down.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/map.h"
+#include "fleet/view/answer.h"
+#include "fleet/master/api/handlers.h"
+#include "fleet/master/api/job_record.h"
+#include "fleet/master/api/stream.h"
+#include "fleet/nats/conn.h"
+#include "fleet/wire/subject.h"
+
+#define QUERY struct api_job_stream_query
+
+/* clang-format off */
+const struct param api_job_stream_query[] = {
+    PARAM("results", BOOL, QUERY, results, "the results of each state or function; if false, only status, error and duration of each peel", .default_text = "true"),
+    { 0 },
+};
+/* clang-format on */
+
+/* What was sent of a peel. */
+enum told { TOLD_NOTHING, TOLD_MADE_UP, TOLD_REAL };
+
+struct peel_told {
+    const char *peel;
+    enum told told;
+};
+
+struct job_stream {
+    struct api_stream stream;
+    struct arena arena; /* the job stream is in it */
+    struct master *master;
+    struct api_call *call; /* NULL: it is answered */
+    const char *jid;
+    const char *keys;   /* of its returns */
+    struct map by_peel; /* struct peel_told */
+    struct nats_sub *returns, *status;
+    bool with_results;
+    bool is_closed; /* freed when nothing is under way */
+    unsigned pending;
+    bool is_reading, is_due_again; /* the store is read; and once more */
+    bool has_ended;                /* `final` is the job */
+    struct value final;
+};
+
+static void drop_stream(struct job_stream *job)
+{
+    struct arena arena = job->arena;
+
+    if (job->is_closed && job->pending == 0)
+        arena_done(&arena);
+}
+
+static void close_stream(struct job_stream *job)
+{
+    nats_sub_free(job->returns);
+    nats_sub_free(job->status);
+    job->returns = job->status = NULL;
+    job->is_closed = true;
+    drop_stream(job);
+}
+
+static void on_closed(struct api_stream *stream)
+{
+    close_stream(container_of(stream, struct job_stream, stream));
+}
+
+/* Something has called back. False: nobody is interested. */
+static bool came_back(struct job_stream *job)
+{
+    job->pending--;
+    if (!job->is_closed)
+        return true;
+    drop_stream(job);
+    return false;
+}
+
+/* Before there is a stream. */
+static void fail_stream(struct job_stream *job, const char *text)
+{
+    api_fail_later(job->call, text);
+    close_stream(job);
+}
+
+/* --- returns ------------------------------------------------------------------------ */
+
+static void tell_return(struct job_stream *job, struct str peel, struct str payload)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct peel_told *told = map_find(&job->by_peel, peel);
+    struct fleet_answer answer;
+    struct value v;
+
+    if (!told)
+        return;
+    answer = (struct fleet_answer){ .peel = told->peel,
+                                    .error = "",
+                                    .has_come = told->told != TOLD_NOTHING,
+                                    .is_unreachable = told->told == TOLD_MADE_UP };
+    if (!fleet_answer_take(&answer, &arena, str_from(job->jid), payload))
+        return;
+    if (answer.is_unreachable || answer.is_overdue) {
+        if (told->told == TOLD_MADE_UP)
+            return;
+        told->told = TOLD_MADE_UP;
+    } else {
+        told->told = TOLD_REAL;
+    }
+    v = job->with_results ? fleet_answer_value(&arena, &answer, false)
+                          : fleet_answer_summary(&arena, &answer);
+    value_map_set(&arena, v.map, value_text("duration"), value_int(answer.duration));
+    api_stream_send(&job->stream, "return", &v);
+}
+
+static void on_message(void *self, const struct nats_msg *msg)
+{
+    struct job_stream *job = self;
+    enum subject_kind kind;
+    struct subject_names names;
+
+    if (!job->call && !job->is_closed && subject_parse(msg->subject, &kind, &names) &&
+        kind == SUBJECT_JOB_RETURN)
+        tell_return(job, names.peel, msg->payload);
+}
+
+/* --- the store ---------------------------------------------------------------------- */
+
+static void read_store(struct job_stream *job);
+
+static void tell_end(struct job_stream *job)
+{
+    api_stream_send(&job->stream, "status", &job->final);
+    api_stream_end(&job->stream);
+}
+
+static void finish_reading(struct job_stream *job)
+{
+    job->is_reading = false;
+    if (job->has_ended)
+        tell_end(job);
+    else if (job->is_due_again)
+        read_store(job);
+}
+
+static void on_stored(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct job_stream *job = self;
+    struct str peel;
+
+    if (entry) {
+        peel = entry->key;
+        (void)str_cut(&peel, '.');
+        if (!job->is_closed && entry->change == NATS_KV_PUT)
+            tell_return(job, peel, entry->value);
+        return;
+    }
+    if (!came_back(job))
+        return;
+    job->has_ended = job->has_ended && !error; /* then the next look finds it */
+    finish_reading(job);
+}
+
+static struct value describe_end(struct arena *arena, const struct job *job)
+{
+    struct value_map *map = value_map_new(arena, 4);
+
+    value_map_set(arena, map, value_text("jid"), value_text(arena_strdup(arena, job->jid)));
+    value_map_set(arena, map, value_text("status"), value_text(job_status_name(job->status)));
+    value_map_set(arena, map, value_text("return_count"), value_int(job->return_count));
+    value_map_set(arena, map, value_text("success_count"), value_int(job->success_count));
+    return value_map(map);
+}
+
+static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct job_stream *job = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct nats_kv kv = api_bucket(job->master, STORE_JOB_RETURNS);
+    struct job record;
+    struct err err;
+
+    if (!came_back(job))
+        return;
+    if (!error && record_decode(&arena, &job_type, 1, entry->value, &record, &err) == 0 &&
+        job_status_is_final(record.status)) {
+        job->has_ended = true;
+        job->final = describe_end(&job->arena, &record);
+    }
+    job->pending++;
+    if (nats_kv_list(&kv, job->keys, on_stored, job, &err) == 0)
+        return;
+    job->pending--;
+    job->has_ended = false;
+    finish_reading(job);
+}
+
+/* The record first: when it says that the job has ended, all returns are stored. */
+static void read_store(struct job_stream *job)
+{
+    struct nats_kv kv = api_bucket(job->master, STORE_JOBS);
+    struct err err;
+
+    job->is_due_again = job->is_reading;
+    if (job->is_reading)
+        return;
+    kv.indirect = true;
+    job->is_reading = true;
+    job->pending++;
+    if (nats_kv_get(&kv, job->jid, on_record, job, &err) == 0)
+        return;
+    job->pending--;
+    job->is_reading = false; /* until the next beat */
+}
+
+static void on_status(void *self, const struct nats_msg *msg)
+{
+    struct job_stream *job = self;
+
+    (void)msg;
+    if (!job->call && !job->is_closed)
+        read_store(job);
+}
+
+static void on_beat(struct api_stream *stream)
+{
+    read_store(container_of(stream, struct job_stream, stream));
+}
+
+/* --- begin -------------------------------------------------------------------------- */
+
+static const struct api_stream_kind kind = { .beat = on_beat, .closed = on_closed };
+
+/* The server has the subscriptions: from here on nothing is missed. */
+static void on_subscribed(void *self, const struct nats_error *error)
+{
+    struct job_stream *job = self;
+    struct api_call *call = job->call;
+
+    job->pending--;
+    if (error) {
+        fail_stream(job, error->text);
+        return;
+    }
+    job->call = NULL;
+    if (api_stream_open(&job->stream, call, &kind))
+        read_store(job);
+    else
+        close_stream(job);
+}
+
+static struct nats_sub *subscribe(struct job_stream *job, enum subject_kind subject,
+                                  nats_msg_fn *message, struct err *err)
+{
+    AUTO_BUF struct buf pattern = BUF_INIT(SUBJECT_MAX);
+
+    if (subject_print_pattern(&pattern, subject,
+                              &(struct subject_names){ .jid = str_from(job->jid) }, err) < 0)
+        return NULL;
+    return nats_sub_new(job->master->js.conn,
+                        &(struct nats_sub_options){
+                            .subject = buf_text(&pattern), .message = message, .self = job },
+                        err);
+}
+
+static struct job_stream *new_stream(struct api_call *call, const struct job *record)
+{
+    const QUERY *query = call->query;
+    struct arena arena = ARENA_INIT;
+    struct job_stream *job = ARENA_NEW(&arena, struct job_stream);
+    struct peel_told *told = ARENA_ARRAY(&arena, struct peel_told, record->targets.n + 1);
+
+    job->arena = arena;
+    job->master = call->master;
+    job->call = call;
+    job->jid = arena_strdup(&job->arena, record->jid);
+    job->keys = arena_printf(&job->arena, "%s.*", record->jid);
+    job->with_results = query->results;
+    job->by_peel = (struct map)MAP_INIT_IN(&job->arena);
+    for (size_t i = 0; i < record->targets.n; i++) {
+        told[i].peel = arena_strdup(&job->arena, record->targets.p[i]);
+        (void)map_set(&job->by_peel, str_from(told[i].peel), &told[i]);
+    }
+    return job;
+}
+
+static void begin_stream(struct api_call *call, const struct job *record)
+{
+    struct job_stream *job = new_stream(call, record);
+    struct err err;
+
+    job->returns = subscribe(job, SUBJECT_JOB_RETURN, on_message, &err);
+    job->status = job->returns ? subscribe(job, SUBJECT_JOB_STATUS, on_status, &err) : NULL;
+    job->pending++;
+    if (job->status && nats_flush(job->master->js.conn, on_subscribed, job, &err) == 0)
+        return;
+    job->pending--;
+    fail_stream(job, err.text);
+}
+
+void api_stream_job(struct api_call *call)
+{
+    if (api_stream_has_room(call))
+        api_job_read(call, begin_stream);
+}

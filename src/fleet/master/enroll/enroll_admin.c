@@ -1,0 +1,231 @@
+#include "fleet/master/enroll/enroll_admin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "fleet/master/audit.h"
+#include "fleet/master/enroll/authority.h"
+#include "fleet/master/enroll/revocation.h"
+#include "fleet/wire/subject.h"
+
+#define REPLY_MAX ((size_t)1 << 20)
+
+/* clang-format off */
+static const struct decision_row {
+    enum subject_kind subject;
+    const char *action;
+} decisions[] = {
+    [ADMISSION_APPROVE] = { SUBJECT_ENROLL_APPROVE, "enroll.approve" },
+    [ADMISSION_REJECT]  = { SUBJECT_ENROLL_REJECT, "enroll.reject" },
+    [ADMISSION_REVOKE]  = { SUBJECT_ENROLL_REVOKE, "enroll.revoke" },
+};
+/* clang-format on */
+#define DECISIONS ARRAY_LEN(decisions)
+
+struct desk;
+
+struct desk_line {
+    struct desk *desk;
+    enum admission_decision decision;
+    struct nats_sub *sub;
+};
+
+struct desk {
+    struct master *master;
+    struct authority *authority;
+    struct revocation *revocation;
+    struct desk_line lines[DECISIONS];
+};
+
+/* --- decisions ---------------------------------------------------------------------- */
+
+/* A decision under way. */
+struct petition {
+    struct arena arena; /* the petition is in it */
+    struct desk *desk;
+    enum admission_decision decision;
+    struct enrollment_request request;
+    struct enrollment_reply done; /* while servers are notified */
+    enroll_admin_fn *fn;
+    void *self;
+};
+
+static void end_petition(struct petition *petition, enum admission_status status,
+                         const struct enrollment_reply *reply)
+{
+    struct arena arena = petition->arena;
+
+    petition->fn(petition->self, status, reply);
+    arena_done(&arena);
+}
+
+/* Servers have confirmed, or the operator is warned. */
+static void on_enforced(void *self, const char *warning)
+{
+    struct petition *petition = self;
+
+    petition->done.warning = warning ? warning : "";
+    end_petition(petition, ADMISSION_OK, &petition->done);
+}
+
+/* The record is the registry's. */
+static struct value copy_record(struct arena *arena, const struct enrollment *record)
+{
+    const struct value value = record_value(arena, &enrollment_type, record);
+
+    return value_copy(arena, &value);
+}
+
+static void on_decided(void *self, const struct registry_verdict *verdict)
+{
+    const struct enrollment *record = verdict->record;
+    struct petition *petition = self;
+    struct enrollment_reply reply = { .err = verdict->error ? verdict->error : "", .warning = "" };
+
+    audit_log(&(struct audit){
+        .action = decisions[petition->decision].action,
+        .by = petition->request.operator_name,
+        .id = record ? record->id : petition->request.id,
+        .peel = record ? record->peel_id : NULL,
+        .reason = petition->request.reason,
+        .error = verdict->error,
+    });
+    if (record)
+        reply.record = copy_record(&petition->arena, record);
+    if (record && petition->decision == ADMISSION_REVOKE) {
+        petition->done = reply;
+        revocation_enforce(petition->desk->revocation, record, on_enforced, petition);
+        return;
+    }
+    end_petition(petition, record ? ADMISSION_OK : verdict->status, &reply);
+}
+
+static void decide(struct desk *desk, enum admission_decision decision,
+                   const struct enrollment_request *request, enroll_admin_fn *fn, void *self)
+{
+    struct arena arena = ARENA_INIT;
+    struct petition *petition = ARENA_NEW(&arena, struct petition);
+
+    *petition = (struct petition){
+        .desk = desk,
+        .decision = decision,
+        .request = { .id = arena_strdup(&arena, request->id),
+                     .operator_name = arena_strdup(&arena, request->operator_name),
+                     .reason = arena_strdup(&arena, request->reason),
+                     .force = request->force },
+        .fn = fn,
+        .self = self,
+    };
+    petition->arena = arena;
+    registry_decide(&desk->authority->registry, decision, &petition->request, on_decided, petition);
+}
+
+void enroll_admin_decide(struct master *master, enum admission_decision decision,
+                         const struct enrollment_request *request, enroll_admin_fn *fn, void *self)
+{
+    decide(master_find(master, &enroll_admin_service), decision, request, fn, self);
+}
+
+/* --- requests ----------------------------------------------------------------------- */
+
+/* Where the answer to an operator goes. */
+struct answer {
+    struct master *master;
+    size_t size;
+    char subject[];
+};
+
+static void send_answer(void *self, enum admission_status status,
+                        const struct enrollment_reply *reply)
+{
+    struct answer *answer = self;
+    AUTO_BUF struct buf bytes = BUF_INIT(REPLY_MAX);
+    struct err err;
+
+    (void)status;
+    if (answer->size > 0 &&
+        (record_encode(&bytes, &enrollment_reply_type, reply, &err) < 0 ||
+         nats_publish(answer->master->js.conn,
+                      &(struct nats_pub){ .subject = { answer->subject, answer->size },
+                                          .payload = buf_view(&bytes) },
+                      &err) < 0))
+        log_warning("answer to an operator was not sent error=%s", err.text);
+    free(answer);
+}
+
+static void on_request(void *self, const struct nats_msg *msg)
+{
+    struct desk_line *line = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct answer *answer = mem_zalloc(sizeof(*answer) + msg->reply.n);
+    struct enrollment_request request;
+    struct err err;
+
+    answer->master = line->desk->master;
+    answer->size = msg->reply.n;
+    if (msg->reply.n > 0)
+        memcpy(answer->subject, msg->reply.p, msg->reply.n);
+    if (record_decode(&arena, &enrollment_request_type, 1, msg->payload, &request, &err) < 0 ||
+        authority_check_order(line->desk->master, msg, &err) < 0)
+        send_answer(answer, ADMISSION_MALFORMED,
+                    &(struct enrollment_reply){ .err = err.text, .warning = "" });
+    else
+        decide(line->desk, line->decision, &request, send_answer, answer);
+}
+
+/* --- the service -------------------------------------------------------------------- */
+
+static void *open_desk(struct master *master, struct err *err)
+{
+    struct desk *desk = mem_zalloc(sizeof(*desk));
+
+    (void)err;
+    desk->master = master;
+    desk->authority = master_find(master, &authority_service);
+    desk->revocation = master_find(master, &revocation_service);
+    return desk;
+}
+
+static void stop_desk(void *self)
+{
+    struct desk *desk = self;
+
+    for (size_t i = 0; i < DECISIONS; i++) {
+        nats_sub_free(desk->lines[i].sub);
+        desk->lines[i].sub = NULL;
+    }
+}
+
+static int start_desk(void *self, struct err *err)
+{
+    struct desk *desk = self;
+
+    for (size_t i = 0; i < DECISIONS; i++) {
+        struct desk_line *line = &desk->lines[i];
+
+        *line = (struct desk_line){ .desk = desk, .decision = (enum admission_decision)i };
+        line->sub = nats_sub_new(
+            desk->master->js.conn,
+            &(struct nats_sub_options){ .subject = subject_template(decisions[i].subject),
+                                        .queue = subject_queue(decisions[i].subject),
+                                        .message = on_request,
+                                        .self = line },
+            err);
+        if (!line->sub) {
+            stop_desk(desk);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+const struct master_service enroll_admin_service = {
+    .name = "enroll-admin",
+    .open = open_desk,
+    .start = start_desk,
+    .stop = stop_desk,
+    .free = free,
+};

@@ -1,0 +1,24 @@
+/*
+ * enroll_admin - decisions about enrollments, with all that belongs to them: the record, the line
+ * in the audit, and for a revocation what the servers must know. Operators' requests are answered
+ * by any master of the queue group.
+ */
+#ifndef FLEET_MASTER_ENROLL_ENROLL_ADMIN_H
+#define FLEET_MASTER_ENROLL_ENROLL_ADMIN_H
+
+#include "fleet/enroll/registry.h"
+#include "fleet/master/master.h"
+#include "fleet/wire/enrollment.h"
+
+extern const struct master_service enroll_admin_service;
+
+/* `status` is ADMISSION_OK, or says of what kind the error is. Good during the call. */
+typedef void enroll_admin_fn(void *self, enum admission_status status,
+                             const struct enrollment_reply *reply);
+
+/* Decide, and call back once, also when the master stops; a revocation when the servers have
+ * confirmed it. The request is copied. */
+void enroll_admin_decide(struct master *master, enum admission_decision decision,
+                         const struct enrollment_request *request, enroll_admin_fn *fn, void *self);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * The service "enroll-expiry": an enrollment that nobody decides about is rejected after
+ * `enroll.pending_expires`. Until then it holds its name against every other key, so one that was
+ * forgotten, or sent to squat names, would hold it for ever.
+ *
+ * Every master does this; the record changes by compare-and-swap, and an approval that was faster
+ * stays.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/log.h"
+#include "core/base/map.h"
+#include "fleet/bus/bus_time.h"
+#include "fleet/enroll/registry.h"
+#include "fleet/master/audit.h"
+#include "fleet/master/enroll/authority.h"
+#include "fleet/master/enroll/census.h"
+#include "fleet/master/services.h"
+#include "core/sys/clock.h"
+#include "core/sys/loop.h"
+
+#define TICK_NS CLOCK_SECOND
+/* A decision that could not be stored is made again after this. */
+#define RETRY_NS (60 * CLOCK_SECOND)
+/* Decisions of one look; the others follow with the next. */
+#define DECISIONS_MAX 64
+#define DECIDED_BY    "expiry"
+#define REASON        "nobody decided about it in time"
+
+/* An enrollment that waits. */
+struct candidate {
+    int64_t created;    /* seconds since 1970 */
+    int64_t not_before; /* clock_now */
+    char id[];
+};
+
+struct expiry {
+    struct master *master;
+    struct census_listener listener;
+    struct timer timer;
+    struct map waiting; /* by id; struct candidate */
+};
+
+static void forget_candidate(struct expiry *expiry, const char *id)
+{
+    free(map_remove(&expiry->waiting, str_from(id)));
+}
+
+static void on_changed(struct census_listener *listener, const struct enrollment *record)
+{
+    struct expiry *expiry = container_of(listener, struct expiry, listener);
+    const size_t size = strlen(record->id) + 1;
+    struct candidate *candidate;
+
+    forget_candidate(expiry, record->id);
+    if (record->state != ENROLLMENT_PENDING)
+        return;
+    candidate = mem_zalloc(sizeof(*candidate) + size);
+    candidate->created = record->created_at.seconds;
+    memcpy(candidate->id, record->id, size);
+    (void)map_set(&expiry->waiting, str_from(candidate->id), candidate);
+}
+
+static void on_decided(void *self, const struct registry_verdict *verdict)
+{
+    (void)self;
+    if (verdict->error)
+        log_debug("pending enrollment not rejected error=%s",
+                  verdict->error); /* somebody was faster */
+    else
+        audit_log(&(struct audit){ .action = "enroll.reject",
+                                   .by = DECIDED_BY,
+                                   .id = verdict->record->id,
+                                   .peel = verdict->record->peel_id,
+                                   .reason = REASON });
+}
+
+/* It goes when the census has the record that follows. */
+static void reject_candidate(struct expiry *expiry, struct candidate *candidate)
+{
+    const struct authority *authority = master_find(expiry->master, &authority_service);
+
+    candidate->not_before = clock_after(clock_now(), RETRY_NS);
+    registry_decide(&authority->registry, ADMISSION_REJECT,
+                    &(struct enrollment_request){
+                        .id = candidate->id, .operator_name = DECIDED_BY, .reason = REASON },
+                    on_decided, expiry);
+}
+
+/* The candidates of this look: deciding may change the map. */
+static size_t find_expired(const struct expiry *expiry, struct candidate **ret)
+{
+    const int64_t before =
+        (bus_time() - expiry->master->conf.enroll_pending_expires) / CLOCK_SECOND;
+    const int64_t now = clock_now();
+    size_t count = 0;
+
+    MAP_EACH (&expiry->waiting, entry) {
+        struct candidate *candidate = entry->value;
+
+        if (candidate->created < before && candidate->not_before <= now && count < DECISIONS_MAX)
+            ret[count++] = candidate;
+    }
+    return count;
+}
+
+static void on_tick(struct timer *timer)
+{
+    struct expiry *expiry = container_of(timer, struct expiry, timer);
+    const struct census *census = master_find(expiry->master, &census_service);
+    struct candidate *expired[DECISIONS_MAX];
+    size_t count = 0;
+
+    if (expiry->master->conf.enroll_pending_expires > 0 && census_is_complete(census))
+        count = find_expired(expiry, expired);
+    for (size_t i = 0; i < count; i++)
+        reject_candidate(expiry, expired[i]);
+    timer_set(loop_timers(expiry->master->loop), timer, clock_after(clock_now(), TICK_NS), on_tick);
+}
+
+static void *open_expiry(struct master *master, struct err *err)
+{
+    struct expiry *expiry = mem_zalloc(sizeof(*expiry));
+
+    (void)err;
+    expiry->master = master;
+    expiry->listener.changed = on_changed;
+    census_listen(master_find(master, &census_service), &expiry->listener);
+    return expiry;
+}
+
+static int start_expiry(void *self, struct err *err)
+{
+    struct expiry *expiry = self;
+
+    (void)err;
+    on_tick(&expiry->timer);
+    return 0;
+}
+
+static void stop_expiry(void *self)
+{
+    struct expiry *expiry = self;
+
+    timer_clear(loop_timers(expiry->master->loop), &expiry->timer);
+}
+
+static void free_expiry(void *self)
+{
+    struct expiry *expiry = self;
+
+    MAP_EACH (&expiry->waiting, entry)
+        free(entry->value);
+    map_done(&expiry->waiting);
+    free(expiry);
+}
+
+const struct master_service master_enroll_expiry_service = {
+    .name = "enroll-expiry",
+    .open = open_expiry,
+    .start = start_expiry,
+    .stop = stop_expiry,
+    .free = free_expiry,
+};

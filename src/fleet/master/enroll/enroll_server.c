@@ -1,0 +1,630 @@
+#include "fleet/master/enroll/enroll_server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/rate.h"
+#include "core/data/json.h"
+#include "core/data/value.h"
+#include "core/http/server.h"
+#include "fleet/master/announce.h"
+#include "fleet/master/api/api.h"
+#include "fleet/master/audit.h"
+#include "fleet/master/enroll/authority.h"
+#include "fleet/master/enroll/census.h"
+#include "fleet/master/enroll/token_book.h"
+#include "core/sys/clock.h"
+#include "core/sys/loop.h"
+
+#define PATH          "/api/v1/enroll"
+#define DOCUMENT_KEPT "max-age=60"
+#define UNAVAILABLE   503
+
+struct office;
+
+/* A machine that waits for a decision. */
+struct waiter {
+    struct office *office;
+    struct http_stream *stream;
+    char *id;
+    enum enrollment_state told;
+    struct timer beat;
+    int64_t until;
+    struct waiter *next, **back;
+};
+
+struct office {
+    struct master *master;
+    struct authority *authority;
+    struct api *api; /* serves all other paths */
+    struct http_server *server;
+    struct rate rate, relaxed;
+    struct census_listener listener;
+    struct token_book *tokens;
+    struct waiter *waiters;
+    size_t waiter_count;
+    bool is_open; /* the bus is there */
+};
+
+/* A call under way. */
+struct call {
+    struct office *office;
+    struct http_request *request;
+    char *id;      /* of creds and streams */
+    char *sponsor; /* "token:<id>": approves what was created; or NULL */
+};
+
+static struct call *new_call(struct office *office, struct http_request *request, const char *id)
+{
+    struct call *call = mem_zalloc(sizeof(*call));
+
+    call->office = office;
+    call->request = request;
+    call->id = mem_strdup(id);
+    return call;
+}
+
+static void free_call(struct call *call)
+{
+    free(call->id);
+    free(call->sponsor);
+    free(call);
+}
+
+/* --- limits ------------------------------------------------------------------------- */
+
+static struct str token_of(struct http_request *request)
+{
+    const char *text = http_header(request, TOKEN_HEADER);
+
+    return str_from(text ? text : "");
+}
+
+/* Who has a token is known, and is not limited. False: the request is answered. */
+static bool admit(struct office *office, struct rate *rate, struct http_request *request)
+{
+    int64_t wait = token_book_find(office->tokens, token_of(request), STR(""))
+                       ? 0
+                       : rate_take(rate, str_from(request->remote), clock_now());
+
+    if (wait > 0) {
+        int64_t seconds = wait == INT64_MAX ? 3600 : wait / CLOCK_SECOND + 1;
+
+        http_answer(request,
+                    &(struct http_answer){ .status = ADMISSION_LIMITED,
+                                           .body = STR("{\"error\":\"too many requests\"}\n"),
+                                           .retry_after = seconds });
+        return false;
+    }
+    if (!office->is_open) {
+        http_answer_error(request, UNAVAILABLE, "the bus is not connected yet");
+        return false;
+    }
+    return true;
+}
+
+/* --- answers ------------------------------------------------------------------------ */
+
+static void announce_pending(struct office *office, const struct enrollment *record)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_map *map = value_map_new(&arena, 3);
+    const struct value data = value_map(map);
+    struct err err;
+
+    value_map_set(&arena, map, value_text("id"), value_text(record->id));
+    value_map_set(&arena, map, value_text("peel_id"), value_text(record->peel_id));
+    if (record->remote_addr[0])
+        value_map_set(&arena, map, value_text("ip"), value_text(record->remote_addr));
+    if (announce_event(
+            office->master,
+            &(struct announcement){ .tag = arena_printf(&arena, "enroll/pending/%s", record->id),
+                                    .data = data },
+            &err) < 0)
+        log_warning("event of a new enrollment was not sent id=%s error=%s", record->id, err.text);
+}
+
+/* Approved by its token, or still pending, when the machine trusts somebody else. */
+static void on_sponsored(void *self, const struct registry_verdict *verdict)
+{
+    const struct enrollment *record = verdict->record;
+    struct call *call = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value_map *map = value_map_new(&arena, 4);
+    const struct value body = value_map(map);
+
+    audit_log(&(struct audit){ .action = "enroll.approve",
+                               .by = call->sponsor,
+                               .id = call->id,
+                               .peel = record ? record->peel_id : NULL,
+                               .error = verdict->error });
+    value_map_set(&arena, map, value_text("id"), value_text(call->id));
+    if (record)
+        value_map_set(&arena, map, value_text("peel_id"), value_text(record->peel_id));
+    value_map_set(&arena, map, value_text("state"),
+                  value_text(enrollment_state_name(record ? record->state : ENROLLMENT_PENDING)));
+    value_map_set(&arena, map, value_text("message"),
+                  value_text(record ? "approved by the join token" : verdict->error));
+    http_answer_value(call->request, ADMISSION_CREATED, &body);
+    free_call(call);
+}
+
+static void approve_sponsored(struct call *call, const char *id)
+{
+    const struct enrollment_request request = { .id = id,
+                                                .operator_name = call->sponsor,
+                                                .reason = "" };
+
+    free(call->id);
+    call->id = mem_strdup(id);
+    registry_decide(&call->office->authority->registry, ADMISSION_APPROVE, &request, on_sponsored,
+                    call);
+}
+
+static bool is_pending(const struct admission_answer *answer)
+{
+    const char *state = value_get_text(&answer->body, "state");
+
+    return state && strcmp(state, enrollment_state_name(ENROLLMENT_PENDING)) == 0 &&
+           value_get_text(&answer->body, "id");
+}
+
+static void on_answer(void *self, const struct admission_answer *answer)
+{
+    struct call *call = self;
+
+    if (answer->replaced)
+        audit_log(&(struct audit){ .action = "enroll.reject",
+                                   .by = answer->replaced->decided_by,
+                                   .id = answer->replaced->id,
+                                   .peel = answer->replaced->peel_id,
+                                   .reason = answer->replaced->reject_reason });
+    if (answer->created) {
+        bool is_new = answer->created->state == ENROLLMENT_PENDING;
+
+        audit_log(&(struct audit){ .action = is_new ? "enroll.request" : "enroll.renew",
+                                   .by = answer->created->remote_addr,
+                                   .id = answer->created->id,
+                                   .peel = answer->created->peel_id });
+        metrics_add(call->office->master->metrics, MASTER_ENROLLMENTS, 1,
+                    enrollment_state_name(answer->created->state), NULL);
+        if (is_new && !call->sponsor)
+            announce_pending(call->office, answer->created);
+    }
+    if (call->sponsor && is_pending(answer)) {
+        approve_sponsored(call, value_get_text(&answer->body, "id"));
+        return;
+    }
+    http_answer_value(call->request, (int)answer->status, &answer->body);
+    free_call(call);
+}
+
+static void on_nonce(void *self, struct http_request *request)
+{
+    struct office *office = self;
+    const char *peel = http_query(request, "peel_id"), *key = http_query(request, "public_key");
+
+    if (admit(office, &office->rate, request))
+        registry_nonce(&office->authority->registry, str_from(peel ? peel : ""),
+                       str_from(key ? key : ""), on_answer, new_call(office, request, ""));
+}
+
+/* The token of a body, and the peel that it is for; empty ones when there are none. */
+static void read_token(struct arena *arena, struct http_request *request, struct str *ret_token,
+                       struct str *ret_peel)
+{
+    struct value body;
+    struct err err;
+
+    *ret_token = token_of(request);
+    *ret_peel = STR("");
+    if (request->body.n > ADMISSION_BODY_MAX || json_decode(arena, request->body, &body, &err) < 0)
+        return;
+    if (ret_token->n == 0)
+        *ret_token = value_get_view(&body, TOKEN_FIELD);
+    *ret_peel = value_get_view(&body, "peel_id");
+}
+
+/* Which token approves this machine? NULL: none; freed by the caller. */
+static char *find_sponsor(struct office *office, struct http_request *request)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct token_record *record;
+    struct str token, peel;
+
+    read_token(&arena, request, &token, &peel);
+    record = peel.n > 0 ? token_book_find(office->tokens, token, peel) : NULL;
+    return record ? mem_strdup(arena_printf(&arena, "token:%s", record->id)) : NULL;
+}
+
+static bool admit_body(struct office *office, struct http_request *request)
+{
+    AUTO_FREE char *sponsor = find_sponsor(office, request);
+
+    return (sponsor && office->is_open) || admit(office, &office->rate, request);
+}
+
+/* Why no more machines of this address may wait for a decision; NULL: they may. So nobody fills the
+ * store with names, nor the list that operators read. */
+static const char *find_crowd(const struct office *office, const char *address)
+{
+    const struct master_conf *conf = &office->master->conf;
+    const struct census_waiting count =
+        census_count_waiting(master_find(office->master, &census_service), address);
+
+    if (conf->enroll_pending_per_address > 0 &&
+        count.of_address >= (size_t)conf->enroll_pending_per_address)
+        return "too many machines of this address wait for a decision "
+               "(enroll.pending_per_address): use a join token, or decide about them";
+    if (conf->enroll_pending_max > 0 && count.all >= (size_t)conf->enroll_pending_max)
+        return "too many machines wait for a decision (enroll.pending_max): use a join token, or "
+               "decide about them";
+    return NULL;
+}
+
+/* Tokens are known now. */
+static void submit_call(void *self)
+{
+    struct call *call = self;
+    struct office *office = call->office;
+
+    call->sponsor = find_sponsor(office, call->request);
+    registry_submit(&office->authority->registry, call->request->body,
+                    &(struct registry_sender){ .remote_addr = call->request->remote,
+                                               .sponsor = call->sponsor ? call->sponsor : "",
+                                               .crowd = find_crowd(office, call->request->remote) },
+                    on_answer, call);
+}
+
+static void on_enroll(void *self, struct http_request *request)
+{
+    struct office *office = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct str token, peel;
+    struct call *call;
+    struct err err;
+
+    if (!admit_body(office, request))
+        return;
+    call = new_call(office, request, "");
+    read_token(&arena, request, &token, &peel);
+    if (token.n == 0 || token_book_find(office->tokens, token, STR("")) ||
+        token_book_fetch(office->tokens, token, submit_call, call, &err) < 0)
+        submit_call(call);
+}
+
+static void on_status(void *self, struct http_request *request)
+{
+    struct office *office = self;
+
+    if (admit(office, &office->rate, request))
+        registry_status(&office->authority->registry, request->name, on_answer,
+                        new_call(office, request, request->name));
+}
+
+static void on_creds_answer(void *self, const struct admission_answer *answer)
+{
+    struct call *call = self;
+
+    if (answer->status == ADMISSION_OK) {
+        audit_log(&(struct audit){ .action = "enroll.issue",
+                                   .by = call->request->remote,
+                                   .id = call->id,
+                                   .peel = value_get_text(&answer->body, "peel_id") });
+        metrics_add(call->office->master->metrics, MASTER_ENROLLMENTS, 1, "issued", NULL);
+    }
+    on_answer(call, answer);
+}
+
+static void on_creds(void *self, struct http_request *request)
+{
+    struct office *office = self;
+    const char *authorization = http_header(request, "Authorization");
+
+    if (!admit(office, &office->rate, request))
+        return;
+    authority_look_at_keys(office->authority); /* one that is no longer accepted is of no use */
+    registry_creds(&office->authority->registry, request->name,
+                   str_from(authorization ? authorization : ""), on_creds_answer,
+                   new_call(office, request, request->name));
+}
+
+static void on_document(void *self, struct http_request *request)
+{
+    struct office *office = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct value document;
+    struct err err;
+
+    if (!admit(office, &office->relaxed, request))
+        return;
+    document = authority_document(office->authority, &arena);
+    if (json_print(&text, &document, JSON_STYLE_COMPACT, &err) < 0) {
+        http_answer_error(request, ADMISSION_BROKEN, err.text);
+        return;
+    }
+    http_answer(request, &(struct http_answer){ .status = ADMISSION_OK,
+                                                .body = buf_view(&text),
+                                                .cache = DOCUMENT_KEPT });
+}
+
+/* --- waiting ------------------------------------------------------------------------ */
+
+static void free_waiter(struct waiter *waiter)
+{
+    *waiter->back = waiter->next;
+    if (waiter->next)
+        waiter->next->back = waiter->back;
+    waiter->office->waiter_count--;
+    timer_clear(loop_timers(waiter->office->master->loop), &waiter->beat);
+    free(waiter->id);
+    free(waiter);
+}
+
+static void on_closed(void *self)
+{
+    free_waiter(self);
+}
+
+static void end_waiter(struct waiter *waiter)
+{
+    http_stream_end(waiter->stream);
+    free_waiter(waiter);
+}
+
+static void tell_state(struct waiter *waiter, enum enrollment_state state)
+{
+    AUTO_BUF struct buf data = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_add_text(&data, "{\"id\":");
+    json_print_text(&data, str_from(waiter->id), JSON_STYLE_COMPACT);
+    buf_printf(&data, ",\"state\":\"%s\"}", enrollment_state_name(state));
+    http_stream_send(waiter->stream, "state", buf_text(&data));
+    if (state != ENROLLMENT_PENDING)
+        end_waiter(waiter);
+}
+
+static void tell_waiters(struct office *office, const char *id, enum enrollment_state state)
+{
+    struct waiter *waiter = office->waiters;
+
+    while (waiter && state != ENROLLMENT_PENDING) {
+        struct waiter *next = waiter->next;
+
+        if (strcmp(waiter->id, id) == 0)
+            tell_state(waiter, state);
+        waiter = next;
+    }
+}
+
+/* What the census told before the waiter was there. */
+static void on_state_again(void *self, const struct admission_answer *answer)
+{
+    struct call *call = self;
+    const char *word = value_get_text(&answer->body, "state");
+    enum enrollment_state state;
+
+    if (word && enrollment_state_find(str_from(word), &state))
+        tell_waiters(call->office, call->id, state);
+    free_call(call);
+}
+
+static void on_beat(struct timer *timer);
+
+static void beat_later(struct waiter *waiter)
+{
+    timer_set(loop_timers(waiter->office->master->loop), &waiter->beat,
+              clock_after(clock_now(), ENROLL_STREAM_BEAT_NS), on_beat);
+}
+
+static void on_beat(struct timer *timer)
+{
+    struct waiter *waiter = container_of(timer, struct waiter, beat);
+
+    if (clock_now() >= waiter->until) {
+        http_stream_send(waiter->stream, "timeout", "{}");
+        end_waiter(waiter);
+        return;
+    }
+    http_stream_beat(waiter->stream);
+    beat_later(waiter);
+}
+
+static struct waiter *new_waiter(struct office *office, struct http_request *request,
+                                 const char *id)
+{
+    struct waiter *waiter = mem_zalloc(sizeof(*waiter));
+
+    waiter->office = office;
+    waiter->id = mem_strdup(id);
+    waiter->until = clock_after(clock_now(), ENROLL_STREAM_TIMEOUT_NS);
+    waiter->next = office->waiters;
+    waiter->back = &office->waiters;
+    if (waiter->next)
+        waiter->next->back = &waiter->next;
+    *waiter->back = waiter;
+    office->waiter_count++;
+    waiter->stream = http_stream_new(request, on_closed, waiter);
+    return waiter;
+}
+
+static void on_stream_status(void *self, const struct admission_answer *answer)
+{
+    struct call *call = self;
+    struct office *office = call->office;
+    const char *word = value_get_text(&answer->body, "state");
+    enum enrollment_state state;
+    struct waiter *waiter;
+
+    if (answer->status != ADMISSION_OK || !word || !enrollment_state_find(str_from(word), &state)) {
+        on_answer(call, answer);
+        return;
+    }
+    waiter = new_waiter(office, call->request, call->id);
+    free_call(call);
+    if (!waiter->stream) {
+        free_waiter(waiter);
+        return;
+    }
+    beat_later(waiter);
+    if (state == ENROLLMENT_PENDING) /* it may have changed since it was read */
+        registry_status(&office->authority->registry, waiter->id, on_state_again,
+                        new_call(office, NULL, waiter->id));
+    tell_state(waiter, state);
+}
+
+static void on_stream(void *self, struct http_request *request)
+{
+    struct office *office = self;
+
+    if (!admit(office, &office->rate, request))
+        return;
+    if (office->waiter_count >= ENROLL_STREAMS_MAX)
+        http_answer_error(request, UNAVAILABLE, "too many machines are waiting");
+    else
+        registry_status(&office->authority->registry, request->name, on_stream_status,
+                        new_call(office, request, request->name));
+}
+
+static void on_changed(struct census_listener *listener, const struct enrollment *record)
+{
+    tell_waiters(container_of(listener, struct office, listener), record->id, record->state);
+}
+
+/* --- the service -------------------------------------------------------------------- */
+
+static const struct http_route routes[] = {
+    { "GET", PATH "/nonce", on_nonce },
+    { "GET", PATH "/ca", on_document },
+    { "POST", PATH, on_enroll },
+    { "GET", PATH "/{id}/status", on_status },
+    { "GET", PATH "/{id}/stream", on_stream },
+    { "GET", PATH "/{id}/creds", on_creds },
+    { 0 },
+};
+
+static void on_answered(void *self, const struct http_request *request, int status)
+{
+    const struct office *office = self;
+    char word[16];
+
+    (void)snprintf(word, sizeof(word), "%d", status);
+    metrics_add(office->master->metrics, MASTER_HTTP_REQUESTS, 1, word, NULL);
+    log_debug("request answered method=%s path=%s status=%d from=%s", request->method,
+              request->path, status, request->remote);
+}
+
+static void on_renewed(void *self)
+{
+    struct office *office = self;
+    const struct leaf *leaf = &office->authority->leaf;
+    struct err err;
+
+    if (http_server_set_certificate(office->server, leaf->chain.p, leaf->key.p, &err) < 0)
+        log_error("certificate cannot be used, keeping the old one error=%s", err.text);
+    else
+        log_info("certificate of the HTTPS endpoint renewed");
+}
+
+static void set_rates(struct office *office)
+{
+    const struct master_conf *conf = &office->master->conf;
+
+    rate_init(&office->rate, conf->enroll_rate_burst, conf->enroll_rate_per_minute);
+}
+
+static void reload_office(void *self)
+{
+    struct office *office = self;
+
+    rate_done(&office->rate);
+    set_rates(office);
+}
+
+static void free_office(void *self)
+{
+    struct office *office = self;
+
+    http_server_free(office->server);
+    token_book_free(office->tokens);
+    rate_done(&office->rate);
+    rate_done(&office->relaxed);
+    free(office);
+}
+
+static int listen_https(struct office *office, struct err *err)
+{
+    const struct leaf *leaf = &office->authority->leaf;
+
+    office->server =
+        http_server_new(&(struct http_options){ .loop = office->master->loop,
+                                                .address = office->master->conf.enroll_addr,
+                                                .routes = routes,
+                                                .self = office,
+                                                .other = api_handle,
+                                                .other_self = office->api,
+                                                .answered = on_answered,
+                                                .cert_pem = leaf->chain.p,
+                                                .key_pem = leaf->key.p,
+                                                .connections_max = ENROLL_CONNECTIONS_MAX },
+                        err);
+    return office->server ? 0 : -1;
+}
+
+static void *open_office(struct master *master, struct err *err)
+{
+    struct office *office = mem_zalloc(sizeof(*office));
+
+    office->master = master;
+    office->authority = master_find(master, &authority_service);
+    office->api = master_find(master, &api_service);
+    set_rates(office);
+    rate_init(&office->relaxed, ENROLL_RELAXED_BURST, ENROLL_RELAXED_PER_MINUTE);
+    if (listen_https(office, err) < 0) {
+        free_office(office);
+        return NULL;
+    }
+    office->authority->renewed = on_renewed;
+    office->authority->renewed_self = office;
+    office->listener.changed = on_changed;
+    census_listen(master_find(master, &census_service), &office->listener);
+    return office;
+}
+
+static int start_office(void *self, struct err *err)
+{
+    struct office *office = self;
+
+    office->tokens = token_book_new(&office->master->js, err);
+    if (!office->tokens)
+        return -1;
+    office->is_open = true;
+    log_info("machines can enroll address=%s port=%u", office->master->conf.enroll_addr,
+             http_server_port(office->server));
+    return 0;
+}
+
+/* Calls that are under way are answered into nothing when the connection goes. */
+static void stop_office(void *self)
+{
+    struct office *office = self;
+
+    office->is_open = false;
+    token_book_stop(office->tokens);
+    http_server_free(office->server);
+    office->server = NULL;
+}
+
+const struct master_service enroll_server_service = {
+    .name = "enroll-server",
+    .open = open_office,
+    .start = start_office,
+    .stop = stop_office,
+    .free = free_office,
+    .reload = reload_office,
+};

@@ -1,0 +1,731 @@
+#include "fleet/master/enroll/revocation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/lru.h"
+#include "fleet/bus/bus_time.h"
+#include "fleet/bus/claims.h"
+#include "fleet/bus/claims_push.h"
+#include "fleet/bus/identity.h"
+#include "fleet/bus/link.h"
+#include "fleet/bus/store.h"
+#include "core/data/json.h"
+#include "core/data/value.h"
+#include "fleet/master/enroll/authority.h"
+#include "fleet/master/enroll/census.h"
+#include "fleet/master/enroll/revoked_board.h"
+#include "fleet/master/enroll/revoked_list.h"
+#include "fleet/master/enroll/signing_board.h"
+#include "fleet/master/eraser.h"
+#include "fleet/nats/kv.h"
+#include "fleet/nats/nkey.h"
+#include "core/sys/clock.h"
+#include "core/sys/fs.h"
+#include "core/sys/loop.h"
+#include "core/sys/path.h"
+#include "fleet/wire/operator.h"
+
+#define JWT_MAX     CLAIMS_PUSH_MAX
+#define SYSTEM_NAME "zester-master-sys"
+
+/* Servers that are remembered. */
+#define SERVERS_MAX 1000
+/* After the first login to a server: others come at the same time. */
+#define NEW_SERVER_NS (CLOCK_SECOND / 4)
+
+struct known_server {
+    struct lru_item item; /* by its id, which is another after each start */
+};
+
+/* Who waits for servers to confirm. */
+struct follower {
+    revocation_fn *fn;
+    void *self;
+    struct follower *next;
+};
+
+struct revocation {
+    struct master *master;
+    char account[NATS_NKEY_TEXT_SIZE];
+    struct nats_nkey signer;
+    struct revoked_list list;
+    struct census_listener listener;
+    struct nats_kv_watch *operators;
+    struct link *link;
+    struct nats_listener events;
+    struct nats_sub *connects[ACCOUNT_ROLES], *updates[ACCOUNT_ROLES];
+    struct timer timer;
+    struct claims_push *push;
+    bool is_listed, has_enrollments, has_operators; /* all records are read; those of one kind */
+    bool is_pushing, is_due;                        /* due: again, since something has changed */
+    int64_t pushed_at;                              /* `iat` of the claims; never twice the same */
+    struct lru servers;                             /* that somebody has logged in to */
+    bool has_new_server;
+    struct accounts_border border; /* of the claims that are known */
+    int64_t all_before;            /* CLAIMS_ALL of them */
+    struct follower *followers;    /* of the push under way */
+    struct follower *waiting;      /* of the next one */
+    struct eraser *eraser;         /* of what revoked peels leave on the bus */
+    char problem[HEALTH_TEXT_MAX];
+};
+
+bool revocation_has(const struct revocation *revocation, const char *key, int64_t issued)
+{
+    return revoked_list_has(&revocation->list, key, issued);
+}
+
+/* For peels, once all records are read. */
+static void publish_operators(const struct revocation *revocation)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct value keys = revoked_list_operators(&revocation->list, &arena);
+
+    if (revocation->is_listed)
+        revoked_board_publish(revocation->master, &keys);
+}
+
+/* --- claims ------------------------------------------------------------------------- */
+
+static int read_text(struct arena *arena, const char *dir, enum identity_file file, struct str *ret,
+                     struct err *err)
+{
+    const char *path = path_join(arena, dir, identity_file_name(file));
+
+    if (fs_read(arena, path, JWT_MAX, ret, err) < 0)
+        return -1;
+    if (!ret->p)
+        return err_set(err, ERR_NOT_FOUND, "'%s' does not exist; revocation needs it", path);
+    *ret = str_trim(*ret);
+    return 0;
+}
+
+static struct authority *find_authority(const struct revocation *revocation)
+{
+    return master_find(revocation->master, &authority_service);
+}
+
+/* Signing keys of a later decision than that of these claims; NULL: theirs stay. */
+static const struct keyring *find_newer_keys(const struct revocation *revocation, struct str jwt)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct keyring *known = signing_ring(&find_authority(revocation)->signing);
+    struct keyring ring = { 0 };
+    struct err err;
+
+    return keyring_read_jwt(&arena, jwt, &ring, &err) == 0 && keyring_is_newer(known, &ring) ? known
+                                                                                             : NULL;
+}
+
+/* Servers that compare two claims keep the later one: ours come after all that we know of. */
+static void note_issue(struct revocation *revocation, struct str jwt)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct claims_account claims;
+    struct err ignored;
+
+    if (claims_read_account(&arena, arena_str(&arena, jwt), &claims, &ignored) == 0 &&
+        claims.head.iat > revocation->pushed_at)
+        revocation->pushed_at = claims.head.iat;
+}
+
+/* The account's claims with the list in them, checked as a server ought to: one that takes claims
+ * of a foreign operator locks everybody out at its next start. */
+static int make_claims(struct revocation *revocation, struct arena *arena, struct buf *out,
+                       struct err *err)
+{
+    const char *dir = revocation->master->conf.auth_dir;
+    int64_t now = bus_time_seconds();
+    struct claims_renewal renewal;
+    struct str account_jwt, operator_jwt;
+
+    if (read_text(arena, dir, IDENTITY_ACCOUNT_JWT, &account_jwt, err) < 0 ||
+        read_text(arena, dir, IDENTITY_OPERATOR_JWT, &operator_jwt, err) < 0)
+        return -1;
+    note_issue(revocation, account_jwt);
+    revocation->pushed_at = now > revocation->pushed_at ? now : revocation->pushed_at + 1;
+    renewal =
+        (struct claims_renewal){ .iat = revocation->pushed_at,
+                                 .revocations = revoked_list_value(&revocation->list, arena, now),
+                                 .keys = find_newer_keys(revocation, account_jwt) };
+    renewal.all_before = revocation->all_before;
+    if (revocation->border.version > 0 || accounts_find_border(account_jwt).version > 0) {
+        renewal.accounts = &find_authority(revocation)->accounts;
+        renewal.since = revocation->border.since;
+    }
+    if (claims_renew_account(arena, account_jwt, &renewal, &revocation->signer, out, err) < 0)
+        return -1;
+    return claims_verify_account(arena, operator_jwt, buf_view(out), revocation->account, err);
+}
+
+/* On disk as well, when something has changed: a bus that has lost its records and its claims gets
+ * them from here. */
+static void keep_claims(const struct revocation *revocation, struct arena *arena, struct str jwt)
+{
+    const struct fs_replace_options options = { .attr = { FS_KEEP, FS_KEEP, FS_KEEP } };
+    const char *dir = revocation->master->conf.auth_dir;
+    const char *path = path_join(arena, dir, identity_file_name(IDENTITY_ACCOUNT_JWT));
+    struct claims_account before, now;
+    struct str there;
+    struct err err;
+
+    if (read_text(arena, dir, IDENTITY_ACCOUNT_JWT, &there, &err) == 0 &&
+        claims_read_account(arena, there, &before, &err) == 0 &&
+        claims_read_account(arena, jwt, &now, &err) == 0 &&
+        ((value_equal(&before.revocations, &now.revocations) &&
+          accounts_find_border(there).version >= accounts_find_border(jwt).version &&
+          !find_newer_keys(revocation, there)) ||
+         fs_replace(path, jwt, &options, &err) == 0))
+        return;
+    log_warning("claims of the account are not kept on disk error=%s", err.text);
+}
+
+/* --- pushing ------------------------------------------------------------------------ */
+
+static void push(struct revocation *revocation);
+
+static void tell_followers(struct revocation *revocation, const char *warning)
+{
+    struct follower *follower = revocation->followers;
+
+    revocation->followers = NULL;
+    while (follower) {
+        struct follower *next = follower->next;
+
+        follower->fn(follower->self, warning);
+        free(follower);
+        follower = next;
+    }
+}
+
+/* Accounts import from each other. A server that loads them for several clients at once, as after
+ * its first start, may bind an import to a copy of the other account that nobody uses, so that
+ * messages across the border go nowhere (2.9.10). Claims that are given to it anew are bound to
+ * what is used. */
+static void note_new_server(struct revocation *revocation)
+{
+    revocation->has_new_server = revocation->border.version > 0;
+}
+
+static void end_push(struct revocation *revocation, const char *warning, size_t servers)
+{
+    revocation->is_pushing = false;
+    if (warning)
+        note_new_server(revocation);
+    (void)snprintf(revocation->problem, sizeof(revocation->problem), "%s", warning ? warning : "");
+    metrics_add(revocation->master->metrics, MASTER_REVOCATION_PUSHES, 1,
+                warning ? "unconfirmed" : "confirmed", NULL);
+    if (warning)
+        log_warning("revocations are not confirmed by every server: %s", warning);
+    else
+        log_info("revocations confirmed servers=%zu keys=%zu", servers,
+                 revoked_list_count(&revocation->list));
+    tell_followers(revocation, warning);
+    if (revocation->is_due)
+        push(revocation);
+}
+
+static void on_pushed(void *self, const struct claims_push_result *result)
+{
+    struct revocation *revocation = self;
+    char warning[HEALTH_TEXT_MAX];
+
+    revocation->push = NULL;
+    if (!result->problem && result->confirmed >= result->servers) {
+        end_push(revocation, NULL, result->servers);
+        return;
+    }
+    if (result->problem)
+        (void)snprintf(warning, sizeof(warning), "%s", result->problem);
+    else
+        (void)snprintf(warning, sizeof(warning),
+                       "%zu of %zu servers confirmed the revocation; it is sent again until all do",
+                       result->confirmed, result->servers);
+    end_push(revocation, warning, result->servers);
+}
+
+static int make_push(void *self, struct buf *out, struct err *err)
+{
+    struct revocation *revocation = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    if (make_claims(revocation, &arena, out, err) < 0)
+        return -1;
+    keep_claims(revocation, &arena, buf_view(out));
+    return 0;
+}
+
+/* From claims that the operator has signed. True: something is new. */
+static bool learn_border(struct revocation *revocation, struct str jwt)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct accounts_border border = accounts_find_border(jwt);
+    struct claims_account claims;
+    struct str operator_jwt;
+    int64_t all_before;
+    struct err err;
+
+    if (read_text(&arena, revocation->master->conf.auth_dir, IDENTITY_OPERATOR_JWT, &operator_jwt,
+                  &err) < 0 ||
+        claims_verify_account(&arena, operator_jwt, arena_str(&arena, jwt), revocation->account,
+                              &err) < 0 ||
+        claims_read_account(&arena, arena_str(&arena, jwt), &claims, &err) < 0)
+        return false;
+    all_before = claims_all_before(&claims);
+    if (border.version <= revocation->border.version && all_before <= revocation->all_before)
+        return false;
+    if (border.version > revocation->border.version)
+        revocation->border = border;
+    if (all_before > revocation->all_before)
+        revocation->all_before = all_before;
+    return true;
+}
+
+/* Somebody else decided about signing keys, or moved peels to an account of their own: from now on
+ * it stands in our own claims. */
+static bool learn_keys(struct revocation *revocation, struct str jwt)
+{
+    struct authority *authority = find_authority(revocation);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf claims = BUF_INIT(JWT_MAX);
+    const bool has_moved = learn_border(revocation, jwt);
+    struct err err;
+
+    if (!signing_learn(&authority->signing, jwt) && !has_moved)
+        return false;
+    if (make_claims(revocation, &arena, &claims, &err) < 0)
+        log_warning("claims of the account are not kept on disk error=%s", err.text);
+    else
+        keep_claims(revocation, &arena, buf_view(&claims));
+    authority_look_at_keys(authority);
+    return true;
+}
+
+static void on_found(void *self, struct str jwt)
+{
+    note_issue(self, jwt); /* a server that gets what it has does nothing */
+    (void)learn_keys(self, jwt);
+}
+
+static void push(struct revocation *revocation)
+{
+    struct err err;
+
+    if (revocation->is_pushing || !revocation->link) {
+        revocation->is_due = true;
+        return;
+    }
+    revocation->is_due = false;
+    revocation->is_pushing = true;
+    revocation->followers = revocation->waiting;
+    revocation->waiting = NULL;
+    if (nats_conn_state(link_conn(revocation->link)) != NATS_CONN_CONNECTED) {
+        revocation->is_due = true; /* once it is */
+        revocation->is_pushing = false;
+        (void)snprintf(revocation->problem, sizeof(revocation->problem),
+                       "the system account is not connected");
+        tell_followers(revocation, revocation->problem);
+        return;
+    }
+    revocation->has_new_server = false;
+    revocation->push = claims_push_new(
+        &(struct claims_push_options){ .conn = link_conn(revocation->link),
+                                       .accounts = &find_authority(revocation)->accounts,
+                                       .signer = &revocation->signer,
+                                       .found = on_found,
+                                       .make = make_push,
+                                       .done = on_pushed,
+                                       .self = revocation },
+        &err);
+    if (!revocation->push)
+        end_push(revocation, err.text, 0);
+}
+
+/* --- when --------------------------------------------------------------------------- */
+
+static int64_t sync_interval(const struct revocation *revocation)
+{
+    int64_t interval = revocation->master->conf.revocation_sync_interval;
+
+    return interval == 0 ? REVOCATION_SYNC_DEFAULT_NS : interval;
+}
+
+/* Is there anything that servers may not know? */
+static bool has_news(const struct revocation *revocation)
+{
+    return revoked_list_count(&revocation->list) > 0 || revocation->has_new_server ||
+           (revocation->border.version > 0 && revocation->border.version < ACCOUNTS_VERSION) ||
+           signing_ring(&find_authority(revocation)->signing)->generation > 0;
+}
+
+static void on_timer(struct timer *timer);
+
+static void push_after(struct revocation *revocation, int64_t ns)
+{
+    struct timers *timers = loop_timers(revocation->master->loop);
+    int64_t at = clock_after(clock_now(), ns);
+
+    if (ns > 0 && (!timer_is_set(&revocation->timer) || revocation->timer.deadline > at))
+        timer_set(timers, &revocation->timer, at, on_timer);
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct revocation *revocation = container_of(timer, struct revocation, timer);
+
+    publish_operators(revocation);
+    signing_board_publish(revocation->master);
+    if (revocation->is_listed && has_news(revocation))
+        push(revocation);
+    push_after(revocation, sync_interval(revocation));
+}
+
+static void on_changed(struct census_listener *listener, const struct enrollment *record)
+{
+    struct revocation *revocation = container_of(listener, struct revocation, listener);
+
+    if (record->state != ENROLLMENT_REVOKED)
+        return;
+    revoked_list_add_record(&revocation->list, record);
+    if (revocation->is_listed && !revocation->is_pushing) /* perhaps by another master */
+        push_after(revocation, REVOCATION_DEBOUNCE_NS);
+}
+
+/* A list that lacks somebody would let them in again. */
+static void begin_pushing(struct revocation *revocation)
+{
+    revocation->is_listed = revocation->has_enrollments && revocation->has_operators;
+    publish_operators(revocation);
+    if (revocation->is_listed && has_news(revocation))
+        push(revocation);
+}
+
+static void on_listed(struct census_listener *listener)
+{
+    struct revocation *revocation = container_of(listener, struct revocation, listener);
+
+    revocation->has_enrollments = true;
+    begin_pushing(revocation);
+}
+
+static void on_operator(void *self, const struct nats_kv_entry *entry)
+{
+    struct revocation *revocation = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct operator_policy policy;
+    struct err err;
+
+    if (record_decode(&arena, &operator_policy_type, 1, arena_str(&arena, entry->value), &policy,
+                      &err) < 0) {
+        log_warning("operator %.*s: %s", STR_ARG(entry->key), err.text);
+        return;
+    }
+    if (!revoked_list_add_operator(&revocation->list, &policy))
+        return;
+    publish_operators(revocation);
+    if (revocation->is_listed && !revocation->is_pushing)
+        push_after(revocation, REVOCATION_DEBOUNCE_NS);
+}
+
+static void on_operators_listed(void *self)
+{
+    struct revocation *revocation = self;
+
+    revocation->has_operators = true;
+    begin_pushing(revocation);
+}
+
+static bool is_new_server(struct revocation *revocation, struct str id)
+{
+    if (id.n == 0 || lru_find(&revocation->servers, id))
+        return false;
+    (void)lru_get(&revocation->servers, id);
+    return true;
+}
+
+static void on_system_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    struct revocation *revocation = container_of(listener, struct revocation, events);
+
+    if (event->kind == NATS_EVENT_CONNECTED &&
+        is_new_server(revocation, str_from(nats_conn_server_id(link_conn(revocation->link)))))
+        note_new_server(revocation);
+    if (event->kind == NATS_EVENT_CONNECTED &&
+        (revocation->is_due || (revocation->is_listed && has_news(revocation))))
+        push(revocation);
+    else if (event->kind == NATS_EVENT_DISCONNECTED)
+        log_warning("system account disconnected, reconnecting error=%s",
+                    event->error ? event->error->text : "");
+}
+
+/* A server that lets a revoked key in does not know better. */
+static void on_connect(void *self, const struct nats_msg *msg)
+{
+    struct revocation *revocation = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value event;
+    const char *user;
+    struct err err;
+
+    if (json_decode_lenient(&arena, arena_str(&arena, msg->payload), &event, &err) < 0)
+        return;
+    if (is_new_server(revocation, value_get_view(value_get(&event, "server"), "id"))) {
+        note_new_server(revocation);
+        push_after(revocation, NEW_SERVER_NS);
+    }
+    user = value_get_text(value_get(&event, "client"), "user");
+    if (user && revoked_list_has_key(&revocation->list, user))
+        push_after(revocation, REVOCATION_DEBOUNCE_NS);
+}
+
+/* Do these claims let somebody in whom we know to be revoked, or lack a signing key? */
+static bool lacks_something(const struct revocation *revocation, struct str jwt)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct claims_account claims;
+    struct err err;
+
+    if (claims_read_account(&arena, arena_str(&arena, jwt), &claims, &err) < 0)
+        return true;
+    if (strcmp(claims.head.sub, revocation->account) == 0 &&
+        (find_newer_keys(revocation, arena_str(&arena, jwt)) ||
+         accounts_find_border(jwt).version < revocation->border.version ||
+         claims_all_before(&claims) < revocation->all_before))
+        return true;
+    return revoked_list_has_more(&revocation->list, &claims, bus_time_seconds());
+}
+
+/* Other accounts have what the fleet's claims say. */
+static bool is_fleet_claims(const struct revocation *revocation, struct str jwt)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct claims_account claims;
+    struct err err;
+
+    return claims_read_account(&arena, arena_str(&arena, jwt), &claims, &err) == 0 &&
+           strcmp(claims.head.sub, revocation->account) == 0;
+}
+
+/* Another master, or a command, has given claims to the servers. */
+static void on_update(void *self, const struct nats_msg *msg)
+{
+    struct revocation *revocation = self;
+
+    if (msg->payload.n > JWT_MAX)
+        return;
+    if (is_fleet_claims(revocation, msg->payload))
+        (void)learn_keys(revocation, msg->payload);
+    note_issue(revocation, msg->payload);
+    if (!revocation->is_listed || !lacks_something(revocation, msg->payload))
+        return;
+    if (revocation->is_pushing)
+        revocation->is_due = true;
+    else
+        push_after(revocation, REVOCATION_DEBOUNCE_NS);
+}
+
+static void push_for(struct revocation *revocation, revocation_fn *fn, void *self)
+{
+    struct follower *follower;
+
+    if (!revocation->link) {
+        fn(self, "the master is stopping");
+        return;
+    }
+    follower = mem_zalloc(sizeof(*follower));
+    follower->fn = fn;
+    follower->self = self;
+    follower->next = revocation->waiting;
+    revocation->waiting = follower;
+    push(revocation);
+}
+
+void revocation_push(struct revocation *revocation, const struct enrollment *record,
+                     revocation_fn *fn, void *self)
+{
+    revoked_list_add_record(&revocation->list, record);
+    push_for(revocation, fn, self);
+}
+
+void revocation_push_operator(struct revocation *revocation, const struct operator_policy *policy,
+                              revocation_fn *fn, void *self)
+{
+    (void)revoked_list_add_operator(&revocation->list, policy);
+    push_for(revocation, fn, self);
+}
+
+void revocation_enforce(struct revocation *revocation, const struct enrollment *record,
+                        revocation_fn *fn, void *self)
+{
+    if (revocation->link)
+        eraser_remove_peel(revocation->eraser, &revocation->master->js, record->peel_id);
+    revocation_push(revocation, record, fn, self);
+}
+
+/* --- the service -------------------------------------------------------------------- */
+
+static void free_revocation(void *self)
+{
+    struct revocation *revocation = self;
+
+    eraser_free(revocation->eraser);
+    revoked_list_done(&revocation->list);
+    lru_done(&revocation->servers);
+    nats_nkey_done(&revocation->signer);
+    free(revocation);
+}
+
+/* All that a push needs must be there at the start, not when it is urgent. */
+static int check_files(struct revocation *revocation, struct err *err)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    AUTO_BUF struct buf jwt = BUF_INIT(JWT_MAX);
+    const char *dir = revocation->master->conf.auth_dir;
+    struct claims_account claims;
+    struct nats_nkey account;
+    struct str creds, account_jwt;
+
+    if (identity_read_key(dir, IDENTITY_ACCOUNT_SEED, &account, err) < 0)
+        return -1;
+    nats_nkey_print_public(&account, revocation->account);
+    nats_nkey_done(&account);
+    if (identity_read_key(dir, IDENTITY_OPERATOR_SIGNING_SEED, &revocation->signer, err) < 0 ||
+        read_text(&arena, dir, IDENTITY_SYS_CREDS, &creds, err) < 0 ||
+        read_text(&arena, dir, IDENTITY_ACCOUNT_JWT, &account_jwt, err) < 0 ||
+        claims_read_account(&arena, account_jwt, &claims, err) < 0)
+        return -1;
+    revocation->border = accounts_find_border(account_jwt);
+    revoked_list_add_claims(&revocation->list, &claims);
+    revocation->all_before = claims_all_before(&claims);
+    explicit_bzero((void *)(uintptr_t)creds.p, creds.n);
+    return make_claims(revocation, &arena, &jwt, err);
+}
+
+static void *open_revocation(struct master *master, struct err *err)
+{
+    struct revocation *revocation = mem_zalloc(sizeof(*revocation));
+
+    revocation->master = master;
+    lru_init(&revocation->servers, SERVERS_MAX, sizeof(struct known_server));
+    revocation->eraser = eraser_new(master->loop);
+    if (check_files(revocation, err) < 0) {
+        free_revocation(revocation);
+        return NULL;
+    }
+    revocation->listener.changed = on_changed;
+    revocation->listener.caught_up = on_listed;
+    census_listen(master_find(master, &census_service), &revocation->listener);
+    return revocation;
+}
+
+static void stop_revocation(void *self)
+{
+    struct revocation *revocation = self;
+
+    timer_clear(loop_timers(revocation->master->loop), &revocation->timer);
+    claims_push_free(revocation->push);
+    revocation->push = NULL;
+    nats_kv_watch_free(revocation->operators);
+    revocation->operators = NULL;
+    link_free(revocation->link);
+    revocation->link = NULL;
+    tell_followers(revocation, "the master is stopping");
+    revocation->followers = revocation->waiting;
+    revocation->waiting = NULL;
+    tell_followers(revocation, "the master is stopping");
+}
+
+static struct nats_kv_watch *watch_operators(struct revocation *revocation, struct err *err)
+{
+    const struct nats_kv kv = { .js = revocation->master->js,
+                                .bucket = store_bucket_name(STORE_OPERATORS),
+                                .history = store_bucket_history(STORE_OPERATORS) };
+
+    return nats_kv_watch_new(&kv,
+                             &(struct nats_kv_watch_options){ .without_deletes = true,
+                                                              .entry = on_operator,
+                                                              .caught_up = on_operators_listed,
+                                                              .self = revocation },
+                             err);
+}
+
+static struct nats_sub *listen_to(struct revocation *revocation, const char *subject,
+                                  nats_msg_fn *fn, struct err *err)
+{
+    return nats_sub_new(
+        link_conn(revocation->link),
+        &(struct nats_sub_options){ .subject = subject, .message = fn, .self = revocation }, err);
+}
+
+/* Who logs in to each account, and claims that are pushed. */
+static int listen_to_accounts(struct revocation *revocation, struct err *err)
+{
+    const struct accounts *accounts = &find_authority(revocation)->accounts;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    for (size_t i = 0; i < ACCOUNT_ROLES; i++) {
+        const char *key = accounts->public_keys[i];
+
+        revocation->connects[i] = listen_to(
+            revocation, arena_printf(&arena, "$SYS.ACCOUNT.%s.CONNECT", key), on_connect, err);
+        revocation->updates[i] =
+            listen_to(revocation, arena_printf(&arena, "$SYS.REQ.ACCOUNT.%s.CLAIMS.UPDATE", key),
+                      on_update, err);
+        if (!revocation->connects[i] || !revocation->updates[i])
+            return -1;
+    }
+    return 0;
+}
+
+static int start_revocation(void *self, struct err *err)
+{
+    struct revocation *revocation = self;
+    const struct master_conf *conf = &revocation->master->conf;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *creds = path_join(&arena, conf->auth_dir, identity_file_name(IDENTITY_SYS_CREDS));
+
+    revocation->link = link_new(revocation->master->hub,
+                                &(struct link_options){ .urls = conf->nats_url,
+                                                        .ca_file = conf->nats_ca,
+                                                        .auth_dir = conf->auth_dir,
+                                                        .creds_file = creds,
+                                                        .name = SYSTEM_NAME },
+                                err);
+    if (!revocation->link)
+        return -1;
+    nats_listen(link_conn(revocation->link), &revocation->events, on_system_event);
+    if (listen_to_accounts(revocation, err) == 0)
+        revocation->operators = watch_operators(revocation, err);
+    if (!revocation->operators) {
+        stop_revocation(revocation);
+        return -1;
+    }
+    push_after(revocation, sync_interval(revocation));
+    return 0;
+}
+
+/* A master that cannot revoke now still works. */
+static enum health_status check_revocation(void *self, char message[static HEALTH_TEXT_MAX])
+{
+    const struct revocation *revocation = self;
+
+    if (nats_conn_state(link_conn(revocation->link)) != NATS_CONN_CONNECTED) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "the system account is not connected");
+        return HEALTH_DEGRADED;
+    }
+    (void)snprintf(message, HEALTH_TEXT_MAX, "%s", revocation->problem);
+    return revocation->problem[0] ? HEALTH_DEGRADED : HEALTH_OK;
+}
+
+const struct master_service revocation_service = {
+    .name = "revocation",
+    .open = open_revocation,
+    .start = start_revocation,
+    .stop = stop_revocation,
+    .free = free_revocation,
+    .check = check_revocation,
+};

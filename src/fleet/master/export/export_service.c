@@ -1,0 +1,456 @@
+/*
+ * The service "export": events and results of jobs go to webhooks, as the key `export` says.
+ *
+ * Each exporter has a lease, whose holder pulls from its consumers; other masters take over. An
+ * exporter that is no longer configured has no consumers: they are deleted when the configuration
+ * is read again, and by the next master that finds some that no other one uses.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/diag.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "fleet/bus/store.h"
+#include "fleet/master/export/export_conf.h"
+#include "fleet/master/export/export_feed.h"
+#include "fleet/master/lease.h"
+#include "fleet/master/services.h"
+#include "fleet/nats/consumer.h"
+#include "fleet/nats/error.h"
+#include "fleet/nats/kv.h"
+#include "core/sys/chore.h"
+#include "core/sys/clock.h"
+#include "core/sys/loop.h"
+
+/* Each feed waits for its receiver alone. There are no more threads than feeds that wait. */
+#define WORKERS (EXPORTERS_MAX * EXPORT_KINDS)
+#define TICK_NS (5 * CLOCK_SECOND)
+/* Masters that have an exporter hold its lease by then. */
+#define ORPHANS_NS (20 * CLOCK_SECOND)
+/* A receiver that is away for that long is a problem of this master. */
+#define FAILING_NS (60 * CLOCK_SECOND)
+
+struct exporter {
+    struct press *press;
+    struct exporter *next;
+    char name[EXPORT_NAME_MAX + 1];
+    char key[sizeof(FEED_CONSUMER) + EXPORT_NAME_MAX]; /* of its lease */
+    const struct export_conf *conf;
+    struct lease lease;
+    struct export_feed feeds[EXPORT_KINDS];
+    bool is_gone;
+};
+
+struct press {
+    struct master *master;
+    struct chores chores;
+    struct arena arena; /* of the configuration */
+    struct export_confs confs;
+    struct exporter *first; /* gone ones included, until nothing of them is under way */
+    struct nats_listener bus;
+    struct timer tick, orphans;
+    bool is_started;
+};
+
+static bool is_wanted(const struct export_conf *conf, enum export_kind kind)
+{
+    return kind == EXPORT_EVENTS ? conf->match.n > 0 : conf->jobs;
+}
+
+/* --- one exporter ----------------------------------------------------------------------- */
+
+static bool is_under_way(const struct exporter *exporter)
+{
+    for (size_t i = 0; i < EXPORT_KINDS; i++)
+        if (exporter->feeds[i].under_way > 0)
+            return true;
+    return false;
+}
+
+static void free_if_gone(struct exporter *exporter)
+{
+    if (!exporter->is_gone || is_under_way(exporter))
+        return;
+    for (struct exporter **at = &exporter->press->first; *at; at = &(*at)->next)
+        if (*at == exporter) {
+            *at = exporter->next;
+            break;
+        }
+    free(exporter);
+}
+
+static void on_came_back(void *self)
+{
+    free_if_gone(self);
+}
+
+static void on_measured(void *self)
+{
+    const struct exporter *exporter = self;
+    double lag = 0;
+
+    for (size_t i = 0; i < EXPORT_KINDS; i++)
+        lag += (double)exporter->feeds[i].pending;
+    metrics_set(exporter->press->master->metrics, MASTER_EXPORT_LAG, lag, exporter->name, NULL);
+}
+
+static void on_deleted(void *self, const struct nats_error *error)
+{
+    const char *name = self;
+
+    if (!error)
+        log_info("export '%s': a consumer that is no longer needed is deleted", name);
+    else if (error->fault != NATS_FAULT_NOT_FOUND && error->fault != NATS_FAULT_CANCELED)
+        log_warning("export '%s': a consumer that is no longer needed: %s", name, error->text);
+    free(self);
+}
+
+static void delete_consumer(const struct press *press, enum export_kind kind, const char *name)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    char *copy = mem_strdup(name);
+    struct err err;
+
+    if (nats_consumer_delete(&press->master->js, export_feed_stream(kind),
+                             arena_printf(&arena, FEED_CONSUMER "%s", name), on_deleted, copy,
+                             &err) < 0)
+        free(copy);
+}
+
+static void on_got(struct lease *lease)
+{
+    struct exporter *exporter = container_of(lease, struct exporter, lease);
+
+    for (size_t i = 0; i < EXPORT_KINDS; i++)
+        if (is_wanted(exporter->conf, (enum export_kind)i))
+            export_feed_start(&exporter->feeds[i]);
+        else
+            delete_consumer(exporter->press, (enum export_kind)i, exporter->name);
+}
+
+static void stop_feeds(struct exporter *exporter)
+{
+    for (size_t i = 0; i < EXPORT_KINDS; i++)
+        export_feed_stop(&exporter->feeds[i]);
+    metrics_set(exporter->press->master->metrics, MASTER_EXPORT_LAG, 0, exporter->name, NULL);
+}
+
+static void on_lost(struct lease *lease)
+{
+    stop_feeds(container_of(lease, struct exporter, lease));
+}
+
+static void set_conf(struct exporter *exporter, const struct export_conf *conf)
+{
+    exporter->conf = conf;
+    for (size_t i = 0; i < EXPORT_KINDS; i++)
+        exporter->feeds[i].conf = conf;
+}
+
+static void begin_exporter(struct press *press, const struct export_conf *conf)
+{
+    struct exporter *exporter = mem_zalloc(sizeof(*exporter));
+
+    exporter->press = press;
+    (void)snprintf(exporter->name, sizeof(exporter->name), "%s", conf->name);
+    (void)snprintf(exporter->key, sizeof(exporter->key), FEED_CONSUMER "%s", exporter->name);
+    for (size_t i = 0; i < EXPORT_KINDS; i++)
+        export_feed_init(&exporter->feeds[i],
+                         &(struct export_feed_options){ .js = press->master->js,
+                                                        .chores = &press->chores,
+                                                        .metrics = press->master->metrics,
+                                                        .name = exporter->name,
+                                                        .kind = (enum export_kind)i,
+                                                        .came_back = on_came_back,
+                                                        .measured = on_measured,
+                                                        .self = exporter });
+    set_conf(exporter, conf);
+    exporter->lease = (struct lease){ .js = press->master->js,
+                                      .key = exporter->key,
+                                      .holder = press->master->id,
+                                      .got = on_got,
+                                      .lost = on_lost };
+    exporter->next = press->first;
+    press->first = exporter;
+    lease_start(&exporter->lease);
+}
+
+static void end_exporter(struct exporter *exporter)
+{
+    if (exporter->is_gone)
+        return;
+    stop_feeds(exporter);
+    (void)lease_stop(&exporter->lease, NULL, NULL);
+    exporter->is_gone = true;
+}
+
+/* It may be freed with the call. */
+static void remove_exporter(struct exporter *exporter)
+{
+    end_exporter(exporter);
+    for (size_t i = 0; i < EXPORT_KINDS; i++)
+        delete_consumer(exporter->press, (enum export_kind)i, exporter->name);
+    free_if_gone(exporter);
+}
+
+/* --- the configuration ------------------------------------------------------------------ */
+
+static const struct exporter *find_exporter(const struct press *press, const char *name)
+{
+    for (const struct exporter *exporter = press->first; exporter; exporter = exporter->next)
+        if (!exporter->is_gone && strcmp(exporter->name, name) == 0)
+            return exporter;
+    return NULL;
+}
+
+/* Requests that are on their way have copies of what they need. */
+static void change_exporter(struct exporter *exporter, const struct export_conf *conf)
+{
+    const bool is_held = lease_is_held(&exporter->lease);
+
+    if (is_held)
+        stop_feeds(exporter);
+    set_conf(exporter, conf);
+    if (is_held)
+        on_got(&exporter->lease);
+}
+
+static void change_exporters(struct press *press, const struct export_confs *confs)
+{
+    struct exporter *next;
+
+    for (struct exporter *exporter = press->first; exporter; exporter = next) {
+        const struct export_conf *conf = export_conf_find(confs, exporter->name);
+
+        next = exporter->next;
+        if (exporter->is_gone)
+            continue;
+        if (conf)
+            change_exporter(exporter, conf);
+        else
+            remove_exporter(exporter);
+    }
+    VEC_EACH (&confs->list, conf)
+        if (!find_exporter(press, conf->name))
+            begin_exporter(press, conf);
+}
+
+/* The file was checked before it became the configuration. */
+static void read_conf(struct press *press, struct arena *arena, struct export_confs *ret)
+{
+    struct diags ignored = DIAGS_INIT(arena);
+    struct value copy;
+
+    *ret = (struct export_confs){ 0 };
+    if (!press->master->conf.exports)
+        return;
+    copy = value_copy(arena, press->master->conf.exports);
+    (void)export_conf_read(arena, &copy, ret, &ignored);
+}
+
+static void reload_press(void *self)
+{
+    struct press *press = self;
+    struct arena arena = ARENA_INIT;
+    struct export_confs confs;
+
+    if (!press->is_started)
+        return;
+    read_conf(press, &arena, &confs);
+    change_exporters(press, &confs);
+    arena_done(&press->arena);
+    press->arena = arena;
+    press->confs = confs;
+}
+
+/* --- consumers that nobody configures ----------------------------------------------------- */
+
+/* A consumer without an exporter here; another master may have it. */
+struct orphan {
+    struct press *press;
+    enum export_kind kind;
+    char name[EXPORT_NAME_MAX + 1];
+};
+
+static void on_lease(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct orphan *orphan = self;
+
+    (void)entry;
+    if (error && error->fault == NATS_FAULT_NOT_FOUND && orphan->press->is_started &&
+        !find_exporter(orphan->press, orphan->name))
+        delete_consumer(orphan->press, orphan->kind, orphan->name);
+    free(orphan);
+}
+
+static void ask_lease(struct press *press, enum export_kind kind, struct str name)
+{
+    const struct nats_kv kv = { .js = press->master->js,
+                                .bucket = store_bucket_name(STORE_LEASES),
+                                .indirect = true };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct orphan *orphan = mem_zalloc(sizeof(*orphan));
+    struct err err;
+
+    orphan->press = press;
+    orphan->kind = kind;
+    memcpy(orphan->name, name.p, name.n);
+    if (find_exporter(press, orphan->name) ||
+        nats_kv_get(&kv, arena_printf(&arena, FEED_CONSUMER "%s", orphan->name), on_lease, orphan,
+                    &err) < 0)
+        free(orphan);
+}
+
+struct listing {
+    struct press *press;
+    enum export_kind kind;
+};
+
+static void on_names(void *self, const struct nats_error *error, const struct value *reply)
+{
+    struct listing *listing = self;
+    const struct value *names = error ? NULL : value_get(reply, "consumers");
+
+    for (size_t i = 0;
+         listing->press->is_started && value_is(names, VALUE_LIST) && i < names->list->count; i++) {
+        const struct value *item = &names->list->items[i];
+        struct str name;
+
+        if (item->kind != VALUE_STR || !str_starts(item->s, STR(FEED_CONSUMER)))
+            continue;
+        name = str_from_offset(item->s, sizeof(FEED_CONSUMER) - 1);
+        if (name.n > 0 && name.n <= EXPORT_NAME_MAX)
+            ask_lease(listing->press, listing->kind, name);
+    }
+    free(listing);
+}
+
+static void on_orphans(struct timer *timer)
+{
+    struct press *press = container_of(timer, struct press, orphans);
+
+    for (size_t i = 0; i < EXPORT_KINDS; i++) {
+        AUTO_ARENA struct arena arena = ARENA_INIT;
+        struct listing *listing = mem_zalloc(sizeof(*listing));
+        struct err err;
+
+        *listing = (struct listing){ press, (enum export_kind)i };
+        if (nats_js_call(
+                &press->master->js,
+                arena_printf(&arena, "CONSUMER.NAMES.%s", export_feed_stream((enum export_kind)i)),
+                STR("{}"), on_names, listing, &err) < 0)
+            free(listing);
+    }
+}
+
+/* --- what is said of it ------------------------------------------------------------------- */
+
+static void on_tick(struct timer *timer)
+{
+    struct press *press = container_of(timer, struct press, tick);
+
+    for (struct exporter *exporter = press->first; exporter; exporter = exporter->next)
+        for (size_t i = 0; i < EXPORT_KINDS; i++)
+            export_feed_measure(&exporter->feeds[i]);
+    timer_set(loop_timers(press->master->loop), timer, clock_after(clock_now(), TICK_NS), on_tick);
+}
+
+static enum health_status check_press(void *self, char message[static HEALTH_TEXT_MAX])
+{
+    const struct press *press = self;
+
+    for (const struct exporter *exporter = press->first; exporter; exporter = exporter->next)
+        for (size_t i = 0; i < EXPORT_KINDS; i++) {
+            const struct export_feed *feed = &exporter->feeds[i];
+
+            if (!feed->failing_since || clock_now() - feed->failing_since < FAILING_NS)
+                continue;
+            (void)snprintf(message, HEALTH_TEXT_MAX, "'%s' takes nothing for %lld s: %.512s",
+                           exporter->name,
+                           (long long)((clock_now() - feed->failing_since) / CLOCK_SECOND),
+                           feed->problem.text);
+            return HEALTH_DEGRADED;
+        }
+    return HEALTH_OK;
+}
+
+/* --- life ------------------------------------------------------------------------------- */
+
+static void *open_press(struct master *master, struct err *err)
+{
+    struct press *press = mem_zalloc(sizeof(*press));
+
+    press->master = master;
+    if (chores_open_workers(&press->chores, master->loop, WORKERS, err) < 0) {
+        free(press);
+        return NULL;
+    }
+    return press;
+}
+
+static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    const struct press *press = container_of(listener, struct press, bus);
+
+    if (event->kind != NATS_EVENT_CONNECTED)
+        return;
+    for (struct exporter *exporter = press->first; exporter; exporter = exporter->next)
+        for (size_t i = 0; i < EXPORT_KINDS; i++)
+            export_feed_check(&exporter->feeds[i]);
+}
+
+static int start_press(void *self, struct err *err)
+{
+    struct press *press = self;
+    struct timers *timers = loop_timers(press->master->loop);
+
+    (void)err;
+    press->is_started = true;
+    nats_listen(press->master->js.conn, &press->bus, on_bus_event);
+    read_conf(press, &press->arena, &press->confs);
+    change_exporters(press, &press->confs);
+    timer_set(timers, &press->orphans, clock_after(clock_now(), ORPHANS_NS), on_orphans);
+    timer_set(timers, &press->tick, clock_after(clock_now(), TICK_NS), on_tick);
+    return 0;
+}
+
+static void stop_press(void *self)
+{
+    struct press *press = self;
+
+    press->is_started = false;
+    nats_unlisten(press->master->js.conn, &press->bus);
+    timer_clear(loop_timers(press->master->loop), &press->tick);
+    timer_clear(loop_timers(press->master->loop), &press->orphans);
+    for (struct exporter *exporter = press->first; exporter; exporter = exporter->next)
+        end_exporter(exporter);
+}
+
+static void free_press(void *self)
+{
+    struct press *press = self;
+
+    chores_close(&press->chores); /* waits for what runs, and hands it back */
+    while (press->first) {
+        struct exporter *exporter = press->first;
+
+        press->first = exporter->next;
+        free(exporter);
+    }
+    arena_done(&press->arena);
+    free(press);
+}
+
+const struct master_service master_export_service = {
+    .name = "export",
+    .open = open_press,
+    .start = start_press,
+    .stop = stop_press,
+    .free = free_press,
+    .reload = reload_press,
+    .check = check_press,
+};

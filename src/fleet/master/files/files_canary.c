@@ -1,0 +1,673 @@
+/*
+ * An operator tries a revision of the states on some machines before all others get it.
+ *
+ * The record in the bucket (fleet/wire/canary.h) is the truth: as long as it is there, what is in
+ * the folder is published to those that it means, and all others keep the base. Each act is a chain
+ * of steps, and the record says how far it has come. So whoever publishes next goes on with it when
+ * this master is ended at any of them:
+ *
+ *     begin      publish the folder to all, then to the canary; write the record
+ *     promote    record: promoting; publish the folder to all; record: ended; remove it
+ *     abort      publish and record the folder; record: aborting; bring the folder back to the
+ *                base; remove the record
+ *
+ * Machines look again when the number of the bucket rises, so each change of the record that
+ * concerns them is followed by a new number, and they go back to the base as soon as the record
+ * says so. Only the holder of the lease writes the record, each time in place of the one it knows.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "fleet/bus/bus_time.h"
+#include "core/data/record.h"
+#include "fleet/master/announce.h"
+#include "fleet/master/audit.h"
+#include "fleet/master/enroll/authority.h"
+#include "fleet/master/peels/roster.h"
+#include "fleet/master/services.h"
+#include "fleet/master/files/shelf.h"
+#include "fleet/master/files/standby.h"
+#include "fleet/nats/error.h"
+#include "fleet/nats/kv.h"
+#include "core/sys/clock.h"
+#include "core/sys/crash_point.h"
+#include "core/sys/loop.h"
+#include "language/target/target.h"
+
+/* A step of an act is done. */
+#define CRASH_POINT "canary-step"
+
+struct shelf_act {
+    struct shelf *shelf;
+    struct arena arena;
+    enum canary_act act;
+    const char *operator;
+    struct str subject; /* of the answer; empty: it goes on after a restart */
+    struct canary next; /* the record that is being written */
+    struct canary_reply reply;
+    struct publisher_cause cause; /* of the round that is recorded */
+    bool has_turned;              /* the rounds of the act have begun */
+    bool is_restoring, is_dropped;
+};
+
+static struct shelf_branch *states_of(struct shelf *shelf)
+{
+    return &shelf->branches[SHELF_STATES];
+}
+
+/* --- the answer ---------------------------------------------------------------------- */
+
+/* Peels that it means, and those of them that have the newest revision. */
+static void count_peels(struct shelf *shelf, struct canary_reply *reply)
+{
+    const struct canary *record = &shelf->canary.record;
+    const struct value *groups = record->groups.kind == VALUE_MAP ? &record->groups : NULL;
+    const struct roster *roster = master_roster(shelf->master);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct param_strs peels;
+    struct err err;
+
+    if (!roster || roster_resolve(roster, &arena,
+                                  &(struct roster_question){
+                                      .expr = record->target, .type = "", .groups = groups },
+                                  &peels, &err) < 0)
+        return;
+    reply->peels = peels.n;
+    for (size_t i = 0; i < peels.n; i++) {
+        const struct value *facts = roster_facts(roster, str_from(peels.p[i]));
+        const struct value *has = facts ? value_get(facts, CANARY_FACT) : NULL;
+
+        reply->following += has && has->kind == VALUE_INT && has->i == (int64_t)reply->revision;
+    }
+}
+
+static void fill_reply(struct shelf *shelf, struct canary_reply *reply)
+{
+    const struct canary *record = &shelf->canary.record;
+
+    reply->master = shelf->master->id;
+    reply->active = shelf->canary.is_there;
+    reply->phase = reply->target = reply->operator= "";
+    if (!shelf->canary.is_there || !states_of(shelf)->publisher)
+        return;
+    reply->phase = canary_phase_name(record->phase);
+    reply->target = record->target;
+    reply->operator= record->operator;
+    reply->since_unix = record->since_unix;
+    reply->base = record->base;
+    reply->revision = publisher_canary(states_of(shelf)->publisher);
+    count_peels(shelf, reply);
+}
+
+static void audit_act(enum canary_act act, const char *by, const char *target, const char *error)
+{
+    static const char *const actions[] = { [CANARY_BEGIN] = "fileserver.canary",
+                                           [CANARY_PROMOTE] = "fileserver.promote",
+                                           [CANARY_ABORT] = "fileserver.abort" };
+
+    if (act != CANARY_SHOW)
+        audit_log(
+            &(struct audit){ .action = actions[act], .by = by, .target = target, .error = error });
+}
+
+static void answer_act(struct shelf_act *act, const char *error)
+{
+    struct shelf *shelf = act->shelf;
+
+    audit_act(act->act, act->operator, act->next.target, error);
+    if (!act->subject.n)
+        return;
+    act->reply.err = error;
+    fill_reply(shelf, &act->reply);
+    master_answer(shelf->master, act->subject, &canary_reply_type, &act->reply);
+}
+
+/* The end of a canary that failed is tried again soon; until then nothing is published. */
+static void end_act(struct shelf_act *act, const char *error)
+{
+    struct shelf *shelf = act->shelf;
+    struct shelf_canary *canary = &shelf->canary;
+    const bool is_over = act->is_dropped;
+
+    canary->act = NULL;
+    answer_act(act, error ? error : "");
+    if (!is_over && shelf_is_held_by_canary(shelf)) {
+        shelf_refuse_updates(states_of(shelf), error ? error : "a canary is ending");
+        shelf_retry_canary(shelf);
+    } else if (!is_over) {
+        shelf_advance(shelf); /* what waited for it */
+    }
+    arena_done(&act->arena);
+    free(act);
+}
+
+static void go_on(struct shelf_act *act);
+
+/* --- steps that several acts have ---------------------------------------------------- */
+
+/* Why the act cannot go on; NULL: it can. */
+static const char *find_end(const struct shelf_act *act)
+{
+    crash_point(CRASH_POINT);
+    if (act->is_dropped)
+        return "this master is shutting down";
+    return lease_is_held(&act->shelf->lease) ? NULL : "this master no longer publishes";
+}
+
+/* A round of the act has ended; `error` is why the act cannot go on, or NULL. */
+static const char *read_outcome(struct shelf_act *act, const struct publisher_outcome *outcome)
+{
+    const char *why = find_end(act);
+
+    shelf_note_round(states_of(act->shelf), outcome);
+    if (why || outcome->manifest.n)
+        return why;
+    return outcome->error[0] ? arena_strdup(&act->arena, outcome->error)
+                             : "there are no states to publish";
+}
+
+/* The first round comes after what git does to the folder, when that is the case; nothing changes
+ * it from then on until the act ends, so that all rounds of it publish the same. */
+static void begin_round_for(struct shelf_act *act, publisher_fn *fn,
+                            const struct publisher_cause *cause)
+{
+    struct shelf_branch *branch = states_of(act->shelf);
+    const struct publisher_wish wish = { .cause = cause, .fn = fn, .self = act };
+
+    if (act->has_turned)
+        publisher_round(branch->publisher, &wish);
+    else
+        shelf_begin_round(branch, &(struct shelf_round){ .wish = wish });
+    act->has_turned = true;
+}
+
+static void begin_round(struct shelf_act *act, publisher_fn *fn)
+{
+    begin_round_for(act, fn, NULL);
+}
+
+/* One that is recorded as what the operator did. */
+static void begin_noted_round(struct shelf_act *act, const char *what, publisher_fn *fn)
+{
+    act->cause = (struct publisher_cause){ .by = act->operator,
+                                           .note = arena_printf(&act->arena, "canary of %s %s",
+                                                                act->next.target, what) };
+    begin_round_for(act, fn, &act->cause);
+}
+
+/* The same of a new number alone. */
+static const char *read_tell(struct shelf_act *act, const struct publisher_outcome *outcome)
+{
+    const char *why = find_end(act);
+
+    return why || !outcome->error[0] ? why : arena_strdup(&act->arena, outcome->error);
+}
+
+static void write_record(struct shelf_act *act, nats_kv_revision_fn *fn)
+{
+    const struct nats_kv kv = shelf_canary_bucket(act->shelf);
+    const struct shelf_canary *canary = &act->shelf->canary;
+    AUTO_BUF struct buf bytes = BUF_INIT(CANARY_RECORD_MAX);
+    struct err err;
+    int rc;
+
+    if (record_encode(&bytes, &canary_type, &act->next, &err) < 0)
+        rc = -1;
+    else if (canary->is_there)
+        rc = nats_kv_update(&kv, CANARY_RECORD, buf_view(&bytes), canary->revision, fn, act, &err);
+    else
+        rc = nats_kv_create(&kv, CANARY_RECORD, buf_view(&bytes), fn, act, &err);
+    if (rc < 0) {
+        shelf_aim_publisher(act->shelf);
+        end_act(act, err.text);
+    }
+}
+
+/* The record of the act was written, or not; false: the act has ended. */
+static bool take_record(struct shelf_act *act, const struct nats_error *error, uint64_t revision)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(CANARY_RECORD_MAX);
+    const char *why;
+    struct err err;
+
+    if (!error && record_encode(&bytes, &canary_type, &act->next, &err) == 0)
+        shelf_set_canary(act->shelf, buf_view(&bytes), revision);
+    why = find_end(act);
+    if (!error && !why)
+        return true;
+    if (!act->is_dropped)
+        shelf_aim_publisher(act->shelf);
+    end_act(act, why ? why : arena_strdup(&act->arena, error->text));
+    return false;
+}
+
+/* The record says it: go on with what is left to do in this phase. */
+static void on_phase(void *self, const struct nats_error *error, uint64_t revision)
+{
+    if (take_record(self, error, revision))
+        go_on(self);
+}
+
+static void enter_phase(struct shelf_act *act, enum canary_phase phase)
+{
+    act->next.phase = phase;
+    act->next.ended_by = act->operator;
+    write_record(act, on_phase);
+}
+
+static void on_removed(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct shelf_act *act = self;
+    const char *why = find_end(act);
+
+    if (!error) {
+        shelf_set_canary(act->shelf, (struct str){ NULL, 0 }, revision);
+        log_info("the canary of the states has ended: all peels have the same");
+    }
+    end_act(act, error ? arena_strdup(&act->arena, error->text) : why);
+}
+
+static void remove_record(struct shelf_act *act)
+{
+    const struct nats_kv kv = shelf_canary_bucket(act->shelf);
+    struct err err;
+
+    if (nats_kv_purge(&kv, CANARY_RECORD, act->shelf->canary.revision, on_removed, act, &err) < 0)
+        end_act(act, err.text);
+}
+
+/* The last step, unless something went wrong before it. */
+static void remove_or_end(struct shelf_act *act, const char *why)
+{
+    if (why)
+        end_act(act, why);
+    else
+        remove_record(act);
+}
+
+/* --- begin --------------------------------------------------------------------------- */
+
+static void on_begin_told(void *self, const struct publisher_outcome *outcome)
+{
+    struct shelf_act *act = self;
+
+    (void)outcome; /* the next round tells it, too */
+    end_act(act, find_end(act));
+}
+
+static void on_begun(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct shelf_act *act = self;
+
+    if (!take_record(act, error, revision))
+        return;
+    log_info("a canary of the states begins target=%s", act->next.target);
+    publisher_tell(states_of(act->shelf)->publisher, on_begin_told, act);
+}
+
+/* A canary has a set before it has a record, so that whoever follows it finds one. */
+static void on_copied(void *self, const struct publisher_outcome *outcome)
+{
+    struct shelf_act *act = self;
+    const char *why = read_outcome(act, outcome);
+
+    if (!why) {
+        write_record(act, on_begun);
+        return;
+    }
+    if (!act->is_dropped)
+        shelf_aim_publisher(act->shelf);
+    end_act(act, why);
+}
+
+static void on_base(void *self, const struct publisher_outcome *outcome)
+{
+    struct shelf_act *act = self;
+    const char *why = read_outcome(act, outcome);
+
+    if (!why && !outcome->revision)
+        why = "what is published now could not be recorded";
+    if (why) {
+        end_act(act, why);
+        return;
+    }
+    act->next.base = outcome->revision;
+    act->next.manifest = arena_strdup(&act->arena, outcome->sum);
+    publisher_divert(states_of(act->shelf)->publisher, true);
+    begin_round(act, on_copied);
+}
+
+/* Peels match it, with their facts; so groups go with it when it names some. */
+static const char *read_target(struct shelf_act *act, const char *text)
+{
+    const struct value *groups = act->shelf->master->conf.nodegroups;
+    const struct target *target;
+    struct err err;
+
+    act->next.target = arena_strdup(&act->arena, text);
+    if (!text[0])
+        return "a target is needed: the peels that get the changes first";
+    if (target_read(&act->arena, str_from(act->next.target), TARGET_COMPOUND,
+                    &(struct target_options){ .groups = groups, .no_settings = true }, &target,
+                    &err) < 0)
+        return arena_printf(&act->arena, "%s (peels match the target of a canary themselves)",
+                            err.text);
+    if (target_read(&act->arena, str_from(act->next.target), TARGET_COMPOUND,
+                    &(struct target_options){ .no_settings = true }, &target, &err) < 0)
+        act->next.groups = value_copy(&act->arena, groups);
+    return NULL;
+}
+
+static const char *begin_canary(struct shelf_act *act, const struct canary_request *request)
+{
+    const char *why;
+
+    act->next = (struct canary){ .phase = CANARY_RUNNING,
+                                 .target = "",
+                                 .since_unix = bus_time_seconds(),
+                                 .operator= act->operator,
+                                 .ended_by = "",
+                                 .manifest = "" };
+    why = read_target(act, request->target);
+    if (!why)
+        begin_round(act, on_base);
+    return why;
+}
+
+/* --- promote ------------------------------------------------------------------------- */
+
+static void on_end_told(void *self, const struct publisher_outcome *outcome)
+{
+    struct shelf_act *act = self;
+
+    remove_or_end(act, read_tell(act, outcome));
+}
+
+static void tell_end(struct shelf_act *act)
+{
+    publisher_tell(states_of(act->shelf)->publisher, on_end_told, act);
+}
+
+static void on_promoted(void *self, const struct publisher_outcome *outcome)
+{
+    struct shelf_act *act = self;
+    const char *why = read_outcome(act, outcome);
+
+    act->reply.published = outcome->revision;
+    if (why)
+        end_act(act, why);
+    else
+        enter_phase(act, CANARY_ENDED);
+}
+
+static void publish_to_all(struct shelf_act *act)
+{
+    publisher_divert(states_of(act->shelf)->publisher, false);
+    begin_noted_round(act, "promoted", on_promoted);
+}
+
+/* All get what was tried, so edits that nobody has tried yet are published to the canary first. */
+static void on_tried(void *self, const struct publisher_outcome *outcome)
+{
+    struct shelf_act *act = self;
+    const char *why = read_outcome(act, outcome);
+
+    if (!why && outcome->is_new)
+        why = "the folder has changed since the canary was published: the canary has the changes "
+              "now, try again when they are tested";
+    if (why)
+        end_act(act, why);
+    else
+        enter_phase(act, CANARY_PROMOTING);
+}
+
+/* --- abort --------------------------------------------------------------------------- */
+
+static void on_reverted(void *self, const struct publisher_outcome *outcome)
+{
+    struct shelf_act *act = self;
+    const char *why = read_outcome(act, outcome);
+
+    act->reply.published = outcome->revision;
+    remove_or_end(act, why);
+}
+
+static void on_restored(void *self, const char *error, size_t files)
+{
+    struct shelf_branch *branch = self;
+    struct shelf_act *act = branch->shelf->canary.act;
+
+    act->is_restoring = false;
+    act->reply.files = files;
+    branch->unfinished = standby_unfinished(branch->standby);
+    publisher_divert(branch->publisher, error != NULL);
+    if (!error) {
+        act->cause =
+            (struct publisher_cause){ .by = act->operator, .restored = act->next.base, .note = "" };
+        publisher_round(
+            branch->publisher,
+            &(struct publisher_wish){ .cause = &act->cause, .fn = on_reverted, .self = act });
+    }
+    publisher_resume(branch->publisher);
+    if (error)
+        end_act(act, arena_strdup(&act->arena, error));
+}
+
+static void on_abort_told(void *self, const struct publisher_outcome *outcome)
+{
+    struct shelf_act *act = self;
+    struct shelf_branch *branch = states_of(act->shelf);
+    const char *why = read_tell(act, outcome);
+
+    if (why) {
+        end_act(act, why);
+        return;
+    }
+    publisher_pause(branch->publisher);
+    act->is_restoring = true;
+    standby_restore(branch->standby, act->next.base, on_restored);
+}
+
+/* Those that follow it go back now, whatever becomes of the folder. */
+static void tell_abort(struct shelf_act *act)
+{
+    publisher_tell(states_of(act->shelf)->publisher, on_abort_told, act);
+}
+
+/* Who but this master decides what is in the folder, and what to do; NULL: nobody. */
+static const char *find_owner(struct shelf_act *act)
+{
+    struct shelf_branch *branch = states_of(act->shelf);
+    struct err err;
+
+    if (shelf_is_from_git(branch))
+        return "the states come from git ('gitfs.remotes'): revert the commit there instead, then "
+               "abort the canary";
+    if (standby_check(branch->standby, &err) < 0)
+        return arena_printf(&act->arena, "%s, then abort the canary", err.text);
+    return NULL;
+}
+
+/* What is in the folder is recorded, so that it can be brought back, unless nothing is. */
+static void on_kept(void *self, const struct publisher_outcome *outcome)
+{
+    struct shelf_act *act = self;
+    const bool is_base = strcmp(outcome->sum, act->next.manifest) == 0;
+    const char *why = outcome->files > 0 ? read_outcome(act, outcome) : find_end(act);
+
+    if (!why && outcome->files > 0 && !outcome->revision)
+        why = "what the canary has could not be recorded";
+    if (!why && !is_base)
+        why = find_owner(act);
+    if (why)
+        end_act(act, why);
+    else
+        enter_phase(act, CANARY_ABORTING);
+}
+
+static void keep_folder(struct shelf_act *act)
+{
+    begin_noted_round(act, "aborted", on_kept);
+}
+
+/* --- operators ----------------------------------------------------------------------- */
+
+static struct shelf_act *new_act(struct shelf *shelf, enum canary_act kind, const char *operator)
+{
+    struct shelf_act *act = mem_zalloc(sizeof(*act));
+
+    act->shelf = shelf;
+    act->act = kind;
+    act->operator= arena_strdup(&act->arena, operator);
+    act->next.target = "";
+    shelf->canary.act = act;
+    return act;
+}
+
+/* The next record of a canary begins as the one that is there. */
+static void copy_record(struct shelf_act *act)
+{
+    const struct canary *record = &act->shelf->canary.record;
+
+    act->next = *record;
+    act->next.target = arena_strdup(&act->arena, record->target);
+    act->next.groups = value_copy(&act->arena, &record->groups);
+    act->next.operator= arena_strdup(&act->arena, record->operator);
+    act->next.manifest = arena_strdup(&act->arena, record->manifest);
+}
+
+/* Why it cannot be; NULL: it can. */
+static const char *find_obstacle(struct shelf *shelf, enum canary_act kind, struct arena *arena)
+{
+    struct shelf_branch *branch = states_of(shelf);
+    const struct shelf_canary *canary = &shelf->canary;
+
+    if (canary->is_odd)
+        return "the record of the canary cannot be read by this version";
+    if (kind == CANARY_BEGIN && canary->is_there)
+        return arena_printf(arena,
+                            "there is a canary for %s already: end it with 'zester fileserver "
+                            "promote' or 'zester fileserver canary --abort' first",
+                            canary->record.target);
+    if (kind != CANARY_BEGIN && canary->is_known && !canary->is_there)
+        return "there is no canary: 'zester fileserver canary TARGET' begins one";
+    if (branch->rollback || (branch->unfinished && !canary->is_there))
+        return "a rollback of the states is under way; try again later";
+    if (shelf_is_held_by_canary(shelf) || !shelf_is_in_step(branch) ||
+        standby_is_busy(branch->standby))
+        return "this master does not have everything yet that was published, or a canary is "
+               "ending; "
+               "try again later";
+    return NULL;
+}
+
+static void refuse_act(struct shelf *shelf, struct str subject,
+                       const struct canary_request *request, const char *why)
+{
+    struct canary_reply reply = { .err = why };
+
+    fill_reply(shelf, &reply);
+    audit_act(request->act, request->operator, request->target, why);
+    master_answer(shelf->master, subject, &canary_reply_type, &reply);
+}
+
+static void begin_act(struct shelf *shelf, struct str subject, const struct canary_request *request)
+{
+    struct shelf_act *act = new_act(shelf, request->act, request->operator);
+    const char *why = NULL;
+
+    act->subject = arena_str(&act->arena, subject);
+    if (request->act == CANARY_BEGIN) {
+        why = begin_canary(act, request);
+    } else {
+        copy_record(act);
+        if (request->act == CANARY_ABORT)
+            keep_folder(act);
+        else
+            begin_round(act, on_tried);
+    }
+    if (why)
+        end_act(act, why);
+}
+
+void shelf_on_canary(void *self, const struct nats_msg *msg)
+{
+    struct shelf *shelf = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct canary_request request = { .target = "", .operator= "" };
+    const char *why = NULL;
+    struct err err;
+
+    if (!lease_is_held(&shelf->lease) || msg->reply.n == 0)
+        return;
+    if (record_decode(&arena, &canary_request_type, 1, msg->payload, &request, &err) < 0) {
+        request = (struct canary_request){ .target = "", .operator= "" };
+        why = err.text;
+    } else if (request.act != CANARY_SHOW) {
+        why = authority_check_order(shelf->master, msg, &err) < 0
+                  ? err.text
+                  : find_obstacle(shelf, request.act, &arena);
+    }
+    if (why || request.act == CANARY_SHOW)
+        refuse_act(shelf, msg->reply, &request, why ? why : "");
+    else
+        begin_act(shelf, msg->reply, &request);
+}
+
+/* --- a master that was ended meanwhile ----------------------------------------------- */
+
+/* What is left to do in each phase. */
+static const struct {
+    enum canary_act act;
+    void (*go_on)(struct shelf_act *act);
+} rests[] = {
+    [CANARY_RUNNING] = { CANARY_SHOW, NULL },
+    [CANARY_PROMOTING] = { CANARY_PROMOTE, publish_to_all },
+    [CANARY_ABORTING] = { CANARY_ABORT, tell_abort },
+    [CANARY_ENDED] = { CANARY_PROMOTE, tell_end },
+};
+
+static void go_on(struct shelf_act *act)
+{
+    rests[act->next.phase].go_on(act);
+}
+
+bool shelf_resume_canary(struct shelf *shelf)
+{
+    const struct shelf_canary *canary = &shelf->canary;
+    const enum canary_phase phase = canary->record.phase;
+    struct shelf_branch *branch = states_of(shelf);
+    struct shelf_act *act;
+
+    if (canary->act)
+        return true;
+    if (!canary->is_known || canary->is_odd || !rests[phase].go_on)
+        return false;
+    if (standby_is_busy(branch->standby) || !publisher_is_caught_up(branch->publisher) ||
+        (phase == CANARY_PROMOTING && !shelf_is_in_step(branch)))
+        return false;
+    log_warning("the end of the canary for %s was interrupted; going on with it phase=%s",
+                canary->record.target, canary_phase_name(phase));
+    act = new_act(shelf, rests[phase].act, canary->record.ended_by);
+    copy_record(act);
+    go_on(act);
+    return true;
+}
+
+void shelf_close_canary(struct shelf *shelf)
+{
+    struct shelf_canary *canary = &shelf->canary;
+    struct shelf_act *act = canary->act;
+
+    timer_clear(loop_timers(shelf->master->loop), &canary->retry);
+    canary->is_known = false;
+    if (!act)
+        return;
+    act->is_dropped = true;
+    if (act->is_restoring)
+        end_act(act, "this master is shutting down");
+}

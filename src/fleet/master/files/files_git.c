@@ -1,0 +1,599 @@
+/*
+ * The tree of states has folders that come from git remotes (`gitfs.remotes`).
+ *
+ * Such a tree is published in turns: a worker pulls the remotes when that is due, or else looks
+ * whether somebody edited a checkout, and reverts that; then the tree is published; then the next
+ * turn may begin. So nothing of the folders changes while they are read.
+ *
+ * Only the holder of the lease does this. A checkout may be old when a master gets the lease, so it
+ * publishes nothing of the tree before it has pulled every remote once: what is published stays.
+ * After that, a remote that fails keeps its folder as it is, and the others go on.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "fleet/gitfs/sync.h"
+#include "fleet/master/audit.h"
+#include "fleet/master/master.h"
+#include "fleet/master/services.h"
+#include "fleet/master/files/shelf.h"
+#include "core/sys/cancel.h"
+#include "core/sys/clock.h"
+#include "core/sys/loop.h"
+
+/* How long an operator waits for git; the command gives up after 35 s. */
+#define PATIENCE_NS (25 * CLOCK_SECOND)
+/* After a failure, as long as nothing may be published. */
+#define RETRY_NS    (10 * CLOCK_SECOND)
+#define COMMIT_SIZE 72
+#define SHORT_ID    12
+
+/* What is known of a remote. */
+struct remote_state {
+    const char *name, *shown; /* the second is its URL */
+    char commit[COMMIT_SIZE]; /* "": none */
+    char before[COMMIT_SIZE]; /* that was published when `is_news` was set */
+    char error[ERR_TEXT_SIZE];
+    bool is_local; /* the error is that of the folder, not of the remote */
+    bool is_news;  /* the commit is not published yet */
+};
+
+struct shelf_git {
+    struct shelf *shelf;
+    char *folder; /* the tree of states, as of the start */
+    struct chores chores;
+    struct chore chore;
+    struct cancel cancel;
+    bool is_given_up; /* a pull that was canceled for new remotes */
+    struct timer due, patience;
+
+    struct arena arena; /* of the configuration in use */
+    struct remotes remotes;
+    VEC(struct remote_state) states;
+    bool has_leftovers; /* of remotes of an earlier configuration */
+
+    enum { TURN_NONE, TURN_GIT, TURN_PUBLISHING } turn;
+    bool is_open, is_reloaded, is_ready;
+    int64_t next_pull;           /* clock_now */
+    char problem[ERR_TEXT_SIZE]; /* that no remote could be tried; "": none */
+    VEC(struct shelf_round) waiters, served;
+
+    /* of the worker */
+    struct arena work;
+    struct sync_job job;
+    struct err err;
+    bool has_failed;
+};
+
+static void begin_turn(struct shelf_git *git);
+
+static struct publisher *publisher_of(const struct shelf_git *git)
+{
+    return git->shelf->branches[SHELF_STATES].publisher;
+}
+
+static bool is_leading(const struct shelf_git *git)
+{
+    return git->is_open && lease_is_held(&git->shelf->lease);
+}
+
+/* --- what is known -------------------------------------------------------------------- */
+
+static struct remote_state *find_state(struct shelf_git *git, const char *name)
+{
+    VEC_EACH (&git->states, state)
+        if (strcmp(state->name, name) == 0)
+            return state;
+    return NULL;
+}
+
+static void copy_text(char *to, size_t size, const char *text)
+{
+    (void)snprintf(to, size, "%s", text ? text : "");
+}
+
+/* The first remote that fails; NULL: none does. */
+static const struct remote_state *find_failing(const struct shelf_git *git)
+{
+    VEC_EACH (&git->states, state)
+        if (state->error[0])
+            return state;
+    return NULL;
+}
+
+static void print_problem(const struct shelf_git *git, struct buf *out)
+{
+    const struct remote_state *failing = find_failing(git);
+
+    if (git->problem[0])
+        buf_add_text(out, git->problem);
+    else if (failing)
+        buf_printf(out, "%s (%s): %s", failing->name, failing->shown, failing->error);
+}
+
+static void print_commits(const struct shelf_git *git, struct buf *out)
+{
+    VEC_EACH (&git->states, state)
+        buf_printf(out, "%s%s at %.*s", out->n ? ", " : "", state->name, SHORT_ID,
+                   state->commit[0] ? state->commit : "nothing");
+}
+
+/* Those that wait are those of the turn. */
+static void serve_waiters(struct shelf_git *git)
+{
+    VEC_EACH (&git->waiters, waiter)
+        VEC_PUSH(&git->served, *waiter);
+    vec_clear(&git->waiters);
+}
+
+/* --- the end of a turn ---------------------------------------------------------------- */
+
+static void tell_waiters(struct shelf_git *git, const struct publisher_outcome *outcome)
+{
+    AUTO_BUF struct buf problem = BUF_INIT(ERR_TEXT_SIZE * 2);
+    struct publisher_outcome worse = *outcome;
+    struct shelf_round *served = git->served.p;
+    const size_t count = git->served.n;
+
+    print_problem(git, &problem);
+    if (!worse.error[0])
+        worse.error = buf_text(&problem);
+    git->served.p = NULL;
+    git->served.n = git->served.cap = 0;
+    for (size_t i = 0; i < count; i++)
+        served[i].wish.fn(served[i].wish.self, served[i].pulls ? &worse : outcome);
+    free(served);
+}
+
+static void end_turn(struct shelf_git *git, const struct publisher_outcome *outcome)
+{
+    git->turn = TURN_NONE;
+    tell_waiters(git, outcome);
+    if (git->is_reloaded)
+        shelf_git_configure(git->shelf);
+    if (git->waiters.n)
+        begin_turn(git);
+}
+
+static void refuse_turn(struct shelf_git *git, const char *why)
+{
+    end_turn(git, &(struct publisher_outcome){ .error = why });
+}
+
+static void announce_commits(struct shelf_git *git)
+{
+    VEC_EACH (&git->states, state) {
+        AUTO_BUF struct buf id = BUF_INIT(REMOTE_NAME_MAX + COMMIT_SIZE + 2);
+
+        if (!state->is_news)
+            continue;
+        state->is_news = false;
+        buf_printf(&id, "%s@%s", state->name, state->commit);
+        log_info("published a commit remote=%s url=%s commit=%s before=%s", state->name,
+                 state->shown, state->commit, state->before[0] ? state->before : "-");
+        audit_log(&(struct audit){ .action = "gitfs.publish", .by = "gitfs", .id = buf_text(&id) });
+    }
+}
+
+static void on_published(void *self, const struct publisher_outcome *outcome)
+{
+    struct shelf_git *git = self;
+
+    if (outcome->manifest.n)
+        announce_commits(git);
+    end_turn(git, outcome);
+}
+
+/* --- what git said -------------------------------------------------------------------- */
+
+static void log_result(const struct sync_result *result, const struct remote_state *state)
+{
+    const struct checkout_report *report = &result->report;
+
+    if (result->error && strcmp(result->error, state->error) != 0)
+        log_error("git remote cannot be used, its folder stays as it is remote=%s url=%s error=%s",
+                  state->name, state->shown, result->error);
+    if (report->is_rewritten && !result->error)
+        log_warning("the branch of a git remote was rewritten (force push): following it remote=%s "
+                    "before=%s commit=%s",
+                    state->name, report->before, report->commit);
+    if (report->edits)
+        log_warning(
+            "files were edited in the folder of a git remote: reverted, and kept in '" CHECKOUT_KEPT
+            "' remote=%s files=%zu first=%s",
+            state->name, report->edits, report->edit);
+    if (report->was_damaged)
+        log_warning(
+            "the folder of a git remote was damaged: checked out again, and kept in '" CHECKOUT_KEPT
+            "' remote=%s",
+            state->name);
+}
+
+static void note_result(struct shelf_git *git, const struct sync_result *result)
+{
+    struct remote_state *state = find_state(git, result->remote->name);
+    const struct checkout_report *report = &result->report;
+
+    if (!state)
+        return;
+    log_result(result, state);
+    if (git->job.pulls)
+        metrics_add(git->shelf->master->metrics, MASTER_GITFS_PULLS, 1,
+                    result->error        ? "failed"
+                    : report->is_changed ? "changed"
+                                         : "unchanged",
+                    NULL);
+    /* a look without the remote does not say that it works again */
+    if (git->job.pulls || result->error || state->is_local) {
+        copy_text(state->error, sizeof(state->error), result->error);
+        state->is_local = !git->job.pulls;
+    }
+    if (report->is_changed && report->commit && strcmp(state->commit, report->commit) != 0) {
+        copy_text(state->before, sizeof(state->before), report->before);
+        state->is_news = true;
+    }
+    copy_text(state->commit, sizeof(state->commit), report->commit);
+}
+
+static void note_removed(struct shelf_git *git)
+{
+    VEC_EACH (&git->job.left, name)
+        log_warning("git remote is no longer configured, but its folder was not cloned from it: "
+                    "the folder stays name=%s",
+                    *name);
+    VEC_EACH (&git->job.removed, name)
+        log_info("git remote is no longer configured: removed its folder and its repository "
+                 "name=%s",
+                 *name);
+}
+
+static void note_job(struct shelf_git *git)
+{
+    copy_text(git->problem, sizeof(git->problem), git->has_failed ? git->err.text : "");
+    if (git->problem[0])
+        log_error("git remotes cannot be pulled error=%s", git->problem);
+    note_removed(git);
+    VEC_EACH (&git->job.results, result)
+        note_result(git, result);
+    if (!git->has_failed && git->job.pulls)
+        git->has_leftovers = false;
+}
+
+/* Every remote was pulled since this master got the lease. */
+static bool has_pulled_all(const struct shelf_git *git)
+{
+    if (git->has_failed || !git->job.pulls)
+        return false;
+    return git->job.results.n == git->remotes.list.n && !find_failing(git);
+}
+
+/* The folders have what their commits have, and nothing else. */
+static bool is_valid(const struct shelf_git *git)
+{
+    VEC_EACH (&git->job.results, result)
+        if (!result->is_valid)
+            return false;
+    return !git->has_failed && git->job.results.n == git->remotes.list.n;
+}
+
+static void on_due(struct timer *timer)
+{
+    struct shelf_git *git = container_of(timer, struct shelf_git, due);
+
+    if (is_leading(git))
+        shelf_advance(git->shelf);
+}
+
+static void schedule_pull(struct shelf_git *git)
+{
+    const int64_t interval = git->shelf->master->conf.gitfs_interval;
+    const int64_t pause = git->is_ready || interval < RETRY_NS ? interval : RETRY_NS;
+
+    git->next_pull = clock_after(clock_now(), pause);
+    timer_set(loop_timers(git->shelf->master->loop), &git->due, git->next_pull, on_due);
+}
+
+/* What those of the turn want together. */
+static void publish_turn(struct shelf_git *git)
+{
+    struct publisher_wish wish = { .fn = on_published, .self = git };
+
+    VEC_EACH (&git->served, round) {
+        wish.force = wish.force || round->wish.force;
+        wish.cause = wish.cause ? wish.cause : round->wish.cause;
+    }
+    publisher_round(publisher_of(git), &wish);
+}
+
+static void on_git_done(struct chore *chore)
+{
+    struct shelf_git *git = container_of(chore, struct shelf_git, chore);
+    AUTO_BUF struct buf why = BUF_INIT(ERR_TEXT_SIZE * 3);
+
+    cancel_done(&git->cancel);
+    if (!is_leading(git)) {
+        refuse_turn(git, "this master no longer publishes");
+        return;
+    }
+    if (git->is_given_up) {
+        git->is_given_up = false;
+        refuse_turn(git, "the configuration was read again: the remotes are pulled anew");
+        return;
+    }
+    note_job(git);
+    git->is_ready = git->is_ready || has_pulled_all(git);
+    if (git->job.pulls)
+        schedule_pull(git);
+    if (!git->is_ready || !is_valid(git)) {
+        print_problem(git, &why);
+        refuse_turn(git, buf_text(&why));
+        return;
+    }
+    git->turn = TURN_PUBLISHING;
+    publish_turn(git);
+}
+
+/* --- the begin of a turn -------------------------------------------------------------- */
+
+static void run_git(struct chore *chore)
+{
+    struct shelf_git *git = container_of(chore, struct shelf_git, chore);
+
+    git->has_failed = sync_run(&git->job, &git->err) < 0;
+}
+
+static bool is_pull_due(const struct shelf_git *git)
+{
+    VEC_EACH (&git->served, waiter)
+        if (waiter->pulls)
+            return true;
+    return clock_now() >= git->next_pull;
+}
+
+static void begin_git(struct shelf_git *git)
+{
+    struct err err;
+
+    arena_clear(&git->work);
+    git->job = (struct sync_job){ .arena = &git->work,
+                                  .cancel = &git->cancel,
+                                  .folder = git->folder,
+                                  .remotes = &git->remotes,
+                                  .timeout = git->shelf->master->conf.gitfs_timeout,
+                                  .pulls = is_pull_due(git) };
+    if (!git->is_ready && !git->job.pulls) { /* it failed a moment ago */
+        AUTO_BUF struct buf why = BUF_INIT(ERR_TEXT_SIZE * 3);
+
+        print_problem(git, &why);
+        refuse_turn(git, why.n ? buf_text(&why) : "git remotes were not pulled yet");
+        return;
+    }
+    if (cancel_init(&git->cancel, &err) < 0) {
+        refuse_turn(git, err.text);
+        return;
+    }
+    chore_begin(&git->chores, &git->chore, run_git, on_git_done);
+}
+
+static void begin_turn(struct shelf_git *git)
+{
+    if (git->turn != TURN_NONE || !git->is_open)
+        return;
+    git->turn = TURN_GIT;
+    serve_waiters(git);
+    begin_git(git);
+}
+
+/* Those that wait for git hear that it takes longer; it goes on. */
+static void on_impatient(struct timer *timer)
+{
+    struct shelf_git *git = container_of(timer, struct shelf_git, patience);
+
+    if (git->turn == TURN_GIT)
+        tell_waiters(git, &(struct publisher_outcome){
+                              .error = "git is still at work: what is published stays until it is "
+                                       "done" });
+}
+
+static bool is_waiting(const struct shelf_git *git, const struct publisher_wish *wish)
+{
+    VEC_EACH (&git->waiters, waiter)
+        if (waiter->wish.fn == wish->fn && waiter->wish.self == wish->self)
+            return true;
+    return false;
+}
+
+bool shelf_is_from_git(const struct shelf_branch *branch)
+{
+    return branch == &branch->shelf->branches[SHELF_STATES] &&
+           branch->shelf->git->remotes.list.n > 0;
+}
+
+static bool takes_turns(const struct shelf_branch *branch)
+{
+    return shelf_is_from_git(branch) ||
+           (branch == &branch->shelf->branches[SHELF_STATES] && branch->shelf->git->has_leftovers);
+}
+
+void shelf_begin_round(struct shelf_branch *branch, const struct shelf_round *round)
+{
+    struct shelf_git *git = branch->shelf->git;
+
+    if (!takes_turns(branch)) {
+        publisher_round(branch->publisher, &round->wish);
+        return;
+    }
+    if (!is_waiting(git, &round->wish))
+        VEC_PUSH(&git->waiters, *round);
+    if (round->pulls)
+        timer_set(loop_timers(branch->shelf->master->loop), &git->patience,
+                  clock_after(clock_now(), PATIENCE_NS), on_impatient);
+    begin_turn(git);
+}
+
+/* --- life ----------------------------------------------------------------------------- */
+
+const char *shelf_describe_git(struct arena *arena, const struct shelf_branch *branch)
+{
+    AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    if (shelf_is_from_git(branch))
+        print_commits(branch->shelf->git, &text);
+    return arena_strdup(arena, buf_text(&text));
+}
+
+/* What is known of a remote that stays is kept. */
+static void add_state(struct shelf_git *git, const struct remote *remote,
+                      const struct remote_state *before, size_t count)
+{
+    struct remote_state state = { 0 };
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(before[i].name, remote->name) == 0)
+            state = before[i];
+    state.name = remote->name;
+    state.shown = remote_show_url(&git->arena, remote->url);
+    VEC_PUSH_IN(&git->arena, &git->states, state);
+}
+
+void shelf_git_configure(struct shelf *shelf)
+{
+    struct shelf_git *git = shelf->git;
+    const struct remote_state *before = git->states.p;
+    const size_t count = git->states.n;
+    struct arena old = git->arena;
+
+    git->is_reloaded = git->turn != TURN_NONE; /* the turn uses the old ones */
+    if (git->is_reloaded && git->turn == TURN_GIT && git->job.pulls) {
+        git->is_given_up = true; /* the one that hangs may be gone from the list */
+        cancel_raise(&git->cancel);
+    }
+    if (git->is_reloaded || !git->is_open)
+        return;
+    git->arena = (struct arena)ARENA_INIT;
+    git->remotes = remote_copy_list(&git->arena, &shelf->master->conf.gitfs);
+    git->states.p = NULL;
+    git->states.n = git->states.cap = 0;
+    VEC_EACH (&git->remotes.list, remote)
+        add_state(git, remote, before, count);
+    git->has_leftovers = sync_has_store(git->folder);
+    git->next_pull = 0;
+    arena_done(&old);
+    if (is_leading(git))
+        shelf_advance(shelf);
+}
+
+void shelf_git_lead(struct shelf *shelf)
+{
+    shelf->git->is_ready = false;
+    shelf->git->next_pull = 0;
+}
+
+void shelf_git_yield(struct shelf *shelf)
+{
+    struct shelf_git *git = shelf->git;
+
+    git->is_ready = false;
+    timer_clear(loop_timers(shelf->master->loop), &git->due);
+    if (git->turn == TURN_GIT)
+        cancel_raise(&git->cancel);
+}
+
+int shelf_git_open(struct shelf *shelf, struct err *err)
+{
+    struct shelf_git *git = mem_zalloc(sizeof(*git));
+
+    git->shelf = shelf;
+    shelf->git = git;
+    return chores_open_workers(&git->chores, shelf->master->loop, 1, err);
+}
+
+void shelf_git_start(struct shelf *shelf)
+{
+    struct shelf_git *git = shelf->git;
+
+    free(git->folder);
+    git->folder = mem_strdup(shelf->master->conf.states_dir);
+    git->is_open = true;
+    shelf_git_configure(shelf);
+}
+
+void shelf_git_stop(struct shelf *shelf)
+{
+    struct shelf_git *git = shelf->git;
+
+    git->is_open = false;
+    timer_clear(loop_timers(shelf->master->loop), &git->patience);
+    shelf_git_yield(shelf);
+    serve_waiters(git);
+    tell_waiters(git, &(struct publisher_outcome){ .error = "this master is shutting down" });
+}
+
+void shelf_git_free(struct shelf *shelf)
+{
+    struct shelf_git *git = shelf->git;
+
+    if (!git)
+        return;
+    chores_close(&git->chores);
+    if (git->turn == TURN_GIT)
+        cancel_done(&git->cancel);
+    vec_done(&git->waiters);
+    vec_done(&git->served);
+    arena_done(&git->work);
+    arena_done(&git->arena);
+    free(git->folder);
+    free(git);
+    shelf->git = NULL;
+}
+
+/* --- the check ------------------------------------------------------------------------ */
+
+static void *open_check(struct master *master, struct err *err)
+{
+    (void)err;
+    return master;
+}
+
+static int start_check(void *self, struct err *err)
+{
+    (void)self;
+    (void)err;
+    return 0;
+}
+
+static enum health_status check_git(void *self, char message[static HEALTH_TEXT_MAX])
+{
+    const struct shelf *shelf = master_find(self, &master_files_service);
+    const struct shelf_git *git = shelf->git;
+    AUTO_BUF struct buf text = BUF_INIT(HEALTH_TEXT_MAX);
+    enum health_status status = HEALTH_OK;
+
+    if (!git->remotes.list.n) {
+        buf_add_text(&text, "not configured");
+    } else if (!is_leading(git)) {
+        buf_add_text(&text, "standby");
+    } else if (print_problem(git, &text), text.n) {
+        status = HEALTH_DEGRADED;
+    } else if (!git->is_ready) {
+        buf_add_text(&text, "remotes are being pulled");
+        status = HEALTH_DEGRADED;
+    } else {
+        print_commits(git, &text);
+    }
+    (void)snprintf(message, HEALTH_TEXT_MAX, "%s", buf_text(&text));
+    return status;
+}
+
+const struct master_service master_gitfs_service = {
+    .name = "gitfs",
+    .open = open_check,
+    .start = start_check,
+    .check = check_git,
+};

@@ -1,0 +1,149 @@
+/* An operator publishes the trees now. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/data/record.h"
+#include "fleet/master/announce.h"
+#include "fleet/master/audit.h"
+#include "fleet/master/master.h"
+#include "fleet/master/files/shelf.h"
+#include "fleet/nats/conn.h"
+#include "fleet/wire/fileset.h"
+
+/* An update that somebody waits for. */
+struct update {
+    struct shelf *shelf;
+    struct arena arena;
+    struct fileset_update_reply reply;
+    size_t waiting, reply_size;
+    const char *operator;
+    const char *error; /* of the first set that was not published; "": none */
+    char subject[];
+};
+
+struct shelf_one_update {
+    struct update *update;
+    struct shelf_branch *branch;
+    const struct publisher_kind *kind;
+};
+
+/* For whom it was published, and what. */
+static const char *note_of(const struct shelf_one_update *one)
+{
+    const struct shelf_canary *canary = &one->update->shelf->canary;
+    struct arena *arena = &one->update->arena;
+    const char *commits = shelf_describe_git(arena, one->branch);
+
+    if (one->kind != &shelf_kinds[SHELF_STATES] || !canary->is_there)
+        return commits;
+    return arena_printf(arena, "canary: only for %s%s%s", canary->record.target,
+                        commits[0] ? ": " : "", commits);
+}
+
+static void add_outcome(struct shelf_one_update *one, const struct publisher_outcome *outcome)
+{
+    struct update *update = one->update;
+    const bool comes_from_git = shelf_is_from_git(one->branch);
+
+    VEC_PUSH_IN(&update->arena, &update->reply.sets.list,
+                (struct fileset_outcome){
+                    .name = one->kind->name,
+                    .files = (int32_t)outcome->files,
+                    .changed = outcome->changed,
+                    .err = arena_strdup(&update->arena, outcome->error),
+                    .skipped = comes_from_git && !outcome->changed ? FILESET_GITFS : "",
+                    .note = note_of(one) });
+}
+
+static int compare_outcomes(const void *a, const void *b)
+{
+    return strcmp(((const struct fileset_outcome *)a)->name,
+                  ((const struct fileset_outcome *)b)->name);
+}
+
+/* Whichever was ready first. */
+static void sort_outcomes(struct update *update)
+{
+    if (update->reply.sets.list.n > 1)
+        qsort(update->reply.sets.list.p, update->reply.sets.list.n,
+              sizeof(update->reply.sets.list.p[0]), compare_outcomes);
+}
+
+static void on_updated(void *self, const struct publisher_outcome *outcome)
+{
+    struct shelf_one_update *one = self; /* in the arena of the update */
+    struct update *update = one->update;
+
+    shelf_note_round(one->branch, outcome);
+    if (one->kind != &shelf_kinds[SHELF_SEALED])
+        add_outcome(one, outcome);
+    if (outcome->error[0] && !update->error[0])
+        update->error = arena_printf(&update->arena, "%s: %s", one->kind->name, outcome->error);
+    if (--update->waiting > 0)
+        return;
+    sort_outcomes(update);
+    audit_log(&(struct audit){ .action = "fileserver.update",
+                               .by = update->operator,
+                               .error = update->error });
+    master_answer(update->shelf->master, (struct str){ update->subject, update->reply_size },
+                  &fileset_update_reply_type, &update->reply);
+    arena_done(&update->arena);
+    free(update);
+}
+
+static void begin_round(struct shelf_one_update *one, bool force)
+{
+    shelf_begin_round(one->branch, &(struct shelf_round){
+                                       .pulls = true,
+                                       .wish = { .force = force, .fn = on_updated, .self = one } });
+}
+
+void shelf_on_update(void *self, const struct nats_msg *msg)
+{
+    struct shelf *shelf = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct fileset_update question = { 0 };
+    struct update *update;
+    struct err err;
+
+    if (!lease_is_held(&shelf->lease) || msg->reply.n == 0)
+        return;
+    if (record_decode(&arena, &fileset_update_type, 1, msg->payload, &question, &err) < 0)
+        log_warning("a request to publish cannot be read: %s", err.text);
+    update = mem_zalloc(sizeof(*update) + msg->reply.n);
+    update->shelf = shelf;
+    update->reply.master = shelf->master->id;
+    update->reply_size = msg->reply.n;
+    memcpy(update->subject, msg->reply.p, msg->reply.n);
+    update->waiting = SHELF_KINDS;
+    update->operator = arena_strdup(&update->arena, question.operator ? question.operator : "");
+    update->error = "";
+    for (size_t i = 0; i < SHELF_KINDS; i++)
+        shelf->branches[i].leads |= question.force; /* this folder counts */
+    for (size_t i = 0; i < SHELF_KINDS; i++) {
+        struct shelf_one_update *one = ARENA_NEW(&update->arena, struct shelf_one_update);
+
+        *one = (struct shelf_one_update){ update, &shelf->branches[i], &shelf_kinds[i] };
+        if (shelf_may_publish(one->branch))
+            begin_round(one, question.force);
+        else
+            VEC_PUSH(&one->branch->waiting, one);
+    }
+    shelf_advance(shelf);
+}
+
+void shelf_run_updates(struct shelf_branch *branch)
+{
+    while (branch->waiting.n)
+        begin_round(branch->waiting.p[--branch->waiting.n], false);
+}
+
+void shelf_refuse_updates(struct shelf_branch *branch, const char *why)
+{
+    while (branch->waiting.n)
+        on_updated(branch->waiting.p[--branch->waiting.n],
+                   &(struct publisher_outcome){ .error = why });
+}

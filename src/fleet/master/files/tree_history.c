@@ -1,0 +1,558 @@
+#include "fleet/master/files/tree_history.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/map.h"
+#include "core/base/sha256.h"
+#include "fleet/bus/bus_time.h"
+#include "fleet/bus/store.h"
+#include "fleet/bus/tree_fetch.h"
+#include "fleet/master/files/tree_set.h"
+#include "fleet/nats/error.h"
+#include "fleet/nats/kv.h"
+#include "fleet/nats/nkey.h"
+#include "fleet/nats/stream.h"
+#include "core/sys/clock.h"
+#include "fleet/wire/fileset.h"
+#include "fleet/wire/signature.h"
+
+/* Requests under way at once. */
+#define WINDOW 32
+
+struct known {
+    uint64_t number;
+    char manifest[SHA256_HEX_SIZE];
+};
+
+struct recording {
+    struct tree_history_now now;
+    tree_history_fn *fn;
+    void *self;
+    struct nats_kv kv;
+    struct arena arena;
+    char sum[SHA256_HEX_SIZE]; /* of the manifest */
+    VEC(struct known) known;   /* revisions that are there, in order; ours is the last */
+    struct fileset_revision revision;
+    VEC(const struct tree_set_file *) blobs; /* that the history does not have */
+    struct map named;                        /* sums of files that a revision to keep has */
+    VEC(const char *) unwanted;              /* keys that go */
+    size_t next, pending;
+    void (*go_on)(struct recording *recording); /* more of the step */
+    void (*then)(struct recording *recording);  /* the step after it */
+    bool has_failed;
+    char problem[ERR_TEXT_SIZE];
+};
+
+/* --- the end ------------------------------------------------------------------------ */
+
+static void end_recording(struct recording *recording, const struct tree_history_result *result)
+{
+    recording->fn(recording->self, result);
+    arena_done(&recording->arena);
+    free(recording);
+}
+
+static void fail_recording(struct recording *recording, const char *text)
+{
+    end_recording(recording, &(struct tree_history_result){ .error = text });
+}
+
+static void end_recorded(struct recording *recording)
+{
+    end_recording(recording, &(struct tree_history_result){
+                                 .revision = recording->known.p[recording->known.n - 1].number });
+}
+
+/* The step ends with this when all that is under way has come back. */
+static void note_problem(struct recording *recording, const char *text)
+{
+    const struct str part = str_slice(str_from(text), 0, sizeof(recording->problem) - 1);
+
+    if (recording->has_failed)
+        return;
+    recording->has_failed = true;
+    memcpy(recording->problem, part.p, part.n);
+    recording->problem[part.n] = '\0';
+}
+
+/* A request of a step with many has come back; `text` NULL: all is well. The step after it begins
+ * when the last one has. */
+static void end_request(struct recording *recording, const char *text)
+{
+    recording->pending--;
+    if (text)
+        note_problem(recording, text);
+    if (!recording->has_failed)
+        recording->go_on(recording);
+    if (recording->pending > 0)
+        return;
+    if (recording->has_failed)
+        fail_recording(recording, recording->problem);
+    else
+        recording->then(recording);
+}
+
+/* Begin a step of many requests. */
+static void begin_step(struct recording *recording, void (*go_on)(struct recording *recording),
+                       void (*then)(struct recording *recording))
+{
+    recording->go_on = go_on;
+    recording->then = then;
+    recording->next = 0;
+    recording->pending = 1; /* ours: nothing ends before all have begun */
+    end_request(recording, NULL);
+}
+
+static const char *revision_key(struct recording *recording, uint64_t number)
+{
+    return arena_printf(&recording->arena, FILESET_PAST_REVISION, recording->now.tree, number);
+}
+
+static const char *manifest_key(struct recording *recording, uint64_t number)
+{
+    return arena_printf(&recording->arena, FILESET_PAST_MANIFEST, recording->now.tree, number);
+}
+
+/* The part of a key after "<tree>.<what>."; the rest of one that is not such a key is empty. */
+static struct str rest_of(const struct recording *recording, struct str key, const char *what)
+{
+    const size_t head = strlen(recording->now.tree) + 1 + strlen(what) + 1;
+
+    return str_slice(key, head, key.n);
+}
+
+/* --- what is no longer kept --------------------------------------------------------- */
+
+static void on_purged(void *self, const struct nats_error *error)
+{
+    end_request(self, error ? error->text : NULL);
+}
+
+int tree_history_purge(const struct nats_js *js, const char *key, nats_done_fn *fn, void *self,
+                       struct err *err)
+{
+    const char *bucket = store_bucket_name(STORE_TREE_HISTORY);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct nats_purge purge = { .subject = arena_printf(&arena, "$KV.%s.%s", bucket, key) };
+
+    return nats_stream_purge(js, arena_printf(&arena, "KV_%s", bucket), &purge, fn, self, err);
+}
+
+static void purge_more(struct recording *recording)
+{
+    struct err err;
+
+    while (recording->next < recording->unwanted.n && recording->pending < WINDOW &&
+           !recording->has_failed) {
+        if (tree_history_purge(&recording->now.js, recording->unwanted.p[recording->next++],
+                               on_purged, recording, &err) == 0)
+            recording->pending++;
+        else
+            note_problem(recording, err.text);
+    }
+}
+
+static void on_blob_key(void *self, const struct nats_error *error,
+                        const struct nats_kv_entry *entry)
+{
+    struct recording *recording = self;
+
+    if (error)
+        fail_recording(recording, error->text);
+    else if (!entry)
+        begin_step(recording, purge_more, end_recorded);
+    else if (!map_has(&recording->named, rest_of(recording, entry->key, "blob")))
+        VEC_PUSH_IN(&recording->arena, &recording->unwanted,
+                    arena_strndup(&recording->arena, entry->key.p, entry->key.n));
+}
+
+static void list_blobs(struct recording *recording)
+{
+    struct err err;
+
+    if (nats_kv_keys(&recording->kv,
+                     arena_printf(&recording->arena, "%s.blob.*", recording->now.tree), on_blob_key,
+                     recording, &err) < 0)
+        fail_recording(recording, err.text);
+}
+
+static bool is_kept(const struct recording *recording, struct str number)
+{
+    AUTO_BUF struct buf text = BUF_INIT(32);
+
+    VEC_EACH (&recording->known, known) {
+        buf_clear(&text);
+        buf_printf(&text, "%" PRIu64, known->number);
+        if (str_eq(number, buf_view(&text)))
+            return true;
+    }
+    return false;
+}
+
+static void name_files(struct recording *recording, struct str manifest)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct tree_files files;
+    struct err err;
+
+    if (tree_files_parse(&arena, manifest, &files, &err) < 0)
+        return; /* nobody can bring it back */
+    for (size_t i = 0; i < files.n; i++) {
+        const struct str sum = str_from(files.p[i].sha256);
+
+        if (!map_has(&recording->named, sum))
+            (void)map_set(&recording->named, arena_str(&recording->arena, sum), recording);
+    }
+}
+
+/* Its signature goes before it, so that none is left behind. */
+static void drop_manifest(struct recording *recording, const char *key)
+{
+    VEC_PUSH_IN(&recording->arena, &recording->unwanted, signature_key(&recording->arena, key));
+    VEC_PUSH_IN(&recording->arena, &recording->unwanted, key);
+}
+
+static void on_manifest(void *self, const struct nats_error *error,
+                        const struct nats_kv_entry *entry)
+{
+    struct recording *recording = self;
+
+    if (error)
+        fail_recording(recording, error->text);
+    else if (!entry)
+        list_blobs(recording);
+    else if (is_kept(recording, rest_of(recording, entry->key, "manifest")))
+        name_files(recording, entry->value);
+    else
+        drop_manifest(recording, arena_strndup(&recording->arena, entry->key.p, entry->key.n));
+}
+
+/* What a master that was killed meanwhile left behind is found here, too. */
+static void list_manifests(struct recording *recording)
+{
+    struct err err;
+
+    recording->unwanted.n = 0;
+    if (nats_kv_list(&recording->kv,
+                     arena_printf(&recording->arena, "%s.manifest.*", recording->now.tree),
+                     on_manifest, recording, &err) < 0)
+        fail_recording(recording, err.text);
+}
+
+/* Revisions first, so that one that is listed is whole. */
+static void expire_revisions(struct recording *recording)
+{
+    const size_t keep = recording->now.keep < 1 ? 1 : (size_t)recording->now.keep;
+    const size_t gone = recording->known.n > keep ? recording->known.n - keep : 0;
+
+    if (gone == 0) {
+        end_recorded(recording);
+        return;
+    }
+    for (size_t i = 0; i < gone; i++)
+        VEC_PUSH_IN(&recording->arena, &recording->unwanted,
+                    revision_key(recording, recording->known.p[i].number));
+    memmove(recording->known.p, &recording->known.p[gone],
+            (recording->known.n - gone) * sizeof(recording->known.p[0]));
+    recording->known.n -= gone;
+    begin_step(recording, purge_more, list_manifests);
+}
+
+/* --- a new revision ----------------------------------------------------------------- */
+
+static void on_revision_written(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct recording *recording = self;
+    struct known known = { .number = recording->revision.revision };
+
+    (void)revision;
+    if (error) {
+        fail_recording(recording, error->text);
+        return;
+    }
+    memcpy(known.manifest, recording->sum, sizeof(known.manifest));
+    VEC_PUSH_IN(&recording->arena, &recording->known, known);
+    expire_revisions(recording);
+}
+
+static void write_revision(struct recording *recording)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct err err;
+
+    if (record_encode(&bytes, &fileset_revision_type, &recording->revision, &err) < 0 ||
+        nats_kv_create(&recording->kv, revision_key(recording, recording->revision.revision),
+                       buf_copy(&bytes, &recording->arena), on_revision_written, recording,
+                       &err) < 0)
+        fail_recording(recording, err.text);
+}
+
+static void on_signed(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)revision;
+    if (error)
+        fail_recording(self, error->text);
+    else
+        write_revision(self);
+}
+
+/* A revision that is brought back is published, and signed, as a new one: so it must be ours. */
+static struct str sign_manifest(struct recording *recording, const char *key)
+{
+    const struct ed25519_pair pair = nats_nkey_pair(recording->now.account);
+    const struct signature_mark mark = { .revision = recording->revision.revision,
+                                         .time = bus_time() };
+
+    return signature_sign_tree(&recording->arena, &pair,
+                               signature_place(&recording->arena, recording->kv.bucket, key),
+                               recording->sum, &mark);
+}
+
+static void write_signature(struct recording *recording)
+{
+    const char *key = manifest_key(recording, recording->revision.revision);
+    struct err err;
+
+    if (!recording->now.account)
+        write_revision(recording);
+    else if (nats_kv_put(&recording->kv, signature_key(&recording->arena, key),
+                         sign_manifest(recording, key), on_signed, recording, &err) < 0)
+        fail_recording(recording, err.text);
+}
+
+static void on_manifest_written(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)revision;
+    if (error)
+        fail_recording(self, error->text);
+    else
+        write_signature(self);
+}
+
+static void write_manifest(struct recording *recording)
+{
+    struct err err;
+
+    if (nats_kv_put(&recording->kv, manifest_key(recording, recording->revision.revision),
+                    recording->now.manifest, on_manifest_written, recording, &err) < 0)
+        fail_recording(recording, err.text);
+}
+
+static void on_blob(void *self, const struct nats_error *error, uint64_t revision)
+{
+    /* what is there under the sum is the same file */
+    const bool is_there = !error || error->fault == NATS_FAULT_CONFLICT;
+
+    (void)revision;
+    end_request(self, is_there ? NULL : error->text);
+}
+
+static void write_blobs(struct recording *recording)
+{
+    struct err err;
+
+    while (recording->next < recording->blobs.n && recording->pending < WINDOW &&
+           !recording->has_failed) {
+        const struct tree_set_file *file = recording->blobs.p[recording->next++];
+
+        if (nats_kv_create(&recording->kv,
+                           arena_printf(&recording->arena, FILESET_PAST_BLOB, recording->now.tree,
+                                        file->sha256),
+                           file->bytes, on_blob, recording, &err) == 0)
+            recording->pending++;
+        else
+            note_problem(recording, err.text);
+    }
+}
+
+/* --- what differs from the last one ------------------------------------------------- */
+
+static void add_change(struct recording *recording, uint64_t *count, const char *change,
+                       const char *path)
+{
+    ++*count;
+    if (recording->revision.changes.list.n < FILESET_CHANGES_MAX)
+        VEC_PUSH_IN(&recording->arena, &recording->revision.changes.list,
+                    (struct fileset_change){ change, path });
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+    return strcmp(((const struct fileset_change *)a)->path,
+                  ((const struct fileset_change *)b)->path);
+}
+
+/* The path of a file whose key is its path. */
+static const char *path_in(const struct recording *recording, const char *key)
+{
+    const size_t n = strlen(recording->now.prefix);
+
+    return strncmp(key, recording->now.prefix, n) == 0 ? key + n : key;
+}
+
+static void compare_file(struct recording *recording, const struct tree_set_file *file,
+                         struct map *before, const struct map *sums)
+{
+    struct fileset_revision *revision = &recording->revision;
+    const char *path = file->path[0] ? file->path : path_in(recording, file->key);
+    const char *last = map_remove(before, str_from(path));
+
+    if (!last)
+        add_change(recording, &revision->added, "added", path);
+    else if (strcmp(last, file->sha256) != 0)
+        add_change(recording, &revision->changed, "changed", path);
+    if (!file->is_large && !map_has(sums, str_from(file->sha256)))
+        VEC_PUSH_IN(&recording->arena, &recording->blobs, file);
+}
+
+static void compare_files(struct recording *recording, const struct tree_files *last)
+{
+    struct fileset_revision *revision = &recording->revision;
+    struct map before = MAP_INIT_IN(&recording->arena), sums = MAP_INIT_IN(&recording->arena);
+
+    for (size_t i = 0; i < last->n; i++) {
+        const struct tree_file *file = &last->p[i];
+        const char *path = file->path == file->key ? path_in(recording, file->key) : file->path;
+
+        (void)map_set(&before, str_from(path), (void *)(uintptr_t)file->sha256);
+        (void)map_set(&sums, str_from(file->sha256), recording);
+    }
+    VEC_EACH (&recording->now.set->files, file)
+        compare_file(recording, file, &before, &sums);
+    MAP_EACH (&before, entry)
+        add_change(recording, &revision->removed, "removed", entry->key.p);
+    if (revision->changes.list.n)
+        qsort(revision->changes.list.p, revision->changes.list.n,
+              sizeof(revision->changes.list.p[0]), compare_changes);
+}
+
+static bool lacks_bytes(const struct recording *recording)
+{
+    VEC_EACH (&recording->blobs, file)
+        if (!(*file)->bytes.p)
+            return true;
+    return false;
+}
+
+static void record_changes(struct recording *recording, const struct tree_files *last)
+{
+    const struct tree_history_now *now = &recording->now;
+    const uint64_t free =
+        recording->known.n ? recording->known.p[recording->known.n - 1].number + 1 : 1;
+
+    recording->revision = (struct fileset_revision){
+        .tree = now->tree,
+        .revision = now->number > free ? now->number : free,
+        .time_unix = bus_time_seconds(),
+        .master = now->master,
+        .operator= now->by,
+        .restored = now->restored,
+        .note = now->note,
+        .files = now->set->files.n,
+        .manifest = recording->sum,
+    };
+    compare_files(recording, last);
+    if (lacks_bytes(recording))
+        end_recording(recording, &(struct tree_history_result){ .error = "a file was not read",
+                                                                .lacks_bytes = true });
+    else
+        begin_step(recording, write_blobs, write_manifest);
+}
+
+static void on_last(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct recording *recording = self;
+    struct tree_files last = { 0 };
+    struct err err;
+
+    if (error && error->fault != NATS_FAULT_NOT_FOUND) {
+        fail_recording(recording, error->text);
+        return;
+    }
+    /* one that cannot be read counts as none */
+    if (!error && tree_files_parse(&recording->arena, arena_str(&recording->arena, entry->value),
+                                   &last, &err) < 0)
+        last = (struct tree_files){ 0 };
+    record_changes(recording, &last);
+}
+
+/* --- what is there ------------------------------------------------------------------ */
+
+static int compare_known(const void *a, const void *b)
+{
+    const uint64_t left = ((const struct known *)a)->number;
+    const uint64_t right = ((const struct known *)b)->number;
+
+    return left < right ? -1 : left > right;
+}
+
+static void begin_recording(struct recording *recording)
+{
+    const struct known *last;
+    struct err err;
+
+    if (recording->known.n == 0) {
+        record_changes(recording, &(struct tree_files){ 0 });
+        return;
+    }
+    qsort(recording->known.p, recording->known.n, sizeof(recording->known.p[0]), compare_known);
+    last = &recording->known.p[recording->known.n - 1];
+    if (strcmp(last->manifest, recording->sum) == 0)
+        end_recorded(recording);
+    else if (nats_kv_get(&recording->kv, manifest_key(recording, last->number), on_last, recording,
+                         &err) < 0)
+        fail_recording(recording, err.text);
+}
+
+static void note_known(struct recording *recording, const struct nats_kv_entry *entry)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct fileset_revision revision;
+    struct known known;
+    struct err err;
+
+    if (record_decode(&arena, &fileset_revision_type, 1, entry->value, &revision, &err) < 0 ||
+        strlen(revision.manifest) >= sizeof(known.manifest))
+        return; /* it is not one */
+    known.number = revision.revision;
+    memcpy(known.manifest, revision.manifest, strlen(revision.manifest) + 1);
+    VEC_PUSH_IN(&recording->arena, &recording->known, known);
+}
+
+static void on_known(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct recording *recording = self;
+
+    if (error)
+        fail_recording(recording, error->text);
+    else if (entry)
+        note_known(recording, entry);
+    else
+        begin_recording(recording);
+}
+
+int tree_history_record(const struct tree_history_now *now, tree_history_fn *fn, void *self,
+                        struct err *err)
+{
+    struct recording *recording = mem_zalloc(sizeof(*recording));
+
+    recording->now = *now;
+    recording->fn = fn;
+    recording->self = self;
+    recording->named = (struct map)MAP_INIT_IN(&recording->arena);
+    recording->kv = (struct nats_kv){ .js = now->js,
+                                      .bucket = store_bucket_name(STORE_TREE_HISTORY),
+                                      .indirect = true };
+    sha256_hex(now->manifest.p, now->manifest.n, recording->sum);
+    if (nats_kv_list(&recording->kv, arena_printf(&recording->arena, "%s.revision.*", now->tree),
+                     on_known, recording, err) == 0)
+        return 0;
+    arena_done(&recording->arena);
+    free(recording);
+    return -1;
+}

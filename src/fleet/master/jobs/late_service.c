@@ -1,0 +1,683 @@
+/*
+ * The service "late-returns": no return is lost, and one that comes after the end of its job
+ * corrects the record.
+ *
+ * All masters share a consumer of returns. One of a job under way is handed to its run, which may
+ * have missed it with a connection; another master leaves it alone until its job has ended. One of
+ * a job that has ended is stored in place of the answer that a master made up, and the counts and
+ * the status of the job are brought up to date: they are counted anew from what is stored, for all
+ * returns of a job that came in a moment at once, so that it does not matter who is interrupted
+ * where.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/map.h"
+#include "core/base/rate.h"
+#include "fleet/bus/bus_time.h"
+#include "fleet/bus/store.h"
+#include "fleet/jobs/rollout.h"
+#include "fleet/jobs/tally.h"
+#include "fleet/master/jobs/dispatcher.h"
+#include "fleet/master/services.h"
+#include "fleet/nats/ack.h"
+#include "fleet/nats/error.h"
+#include "fleet/nats/kv.h"
+#include "fleet/nats/puller.h"
+#include "core/sys/clock.h"
+#include "core/sys/loop.h"
+#include "fleet/wire/exec.h"
+#include "fleet/wire/job.h"
+#include "fleet/wire/subject.h"
+
+#define BATCH        256
+#define TRY_AGAIN_NS (3 * CLOCK_SECOND)
+/* How long returns of jobs under way wait for more, to be answered together; a batch of them does
+ * not wait. */
+#define HOLD_NS (CLOCK_SECOND / 2)
+/* More returns of the same job may follow. */
+#define GATHER_NS (CLOCK_SECOND / 5)
+/* Bytes of returns that are looked at; others come again. */
+#define KEPT_MAX ((size_t)16 << 20)
+/* Of one peel: returns of jobs that are not on record, before no others are looked up. A record
+ * lives as long as returns do, so there are hardly any. */
+#define UNKNOWN_BURST      100
+#define UNKNOWN_PER_MINUTE 10
+/* Jobs that ended well, the latest: their returns need no second look. */
+#define SETTLED_MAX 64
+
+struct post {
+    struct master *master;
+    struct nats_puller *puller;
+    struct map corrections; /* struct correction by jid */
+    struct map inquiries;   /* struct inquiry by jid */
+    char settled[SETTLED_MAX][JOB_ID_MAX + 1];
+    size_t next_settled;
+    /* Returns of jobs under way wait a moment: their runs mostly have them, and everybody is busy
+     * with the rest. */
+    struct letter *held;
+    size_t held_count;
+    struct timer hold;
+    size_t kept;         /* bytes of all letters */
+    struct rate unknown; /* returns of jobs that are not on record, of each peel */
+};
+
+/* One return that came late. */
+struct letter {
+    struct post *post;
+    struct arena arena;
+    struct str reply, payload;
+    const char *jid, *peel, *key; /* of the stored return */
+    struct str subject;
+    struct letter *next; /* of the same correction, or held */
+    bool is_counted;
+};
+
+/* The record of a job is being read, once for all of its returns that wait: it names every target,
+ * and there may be as many returns as targets. */
+struct inquiry {
+    struct post *post;
+    struct letter *letters;
+    char jid[]; /* the key in the map */
+};
+
+/* A job that has ended; its counts may be wrong. */
+struct correction {
+    struct post *post;
+    struct arena arena;
+    const char *jid;
+    struct timer timer;
+    struct letter *letters, *covered; /* that came meanwhile; that are counted now */
+    struct job job;
+    int32_t returned, succeeded;
+};
+
+static void *open_post(struct master *master, struct err *err)
+{
+    struct post *post = mem_zalloc(sizeof(*post));
+
+    (void)err;
+    post->master = master;
+    rate_init(&post->unknown, UNKNOWN_BURST, UNKNOWN_PER_MINUTE);
+    return post;
+}
+
+/* --- the end of a letter ------------------------------------------------------------ */
+
+/* What is not answered comes again. */
+static void answer(struct post *post, struct str reply, bool try_again)
+{
+    struct err err;
+
+    if (!post->puller)
+        return;
+    if (try_again)
+        (void)nats_nak(post->master->js.conn, reply, TRY_AGAIN_NS, &err);
+    else
+        (void)nats_ack(post->master->js.conn, reply, &err);
+    nats_puller_done(post->puller, 1);
+}
+
+static void end_letter(struct letter *letter, bool try_again)
+{
+    letter->post->kept -= letter->payload.n;
+    answer(letter->post, letter->reply, try_again);
+    arena_done(&letter->arena);
+    free(letter);
+}
+
+static struct nats_kv bucket_of(const struct post *post, enum store_bucket bucket)
+{
+    return (struct nats_kv){ .js = post->master->js,
+                             .bucket = store_bucket_name(bucket),
+                             .indirect = true,
+                             .settled = true };
+}
+
+/* --- correcting --------------------------------------------------------------------- */
+
+static bool is_success(const struct exec_return *ret)
+{
+    return ret->success && ret->error[0] == '\0';
+}
+
+static void count_returns(struct correction *correction);
+
+static void on_gathered(struct timer *timer)
+{
+    count_returns(container_of(timer, struct correction, timer));
+}
+
+static void gather(struct correction *correction)
+{
+    timer_set(loop_timers(correction->post->master->loop), &correction->timer,
+              clock_after(clock_now(), GATHER_NS), on_gathered);
+}
+
+static void end_letters(struct letter *letters, bool try_again)
+{
+    struct letter *next;
+
+    for (; letters; letters = next) {
+        next = letters->next;
+        end_letter(letters, try_again);
+    }
+}
+
+static void free_correction(struct correction *correction)
+{
+    (void)map_remove(&correction->post->corrections, str_from(correction->jid));
+    arena_done(&correction->arena);
+    free(correction);
+}
+
+static void end_round(struct correction *correction, bool try_again)
+{
+    end_letters(correction->covered, try_again);
+    correction->covered = NULL;
+    if (correction->letters && correction->post->puller) {
+        gather(correction);
+        return;
+    }
+    end_letters(correction->letters, true);
+    free_correction(correction);
+}
+
+static void on_corrected(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct correction *correction = self;
+
+    (void)revision;
+    if (error && error->fault == NATS_FAULT_CONFLICT) { /* count what the other one has stored */
+        count_returns(correction);
+        return;
+    }
+    if (!error)
+        log_info("job %s: returns came late, the record is corrected: %d of %zu returned, %d "
+                 "succeeded",
+                 correction->jid, correction->job.return_count, correction->job.targets.n,
+                 correction->job.success_count);
+    end_round(correction, error != NULL);
+}
+
+/* A rollout that failed at a gate stays failed, whoever succeeds later. */
+static bool has_stopped(const struct job *job)
+{
+    return value_get_text(&job->metadata, ROLLOUT_STOPPED) != NULL;
+}
+
+static void correct_job(struct correction *correction, uint64_t revision)
+{
+    const struct nats_kv kv = bucket_of(correction->post, STORE_JOBS);
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct job *job = &correction->job;
+    int64_t wall = bus_time();
+    struct err err;
+
+    job->return_count = correction->returned;
+    job->success_count = correction->succeeded;
+    job->updated = (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) };
+    job->status = tally_correct_status(
+        job->status, (struct tally_counts){ job->targets.n, (size_t)job->return_count,
+                                            (size_t)job->success_count, has_stopped(job) });
+    if (record_encode(&bytes, &job_type, job, &err) < 0 ||
+        nats_kv_update(&kv, correction->jid, buf_view(&bytes), revision, on_corrected, correction,
+                       &err) < 0)
+        end_round(correction, true);
+}
+
+static void on_job_again(void *self, const struct nats_error *error,
+                         const struct nats_kv_entry *entry)
+{
+    struct correction *correction = self;
+    const struct job *job = &correction->job;
+    struct err err;
+
+    if (error ||
+        record_decode(&correction->arena, &job_type, 1, arena_str(&correction->arena, entry->value),
+                      &correction->job, &err) < 0)
+        end_round(correction, error && error->fault != NATS_FAULT_NOT_FOUND);
+    else if (!job_status_is_final(job->status) || job->return_count > correction->returned ||
+             job->success_count > correction->succeeded) /* answers never go */
+        end_round(correction, true);
+    else if (job->return_count == correction->returned &&
+             job->success_count == correction->succeeded)
+        end_round(correction, false);
+    else
+        correct_job(correction, entry->revision);
+}
+
+static void count_return(struct correction *correction, const struct nats_kv_entry *entry)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct exec_return ret;
+    struct err err;
+
+    if (record_decode(&arena, &exec_return_type, 1, entry->value, &ret, &err) < 0) {
+        correction->returned++;
+        return;
+    }
+    correction->returned += !ret.overdue;
+    correction->succeeded += is_success(&ret);
+    for (struct letter *letter = correction->covered; letter; letter = letter->next)
+        if (!exec_return_is_made_up(&ret) && str_eq_text(entry->key, letter->key))
+            letter->is_counted = true;
+}
+
+/* A server that was just started again may not know the latest returns yet. */
+static bool is_count_stale(const struct correction *correction)
+{
+    for (const struct letter *letter = correction->covered; letter; letter = letter->next)
+        if (!letter->is_counted)
+            return true;
+    return false;
+}
+
+static void on_stored_return(void *self, const struct nats_error *error,
+                             const struct nats_kv_entry *entry)
+{
+    struct correction *correction = self;
+    const struct nats_kv kv = bucket_of(correction->post, STORE_JOBS);
+    struct err err;
+
+    if (entry) {
+        count_return(correction, entry);
+    } else if (error || is_count_stale(correction) ||
+               nats_kv_get(&kv, correction->jid, on_job_again, correction, &err) < 0) {
+        end_round(correction, true);
+    }
+}
+
+/* From what is stored: a count that was interrupted, or made by two at once, comes out right. */
+static void count_returns(struct correction *correction)
+{
+    const struct nats_kv kv = bucket_of(correction->post, STORE_JOB_RETURNS);
+    const char *pattern = arena_printf(&correction->arena, "%s.*", correction->jid);
+    struct letter **last = &correction->covered;
+    struct err err;
+
+    for (; *last; last = &(*last)->next)
+        (*last)->is_counted = false;
+    *last = correction->letters;
+    correction->letters = NULL;
+    correction->returned = correction->succeeded = 0;
+    if (nats_kv_list(&kv, pattern, on_stored_return, correction, &err) < 0)
+        end_round(correction, true);
+}
+
+static void begin_correction(struct letter *letter)
+{
+    struct post *post = letter->post;
+    struct correction *correction = map_find(&post->corrections, str_from(letter->jid));
+
+    if (!post->puller) {
+        end_letter(letter, true);
+        return;
+    }
+    if (!correction) {
+        correction = mem_zalloc(sizeof(*correction));
+        correction->post = post;
+        correction->jid = arena_strdup(&correction->arena, letter->jid);
+        (void)map_set(&post->corrections, str_from(correction->jid), correction);
+        gather(correction);
+    }
+    letter->next = correction->letters;
+    correction->letters = letter;
+}
+
+/* --- storing ------------------------------------------------------------------------ */
+
+static void on_stored(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)revision;
+    if (error)
+        end_letter(self, true);
+    else
+        begin_correction(self);
+}
+
+/* The first real answer counts. One that is stored already may have been stored by a master that
+ * did not come to the counts. */
+static void on_known(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct letter *letter = self;
+    const struct nats_kv kv = bucket_of(letter->post, STORE_JOB_RETURNS);
+    struct exec_return known;
+    struct err err;
+    int result;
+
+    if (error && error->fault != NATS_FAULT_NOT_FOUND) {
+        end_letter(letter, true);
+        return;
+    }
+    if (entry &&
+        record_decode(&letter->arena, &exec_return_type, 1, arena_str(&letter->arena, entry->value),
+                      &known, &err) == 0 &&
+        !exec_return_is_made_up(&known)) {
+        begin_correction(letter);
+        return;
+    }
+    result = !entry ? nats_kv_create(&kv, letter->key, letter->payload, on_stored, letter, &err)
+                    : nats_kv_update(&kv, letter->key, letter->payload, entry->revision, on_stored,
+                                     letter, &err);
+    if (result < 0)
+        end_letter(letter, true);
+}
+
+/* --- the job ------------------------------------------------------------------------ */
+
+static bool is_all_success(const struct job *job)
+{
+    return (size_t)job->success_count == job->targets.n;
+}
+
+static bool is_settled(const struct post *post, const char *jid)
+{
+    for (size_t i = 0; i < SETTLED_MAX; i++)
+        if (strcmp(post->settled[i], jid) == 0)
+            return true;
+    return false;
+}
+
+static void note_settled(struct post *post, const char *jid)
+{
+    if (strlen(jid) > JOB_ID_MAX || is_settled(post, jid))
+        return;
+    (void)snprintf(post->settled[post->next_settled], sizeof(post->settled[0]), "%s", jid);
+    post->next_settled = (post->next_settled + 1) % SETTLED_MAX;
+}
+
+/* `targets` are those of the job. */
+static void judge_letter(struct letter *letter, const struct job *job, const struct map *targets)
+{
+    const struct nats_kv kv = bucket_of(letter->post, STORE_JOB_RETURNS);
+    struct err err;
+
+    if (!map_find(targets, str_from(letter->peel)))
+        end_letter(letter, false);
+    else if (!job_status_is_final(job->status)) /* its owner stores it, or we do after the end */
+        end_letter(letter, true);
+    else if (is_all_success(job))
+        end_letter(letter, false);
+    else if (nats_kv_get(&kv, letter->key, on_known, letter, &err) < 0)
+        end_letter(letter, true);
+}
+
+static void judge_letters(struct post *post, struct letter *letters, struct str record)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct map targets = { 0 };
+    struct letter *next;
+    struct job job;
+    struct err err;
+
+    if (record_decode(&arena, &job_type, 1, record, &job, &err) < 0) {
+        end_letters(letters, false);
+        return;
+    }
+    for (size_t i = 0; i < job.targets.n; i++)
+        (void)map_set(&targets, str_from(job.targets.p[i]), post);
+    if (job_status_is_final(job.status) && is_all_success(&job))
+        note_settled(post, letters->jid);
+    for (struct letter *letter = letters; letter; letter = next) {
+        next = letter->next;
+        letter->next = NULL;
+        judge_letter(letter, &job, &targets);
+    }
+    map_done(&targets);
+}
+
+static void drop_unknown(struct post *post, struct letter *letters)
+{
+    for (const struct letter *letter = letters; letter; letter = letter->next)
+        (void)rate_take(&post->unknown, str_from(letter->peel), clock_now());
+    end_letters(letters, false);
+}
+
+static void on_job(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct inquiry *inquiry = self;
+    struct post *post = inquiry->post;
+    struct letter *letters = inquiry->letters;
+
+    (void)map_remove(&post->inquiries, str_from(inquiry->jid));
+    free(inquiry);
+    if (!error)
+        judge_letters(post, letters, entry->value);
+    else if (error->fault != NATS_FAULT_NOT_FOUND)
+        end_letters(letters, true);
+    else
+        drop_unknown(post, letters);
+}
+
+static void ask_for_job(struct letter *letter)
+{
+    struct post *post = letter->post;
+    struct inquiry *inquiry = map_find(&post->inquiries, str_from(letter->jid));
+    const struct nats_kv kv = bucket_of(post, STORE_JOBS);
+    const size_t size = strlen(letter->jid) + 1;
+    struct err err;
+
+    if (!inquiry) {
+        inquiry = mem_zalloc(sizeof(*inquiry) + size);
+        inquiry->post = post;
+        memcpy(inquiry->jid, letter->jid, size);
+        if (nats_kv_get(&kv, inquiry->jid, on_job, inquiry, &err) < 0) {
+            free(inquiry);
+            end_letter(letter, true);
+            return;
+        }
+        (void)map_set(&post->inquiries, str_from(inquiry->jid), inquiry);
+    }
+    letter->next = inquiry->letters;
+    inquiry->letters = letter;
+}
+
+/* --- returns ------------------------------------------------------------------------ */
+
+static bool read_letter(struct letter *letter, const struct nats_msg *msg)
+{
+    enum subject_kind kind;
+    struct subject_names names;
+
+    if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_RETURN)
+        return false;
+    letter->jid = arena_str(&letter->arena, names.jid).p;
+    letter->peel = arena_str(&letter->arena, names.peel).p;
+    letter->key = arena_printf(&letter->arena, "%s.%s", letter->jid, letter->peel);
+    letter->payload = arena_str(&letter->arena, msg->payload);
+    letter->post->kept += letter->payload.n;
+    letter->subject = arena_str(&letter->arena, msg->subject);
+    return true;
+}
+
+/* Identity is in the subject; only masters make up answers. */
+static bool is_genuine(const struct letter *letter)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct exec_return late;
+    struct err err;
+
+    return record_decode(&arena, &exec_return_type, 1, letter->payload, &late, &err) == 0 &&
+           exec_return_is_of(&late, str_from(letter->jid), str_from(letter->peel)) &&
+           !exec_return_is_made_up(&late);
+}
+
+/* The owner of the job gets it by itself, as a rule: leave it the time to end the job. */
+static bool is_first_delivery(struct str reply)
+{
+    struct nats_delivery delivery;
+
+    return nats_delivery_parse(reply, &delivery) && delivery.deliveries == 1;
+}
+
+/* A run that waited for it may have it by now. */
+static void sort_letter(struct letter *letter)
+{
+    struct post *post = letter->post;
+    struct dispatcher *dispatcher = master_dispatcher(post->master);
+    const struct str jid = str_from(letter->jid);
+
+    if (dispatcher_knows_return(dispatcher, jid, str_from(letter->peel)) ||
+        is_settled(post, letter->jid) || !is_genuine(letter) ||
+        dispatcher_hand_return(dispatcher, jid, letter->subject, letter->payload))
+        end_letter(letter, false);
+    else if (is_first_delivery(letter->reply))
+        end_letter(letter, true);
+    else
+        ask_for_job(letter);
+}
+
+/* All at once: their acks leave together, and the server hands out the next batch. */
+static void release_held(struct post *post)
+{
+    struct letter *next, *letter = post->held;
+
+    post->held = NULL;
+    post->held_count = 0;
+    timer_clear(loop_timers(post->master->loop), &post->hold);
+    for (; letter; letter = next) {
+        next = letter->next;
+        letter->next = NULL;
+        sort_letter(letter);
+    }
+}
+
+static void on_hold_over(struct timer *timer)
+{
+    release_held(container_of(timer, struct post, hold));
+}
+
+static bool hold_letter(struct letter *letter)
+{
+    struct post *post = letter->post;
+
+    if (!dispatcher_has(master_dispatcher(post->master), str_from(letter->jid)))
+        return false;
+    letter->next = post->held;
+    post->held = letter;
+    if (++post->held_count == BATCH)
+        release_held(post);
+    else if (!timer_is_set(&post->hold))
+        timer_set(loop_timers(post->master->loop), &post->hold, clock_after(clock_now(), HOLD_NS),
+                  on_hold_over);
+    return true;
+}
+
+/* Did a run wait for it, and store it? Then nothing of it is needed here. */
+static bool is_known(const struct post *post, const struct nats_msg *msg)
+{
+    enum subject_kind kind;
+    struct subject_names names;
+
+    return subject_parse(msg->subject, &kind, &names) && kind == SUBJECT_JOB_RETURN &&
+           dispatcher_knows_return(master_dispatcher(post->master), names.jid, names.peel);
+}
+
+/* Who has sent many returns of jobs that nobody knows gets no more looked up for a while. */
+static bool is_liar(struct post *post, const struct nats_msg *msg)
+{
+    enum subject_kind kind;
+    struct subject_names names;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_RETURN ||
+        rate_wait(&post->unknown, names.peel, clock_now()) == 0 ||
+        dispatcher_has(master_dispatcher(post->master), names.jid))
+        return false;
+    metrics_add(post->master->metrics, MASTER_PEEL_DROPPED, 1, arena_str(&arena, names.peel).p,
+                "returns");
+    return true;
+}
+
+static void on_message(void *self, const struct nats_msg *msg)
+{
+    struct post *post = self;
+    struct letter *letter;
+
+    if (is_known(post, msg) || is_liar(post, msg)) {
+        answer(post, msg->reply, false);
+        return;
+    }
+    if (post->kept + msg->payload.n > KEPT_MAX) {
+        answer(post, msg->reply, true);
+        return;
+    }
+    letter = mem_zalloc(sizeof(*letter));
+    letter->post = post;
+    letter->reply = arena_str(&letter->arena, msg->reply);
+    if (!read_letter(letter, msg))
+        end_letter(letter, false);
+    else if (!hold_letter(letter))
+        sort_letter(letter);
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+static void on_trouble(void *self, const struct nats_error *error)
+{
+    (void)self;
+    if (error->fault != NATS_FAULT_CANCELED && error->fault != NATS_FAULT_DISCONNECTED)
+        log_warning("late returns: %s", error->text);
+}
+
+static int start_post(void *self, struct err *err)
+{
+    struct post *post = self;
+
+    post->puller = nats_puller_new(&post->master->js,
+                                   &(struct nats_puller_options){ .stream = STORE_JOB_EVENTS,
+                                                                  .consumer = STORE_RETURNS,
+                                                                  .batch = BATCH,
+                                                                  .message = on_message,
+                                                                  .trouble = on_trouble,
+                                                                  .failed = on_trouble,
+                                                                  .self = post },
+                                   err);
+    return post->puller ? 0 : -1;
+}
+
+static void stop_post(void *self)
+{
+    struct post *post = self;
+
+    nats_puller_free(post->puller);
+    post->puller = NULL;
+    timer_clear(loop_timers(post->master->loop), &post->hold);
+    post->held_count = 0;
+    while (post->held) { /* they come again */
+        struct letter *letter = post->held;
+
+        post->held = letter->next;
+        end_letter(letter, true);
+    }
+    MAP_EACH (&post->corrections, entry) {
+        struct correction *correction = entry->value;
+
+        timer_clear(loop_timers(post->master->loop), &correction->timer);
+        if (!correction->covered) /* else its call comes back */
+            end_round(correction, true);
+    }
+}
+
+static void free_post(void *self)
+{
+    struct post *post = self;
+
+    map_done(&post->corrections);
+    map_done(&post->inquiries);
+    rate_done(&post->unknown);
+    free(post);
+}
+
+const struct master_service master_late_service = {
+    .name = "late-returns",
+    .open = open_post,
+    .start = start_post,
+    .stop = stop_post,
+    .free = free_post,
+};

@@ -1,0 +1,49 @@
+/*
+ * larder - what peels share with each other: the bucket of baskets, read as it changes.
+ *
+ * The bucket keeps entries for ever. With `basket_expires` masters remove those of peels that have
+ * been silent for that long; a peel that comes back writes them again. Nothing is removed before
+ * this master has listened for a while: after a restart of the bus everybody is silent.
+ *
+ * Memory: values are copied. Threads: the loop's.
+ */
+#ifndef FLEET_MASTER_PEELS_LARDER_H
+#define FLEET_MASTER_PEELS_LARDER_H
+
+#include <stdint.h>
+
+#include "core/base/str.h"
+#include "fleet/bus/store.h"
+
+struct err;
+struct larder;
+struct nats_js;
+struct roster;
+
+/* A larger value is ignored and reported. */
+#define LARDER_VALUE_MAX ((size_t)STORE_BASKET_VALUE_MAX)
+
+/* Of one peel; what is beyond that is not kept, and reported. */
+#define LARDER_KEYS_MAX  256
+#define LARDER_BYTES_MAX ((size_t)1 << 20)
+
+struct larder_options {
+    /* A peel wrote that many bytes; and it wrote something that is not kept. May be NULL. */
+    void (*wrote)(void *self, struct str peel, size_t bytes);
+    void (*exceeded)(void *self, struct str peel);
+    void *self;
+};
+struct larder *larder_new(const struct nats_js *js, const struct larder_options *options,
+                          struct err *err);
+/* NULL is fine. */
+void larder_free(struct larder *larder);
+
+/* What a peel shares under a name, as MessagePack; a NULL view: nothing. Good until the loop turns.
+ */
+struct str larder_get(const struct larder *larder, const char *peel, const char *name);
+
+/* Remove what has expired: written longer than `expires` ago by a peel that was not heard since. To
+ * be called now and then. */
+void larder_sweep(struct larder *larder, const struct roster *roster, int64_t expires);
+
+#endif

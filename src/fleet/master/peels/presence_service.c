@@ -1,0 +1,434 @@
+/*
+ * The service "presence": events when peels come and go, _master/peel/<id>/online and offline.
+ *
+ * One master at a time decides (a lease). Each change is a record first, by CAS, and then an event
+ * whose id follows from the revision of that record: one that takes over sends what is owed under
+ * the same id. Nobody is declared gone before this master has listened for `presence.grace` since
+ * it got the lease and since its connection came back.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/map.h"
+#include "fleet/bus/bus_time.h"
+#include "fleet/bus/store.h"
+#include "core/data/time_text.h"
+#include "fleet/master/announce.h"
+#include "fleet/master/lease.h"
+#include "fleet/master/peels/roster.h"
+#include "fleet/master/services.h"
+#include "fleet/nats/kv.h"
+#include "core/sys/clock.h"
+#include "core/sys/loop.h"
+#include "fleet/wire/peel_id.h"
+#include "fleet/wire/presence.h"
+
+#define LEASE   "presence"
+#define TICK_NS CLOCK_SECOND
+/* Records that are being written at once; the others wait for the next round. */
+#define WRITES_MAX 1024
+#define RECORD_MAX 256
+
+/* A peel, as it was recorded. */
+struct sight {
+    struct watchtower *tower;
+    struct presence presence, next; /* that is being written */
+    uint64_t revision;              /* 0: it is not recorded */
+    bool is_busy;                   /* a write or an event is under way */
+    bool is_gone;                   /* forget it when that has ended */
+    char peel[];
+};
+
+struct watchtower {
+    struct master *master;
+    struct lease lease;
+    struct nats_listener bus;
+    struct timer timer;
+    struct nats_kv_watch *watch; /* while the lease is held */
+    struct map sights;           /* by peel */
+    int64_t listening_since;     /* clock_now */
+    size_t writes;               /* under way */
+    bool is_read;                /* all records are */
+    bool has_begun;              /* PRESENCE_BEGAN is stored */
+};
+
+static struct nats_kv bucket_of(const struct watchtower *tower)
+{
+    return (struct nats_kv){ .js = tower->master->js,
+                             .bucket = store_bucket_name(STORE_PEEL_PRESENCE) };
+}
+
+static struct value_time wall_time(int64_t ns)
+{
+    return (struct value_time){ ns / CLOCK_SECOND, (uint32_t)(ns % CLOCK_SECOND) };
+}
+
+/* --- what is recorded ------------------------------------------------------------------- */
+
+static struct sight *take_sight(struct watchtower *tower, struct str peel)
+{
+    struct sight *sight = map_find(&tower->sights, peel);
+
+    if (sight)
+        return sight;
+    sight = mem_zalloc(sizeof(*sight) + peel.n + 1);
+    sight->tower = tower;
+    memcpy(sight->peel, peel.p, peel.n);
+    (void)map_set(&tower->sights, str_from(sight->peel), sight);
+    return sight;
+}
+
+static void forget_sight(struct watchtower *tower, struct sight *sight)
+{
+    (void)map_remove(&tower->sights, str_from(sight->peel));
+    if (sight->is_busy)
+        sight->is_gone = true; /* its callback frees it */
+    else
+        free(sight);
+}
+
+static void forget_all(struct watchtower *tower)
+{
+    for (struct map_entry *entry; (entry = map_next(&tower->sights, NULL));)
+        forget_sight(tower, entry->value);
+}
+
+/* What was under way for it has ended. False: it is no longer needed. */
+static bool settle_sight(struct sight *sight)
+{
+    sight->tower->writes--;
+    sight->is_busy = false;
+    if (!sight->is_gone)
+        return true;
+    free(sight);
+    return false;
+}
+
+static void on_record(void *self, const struct nats_kv_entry *entry)
+{
+    struct watchtower *tower = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct presence presence;
+    struct sight *sight;
+    struct err err;
+
+    if (str_is(entry->key, PRESENCE_BEGAN))
+        tower->has_begun = entry->change == NATS_KV_PUT;
+    if (!peel_id_is_valid(entry->key))
+        return;
+    if (entry->change != NATS_KV_PUT) {
+        sight = map_find(&tower->sights, entry->key);
+        if (sight)
+            forget_sight(tower, sight);
+        return;
+    }
+    if (record_decode(&arena, &presence_type, 1, entry->value, &presence, &err) < 0)
+        return;
+    sight = take_sight(tower, entry->key);
+    if (entry->revision > sight->revision) {
+        sight->presence = presence;
+        sight->revision = entry->revision;
+    }
+}
+
+static void on_records_read(void *self)
+{
+    ((struct watchtower *)self)->is_read = true;
+}
+
+static void on_watch_failed(void *self, const struct nats_error *error)
+{
+    (void)self;
+    if (error->fault != NATS_FAULT_CANCELED)
+        log_warning("presence cannot be watched error=%s", error->text);
+}
+
+/* --- a change --------------------------------------------------------------------------- */
+
+static int write_record(struct sight *sight, const struct presence *presence,
+                        nats_kv_revision_fn *fn, struct err *err)
+{
+    const struct nats_kv kv = bucket_of(sight->tower);
+    AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
+    int result = record_encode(&bytes, &presence_type, presence, err);
+
+    if (result == 0)
+        result = sight->revision == 0
+                     ? nats_kv_create(&kv, sight->peel, buf_view(&bytes), fn, sight, err)
+                     : nats_kv_update(&kv, sight->peel, buf_view(&bytes), sight->revision, fn,
+                                      sight, err);
+    if (result < 0)
+        return -1;
+    sight->next = *presence;
+    sight->is_busy = true;
+    sight->tower->writes++;
+    return 0;
+}
+
+/* Whatever went wrong, the next round sees what is recorded and tries again. */
+static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct sight *sight = self;
+
+    if (!error) {
+        sight->presence = sight->next;
+        sight->revision = revision;
+    } else if (error->fault != NATS_FAULT_CONFLICT && error->fault != NATS_FAULT_CANCELED) {
+        log_warning("presence cannot be stored peel=%s error=%s", sight->peel, error->text);
+    }
+    (void)settle_sight(sight);
+}
+
+static void on_event_stored(void *self, const struct nats_error *error,
+                            const struct nats_stored_ack *ack)
+{
+    struct sight *sight = self;
+    struct presence presence = sight->presence;
+    struct err err;
+
+    (void)ack;
+    if (!settle_sight(sight) || error)
+        return;
+    presence.owed = false;
+    if (write_record(sight, &presence, on_written, &err) < 0)
+        log_warning("presence cannot be stored peel=%s error=%s", sight->peel, err.text);
+}
+
+static void put_time(struct arena *arena, struct value *map, const char *key,
+                     struct value_time time)
+{
+    AUTO_BUF struct buf text = BUF_INIT(64);
+
+    if (time.seconds == 0)
+        return;
+    time_print(&text, (struct value_time){ time.seconds, 0 });
+    value_map_set(arena, map->map, value_text(key), value_text(buf_copy(&text, arena).p));
+}
+
+static void send_event(struct sight *sight)
+{
+    const struct presence *presence = &sight->presence;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value data = value_map(value_map_new(&arena, 3));
+    struct err err;
+
+    value_map_set(&arena, data.map, value_text("peel"), value_text(sight->peel));
+    put_time(&arena, &data, "since", presence->since);
+    put_time(&arena, &data, "last_seen", presence->seen);
+    if (announce_event(
+            sight->tower->master,
+            &(struct announcement){
+                .tag = arena_printf(&arena, "peel/%s/%s", sight->peel,
+                                    presence_state_name(presence->state)),
+                .data = data,
+                .about = arena_printf(&arena, "%llu", (unsigned long long)sight->revision),
+                .seconds = presence->since.seconds,
+                .stored = on_event_stored,
+                .self = sight },
+            &err) < 0)
+        return; /* too many wait: the next round */
+    sight->is_busy = true;
+    sight->tower->writes++;
+}
+
+/* --- a round ---------------------------------------------------------------------------- */
+
+static void record_change(struct sight *sight, enum presence_state state, int64_t seen)
+{
+    struct watchtower *tower = sight->tower;
+    const int64_t wall = bus_time();
+    const bool is_new = sight->revision == 0;
+    struct presence presence = {
+        .state = state,
+        .since = wall_time(wall),
+        /* who was there before anybody looked, or was never heard, has not come or gone */
+        .owed = is_new ? tower->has_begun && state == PRESENCE_ONLINE : true,
+    };
+    struct err err;
+
+    if (state == PRESENCE_OFFLINE)
+        presence.seen = wall_time(seen > 0 ? wall - (clock_now() - seen) : wall);
+    log_info("peel is %s peel=%s", presence_state_name(state), sight->peel);
+    if (write_record(sight, &presence, on_written, &err) < 0)
+        log_warning("presence cannot be stored peel=%s error=%s", sight->peel, err.text);
+}
+
+static void judge_peel(void *self, struct str peel, int64_t seen)
+{
+    struct watchtower *tower = self;
+    struct sight *sight = take_sight(tower, peel);
+    enum presence_state state;
+
+    if (sight->is_busy || tower->writes >= WRITES_MAX)
+        return;
+    if (sight->revision > 0 && sight->presence.owed)
+        send_event(sight);
+    else if (presence_changes(
+                 &(struct presence_view){ .recorded = sight->revision ? &sight->presence : NULL,
+                                          .seen = seen,
+                                          .listening_since = tower->listening_since,
+                                          .now = clock_now(),
+                                          .grace = tower->master->conf.presence_grace },
+                 &state))
+        record_change(sight, state, seen);
+}
+
+static void on_removed(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)self;
+    (void)revision;
+    if (error && error->fault != NATS_FAULT_CANCELED)
+        log_warning("presence cannot be removed error=%s", error->text);
+}
+
+/* Peels without facts have left the fleet: that is not going offline. */
+static void drop_strangers(struct watchtower *tower)
+{
+    const struct nats_kv kv = bucket_of(tower);
+    const struct roster *roster = master_roster(tower->master);
+    struct err err;
+
+    MAP_EACH (&tower->sights, entry) {
+        const struct sight *sight = entry->value;
+
+        if (!sight->is_busy && !roster_facts(roster, entry->key) && sight->revision > 0 &&
+            nats_kv_purge(&kv, sight->peel, sight->revision, on_removed, tower, &err) < 0)
+            log_warning("presence cannot be removed peel=%s error=%s", sight->peel, err.text);
+    }
+}
+
+static void on_begun(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct watchtower *tower = self;
+
+    (void)revision;
+    tower->writes--;
+    tower->has_begun = !error;
+    if (!error)
+        log_info("presence of peels is recorded from now on");
+}
+
+/* Once in the life of a fleet: those that are there are recorded without events. */
+static void begin_records(struct watchtower *tower)
+{
+    const struct nats_kv kv = bucket_of(tower);
+    struct err err;
+
+    if (tower->has_begun || tower->writes > 0)
+        return;
+    if (nats_kv_put(&kv, PRESENCE_BEGAN, STR("1"), on_begun, tower, &err) == 0)
+        tower->writes++;
+}
+
+static void on_tick(struct timer *timer)
+{
+    struct watchtower *tower = container_of(timer, struct watchtower, timer);
+    const struct roster *roster = master_roster(tower->master);
+
+    timer_set(loop_timers(tower->master->loop), timer, clock_after(clock_now(), TICK_NS), on_tick);
+    if (!lease_is_held(&tower->lease) || !tower->is_read || !roster || !roster_is_seeded(roster) ||
+        nats_conn_state(tower->master->js.conn) != NATS_CONN_CONNECTED)
+        return;
+    roster_each(roster, judge_peel, tower);
+    drop_strangers(tower);
+    begin_records(tower);
+}
+
+/* --- life ------------------------------------------------------------------------------- */
+
+static void close_records(struct watchtower *tower)
+{
+    nats_kv_watch_free(tower->watch);
+    tower->watch = NULL;
+    tower->is_read = tower->has_begun = false;
+    timer_clear(loop_timers(tower->master->loop), &tower->timer);
+    forget_all(tower);
+}
+
+static void on_got(struct lease *lease)
+{
+    struct watchtower *tower = container_of(lease, struct watchtower, lease);
+    const struct nats_kv kv = bucket_of(tower);
+    struct err err;
+
+    close_records(tower);
+    tower->listening_since = clock_now();
+    tower->watch = nats_kv_watch_new(&kv,
+                                     &(struct nats_kv_watch_options){ .entry = on_record,
+                                                                      .caught_up = on_records_read,
+                                                                      .failed = on_watch_failed,
+                                                                      .self = tower },
+                                     &err);
+    if (!tower->watch)
+        log_warning("presence cannot be watched error=%s", err.text);
+    else
+        timer_set(loop_timers(tower->master->loop), &tower->timer, clock_now(), on_tick);
+}
+
+static void on_lost(struct lease *lease)
+{
+    close_records(container_of(lease, struct watchtower, lease));
+}
+
+/* Peels need a while to come back, too. */
+static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    if (event->kind == NATS_EVENT_CONNECTED)
+        container_of(listener, struct watchtower, bus)->listening_since = clock_now();
+}
+
+static void *open_tower(struct master *master, struct err *err)
+{
+    struct watchtower *tower = mem_zalloc(sizeof(*tower));
+
+    (void)err;
+    tower->master = master;
+    return tower;
+}
+
+static int start_tower(void *self, struct err *err)
+{
+    struct watchtower *tower = self;
+
+    (void)err;
+    if (!tower->master->conf.presence_events)
+        return 0;
+    nats_listen(tower->master->js.conn, &tower->bus, on_bus_event);
+    tower->lease = (struct lease){ .js = tower->master->js,
+                                   .key = LEASE,
+                                   .holder = tower->master->id,
+                                   .got = on_got,
+                                   .lost = on_lost };
+    lease_start(&tower->lease);
+    return 0;
+}
+
+static void stop_tower(void *self)
+{
+    struct watchtower *tower = self;
+
+    if (!tower->lease.is_started)
+        return;
+    nats_unlisten(tower->master->js.conn, &tower->bus);
+    close_records(tower);
+    (void)lease_stop(&tower->lease, NULL, NULL);
+}
+
+static void free_tower(void *self)
+{
+    struct watchtower *tower = self;
+
+    map_done(&tower->sights);
+    free(tower);
+}
+
+const struct master_service master_presence_service = {
+    .name = "presence",
+    .open = open_tower,
+    .start = start_tower,
+    .stop = stop_tower,
+    .free = free_tower,
+};

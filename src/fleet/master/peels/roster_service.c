@@ -1,0 +1,468 @@
+/* The service "target-service": keeps the roster, and answers who a target means. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "fleet/bus/accounts.h"
+#include "fleet/bus/grant.h"
+#include "fleet/bus/store.h"
+#include "core/data/json.h"
+#include "core/data/msgpack.h"
+#include "core/data/value.h"
+#include "fleet/master/enroll/census.h"
+#include "fleet/master/peels/larder.h"
+#include "fleet/master/peels/question_share.h"
+#include "fleet/master/peels/roster.h"
+#include "fleet/master/peels/usage.h"
+#include "fleet/master/services.h"
+#include "fleet/master/settings/settings_book.h"
+#include "fleet/nats/conn.h"
+#include "fleet/nats/header.h"
+#include "core/sys/chore.h"
+#include "core/sys/clock.h"
+#include "core/sys/loop.h"
+#include "fleet/wire/question.h"
+#include "fleet/wire/subject.h"
+
+#define GAUGE_NS (15 * CLOCK_SECOND)
+/* Much less than who asks waits for an answer; then it asks again. */
+#define SETTINGS_NS (2 * CLOCK_SECOND)
+
+struct desk {
+    struct master *master;
+    struct roster *roster;
+    struct larder *larder;
+    struct chores chores;
+    struct settings_book *book;
+    struct nats_sub *questions;
+    struct timer gauge;
+    struct roster_listener *listeners;
+    struct usage_meter *meter; /* or NULL */
+    struct question_share share;
+};
+
+static void *open_desk(struct master *master, struct err *err)
+{
+    struct desk *desk = mem_zalloc(sizeof(*desk));
+
+    desk->master = master;
+    question_share_init(&desk->share);
+    if (chores_open_workers(&desk->chores, master->loop, CHORES_COMPUTING, err) == 0)
+        return desk;
+    question_share_done(&desk->share);
+    free(desk);
+    return NULL;
+}
+
+struct roster *master_roster(const struct master *master)
+{
+    return ((struct desk *)master_find(master, &master_roster_service))->roster;
+}
+
+struct settings_book *master_settings_book(const struct master *master)
+{
+    return ((struct desk *)master_find(master, &master_roster_service))->book;
+}
+
+/* --- who is meant? ------------------------------------------------------------------ */
+
+static struct value collect_shared(struct arena *arena, const struct larder *larder,
+                                   const struct param_strs *peels, const char *name)
+{
+    struct value_map *map = value_map_new(arena, peels->n);
+
+    for (size_t i = 0; i < peels->n; i++) {
+        struct str bytes = larder_get(larder, peels->p[i], name);
+        struct value v;
+        struct err ignored; /* what a peel cannot write as it should is not there */
+
+        if (bytes.p && msgpack_decode(arena, bytes, &v, &ignored) == 0)
+            value_map_append(arena, map, value_text(peels->p[i]), v);
+    }
+    return value_map(map);
+}
+
+/* A question, and where its answer goes. */
+struct asked {
+    struct settings_wait wait;
+    struct desk *desk;
+    struct arena arena; /* what was asked is in it */
+    struct question_resolve question;
+    struct str reply;
+    struct str peel; /* who asks; empty: not a peel */
+    bool with_settings;
+};
+
+static struct roster_question make_question(const struct asked *asked, const char *expr,
+                                            const char *type)
+{
+    return (struct roster_question){ .expr = expr,
+                                     .type = type,
+                                     .groups = asked->desk->master->conf.nodegroups,
+                                     .time = asked->peel.n > 0 ? QUESTION_TIME_NS
+                                                               : QUESTION_OTHER_TIME_NS,
+                                     .with_settings = asked->with_settings };
+}
+
+/* Those that a second expression means, too. Both lists are sorted. */
+static int keep_in_scope(const struct asked *asked, struct arena *arena, struct param_strs *peels,
+                         struct err *err)
+{
+    const struct roster_question scope = make_question(asked, asked->question.scope, "");
+    struct param_strs inside;
+    const char **kept = ARENA_ARRAY(arena, const char *, peels->n);
+    size_t n = 0, at = 0;
+
+    if (roster_resolve(asked->desk->roster, arena, &scope, &inside, err) < 0)
+        return err_wrap(err, "scope");
+    for (size_t i = 0; i < peels->n; i++) {
+        while (at < inside.n && strcmp(inside.p[at], peels->p[i]) < 0)
+            at++;
+        if (at < inside.n && strcmp(inside.p[at], peels->p[i]) == 0)
+            kept[n++] = peels->p[i];
+    }
+    *peels = (struct param_strs){ n, kept };
+    return 0;
+}
+
+static void count_refusal(const struct asked *asked, const char *reason)
+{
+    metrics_add(asked->desk->master->metrics, MASTER_QUESTIONS_REFUSED, 1, reason, NULL);
+}
+
+static void resolve(const struct asked *asked, struct arena *arena, struct question_resolved *ret)
+{
+    const struct question_resolve *question = &asked->question;
+    const struct roster_question target = make_question(asked, question->expr, question->type);
+    const struct desk *desk = asked->desk;
+    struct err err;
+
+    if (roster_resolve(desk->roster, arena, &target, &ret->peels, &err) < 0 ||
+        (question->scope[0] && keep_in_scope(asked, arena, &ret->peels, &err) < 0)) {
+        ret->peels = (struct param_strs){ 0 };
+        ret->err = arena_strdup(arena, err.text);
+        ret->invalid = err.code == ERR_INVALID;
+        if (err.code == ERR_BUSY)
+            count_refusal(asked, "time");
+        return;
+    }
+    if (asked->with_settings)
+        ret->warning = settings_book_warning(desk->book, arena);
+    if (question->basket[0])
+        ret->basket = collect_shared(arena, desk->larder, &ret->peels, question->basket);
+}
+
+static void send_answer(struct asked *asked, const struct question_resolved *answer)
+{
+    AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
+    struct err err;
+
+    if (record_encode(&bytes, &question_resolved_type, answer, &err) < 0 ||
+        nats_publish(asked->desk->master->js.conn,
+                     &(struct nats_pub){ .subject = asked->reply, .payload = buf_view(&bytes) },
+                     &err) < 0)
+        log_warning("answer to a question about targets: %s", err.text);
+    arena_done(&asked->arena);
+    free(asked);
+}
+
+static void send_problem(struct asked *asked, const char *problem, bool pending)
+{
+    send_answer(asked,
+                &(struct question_resolved){ .err = problem, .warning = "", .pending = pending });
+}
+
+static void answer_question(struct asked *asked)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct question_resolved answer = { .err = "", .warning = "" };
+    const int64_t began = clock_thread();
+
+    resolve(asked, &arena, &answer);
+    question_share_charge(&asked->desk->share, asked->peel, clock_thread() - began, clock_now());
+    send_answer(asked, &answer);
+}
+
+static void on_settings(struct settings_wait *wait, const char *problem)
+{
+    struct asked *asked = container_of(wait, struct asked, wait);
+
+    if (problem)
+        send_problem(asked, problem, wait->is_late);
+    else
+        answer_question(asked);
+}
+
+static bool needs_settings(const struct asked *asked)
+{
+    const struct question_resolve *question = &asked->question;
+    const struct roster_question target = make_question(asked, question->expr, question->type);
+    const struct roster_question scope = make_question(asked, question->scope, "");
+
+    return roster_needs_settings(&target) || (question->scope[0] && roster_needs_settings(&scope));
+}
+
+/* Settings of machines are not for other machines, which could guess at one value after another. A
+ * peel's question comes from another account; in a fleet that has but one, a peel hears answers
+ * below "_INBOX.<its id>" alone, and the second token of others is random. */
+static bool is_from_peel(const struct asked *asked)
+{
+    const struct census *census = master_find(asked->desk->master, &census_service);
+
+    return !census_is_complete(census) || asked->peel.n > 0;
+}
+
+/* By the name of its credentials, or their key, as the server says. */
+static struct str read_asker(struct asked *asked, struct str header)
+{
+    static const char *const keys[] = { "name_tag", "user" };
+    struct value info;
+    struct str line;
+    struct err ignored;
+
+    if (nats_header_find(header, ACCOUNTS_REQUEST_INFO, &line) &&
+        json_decode_lenient(&asked->arena, arena_str(&asked->arena, line), &info, &ignored) == 0)
+        for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+            if (value_get_view(&info, keys[i]).n > 0)
+                return value_get_view(&info, keys[i]);
+    return STR("unknown");
+}
+
+/* The peel that asks; empty: somebody else. In a fleet that has but one account it is known by
+ * where the answer goes. */
+static struct str find_asker(struct asked *asked, struct str header)
+{
+    const struct census *census = master_find(asked->desk->master, &census_service);
+    struct str rest = asked->reply, name;
+
+    if (str_starts(rest, STR(ACCOUNTS_REPLY)))
+        return read_asker(asked, header);
+    (void)str_cut(&rest, '.');
+    name = str_cut(&rest, '.');
+    return census_has(census, name) ? name : STR("");
+}
+
+/* Has it had its share, or is it too large to look at? Then it is answered. */
+static bool is_refused(struct asked *asked, const struct nats_msg *msg)
+{
+    const bool is_large = msg->payload.n > QUESTION_SIZE_MAX;
+
+    if (!is_large && question_share_wait(&asked->desk->share, asked->peel, clock_now()) == 0)
+        return false;
+    count_refusal(asked, is_large ? "size" : "share");
+    send_problem(asked,
+                 is_large ? "the question is too large"
+                          : "too many or too expensive questions about targets; ask again later",
+                 false);
+    return true;
+}
+
+static void on_question(void *self, const struct nats_msg *msg)
+{
+    struct desk *desk = self;
+    struct asked *asked;
+    struct err err;
+
+    /* a peel asks, too: it must not make a master publish elsewhere */
+    if (!str_starts(msg->reply, STR(GRANT_INBOX ".")) &&
+        !str_starts(msg->reply, STR(ACCOUNTS_REPLY)))
+        return;
+    asked = mem_zalloc(sizeof(*asked));
+    asked->desk = desk;
+    asked->reply = arena_str(&asked->arena, msg->reply);
+    asked->peel = find_asker(asked, msg->header);
+    if (is_refused(asked, msg))
+        return;
+    if (!roster_is_seeded(desk->roster)) {
+        send_problem(asked, "this master has not read all facts yet; try again in a moment", false);
+    } else if (record_decode(&asked->arena, &question_resolve_type, 1,
+                             arena_str(&asked->arena, msg->payload), &asked->question, &err) < 0) {
+        send_problem(asked, err.text, false);
+    } else if (needs_settings(asked) && !is_from_peel(asked)) {
+        asked->with_settings = true;
+        asked->wait.ready = on_settings;
+        settings_book_await(desk->book, &asked->wait, SETTINGS_NS);
+    } else {
+        answer_question(asked);
+    }
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+/* Three heartbeats at least. */
+static void sweep_larder(const struct desk *desk)
+{
+    const int64_t expires = desk->master->conf.basket_expires;
+
+    if (expires > 0 && roster_is_seeded(desk->roster))
+        larder_sweep(desk->larder, desk->roster,
+                     expires > ROSTER_PEEL_SILENCE_NS ? expires : ROSTER_PEEL_SILENCE_NS);
+}
+
+static void look_around(struct timer *timer)
+{
+    struct desk *desk = container_of(timer, struct desk, gauge);
+
+    sweep_larder(desk);
+    metrics_set(desk->master->metrics, MASTER_CONNECTED_PEELS,
+                (double)roster_online_count(desk->roster), NULL, NULL);
+    timer_set(loop_timers(desk->master->loop), &desk->gauge, clock_after(clock_now(), GAUGE_NS),
+              look_around);
+}
+
+static void count_drop(struct desk *desk, struct str peel, const char *what)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    metrics_add(desk->master->metrics, MASTER_PEEL_DROPPED, 1, arena_str(&arena, peel).p, what);
+}
+
+static void on_facts(void *self, struct str peel, const struct value *facts)
+{
+    struct desk *desk = self;
+
+    if (facts)
+        metrics_add(desk->master->metrics, MASTER_FACTS_SYNCS, 1, NULL, NULL);
+    for (struct roster_listener *one = desk->listeners; one; one = one->next)
+        one->changed(one, peel);
+}
+
+static void on_facts_written(void *self, struct str peel, size_t bytes)
+{
+    struct desk *desk = self;
+
+    if (desk->meter)
+        desk->meter->wrote(desk->meter, USAGE_FACTS, peel, bytes);
+}
+
+static void on_facts_dropped(void *self, struct str peel)
+{
+    count_drop(self, peel, "facts");
+}
+
+static void on_shared(void *self, struct str peel, size_t bytes)
+{
+    struct desk *desk = self;
+
+    if (desk->meter)
+        desk->meter->wrote(desk->meter, USAGE_BASKET, peel, bytes);
+}
+
+static void on_shared_too_much(void *self, struct str peel)
+{
+    struct desk *desk = self;
+
+    count_drop(desk, peel, "basket");
+    if (desk->meter)
+        desk->meter->exceeded(desk->meter, USAGE_BASKET, peel);
+}
+
+void master_roster_set_meter(struct master *master, struct usage_meter *meter)
+{
+    ((struct desk *)master_find(master, &master_roster_service))->meter = meter;
+}
+
+void master_roster_listen(struct master *master, struct roster_listener *listener)
+{
+    struct desk *desk = master_find(master, &master_roster_service);
+
+    listener->next = desk->listeners;
+    desk->listeners = listener;
+}
+
+void master_roster_forget(struct master *master, struct roster_listener *listener)
+{
+    struct desk *desk = master_find(master, &master_roster_service);
+    struct roster_listener **place = &desk->listeners;
+
+    while (*place && *place != listener)
+        place = &(*place)->next;
+    if (*place)
+        *place = listener->next;
+}
+
+static void close_desk(struct desk *desk)
+{
+    nats_sub_free(desk->questions);
+    desk->questions = NULL;
+    settings_book_free(desk->book);
+    desk->book = NULL;
+    larder_free(desk->larder);
+    desk->larder = NULL;
+    roster_free(desk->roster);
+    desk->roster = NULL;
+}
+
+static int start_desk(void *self, struct err *err)
+{
+    struct desk *desk = self;
+    const struct nats_sub_options options = {
+        .subject = subject_template(SUBJECT_RESOLVE),
+        .queue = subject_queue(SUBJECT_RESOLVE),
+        .message = on_question,
+        .self = desk,
+    };
+    const struct larder_options larder_options = { .wrote = on_shared,
+                                                   .exceeded = on_shared_too_much,
+                                                   .self = desk };
+
+    desk->roster = roster_new(&desk->master->js,
+                              &(struct roster_options){ .master_id = desk->master->id,
+                                                        .on_facts = on_facts,
+                                                        .wrote = on_facts_written,
+                                                        .dropped = on_facts_dropped,
+                                                        .self = desk },
+                              err);
+    if (desk->roster)
+        desk->larder = larder_new(&desk->master->js, &larder_options, err);
+    if (desk->larder)
+        desk->questions = nats_sub_new(desk->master->js.conn, &options, err);
+    if (!desk->questions) {
+        close_desk(desk);
+        return -1;
+    }
+    desk->book = settings_book_new(desk->master, &desk->chores);
+    look_around(&desk->gauge);
+    return 0;
+}
+
+static void stop_desk(void *self)
+{
+    struct desk *desk = self;
+
+    timer_clear(loop_timers(desk->master->loop), &desk->gauge);
+    close_desk(desk);
+}
+
+static void free_desk(void *self)
+{
+    struct desk *desk = self;
+
+    chores_close(&desk->chores);
+    question_share_done(&desk->share);
+    free(desk);
+}
+
+static enum health_status check_desk(void *self, char message[static HEALTH_TEXT_MAX])
+{
+    struct desk *desk = self;
+
+    if (roster_is_seeded(desk->roster)) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "%zu peels", roster_count(desk->roster));
+        return HEALTH_OK;
+    }
+    (void)snprintf(message, HEALTH_TEXT_MAX, "reading facts");
+    return HEALTH_DOWN;
+}
+
+const struct master_service master_roster_service = {
+    .name = "target-service",
+    .open = open_desk,
+    .start = start_desk,
+    .stop = stop_desk,
+    .free = free_desk,
+    .check = check_desk,
+};

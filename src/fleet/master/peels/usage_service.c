@@ -1,0 +1,466 @@
+/*
+ * The service "peel-usage": no peel takes the room of all.
+ *
+ * Servers limit streams and buckets, but do not know who fills them. So one master at a time counts
+ * how much each peel writes: to streams by reading what was added to them, without the payloads,
+ * each time that it is much; to buckets that masters watch anyway as it comes (struct usage_meter).
+ *
+ * A peel that writes more than its share in a minute loses what it wrote there before, and nobody
+ * else does. One that writes half of all there is room for is revoked (`peel_flood`).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/number.h"
+#include "fleet/bus/store.h"
+#include "fleet/enroll/admission.h"
+#include "fleet/master/announce.h"
+#include "fleet/master/enroll/census.h"
+#include "fleet/master/enroll/enroll_admin.h"
+#include "fleet/master/lease.h"
+#include "fleet/master/peels/usage.h"
+#include "fleet/master/services.h"
+#include "fleet/nats/header.h"
+#include "fleet/nats/kv.h"
+#include "fleet/nats/ordered.h"
+#include "fleet/nats/stream.h"
+#include "fleet/nats/subject.h"
+#include "core/sys/clock.h"
+#include "core/sys/loop.h"
+#include "fleet/wire/peel_id.h"
+
+#define LEASE   "usage"
+#define TICK_NS CLOCK_SECOND
+/* A stream is read when it got so much since the last time, as a part of its room. */
+#define STEPS    256
+#define STEP_MIN ((int64_t)1 << 20)
+/* Messages that are read at a time; what they show stands for the rest. */
+#define READ_MAX 20000
+/* A message takes that much beside its payload and subject. */
+#define MESSAGE_BYTES 32
+
+static const struct place_row {
+    const char *stream, *name;
+    const char *mine; /* what a peel writes there; %s is its id */
+    size_t token;     /* of a subject that is its id, 0 the first; only where the stream is read */
+    bool is_read;
+} rows[USAGE_PLACES] = {
+    [USAGE_EVENTS] = { STORE_EVENTS, "events", "zester.event.%s.>", 2, true },
+    [USAGE_JOB_EVENTS] = { STORE_JOB_EVENTS, "job-events", "zester.job.*.*.%s", 4, true },
+    [USAGE_BASKET] = { "KV_basket", "basket", "$KV.basket.%s.>", 0, false },
+    [USAGE_FACTS] = { "KV_facts", "facts", NULL, 0, false },
+};
+
+struct counter;
+
+/* A stream or bucket. */
+struct metered {
+    struct counter *counter;
+    enum usage_place number;
+    bool is_busy;                  /* the server is asked, or messages are read */
+    uint64_t counted;              /* the last sequence that was; 0: none yet */
+    uint64_t until;                /* of the messages that are read now */
+    int64_t bytes;                 /* of the stream then */
+    struct nats_ordered *messages; /* being read; or NULL */
+    struct usage found;            /* in them */
+    uint64_t read, added;          /* messages: of them, and in all */
+};
+
+struct counter {
+    struct master *master;
+    struct lease lease;
+    struct timer timer;
+    struct usage usage;
+    struct usage_meter meter;
+    struct metered places[USAGE_PLACES];
+    char problem[HEALTH_TEXT_MAX]; /* the last peel that wrote too much */
+    int64_t problem_until;         /* clock_now */
+};
+
+/* --- against who writes too much ------------------------------------------------------- */
+
+/* A peel that is being revoked. */
+struct removal {
+    struct counter *counter;
+    struct arena arena; /* it is in it */
+    enum usage_place place;
+    const char *peel, *reason;
+};
+
+static void on_purged(void *self, const struct nats_error *error)
+{
+    (void)self;
+    if (error && error->fault != NATS_FAULT_CANCELED)
+        log_warning("what a peel wrote cannot be removed error=%s", error->text);
+}
+
+/* `below` 0: all of it. */
+static void purge_peel(struct counter *counter, enum usage_place place, const char *peel,
+                       uint64_t below)
+{
+    AUTO_BUF struct buf pattern = BUF_INIT(NATS_SUBJECT_MAX);
+    const char *mine = rows[place].mine;
+    const char *mark = mine ? strstr(mine, "%s") : NULL;
+    struct err err;
+
+    if (!mark)
+        return; /* the bucket keeps a few entries of it, and no more */
+    buf_printf(&pattern, "%.*s%s%s", (int)(mark - mine), mine, peel, mark + strlen("%s"));
+    if (nats_stream_purge(&counter->master->js, rows[place].stream,
+                          &(struct nats_purge){ .subject = buf_text(&pattern), .below = below },
+                          on_purged, NULL, &err) < 0)
+        log_warning("what a peel wrote cannot be removed peel=%s error=%s", peel, err.text);
+}
+
+static void end_removal(struct removal *removal)
+{
+    struct arena arena = removal->arena;
+
+    arena_done(&arena);
+}
+
+static void on_revoked(void *self, enum admission_status status,
+                       const struct enrollment_reply *reply)
+{
+    struct removal *removal = self;
+
+    if (status != ADMISSION_OK)
+        log_error("a peel that floods the bus is not revoked peel=%s error=%s", removal->peel,
+                  reply->err);
+    else
+        purge_peel(removal->counter, removal->place, removal->peel, 0);
+    end_removal(removal);
+}
+
+/* The entry of a peel is the id of its enrollment. */
+static void on_enrollment(void *self, const struct nats_error *error,
+                          const struct nats_kv_entry *entry)
+{
+    struct removal *removal = self;
+
+    if (error) {
+        if (error->fault != NATS_FAULT_CANCELED)
+            log_error("a peel that floods the bus is not revoked peel=%s error=%s", removal->peel,
+                      error->text);
+        end_removal(removal);
+        return;
+    }
+    enroll_admin_decide(
+        removal->counter->master, ADMISSION_REVOKE,
+        &(struct enrollment_request){ .id = arena_str(&removal->arena, entry->value).p,
+
+                                      .operator_name = ENROLLMENT_BY_LIMITS,
+                                      .reason = removal->reason },
+        on_revoked, removal);
+}
+
+static void revoke_peel(struct counter *counter, enum usage_place place, const char *peel,
+                        const char *reason)
+{
+    const struct nats_kv kv = { .js = counter->master->js,
+                                .bucket = store_bucket_name(STORE_ENROLLMENTS),
+                                .indirect = true };
+    struct arena arena = ARENA_INIT;
+    struct removal *removal = ARENA_NEW(&arena, struct removal);
+    const char *key = arena_printf(&arena, ADMISSION_INDEX "%s", peel);
+    struct err err;
+
+    *removal = (struct removal){ .counter = counter,
+                                 .place = place,
+                                 .peel = arena_strdup(&arena, peel),
+                                 .reason = arena_strdup(&arena, reason) };
+    removal->arena = arena;
+    if (nats_kv_get(&kv, key, on_enrollment, removal, &err) < 0)
+        end_removal(removal);
+}
+
+static void send_event(struct counter *counter, const char *peel, const char *place, int64_t bytes,
+                       bool is_revoked)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct value data = value_map(value_map_new(&arena, 4));
+    struct err err;
+
+    value_map_set(&arena, data.map, value_text("peel"), value_text(peel));
+    value_map_set(&arena, data.map, value_text("place"), value_text(place));
+    value_map_set(&arena, data.map, value_text("bytes"), value_int(bytes));
+    value_map_set(&arena, data.map, value_text("revoked"), value_bool(is_revoked));
+    if (announce_event(counter->master,
+                       &(struct announcement){ .tag = arena_printf(&arena, "peel/%s/flood", peel),
+                                               .data = data },
+                       &err) < 0)
+        log_warning("event of a peel that writes too much was not sent peel=%s error=%s", peel,
+                    err.text);
+}
+
+/* Once in a minute for each place, and once more when it is revoked. */
+static void report_peel(struct counter *counter, enum usage_place place,
+                        const struct usage_peel *peel, bool is_revoked)
+{
+    const int64_t bytes = peel->bytes[place];
+
+    (void)snprintf(counter->problem, sizeof(counter->problem),
+                   "'%s' wrote %lld MiB to %s within a minute%s", peel->id,
+                   (long long)(bytes >> 20), rows[place].name, is_revoked ? ": revoked" : "");
+    counter->problem_until = clock_after(clock_now(), USAGE_WINDOW_NS);
+    log_warning("a peel writes more than its share%s peel=%s place=%s bytes=%lld",
+                is_revoked ? ", and is revoked" : "; what it wrote before is removed", peel->id,
+                rows[place].name, (long long)bytes);
+    metrics_add(counter->master->metrics, MASTER_PEEL_OVERUSE, 1, peel->id, rows[place].name);
+    send_event(counter, peel->id, rows[place].name, bytes, is_revoked);
+}
+
+static bool may_revoke(const struct counter *counter, const char *peel)
+{
+    const struct census *census = master_find(counter->master, &census_service);
+
+    return counter->master->conf.peel_flood == PEEL_FLOOD_REVOKE &&
+           !census_is_revoked(census, str_from(peel));
+}
+
+static void judge_peel(void *self, const struct usage_peel *peel, enum usage_verdict verdict,
+                       bool first)
+{
+    const struct metered *place = self;
+    struct counter *counter = place->counter;
+    const bool is_revoked = verdict == USAGE_FLOOD && first && may_revoke(counter, peel->id);
+
+    if (first)
+        report_peel(counter, place->number, peel, is_revoked);
+    purge_peel(counter, place->number, peel->id, place->counted + 1);
+    if (is_revoked)
+        revoke_peel(counter, place->number, peel->id, counter->problem);
+}
+
+static void judge_place(struct metered *place)
+{
+    usage_each(&place->counter->usage, place->number, judge_peel, place);
+}
+
+/* --- reading what was added ------------------------------------------------------------ */
+
+/* What was found stands for all that was added. */
+static void end_reading(struct metered *place)
+{
+    struct usage *found = &place->found;
+    const int64_t scale = place->read > 0 ? (int64_t)(place->added / place->read) : 1;
+
+    nats_ordered_free(place->messages);
+    place->messages = NULL;
+    MAP_EACH (&found->peels, entry) {
+        const struct usage_peel *peel = entry->value;
+
+        usage_add(&place->counter->usage, place->number, str_from(peel->id),
+                  peel->bytes[place->number] * (scale > 0 ? scale : 1), clock_now());
+    }
+    usage_done(found);
+    judge_place(place); /* what was written before this reading goes */
+    place->counted = place->until;
+    place->is_busy = false;
+}
+
+static int64_t size_of(const struct nats_msg *msg)
+{
+    uint64_t payload = 0;
+    struct str text;
+    struct err ignored;
+
+    if (nats_header_find(msg->header, "Nats-Msg-Size", &text))
+        (void)number_parse_uint(text, &payload, &ignored);
+    return (int64_t)payload + (int64_t)msg->subject.n + MESSAGE_BYTES;
+}
+
+static void on_message(void *self, const struct nats_msg *msg, const struct nats_delivery *delivery)
+{
+    struct metered *place = self;
+    const struct str peel = nats_subject_token(msg->subject, rows[place->number].token);
+
+    place->read++;
+    if (peel_id_is_valid(peel)) /* masters and operators have others */
+        usage_add(&place->found, place->number, peel, size_of(msg), clock_now());
+    if (place->read >= READ_MAX || delivery->stream_seq >= place->until)
+        end_reading(place);
+}
+
+static void on_all_read(void *self)
+{
+    end_reading(self);
+}
+
+static void on_reading_failed(void *self, const struct nats_error *error)
+{
+    struct metered *place = self;
+
+    if (error->fault != NATS_FAULT_CANCELED)
+        log_warning("what peels write cannot be counted stream=%s error=%s",
+                    rows[place->number].stream, error->text);
+    end_reading(place);
+}
+
+static void begin_reading(struct metered *place, const struct nats_stream_info *info)
+{
+    struct err err;
+
+    place->until = info->last_seq;
+    place->added = info->last_seq - place->counted;
+    place->read = 0;
+    place->bytes = info->bytes;
+    place->messages =
+        nats_ordered_new(&place->counter->master->js,
+                         &(struct nats_ordered_options){ .stream = rows[place->number].stream,
+                                                         .after_seq = place->counted,
+                                                         .headers_only = true,
+                                                         .message = on_message,
+                                                         .caught_up = on_all_read,
+                                                         .failed = on_reading_failed,
+                                                         .self = place },
+                         &err);
+    if (!place->messages)
+        place->is_busy = false;
+}
+
+/* A stream that is full stays as it is however much is added: then the mean counts. */
+static int64_t guess_growth(const struct metered *place, const struct nats_stream_info *info)
+{
+    const int64_t added = (int64_t)(info->last_seq - place->counted);
+    const int64_t by_count = info->messages > 0 ? info->bytes / info->messages * added : 0;
+    const int64_t by_bytes = info->bytes - place->bytes;
+
+    return by_count > by_bytes ? by_count : by_bytes;
+}
+
+static void on_info(void *self, const struct nats_error *error, const struct nats_stream_info *info)
+{
+    struct metered *place = self;
+    struct counter *counter = place->counter;
+    int64_t room;
+
+    if (error || !lease_is_held(&counter->lease)) {
+        place->is_busy = false;
+        return;
+    }
+    room = nats_js_number(info->config, "max_bytes", 0);
+    usage_set_room(&counter->usage, place->number, room);
+    if (place->counted == 0 || info->last_seq < place->counted) { /* from now on */
+        place->counted = info->last_seq;
+        place->bytes = info->bytes;
+    }
+    if (rows[place->number].is_read && info->last_seq > place->counted &&
+        guess_growth(place, info) >= (room / STEPS > STEP_MIN ? room / STEPS : STEP_MIN)) {
+        begin_reading(place, info);
+        return;
+    }
+    if (!rows[place->number].is_read) {
+        judge_place(place);
+        place->counted = info->last_seq;
+    }
+    place->is_busy = false;
+}
+
+static void on_tick(struct timer *timer)
+{
+    struct counter *counter = container_of(timer, struct counter, timer);
+    struct err err;
+
+    timer_set(loop_timers(counter->master->loop), timer, clock_after(clock_now(), TICK_NS),
+              on_tick);
+    if (!lease_is_held(&counter->lease))
+        return;
+    for (size_t i = 0; i < USAGE_PLACES; i++) {
+        struct metered *place = &counter->places[i];
+
+        if (!place->is_busy &&
+            nats_stream_info(&counter->master->js, rows[i].stream, on_info, place, &err) == 0)
+            place->is_busy = true;
+    }
+}
+
+/* --- what others saw -------------------------------------------------------------------- */
+
+static void on_wrote(struct usage_meter *meter, enum usage_place place, struct str peel,
+                     size_t bytes)
+{
+    usage_add(&container_of(meter, struct counter, meter)->usage, place, peel,
+              (int64_t)bytes + MESSAGE_BYTES, clock_now());
+}
+
+static void on_exceeded(struct usage_meter *meter, enum usage_place place, struct str peel)
+{
+    struct counter *counter = container_of(meter, struct counter, meter);
+
+    usage_exceed(&counter->usage, place, peel, clock_now());
+}
+
+/* --- life ------------------------------------------------------------------------------- */
+
+static void *open_counter(struct master *master, struct err *err)
+{
+    struct counter *counter = mem_zalloc(sizeof(*counter));
+
+    (void)err;
+    counter->master = master;
+    for (size_t i = 0; i < USAGE_PLACES; i++) {
+        counter->places[i].counter = counter;
+        counter->places[i].number = (enum usage_place)i;
+    }
+    counter->meter = (struct usage_meter){ on_wrote, on_exceeded };
+    master_roster_set_meter(master, &counter->meter);
+    return counter;
+}
+
+static int start_counter(void *self, struct err *err)
+{
+    struct counter *counter = self;
+
+    (void)err;
+    counter->lease =
+        (struct lease){ .js = counter->master->js, .key = LEASE, .holder = counter->master->id };
+    lease_start(&counter->lease);
+    timer_set(loop_timers(counter->master->loop), &counter->timer, clock_now(), on_tick);
+    return 0;
+}
+
+static void stop_counter(void *self)
+{
+    struct counter *counter = self;
+
+    timer_clear(loop_timers(counter->master->loop), &counter->timer);
+    for (size_t i = 0; i < USAGE_PLACES; i++) {
+        nats_ordered_free(counter->places[i].messages);
+        counter->places[i].messages = NULL;
+        usage_done(&counter->places[i].found);
+    }
+    (void)lease_stop(&counter->lease, NULL, NULL);
+}
+
+static void free_counter(void *self)
+{
+    struct counter *counter = self;
+
+    usage_done(&counter->usage);
+    free(counter);
+}
+
+static enum health_status check_counter(void *self, char message[static HEALTH_TEXT_MAX])
+{
+    const struct counter *counter = self;
+
+    if (clock_now() > counter->problem_until)
+        return HEALTH_OK;
+    (void)snprintf(message, HEALTH_TEXT_MAX, "%s", counter->problem);
+    return HEALTH_DEGRADED;
+}
+
+const struct master_service master_usage_service = {
+    .name = "peel-usage",
+    .open = open_counter,
+    .start = start_counter,
+    .stop = stop_counter,
+    .free = free_counter,
+    .check = check_counter,
+};

@@ -1,0 +1,194 @@
+/* Rendering of reactions: small ones at once, in the loop, all others by workers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "fleet/master/reactor/reactor_engine.h"
+#include "fleet/reactor/reaction.h"
+#include "fleet/reactor/rule_set.h"
+#include "core/sys/clock.h"
+#include "core/sys/crash_point.h"
+
+/* Time of a rendering without a worker, and then as much processor time. */
+#define QUICK_NS (CLOCK_MS / 2)
+
+/* A rendering, or the place for one: its environment, and what it renders. */
+struct reactor_bench {
+    struct chore chore;
+    struct reactor_engine *engine;
+    struct reaction_env *env;
+    struct reactor_mission *mission; /* NULL: free */
+    int64_t began;
+};
+
+/* --- by workers ----------------------------------------------------------------------- */
+
+static void work(struct chore *chore)
+{
+    struct reactor_bench *bench = container_of(chore, struct reactor_bench, chore);
+
+    bench->began = clock_now();
+    (void)flight_render(bench->mission->flight, bench->env);
+}
+
+static void fill_benches(struct reactor_engine *engine);
+
+static void done(struct chore *chore)
+{
+    struct reactor_bench *bench = container_of(chore, struct reactor_bench, chore);
+    struct reactor_engine *engine = bench->engine;
+    struct flight *flight = bench->mission->flight;
+
+    metrics_observe(engine->master->metrics, MASTER_REACTOR_RENDER,
+                    (double)(clock_now() - bench->began) / (double)CLOCK_SECOND, NULL, NULL);
+    bench->mission = NULL;
+    crash_point("reaction-rendered");
+    if (engine->is_stopping)
+        flight_postpone(flight);
+    else
+        flight_rendered(flight);
+    fill_benches(engine);
+}
+
+static void begin_rendering(struct reactor_bench *bench, struct reactor_mission *mission)
+{
+    bench->mission = mission;
+    chore_begin(&bench->engine->chores, &bench->chore, work, done);
+}
+
+static struct reactor_mission *take_queued(struct reactor_engine *engine)
+{
+    struct reactor_mission *mission = engine->queued;
+
+    if (!mission)
+        return NULL;
+    engine->queued = mission->queue_next;
+    if (!engine->queued)
+        engine->queue = &engine->queued;
+    mission->queue_next = NULL;
+    return mission;
+}
+
+static void fill_benches(struct reactor_engine *engine)
+{
+    for (size_t i = 0; i < engine->bench_count && !engine->is_stopping; i++) {
+        struct reactor_mission *mission;
+
+        if (engine->benches[i].mission)
+            continue;
+        mission = take_queued(engine);
+        if (!mission)
+            return;
+        begin_rendering(&engine->benches[i], mission);
+    }
+}
+
+/* --- at once ---------------------------------------------------------------------------- */
+
+/* Processor time is a system call away, and counts only when the clock says that it took long: this
+ * thread may have waited for a processor. */
+static bool is_quick_over(void *user)
+{
+    struct reactor_engine *engine = user;
+
+    if (clock_now() < engine->quick_early)
+        return false;
+    if (engine->quick_until == 0)
+        engine->quick_until = clock_after(clock_thread(), QUICK_NS);
+    return clock_thread() >= engine->quick_until;
+}
+
+/* May it be rendered here? A small event, and a small template that only fills in values. */
+static bool may_be_quick(const struct reactor_engine *engine, const struct reactor_mission *mission)
+{
+    const struct rule_file *file = flight_file(mission->flight);
+
+    if (!mission->is_small || file->text.n > REACTOR_QUICK_MAX ||
+        str_find(file->text, STR("{%"), 0) != STR_NONE)
+        return false;
+    VEC_EACH (&engine->slow, slow)
+        if (*slow == file)
+            return false;
+    return true;
+}
+
+/* A hand-over to a worker and back takes longer than most renderings. What is not right, or not
+ * done in time, is left to a worker; a file is too slow once only. */
+static bool render_quickly(struct reactor_engine *engine, const struct reactor_mission *mission)
+{
+    const int64_t began = clock_now();
+    bool is_right;
+
+    if (!may_be_quick(engine, mission))
+        return false;
+    engine->quick_early = clock_after(began, QUICK_NS);
+    engine->quick_until = 0;
+    is_right = flight_render(mission->flight, engine->quick);
+    if (is_quick_over(engine))
+        VEC_PUSH(&engine->slow, flight_file(mission->flight));
+    if (is_right)
+        metrics_observe(engine->master->metrics, MASTER_REACTOR_RENDER,
+                        (double)(clock_now() - began) / (double)CLOCK_SECOND, NULL, NULL);
+    return is_right;
+}
+
+void reactor_render(void *user, struct flight *flight)
+{
+    struct reactor_engine *engine = user;
+    struct reactor_mission *mission = flight_message(flight);
+
+    if (engine->is_stopping) {
+        flight_postpone(flight);
+        return;
+    }
+    if (render_quickly(engine, mission)) {
+        crash_point("reaction-rendered");
+        flight_rendered(flight);
+        return;
+    }
+    *engine->queue = mission;
+    engine->queue = &mission->queue_next;
+    fill_benches(engine);
+}
+
+/* --- life ------------------------------------------------------------------------------- */
+
+void reactor_open_renderings(struct reactor_engine *engine)
+{
+    const struct reaction_options options = {
+        .now = reactor_monotonic,
+        .is_stopped = reactor_is_stopping,
+        .user = engine,
+    };
+
+    engine->bench_count = (size_t)engine->master->conf.reactor_workers * REACTOR_BENCHES_EACH;
+    engine->benches = mem_zalloc(mem_product(engine->bench_count, sizeof(*engine->benches)));
+    for (size_t i = 0; i < engine->bench_count; i++)
+        engine->benches[i] =
+            (struct reactor_bench){ .engine = engine, .env = reaction_env_new(&options) };
+    engine->quick =
+        reaction_env_new(&(struct reaction_options){ .is_stopped = is_quick_over, .user = engine });
+}
+
+void reactor_free_renderings(struct reactor_engine *engine)
+{
+    for (size_t i = 0; i < engine->bench_count; i++)
+        reaction_env_free(engine->benches[i].env);
+    free(engine->benches);
+    engine->benches = NULL;
+    reaction_env_free(engine->quick);
+    engine->quick = NULL;
+    free(engine->slow.p);
+    engine->slow.p = NULL;
+    engine->slow.n = engine->slow.cap = 0;
+    engine->bench_count = 0;
+}
+
+void reactor_end_renderings(struct reactor_engine *engine)
+{
+    struct reactor_mission *mission;
+
+    while ((mission = take_queued(engine)))
+        flight_postpone(mission->flight);
+    chores_close(&engine->chores); /* waits, and does the rest of each */
+}

@@ -1,0 +1,641 @@
+/* The service "reactor": events of the stream, through the rules of the fleet. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "fleet/bus/bus_time.h"
+#include "fleet/bus/store.h"
+#include "fleet/master/enroll/authority.h"
+#include "fleet/master/enroll/census.h"
+#include "fleet/master/reactor/reactor_engine.h"
+#include "fleet/master/peels/roster.h"
+#include "fleet/master/reactor/rule_watch.h"
+#include "fleet/master/services.h"
+#include "fleet/nats/ack.h"
+#include "fleet/nats/consumer.h"
+#include "fleet/nats/header.h"
+#include "fleet/nats/publisher.h"
+#include "fleet/nats/puller.h"
+#include "fleet/reactor/rule_set.h"
+#include "core/sys/clock.h"
+#include "core/sys/crash_point.h"
+#include "core/sys/loop.h"
+
+#define BEGIN_NS   (200 * CLOCK_MS)
+#define GIVE_UP_NS (10 * CLOCK_SECOND)
+/* Outcomes of events that nothing was done for, in a minute. */
+#define NOTES_BURST  1000
+#define NOTES_MINUTE 6000
+
+int64_t reactor_monotonic(void *user)
+{
+    (void)user;
+    return clock_now();
+}
+
+int64_t reactor_wall(void *user)
+{
+    (void)user;
+    return bus_time();
+}
+
+bool reactor_is_stopping(void *user)
+{
+    return ((struct reactor_engine *)user)->is_stopping;
+}
+
+/* A copy: a worker reads it while the roster goes on. */
+const struct value *reactor_facts(void *user, struct arena *arena, const char *peel)
+{
+    const struct reactor_engine *engine = user;
+    const struct roster *roster = master_roster(engine->master);
+    const struct value *facts = roster ? roster_facts(roster, str_from(peel)) : NULL;
+    struct value *copy;
+
+    if (!facts)
+        return NULL;
+    copy = ARENA_NEW(arena, struct value);
+    *copy = value_copy(arena, facts);
+    return copy;
+}
+
+/* What a peel sent before its credentials were revoked counts for nothing. */
+static bool is_revoked(void *user, const char *peel)
+{
+    const struct reactor_engine *engine = user;
+
+    return census_is_revoked(master_find(engine->master, &census_service), str_from(peel));
+}
+
+/* --- missions ------------------------------------------------------------------------ */
+
+static struct reactor_mission *add_mission(struct reactor_engine *engine, struct flight *flight,
+                                           struct str reply)
+{
+    struct reactor_mission *mission = mem_zalloc(sizeof(*mission) + reply.n);
+
+    memcpy(mission->bytes, reply.p, reply.n);
+    mission->engine = engine;
+    mission->flight = flight;
+    mission->reply = (struct str){ mission->bytes, reply.n };
+    mission->previous = engine->last;
+    *(engine->last ? &engine->last->next : &engine->first) = mission;
+    engine->last = mission;
+    return mission;
+}
+
+static void free_mission(struct reactor_mission *mission)
+{
+    struct reactor_engine *engine = mission->engine;
+
+    *(mission->previous ? &mission->previous->next : &engine->first) = mission->next;
+    *(mission->next ? &mission->next->previous : &engine->last) = mission->previous;
+    free(mission);
+}
+
+/* Room for the next message. */
+static void count_done(struct reactor_engine *engine)
+{
+    if (engine->puller)
+        nats_puller_done(engine->puller, 1);
+}
+
+void reactor_leave_room(struct reactor_mission *mission)
+{
+    if (mission->has_left_room)
+        return;
+    mission->has_left_room = true;
+    count_done(mission->engine);
+}
+
+static void end_mission(struct reactor_mission *mission)
+{
+    reactor_leave_room(mission);
+    free_mission(mission);
+}
+
+static void acknowledge(struct reactor_engine *engine, struct str reply, uint64_t seq)
+{
+    struct err err;
+
+    if (nats_ack(engine->master->js.conn, reply, &err) < 0)
+        log_warning("an event was not acknowledged and will come again: %s", err.text);
+    else if (seq > 0)
+        reactor_note_ack(engine, seq);
+}
+
+/* --- the end of a flight -------------------------------------------------------------- */
+
+static void count_results(struct reactor_engine *engine, const struct outcome *outcome)
+{
+    struct metrics *metrics = engine->master->metrics;
+
+    VEC_EACH (&outcome->rules.list, rule) {
+        VEC_EACH (&rule->blocks.list, block)
+            metrics_add(metrics, MASTER_REACTIONS, 1, rule->rule,
+                        outcome_result_name(block->result));
+        if (rule->blocks.list.n == 0 && rule->result != OUTCOME_EMPTY)
+            metrics_add(metrics, MASTER_REACTIONS, 1, rule->rule,
+                        outcome_result_name(rule->result));
+    }
+}
+
+static void log_results(const struct outcome *outcome)
+{
+    VEC_EACH (&outcome->rules.list, rule) {
+        if (rule->message[0])
+            log_warning("reaction %s: %s event_id=%s key=%s error=%s",
+                        outcome_result_name(rule->result), rule->rule, outcome->id, outcome->key,
+                        rule->message);
+        VEC_EACH (&rule->blocks.list, block)
+            if (block->message[0])
+                log_warning("reaction %s: %s block=%s event_id=%s key=%s error=%s",
+                            outcome_result_name(block->result), rule->rule, block->block,
+                            outcome->id, outcome->key, block->message);
+    }
+}
+
+/* What will not come again is on record before it is acknowledged. */
+static void on_last_kept(void *self)
+{
+    struct reactor_mission *mission = self;
+    struct reactor_engine *engine = mission->engine;
+
+    if (engine->is_stopping) {
+        free_mission(mission);
+        return;
+    }
+    acknowledge(engine, mission->reply, mission->seq);
+    end_mission(mission);
+}
+
+static void on_end(void *user, struct flight *flight, const struct flight_end *end)
+{
+    struct reactor_engine *engine = user;
+    struct reactor_mission *mission = flight_message(flight);
+    struct err err;
+
+    mission->flight = NULL;
+    if (engine->is_stopping) {
+        if (engine->is_parting) /* another master gets it at once, else after ack_wait */
+            (void)nats_nak(engine->master->js.conn, mission->reply, 0, &err);
+        free_mission(mission);
+        return;
+    }
+    count_results(engine, end->outcome);
+    log_results(end->outcome);
+    if (end->verdict == FLIGHT_EXHAUSTED) {
+        reactor_give_up(engine, end->outcome, on_last_kept, mission);
+        return;
+    }
+    crash_point("event-decided");
+    if (mission->is_last) {
+        reactor_keep_outcome(engine, end->outcome, on_last_kept, mission);
+        return;
+    }
+    if (end->verdict == FLIGHT_ACK || !mission->is_again) /* else it stays given up */
+        reactor_note_end(engine, end->outcome);
+    if (end->verdict == FLIGHT_ACK)
+        acknowledge(engine, mission->reply, mission->seq);
+    else if (nats_nak(engine->master->js.conn, mission->reply, PIPELINE_NAK_NS, &err) < 0)
+        log_warning("an event was not given back: %s", err.text);
+    crash_point("event-acknowledged");
+    end_mission(mission);
+}
+
+static void on_opened(void *user, const char *rule)
+{
+    struct reactor_engine *engine = user;
+
+    log_warning("breaker is open: %s fired more than %lld times in a minute", rule,
+                (long long)engine->pipeline.options.storm_rate);
+    metrics_set(engine->master->metrics, MASTER_REACTOR_BREAKER, 1, rule, NULL);
+}
+
+static const struct pipeline_effects effects = {
+    .render = reactor_render,
+    .dispatch = reactor_dispatch,
+    .enroll = reactor_enroll,
+    .send = reactor_send,
+    .await = reactor_await,
+    .log = reactor_log,
+    .opened = on_opened,
+    .end = on_end,
+    .facts = reactor_facts,
+    .monotonic = reactor_monotonic,
+    .wall = reactor_wall,
+};
+
+/* --- messages ------------------------------------------------------------------------ */
+
+static void note_drop(struct reactor_engine *engine, const struct pipeline_verdict *verdict)
+{
+    const struct gate_event *event = verdict->event;
+
+    metrics_add(engine->master->metrics, MASTER_REACTOR_DROPPED, 1, gate_drop_name(verdict->drop),
+                NULL);
+    if (verdict->drop == GATE_STALE)
+        log_warning("event is too old and was dropped id=%s key=%s", event->event.id,
+                    event->source.key);
+    else
+        log_debug("event was dropped reason=%s key=%s", gate_drop_name(verdict->drop),
+                  event->source.key ? event->source.key : "");
+}
+
+/* What needs no flight is done with. */
+static void pass_by(struct reactor_engine *engine, const struct pipeline_delivery *delivery,
+                    const struct pipeline_verdict *verdict, struct str reply)
+{
+    if (verdict->drop != GATE_PASS)
+        note_drop(engine, verdict);
+    else
+        metrics_add(engine->master->metrics, MASTER_REACTOR_UNMATCHED, 1, NULL, NULL);
+    reactor_note_event(engine, delivery, verdict);
+    acknowledge(engine, reply, delivery->seq);
+    count_done(engine);
+}
+
+static void on_last_recorded(void *self)
+{
+    struct reactor_mission *mission = self;
+
+    if (mission->engine->is_stopping) {
+        flight_cancel(mission->flight);
+        free_mission(mission);
+        return;
+    }
+    flight_begin(mission->flight);
+}
+
+/* The server says that it gives an event up, once, and to whoever listens: while its streams have
+ * no leader, nobody hears it. So the record is there before the last attempt begins. */
+static void record_last(struct reactor_mission *mission, const struct pipeline_delivery *delivery,
+                        const struct gate_event *event)
+{
+    const struct outcome outcome = {
+        .id = event->event.id,
+        .outcome = OUTCOME_EXHAUSTED,
+        .reason = OUTCOME_LAST_DELIVERY,
+        .key = event->source.key,
+        .depth = event->event.depth,
+        .provenance = event->event.origin ? event->event.origin : "",
+        .parent = delivery->parent ? delivery->parent : "",
+        .deliveries = (int32_t)delivery->number,
+        .seq = delivery->seq,
+    };
+
+    mission->is_last = true;
+    reactor_keep_outcome(mission->engine, &outcome, on_last_recorded, mission);
+}
+
+static void on_message(void *self, const struct nats_msg *msg)
+{
+    struct reactor_engine *engine = self;
+    struct pipeline_delivery delivery = {
+        .subject = msg->subject,
+        .payload = msg->payload.p ? msg->payload : STR(""),
+        .number = 1,
+    };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct nats_delivery from;
+    struct pipeline_verdict verdict;
+    struct reactor_mission *mission;
+    struct str parent, again;
+
+    crash_point("event-fetched");
+    if (nats_delivery_parse(msg->reply, &from)) {
+        delivery.number = from.deliveries < PIPELINE_DELIVERIES_MAX ? (unsigned)from.deliveries
+                                                                    : PIPELINE_DELIVERIES_MAX;
+        delivery.seq = from.stream_seq;
+    }
+    if (msg->header.n > 0 && nats_header_find(msg->header, REACTOR_PARENT_HEADER, &parent) &&
+        parent.n <= GATE_ID_MAX)
+        delivery.parent = arena_str(&arena, parent).p;
+    pipeline_accept(&engine->pipeline, &delivery, &verdict);
+    if (verdict.event->source.key)
+        metrics_add(engine->master->metrics, MASTER_REACTOR_EVENTS, 1,
+                    event_origin_name(verdict.event->source.type), NULL);
+    if (!verdict.flight) {
+        pass_by(engine, &delivery, &verdict, msg->reply);
+        return;
+    }
+    mission = add_mission(engine, verdict.flight, msg->reply);
+    mission->seq = delivery.seq;
+    mission->is_small = delivery.payload.n <= REACTOR_QUICK_MAX;
+    mission->is_again =
+        msg->header.n > 0 && nats_header_find(msg->header, REACTOR_AGAIN_HEADER, &again);
+    flight_attach(verdict.flight, mission);
+    if (delivery.number == PIPELINE_DELIVERIES_MAX)
+        record_last(mission, &delivery, verdict.event);
+    else
+        flight_begin(verdict.flight);
+}
+
+static void on_trouble(void *self, const struct nats_error *error)
+{
+    (void)self;
+    if (error->fault != NATS_FAULT_CANCELED)
+        log_warning("events are not delivered: %s", error->text);
+}
+
+static void begin_pulling(struct timer *timer);
+
+/* The consumer is gone: masters make it when they start, so this one tries again. */
+static void on_pull_failed(void *self, const struct nats_error *error)
+{
+    struct reactor_engine *engine = self;
+
+    if (error->fault == NATS_FAULT_CANCELED)
+        return;
+    log_error("events cannot be delivered: %s", error->text);
+    nats_puller_free(engine->puller);
+    engine->puller = NULL;
+    timer_set(loop_timers(engine->master->loop), &engine->begin,
+              clock_after(clock_now(), MASTER_RETRY_NS), begin_pulling);
+}
+
+/* No event is taken before rules, facts and enrollments are there. */
+static void begin_pulling(struct timer *timer)
+{
+    struct reactor_engine *engine = container_of(timer, struct reactor_engine, begin);
+    const size_t held = (size_t)engine->master->conf.reactor_workers * REACTOR_HELD_EACH;
+    const struct nats_puller_options options = {
+        .stream = STORE_EVENTS,
+        .consumer = STORE_REACTOR,
+        .batch = held < REACTOR_HELD_MAX ? held : REACTOR_HELD_MAX,
+        .is_busy = true,
+        .message = on_message,
+        .trouble = on_trouble,
+        .failed = on_pull_failed,
+        .self = engine,
+    };
+    const struct roster *roster = master_roster(engine->master);
+    struct err err;
+
+    if (engine->has_rules && roster && roster_is_seeded(roster) &&
+        census_is_complete(master_find(engine->master, &census_service))) {
+        engine->puller = nats_puller_new(&engine->master->js, &options, &err);
+        if (engine->puller) {
+            log_info("reactor has begun rules=%zu", engine->pipeline.rules->rules.n);
+            return;
+        }
+        log_error("events cannot be delivered: %s", err.text);
+    }
+    timer_set(loop_timers(engine->master->loop), &engine->begin, clock_after(clock_now(), BEGIN_NS),
+              begin_pulling);
+}
+
+/* --- rules --------------------------------------------------------------------------- */
+
+static void on_rules(void *self, struct rule_set *rules, const struct diags *lints)
+{
+    struct reactor_engine *engine = self;
+
+    pipeline_use(&engine->pipeline, rules);
+    engine->slow.n = 0;
+    engine->has_rules = true;
+    engine->problem[0] = '\0';
+    metrics_set(engine->master->metrics, MASTER_REACTOR_RULES, (double)rules->rules.n, NULL, NULL);
+    log_info("rules loaded rules=%zu entries=%zu", rules->rules.n, rules->entries.n);
+    VEC_EACH (&lints->list, lint)
+        log_warning("%s:%u: %s", lint->at.file ? lint->at.file : "", lint->at.line, lint->text);
+}
+
+void master_expect_no_rules(const struct master *master)
+{
+    const struct reactor_engine *engine = master_find(master, &master_reactor_service);
+
+    rule_watch_expect_none(engine->rules);
+}
+
+static void on_rules_failed(void *self, const char *text)
+{
+    struct reactor_engine *engine = self;
+
+    (void)snprintf(engine->problem, sizeof(engine->problem), "rules were not loaded: %s", text);
+    metrics_add(engine->master->metrics, MASTER_REACTOR_RULE_ERRORS, 1, NULL, NULL);
+    log_error("rules were not loaded, keeping the old ones: %s", text);
+}
+
+/* --- every 15 seconds ------------------------------------------------------------------ */
+
+static void on_lag(void *self, const struct nats_error *error,
+                   const struct nats_consumer_info *info)
+{
+    struct reactor_engine *engine = self;
+
+    (void)error;
+    if (!info)
+        return;
+    metrics_set(engine->master->metrics, MASTER_REACTOR_LAG, (double)info->pending, NULL, NULL);
+    reactor_note_look(engine, info);
+}
+
+static void show_breaker(void *user, struct str rule, bool is_open)
+{
+    struct reactor_engine *engine = user;
+
+    metrics_set(engine->master->metrics, MASTER_REACTOR_BREAKER, is_open ? 1 : 0, rule.p, NULL);
+}
+
+static void tick(struct timer *timer)
+{
+    struct reactor_engine *engine = container_of(timer, struct reactor_engine, tick);
+    struct err err;
+
+    if (breaker_sweep(&engine->pipeline.breaker, clock_now()))
+        log_info("breaker is closed again");
+    breaker_each(&engine->pipeline.breaker, show_breaker, engine);
+    for (struct reactor_mission *mission = engine->first; mission; mission = mission->next)
+        (void)nats_ack_progress(engine->master->js.conn, mission->reply, &err);
+    (void)nats_consumer_info(&engine->master->js, STORE_EVENTS, STORE_REACTOR, on_lag, engine,
+                             &err);
+    timer_set(loop_timers(engine->master->loop), &engine->tick,
+              clock_after(clock_now(), REACTOR_TICK_NS), tick);
+}
+
+/* --- life ------------------------------------------------------------------------------ */
+
+static void *open_engine(struct master *master, struct err *err)
+{
+    struct reactor_engine *engine = mem_zalloc(sizeof(*engine));
+
+    (void)err;
+    engine->master = master;
+    engine->queue = &engine->queued;
+    return engine;
+}
+
+static void init_pipeline(struct reactor_engine *engine)
+{
+    const struct master_conf *conf = &engine->master->conf;
+    const struct pipeline_options options = {
+        .gate = { .max_chain_depth = conf->reactor_max_depth,
+                  .source_rate = conf->reactor_source_rate,
+                  .max_event_age = conf->reactor_max_age,
+                  .is_revoked = is_revoked,
+                  .user = engine },
+        .enable_chaining = conf->reactor_chaining,
+        .default_throttle = conf->reactor_throttle,
+        .storm_rate = conf->reactor_storm_rate,
+        .breaker_cooldown = conf->reactor_cooldown,
+    };
+
+    pipeline_init(&engine->pipeline, &options, &effects, engine);
+    rate_init_for(&engine->notes, NOTES_BURST, NOTES_MINUTE, 1);
+}
+
+/* In the loop: what is lost with the machine is an older tree at worst. */
+static struct tree_trust trust_rules(struct reactor_engine *engine)
+{
+    struct tree_trust trust = authority_trust(engine->master, "reactor");
+
+    trust.sync = FS_NO_SYNC;
+    return trust;
+}
+
+static int begin_parts(struct reactor_engine *engine, struct err *err)
+{
+    const struct rule_watch_options rules = {
+        .js = engine->master->js,
+        .loop = engine->master->loop,
+        .trust = trust_rules(engine),
+        .loaded = on_rules,
+        .failed = on_rules_failed,
+        .self = engine,
+    };
+
+    engine->publisher = nats_publisher_new(
+        &engine->master->js, &(struct nats_publisher_options){ .give_up = GIVE_UP_NS });
+    engine->rules = rule_watch_new(&rules, err);
+    if (!engine->rules || reactor_serve_tests(engine, err) < 0 ||
+        reactor_watch_exhausted(engine, err) < 0)
+        return -1;
+    return 0;
+}
+
+static void end_parts(struct reactor_engine *engine)
+{
+    timer_clear(loop_timers(engine->master->loop), &engine->begin);
+    timer_clear(loop_timers(engine->master->loop), &engine->tick);
+    reactor_end_audit(engine);
+    nats_puller_free(engine->puller);
+    engine->puller = NULL;
+    nats_sub_free(engine->tests);
+    engine->tests = NULL;
+    reactor_leave_exhausted(engine);
+    rule_watch_free(engine->rules);
+    engine->rules = NULL;
+}
+
+/* The server still has our requests for messages, and finds out that nobody listens when it is to
+ * deliver one; a message that was given back is then lost to others until ack_wait (2.9). It looks
+ * at its requests when it is asked about the consumer. */
+static void forget_requests(struct reactor_engine *engine)
+{
+    struct err err;
+
+    (void)nats_consumer_info(&engine->master->js, STORE_EVENTS, STORE_REACTOR, on_lag, engine,
+                             &err);
+}
+
+static void stop_engine(void *self)
+{
+    struct reactor_engine *engine = self;
+
+    if (!engine->is_on)
+        return;
+    engine->is_stopping = engine->is_parting = true;
+    end_parts(engine);
+    forget_requests(engine);
+    reactor_end_waits(engine);
+    reactor_end_renderings(engine);
+    nats_publisher_free(engine->publisher); /* what is under way is answered */
+    engine->publisher = NULL;
+    engine->is_parting = false;
+}
+
+static int start_engine(void *self, struct err *err)
+{
+    struct reactor_engine *engine = self;
+
+    engine->is_on = engine->master->conf.reactor_enabled;
+    if (!engine->is_on)
+        return 0;
+    if (chores_open_workers(&engine->chores, engine->master->loop,
+                            (unsigned)engine->master->conf.reactor_workers, err) < 0)
+        return -1;
+    init_pipeline(engine);
+    reactor_open_renderings(engine);
+    if (begin_parts(engine, err) < 0) {
+        end_parts(engine);
+        chores_close(&engine->chores);
+        nats_publisher_free(engine->publisher);
+        reactor_free_renderings(engine);
+        pipeline_done(&engine->pipeline);
+        rate_done(&engine->notes);
+        return -1;
+    }
+    reactor_begin_audit(engine);
+    begin_pulling(&engine->begin);
+    tick(&engine->tick);
+    return 0;
+}
+
+/* All that was under way has called back. */
+static void free_engine(void *self)
+{
+    struct reactor_engine *engine = self;
+
+    for (struct reactor_mission *mission = engine->first, *next; mission; mission = next) {
+        next = mission->next;
+        if (mission->flight)
+            flight_cancel(mission->flight);
+        free(mission);
+    }
+    if (engine->is_on && engine->benches) {
+        reactor_free_renderings(engine);
+        pipeline_done(&engine->pipeline);
+        rate_done(&engine->notes);
+    }
+    reactor_free_audit(engine);
+    free(engine);
+}
+
+static enum health_status check_engine(void *self, char message[static HEALTH_TEXT_MAX])
+{
+    const struct reactor_engine *engine = self;
+
+    if (!engine->is_on) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "switched off");
+        return HEALTH_OK;
+    }
+    if (!engine->puller) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "%s",
+                       engine->problem[0] ? engine->problem
+                                          : "reading rules, facts and enrollments");
+        return HEALTH_DOWN;
+    }
+    if (engine->problem[0]) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "%s", engine->problem);
+        return HEALTH_DEGRADED;
+    }
+    if (engine->pipeline.breaker.open > 0) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "%zu rules are stopped: they fired too often",
+                       engine->pipeline.breaker.open);
+        return HEALTH_DEGRADED;
+    }
+    (void)snprintf(message, HEALTH_TEXT_MAX, "%zu rules", engine->pipeline.rules->rules.n);
+    return HEALTH_OK;
+}
+
+const struct master_service master_reactor_service = {
+    .name = "reactor",
+    .open = open_engine,
+    .start = start_engine,
+    .stop = stop_engine,
+    .free = free_engine,
+    .check = check_engine,
+};

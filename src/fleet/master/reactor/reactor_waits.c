@@ -1,0 +1,244 @@
+/* Blocks that wait for their job: the record of the job says when it has ended, whichever master
+ * drives it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/map.h"
+#include "core/base/mem.h"
+#include "fleet/bus/store.h"
+#include "fleet/master/reactor/reactor_engine.h"
+#include "fleet/nats/error.h"
+#include "fleet/nats/kv.h"
+#include "fleet/reactor/action.h"
+#include "fleet/reactor/awaited.h"
+#include "core/sys/clock.h"
+#include "core/sys/crash_point.h"
+#include "core/sys/loop.h"
+#include "fleet/wire/exec.h"
+#include "fleet/wire/job.h"
+
+/* Beyond the timeout of the job: it may be taken over by another master meanwhile. */
+#define GRACE_NS (300 * CLOCK_SECOND)
+
+struct reactor_wait {
+    struct reactor_engine *engine;
+    struct flight *flight; /* NULL: nobody waits */
+    struct reactor_wait *previous, *next;
+    struct arena arena;
+    const char *jid;
+    struct nats_kv_watch *watch;
+    struct timer timer;
+    struct job job;       /* once it has ended */
+    struct map succeeded; /* peels */
+    bool is_listing;      /* returns, which will call back */
+};
+
+static struct nats_kv bucket_of(const struct reactor_wait *wait, enum store_bucket bucket)
+{
+    return (struct nats_kv){ .js = wait->engine->master->js, .bucket = store_bucket_name(bucket) };
+}
+
+static void count_waits(struct reactor_engine *engine, size_t count)
+{
+    engine->waiting = count;
+    metrics_set(engine->master->metrics, MASTER_REACTOR_WAITING, (double)count, NULL, NULL);
+}
+
+static void free_wait(struct reactor_wait *wait)
+{
+    map_done(&wait->succeeded);
+    arena_done(&wait->arena);
+    free(wait);
+}
+
+/* Stop watching. Returns who has waited. */
+static struct flight *close_wait(struct reactor_wait *wait)
+{
+    struct reactor_engine *engine = wait->engine;
+    struct flight *flight = wait->flight;
+
+    wait->flight = NULL;
+    nats_kv_watch_free(wait->watch);
+    wait->watch = NULL;
+    timer_clear(loop_timers(engine->master->loop), &wait->timer);
+    *(wait->previous ? &wait->previous->next : &engine->waits) = wait->next;
+    if (wait->next)
+        wait->next->previous = wait->previous;
+    count_waits(engine, engine->waiting - 1);
+    return flight;
+}
+
+static void give_up(struct reactor_wait *wait, const char *message)
+{
+    struct flight *flight = close_wait(wait);
+    const bool is_listing = wait->is_listing;
+
+    flight_answer(flight, &(struct flight_answer){
+                              .result = OUTCOME_ERROR, .may_pass = true, .message = message });
+    if (!is_listing)
+        free_wait(wait); /* else when the list has ended */
+}
+
+/* --- the end of the job ----------------------------------------------------------------- */
+
+static struct param_strs list_failed(struct reactor_wait *wait)
+{
+    VEC(const char *) failed = VEC_INIT;
+
+    for (size_t i = 0; i < wait->job.targets.n && failed.n < AWAITED_FAILED_MAX; i++)
+        if (!map_has(&wait->succeeded, str_from(wait->job.targets.p[i])))
+            VEC_PUSH_IN(&wait->arena, &failed, wait->job.targets.p[i]);
+    return (struct param_strs){ failed.n, failed.p };
+}
+
+static void finish(struct reactor_wait *wait)
+{
+    const struct job *job = &wait->job;
+    const bool is_ok = job->status == JOB_COMPLETE;
+    const struct awaited_end end = {
+        .status = job_status_name(job->status),
+        .is_ok = is_ok,
+        .jid = wait->jid,
+        .targets = (int64_t)job->targets.n,
+        .returned = job->return_count,
+        .succeeded = job->success_count,
+        .failed = is_ok ? (struct param_strs){ 0, NULL } : list_failed(wait),
+    };
+
+    crash_point("reaction-awaited");
+    flight_job_ended(close_wait(wait), &end);
+    free_wait(wait);
+}
+
+static void note_return(struct reactor_wait *wait, const struct nats_kv_entry *entry)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct str peel = str_from_offset(entry->key, strlen(wait->jid) + 1);
+    struct exec_return returned;
+    struct err err;
+
+    if (record_decode(&arena, &exec_return_type, 1, entry->value, &returned, &err) == 0 &&
+        returned.success)
+        *map_place(&wait->succeeded, arena_str(&wait->arena, peel)) = wait;
+}
+
+/* Each return, and the end of the list or why it could not be read. */
+static void on_return(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
+{
+    struct reactor_wait *wait = self;
+
+    if (entry) {
+        if (wait->flight && entry->change == NATS_KV_PUT)
+            note_return(wait, entry);
+        return;
+    }
+    wait->is_listing = false;
+    if (!wait->flight)
+        free_wait(wait);
+    else if (error)
+        give_up(wait, error->text);
+    else
+        finish(wait);
+}
+
+/* Who has failed is in the returns. */
+static void list_returns(struct reactor_wait *wait)
+{
+    const struct nats_kv kv = bucket_of(wait, STORE_JOB_RETURNS);
+    struct err err;
+
+    wait->is_listing = true;
+    if (nats_kv_list(&kv, arena_printf(&wait->arena, "%s.*", wait->jid), on_return, wait, &err) ==
+        0)
+        return;
+    wait->is_listing = false;
+    give_up(wait, err.text);
+}
+
+static void on_job(void *self, const struct nats_kv_entry *entry)
+{
+    struct reactor_wait *wait = self;
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct job job;
+    struct err err;
+
+    if (entry->change != NATS_KV_PUT ||
+        record_decode(&scratch, &job_type, 1, entry->value, &job, &err) < 0 ||
+        !job_status_is_final(job.status))
+        return;
+    nats_kv_watch_free(wait->watch);
+    wait->watch = NULL;
+    /* Its texts are views of the message. */
+    if (record_decode(&wait->arena, &job_type, 1, arena_str(&wait->arena, entry->value), &wait->job,
+                      &err) < 0)
+        give_up(wait, err.text);
+    else if (wait->job.status == JOB_COMPLETE)
+        finish(wait);
+    else
+        list_returns(wait);
+}
+
+/* --- waiting ------------------------------------------------------------------------------ */
+
+static void on_watch_failed(void *self, const struct nats_error *error)
+{
+    if (error->fault != NATS_FAULT_CANCELED)
+        give_up(self, error->text);
+}
+
+static void on_overdue(struct timer *timer)
+{
+    give_up(container_of(timer, struct reactor_wait, timer), "the job has no end on record");
+}
+
+static struct reactor_wait *add_wait(struct reactor_engine *engine, struct flight *flight,
+                                     const char *jid)
+{
+    struct reactor_wait *wait = mem_zalloc(sizeof(*wait));
+
+    wait->engine = engine;
+    wait->flight = flight;
+    wait->jid = arena_strdup(&wait->arena, jid);
+    wait->next = engine->waits;
+    if (wait->next)
+        wait->next->previous = wait;
+    engine->waits = wait;
+    count_waits(engine, engine->waiting + 1);
+    return wait;
+}
+
+void reactor_await(void *user, struct flight *flight, const struct flight_job *job)
+{
+    struct reactor_engine *engine = user;
+    struct reactor_wait *wait = add_wait(engine, flight, job->jid);
+    const struct nats_kv kv = bucket_of(wait, STORE_JOBS);
+    const struct nats_kv_watch_options options = {
+        .pattern = wait->jid,
+        .entry = on_job,
+        .failed = on_watch_failed,
+        .self = wait,
+    };
+    struct err err;
+
+    crash_point("reaction-waits");
+    reactor_leave_room(flight_message(flight));
+    timer_set(loop_timers(engine->master->loop), &wait->timer,
+              clock_after(clock_now(), job->dispatch->timeout + GRACE_NS), on_overdue);
+    if (engine->is_stopping) {
+        give_up(wait, "this master is stopping");
+        return;
+    }
+    wait->watch = nats_kv_watch_new(&kv, &options, &err);
+    if (!wait->watch)
+        give_up(wait, err.text);
+}
+
+void reactor_end_waits(struct reactor_engine *engine)
+{
+    for (struct reactor_wait *wait = engine->waits, *next; wait; wait = next) {
+        next = wait->next;
+        give_up(wait, "this master is stopping");
+    }
+}

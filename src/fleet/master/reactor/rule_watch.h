@@ -1,0 +1,50 @@
+/*
+ * rule_watch - the rules of the fleet, as they are published: loaded at the start, and again
+ * whenever there is a new revision of them. The first revision of a fleet is loaded at once.
+ *
+ * What cannot be loaded is reported, and tried again after RULE_WATCH_RETRY_NS; the owner keeps the
+ * rules that it has.
+ *
+ * Memory: rule_watch_free, before its connection. Threads: the loop's.
+ */
+#ifndef FLEET_MASTER_REACTOR_RULE_WATCH_H
+#define FLEET_MASTER_REACTOR_RULE_WATCH_H
+
+#include <stdint.h>
+
+#include "fleet/bus/tree_trust.h"
+#include "fleet/nats/js.h"
+
+struct diags;
+struct err;
+struct loop;
+struct rule_set;
+struct rule_watch;
+
+/* After a new revision: what comes in one go is loaded once, and masters do not load all at once.
+ */
+#define RULE_WATCH_DEBOUNCE_NS (INT64_C(2) * 1000000000)
+#define RULE_WATCH_JITTER_NS   (INT64_C(5) * 1000000000)
+int64_t rule_watch_pause(void);
+/* In a fleet without rules: another master that publishes them for the first time may need a
+ * moment, and events must not be taken without them meanwhile. */
+#define RULE_WATCH_FIRST_NS (INT64_C(3) * 1000000000)
+#define RULE_WATCH_RETRY_NS (INT64_C(60) * 1000000000)
+
+struct rule_watch_options {
+    struct nats_js js;
+    struct loop *loop;
+    struct tree_trust trust; /* its texts must outlive it */
+    /* The owner takes the reference. `lints` are warnings. */
+    void (*loaded)(void *self, struct rule_set *rules, const struct diags *lints);
+    void (*failed)(void *self, const char *text);
+    void *self;
+};
+
+struct rule_watch *rule_watch_new(const struct rule_watch_options *options, struct err *err);
+/* Whoever publishes rules has none: do not wait for the first revision. NULL is fine. */
+void rule_watch_expect_none(struct rule_watch *watch);
+/* NULL is fine. */
+void rule_watch_free(struct rule_watch *watch);
+
+#endif

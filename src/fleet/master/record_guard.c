@@ -1,0 +1,478 @@
+#include "fleet/master/record_guard.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/map.h"
+#include "fleet/bus/bus_time.h"
+#include "fleet/bus/store.h"
+#include "fleet/nats/error.h"
+#include "fleet/nats/kv.h"
+#include "core/sys/clock.h"
+#include "core/sys/loop.h"
+#include "fleet/wire/cluster_info.h"
+#include "fleet/wire/job.h"
+
+/* Keys that are known only because something damaged is there; what is beyond waits for a restart.
+ */
+#define STRANGERS_MAX 4096
+/* Repairs under way at once. */
+#define WINDOW   64
+#define RETRY_NS (5 * CLOCK_SECOND)
+/* Lines in the log, each minute; beyond them, the metric goes on. */
+#define LINES_MAX 60
+
+/* Records of masters and operators that nothing else writes again, or not soon. */
+static const struct {
+    enum store_bucket bucket;
+    const char *pattern; /* of keys; NULL: all */
+    /* WARD_READS: too many or too large to keep, the history has them. WARD_READS_NEW: they are not
+     * read at the start, either. */
+    enum { WARD_KEEPS, WARD_COUNTS, WARD_READS, WARD_READS_NEW } way;
+} guarded[] = {
+    { STORE_ENROLLMENTS, NULL, WARD_KEEPS },
+    { STORE_OPERATORS, NULL, WARD_KEEPS },
+    { STORE_APPROVALS, NULL, WARD_KEEPS },
+    { STORE_UPDATE_MANIFESTS, NULL, WARD_KEEPS },
+    { STORE_UPDATE_ROLLOUTS, NULL, WARD_KEEPS },
+    { STORE_PEEL_PRESENCE, NULL, WARD_KEEPS },
+    { STORE_SECRETS, CLUSTER_INFO_KEY, WARD_KEEPS },
+    { STORE_LEASES, NULL, WARD_COUNTS },
+    { STORE_JOBS, "*", WARD_READS },
+    /* each key is written once, so a history of them costs nothing */
+    { STORE_TREE_HISTORY, "*.revision.*", WARD_READS },
+    { STORE_TREE_HISTORY, "*.manifest.*", WARD_READS },
+    { STORE_TREE_HISTORY, "*.signature.*", WARD_READS },
+    { STORE_TREE_HISTORY, "*.blob.*", WARD_READS_NEW },
+};
+
+struct record_guard;
+
+/* A bucket. */
+struct ward {
+    struct record_guard *guard;
+    struct nats_kv kv;
+    struct nats_kv_watch *watch;
+    struct map records; /* by key; values are struct record */
+    size_t strangers;   /* of them, those without a value */
+    bool only_counts;
+    bool only_reads; /* the history; nothing is kept here */
+    bool is_of_jobs;
+    int64_t ttl; /* 0: entries stay */
+};
+
+/* What is known of a key. */
+struct record {
+    struct ward *ward;
+    char *value; /* the last good one; NULL: none is known */
+    size_t size;
+    uint64_t revision; /* of that, or of its removal */
+    int64_t time;
+    uint64_t damaged; /* the revision that must go; 0: none */
+    bool is_busy;
+
+    /* the look at the history that is under way */
+    uint64_t began; /* with this damage */
+    uint64_t newest;
+    size_t entries;
+    bool is_newest_bad;
+    char key[];
+};
+
+struct record_guard {
+    struct master *master;
+    struct ward wards[ARRAY_LEN(guarded)];
+    struct timer retry;
+    size_t under_way;
+    size_t lines;
+    int64_t lines_since;
+    bool is_open;
+};
+
+static void begin_repair(struct record *record);
+
+/* --- words ---------------------------------------------------------------------------- */
+
+static void count_damage(const struct ward *ward, const char *result)
+{
+    metrics_add(ward->guard->master->metrics, MASTER_RECORDS_DAMAGED, 1, ward->kv.bucket, result);
+}
+
+/* Not so many that somebody could fill the disk with them. */
+static bool may_log(struct record_guard *guard)
+{
+    const int64_t now = clock_now();
+
+    if (!guard->lines_since || now - guard->lines_since > 60 * CLOCK_SECOND) {
+        guard->lines_since = now;
+        guard->lines = 0;
+    }
+    return guard->lines++ < LINES_MAX;
+}
+
+/* --- what is known ---------------------------------------------------------------------- */
+
+static struct record *take_record(struct ward *ward, struct str key)
+{
+    struct record *record = map_find(&ward->records, key);
+
+    if (record || ward->strangers >= STRANGERS_MAX)
+        return record;
+    record = mem_zalloc(sizeof(*record) + key.n + 1);
+    record->ward = ward;
+    memcpy(record->key, key.p, key.n);
+    (void)map_set(&ward->records, str_from(record->key), record);
+    ward->strangers++;
+    return record;
+}
+
+static void drop_value(struct record *record)
+{
+    record->ward->strangers += record->value != NULL;
+    free(record->value);
+    record->value = NULL;
+    record->size = 0;
+}
+
+/* A key without a value is nothing to keep. */
+static void forget_record(struct record *record)
+{
+    if (record->value || record->is_busy || record->damaged)
+        return;
+    (void)map_remove(&record->ward->records, str_from(record->key));
+    record->ward->strangers--;
+    free(record);
+}
+
+/* What is older than what is known is ignored. */
+static void note_good(struct record *record, const struct nats_kv_entry *entry)
+{
+    if (entry->revision < record->revision)
+        return;
+    drop_value(record);
+    record->revision = entry->revision;
+    record->time = entry->time;
+    if (entry->change != NATS_KV_PUT)
+        return;
+    record->value = mem_alloc(entry->value.n + 1);
+    memcpy(record->value, entry->value.p ? entry->value.p : "", entry->value.n);
+    record->size = entry->value.n;
+    record->ward->strangers--;
+}
+
+/* Entries of a bucket that forgets are gone without a word. */
+static bool is_over(const struct record *record)
+{
+    return record->ward->ttl && bus_time() - record->time >= record->ward->ttl;
+}
+
+static void forget_expired(struct ward *ward)
+{
+    struct map_entry *entry, *next;
+
+    for (entry = map_next(&ward->records, NULL); ward->ttl && entry; entry = next) {
+        struct record *record = entry->value;
+
+        next = map_next(&ward->records, entry);
+        if (record->value && is_over(record) && !record->is_busy) {
+            drop_value(record);
+            forget_record(record);
+        }
+    }
+}
+
+/* --- putting it right ------------------------------------------------------------------- */
+
+static void on_retry(struct timer *timer)
+{
+    struct record_guard *guard = container_of(timer, struct record_guard, retry);
+
+    for (size_t i = 0; i < ARRAY_LEN(guarded); i++)
+        MAP_EACH (&guard->wards[i].records, entry)
+            begin_repair(entry->value);
+}
+
+static void retry_later(struct record_guard *guard)
+{
+    if (guard->is_open)
+        timer_set(loop_timers(guard->master->loop), &guard->retry,
+                  clock_after(clock_now(), RETRY_NS), on_retry);
+}
+
+/* More may have come meanwhile. */
+static void end_repair(struct record *record, bool is_done)
+{
+    struct record_guard *guard = record->ward->guard;
+
+    record->is_busy = false;
+    guard->under_way--;
+    if (record->ward->only_reads) {
+        drop_value(record);
+        record->revision = 0;
+    }
+    if (is_done && record->damaged == record->began)
+        record->damaged = 0;
+    if (!is_done)
+        retry_later(guard);
+    else if (record->damaged)
+        begin_repair(record);
+    forget_record(record);
+}
+
+static void on_written(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct record *record = self;
+    struct ward *ward = record->ward;
+    const bool is_restored = record->value != NULL;
+
+    (void)revision;
+    if (error && error->fault != NATS_FAULT_CONFLICT) {
+        if (error->fault != NATS_FAULT_CANCELED && may_log(ward->guard))
+            log_warning("record that was overwritten cannot be written again, trying again soon "
+                        "bucket=%s key=%s error=%s",
+                        ward->kv.bucket, record->key, error->text);
+        end_repair(record, false);
+        return;
+    }
+    if (!error) { /* or another master was faster */
+        count_damage(ward, is_restored ? "restored" : "removed");
+        if (may_log(ward->guard))
+            log_warning("record was overwritten with an answer of a server: %s; somebody with "
+                        "credentials of a peel is hostile bucket=%s key=%s",
+                        is_restored ? "written again" : "there was none, removed", ward->kv.bucket,
+                        record->key);
+    }
+    end_repair(record, true);
+}
+
+/* Nothing good is left of it: neither here nor in the history. */
+static void report_lost(struct record *record)
+{
+    count_damage(record->ward, "lost");
+    if (may_log(record->ward->guard))
+        log_error(
+            "record was overwritten with answers of a server so often that the history of its "
+            "bucket has no good one, and no master that runs has seen it: it is lost bucket=%s "
+            "key=%s",
+            record->ward->kv.bucket, record->key);
+    end_repair(record, true);
+}
+
+/* The record of a job that has not ended is written again by the master that has the job, and must
+ * not change before. */
+static bool is_of_its_master(const struct record *record)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct job job;
+    struct err err;
+
+    return record->ward->is_of_jobs && record->value &&
+           record_decode(&arena, &job_type, 1, (struct str){ record->value, record->size }, &job,
+                         &err) == 0 &&
+           !job_status_is_final(job.status);
+}
+
+static void repair_record(struct record *record)
+{
+    struct ward *ward = record->ward;
+    struct err err;
+    int result;
+
+    if (record->value && is_over(record))
+        drop_value(record);
+    if (!record->is_newest_bad || is_of_its_master(record)) {
+        end_repair(record, true);
+        return;
+    }
+    if (record->value)
+        result = nats_kv_update(&ward->kv, record->key, (struct str){ record->value, record->size },
+                                record->newest, on_written, record, &err);
+    else if (record->revision || record->entries < ward->kv.history)
+        result = nats_kv_delete(&ward->kv, record->key, record->newest, on_written, record, &err);
+    else {
+        report_lost(record);
+        return;
+    }
+    if (result < 0)
+        end_repair(record, false);
+}
+
+/* What another has written since is in the history, too, and later than what is known here. */
+static void on_history(void *self, const struct nats_error *error,
+                       const struct nats_kv_entry *entry)
+{
+    struct record *record = self;
+
+    if (error) {
+        end_repair(record, false);
+    } else if (!entry) {
+        repair_record(record);
+    } else {
+        record->entries++;
+        record->newest = entry->revision;
+        record->is_newest_bad = entry->is_answer;
+        if (!entry->is_answer)
+            note_good(record, entry);
+    }
+}
+
+static void begin_repair(struct record *record)
+{
+    struct ward *ward = record->ward;
+    struct record_guard *guard = ward->guard;
+    struct err err;
+
+    if (!record->damaged || record->is_busy || !guard->is_open)
+        return;
+    if (guard->under_way >= WINDOW) {
+        retry_later(guard);
+        return;
+    }
+    record->began = record->damaged;
+    record->newest = 0;
+    record->entries = 0;
+    record->is_newest_bad = false;
+    if (nats_kv_history(&ward->kv, record->key, on_history, record, &err) < 0) {
+        retry_later(guard);
+        return;
+    }
+    record->is_busy = true;
+    guard->under_way++;
+}
+
+/* --- watching --------------------------------------------------------------------------- */
+
+static void note_damage(struct ward *ward, const struct nats_kv_entry *entry)
+{
+    struct record *record;
+
+    if (ward->only_counts) {
+        count_damage(ward, "kept");
+        return;
+    }
+    record = take_record(ward, entry->key);
+    if (!record)
+        return;
+    record->damaged = entry->revision;
+    begin_repair(record);
+    forget_record(record);
+}
+
+static void on_entry(void *self, const struct nats_kv_entry *entry)
+{
+    struct ward *ward = self;
+    struct record *record;
+
+    if (entry->is_answer) {
+        note_damage(ward, entry);
+        return;
+    }
+    if (ward->only_counts)
+        return;
+    forget_expired(ward);
+    record =
+        ward->only_reads ? map_find(&ward->records, entry->key) : take_record(ward, entry->key);
+    if (!record)
+        return;
+    if (!ward->only_reads)
+        note_good(record, entry);
+    if (record->damaged <= entry->revision)
+        record->damaged = 0;
+    forget_record(record);
+}
+
+static void on_failed(void *self, const struct nats_error *error)
+{
+    const struct ward *ward = self;
+
+    if (error->fault != NATS_FAULT_CANCELED)
+        log_error("records cannot be watched bucket=%s error=%s", ward->kv.bucket, error->text);
+}
+
+/* --- the service ------------------------------------------------------------------------ */
+
+static void *open_guard(struct master *master, struct err *err)
+{
+    struct record_guard *guard = mem_zalloc(sizeof(*guard));
+
+    (void)err;
+    guard->master = master;
+    return guard;
+}
+
+static void stop_guard(void *self)
+{
+    struct record_guard *guard = self;
+
+    guard->is_open = false;
+    timer_clear(loop_timers(guard->master->loop), &guard->retry);
+    for (size_t i = 0; i < ARRAY_LEN(guarded); i++) {
+        nats_kv_watch_free(guard->wards[i].watch);
+        guard->wards[i].watch = NULL;
+    }
+}
+
+static int open_ward(struct record_guard *guard, size_t number, struct err *err)
+{
+    struct ward *ward = &guard->wards[number];
+    const enum store_bucket bucket = guarded[number].bucket;
+
+    ward->guard = guard;
+    ward->only_counts = guarded[number].way == WARD_COUNTS;
+    ward->only_reads = guarded[number].way >= WARD_READS;
+    ward->is_of_jobs = bucket == STORE_JOBS;
+    ward->ttl = store_bucket_ttl(bucket);
+    ward->kv = (struct nats_kv){ .js = guard->master->js,
+                                 .bucket = store_bucket_name(bucket),
+                                 .history = store_bucket_history(bucket) };
+    ward->watch = nats_kv_watch_new(
+        &ward->kv,
+        &(struct nats_kv_watch_options){ .pattern = guarded[number].pattern,
+                                         .new_only = guarded[number].way == WARD_READS_NEW,
+                                         .entry = on_entry,
+                                         .failed = on_failed,
+                                         .self = ward },
+        err);
+    return ward->watch ? 0 : -1;
+}
+
+static int start_guard(void *self, struct err *err)
+{
+    struct record_guard *guard = self;
+
+    guard->is_open = true;
+    for (size_t i = 0; i < ARRAY_LEN(guarded); i++)
+        if (open_ward(guard, i, err) < 0) {
+            stop_guard(guard);
+            return -1;
+        }
+    return 0;
+}
+
+static void free_guard(void *self)
+{
+    struct record_guard *guard = self;
+
+    for (size_t i = 0; i < ARRAY_LEN(guarded); i++) {
+        MAP_EACH (&guard->wards[i].records, entry) {
+            struct record *record = entry->value;
+
+            free(record->value);
+            free(record);
+        }
+        map_done(&guard->wards[i].records);
+    }
+    free(guard);
+}
+
+const struct master_service record_guard_service = {
+    .name = "records",
+    .open = open_guard,
+    .start = start_guard,
+    .stop = stop_guard,
+    .free = free_guard,
+};

@@ -1,0 +1,73 @@
+/*
+ * settings_tree - the settings of the fleet on this master, and what a machine gets of them.
+ *
+ * Read once from disk: each file as it is published, with placeholders for its secrets, and the
+ * texts of those secrets, or where they are kept. Then the settings of any machine can be made from
+ * its id and facts, by the same rules as on the machine itself, which also shows which secrets it
+ * needs.
+ *
+ * Memory: counted holders. Threads: it does not change once it was read; any.
+ */
+#ifndef FLEET_MASTER_SETTINGS_SETTINGS_TREE_H
+#define FLEET_MASTER_SETTINGS_SETTINGS_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/str.h"
+#include "core/base/vec.h"
+#include "fleet/master/files/tree_set.h"
+
+struct arena;
+struct err;
+struct secret_ref;
+struct settings_tree;
+struct value;
+
+/* For fleet/master/files/tree_set.h: a file of settings without its secrets. `self` may be NULL. */
+tree_set_prepare_fn settings_tree_prepare;
+
+struct settings_tree *settings_tree_read(const char *folder, struct err *err);
+struct settings_tree *settings_tree_hold(struct settings_tree *tree);
+/* NULL is fine. */
+void settings_tree_drop(struct settings_tree *tree);
+
+bool settings_tree_equal(const struct settings_tree *a, const struct settings_tree *b);
+size_t settings_tree_secrets(const struct settings_tree *tree);
+
+struct settings_secret {
+    const char *name;
+    struct str text;
+};
+
+/* What a machine gets. */
+struct settings_view {
+    const struct value *settings;        /* a map */
+    VEC(struct settings_secret) secrets; /* that it needs, by name */
+};
+
+/* The value of a reference to a secret back-end, for this peel. */
+typedef int settings_fetch_fn(void *self, const struct secret_ref *ref, const char *peel,
+                              struct str *ret_text, struct err *err);
+
+/* Who gets settings. */
+struct settings_recipient {
+    const char *peel;
+    const struct value *facts;
+    settings_fetch_fn *fetch;
+    void *self;
+};
+
+/* In the arena, but for the texts of secrets, which the tree or `fetch` holds. Fails with all
+ * mistakes. */
+int settings_tree_resolve(const struct settings_tree *tree, struct arena *arena,
+                          const struct settings_recipient *who, struct settings_view *ret,
+                          struct err *err);
+
+/* What anybody may know of it: values that are secret, and texts that were made from them, are left
+ * out, and templates see SECRETS_MASK in their place. So nothing in it depends on a secret. In the
+ * arena; fails with all mistakes. */
+int settings_tree_disclose(const struct settings_tree *tree, struct arena *arena, const char *peel,
+                           const struct value *facts, struct value *ret, struct err *err);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * settings_views - answers operators who ask for the settings of a peel; the master that publishes
+ * does.
+ *
+ * Memory: lives in its owner's struct. Threads: the loop's.
+ */
+#ifndef FLEET_MASTER_SETTINGS_SETTINGS_VIEWS_H
+#define FLEET_MASTER_SETTINGS_SETTINGS_VIEWS_H
+
+struct err;
+struct lease;
+struct master;
+struct nats_sub;
+struct vault;
+
+struct settings_views {
+    struct master *master;
+    const struct lease *lease;
+    struct vault *vault;
+    struct nats_sub *sub; /* NULL: not started */
+};
+
+int settings_views_start(struct settings_views *views, struct err *err);
+/* Before the vault is freed. Not started is fine. */
+void settings_views_stop(struct settings_views *views);
+
+#endif

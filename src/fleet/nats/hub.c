@@ -1,0 +1,90 @@
+#include "fleet/nats/hub.h"
+
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "fleet/nats/transport.h"
+#include "core/sys/loop.h"
+
+static void bury_all(struct nats_hub *hub)
+{
+    while (hub->graves) {
+        struct nats_grave *grave = hub->graves;
+
+        hub->graves = grave->next;
+        grave->bury(grave);
+    }
+}
+
+/* A flush may close its connection, and others: begin at the head each time. */
+static void on_step(void *self)
+{
+    struct nats_hub *hub = self;
+
+    while (hub->dirty)
+        nats_transport_flush(hub->dirty);
+    bury_all(hub);
+}
+
+struct nats_hub *nats_hub_new(struct loop *loop)
+{
+    struct nats_hub *hub = mem_zalloc(sizeof(*hub));
+
+    hub->loop = loop;
+    hub->in = mem_alloc(NATS_HUB_READ);
+    loop_on_step(loop, on_step, hub);
+    return hub;
+}
+
+void nats_hub_free(struct nats_hub *hub)
+{
+    if (!hub)
+        return;
+    if (hub->chores_open)
+        chores_close(&hub->chores);
+    bury_all(hub);
+    for (size_t i = 0; i < hub->spare_count; i++)
+        buf_done(&hub->spares[i]);
+    free(hub->in);
+    free(hub->wire);
+    free(hub);
+}
+
+int nats_hub_chores(struct nats_hub *hub, struct chores **ret_chores, struct err *err)
+{
+    if (!hub->chores_open && chores_open(&hub->chores, hub->loop, err) < 0)
+        return -1;
+    hub->chores_open = true;
+    *ret_chores = &hub->chores;
+    return 0;
+}
+
+void nats_hub_bury(struct nats_hub *hub, struct nats_grave *grave,
+                   void (*bury)(struct nats_grave *grave))
+{
+    *grave = (struct nats_grave){ hub->graves, bury };
+    hub->graves = grave;
+}
+
+void nats_hub_lend(struct nats_hub *hub, struct buf *buf)
+{
+    size_t max = buf->max;
+
+    if (buf->p || hub->spare_count == 0)
+        return;
+    *buf = hub->spares[--hub->spare_count];
+    buf->max = max;
+}
+
+void nats_hub_return(struct nats_hub *hub, struct buf *buf)
+{
+    size_t max = buf->max;
+
+    buf_clear(buf);
+    if (!buf->p || buf->cap > NATS_HUB_SPARE_MAX || hub->spare_count == NATS_HUB_SPARES) {
+        buf_done(buf);
+        return;
+    }
+    hub->spares[hub->spare_count++] = *buf;
+    *buf = (struct buf)BUF_INIT(max);
+}

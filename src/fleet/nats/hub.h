@@ -1,0 +1,64 @@
+/*
+ * hub - what all connections of one loop share.
+ *
+ *     nats_hub_new -> nats_conn_new... -> nats_conn_free... -> nats_hub_free
+ *
+ * One buffer to read into, a few spare ones to write from, workers that resolve host names, and the
+ * step of the loop in which everything that was written during a turn is sent, with one system call
+ * for each connection. So an idle connection has no buffers at all.
+ *
+ * Memory: must outlive its connections, and the loop must not turn once it is freed.
+ * Threads: the loop's.
+ */
+#ifndef FLEET_NATS_HUB_H
+#define FLEET_NATS_HUB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/buf.h"
+#include "core/sys/chore.h"
+
+struct err;
+struct loop;
+struct nats_transport;
+
+struct nats_hub *nats_hub_new(struct loop *loop);
+/* After its connections. NULL is fine. */
+void nats_hub_free(struct nats_hub *hub);
+
+/* --- for the connections ------------------------------------------------------------ */
+
+#define NATS_HUB_READ   ((size_t)128 << 10)
+#define NATS_HUB_SPARES 4
+/* Larger buffers go back to the heap. */
+#define NATS_HUB_SPARE_MAX ((size_t)1 << 20)
+
+/* A connection that was freed while its own callbacks may still be on the stack: it goes at the end
+ * of the turn. */
+struct nats_grave {
+    struct nats_grave *next;
+    void (*bury)(struct nats_grave *grave);
+};
+
+struct nats_hub {
+    struct loop *loop;
+    char *in;                     /* NATS_HUB_READ bytes, for one transport at a time */
+    char *wire;                   /* the same, for what is still encrypted; NULL: never used */
+    struct nats_transport *dirty; /* have something to send */
+    struct nats_grave *graves;
+    struct chores chores;
+    bool chores_open;
+    struct buf spares[NATS_HUB_SPARES];
+    size_t spare_count;
+};
+
+/* Workers for what may block, opened when first needed. */
+int nats_hub_chores(struct nats_hub *hub, struct chores **ret_chores, struct err *err);
+void nats_hub_bury(struct nats_hub *hub, struct nats_grave *grave,
+                   void (*bury)(struct nats_grave *grave));
+/* Give a buffer without memory that of a spare one, and take it back. */
+void nats_hub_lend(struct nats_hub *hub, struct buf *buf);
+void nats_hub_return(struct nats_hub *hub, struct buf *buf);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * object_layout - how a bucket of objects lies in its stream. For the files object*.c.
+ */
+#ifndef FLEET_NATS_OBJECT_LAYOUT_H
+#define FLEET_NATS_OBJECT_LAYOUT_H
+
+#include "fleet/nats/object.h"
+#include "fleet/nats/stream.h"
+
+struct buf;
+struct err;
+
+int nats_object_layout_check(const struct nats_objects *objects, const char *name, struct err *err);
+void nats_object_layout_stream(const struct nats_objects *objects, struct buf *out);
+/* Where the chunks of `id` are, and where the description of `name` is. */
+void nats_object_layout_chunks(const struct nats_objects *objects, const char *id, struct buf *out);
+void nats_object_layout_meta(const struct nats_objects *objects, const char *name, struct buf *out);
+
+/* The description as JSON, and back. */
+void nats_object_layout_print(const struct nats_objects *objects,
+                              const struct nats_object_info *info, struct buf *out);
+int nats_object_layout_read(struct str json, int64_t time, struct nats_object_info *ret_info,
+                            struct err *err);
+
+/* The description as it is stored, deleted ones too. */
+int nats_object_layout_find(const struct nats_objects *objects, const char *name,
+                            nats_stored_fn *fn, void *self, struct err *err);
+/* Forget the chunks of `id`; nobody waits for it. */
+void nats_object_layout_purge(const struct nats_objects *objects, const char *id);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * catchup - a run of states begins with the files that masters have published by then.
+ *
+ * News of files are looked at a little later, since they come in bursts (fleet/bus/mirror.h); a run
+ * that is asked for meanwhile would still see the old files. So it has them fetched at once, waits
+ * until settings are resolved with them, and goes on with those that are here when that takes too
+ * long.
+ *
+ *     catchup_begin -> false -> catchup_check... -> `fn`
+ *
+ * Memory: what it is made of is borrowed. Threads: the loop's.
+ */
+#ifndef FLEET_PEEL_CATCHUP_H
+#define FLEET_PEEL_CATCHUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/sys/loop.h"
+
+struct mirror;
+struct pillar;
+
+/* A run waits no longer for files that are on their way. */
+#define CATCHUP_MAX (INT64_C(15) * 1000000000)
+
+struct catchup {
+    struct loop *loop;
+    struct mirror *states, *settings;
+    const struct pillar *pillar;
+    void (*fn)(void *self);
+    void *self;
+    struct timer timer; /* set while it waits */
+};
+
+/* True: nothing is on its way. False: `fn` follows. */
+bool catchup_begin(struct catchup *catchup);
+/* A mirror or the pillar has ended something. */
+void catchup_check(struct catchup *catchup);
+/* `fn` does not follow. */
+void catchup_stop(struct catchup *catchup);
+
+#endif

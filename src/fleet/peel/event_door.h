@@ -1,0 +1,57 @@
+/*
+ * event_door - the socket of the agent through which programs of this machine raise events.
+ *
+ * Root and the user of the agent may, others are sent away: fleet/peel/local_event.h. An event is
+ * on disk before anything else happens to it, in an outbox of its own, so that a script that raises
+ * too many takes no room from the returns of jobs. Then the stream gets it; the answer says whether
+ * it has, or whether the event waits for a connection.
+ *
+ * Limits: EVENT_DOOR_BURST events at once and EVENT_DOOR_PER_MINUTE later, EVENT_DOOR_WAITING on
+ * disk, EVENT_DOOR_CLIENTS at a time. What is beyond is refused, and the answer says why.
+ *
+ * An event that a job of this agent raises has the depth of that job, so that chains of reactions
+ * are counted.
+ *
+ *     event_door_new -> event_door_connect... -> event_door_free
+ *
+ * Threads: the loop's; a worker writes to the disk.
+ */
+#ifndef FLEET_PEEL_EVENT_DOOR_H
+#define FLEET_PEEL_EVENT_DOOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct event_door;
+struct loop;
+struct nats_js;
+struct snapshot;
+
+#define EVENT_DOOR_BURST      100
+#define EVENT_DOOR_PER_MINUTE 600
+#define EVENT_DOOR_WAITING    1000
+#define EVENT_DOOR_CLIENTS    64
+
+struct event_door_options {
+    struct loop *loop;
+    const char *peel_id, *data_dir;
+    bool (*is_connected)(void *self);
+    /* The depth of reactions that jobs which run now were begun by. */
+    int32_t (*depth)(void *self);
+    /* Held for the caller, as of a desk: what is secret in them is masked in events. */
+    struct snapshot *(*settings)(void *self, const char **ret_why);
+    void *self;
+};
+
+struct event_door *event_door_new(const struct event_door_options *options, struct err *err);
+/* Clients that wait are answered: their event is on disk. NULL is fine. */
+void event_door_free(struct event_door *door);
+
+/* There is a connection, or NULL: none. */
+void event_door_connect(struct event_door *door, const struct nats_js *js);
+/* Events that no stream has yet. */
+size_t event_door_waiting(const struct event_door *door);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * netwatch - says that interfaces or addresses of this machine have changed.
+ *
+ * The kernel tells it (rtnetlink). News come in bursts, and on machines with containers all the
+ * time: they are reported once after NETWATCH_SETTLE, and no sooner than NETWATCH_PAUSE after the
+ * last time.
+ *
+ *     netwatch_start -> fn... -> netwatch_stop
+ *
+ * Memory: lives in its owner's struct. Threads: the loop's.
+ */
+#ifndef FLEET_PEEL_NETWATCH_H
+#define FLEET_PEEL_NETWATCH_H
+
+#include <stdint.h>
+
+#include "core/sys/loop.h"
+
+struct err;
+
+#define NETWATCH_SETTLE (INT64_C(1) * 1000000000)
+#define NETWATCH_PAUSE  (INT64_C(10) * 1000000000)
+
+struct netwatch {
+    struct loop *loop;
+    void (*fn)(struct netwatch *netwatch);
+    struct watch watch;
+    struct timer timer;
+    int fd; /* -1: not started */
+    int64_t told;
+};
+
+#define NETWATCH_INIT                                                                              \
+    {                                                                                              \
+        .fd = -1                                                                                   \
+    }
+
+/* On failure nothing is watched. */
+int netwatch_start(struct netwatch *netwatch, struct loop *loop,
+                   void (*fn)(struct netwatch *netwatch), struct err *err);
+/* Not started is fine. */
+void netwatch_stop(struct netwatch *netwatch);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * overlay - what was changed in the schedule and the beacons of this machine by hand
+ * (schedule.add, beacons.disable, ...), kept over restarts.
+ *
+ * An entry is whole (it was added here), or the keys that were changed of one that the
+ * configuration or the settings have. The file is replaced whole and flushed before a change
+ * counts.
+ *
+ *     overlay_load -> { overlay_copy, change the copy, overlay_save }...
+ *
+ * Memory: the arena. Threads: one at a time.
+ */
+#ifndef FLEET_PEEL_OVERLAY_H
+#define FLEET_PEEL_OVERLAY_H
+
+#include <stdbool.h>
+
+#include "core/base/str.h"
+#include "core/base/vec.h"
+#include "core/data/value.h"
+
+struct arena;
+struct err;
+
+/* Entries of the schedule that were changed; the same of beacons. */
+#define OVERLAY_ENTRIES_MAX 200
+/* Bytes of the file. */
+#define OVERLAY_SIZE_MAX ((size_t)1 << 20)
+/* Bytes of a name. */
+#define OVERLAY_NAME_MAX 128
+
+enum duty_kind { DUTY_SCHEDULE, DUTY_BEACON };
+#define DUTY_KINDS (DUTY_BEACON + 1)
+
+struct overlay_entry {
+    const char *name;
+    bool is_whole;
+    struct value keys; /* a map; a key that is null is taken away */
+};
+struct overlay_part {
+    bool is_off; /* all of them */
+    VEC(struct overlay_entry) entries;
+};
+struct overlay {
+    struct overlay_part parts[DUTY_KINDS];
+};
+
+/* Without a file it is empty. Fails when the file is damaged. */
+int overlay_load(struct arena *arena, const char *data_dir, struct overlay *ret, struct err *err);
+/* Fails with ERR_LIMIT when there are too many changes, or too large ones. */
+int overlay_save(const struct overlay *overlay, const char *data_dir, struct err *err);
+struct overlay overlay_copy(struct arena *arena, const struct overlay *overlay);
+
+/* NULL: it was not changed. */
+struct overlay_entry *overlay_find(const struct overlay_part *part, struct str name);
+/* The same, made when it is not there. */
+struct overlay_entry *overlay_get(struct arena *arena, struct overlay_part *part, struct str name);
+void overlay_remove(struct overlay_part *part, struct overlay_entry *entry);
+
+#endif

@@ -1,0 +1,790 @@
+#include "fleet/peel/peel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "fleet/bus/mirror.h"
+#include "fleet/bus/store.h"
+#include "fleet/bus/tree_trust.h"
+#include "states/local/perform.h"
+#include "states/local/shelf.h"
+#include "fleet/nats/conn.h"
+#include "fleet/nats/xkey.h"
+#include "fleet/peel/agenda.h"
+#include "fleet/peel/basket.h"
+#include "fleet/peel/canary.h"
+#include "fleet/peel/catchup.h"
+#include "fleet/peel/conf.h"
+#include "fleet/peel/curfew.h"
+#include "fleet/peel/desk.h"
+#include "fleet/peel/dossier.h"
+#include "fleet/peel/event_door.h"
+#include "fleet/peel/heart.h"
+#include "fleet/peel/identity.h"
+#include "fleet/peel/keep.h"
+#include "fleet/peel/lookout.h"
+#include "fleet/peel/metric.h"
+#include "fleet/peel/outbox.h"
+#include "fleet/peel/pillar.h"
+#include "fleet/peel/revocations.h"
+#include "fleet/peel/routine.h"
+#include "fleet/peel/snapshot.h"
+#include "fleet/peel/startup.h"
+#include "fleet/peel/uplink.h"
+#include "fleet/peel/vitals.h"
+#include "core/sys/clock.h"
+#include "core/sys/loop.h"
+#include "core/sys/path.h"
+#include "core/sys/trim.h"
+#include "language/target/target.h"
+#include "fleet/wire/exec.h"
+
+#define SETTINGS_FOLDER "settings"
+#define SIGNED_FOLDER   "signed" /* which trees were accepted */
+/* How often it is checked whether what runs has ended. */
+#define STOP_LOOK (INT64_C(20) * 1000000)
+/* After the last thing that happened. */
+#define TRIM_AFTER (INT64_C(3) * 1000000000)
+
+struct peel {
+    struct arena arena;
+    struct peel_options options;
+    const struct peel_conf *conf;
+    struct peel_identity identity;
+    struct keep keep;
+    struct dossier *dossier;
+    char curve_key[NATS_NKEY_TEXT_SIZE];
+    struct curfew curfew;
+    struct desk *desk;
+    struct event_door *door;
+    struct lookout *lookout;
+    struct tree_trust trust;
+    struct mirror *states, *settings_files;
+    struct peel_canary canary;
+    struct pillar *pillar;
+    struct revocations *revocations;
+    struct catchup catchup;
+    struct basket *basket;
+    struct agenda *agenda;
+    struct routine *routine;
+    struct startup startup;
+    struct heart heart;
+    struct metrics *metrics;
+    struct uplink *uplink;
+    struct vitals *vitals;
+    struct timer stopping, trim;
+    int64_t began;
+    bool is_stopping, is_closing;
+};
+
+const char *peel_id(const struct peel *peel)
+{
+    return peel->identity.id;
+}
+
+bool peel_is_connected(const struct peel *peel)
+{
+    return uplink_is_connected(peel->uplink);
+}
+
+/* --- what the desk asks for ------------------------------------------------------- */
+
+static struct snapshot *hold_facts(void *self)
+{
+    const struct peel *peel = self;
+
+    return dossier_hold(peel->dossier);
+}
+
+static struct snapshot *hold_settings(void *self, const char **ret_why)
+{
+    const struct peel *peel = self;
+
+    *ret_why = PILLAR_UNKNOWN;
+    return pillar_hold(peel->pillar);
+}
+
+/* A fact was set. */
+static void on_facts_changed(void *self)
+{
+    const struct peel *peel = self;
+
+    if (!peel->is_closing)
+        dossier_refresh(peel->dossier);
+}
+
+/* --- connection ------------------------------------------------------------------- */
+
+/* Starting, enrolling and jobs need more memory than waiting. */
+static void on_trim(struct timer *timer)
+{
+    const struct peel *peel = container_of(timer, struct peel, trim);
+    int64_t again = TRIM_AFTER;
+
+    if (desk_is_idle(peel->desk)) {
+        again = desk_trim(peel->desk) ? 0 : SHELF_AGE;
+        trim_memory();
+    }
+    if (again > 0)
+        timer_set(loop_timers(peel->options.loop), timer, clock_after(clock_now(), again), on_trim);
+}
+
+static void trim_later(struct peel *peel)
+{
+    if (peel->options.workers)
+        return;
+    timer_set(loop_timers(peel->options.loop), &peel->trim, clock_after(clock_now(), TRIM_AFTER),
+              on_trim);
+}
+
+static void on_ended(void *self, const struct exec_request *request, const struct desk_end *end)
+{
+    struct peel *peel = self;
+    const char *result = end->success ? "success" : "failed";
+
+    metrics_add(peel->metrics, PEEL_METRIC_REQUESTS, 1, request->module, result);
+    if (perform_class(request->module) != PERFORM_QUICK)
+        trim_later(peel);
+    if (perform_class(request->module) != PERFORM_READ && peel->lookout)
+        lookout_acted(peel->lookout);
+    if (perform_class(request->module) != PERFORM_STATES)
+        return;
+    metrics_add(peel->metrics, PEEL_METRIC_APPLY, 1, request->id, result);
+    metrics_observe(peel->metrics, PEEL_METRIC_APPLY_SECONDS, (double)end->duration / CLOCK_SECOND,
+                    request->id, result);
+    heart_tell_run(&peel->heart, end->outcome);
+}
+
+/* What masters sign is of this account. */
+static void trust_account(struct peel *peel)
+{
+    memcpy(peel->trust.account, uplink_account(peel->uplink)->key.public_key,
+           sizeof(peel->trust.account));
+    peel->trust.has_account = true;
+}
+
+static void on_connected(void *self, struct nats_js *js, bool first)
+{
+    struct peel *peel = self;
+    struct err err;
+
+    trust_account(peel);
+    revocations_connect(peel->revocations, js); /* before a request comes */
+    if (first && desk_connect(peel->desk, js->conn, &err) < 0)
+        log_error("cannot listen for requests error=%s", err.text);
+    if (first) {
+        outbox_connect(peel->keep.outbox, js);
+        event_door_connect(peel->door, js);
+        lookout_connect(peel->lookout, js);
+    }
+    lookout_resume(peel->lookout);
+    dossier_connect(peel->dossier, js);
+    heart_connect(&peel->heart, js);
+    mirror_connect(peel->states, js);
+    mirror_connect(peel->settings_files, js);
+    pillar_connect(peel->pillar, js);
+    basket_connect(peel->basket, js);
+    trim_later(peel);
+}
+
+static void on_closing(void *self)
+{
+    struct peel *peel = self;
+
+    mirror_connect(peel->states, NULL);
+    mirror_connect(peel->settings_files, NULL);
+    catchup_check(&peel->catchup);
+    pillar_connect(peel->pillar, NULL);
+    basket_connect(peel->basket, NULL);
+    dossier_connect(peel->dossier, NULL);
+    heart_connect(&peel->heart, NULL);
+    revocations_connect(peel->revocations, NULL);
+    outbox_connect(peel->keep.outbox, NULL);
+    event_door_connect(peel->door, NULL);
+    lookout_connect(peel->lookout, NULL);
+    (void)desk_connect(peel->desk, NULL, NULL);
+}
+
+static void on_facts_published(void *self)
+{
+    struct peel *peel = self;
+
+    metrics_add(peel->metrics, PEEL_METRIC_FACTS_SYNC, 1, NULL, NULL);
+}
+
+/* --- files and settings ----------------------------------------------------------- */
+
+static void on_sync_failed(void *self, const char *bucket, const char *problem)
+{
+    (void)self;
+    log_warning("files not synced, trying again bucket=%s error=%s", bucket, problem);
+}
+
+static void log_synced(const struct mirror_sync *sync)
+{
+    if (sync->changed)
+        log_info("files synced bucket=%s files=%zu", sync->bucket, sync->files);
+}
+
+static void on_states_synced(void *self, const struct mirror_sync *sync)
+{
+    const struct peel *peel = self;
+
+    log_synced(sync);
+    if (!peel->is_closing)
+        dossier_put_canary(peel->dossier, sync->canary);
+}
+
+/* Does the canary of the states mean this machine? */
+static bool follow_canary(void *self, struct str record)
+{
+    struct peel *peel = self;
+    struct snapshot *facts = dossier_hold(peel->dossier);
+    const bool was_meant = peel->canary.is_meant;
+    const bool is_meant = canary_note(
+        &peel->canary, record,
+        &(struct target_subject){ .id = str_from(peel->identity.id), .facts = &facts->value });
+
+    snapshot_drop(facts);
+    if (is_meant != was_meant)
+        log_info("%s", is_meant ? "following the canary of the states"
+                                : "following the states of all peels");
+    return is_meant;
+}
+
+static bool is_canary_stale(const struct peel *peel)
+{
+    struct snapshot *facts = dossier_hold(peel->dossier);
+    const bool is_stale = canary_has_changed(
+        &peel->canary,
+        &(struct target_subject){ .id = str_from(peel->identity.id), .facts = &facts->value });
+
+    snapshot_drop(facts);
+    return is_stale;
+}
+
+static void on_settings_synced(void *self, const struct mirror_sync *sync)
+{
+    struct peel *peel = self;
+
+    log_synced(sync);
+    /* the first time they are resolved in any case */
+    if (!peel->is_closing)
+        pillar_refresh(peel->pillar);
+}
+
+static void on_fetched(void *self)
+{
+    struct peel *peel = self;
+
+    if (!peel->is_closing)
+        catchup_check(&peel->catchup);
+}
+
+static int ask_basket(void *self, const struct basket_question *question, struct arena *arena,
+                      struct value *ret, struct err *err)
+{
+    const struct peel *peel = self;
+
+    return basket_ask(peel->basket, question, arena, ret, err);
+}
+
+/* Templates of settings see facts, and targets of a canary do. */
+static void on_facts_replaced(void *self)
+{
+    struct peel *peel = self;
+
+    if (!peel->is_closing && peel->pillar && mirror_has_synced(peel->settings_files))
+        pillar_refresh(peel->pillar);
+    if (!peel->is_closing && peel->states && is_canary_stale(peel))
+        mirror_refresh(peel->states);
+    basket_refresh(peel->is_closing ? NULL : peel->basket);
+}
+
+/* What must be done when, and what must be watched, by configuration and settings. */
+static void read_duties(struct peel *peel)
+{
+    struct snapshot *settings = pillar_hold(peel->pillar);
+    const struct value *map = settings ? &settings->value : NULL;
+    const struct value *windows = map ? value_get(map, "maintenance_windows") : NULL;
+    const char *problem =
+        curfew_read(&peel->curfew, windows ? windows : peel->conf->maintenance_windows);
+
+    if (problem)
+        log_error("maintenance_windows cannot be read, this machine is not changed until they can "
+                  "be error=%s",
+                  problem);
+    snapshot_drop(settings);
+    routine_read(peel->routine);
+}
+
+static void on_settings_changed(void *self)
+{
+    struct peel *peel = self;
+
+    if (peel->is_closing)
+        return;
+    log_info("settings changed");
+    read_duties(peel);
+    basket_refresh(peel->basket);
+}
+
+static bool has_states(void *self)
+{
+    const struct peel *peel = self;
+
+    return mirror_has_synced(peel->states);
+}
+
+static bool has_bus(void *self)
+{
+    return peel_is_connected(self);
+}
+
+static void begin_own_work(struct peel *peel)
+{
+    peel->agenda = agenda_new(&(struct agenda_options){ .loop = peel->options.loop,
+                                                        .peel_id = peel->identity.id,
+                                                        .desk = peel->desk,
+                                                        .outbox = peel->keep.outbox,
+                                                        .settings = hold_settings,
+                                                        .self = peel });
+    peel->routine = routine_open(&(struct routine_options){ .conf = peel->conf,
+                                                            .agenda = peel->agenda,
+                                                            .lookout = peel->lookout,
+                                                            .settings = hold_settings,
+                                                            .self = peel });
+    read_duties(peel);
+    peel->startup = (struct startup){ .loop = peel->options.loop,
+                                      .desk = peel->desk,
+                                      .conf = peel->conf,
+                                      .is_synced = has_states,
+                                      .is_connected = has_bus,
+                                      .self = peel };
+    startup_begin(&peel->startup);
+}
+
+static int open_dossier(struct peel *peel, struct err *err)
+{
+    peel->dossier = dossier_new(&(struct dossier_options){ .loop = peel->options.loop,
+                                                           .peel_id = peel->identity.id,
+                                                           .facts_file = peel->conf->facts_file,
+                                                           .environment = peel->conf->environment,
+                                                           .curve_key = peel->curve_key,
+                                                           .changed = on_facts_replaced,
+                                                           .published = on_facts_published,
+                                                           .self = peel },
+                                err);
+    return peel->dossier ? 0 : -1;
+}
+
+static bool catch_up(void *self)
+{
+    struct peel *peel = self;
+
+    return catchup_begin(&peel->catchup);
+}
+
+static void on_caught_up(void *self)
+{
+    const struct peel *peel = self;
+
+    desk_go_on(peel->desk);
+}
+
+/* Who seals secrets, as far as this machine learned it when it enrolled. */
+static const struct nats_xkey *find_sealer(void *self)
+{
+    const struct peel *peel = self;
+    const struct peel_account *account = uplink_account(peel->uplink);
+
+    return account->has_curve ? &account->curve : NULL;
+}
+
+static int open_files(struct peel *peel, struct err *err)
+{
+    const char *folder = path_join(&peel->arena, peel->conf->data_dir, SETTINGS_FOLDER);
+
+    peel->trust.mode = peel->conf->signed_trees;
+    peel->trust.seen = path_join(&peel->arena, peel->conf->data_dir, SIGNED_FOLDER);
+    peel->states =
+        mirror_new(&(struct mirror_options){ .loop = peel->options.loop,
+                                             .bucket = store_bucket_name(STORE_STATE_FILES),
+                                             .folder = peel->conf->states_cache,
+                                             .trust = &peel->trust,
+                                             .synced = on_states_synced,
+                                             .failed = on_sync_failed,
+                                             .ended = on_fetched,
+                                             .follows = follow_canary,
+                                             .self = peel,
+                                             .hasty = peel->options.hasty },
+                   err);
+    peel->settings_files =
+        mirror_new(&(struct mirror_options){ .loop = peel->options.loop,
+                                             .bucket = store_bucket_name(STORE_SETTINGS_FILES),
+                                             .folder = folder,
+                                             .trust = &peel->trust,
+                                             .synced = on_settings_synced,
+                                             .failed = on_sync_failed,
+                                             .ended = on_fetched,
+                                             .self = peel,
+                                             .hasty = peel->options.hasty },
+                   err);
+    peel->pillar = pillar_new(&(struct pillar_options){ .loop = peel->options.loop,
+                                                        .peel_id = peel->identity.id,
+                                                        .data_dir = peel->conf->data_dir,
+                                                        .folder = folder,
+                                                        .key = &peel->identity.key,
+                                                        .facts = hold_facts,
+                                                        .sealer = find_sealer,
+                                                        .ask = ask_basket,
+                                                        .changed = on_settings_changed,
+                                                        .ended = on_fetched,
+                                                        .self = peel },
+                              err);
+    peel->catchup = (struct catchup){ .loop = peel->options.loop,
+                                      .states = peel->states,
+                                      .settings = peel->settings_files,
+                                      .pillar = peel->pillar,
+                                      .fn = on_caught_up,
+                                      .self = peel };
+    return peel->states && peel->settings_files && peel->pillar ? 0 : -1;
+}
+
+static bool look_first(void *self)
+{
+    const struct peel *peel = self;
+
+    return !peel->lookout || lookout_look_first(peel->lookout);
+}
+
+static void on_acts(void *self, const struct exec_request *request)
+{
+    const struct peel *peel = self;
+
+    if (peel->lookout)
+        lookout_acts(peel->lookout, request);
+}
+
+/* Of the basket. */
+static int run_task(void *self, const struct desk_task *task, struct err *err)
+{
+    struct peel *peel = self;
+
+    return desk_run(peel->desk, task, err);
+}
+
+static void call_routine(void *self, struct arena *arena, struct routine_call *call,
+                         struct value *ret_result, const char **ret_error)
+{
+    struct peel *peel = self;
+
+    routine_run(peel->routine, arena, call, ret_result, ret_error);
+}
+
+/* Whose requests are run; NULL: everybody's. */
+static const struct nats_nkey *find_account(void *self)
+{
+    const struct peel *peel = self;
+
+    return peel->conf->require_signed_requests ? &uplink_account(peel->uplink)->key : NULL;
+}
+
+static bool is_from_fleet(void *self, struct str header)
+{
+    const struct peel *peel = self;
+
+    return uplink_is_from_fleet(peel->uplink, header);
+}
+
+static bool is_revoked(void *self, const char *key, int64_t issued)
+{
+    const struct peel *peel = self;
+
+    (void)issued; /* each key has one JWT */
+    return revocations_has(peel->revocations, key);
+}
+
+static void on_refused(void *self)
+{
+    struct peel *peel = self;
+
+    metrics_add(peel->metrics, PEEL_METRIC_REFUSED, 1, NULL, NULL);
+}
+
+static int open_desk(struct peel *peel, struct err *err)
+{
+    peel->revocations =
+        revocations_new(&(struct revocations_options){ .loop = peel->options.loop,
+                                                       .data_dir = peel->conf->data_dir,
+                                                       .account = find_account,
+                                                       .self = peel });
+    peel->basket = basket_new(&(struct basket_options){ .loop = peel->options.loop,
+                                                        .peel_id = peel->identity.id,
+                                                        .facts = hold_facts,
+                                                        .settings = hold_settings,
+                                                        .run = run_task,
+                                                        .self = peel },
+                              err);
+    if (!peel->basket)
+        return -1;
+    peel->desk = desk_new(&(struct desk_options){ .loop = peel->options.loop,
+                                                  .workers = peel->options.workers,
+                                                  .peel_id = peel->identity.id,
+                                                  .data_dir = peel->conf->data_dir,
+                                                  .facts_file = peel->conf->facts_file,
+                                                  .states_cache = peel->conf->states_cache,
+                                                  .states_baked = peel->keep.baked,
+                                                  .loose_params = !peel->conf->strict_params,
+                                                  .births = peel->keep.births,
+                                                  .orphans = peel->keep.orphans,
+                                                  .ledger = peel->keep.ledger,
+                                                  .outbox = peel->keep.outbox,
+                                                  .curfew = &peel->curfew,
+                                                  .basket = peel->basket,
+                                                  .account = find_account,
+                                                  .is_from_fleet = is_from_fleet,
+                                                  .is_revoked = is_revoked,
+                                                  .refused = on_refused,
+                                                  .shelf = peel->keep.shelf,
+                                                  .facts = hold_facts,
+                                                  .settings = hold_settings,
+                                                  .own = call_routine,
+                                                  .catch_up = catch_up,
+                                                  .look_first = look_first,
+                                                  .facts_changed = on_facts_changed,
+                                                  .acts = on_acts,
+                                                  .ended = on_ended,
+                                                  .self = peel },
+                          err);
+    return peel->desk ? 0 : -1;
+}
+
+static int32_t find_depth(void *self)
+{
+    const struct peel *peel = self;
+
+    return desk_depth(peel->desk);
+}
+
+static bool is_acting(void *self)
+{
+    const struct peel *peel = self;
+
+    return desk_is_acting(peel->desk);
+}
+
+static void on_looked(void *self)
+{
+    const struct peel *peel = self;
+
+    desk_looked(peel->desk);
+}
+
+static void on_beacon(void *self, const char *beacon, bool is_lost)
+{
+    struct peel *peel = self;
+
+    metrics_add(peel->metrics, is_lost ? PEEL_METRIC_BEACONS_LOST : PEEL_METRIC_BEACONS, 1, beacon,
+                NULL);
+}
+
+static int open_lookout(struct peel *peel, struct err *err)
+{
+    peel->lookout = lookout_new(&(struct lookout_options){ .loop = peel->options.loop,
+                                                           .peel_id = peel->identity.id,
+                                                           .is_connected = has_bus,
+                                                           .is_acting = is_acting,
+                                                           .looked = on_looked,
+                                                           .told = on_beacon,
+                                                           .settings = hold_settings,
+                                                           .self = peel },
+                                err);
+    return peel->lookout ? 0 : -1;
+}
+
+static int open_door(struct peel *peel, struct err *err)
+{
+    peel->door = event_door_new(&(struct event_door_options){ .loop = peel->options.loop,
+                                                              .peel_id = peel->identity.id,
+                                                              .data_dir = peel->conf->data_dir,
+                                                              .is_connected = has_bus,
+                                                              .depth = find_depth,
+                                                              .settings = hold_settings,
+                                                              .self = peel },
+                                err);
+    return peel->door ? 0 : -1;
+}
+
+static int open_vitals(struct peel *peel, struct err *err)
+{
+    if (!peel->conf->health_addr[0])
+        return 0;
+    peel->vitals = vitals_new(&(struct vitals_options){ .loop = peel->options.loop,
+                                                        .address = peel->conf->health_addr,
+                                                        .metrics = peel->metrics,
+                                                        .uplink = peel->uplink,
+                                                        .heart = &peel->heart,
+                                                        .outbox = peel->keep.outbox,
+                                                        .door = peel->door,
+                                                        .lookout = peel->lookout,
+                                                        .states = peel->states,
+                                                        .settings = peel->settings_files,
+                                                        .began = peel->began },
+                              err);
+    return peel->vitals ? 0 : -1;
+}
+
+/* --- life ------------------------------------------------------------------------- */
+
+static void on_untrusted(void *self)
+{
+    const struct peel *peel = self;
+
+    if (peel->options.untrusted)
+        peel->options.untrusted(peel->options.self);
+}
+
+static void open_uplink(struct peel *peel)
+{
+    peel->uplink = uplink_new(&(struct uplink_options){ .loop = peel->options.loop,
+                                                        .hub = peel->options.hub,
+                                                        .conf = peel->conf,
+                                                        .identity = &peel->identity,
+                                                        .host = peel->options.host,
+                                                        .metrics = peel->metrics,
+                                                        .connected = on_connected,
+                                                        .closing = on_closing,
+                                                        .untrusted = on_untrusted,
+                                                        .self = peel });
+}
+
+static int open_all(struct peel *peel, struct err *err)
+{
+    const struct peel_conf *conf = peel->conf;
+    struct nats_xkey curve;
+
+    if (peel_identity_open(&peel->arena, conf->auth_dir, conf->id, peel->options.host,
+                           &peel->identity, err) < 0)
+        return -1;
+    nats_xkey_of(&peel->identity.key, &curve);
+    nats_xkey_print(&curve, peel->curve_key);
+    peel->metrics = metrics_new(peel_metrics, PEEL_METRICS);
+    heart_init(&peel->heart, peel->options.loop, peel->identity.id, peel->conf->data_dir);
+    open_uplink(peel);
+    if (keep_open(&peel->keep, &peel->arena, conf, err) < 0 || open_dossier(peel, err) < 0 ||
+        open_files(peel, err) < 0 || open_desk(peel, err) < 0 || open_door(peel, err) < 0 ||
+        open_lookout(peel, err) < 0 || open_vitals(peel, err) < 0)
+        return -1;
+    begin_own_work(peel);
+    uplink_begin(peel->uplink);
+    return 0;
+}
+
+struct peel *peel_new(const struct peel_options *options, struct err *err)
+{
+    struct peel *peel = mem_zalloc(sizeof(*peel));
+
+    peel->options = *options;
+    peel->conf = options->conf;
+    keep_init(&peel->keep);
+    peel->began = clock_now();
+    if (open_all(peel, err) == 0)
+        return peel;
+    peel_free(peel);
+    return NULL;
+}
+
+static void on_stopping(struct timer *timer)
+{
+    struct peel *peel = container_of(timer, struct peel, stopping);
+
+    if (desk_is_idle(peel->desk))
+        peel->options.stopped(peel->options.self);
+    else
+        timer_set(loop_timers(peel->options.loop), timer, clock_after(clock_now(), STOP_LOOK),
+                  on_stopping);
+}
+
+void peel_stop(struct peel *peel)
+{
+    if (peel->is_stopping)
+        return;
+    peel->is_stopping = true;
+    agenda_stop(peel->agenda);
+    lookout_stop(peel->lookout);
+    startup_stop(&peel->startup);
+    desk_stop(peel->desk);
+    on_stopping(&peel->stopping);
+}
+
+static void clear_timers(struct peel *peel)
+{
+    timer_clear(loop_timers(peel->options.loop), &peel->stopping);
+    timer_clear(loop_timers(peel->options.loop), &peel->trim);
+    catchup_stop(&peel->catchup);
+}
+
+/* What calls back goes before what it calls, and says nothing afterwards. */
+void peel_free(struct peel *peel)
+{
+    if (!peel)
+        return;
+    peel->is_closing = true;
+    vitals_free(peel->vitals);
+    startup_stop(&peel->startup);
+    event_door_free(peel->door);
+    desk_free(peel->desk);
+    lookout_free(peel->lookout);
+    mirror_free(peel->states);
+    canary_done(&peel->canary);
+    mirror_free(peel->settings_files);
+    dossier_free(peel->dossier);
+    revocations_free(peel->revocations);
+    pillar_free(peel->pillar); /* its worker may ask the basket */
+    basket_free(peel->basket);
+    agenda_free(peel->agenda);
+    routine_free(peel->routine);
+    curfew_done(&peel->curfew);
+    heart_done(&peel->heart);
+    clear_timers(peel);
+    keep_done(&peel->keep);
+    uplink_free(peel->uplink);
+    metrics_free(peel->metrics);
+    nats_nkey_done(&peel->identity.key);
+    arena_done(&peel->arena);
+    free(peel);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+void peel_reload(struct peel *peel, const struct peel_conf *before)
+{
+    const struct peel_conf *now = peel->conf;
+    const struct {
+        const char *key, *before, *now;
+    } fixed[] = {
+        { "id", before->id, now->id },
+        { "auth_dir", before->auth_dir, now->auth_dir },
+        { "data_dir", before->data_dir, now->data_dir },
+        { "states_cache", before->states_cache, now->states_cache },
+        { "facts_file", before->facts_file, now->facts_file },
+        { "environment", before->environment, now->environment },
+        { "health_addr", before->health_addr, now->health_addr },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+        if (!is_same(fixed[i].before, fixed[i].now))
+            log_warning("configuration key takes effect after a restart key=%s", fixed[i].key);
+    if (!is_same(before->nats_url, now->nats_url) || !is_same(before->nats_ca, now->nats_ca))
+        uplink_restart(peel->uplink);
+    uplink_look(peel->uplink);
+    peel->trust.mode = now->signed_trees;
+    read_duties(peel);
+}

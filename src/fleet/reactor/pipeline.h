@@ -1,0 +1,104 @@
+/*
+ * pipeline - from a delivered message to the rules that it fires.
+ *
+ *     pipeline_accept
+ *       gates, match     -> dropped, unmatched: acknowledge it
+ *                        -> a flight (fleet/reactor/flight.h), which does the rest and ends with
+ *                           `effects.end`
+ *
+ * Rules are replaced by pipeline_use; flights keep the set that they were matched with. What acts
+ * on the world is the table of effects, which a master fills, and a test.
+ *
+ * Pure but for the effects. Memory: pipeline_done frees, after all flights have ended. Threads:
+ * one, but for flight_render.
+ */
+#ifndef FLEET_REACTOR_PIPELINE_H
+#define FLEET_REACTOR_PIPELINE_H
+
+#include "core/base/arena.h"
+#include "fleet/reactor/breaker.h"
+#include "fleet/reactor/gate.h"
+#include "fleet/reactor/throttle.h"
+
+struct action_enroll;
+struct flight;
+struct flight_end;
+struct flight_job;
+struct flight_send;
+struct rule_set;
+struct value;
+
+/* Pause before a message is delivered again after a failure that may pass. */
+#define PIPELINE_NAK_NS (INT64_C(10) * 1000000000)
+/* Times that the server delivers a message. */
+#define PIPELINE_DELIVERIES_MAX 5
+
+/* The first group begins something that ends, now or later, with a call on the flight. */
+struct pipeline_effects {
+    /* flight_render in any thread, then flight_rendered. */
+    void (*render)(void *user, struct flight *flight);
+    /* Then flight_answer. */
+    void (*dispatch)(void *user, struct flight *flight, const struct flight_job *job);
+    void (*enroll)(void *user, struct flight *flight, const char *rule,
+                   const struct action_enroll *action);
+    void (*send)(void *user, struct flight *flight, const struct flight_send *send);
+    /* Wait for a job that was dispatched; then flight_job_ended. */
+    void (*await)(void *user, struct flight *flight, const struct flight_job *job);
+
+    /* A line in the log. */
+    void (*log)(void *user, const struct flight *flight, const char *rule, const char *message);
+    /* The breaker of a rule has opened. */
+    void (*opened)(void *user, const char *rule);
+    /* Acknowledge it or let it come again; the flight is freed after this. */
+    void (*end)(void *user, struct flight *flight, const struct flight_end *end);
+    /* Facts of a peel, a map that lives as long as the arena; NULL: none. */
+    const struct value *(*facts)(void *user, struct arena *arena, const char *peel);
+    int64_t (*monotonic)(void *user);
+    int64_t (*wall)(void *user); /* nanoseconds since 1970 */
+};
+
+struct pipeline_options {
+    struct gate_options gate;
+    bool enable_chaining;
+    int64_t default_throttle; /* nanoseconds; 0: none */
+    int64_t storm_rate;       /* fires of a rule in a minute; 0: no limit */
+    int64_t breaker_cooldown; /* nanoseconds */
+};
+
+struct pipeline {
+    struct pipeline_options options;
+    const struct pipeline_effects *effects;
+    void *user;
+    struct gate gate;
+    struct throttle throttle;
+    struct breaker breaker;
+    struct rule_set *rules; /* NULL: none yet */
+    struct arena scratch;
+    size_t flights; /* in the air */
+};
+
+void pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
+                   const struct pipeline_effects *effects, void *user);
+void pipeline_done(struct pipeline *pipeline);
+
+/* Takes the caller's reference to `rules`. */
+void pipeline_use(struct pipeline *pipeline, struct rule_set *rules);
+
+struct pipeline_delivery {
+    struct str subject, payload;
+    unsigned number;    /* 1: the first time */
+    uint64_t seq;       /* of the message in its stream */
+    const char *parent; /* the id of the event that caused it, as a header says; NULL: none */
+};
+
+struct pipeline_verdict {
+    enum gate_drop drop;            /* GATE_PASS: it was not dropped */
+    size_t matches;                 /* rules */
+    const struct gate_event *event; /* good until the next call, or as long as its flight */
+    struct flight *flight;          /* NULL: acknowledge it now */
+};
+/* A flight begins with flight_begin, when there is a worker for it. */
+void pipeline_accept(struct pipeline *pipeline, const struct pipeline_delivery *delivery,
+                     struct pipeline_verdict *ret_verdict);
+
+#endif

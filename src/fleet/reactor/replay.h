@@ -1,0 +1,41 @@
+/*
+ * replay - what rules would do about an event that was stored, beside what became of it.
+ *
+ * Nothing is done. Guards (throttle, breaker, rates) are not asked: they depend on the moment. So a
+ * rule that they stopped counts as one that matched, and an event that was dropped is not looked
+ * at.
+ *
+ *     replay_event(&tester, &arena, &event, facts, recorded, &ret);
+ *
+ * Pure. Memory: the arena. Threads: any, with their own environment.
+ */
+#ifndef FLEET_REACTOR_REPLAY_H
+#define FLEET_REACTOR_REPLAY_H
+
+#include "fleet/reactor/gate.h"
+#include "fleet/wire/outcome.h"
+
+struct arena;
+struct tester;
+struct value;
+
+/* A rule that matches now. */
+struct replay_rule {
+    const char *rule;
+    enum outcome_result result; /* DISPATCHED, EMPTY, RENDER_ERROR or VALIDATE_ERROR */
+    struct param_strs actions;  /* each in a line */
+    size_t sure; /* the others depend on how a job ends that is waited for; 0: none of them does */
+    struct param_strs errors;
+};
+
+struct replay {
+    VEC(struct replay_rule) now;
+    bool fires;   /* a rule would act */
+    bool differs; /* from what is recorded */
+};
+
+/* `recorded` is NULL when nothing is: then no rule has fired. */
+void replay_event(const struct tester *tester, struct arena *arena, const struct gate_event *event,
+                  const struct value *facts, const struct outcome *recorded, struct replay *ret);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * ssh_call - one function on one machine, from the login to the answer.
+ *
+ * One ssh process, one login: its standard input and output are the channel of fleet/ssh/message.h.
+ * The machine ends what it does when that channel ends, however that happens: a canceled call, a
+ * killed zester, a broken connection.
+ *
+ * Memory: the arena. Threads: any, one for each call; it blocks.
+ */
+#ifndef FLEET_SSH_CALL_H
+#define FLEET_SSH_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/str.h"
+#include "fleet/wire/exec.h"
+
+struct arena;
+struct cancel;
+struct ssh_machine;
+struct ssh_parcel;
+struct ssh_program;
+struct ssh_settings;
+
+/* What is asked of every machine. */
+struct ssh_question {
+    const char *ssh; /* the program */
+    const struct exec_request *request;
+    const struct ssh_parcel *parcel;     /* NULL: it needs no tree of states */
+    const struct ssh_settings *settings; /* NULL: it needs none */
+    const struct cancel *cancel;
+};
+
+enum ssh_call_end {
+    SSH_CALL_ANSWERED,    /* `response` is an ExecResponse, not decoded yet */
+    SSH_CALL_CLEANED,     /* of ssh_call_clean */
+    SSH_CALL_FAILED,      /* `why`: nothing ran, or nobody knows what became of it */
+    SSH_CALL_UNREACHABLE, /* `why`: no login, or the connection was lost */
+};
+
+struct ssh_outcome {
+    enum ssh_call_end end;
+    struct str response;
+    const char *why;
+};
+
+void ssh_call_make(struct arena *arena, const struct ssh_question *question,
+                   const struct ssh_machine *machine, const struct ssh_program *program,
+                   struct ssh_outcome *ret);
+/* Remove what calls have left on the machine; undo data stays. */
+void ssh_call_clean(struct arena *arena, const struct ssh_question *question,
+                    const struct ssh_machine *machine, struct ssh_outcome *ret);
+
+#endif

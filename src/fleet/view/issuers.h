@@ -1,0 +1,42 @@
+/*
+ * fleet_issuers - which peels have credentials of which signing key, by the records of their
+ * enrollments.
+ *
+ * Pure. Memory: the arena of the enrollments. Threads: any.
+ */
+#ifndef FLEET_VIEW_ISSUERS_H
+#define FLEET_VIEW_ISSUERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/vec.h"
+#include "core/data/params.h"
+
+struct fleet_enrollments;
+
+struct fleet_peels {
+    VEC(const char *) list; /* names */
+};
+
+/* Whose credentials have not expired. */
+struct fleet_issuers {
+    struct fleet_peels current; /* of the key in use */
+    struct fleet_peels older;   /* of a key that is still accepted */
+    struct fleet_peels account; /* of the account itself */
+    struct fleet_peels unmoved; /* of the fleet's account, although peels have one of their own */
+    struct fleet_peels gone;    /* of a key that is no longer accepted: they must renew first */
+    size_t unreadable;          /* peels whose record cannot be read */
+};
+
+/* Which credentials are accepted. */
+struct fleet_issuer_keys {
+    struct param_strs signing; /* the one in use first */
+    const char *account;       /* of peels; NULL: they live in the fleet's */
+};
+/* `now` in seconds since 1970. */
+void fleet_issuers_sort(const struct fleet_enrollments *enrollments,
+                        const struct fleet_issuer_keys *keys, int64_t now,
+                        struct fleet_issuers *ret_issuers);
+
+#endif

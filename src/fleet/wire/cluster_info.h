@@ -1,0 +1,27 @@
+/*
+ * cluster_info - the bootstrap document of a fleet: its certificates and the addresses of its
+ * servers. Masters answer with it in JSON, and keep a copy on the bus.
+ *
+ * Pure. Memory: texts are borrowed. Threads: any.
+ */
+#ifndef FLEET_WIRE_CLUSTER_INFO_H
+#define FLEET_WIRE_CLUSTER_INFO_H
+
+#include <stdint.h>
+
+#include "core/data/params.h"
+#include "core/data/record.h"
+
+#define CLUSTER_INFO_KEY     "_cluster_info" /* of the bucket of secrets */
+#define CLUSTER_INFO_VERSION 1
+
+struct cluster_info {
+    int32_t v;
+    struct str ca_bundle_pem;
+    const char *fingerprint; /* of the certificate authority of the fleet; "": it has none */
+    struct param_strs nats_urls;
+    const char *issued_at;
+};
+extern const struct record_type cluster_info_type;
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * policy - when a service that ended is started again, and after which pause.
+ *
+ * Words joined with '|': on-failure, on-success, on-unhealthy; `always` is all
+ * three, `no` none, and must be alone. Exit code 0 is success, everything else, also
+ * the end by a signal, is failure. Pure.
+ */
+#ifndef KEPLER_CONFIG_POLICY_H
+#define KEPLER_CONFIG_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/str.h"
+
+struct buf;
+struct err;
+
+enum policy_flag {
+    POLICY_NO = 0,
+    POLICY_ON_FAILURE = 1,
+    POLICY_ON_SUCCESS = 2,
+    POLICY_ON_UNHEALTHY = 4,
+    POLICY_ALWAYS = 7,
+};
+
+struct policy {
+    unsigned flags;
+    int64_t delay, max_delay; /* nanoseconds; max_delay 0: no cap */
+    double backoff;           /* factor, 1.0 and more */
+    int64_t grace_period;     /* between the signal and the kill; -1: not given */
+};
+
+/* For services that say nothing. */
+#define POLICY_GRACE_DEFAULT (INT64_C(10) * 1000000000)
+
+int policy_parse(struct str text, unsigned *ret_flags, struct err *err);
+/* "always", "on-failure|on-unhealthy", "no". */
+void policy_print(unsigned flags, struct buf *out);
+/* As the skip reasons spell it: "No", "Always", "OnFailure". */
+void policy_print_title(unsigned flags, struct buf *out);
+
+/* Will a process that ended like this be started again? */
+bool policy_restarts(const struct policy *policy, bool success);
+/* The pause before restart number `restarts` (from 0) since the service was last healthy. */
+int64_t policy_delay(const struct policy *policy, uint32_t restarts);
+/* How long a process may take to end; `own` is the service's stop_grace_period, -1: not given. Each
+ * of the two settings defaults to the other. */
+int64_t policy_grace(const struct policy *policy, int64_t own, bool restarting);
+
+#endif

@@ -1,0 +1,334 @@
+#include "kepler/daemon/capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/err.h"
+#include "core/base/mem.h"
+#include "kepler/daemon/scribe.h"
+#include "kepler/logs/log_store.h"
+#include "kepler/config/config.h"
+#include "kepler/engine/hook.h"
+#include "kepler/supervise/real_world.h"
+#include "core/sys/clock.h"
+
+/* Jobs that wait go on when no more than this is left. */
+#define HELD_LOW (CAPTURE_HELD_MAX / 4)
+
+/* --- from the thread -------------------------------------------------------------------- */
+
+/* Something for the daemon's loop. */
+struct answer {
+    struct errand errand;
+    struct capture *capture;
+    uint64_t ticket;
+};
+
+static void reply(struct capture *capture, uint64_t ticket, errand_fn *fn)
+{
+    struct answer *answer = mem_zalloc(sizeof(*answer));
+
+    answer->capture = capture;
+    answer->ticket = ticket;
+    scribe_reply(capture->scribe, &answer->errand, fn);
+}
+
+static void on_news(struct errand *errand)
+{
+    struct answer *answer = container_of(errand, struct answer, errand);
+    struct capture *capture = answer->capture;
+
+    free(answer);
+    atomic_store(&capture->told, false);
+    capture->on_data(capture->self);
+}
+
+/* The store has written something. */
+static void tell_news(void *self)
+{
+    struct capture *capture = self;
+
+    if (!atomic_exchange(&capture->told, true))
+        reply(capture, 0, on_news);
+}
+
+static void on_flushed(struct errand *errand)
+{
+    struct answer *answer = container_of(errand, struct answer, errand);
+    struct capture *capture = answer->capture;
+
+    capture->flushed = answer->ticket;
+    free(answer);
+    capture->on_flushed(capture->self);
+}
+
+/* Those that wait may read on; some of them may wait again at once. */
+static void wake_waiters(struct capture *capture)
+{
+    struct job_waiter *waiters = capture->waiters;
+
+    capture->waiters = NULL;
+    if (waiters)
+        waiters->back = &waiters;
+    while (waiters) {
+        struct job_waiter *waiter = waiters;
+
+        job_waiter_leave(waiter);
+        waiter->fn(waiter);
+    }
+}
+
+static void on_room(struct errand *errand)
+{
+    struct answer *answer = container_of(errand, struct answer, errand);
+    struct capture *capture = answer->capture;
+
+    free(answer);
+    wake_waiters(capture);
+}
+
+/* --- in the thread ---------------------------------------------------------------------- */
+
+/* Something for the thread. */
+struct task {
+    struct errand errand;
+    struct capture *capture;
+    struct feed_origin origin;
+    uint64_t ticket;
+    int fd;
+    size_t n;
+    char bytes[];
+};
+
+static struct capture *begin_capture(struct errand *errand, struct task **ret_task)
+{
+    *ret_task = container_of(errand, struct task, errand);
+    return (*ret_task)->capture;
+}
+
+static void do_take(struct errand *errand)
+{
+    struct task *task;
+    struct capture *capture = begin_capture(errand, &task);
+
+    feeds_take(&capture->feeds, &task->origin, task->fd);
+    free(task);
+}
+
+static void do_add(struct errand *errand)
+{
+    struct task *task;
+    struct capture *capture = begin_capture(errand, &task);
+
+    feeds_add(&capture->feeds, &task->origin, (struct str){ task->bytes, task->n });
+    if (atomic_fetch_sub(&capture->held, task->n) - task->n <= HELD_LOW &&
+        atomic_exchange(&capture->wants_room, false))
+        reply(capture, 0, on_room);
+    free(task);
+}
+
+static void do_note(struct errand *errand)
+{
+    struct task *task;
+    struct capture *capture = begin_capture(errand, &task);
+
+    feeds_note(&capture->feeds, &task->origin, (struct str){ task->bytes, task->n });
+    free(task);
+}
+
+static void do_flush(struct errand *errand)
+{
+    struct task *task;
+    struct capture *capture = begin_capture(errand, &task);
+    uint64_t ticket = task->ticket;
+
+    feeds_flush(&capture->feeds);
+    free(task);
+    reply(capture, ticket, on_flushed);
+}
+
+static void do_clear(struct errand *errand)
+{
+    struct task *task;
+    struct capture *capture = begin_capture(errand, &task);
+
+    feeds_clear(&capture->feeds, task->origin.service);
+    free(task);
+}
+
+static void do_open(struct errand *errand)
+{
+    struct task *task;
+    struct capture *capture = begin_capture(errand, &task);
+
+    feeds_init(&capture->feeds, capture->scribe->loop);
+    free(task);
+}
+
+static void do_flush_wait(struct errand *errand)
+{
+    feeds_flush(&((struct capture *)scribe_self(errand))->feeds);
+}
+
+static void do_close(struct errand *errand)
+{
+    feeds_done(&((struct capture *)scribe_self(errand))->feeds);
+}
+
+/* --- to the thread ---------------------------------------------------------------------- */
+
+static struct task *task_new(struct capture *capture, const struct feed_origin *origin,
+                             struct str bytes)
+{
+    struct task *task = mem_zalloc(sizeof(*task) + bytes.n);
+
+    task->capture = capture;
+    task->origin = *origin;
+    task->fd = -1;
+    task->n = bytes.n;
+    if (bytes.n > 0)
+        memcpy(task->bytes, bytes.p, bytes.n);
+    return task;
+}
+
+static void send(struct task *task, errand_fn *fn)
+{
+    scribe_send(task->capture->scribe, &task->errand, fn);
+}
+
+static struct feed_origin origin_of(const struct capture *capture, const struct real_tag *tag,
+                                    enum job_stream stream)
+{
+    return (struct feed_origin){
+        .tag = tag,
+        .service = tag->name,
+        .hook = tag->phase == HOOK_PHASES ? NULL : hook_phase_name(tag->phase),
+        .stream = stream == JOB_STDOUT ? SEGMENT_STDOUT : SEGMENT_STDERR,
+        .keep = capture->keeps(capture->self, tag->service, stream),
+    };
+}
+
+static bool sink_take(void *self, const void *tag, enum job_stream stream, int fd)
+{
+    struct feed_origin origin = origin_of(self, tag, stream);
+    struct task *task = task_new(self, &origin, STR(""));
+
+    task->fd = fd;
+    send(task, do_take);
+    return true;
+}
+
+static void sink_add(void *self, const void *tag, enum job_stream stream, struct str bytes)
+{
+    struct capture *capture = self;
+    struct feed_origin origin = origin_of(capture, tag, stream);
+
+    (void)atomic_fetch_add(&capture->held, bytes.n);
+    send(task_new(capture, &origin, bytes), do_add);
+}
+
+/* The thread may have made room between the two looks. */
+static bool sink_ask(void *self, struct job_waiter *waiter)
+{
+    struct capture *capture = self;
+
+    if (atomic_load(&capture->held) < CAPTURE_HELD_MAX)
+        return true;
+    job_waiter_join(waiter, &capture->waiters);
+    atomic_store(&capture->wants_room, true);
+    if (atomic_load(&capture->held) > HELD_LOW || !atomic_exchange(&capture->wants_room, false))
+        return false;
+    job_waiter_leave(waiter);
+    wake_waiters(capture);
+    return true;
+}
+
+struct job_sink capture_sink(struct capture *capture)
+{
+    return (
+        struct job_sink){ .self = capture, .take = sink_take, .add = sink_add, .ask = sink_ask };
+}
+
+void capture_note(void *self, const struct real_tag *tag, enum world_note note, const char *text)
+{
+    struct feed_origin origin = origin_of(self, tag, JOB_STDERR);
+
+    if (note == WORLD_WARNING)
+        origin.stream = SEGMENT_WARNINGS;
+    send(task_new(self, &origin, str_from(text)), do_note);
+}
+
+uint64_t capture_flush(struct capture *capture)
+{
+    struct task *task = task_new(capture, &(struct feed_origin){ 0 }, STR(""));
+
+    task->ticket = ++capture->asked;
+    send(task, do_flush);
+    return capture->asked;
+}
+
+void capture_flush_wait(struct capture *capture)
+{
+    scribe_send_wait(capture->scribe, do_flush_wait, capture);
+}
+
+bool capture_is_flushed(const struct capture *capture, uint64_t ticket)
+{
+    return capture->flushed >= ticket;
+}
+
+void capture_clear(struct capture *capture, const char *service)
+{
+    send(task_new(capture, &(struct feed_origin){ .service = service }, STR("")), do_clear);
+}
+
+struct capture_losses capture_losses(const struct capture *capture)
+{
+    return (struct capture_losses){ .lines = atomic_load(&capture->feeds.lost),
+                                    .errnum = atomic_load(&capture->feeds.errnum) };
+}
+
+uint64_t capture_next_line(const struct capture *capture)
+{
+    return atomic_load(&capture->feeds.next_line);
+}
+
+/* --- life ------------------------------------------------------------------------------- */
+
+int capture_open(struct capture *capture, struct scribe *scribe,
+                 const struct capture_options *options, struct err *err)
+{
+    const struct config_logs *logs = options->logs;
+    const struct log_store_options store = {
+        .flush_interval = logs->flush_interval,
+        .batch_lines =
+            logs->batch_size > 0 && logs->batch_size < UINT32_MAX ? (uint32_t)logs->batch_size : 0,
+        .max_size = logs->max_size > 0 ? (uint64_t)logs->max_size : 0,
+        .max_age = logs->retention_period,
+        .sync = logs->sync,
+    };
+
+    *capture = (struct capture){ .keeps = options->keeps,
+                                 .on_data = options->on_data,
+                                 .on_flushed = options->on_flushed,
+                                 .self = options->self };
+    if (log_store_open(options->folder, &store, &capture->feeds.store, err) < 0)
+        return -1;
+    capture->scribe = scribe;
+    capture->feeds.folder = options->folder;
+    capture->feeds.clean_interval =
+        logs->cleanup_interval > 0 ? logs->cleanup_interval : 60 * CLOCK_SECOND;
+    log_store_on_data(capture->feeds.store, tell_news, capture);
+    atomic_store(&capture->feeds.next_line, log_store_stats(capture->feeds.store).next_seq);
+    send(task_new(capture, &(struct feed_origin){ 0 }, STR("")), do_open);
+    return 0;
+}
+
+void capture_close(struct capture *capture)
+{
+    if (!capture->scribe)
+        return;
+    scribe_send_wait(capture->scribe, do_close, capture);
+    capture->flushed = capture->asked;
+    capture->scribe = NULL;
+}

@@ -1,0 +1,86 @@
+/*
+ * capture - the daemon's side of the logs of one config.
+ *
+ * Pipes and bytes of jobs (kepler/supervise/job.h) go to the thread of the scribe, which reads and
+ * writes them (kepler/daemon/feeds.h). Nothing here waits for the disk, but the end: capture_close.
+ * Bytes that are handed over are bounded: a job whose outputs are taken out waits when
+ * CAPTURE_HELD_MAX of them have not been stored.
+ *
+ *     capture_open -> capture_sink for real_world_new -> ... -> capture_close
+ *
+ * Memory: lives in its owner's struct. Threads: the daemon's.
+ */
+#ifndef KEPLER_DAEMON_CAPTURE_H
+#define KEPLER_DAEMON_CAPTURE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kepler/daemon/feeds.h"
+#include "kepler/supervise/job.h"
+#include "kepler/engine/world.h"
+
+struct config_logs;
+struct err;
+struct real_tag;
+struct scribe;
+
+#define CAPTURE_HELD_MAX ((size_t)1 << 20)
+
+/* Called in the daemon's loop after something was written to the store, or that a flush is done.
+ */
+typedef void capture_fn(void *self);
+/* Is this stream of the service to be stored? */
+typedef bool capture_keeps_fn(void *self, uint32_t service, enum job_stream stream);
+
+struct capture_options {
+    const char *folder; /* of the store; kept */
+    const struct config_logs *logs;
+    capture_keeps_fn *keeps;
+    capture_fn *on_data, *on_flushed;
+    void *self;
+};
+
+struct capture {
+    struct scribe *scribe; /* NULL: not open */
+    capture_keeps_fn *keeps;
+    capture_fn *on_data, *on_flushed;
+    void *self;
+    uint64_t asked, flushed; /* tickets of flushes */
+    struct job_waiter *waiters;
+
+    struct feeds feeds; /* the thread's; the rest is for both */
+    _Atomic bool told;  /* news are under way */
+    _Atomic size_t held;
+    _Atomic bool wants_room;
+};
+
+int capture_open(struct capture *capture, struct scribe *scribe,
+                 const struct capture_options *options, struct err *err);
+/* Waits until everything is written and the store is closed. Not open is fine. */
+void capture_close(struct capture *capture);
+
+struct job_sink capture_sink(struct capture *capture);
+/* A line of our own in the log of a service or hook; for real_world_options.note. */
+void capture_note(void *self, const struct real_tag *tag, enum world_note note, const char *text);
+
+/* Read what pipes hold now and write it all. Returns a ticket: when capture_is_flushed, readers of
+ * the store see everything. */
+uint64_t capture_flush(struct capture *capture);
+bool capture_is_flushed(const struct capture *capture, uint64_t ticket);
+/* The same, and wait for it. */
+void capture_flush_wait(struct capture *capture);
+/* The lines of a service so far are gone. */
+void capture_clear(struct capture *capture, const char *service);
+/* The number that the next line will have, as far as pipes have been read. */
+uint64_t capture_next_line(const struct capture *capture);
+
+struct capture_losses {
+    uint64_t lines; /* since the config was loaded */
+    int errnum;     /* why none can be written now; 0: they can */
+};
+struct capture_losses capture_losses(const struct capture *capture);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * snapshot - a config as it was loaded, so that a later daemon can go on with it.
+ *
+ * Kept only for configs with autostart, in expanded_config.yaml (JSON is YAML): its
+ * presence means "restore me". It holds the text of the file, the environment and flags as they
+ * were captured, the owner, the hardening level, and what tokens may have. Copies of env files are
+ * beside it.
+ *
+ *     source_path.txt          the canonical path           every config that was loaded
+ *     config.yaml              the text as it was read      likewise
+ *     acl.json                 its rules (acl_file.h)       with rules
+ *     expanded_config.yaml     the snapshot                 with autostart
+ *     env_files/SVC_NAME       copies of env files          with autostart
+ *
+ * Memory: the arena. Threads: any.
+ */
+#ifndef KEPLER_DAEMON_SNAPSHOT_H
+#define KEPLER_DAEMON_SNAPSHOT_H
+
+#include <stdint.h>
+
+#include "kepler/config/config.h"
+
+struct arena;
+struct environment;
+struct err;
+struct value;
+
+#define SNAPSHOT_FILE "expanded_config.yaml"
+#define SNAPSHOT_MAX  ((size_t)32 << 20)
+
+struct snapshot {
+    struct config_source source; /* for config_load */
+    int64_t time;                /* seconds */
+};
+
+/* source_path.txt and config.yaml. */
+int snapshot_save_source(const char *folder, const struct config *config, struct err *err);
+/* The canonical path of the config that a folder belongs to; NULL: not known. */
+int snapshot_load_path(struct arena *arena, const char *folder, const char **ret_path,
+                       struct err *err);
+
+/* With the environment and flags that hold now. */
+int snapshot_save(const char *folder, const struct config *config, const struct environment *env,
+                  const struct value *flags, int64_t time, struct err *err);
+/* NULL: there is none. */
+int snapshot_load(struct arena *arena, const char *folder, const struct snapshot **ret_snapshot,
+                  struct err *err);
+
+/* Remove what a load writes, and the state; stored lines and outputs stay. */
+int snapshot_remove(const char *folder, struct err *err);
+
+#endif

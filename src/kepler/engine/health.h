@@ -1,0 +1,53 @@
+/*
+ * health - the checks of a running service.
+ *
+ * The first check runs `start_period` after the service is up, the next ones
+ * `interval` after the end of the one before. A check that takes longer than
+ * `timeout` dies with its whole tree and has failed. A pass sets the count of
+ * failures to zero; `retries` failures in a row make the service unhealthy.
+ *
+ *     health_begin -> { EV_HEALTHY or EV_UNHEALTHY -> health_next }... -> health_end
+ *
+ * An event means a change; the next check is set by health_next then, because
+ * hooks come first. Threads: the loop's.
+ */
+#ifndef KEPLER_ENGINE_HEALTH_H
+#define KEPLER_ENGINE_HEALTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/sys/process.h"
+#include "core/sys/timers.h"
+
+struct service;
+
+#define HEALTH_WORDS_MAX 160
+
+struct health {
+    bool on;                    /* checks are wanted */
+    bool running;               /* one is going on, wanted or not */
+    bool stale;                 /* the one that goes on belongs to an earlier run */
+    bool timed_out;             /* the one that goes on */
+    bool answered;              /* an event was reported; the next check waits for health_next */
+    bool unstarted;             /* the last one could not even be started */
+    bool late;                  /* the last one took too long */
+    struct process_status last; /* how the last one ended */
+    struct buf words;           /* what it wrote last, if it failed */
+    struct timer timer;
+};
+
+/* The service is up. Does nothing without a health check. */
+void health_begin(struct service *service);
+/* Go on after an event. */
+void health_next(struct service *service);
+/* No more checks; one that runs is killed. */
+void health_end(struct service *service);
+/* How the last check ended: "exit status 1: connection refused". */
+void health_print_last(const struct service *service, struct buf *out);
+/* The world says that the check ended. */
+void health_task_ended(struct service *service, struct process_status status);
+void health_done(struct health *health);
+
+#endif

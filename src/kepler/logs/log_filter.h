@@ -1,0 +1,49 @@
+/*
+ * log_filter - which lines are wanted.
+ *
+ * The zero filter matches all lines. All conditions that are set must hold. Services, hooks and
+ * times are answered for whole spans, blocks and entries where possible, levels and `match` for
+ * each line.
+ *
+ * Memory: borrows all it points to. Threads: any.
+ */
+#ifndef KEPLER_LOGS_LOG_FILTER_H
+#define KEPLER_LOGS_LOG_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kepler/logs/segment.h"
+
+struct log_line;
+struct segment_span;
+
+typedef bool log_filter_fn(void *self, const struct log_line *line);
+
+struct log_filter {
+    const char *const *services; /* one of these; none: all */
+    size_t service_count;
+    const char *hook;     /* lines of this hook only */
+    bool no_hooks;        /* lines of services themselves only */
+    unsigned levels;      /* 1 << enum jsonline_level, added up; 0: all */
+    int64_t since, until; /* wall time: from, and before; 0: no bound */
+    uint64_t after;       /* lines with a higher number only */
+    log_filter_fn *match; /* the last word, or NULL */
+    void *self;
+};
+
+bool log_filter_wants_source(const struct log_filter *filter, const struct segment_source *source);
+bool log_filter_wants_time(const struct log_filter *filter, int64_t min, int64_t max);
+/* `mask` is log_filter_mask. */
+bool log_filter_wants_span(const struct log_filter *filter, const struct segment_mask *mask,
+                           const struct segment_span *span);
+/* What only the line itself shows; its source and time already match. */
+bool log_filter_wants_line(const struct log_filter *filter, const struct log_line *line);
+/* It must be asked for each line. */
+bool log_filter_reads_lines(const struct log_filter *filter);
+
+/* The services that are wanted; all bits when all are. */
+struct segment_mask log_filter_mask(const struct log_filter *filter);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * metric - what a service used at one moment: processors and memory of all its processes.
+ *
+ * Metrics of a config are stored as the lines of a log store (kepler/logs/log_store.h): the service
+ * is the source of the line, and the line is the record as JSON. People and programs see the same
+ * names:
+ *
+ *     {"timestamp":1700000000000,"cpu_percent":12.5,"memory_rss":4096,"memory_vss":8192,"pids":[7]}
+ *
+ * Memory: the arena given. Threads: any.
+ */
+#ifndef KEPLER_MONITOR_METRIC_H
+#define KEPLER_MONITOR_METRIC_H
+
+#include <stdint.h>
+
+#include "core/base/str.h"
+#include "core/base/vec.h"
+#include "core/data/value.h"
+
+struct arena;
+struct buf;
+struct err;
+struct log_line;
+struct log_query;
+
+/* Numbers of processes that are kept of one metric; its sums have all of them. */
+#define METRIC_PIDS_MAX 256
+
+struct metric {
+    const char *service;
+    int64_t timestamp;              /* milliseconds since 1970 */
+    double cpu_percent;             /* 100 is one processor */
+    int64_t memory_rss, memory_vss; /* bytes */
+    struct value pids;              /* a list of numbers */
+};
+
+struct metrics {
+    VEC(struct metric) list;
+};
+
+/* One line with its end. */
+int metric_print(const struct metric *metric, struct buf *out, struct err *err);
+/* False: not a line of ours. Borrows from the line. */
+bool metric_read(struct arena *arena, const struct log_line *line, struct metric *ret_metric);
+/* Without the service. */
+struct value metric_value(struct arena *arena, const struct metric *metric);
+/* Such a value of a service, back. */
+int metric_read_value(struct arena *arena, const char *service, const struct value *v,
+                      struct metric *ret_metric, struct err *err);
+
+/* Expressions as kepler/logs/log_query.h has them, about these fields alone: service, timestamp,
+ * cpu_percent, memory_rss, memory_vss. */
+int metric_query_parse(struct arena *arena, struct str text, const struct log_query **ret_query,
+                       struct err *err);
+bool metric_query_match(const struct log_query *query, const struct metric *metric);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * context - the variables that a template finds by name.
+ *
+ * Looked for in this order: what the template exported so far, what was handed to
+ * it (an include sees the variables of its includer), the map given to
+ * jinja_render, the globals. A context is one run of a template, its parents and
+ * its blocks.
+ *
+ * Memory: the arena of the rendering. Threads: one.
+ */
+#ifndef LANGUAGE_JINJA_CONTEXT_H
+#define LANGUAGE_JINJA_CONTEXT_H
+
+#include "core/base/vec.h"
+#include "language/jinja/node.h"
+
+struct eval;
+struct template;
+
+struct variable {
+    struct name *name;
+    struct value value;
+    bool exported; /* importers see it */
+};
+
+/* One of the blocks of that name, and its template. */
+struct block_ref {
+    const struct node_block *block;
+    const struct template *template;
+};
+
+/* All blocks of one name: of the child first, then of its parents. */
+struct block_stack {
+    struct name *name;
+    VEC(struct block_ref) refs;
+};
+
+struct context {
+    const struct value *base; /* the map given by the host, or NULL: only globals */
+    VEC(struct variable) vars;
+    VEC(struct variable) handed; /* never changed: may be shared */
+    VEC(struct block_stack *) blocks;
+};
+
+/* With a map of the host, or NULL. */
+struct context *context_new(struct eval *eval, const struct value *base);
+/* A copy of all that `from` has, and of the locals of the running function on top; for an include,
+ * an import with context, or a scoped block. Blocks are not copied. */
+struct context *context_derive(struct eval *eval, const struct context *from,
+                               const struct locals *locals);
+
+/* Absent when there is none. */
+struct value context_find(struct eval *eval, const struct context *context, struct name *name);
+/* All data by name; functions and other objects are left out. */
+struct value context_all(struct eval *eval, const struct context *context);
+void context_set(struct eval *eval, struct context *context, struct name *name, struct value value,
+                 bool exported);
+
+/* The blocks of a template come after those that are there. */
+void context_add_blocks(struct eval *eval, struct context *context,
+                        const struct template *template);
+struct block_stack *context_find_blocks(const struct context *context, const struct name *name);
+
+#endif

@@ -1,0 +1,12 @@
+/*
+ * global - the names that every template knows: range, dict, cycler, joiner,
+ * namespace, lipsum, raise.
+ */
+#ifndef LANGUAGE_JINJA_FILTERS_GLOBAL_H
+#define LANGUAGE_JINJA_FILTERS_GLOBAL_H
+
+#include "language/jinja/function.h"
+
+extern const struct function global_functions[];
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * format - Python's two ways to put values into a text.
+ *
+ *     "%s is %5.2f" % (name, number)             format_percent
+ *     "{} is {:>8.2f}".format(name, number)      format_braces
+ *
+ * The texts of errors are Python's. When the format is markup, what is put in is
+ * escaped and the result is markup. Widths and precisions are limited to FORMAT_WIDTH_MAX.
+ */
+#ifndef LANGUAGE_JINJA_FORMAT_H
+#define LANGUAGE_JINJA_FORMAT_H
+
+#include "core/data/value.h"
+
+struct buf;
+struct render;
+
+/* The widest field and the most digits after the point that a format may have. */
+#define FORMAT_WIDTH_MAX     1000000
+#define FORMAT_PRECISION_MAX 1000
+
+/* `format` is a text; `args` a tuple, a map, or a single value. */
+int format_percent(struct render *render, const struct value *format, const struct value *args,
+                   struct value *ret);
+
+/* `args` by number, `named` (which may be NULL) by name. Attributes and items of fields are looked
+ * up as a template does, so the sandbox holds. */
+int format_braces(struct render *render, const struct value *format, const struct value_list *args,
+                  const struct value_map *named, struct value *ret);
+
+/* format(v, spec): one value by the format-spec mini-language, appended to `out`. */
+int format_value(struct render *render, const struct value *v, struct str spec, struct buf *out);
+
+/* ascii(v): repr(v) with everything beyond ASCII escaped. */
+int format_ascii(struct render *render, const struct value *v, struct buf *out);
+
+#endif

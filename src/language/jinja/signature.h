@@ -1,0 +1,55 @@
+/*
+ * signature - "value, width=4, *rest, **named", parsed once.
+ *
+ * A call is bound to a signature as Python binds one: by place, by name, by
+ * default; what is left goes to `*rest` and `**named` or is an error that reads
+ * as Python's.
+ *
+ * Memory: the arena given to signature_new. Threads: read only once made.
+ */
+#ifndef LANGUAGE_JINJA_SIGNATURE_H
+#define LANGUAGE_JINJA_SIGNATURE_H
+
+#include "language/jinja/function.h"
+
+struct arena;
+
+/* None of our functions has more. */
+#define SIGNATURE_MAX 16
+
+enum param_kind { PARAM_REQUIRED, PARAM_DEFAULT, PARAM_OPTIONAL };
+
+struct signature_param {
+    struct str name;
+    enum param_kind kind;
+    struct value value; /* PARAM_DEFAULT */
+};
+
+struct signature {
+    uint32_t count;    /* by place or by name */
+    bool rest, named;  /* `*rest` and `**named` follow */
+    uint32_t bound;    /* values that a bound call has */
+    uint32_t required; /* how many at the front have no default */
+    struct signature_param params[SIGNATURE_MAX];
+};
+
+/* Our own tables write signatures: one that cannot be read is our mistake and ends the process. */
+const struct signature *signature_new(struct arena *arena, const char *text);
+
+/* The signatures of functions that were called, so that each is parsed once. */
+struct signatures {
+    struct arena *arena;
+    struct signatures_entry *entries;
+    size_t count, cap; /* cap is a power of two, or 0 */
+};
+
+void signatures_init(struct signatures *signatures, struct arena *arena);
+const struct signature *signatures_get(struct signatures *signatures,
+                                       const struct function *function);
+
+/* Fill `args`, which has room for SIGNATURE_MAX. `first`, unless NULL, comes before all others:
+ * what was piped, tested, or is the object of a method. `name` is for messages. */
+int signature_bind(const struct signature *signature, struct render *render, const char *name,
+                   const struct value *first, const struct call *call, struct value *args);
+
+#endif

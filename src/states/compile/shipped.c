@@ -1,0 +1,127 @@
+#include "states/compile/shipped.h"
+
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "states/compile/stamps.h"
+#include "core/sys/fs.h"
+
+/* Bytes of one list. */
+#define LIST_MAX ((size_t)8 << 20)
+
+static void add_to(struct shipped *shipped, struct map *map, struct str name, uint32_t state)
+{
+    void **place = map_place(map, arena_str(shipped->arena, name));
+    struct shipped_states *states;
+
+    if (!*place)
+        *place = ARENA_NEW(shipped->arena, struct shipped_states);
+    states = *place;
+    if (states->list.n == 0 || states->list.p[states->list.n - 1] != state)
+        VEC_PUSH_IN(shipped->arena, &states->list, state);
+}
+
+static void add_all(struct shipped *shipped, struct map *map, struct str name,
+                    const struct shipped_states *states)
+{
+    VEC_EACH (&states->list, state)
+        add_to(shipped, map, name, *state);
+}
+
+void shipped_add(struct shipped *shipped, struct str package, uint32_t state)
+{
+    struct str rest = package;
+    const struct str name = str_cut(&rest, ':'); /* without its architecture */
+
+    if (name.n > 0 && str_find_char(name, '/', 0) == STR_NONE)
+        add_to(shipped, &shipped->packages, name, state);
+}
+
+/* --- lists --------------------------------------------------------------------------------- */
+
+static struct str base_of(struct str path)
+{
+    size_t n = path.n;
+
+    while (n > 0 && path.p[n - 1] != '/')
+        n--;
+    return str_from_offset(path, n);
+}
+
+/* "/lib/systemd/system/nginx.service", "/etc/init.d/nginx": nginx; a NULL view: not a unit. */
+static struct str unit_of(struct str path)
+{
+    static const char *const folders[] = { "/lib/systemd/system/", "/usr/lib/systemd/system/",
+                                           "/etc/init.d/" };
+    const struct str base = base_of(path);
+
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+        if (str_starts(path, str_from(folders[i])) && path.n == strlen(folders[i]) + base.n)
+            return str_ends(base, STR(".service"))
+                       ? str_slice(base, 0, base.n - (sizeof(".service") - 1))
+                       : base;
+    return (struct str){ NULL, 0 };
+}
+
+/* Every line is a path; folders have lines of their own. */
+static void read_list(struct shipped *shipped, struct str text, const struct shipped_states *states)
+{
+    while (text.n > 0) {
+        const struct str path = str_cut(&text, '\n'), unit = unit_of(path);
+
+        if (unit.n > 0)
+            add_all(shipped, &shipped->units, unit, states);
+        else if (str_starts(path, STR("/etc/")))
+            add_all(shipped, &shipped->folders, path, states);
+    }
+}
+
+/* A list that cannot be read is one that is not known. */
+static void read_package(struct shipped *shipped, struct str name,
+                         const struct shipped_states *states)
+{
+    const char *path = arena_printf(shipped->arena, "%s/%.*s.list", shipped->lists, STR_ARG(name));
+    struct str text;
+    struct err ignored;
+
+    stamps_add(shipped->stamps, path);
+    if (fs_read(shipped->arena, path, LIST_MAX, &text, &ignored) == 0 && text.p)
+        read_list(shipped, text, states);
+}
+
+static void read_all(struct shipped *shipped)
+{
+    if (shipped->is_read)
+        return;
+    shipped->is_read = true;
+    MAP_EACH (&shipped->packages, entry) {
+        const struct shipped_states *states = entry->value;
+
+        add_all(shipped, &shipped->units, entry->key, states);
+        add_all(shipped, &shipped->folders,
+                str_from(arena_printf(shipped->arena, "/etc/%.*s", STR_ARG(entry->key))), states);
+        if (shipped->lists)
+            read_package(shipped, entry->key, states);
+    }
+}
+
+/* --- questions ------------------------------------------------------------------------------ */
+
+const struct shipped_states *shipped_find_unit(struct shipped *shipped, struct str service)
+{
+    if (map_count(&shipped->packages) == 0)
+        return NULL;
+    read_all(shipped);
+    if (str_ends(service, STR(".service")))
+        service.n -= sizeof(".service") - 1;
+    return map_find(&shipped->units, service);
+}
+
+const struct shipped_states *shipped_find_folder(struct shipped *shipped, struct str folder)
+{
+    if (map_count(&shipped->packages) == 0 || !str_starts(folder, STR("/etc/")))
+        return NULL;
+    read_all(shipped);
+    return map_find(&shipped->folders, folder);
+}

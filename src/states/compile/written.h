@@ -1,0 +1,36 @@
+/*
+ * written - the order in which states of Salt files run, as edges of the graph.
+ *
+ * Salt numbers states as they are written (an include before its includer, `names` in their order),
+ * sorts by `order`, and runs them one after the other; before a state come those that it requires
+ * and that have not run yet. The result is a line through all such states. It is cut into windows
+ * of neighbours that may run together (states/compile/touch.h): each state of a window waits for
+ * the last of the window before (REQUISITE_ORDER), so a window is a level.
+ *
+ * States of the other dialect keep the level that their requisites give them.
+ *
+ * Memory: the arena. Threads: one at a time.
+ */
+#ifndef STATES_COMPILE_WRITTEN_H
+#define STATES_COMPILE_WRITTEN_H
+
+#include <stdbool.h>
+
+struct arena;
+struct dag;
+struct plan;
+struct plan_state;
+
+/* The number that Salt sorts a state by. Negative ones count back from `cap`, which is greater than
+ * all others. */
+#define WRITTEN_CAP 1e12
+double written_rank(const struct plan_state *state, double cap);
+
+/* Is there a state with a written order? */
+bool written_is_needed(const struct plan *plan);
+
+/* Number the states and add the edges, after the requisites of a plan without cycles, whose
+ * graph is `dag`. */
+void written_order(struct arena *arena, struct plan *plan, const struct dag *dag);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * agent - the functions that only an agent has: those of its schedule and its beacons.
+ *
+ * The only list of their names; the agent has a handler for each (fleet/peel/routine.h).
+ *
+ * Threads: any.
+ */
+#ifndef STATES_LOCAL_AGENT_H
+#define STATES_LOCAL_AGENT_H
+
+struct buf;
+struct suggest;
+
+struct agent_function {
+    const char *name, *summary;
+};
+
+/* Sorted by name; ends with a row without one. */
+extern const struct agent_function agent_functions[];
+
+/* NULL: the agent has no such function of its own. */
+const struct agent_function *agent_function_find(const char *name);
+/* For "did you mean". */
+void agent_function_offer(struct suggest *near);
+/* Each after a blank. */
+void agent_function_add_names(struct buf *out);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * verb - the functions of states (state.apply, state.revert, ...): their names, and what each
+ * needs.
+ *
+ * The only list of them: `zester --local` and the agent each have a handler for a kind of verb.
+ *
+ * Threads: any.
+ */
+#ifndef STATES_LOCAL_VERB_H
+#define STATES_LOCAL_VERB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "states/local/perform.h"
+
+struct suggest;
+
+enum verb_kind {
+    VERB_APPLY,
+    VERB_HIGHSTATE,
+    VERB_SLS_ID,
+    VERB_TEMPLATE_STR,
+    VERB_TEST,
+    VERB_SINGLE,
+    VERB_EVENT,
+    VERB_REVERT,
+    VERB_SHOW,
+    VERB_SHOW_HIGHSTATE,
+    VERB_SHOW_TOP,
+    VERB_GRAPH,
+    VERB_CHECK,
+    VERB_SLS_EXISTS,
+    VERB_ID_EXISTS,
+    VERB_LAST,
+    VERB_OWED,
+    VERB_WAIVE,
+};
+#define VERB_KINDS (VERB_WAIVE + 1)
+
+struct verb {
+    const char *name;
+    enum verb_kind kind;
+    enum perform_class class;        /* PERFORM_UNKNOWN: not for agents */
+    const char *signature, *summary; /* for sys.doc, as those of language/jinja/function.h */
+};
+
+/* Ends with a row without a name. */
+extern const struct verb verb_table[];
+
+/* NULL: no such verb. */
+const struct verb *verb_find(const char *name);
+/* Does it read the tree of states? */
+bool verb_needs_tree(const struct verb *verb);
+/* As suggestions for a mistyped name; never one that takes something back. */
+void verb_offer(struct suggest *near);
+
+#endif

@@ -1,0 +1,48 @@
+/* file.comment - comments out lines that match. */
+#include "core/edit/edit.h"
+#include "states/modules/file/commenting.h"
+#include "states/modules/file/editor.h"
+#include "states/state/module.h"
+
+#define ARGS struct commenting_args
+
+static const struct param comment_params[] = {
+    COMMENTING_PARAMS(ARGS),
+    { 0 },
+};
+
+static int comment_validate(const void *args, const struct value *where, struct diags *diags)
+{
+    return commenting_validate(args, where, diags);
+}
+
+static int comment_plan(struct state_run *run, const void *args, const struct editor_file *file,
+                        struct editor_plan *plan, struct err *err)
+{
+    static const struct commenting how = { edit_comment, "file.comment", "commented" };
+
+    return commenting_plan(run, &how, args, file, plan, err);
+}
+
+static struct editor editor_of(const struct commenting_args *want)
+{
+    return (struct editor){
+        .path = want->name,
+        .plan = comment_plan,
+        .hide = !want->show_changes,
+        .backup = want->backup,
+    };
+}
+
+EDITOR_STATE(editor_of)
+
+const struct module module_file_comment = {
+    .name = "file.comment",
+    .summary = "comment out lines that match",
+    .example = "name: ROOT/hosts.conf\nregex: ^setting\n",
+    .params = comment_params,
+    .args_size = sizeof(struct commenting_args),
+    .flags = MODULE_LOCAL,
+    .validate = comment_validate,
+    EDITOR_STATE_FIELDS,
+};

@@ -1,0 +1,120 @@
+#include "states/modules/file/parent.h"
+
+#include <string.h>
+
+#include "core/base/err.h"
+#include "core/base/vec.h"
+#include "states/undo/change.h"
+#include "states/state/module.h"
+#include "core/sys/fs.h"
+#include "core/sys/path.h"
+
+static const char *parent_of(struct state_run *run, const char *path)
+{
+    return path_dirname(run->arena, path_normalise(run->arena, path));
+}
+
+/* The nearest existing path above that is not a folder; NULL: none. A dangling link exists. States
+ * of one level make folders at the same time: what is found at first is what is looked at then. */
+static int find_obstacle(struct state_run *run, const char *parent, const char **ret,
+                         struct err *err)
+{
+    struct fs_info info;
+
+    *ret = NULL;
+    for (;; parent = path_dirname(run->arena, parent)) {
+        if (fs_lstat(parent, &info, err) < 0)
+            return -1;
+        if (info.kind == FS_NONE)
+            continue;
+        if (fs_stat(parent, &info, err) < 0)
+            return -1;
+        if (info.kind != FS_FOLDER)
+            *ret = parent;
+        return 0;
+    }
+}
+
+/* Is the parent missing, and what prevents its creation? */
+static int find_state(struct state_run *run, const char *parent, bool *ret_missing,
+                      const char **ret_obstacle, struct err *err)
+{
+    struct fs_info info;
+
+    if (fs_stat(parent, &info, err) < 0)
+        return -1;
+    *ret_missing = info.kind != FS_FOLDER;
+    return *ret_missing ? find_obstacle(run, parent, ret_obstacle, err) : 0;
+}
+
+int parent_check(struct state_run *run, const char *path, bool makedirs, struct err *err)
+{
+    const char *parent = parent_of(run, path), *obstacle;
+    bool missing;
+
+    if (find_state(run, parent, &missing, &obstacle, err) < 0)
+        return -1;
+    if (!missing)
+        return 0;
+    if (obstacle)
+        state_differs(run,
+                      "parent path %s exists but is not a directory — it must be replaced by an "
+                      "earlier state in the run (apply fails otherwise)",
+                      obstacle);
+    else if (!makedirs)
+        state_differs(run,
+                      "parent directory %s is missing — it must be created by an earlier state in "
+                      "the run, or set makedirs: true (apply fails otherwise)",
+                      parent);
+    return 0;
+}
+
+int parent_check_file(struct state_run *run, const char *path, bool makedirs, struct err *err)
+{
+    return change_resolve(run, &path, err) < 0 ? -1 : parent_check(run, path, makedirs, err);
+}
+
+/* From the top down, with the requested attributes. */
+static int make_each(struct state_run *run, const char *parent, const struct change_attr *attr,
+                     struct err *err)
+{
+    VEC(const char *) missing = VEC_INIT;
+    struct fs_info info;
+
+    for (;; parent = path_dirname(run->arena, parent)) {
+        if (fs_stat(parent, &info, err) < 0)
+            return -1;
+        if (info.kind != FS_NONE)
+            break;
+        VEC_PUSH_IN(run->arena, &missing, parent);
+    }
+    while (missing.n > 0)
+        if (change_mkdir(run, missing.p[--missing.n], attr, err) < 0)
+            return -1;
+    return 0;
+}
+
+int parent_make(struct state_run *run, const char *path, bool makedirs,
+                const struct change_attr *attr, struct err *err)
+{
+    const char *parent = parent_of(run, path), *obstacle;
+    bool missing;
+
+    if (find_state(run, parent, &missing, &obstacle, err) < 0)
+        return -1;
+    if (!missing)
+        return 0;
+    if (obstacle)
+        return err_set(err, ERR_INVALID, "parent path %s exists but is not a directory", obstacle);
+    if (!makedirs)
+        return err_set(err, ERR_NOT_FOUND,
+                       "parent directory %s does not exist (set makedirs: true to create it)",
+                       parent);
+    return make_each(run, parent, attr, err);
+}
+
+int parent_make_file(struct state_run *run, const char *path, bool makedirs,
+                     const struct change_attr *attr, struct err *err)
+{
+    return change_resolve(run, &path, err) < 0 ? -1 : parent_make(run, path, makedirs, attr, err);
+}

@@ -1,0 +1,79 @@
+/*
+ * role - a role of a PostgreSQL server: a user when it may log in, else a group.
+ *
+ * The states of both are tables over these functions; a revert restores attributes, password and
+ * memberships, of a role that was removed also its members and settings.
+ *
+ * Memory: the arena of the run. Threads: any.
+ */
+#ifndef STATES_MODULES_POSTGRES_ROLE_H
+#define STATES_MODULES_POSTGRES_ROLE_H
+
+#include <stdbool.h>
+
+#include "states/modules/postgres/psql.h"
+
+struct role_args {
+    const char *name, *password, *default_password, *valid_until;
+    const struct value *encrypted;
+    enum param_tristate createdb, createroles, superuser, replication, inherit, may_login;
+    struct param_strs groups;
+    bool refresh_password;
+    bool is_user; /* may log in when it is created, unless 'login' says otherwise */
+    struct psql_login login;
+};
+
+/* clang-format off */
+#define ROLE_PARAMS(word)                                                                                                                                    \
+    PARAM("name", STR, struct role_args, name, "the " word, .flags = PARAM_REQUIRED | PARAM_PRIMARY),                                                         \
+    PARAM("createdb", TRISTATE, struct role_args, createdb, "may it create databases?"),                                                                      \
+    PARAM("createroles", TRISTATE, struct role_args, createroles, "may it create other roles?", .aliases = "createuser"),                                     \
+    PARAM("encrypted", ANY, struct role_args, encrypted, "how the password is stored: 'md5' (or true), or 'scram-sha-256'; as the server is set up", .kind_text = "string"), \
+    PARAM("superuser", TRISTATE, struct role_args, superuser, "may it do everything?"),                                                                       \
+    PARAM("replication", TRISTATE, struct role_args, replication, "may it replicate the server?"),                                                            \
+    PARAM("inherit", TRISTATE, struct role_args, inherit, "has it the privileges of its groups?"),                                                            \
+    PARAM("login", TRISTATE, struct role_args, may_login, "may it log in?"),                                                                                  \
+    PARAM("password", STR, struct role_args, password, "its password, or what the server stores of it (md5..., SCRAM-SHA-256$...)", .flags = PARAM_SECRET),   \
+    PARAM("refresh_password", BOOL, struct role_args, refresh_password, "set the password each time, without comparing it"),                                  \
+    PARAM("groups", STRS, struct role_args, groups, "roles that it is a member of, as a list or between commas"),                                             \
+    PSQL_PARAMS(struct role_args, login)
+/* clang-format on */
+
+int role_validate(const void *args, const struct value *where, struct diags *diags);
+
+int role_present_check(struct state_run *run, const struct role_args *args, struct err *err);
+int role_present_apply(struct state_run *run, const struct role_args *args, struct err *err);
+int role_present_revert(struct state_run *run, const struct role_args *args, struct err *err);
+
+int role_absent_check(struct state_run *run, const struct role_args *args, struct err *err);
+int role_absent_apply(struct state_run *run, const struct role_args *args, struct err *err);
+int role_absent_revert(struct state_run *run, const struct role_args *args, struct err *err);
+
+/* The functions of a module, from those above. */
+#define ROLE_STATE(kind, user)                                                                     \
+    static struct role_args args_of(const void *args)                                              \
+    {                                                                                              \
+        struct role_args role = *(const struct role_args *)args;                                   \
+        role.is_user = user;                                                                       \
+        return role;                                                                               \
+    }                                                                                              \
+    static int state_check(struct state_run *run, const void *args, struct err *err)               \
+    {                                                                                              \
+        const struct role_args role = args_of(args);                                               \
+        return role_##kind##_check(run, &role, err);                                               \
+    }                                                                                              \
+    static int state_apply(struct state_run *run, const void *args, struct err *err)               \
+    {                                                                                              \
+        const struct role_args role = args_of(args);                                               \
+        return role_##kind##_apply(run, &role, err);                                               \
+    }                                                                                              \
+    static int state_revert(struct state_run *run, const void *args, struct err *err)              \
+    {                                                                                              \
+        const struct role_args role = args_of(args);                                               \
+        return role_##kind##_revert(run, &role, err);                                              \
+    }
+#define ROLE_STATE_FIELDS                                                                          \
+    .args_size = sizeof(struct role_args), .lock = PSQL_LOCK, .validate = role_validate,           \
+    .check = state_check, .apply = state_apply, .revert = state_revert
+
+#endif

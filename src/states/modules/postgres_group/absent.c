@@ -1,0 +1,24 @@
+/* postgres_group.absent - a group of a PostgreSQL server does not exist. */
+#include "core/base/err.h"
+#include "states/modules/postgres/role.h"
+#include "states/state/module.h"
+
+/* clang-format off */
+static const struct param absent_params[] = {
+    PARAM("name", STR, struct role_args, name, "the group", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
+    PSQL_PARAMS(struct role_args, login),
+    { 0 },
+};
+/* clang-format on */
+
+ROLE_STATE(absent, false)
+
+const struct module module_postgres_group_absent = {
+    .name = "postgres_group.absent",
+    .summary = "a group of a PostgreSQL server does not exist",
+    .details = "The server refuses to remove one that owns something. A revert creates it again, "
+               "with attributes, password, memberships and settings.",
+    .example = "name: frank\n",
+    .params = absent_params,
+    ROLE_STATE_FIELDS,
+};

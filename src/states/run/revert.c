@@ -1,0 +1,676 @@
+#include "states/run/revert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "core/base/err.h"
+#include "core/base/map.h"
+#include "states/run/attempt.h"
+#include "states/state/host.h"
+#include "states/state/outcome.h"
+#include "states/state/pause.h"
+#include "states/compile/plan.h"
+#include "states/run/recorded.h"
+#include "states/run/run.h"
+#include "states/run/runlock.h"
+#include "states/run/tidy.h"
+#include "states/run/trail.h"
+#include "states/state/secrets.h"
+#include "states/undo/restore.h"
+#include "states/undo/undo.h"
+#include "core/sys/cancel.h"
+#include "core/sys/clock.h"
+#include "core/sys/draft_log.h"
+#include "core/sys/fd.h"
+#include "core/sys/lock.h"
+#include "core/sys/path.h"
+#include "core/sys/site.h"
+
+#define NOTHING "nothing to revert (no apply recorded)"
+
+/* A folder that a run created and that was not empty when its state was reverted. */
+struct full_folder {
+    const struct image *image;
+    const struct undo_entry *entry;
+};
+
+struct reverting {
+    struct arena *arena;
+    struct state_host *host;
+    const struct revert_options *options;
+    const struct run_sink *sink;
+    struct run_result *result;
+    struct recorded recorded; /* the runs that are meant */
+    struct map by_name; /* index + 1 into the results: a state of several runs is one result */
+    struct undo_run *run;
+    struct trail trail; /* of that run */
+    struct undo *journal;
+    struct draft_log *drafts;
+    struct restore restore; /* of that run */
+    struct map folders;     /* "path\nowner" of each that has an image; once it is needed */
+    const struct undo_run *stuck_run; /* whose state `stuck` met an error of the system; NULL */
+    const struct undo_entry *stuck;
+    struct map failed; /* paths of states of newer runs that could not be reverted: a run */
+    VEC(struct full_folder) full; /* another state of the run may have things in it */
+    bool complete;                /* every state of the run so far */
+    bool unmarked;                /* some of them are not marked as restored */
+};
+
+static void emit(const struct reverting *r, struct run_event event)
+{
+    if (!r->sink)
+        return;
+    event.run_id = r->result->run_id;
+    event.state_count = (uint32_t)r->result->states.n;
+    r->sink->emit(r->sink->self, &event);
+}
+
+static void add_failure(struct reverting *r, const struct undo_run *run, const char *error)
+{
+    const struct state_result failure = {
+        .name = arena_printf(r->arena, "state.revert:%s", run->place.id),
+        .outcome = OUTCOME_FAILED,
+        .error = error,
+    };
+
+    VEC_PUSH_IN(r->arena, &r->result->states, failure);
+}
+
+/* It may have been of this reference, and nobody can know. */
+static void tell_nameless(struct reverting *r, const struct undo_run *run)
+{
+    add_failure(r, run,
+                arena_printf(r->arena,
+                             "the undo journal of run %s is damaged and does not say what was "
+                             "applied: %s; revert it by its ID if it belongs to '%s'",
+                             run->place.id, undo_describe_damage(r->arena, run),
+                             r->options->target));
+}
+
+/* --- one path ---------------------------------------------------------------------------- */
+
+static void learn_folder(struct reverting *r, const char *path, uid_t owner)
+{
+    map_set(&r->folders, str_from(arena_printf(r->arena, "%s\n%u", path, owner)), r);
+}
+
+/* Folders that a run has found, with their owners at the time. */
+static void learn_folders(struct reverting *r, const struct undo_run *run)
+{
+    VEC_EACH (&run->states, entry)
+        VEC_EACH (&entry->images, image) {
+            const struct image *was = &image->image;
+
+            if (was->info.kind == FS_FOLDER)
+                learn_folder(r, was->path, was->info.uid);
+            if (was->in.born != 0)
+                learn_folder(r, path_dirname(r->arena, was->path), was->in_owner);
+        }
+}
+
+static bool knows_folder(void *self, const char *path, uid_t owner)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct reverting *r = self;
+
+    if (map_count(&r->folders) == 0) {
+        learn_folders(r, r->run);
+        VEC_EACH (&r->recorded.known, run)
+            learn_folders(r, run);
+    }
+    return map_has(&r->folders, str_from(arena_printf(&scratch, "%s\n%u", path, owner)));
+}
+
+/* Would set-id bits come back, or an owner to whom they speak? */
+static bool gives_rights(const struct image *image, const struct fs_info *now)
+{
+    const struct fs_info *was = &image->info;
+
+    return image->guarded && now->kind == FS_FILE &&
+           (now->mode != was->mode || now->uid != was->uid || now->gid != was->gid);
+}
+
+/* Is there what the run has left, or what it found? A newer run that found something else is the
+ * one before which it was changed. */
+static int check_owner(const struct reverting *r, const struct undo_image *image, struct site *site,
+                       struct arena *scratch, struct err *err)
+{
+    const char *path = image->image.path, *mark;
+    const struct undo_run *newer;
+
+    if (r->options->force ||
+        (image->image.whole ? image->left.n == 0 : !gives_rights(&image->image, &site->info)))
+        return 0;
+    if (image_mark(scratch, site, &mark, err) < 0)
+        return -1;
+    if (image->image.whole ? trail_knows(&r->trail, path, mark)
+                           : strcmp(mark, image->image.mark) == 0)
+        return 0;
+    newer = recorded_find_newer(&r->recorded, r->run, path, mark);
+    if (!newer)
+        return err_set(
+            err, ERR_BUSY,
+            "'%s' was changed since run %s; not reverted (use --force to revert it anyway)", path,
+            r->run->place.id);
+    return err_set(err, ERR_BUSY,
+                   "'%s' was changed between run %s and run %s: only the later one is reverted "
+                   "(--force discards the change)",
+                   path, r->run->place.id, newer->place.id);
+}
+
+/* The difference from what is there now to what was. */
+static void tell_content(struct state_run *run, const struct image *image, struct site *site)
+{
+    struct str now = { NULL, 0 };
+    struct err ignored;
+    AUTO_FD int fd = -1;
+
+    if (!image->whole || (image->info.kind != FS_FILE && image->info.kind != FS_NONE) ||
+        site->info.kind != FS_FILE)
+        return;
+    if (site_peek(site, &fd, &ignored) < 0 || fd < 0 ||
+        fs_read_fd(run->arena, fd, image->path, IMAGE_INLINE_MAX, &now, &ignored) < 0 || !now.p)
+        return;
+    if ((image->content.p || image->info.kind == FS_NONE) && !str_eq(now, image->content))
+        state_diff_content(run, image->path, now, image->content);
+}
+
+/* States of a level that make the same folders each find some of them made: who made one is not
+ * always the last who has something in it. Such a folder is looked at again at the end. */
+static bool is_full_folder(const struct image *image, struct site *site)
+{
+    struct err ignored;
+
+    return image->info.kind == FS_NONE && site_look(site, &ignored) == 0 &&
+           site->info.kind == FS_FOLDER;
+}
+
+static int put_image(struct reverting *r, const struct image *image, struct buf *words,
+                     bool *changed, struct err *err)
+{
+    AUTO_SITE struct site site = SITE_INIT;
+
+    return restore_find(&r->restore, image, &site, err) < 0
+               ? -1
+               : restore_put(&r->restore, image, &site, words, changed, err);
+}
+
+static void say_words(struct state_run *run, const struct buf *words)
+{
+    if (words->n > 0)
+        state_say(run, "%.*s", STR_ARG(str_trim_right(buf_view(words))));
+}
+
+/* A folder that is not empty is reported at the end. */
+static int put_checked(struct reverting *r, struct state_run *run, const struct undo_entry *entry,
+                       const struct undo_image *image, bool *changed, struct err *err)
+{
+    AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
+    AUTO_SITE struct site site = SITE_INIT;
+
+    if (restore_find(&r->restore, &image->image, &site, err) < 0 ||
+        check_owner(r, image, &site, run->arena, err) < 0)
+        return -1;
+    tell_content(run, &image->image, &site);
+    if (restore_put(&r->restore, &image->image, &site, &words, changed, err) < 0)
+        return -1;
+    if (is_full_folder(&image->image, &site)) {
+        const struct full_folder full = { &image->image, entry };
+
+        VEC_PUSH_IN(r->arena, &r->full, full);
+        return 0;
+    }
+    say_words(run, &words);
+    return 0;
+}
+
+static int restore_path(struct reverting *r, struct state_run *run, const struct undo_entry *entry,
+                        const struct undo_image *image, bool *changed, struct err *err)
+{
+    AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
+    const struct undo_image *older = trail_attributes(&r->trail, image);
+
+    if (!restore_has(&r->restore, &image->image) &&
+        put_checked(r, run, entry, image, changed, err) < 0)
+        return -1;
+    if (older && put_image(r, &older->image, &words, changed, err) < 0)
+        return -1;
+    say_words(run, &words);
+    return 0;
+}
+
+/* What an older run found comes after what a newer one did: otherwise reverting the newer one later
+ * would bring back what is no longer wanted. */
+static int check_newer(const struct reverting *r, const struct undo_entry *entry, struct err *err)
+{
+    VEC_EACH (&entry->images, image) {
+        const struct undo_run *newer = map_find(&r->failed, str_from(image->image.path));
+
+        if (newer && newer != r->run)
+            return err_set(err, ERR_BUSY,
+                           "'%s' was changed again by run %s, which is not reverted yet",
+                           image->image.path, newer->place.id);
+    }
+    return 0;
+}
+
+static void remember_failed(struct reverting *r, const struct undo_entry *entry,
+                            const struct err *why)
+{
+    VEC_EACH (&entry->images, image)
+        map_set(&r->failed, str_from(image->image.path), r->run);
+    if (why->code == ERR_SYSTEM && !r->options->force && !r->stuck) {
+        r->stuck_run = r->run;
+        r->stuck = entry;
+    }
+}
+
+/* The last change first. */
+static int restore_paths(struct reverting *r, struct state_run *run, const struct undo_entry *entry,
+                         bool *changed, struct err *err)
+{
+    AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
+    struct restore_images images = { 0 };
+
+    for (size_t i = entry->images.n; i-- > 0;)
+        if (!trail_is_past(&r->trail, &entry->images.p[i]))
+            VEC_PUSH_IN(run->arena, &images.list, &entry->images.p[i].image);
+    restore_expect(&r->restore, &images);
+    for (size_t i = entry->images.n; i-- > 0;)
+        if (!trail_is_past(&r->trail, &entry->images.p[i]) &&
+            restore_path(r, run, entry, &entry->images.p[i], changed, err) < 0)
+            return -1;
+    if (restore_finish(&r->restore, &words, changed, err) < 0)
+        return -1;
+    say_words(run, &words);
+    return 0;
+}
+
+/* --- one state ---------------------------------------------------------------------------- */
+
+static int decode_args(struct state_run *run, const struct undo_entry *entry,
+                       const struct module *module, const void **ret, struct err *err)
+{
+    struct diags diags = DIAGS_INIT(run->arena), unknown = DIAGS_INIT(run->arena);
+    const struct plan_state state = { .name = entry->name, .id = entry->id, .module = module };
+
+    if (plan_decode(run->arena, &state, &entry->body, &unknown, ret, &diags) == 0)
+        return 0;
+    return diags_to_err(&diags, err);
+}
+
+static int revert_module(struct state_run *run, const struct undo_entry *entry, bool *changed,
+                         struct err *err)
+{
+    const struct module *module = module_find(str_from(entry->module));
+    const void *args;
+
+    if (entry->unchanged && entry->images.n == 0 && entry->notes->count == 0)
+        return 0; /* apply found nothing to do */
+    if (entry->lost)
+        return 0; /* reported with the damage of the run; its files are restored */
+    if (!module)
+        return err_set(err, ERR_NOT_FOUND, "this version has no module '%s'", entry->module);
+    if (!module->revert) {
+        if (module->flags & MODULE_NO_UNDO)
+            state_say(run, "%s cannot be reverted", module->name);
+        return 0;
+    }
+    if (decode_args(run, entry, module, &args, err) < 0)
+        return -1;
+    cancel_begin();
+    if (cancel_end(module->revert(run, args, err), err) < 0)
+        return -1;
+    *changed |= !run->unchanged;
+    return 0;
+}
+
+static int revert_once(struct reverting *r, struct state_run *run, const struct undo_entry *entry,
+                       bool *changed, struct err *err)
+{
+    const struct module *module = module_find(str_from(entry->module));
+    const bool last = module && (module->flags & MODULE_FILES_FIRST);
+
+    if (check_newer(r, entry, err) < 0 || (!last && revert_module(run, entry, changed, err) < 0))
+        return -1;
+    if (restore_paths(r, run, entry, changed, err) < 0)
+        return -1;
+    return last ? revert_module(run, entry, changed, err) : 0;
+}
+
+static int revert_with_retry(struct reverting *r, struct state_run *run,
+                             const struct undo_entry *entry, bool *changed, struct err *err)
+{
+    int rc = revert_once(r, run, entry, changed, err);
+
+    for (int64_t i = 0; rc < 0 && i < entry->retry.attempts; i++) {
+        if (err->code == ERR_CANCELED)
+            break;
+        if (!pause_for(r->host->cancel, entry->retry.interval)) {
+            err->code = ERR_CANCELED;
+            return err_wrap(err, "canceled before the next attempt");
+        }
+        if (!*changed) /* what is restored already is not told again */
+            buf_clear(&run->text);
+        rc = revert_once(r, run, entry, changed, err);
+    }
+    return rc;
+}
+
+static const char *tell_name(struct reverting *r, const struct undo_entry *entry)
+{
+    return secrets_masked(r->host->secrets, r->arena, str_from(entry->name)).p;
+}
+
+/* One result for each name: what happened in an older run is added to it. */
+static struct state_result *result_for(struct reverting *r, const struct undo_entry *entry)
+{
+    const struct str name = str_from(entry->name);
+    size_t at = (size_t)map_find(&r->by_name, name);
+    const struct state_result fresh = { .name = tell_name(r, entry),
+                                        .level = entry->level,
+                                        .outcome = OUTCOME_UNCHANGED };
+
+    if (at == 0) {
+        VEC_PUSH_IN(r->arena, &r->result->states, fresh);
+        at = r->result->states.n;
+        map_set(&r->by_name, name, (void *)at); /* a number, not a pointer */
+    }
+    return &r->result->states.p[at - 1];
+}
+
+static void add_words(struct reverting *r, struct state_result *result, struct buf *words)
+{
+    struct str text;
+
+    secrets_mask(r->host->secrets, words);
+    text = str_trim_right(buf_view(words));
+    if (text.n == 0)
+        return;
+    result->diff =
+        str_from(result->diff.n == 0
+                     ? arena_printf(r->arena, "%.*s", STR_ARG(text))
+                     : arena_printf(r->arena, "%.*s\n%.*s", STR_ARG(result->diff), STR_ARG(text)));
+}
+
+/* Marks of values are not in the journal: if no parameter says what is secret, all of it is. */
+static void hide_secrets(struct reverting *r, const struct undo_entry *entry)
+{
+    const struct module *module = module_find(str_from(entry->module));
+
+    if (entry->secret && module && entry->body.kind == VALUE_MAP &&
+        !secrets_add_body(r->host->secrets, module->params, &entry->body))
+        secrets_add_value(r->host->secrets, &entry->body);
+}
+
+static void revert_state(struct reverting *r, uint32_t number)
+{
+    const struct undo_entry *entry = &r->run->states.p[number];
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct change change = { .drafts = r->drafts };
+    struct state_run run = { .arena = &scratch,
+                             .name = entry->name,
+                             .host = r->host,
+                             .text = BUF_INIT(ATTEMPT_TEXT_MAX),
+                             .notes = entry->notes,
+                             .secret = entry->secret || entry->hidden,
+                             .change = &change };
+    const char *lost = undo_describe_loss(r->arena, r->run, entry);
+    int64_t began = clock_real();
+    struct state_result *result;
+    bool changed = false;
+    struct err why;
+    int rc;
+
+    hide_secrets(r, entry);
+    result = result_for(r, entry);
+    emit(r, (struct run_event){ .kind = RUN_STATE_STARTED, .name = result->name });
+    rc = revert_with_retry(r, &run, entry, &changed, &why);
+    r->result->canceled |= rc < 0 && why.code == ERR_CANCELED;
+    if (rc < 0)
+        result->error =
+            arena_str(r->arena, secrets_masked(r->host->secrets, r->arena, str_from(why.text))).p;
+    else if (lost)
+        result->error = lost;
+    result->outcome = outcome_merge(result->outcome, rc < 0 || lost ? OUTCOME_FAILED
+                                                     : changed      ? OUTCOME_CHANGED
+                                                                    : OUTCOME_UNCHANGED);
+    add_words(r, result, &run.text);
+    buf_done(&run.text);
+    result->duration += clock_real() - began;
+    emit(r,
+         (struct run_event){ .kind = RUN_STATE_FINISHED, .name = result->name, .state = result });
+    r->complete &= rc == 0;
+    if (rc < 0)
+        remember_failed(r, entry, &why);
+    if (rc < 0 || lost)
+        return; /* and is tried again, once the journal is whole */
+    trail_restored(&r->trail, number);
+    r->unmarked |= undo_restored(r->journal, number, &why) < 0;
+}
+
+/* --- one run ------------------------------------------------------------------------------- */
+
+struct place_in_run {
+    uint32_t number, level;
+    uint64_t sequence;
+};
+
+/* The last level first; in a level, who changed something last. */
+static int backwards(const void *a, const void *b)
+{
+    const struct place_in_run *left = a, *right = b;
+
+    if (left->level != right->level)
+        return left->level < right->level ? 1 : -1;
+    return left->sequence < right->sequence ? 1 : left->sequence > right->sequence ? -1 : 0;
+}
+
+static void skip_state(struct reverting *r, const struct undo_entry *entry)
+{
+    struct state_result *result = result_for(r, entry);
+
+    r->result->canceled = true;
+    r->complete = false;
+    if (result->outcome != OUTCOME_UNCHANGED)
+        return;
+    result->outcome = OUTCOME_SKIPPED;
+    result->skip_reason = SKIP_CANCELED;
+}
+
+/* A disk that is full or broken has left the state half reverted. What came before it was done to
+ * what it found, so it waits until that is back. */
+static bool is_blocked(const struct reverting *r, const struct undo_entry *entry)
+{
+    return r->stuck && (r->stuck_run != r->run || entry->level < r->stuck->level);
+}
+
+static void block_state(struct reverting *r, const struct undo_entry *entry)
+{
+    struct state_result *result = result_for(r, entry);
+
+    r->complete = false;
+    if (result->outcome == OUTCOME_FAILED)
+        return;
+    result->outcome = OUTCOME_FAILED;
+    result->error =
+        arena_printf(r->arena,
+                     "not reverted: '%s' of run %s came later and could not be reverted (use "
+                     "--force to go on)",
+                     r->stuck->name, r->stuck_run->place.id);
+}
+
+static int deepest_first(const void *a, const void *b)
+{
+    const struct full_folder *left = a, *right = b;
+    const size_t m = strlen(left->image->path), n = strlen(right->image->path);
+
+    return m < n ? 1 : m > n ? -1 : 0;
+}
+
+static int restore_full_folders(struct reverting *r, struct err *err)
+{
+    if (r->full.n > 1)
+        qsort(r->full.p, r->full.n, sizeof(*r->full.p), deepest_first);
+    VEC_EACH (&r->full, full) {
+        AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
+        struct state_result *result = result_for(r, full->entry);
+        bool changed = false;
+
+        if (put_image(r, full->image, &words, &changed, err) < 0)
+            return -1;
+        add_words(r, result, &words);
+        if (changed)
+            result->outcome = outcome_merge(result->outcome, OUTCOME_CHANGED);
+    }
+    r->full.n = 0;
+    return 0;
+}
+
+/* What was not reverted is not forgotten: the run stays, to be tried again with a journal from a
+ * backup; unless the caller insists. */
+static void tell_damage(struct reverting *r)
+{
+    const struct undo_run *run = r->run;
+
+    if (!undo_is_damaged(run))
+        return;
+    add_failure(
+        r, run,
+        arena_printf(
+            r->arena,
+            "the undo journal of run %s is damaged: %s; the affected changes were not reverted%s",
+            run->place.id, undo_describe_damage(r->arena, run),
+            r->options->force ? "" : ", and the run is kept (use --force to drop it)"));
+    r->complete &= r->options->force;
+}
+
+/* On a full disk, what is restored is marked as little as if the machine had stopped: the next
+ * revert looks at it again. What was removed since may have made room. */
+static int mark_reverted(struct reverting *r, struct err *err)
+{
+    if (r->unmarked) {
+        undo_free(r->journal);
+        r->journal = undo_reopen(r->run);
+    }
+    return undo_reverted(r->journal, err);
+}
+
+static int revert_states(struct reverting *r, struct err *err)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    struct place_in_run *order = ARENA_ARRAY(&scratch, struct place_in_run, r->run->states.n + 1);
+    size_t count = 0;
+
+    trail_init(&r->trail, &scratch, r->run);
+    for (uint32_t i = 0; i < r->run->states.n; i++) {
+        const struct undo_entry *entry = &r->run->states.p[i];
+
+        if (!entry->restored)
+            order[count++] = (struct place_in_run){ i, entry->level, entry->sequence };
+    }
+    qsort(order, count, sizeof(*order), backwards);
+    for (size_t i = 0; i < count; i++) {
+        if (cancel_is_raised(r->host->cancel))
+            skip_state(r, &r->run->states.p[order[i].number]);
+        else if (is_blocked(r, &r->run->states.p[order[i].number]))
+            block_state(r, &r->run->states.p[order[i].number]);
+        else
+            revert_state(r, order[i].number);
+    }
+    if (restore_full_folders(r, err) < 0)
+        return -1;
+    tell_damage(r);
+    return r->complete ? mark_reverted(r, err) : 0;
+}
+
+static int revert_one(struct reverting *r, struct undo_run *run, struct err *err)
+{
+    int rc;
+
+    r->run = run;
+    r->complete = true;
+    r->unmarked = false;
+    r->journal = undo_reopen(run);
+    r->restore.rebuild.folder = run->place.folder;
+    rc = revert_states(r, err);
+    undo_free(r->journal);
+    return rc;
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
+
+static void tell_nothing(struct reverting *r)
+{
+    const struct state_result nothing = {
+        .name = arena_printf(r->arena, "state.revert:%s", r->options->target),
+        .outcome = OUTCOME_UNCHANGED,
+        .diff = STR(NOTHING),
+    };
+
+    VEC_PUSH_IN(r->arena, &r->result->states, nothing);
+}
+
+static int revert(struct reverting *r, struct err *err)
+{
+    int64_t began = clock_real();
+    const struct recorded_want wanted = { r->host, r->options->target, r->options->has_run };
+    const struct recorded *recorded = &r->recorded;
+
+    if (recorded_find(&r->recorded, &wanted, err) < 0)
+        return -1;
+    VEC_EACH (&recorded->nameless, run)
+        tell_nameless(r, run);
+    r->result->revert = true;
+    if (recorded->list.n > 0)
+        r->result->run_id = recorded->list.p[0].place.id;
+    VEC_EACH (&recorded->list, run)
+        VEC_PUSH_IN(r->arena, &r->result->reverted, run->place.id);
+    emit(r, (struct run_event){ .kind = RUN_STARTED });
+    VEC_EACH (&recorded->list, run)
+        if (revert_one(r, run, err) < 0) {
+            emit(r, (struct run_event){ .kind = RUN_FINISHED });
+            return -1;
+        }
+    if (r->result->states.n == 0)
+        tell_nothing(r);
+    run_result_count(r->result);
+    r->result->duration = clock_real() - began;
+    emit(r, (struct run_event){ .kind = RUN_FINISHED, .run = r->result });
+    return 0;
+}
+
+int revert_run(struct arena *arena, struct state_host *host, const struct revert_options *options,
+               const struct run_sink *sink, struct run_result *ret_result, struct err *err)
+{
+    struct run_result result = { 0 };
+    struct reverting r = { .arena = arena,
+                           .host = host,
+                           .options = options,
+                           .sink = sink,
+                           .result = &result,
+                           .recorded = RECORDED_INIT(arena),
+                           .by_name = MAP_INIT_IN(arena),
+                           .folders = MAP_INIT_IN(arena),
+                           .failed = MAP_INIT_IN(arena) };
+    struct lock lock = LOCK_NONE;
+    int rc;
+
+    if (!host->data_dir)
+        return err_set(err, ERR_INVALID, "revert requires the data folder of the runs");
+    restore_init(&r.restore, arena, NULL);
+    r.restore.knows = knows_folder;
+    r.restore.self = &r;
+    if (runlock_take(&lock, host, sink, err) < 0)
+        return -1;
+    r.drafts = r.restore.log = tidy_begin(host->data_dir);
+    rc = revert(&r, err);
+    draft_log_close(r.drafts);
+    lock_drop(&lock);
+    if (rc == 0)
+        *ret_result = result;
+    return rc;
+}

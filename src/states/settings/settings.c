@@ -1,0 +1,462 @@
+/*
+ * One load: read the top file, then each reference in its order. A file is rendered
+ * before its includes are known, so it sees the settings of the files before it; its
+ * includes are merged first, then it is merged on top of them.
+ */
+#include "states/settings/settings.h"
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/diag.h"
+#include "core/base/err.h"
+#include "core/base/map.h"
+#include "core/data/value.h"
+#include "core/data/shebang.h"
+#include "core/data/yaml.h"
+#include "language/jinja/filters/builtins.h"
+#include "language/jinja/jinja.h"
+#include "language/jinja/relocate.h"
+#include "language/jinja/trace.h"
+#include "states/settings/folder.h"
+#include "states/settings/ask.h"
+#include "states/settings/seal.h"
+#include "core/sys/chance.h"
+#include "core/sys/clock.h"
+#include "core/sys/fs.h"
+#include "language/target/top.h"
+
+struct loader {
+    struct arena *arena;
+    struct diags *diags;
+    const struct settings_options *options;
+    struct folder folder;
+    struct jinja *jinja;
+    struct ask ask;
+    struct value facts, settings; /* settings: merged so far */
+    struct map seen;              /* reference and key -> itself */
+    size_t files;
+    struct str ref; /* of the file that is rendered */
+    struct placeholder_marks marks;
+};
+
+/* A file that is included by the top file or by another one. */
+struct wish {
+    struct str ref;
+    const struct value *where;    /* what names it */
+    const struct value *defaults; /* more names for its template, or NULL */
+    struct str key;               /* where its settings go, with colons; empty: the root */
+    bool optional;
+    const struct wish *outer; /* what includes it, or NULL */
+    bool is_init;             /* set when it has been found */
+};
+
+/* --- rendering --------------------------------------------------------------------------- */
+
+/* The text of a file of this tree: only there placeholders count. */
+static int mark_secrets(struct loader *loader, struct str *text, struct err *err)
+{
+    if (!loader->options->open_secret || !text->p)
+        return 0;
+    return placeholder_mark(&loader->marks, *text, text, err);
+}
+
+static int load_template(void *user, struct str name, struct arena *arena, struct str *ret_text,
+                         struct err *err)
+{
+    struct loader *loader = user;
+
+    if (folder_read(arena, &loader->folder, name, ret_text, err) < 0)
+        return -1;
+    return mark_secrets(loader, ret_text, err);
+}
+
+static int64_t now(void *user)
+{
+    (void)user;
+    return clock_now();
+}
+
+static uint64_t random_number(void *user)
+{
+    (void)user;
+    return chance_number();
+}
+
+static void set_key(struct loader *loader, struct value_map *map, const char *key, struct value v)
+{
+    value_map_set(loader->arena, map, value_text(key), v);
+}
+
+static struct value context_of(struct loader *loader, const struct value *defaults, struct str ref)
+{
+    struct value_map *map = value_map_new(loader->arena, 8);
+    struct value_map *opts = value_map_new(loader->arena, 3);
+    struct value context = value_map(map);
+    const char *environment = loader->options->environment;
+    const struct value saltenv = value_text(environment ? environment : "base");
+
+    set_key(loader, opts, "saltenv", saltenv);
+    set_key(loader, opts, "pillarenv", saltenv);
+    set_key(loader, opts, "id", value_str(arena_str(loader->arena, loader->options->subject.id)));
+    set_key(loader, map, "facts", loader->facts);
+    set_key(loader, map, "grains", *loader->ask.grains);
+    set_key(loader, map, "settings", loader->settings);
+    set_key(loader, map, "pillar", loader->settings);
+    set_key(loader, map, "opts", value_map(opts));
+    set_key(loader, map, "saltenv", saltenv);
+    set_key(loader, map, "sls", value_str(arena_str(loader->arena, ref)));
+    if (defaults)
+        context = value_merge(loader->arena, &context, defaults, VALUE_MERGE_REPLACE);
+    return context;
+}
+
+/* A template that is imported without context sees what its file sees. */
+static const struct value *template_context(void *user, const char *template, struct arena *arena)
+{
+    struct loader *loader = user;
+    struct value *all = ARENA_NEW(arena, struct value);
+
+    (void)template;
+    *all = context_of(loader, NULL, loader->ref);
+    return all;
+}
+
+static int render(struct loader *loader, const char *path, struct str text,
+                  const struct value *context, struct buf *out, struct trace *trace)
+{
+    bool wanted;
+
+    if (shebang_read(path, text, &wanted, loader->diags) < 0)
+        return -1;
+    if (!wanted)
+        buf_add_str(out, text);
+    else if (jinja_render_traced(loader->jinja, path, text, context, out, trace, loader->diags) < 0)
+        return -1;
+    if (out->full)
+        return diag_add(loader->diags, (struct place){ .file = path },
+                        "settings: the rendered file is over %zu bytes", SETTINGS_RENDERED_MAX);
+    return 0;
+}
+
+static int open_secrets(struct loader *loader, struct value *doc)
+{
+    const struct settings_options *options = loader->options;
+
+    if (!options->open_secret)
+        return 0;
+    return placeholder_fill(&loader->marks, doc, options->open_secret, options->secret_user,
+                            loader->diags);
+}
+
+/* The document of a file, with its secrets filled in and marked. */
+static int read_document(struct loader *loader, const char *path, struct str text,
+                         const struct value *context, struct value *ret)
+{
+    AUTO_ARENA struct arena scratch = ARENA_INIT;
+    AUTO_BUF struct buf out = BUF_INIT(SETTINGS_RENDERED_MAX);
+    const struct yaml_options options = { .dialect = yaml_dialect_of(path),
+                                          .tags = yaml_all_tags }; /* seal_mark knows them */
+    struct trace trace = TRACE_INIT(&scratch);
+    size_t before = loader->diags->list.n;
+    int result;
+    struct err err;
+
+    if (mark_secrets(loader, &text, &err) < 0)
+        return diag_err(loader->diags, (struct place){ .file = path }, &err);
+    result = render(loader, path, text, context, &out, &trace);
+    if (result == 0) {
+        result = yaml_parse(loader->arena, path, buf_view(&out), &options, ret, loader->diags);
+        if (!str_eq(text, buf_view(&out)))
+            relocate(loader->arena, buf_view(&out), &trace, result < 0 ? NULL : ret, loader->diags,
+                     before);
+    }
+    if (result == 0)
+        result = seal_mark(loader->arena, ret, loader->diags);
+    if (result == 0)
+        result = open_secrets(loader, ret);
+    if (result < 0)
+        placeholder_show(&loader->marks, loader->diags, before);
+    return result;
+}
+
+/* --- merging -------------------------------------------------------------------------------- */
+
+/* `doc` as the value of `key`, "a:b" from outside in. */
+static struct value nest_value(struct loader *loader, struct str key, struct value doc)
+{
+    while (key.n > 0) {
+        struct value_map *map = value_map_new(loader->arena, 1);
+        struct str part;
+        size_t at;
+
+        for (at = key.n; at > 0 && key.p[at - 1] != ':'; at--)
+            continue;
+        part = str_from_offset(key, at);
+        value_map_set(loader->arena, map, value_str(arena_str(loader->arena, part)), doc);
+        doc = value_map(map);
+        key = str_slice(key, 0, at > 0 ? at - 1 : 0);
+    }
+    return doc;
+}
+
+static void merge(struct loader *loader, struct str key, const struct value *doc)
+{
+    struct value_map *map = value_map_new_like(loader->arena, doc->map);
+    struct value own = value_map(map);
+
+    for (size_t i = 0; i < doc->map->count; i++) {
+        const struct value_pair *pair = &doc->map->pairs[i];
+
+        if (pair->key.kind != VALUE_STR || !str_is(pair->key.s, "include"))
+            value_map_set(loader->arena, map, pair->key, pair->value);
+    }
+    own = nest_value(loader, key, own);
+    loader->settings = value_merge(loader->arena, &loader->settings, &own, VALUE_MERGE_REPLACE);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static int load_file(struct loader *loader, struct wish *wish);
+
+/* ".x" is beside the file, "..x" one folder above; an init file counts as its folder. */
+static int absolute_ref(struct loader *loader, const struct wish *from, struct wish *wish)
+{
+    struct str base = from->ref;
+    size_t dots = 0;
+
+    while (dots < wish->ref.n && wish->ref.p[dots] == '.')
+        dots++;
+    if (dots == 0)
+        return 0;
+    for (size_t up = from->is_init ? 1 : 0; up < dots; up++) {
+        if (base.n == 0)
+            return value_diag(loader->diags, wish->where,
+                              "include '%.*s' leads out of the folder of settings",
+                              STR_ARG(wish->ref));
+        while (base.n > 0 && base.p[base.n - 1] != '.')
+            base.n--;
+        base.n -= base.n > 0;
+    }
+    wish->ref = str_from(arena_printf(loader->arena, "%.*s%s%.*s", STR_ARG(base),
+                                      base.n > 0 && dots < wish->ref.n ? "." : "",
+                                      STR_ARG(str_from_offset(wish->ref, dots))));
+    return 0;
+}
+
+/* What follows a reference: {key: 'a:b', defaults: {...}}. */
+static int read_rules(struct loader *loader, const struct value *rules, struct wish *wish)
+{
+    if (rules->kind == VALUE_NULL)
+        return 0;
+    if (rules->kind != VALUE_MAP)
+        return value_diag(loader->diags, rules, "include expects 'key' and 'defaults' here, not %s",
+                          value_describe(rules));
+    for (size_t i = 0; i < rules->map->count; i++) {
+        const struct value_pair *pair = &rules->map->pairs[i];
+        bool is_text = pair->key.kind == VALUE_STR;
+
+        if (is_text && str_is(pair->key.s, "key") && pair->value.kind == VALUE_STR)
+            wish->key = pair->value.s;
+        else if (is_text && str_is(pair->key.s, "defaults") && pair->value.kind == VALUE_MAP)
+            wish->defaults = &pair->value;
+        else
+            return value_diag(loader->diags, &pair->key,
+                              "include expects a text as 'key' or a map as 'defaults' here");
+    }
+    return 0;
+}
+
+static int read_include(struct loader *loader, const struct wish *from, const struct value *item)
+{
+    struct wish wish = { .where = item, .key = from->key, .outer = from };
+    const struct value *name = item;
+
+    if (item->kind == VALUE_MAP && item->map->count == 1) {
+        name = &item->map->pairs[0].key;
+        if (read_rules(loader, &item->map->pairs[0].value, &wish) < 0)
+            return -1;
+    }
+    if (name->kind != VALUE_STR || name->s.n == 0)
+        return value_diag(loader->diags, item, "include must be a list of references, not %s",
+                          value_describe(item));
+    wish.where = name;
+    wish.ref = name->s;
+    if (absolute_ref(loader, from, &wish) < 0)
+        return -1;
+    return load_file(loader, &wish);
+}
+
+static int read_includes(struct loader *loader, const struct wish *from, const struct value *doc)
+{
+    const struct value *list = value_get(doc, "include");
+    int result = 0;
+
+    if (!list || list->kind == VALUE_NULL)
+        return 0;
+    if (list->kind != VALUE_LIST)
+        return value_diag(loader->diags, list, "include must be a list of references, not %s",
+                          value_describe(list));
+    for (size_t i = 0; i < list->list->count; i++)
+        result |= read_include(loader, from, &list->list->items[i]);
+    return result;
+}
+
+static int missing_file(struct loader *loader, const struct wish *wish)
+{
+    const char *near = folder_suggest(loader->arena, &loader->folder, wish->ref);
+    const char *path = folder_path(loader->arena, wish->ref);
+
+    if (wish->optional)
+        return 0;
+    (void)value_diag(loader->diags, wish->where, "no settings file '%.*s'", STR_ARG(wish->ref));
+    if (near)
+        diag_hint(loader->diags, "did you mean '%s'?", near);
+    else
+        diag_hint(loader->diags, "expected %s.zy, %s/init.zy, %s.sls or %s/init.sls", path, path,
+                  path, path);
+    return -1;
+}
+
+/* True when the file has been merged already, or is being merged. */
+static bool is_seen(struct loader *loader, const struct wish *wish)
+{
+    char *name = arena_printf(loader->arena, "%.*s %.*s", STR_ARG(wish->ref), STR_ARG(wish->key));
+
+    return map_set(&loader->seen, str_from(name), loader) != NULL;
+}
+
+static int check_limits(struct loader *loader, const struct wish *wish)
+{
+    size_t depth = 0;
+
+    for (const struct wish *outer = wish->outer; outer; outer = outer->outer)
+        depth++;
+    if (depth > SETTINGS_DEPTH_MAX)
+        return value_diag(loader->diags, wish->where, "files include one another at most %d deep",
+                          SETTINGS_DEPTH_MAX);
+    if (++loader->files > SETTINGS_FILES_MAX)
+        return value_diag(loader->diags, wish->where, "settings have at most %d files",
+                          SETTINGS_FILES_MAX);
+    return 0;
+}
+
+/* Circular includes end by themselves: each file is merged once for each key. */
+static int load_file(struct loader *loader, struct wish *wish)
+{
+    struct folder_file file;
+    struct value context, doc;
+    struct err err;
+
+    if (is_seen(loader, wish))
+        return 0;
+    if (check_limits(loader, wish) < 0)
+        return -1;
+    if (folder_find(loader->arena, &loader->folder, wish->ref, &file, &err) < 0)
+        return value_diag(loader->diags, wish->where, "settings: %s", err.text);
+    if (!file.path)
+        return missing_file(loader, wish);
+    wish->is_init = file.is_init;
+    loader->ref = wish->ref;
+    context = context_of(loader, wish->defaults, wish->ref);
+    if (read_document(loader, file.path, file.text, &context, &doc) < 0)
+        return -1;
+    if (doc.kind == VALUE_NULL)
+        return 0;
+    if (doc.kind != VALUE_MAP)
+        return value_diag(loader->diags, &doc, "settings must be a map, got %s",
+                          value_describe(&doc));
+    if (read_includes(loader, wish, &doc) < 0)
+        return -1;
+    merge(loader, wish->key, &doc);
+    return 0;
+}
+
+/* --- the top file ------------------------------------------------------------------------ */
+
+static int find_top(struct loader *loader, const char **ret_path, struct str *ret_text)
+{
+    static const char *const names[] = { "top.zy", "top.sls" };
+    struct err err;
+
+    ret_text->p = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(names) && !ret_text->p; i++) {
+        *ret_path = names[i];
+        if (folder_read(loader->arena, &loader->folder, str_from(names[i]), ret_text, &err) < 0)
+            return diag_add(loader->diags, (struct place){ 0 }, "settings: %s", err.text);
+    }
+    if (ret_text->p || !folder_has_files(loader->arena, &loader->folder))
+        return 0;
+    (void)diag_add(loader->diags, (struct place){ 0 }, "settings: no top.zy in '%s'",
+                   loader->options->folder);
+    diag_hint(loader->diags, "it says which files belong to which machine: base: {'*': [NAME]}");
+    return -1;
+}
+
+static int load_all(struct loader *loader)
+{
+    struct value context = context_of(loader, NULL, STR("top")), doc;
+    struct top_refs refs = { VEC_INIT };
+    const char *path = NULL;
+    struct str text;
+    int result = 0;
+
+    if (find_top(loader, &path, &text) < 0)
+        return -1;
+    if (!text.p)
+        return 0;
+    if (read_document(loader, path, text, &context, &doc) < 0 ||
+        top_read(loader->arena, &doc, &loader->options->subject,
+                 &(struct top_options){ loader->options->groups, loader->options->environment },
+                 &refs, loader->diags) < 0)
+        return -1;
+    VEC_EACH (&refs.list, ref) {
+        struct wish wish = { .ref = ref->name->s, .where = ref->name, .optional = ref->optional };
+
+        result |= load_file(loader, &wish);
+    }
+    return result;
+}
+
+int settings_load(struct arena *arena, const struct settings_options *options,
+                  const struct value **ret_settings, struct diags *diags)
+{
+    struct loader loader = { .arena = arena, .diags = diags, .options = options };
+    struct jinja_options jinja = {
+        .lenient = !options->strict_templates,
+        .builtins = options->builtins ? options->builtins : &filter_builtins,
+        .load = load_template,
+        .about = template_context,
+        .now = now,
+        .random = random_number,
+        .user = &loader,
+    };
+    unsigned char random[PLACEHOLDER_RANDOM_SIZE];
+    struct value *settings;
+    int result;
+
+    chance_bytes(random, sizeof(random));
+    placeholder_marks_init(&loader.marks, arena, random);
+    loader.folder = (struct folder){ options->folder, options->files };
+    loader.seen = (struct map)MAP_INIT_IN(arena);
+    loader.facts =
+        options->subject.facts ? *options->subject.facts : value_map(value_map_new(arena, 0));
+    loader.settings = value_map(value_map_new(arena, 0));
+    loader.ask = (struct ask){ .facts = &loader.facts, .settings = &loader.settings };
+    loader.ask.salt = options->salt;
+    loader.ask.salt_names = options->salt_names;
+    loader.ask.salt_user = options->salt_user;
+    loader.ask.folder = &loader.folder;
+    loader.ask.basket = options->basket;
+    loader.ask.basket_user = options->basket_user;
+    loader.ask.grains = options->grains ? options->grains : &loader.facts;
+    loader.jinja = jinja_new(&jinja);
+    ask_add(loader.jinja, arena, &loader.ask);
+    result = load_all(&loader);
+    jinja_free(loader.jinja);
+    if (result < 0)
+        return -1;
+    settings = ARENA_NEW(arena, struct value);
+    *settings = loader.settings;
+    *ret_settings = settings;
+    return 0;
+}

@@ -1,0 +1,89 @@
+#include "states/state/managed.h"
+
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/data/params.h"
+#include "states/state/module.h"
+#include "core/sys/path.h"
+
+struct managed_path {
+    const char *tree; /* the state that owns all below it; NULL: none does */
+    bool shared;      /* several of them do */
+};
+
+void managed_init(struct managed *managed, struct arena *arena)
+{
+    *managed = (struct managed){ .arena = arena, .paths = MAP_INIT_IN(arena) };
+}
+
+static const char *text_at(const void *args, const struct param *param)
+{
+    return *(const char *const *)(const void *)((const char *)args + param->offset);
+}
+
+static const char *path_of(const struct module *module, const void *args)
+{
+    const struct param *primary = params_find_primary(module->params);
+    const struct param *target = params_find(module->params, STR("target"));
+    const char *path = NULL;
+
+    if (target && target->kind == PARAM_PATH)
+        path = text_at(args, target);
+    if (!path && primary && (primary->kind == PARAM_PATH || (module->flags & MODULE_TREE)))
+        path = text_at(args, primary);
+    return path && path[0] == '/' ? path : NULL;
+}
+
+/* The entry of a path. The folders above it are entries as well: an empty one may be on the way to
+ * what a state is about to put there. */
+static struct managed_path *enter(struct managed *managed, const char *path)
+{
+    struct managed_path *entry = map_find(&managed->paths, str_from(path));
+
+    if (entry)
+        return entry;
+    entry = ARENA_NEW(managed->arena, struct managed_path);
+    map_set(&managed->paths, str_from(path), entry);
+    if (path[0] == '/' && path[1] != '\0')
+        (void)enter(managed, path_dirname(managed->arena, path));
+    return entry;
+}
+
+void managed_add(struct managed *managed, const char *name, const struct module *module,
+                 const void *args)
+{
+    const char *path;
+    struct managed_path *entry;
+
+    if (!args || !module->params || (module->flags & MODULE_REMOVES))
+        return;
+    path = path_of(module, args);
+    if (!path)
+        return;
+    entry = enter(managed, path_normalise(managed->arena, path));
+    if (!(module->flags & MODULE_TREE))
+        return;
+    entry->shared = entry->tree != NULL;
+    entry->tree = name;
+}
+
+bool managed_has(const struct managed *managed, const char *path)
+{
+    return managed && map_has(&managed->paths, str_from(path));
+}
+
+bool managed_covers(const struct managed *managed, const char *path, const char *name)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+
+    for (; managed; path = path_dirname(&arena, path)) {
+        const struct managed_path *entry = map_find(&managed->paths, str_from(path));
+
+        if (entry && entry->tree && (entry->shared || strcmp(entry->tree, name) != 0))
+            return true;
+        if (path[0] != '/' || path[1] == '\0')
+            return false;
+    }
+    return false;
+}

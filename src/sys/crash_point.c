@@ -1,6 +1,0 @@
-#include "sys/crash_point.h"
-
-void crash_point(const char *step)
-{
-    (void)step;
-}

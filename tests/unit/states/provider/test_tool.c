@@ -1,0 +1,116 @@
+/* Programs of the system: what they print, how they fail, what they are given. */
+#include "test.h"
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "states/provider/service/manager.h"
+#include "states/provider/tool.h"
+#include "core/sys/clock.h"
+#include "core/sys/process.h"
+
+TEST(what_a_tool_prints_is_the_answer)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tool tool = { .arena = &arena };
+    const struct tool_options options = { .input = STR("over the pipe"),
+                                          .cwd = "/",
+                                          .env = TOOL("WORD=here") };
+    struct err err;
+    struct str out;
+
+    CHECK_INT(
+        tool_run(&tool, TOOL("sh", "-c", "echo $WORD $LC_ALL $PWD; cat"), &options, &out, &err), 0);
+    CHECK_STR(arena_str(&arena, out).p, "here C.UTF-8 /\nover the pipe");
+}
+
+TEST(a_failure_has_the_status_and_the_words)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tool tool = { .arena = &arena };
+    struct process_result result;
+    struct err err;
+
+    CHECK_INT(tool_run(&tool, TOOL("sh", "-c", "echo no; echo why >&2; exit 3"), NULL, NULL, &err),
+              -1);
+    CHECK_STR(err.text, "sh: exit status 3: why");
+    CHECK_INT(tool_try(&tool, TOOL("sh", "-c", "exit 3"), NULL, &result, &err), 0);
+    CHECK_INT(result.status.code, 3);
+    CHECK_INT(tool_run(&tool, TOOL("no-such-program-here"), NULL, NULL, &err), -1);
+    CHECK_STR(err.text, "program 'no-such-program-here' is not installed");
+}
+
+TEST(an_error_names_what_the_tool_was_told_to_do)
+{
+    const struct {
+        const char *const *argv;
+        const char *text;
+    } cases[] = {
+        { TOOL("apt-get", "-q", "-o", "A=b", "install", "x"), "apt-get install: exit status 1" },
+        { TOOL("git", "-C", "/srv", "fetch"), "git fetch: exit status 1" },
+        { TOOL("usermod", "-u", "5", "ada"), "usermod: exit status 1" },
+        { TOOL("update-alternatives", "--altdir", "/etc", "--auto", "x"),
+          "update-alternatives x: exit status 1" },
+    };
+    const struct process_result failed = { .status = { .code = 1 } };
+    struct err err;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CHECK_INT(tool_fail(cases[i].argv, &failed, &err), -1);
+        CHECK_STR(err.text, cases[i].text);
+    }
+}
+
+TEST(a_tool_that_is_not_there_is_reported_with_its_package)
+{
+    struct err err;
+
+    CHECK_INT(tool_missing("crontab", &err), -1);
+    CHECK_INT(err.code, ERR_NOT_FOUND);
+    CHECK_STR(err.text, "program 'crontab' is not installed; install the package "
+                        "'cron'");
+}
+
+TEST(a_tool_that_takes_too_long_is_an_error)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tool tool = { .arena = &arena };
+    const struct tool_options options = { .timeout = 50 * CLOCK_MS };
+    struct err err;
+
+    CHECK_INT(tool_run(&tool, TOOL("sleep", "60"), &options, NULL, &err), -1);
+    CHECK_INT(err.code, ERR_TIMEOUT);
+}
+
+TEST(a_user_that_is_not_there_cannot_run_anything)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tool tool = { .arena = &arena };
+    const struct tool_options options = { .runas = "nobody-of-this-name" };
+    struct err err;
+
+    CHECK_INT(tool_run(&tool, TOOL("true"), &options, NULL, &err), -1);
+    CHECK_STR(err.text, "user 'nobody-of-this-name' does not exist");
+}
+
+TEST(words_grow_and_end_in_null)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const struct tool tool = { .arena = &arena };
+    struct tool_words words = { 0 };
+    const char *const *argv;
+
+    for (int i = 0; i < 20; i++)
+        tool_add(&tool, &words, "x");
+    argv = tool_argv(&tool, &words);
+    CHECK_INT(words.list.n, 20);
+    CHECK(argv[19] && !argv[20]);
+    CHECK(tool_find(&arena, "sh") && !tool_find(&arena, "no-such-program-here"));
+}
+
+TEST(choices_are_numbers_of_the_managers_in_their_order)
+{
+    CHECK_STR(service_manager_choices, "auto|systemd|openrc|kepler|systemctl|sysv");
+    CHECK(!service_manager_chosen(0));
+    CHECK_STR(service_manager_chosen(2)->name, "openrc");
+    CHECK_STR(service_manager_with_configs()->name, "kepler");
+}

@@ -7,7 +7,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/diag.h"
-#include "fleet/reactor/gate.h"
+#include "fleet/reactor/event_gate.h"
 #include "fleet/reactor/reaction.h"
 #include "fleet/reactor/rule_set.h"
 
@@ -52,29 +52,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str rest = str_bytes(data, size);
     const struct rule_file files[] = { { RULE_SET_TOP, NULL, next_part(&rest) },
                                        { "a.zy", NULL, next_part(&rest) } };
-    const struct gate_delivery delivery = {
+    const struct event_gate_delivery delivery = {
         .subject = next_part(&rest),
         .payload = rest.p ? rest : STR(""),
         .monotonic = 1,
         .wall = 1,
     };
-    const struct gate_options options = { .max_chain_depth = 3, .source_rate = 120 };
+    const struct event_gate_options options = { .max_chain_depth = 3, .source_rate = 120 };
     struct diags diags = DIAGS_INIT(&arena), lints = DIAGS_INIT(&arena);
     struct rule_set *set = rule_set_new(files, ARRAY_LEN(files), &diags, &lints);
-    struct gate_event event;
+    struct event_gate_event event;
     struct rule_matches matches;
     struct gate gate;
 
     assert((set == NULL) == (diags_count(&diags) > 0));
-    gate_init(&gate, &options);
-    if (gate_check(&gate, &arena, &delivery, &event) == GATE_PASS && set) {
+    event_gate_init(&gate, &options);
+    if (event_gate_check(&gate, &arena, &delivery, &event) == EVENT_GATE_PASS && set) {
         const struct reaction_event about = { .source = &event.source, .event = &event.event };
 
         rule_set_match(set, &arena, str_from(event.source.key), &matches);
         for (size_t i = 0; i < matches.list.n && i < 4; i++)
             react(matches.list.p[i], &about);
     }
-    gate_done(&gate);
+    event_gate_done(&gate);
     rule_set_drop(set);
     return 0;
 }

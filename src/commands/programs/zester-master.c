@@ -5,10 +5,10 @@
 #include "fleet/master/api/api.h"
 #include "fleet/master/operators/approvals.h"
 #include "fleet/master/enroll/authority.h"
-#include "fleet/master/enroll/census.h"
+#include "fleet/master/enroll/enrollment_cache.h"
 #include "fleet/master/enroll/enroll_admin.h"
 #include "fleet/master/enroll/enroll_server.h"
-#include "fleet/master/operators/operator_gate.h"
+#include "fleet/master/operators/operator_proxy.h"
 #include "fleet/master/operators/operator_removal.h"
 #include "fleet/master/jobs/orchestrator.h"
 #include "fleet/master/enroll/revocation.h"
@@ -28,14 +28,14 @@ static const struct master_service *const services[] = {
     &master_audit_service,
     &record_guard_service,
     &authority_service,
-    &census_service,
+    &enrollment_cache_service,
     &revocation_service,
     &enroll_admin_service,
     &master_enroll_expiry_service,
     &master_departure_service,
     &approvals_service,
     &operator_removal_service,
-    &operator_gate_service,
+    &operator_proxy_service,
     &api_service,
     &enroll_server_service,
     &master_reactor_service,

@@ -16,7 +16,7 @@ int cancel_init(struct cancel *cancel, struct err *err)
         return err_sys(err, errno, "make an event for canceling");
     cancel->fd = fd;
     atomic_init(&cancel->raised, false);
-    cancel->births = 0;
+    cancel->child_registry = 0;
     return 0;
 }
 
@@ -29,7 +29,7 @@ void cancel_move(struct cancel *to, struct cancel *from)
 {
     to->fd = from->fd;
     atomic_init(&to->raised, false);
-    to->births = 0;
+    to->child_registry = 0;
     from->fd = -1;
 }
 

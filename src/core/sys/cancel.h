@@ -20,7 +20,8 @@ struct err;
 struct cancel {
     int fd; /* readable once raised; never read from it */
     atomic_bool raised;
-    int births; /* the list of programs that may be canceled (core/sys/births.h); 0: none */
+    int child_registry; /* the list of programs that may be canceled (core/sys/child_registry.h); 0:
+                           none */
 };
 
 int cancel_init(struct cancel *cancel, struct err *err);

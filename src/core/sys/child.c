@@ -73,7 +73,7 @@ IN_CHILD static int note_birth(const struct child *child)
     struct timespec now = { 0, 0 };
     int written;
 
-    if (child->spec->births <= 0) {
+    if (child->spec->child_registry <= 0) {
         if (child->spec->parent_death > 0)
             follow_parent(child, child->spec->parent_death);
         return 0;
@@ -82,7 +82,7 @@ IN_CHILD static int note_birth(const struct child *child)
     (void)syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
     birth.pid = (int64_t)syscall(SYS_getpid);
     birth.time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    written = (int)syscall(SYS_write, child->spec->births, &birth, sizeof(birth));
+    written = (int)syscall(SYS_write, child->spec->child_registry, &birth, sizeof(birth));
     if (written != (int)sizeof(birth)) {
         errno = written < 0 ? errno : ENOSPC;
         return -1;

@@ -12,7 +12,7 @@
 #include "core/base/err.h"
 #include "core/sys/cgroup.h"
 #include "core/sys/clock.h"
-#include "core/sys/family.h"
+#include "core/sys/descendants.h"
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 #include "core/sys/process.h"
@@ -177,7 +177,7 @@ void fence_apply(const struct fence *fence, struct process_spec *spec)
 int fence_kill(const struct fence *fence, const struct process *process, struct err *err)
 {
     if (!fence->group)
-        return family_kill(process, err);
+        return descendants_kill(process, err);
     fence->group->killed = true;
     if (cgroup_kill(&fence->group->cgroup, err) < 0)
         return -1;

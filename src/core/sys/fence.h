@@ -2,7 +2,7 @@
  * fence - what keeps the processes of one run together, so that all can be ended.
  *
  * Two kinds. Either the child adopts the orphans below it, so that the family can
- * be found (core/sys/family.h): this costs nothing and works for any user. Or a control
+ * be found (core/sys/descendants.h): this costs nothing and works for any user. Or a control
  * group holds whatever the run starts; groups are made below our own group and
  * used again by later runs. That is exact even against programs that try to
  * escape, and costs a little for each group.

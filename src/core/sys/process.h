@@ -87,9 +87,9 @@ struct process_spec {
     bool has_umask;
     mode_t umask;
     bool no_new_privs;
-    int births;       /* an open list to which the child adds itself before it runs; 0: none */
-    bool reaper;      /* orphans below the child become its children, not init's */
-    int parent_death; /* the signal it gets when the thread that starts it ends; 0: none */
+    int child_registry; /* an open list to which the child adds itself before it runs; 0: none */
+    bool reaper;        /* orphans below the child become its children, not init's */
+    int parent_death;   /* the signal it gets when the thread that starts it ends; 0: none */
 };
 
 /* One line of such a list. A child that is not in it when we die dies too: a later process can find

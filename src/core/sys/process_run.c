@@ -211,7 +211,7 @@ static int start_fenced(struct run *run, const struct process_spec *spec,
 
     choose_streams(bounds, &chosen);
     if (run->cancel)
-        chosen.births = run->cancel->births;
+        chosen.child_registry = run->cancel->child_registry;
     if (fence_open(&run->fence, bounds->fence, err) < 0)
         return -1;
     fence_apply(&run->fence, &chosen);

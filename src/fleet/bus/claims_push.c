@@ -9,7 +9,7 @@
 #include "core/base/mem.h"
 #include "fleet/bus/accounts.h"
 #include "fleet/bus/claims.h"
-#include "fleet/bus/roll_call.h"
+#include "fleet/bus/server_list.h"
 #include "core/data/value.h"
 #include "fleet/nats/nkey.h"
 
@@ -24,7 +24,7 @@ struct claims_push {
     size_t step, steps;
     enum account_role role; /* whose claims are sent */
     bool has_old;           /* a server knows no accounts but the fleet's */
-    struct roll_call *call;
+    struct server_list *call;
     struct claims_push_result result;
     size_t answered;
 };
@@ -116,15 +116,15 @@ static void send_claims(struct claims_push *push)
         return;
     }
     print_subject(push, "UPDATE", subject);
-    push->call = roll_call_new(push->options.conn,
-                               &(struct roll_call_options){ .subject = subject,
-                                                            .payload = buf_view(&jwt),
-                                                            .expected = push->result.servers,
-                                                            .wait = CLAIMS_PUSH_CONFIRM_NS,
-                                                            .answer = on_confirmed,
-                                                            .done = on_sent,
-                                                            .self = push },
-                               &err);
+    push->call = server_list_new(push->options.conn,
+                                 &(struct server_list_options){ .subject = subject,
+                                                                .payload = buf_view(&jwt),
+                                                                .expected = push->result.servers,
+                                                                .wait = CLAIMS_PUSH_CONFIRM_NS,
+                                                                .answer = on_confirmed,
+                                                                .done = on_sent,
+                                                                .self = push },
+                                 &err);
     if (!push->call)
         finish(push, err.text);
 }
@@ -175,15 +175,15 @@ static void ask_claims(struct claims_push *push)
         return;
     }
     print_subject(push, "LOOKUP", subject);
-    push->call = roll_call_new(push->options.conn,
-                               &(struct roll_call_options){ .subject = subject,
-                                                            .payload = STR(""),
-                                                            .expected = push->result.servers,
-                                                            .wait = CLAIMS_PUSH_COUNT_NS,
-                                                            .text = on_found,
-                                                            .done = on_looked,
-                                                            .self = push },
-                               &err);
+    push->call = server_list_new(push->options.conn,
+                                 &(struct server_list_options){ .subject = subject,
+                                                                .payload = STR(""),
+                                                                .expected = push->result.servers,
+                                                                .wait = CLAIMS_PUSH_COUNT_NS,
+                                                                .text = on_found,
+                                                                .done = on_looked,
+                                                                .self = push },
+                                 &err);
     if (!push->call)
         finish(push, err.text);
 }
@@ -226,15 +226,15 @@ struct claims_push *claims_push_new(const struct claims_push_options *options, s
 
     push->options = *options;
     push->fleet = (struct buf)BUF_INIT(CLAIMS_PUSH_MAX);
-    push->call = roll_call_new(options->conn,
-                               &(struct roll_call_options){ .subject = PING_JSZ,
-                                                            .payload = STR("{}"),
-                                                            .wait = CLAIMS_PUSH_COUNT_NS,
-                                                            .answer = on_server,
-                                                            .expect = expect_servers,
-                                                            .done = on_counted,
-                                                            .self = push },
-                               err);
+    push->call = server_list_new(options->conn,
+                                 &(struct server_list_options){ .subject = PING_JSZ,
+                                                                .payload = STR("{}"),
+                                                                .wait = CLAIMS_PUSH_COUNT_NS,
+                                                                .answer = on_server,
+                                                                .expect = expect_servers,
+                                                                .done = on_counted,
+                                                                .self = push },
+                                 err);
     if (push->call)
         return push;
     free(push);
@@ -245,7 +245,7 @@ void claims_push_free(struct claims_push *push)
 {
     if (!push)
         return;
-    roll_call_free(push->call);
+    server_list_free(push->call);
     buf_done(&push->fleet);
     free(push);
 }

@@ -13,7 +13,7 @@
 #include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
 #include "core/sys/chance.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
@@ -32,7 +32,7 @@ struct inquiry {
 struct mirror {
     struct mirror_options options;
     struct arena arena;
-    struct chores chores;
+    struct background_tasks background_tasks;
     const char *staging;
     struct nats_js js;
     struct nats_sub *news;
@@ -224,7 +224,7 @@ static void fetch_set(struct mirror *mirror, bool is_canary)
                                       .bucket = mirror->options.bucket,
                                       .manifest = is_canary ? CANARY_MANIFEST : NULL,
                                       .staging = mirror->staging,
-                                      .chores = &mirror->chores,
+                                      .background_tasks = &mirror->background_tasks,
                                       .trust = *mirror->options.trust,
                                       .choose = choose_files,
                                       .finish = move_in,
@@ -364,7 +364,7 @@ struct mirror *mirror_new(const struct mirror_options *options, struct err *err)
     mirror->retry = MIRROR_RETRY;
     mirror->staging = arena_printf(&mirror->arena, "%s.staging", options->folder);
     if (restore_folder(mirror, err) < 0 ||
-        chores_open_workers(&mirror->chores, options->loop, 1, err) < 0) {
+        background_tasks_open_workers(&mirror->background_tasks, options->loop, 1, err) < 0) {
         mirror_free(mirror);
         return NULL;
     }
@@ -376,7 +376,7 @@ void mirror_free(struct mirror *mirror)
     if (!mirror)
         return;
     mirror_connect(mirror, NULL);
-    chores_close(&mirror->chores);
+    background_tasks_close(&mirror->background_tasks);
     timer_clear(loop_timers(mirror->options.loop), &mirror->timer);
     arena_done(&mirror->arena);
     free(mirror);

@@ -15,7 +15,7 @@
 #include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
 #include "fleet/nats/object.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/draft.h"
 #include "core/sys/fd.h"
 #include "core/sys/fs.h"
@@ -30,7 +30,7 @@
 #define WINDOW 8
 
 struct tree_fetch {
-    struct chore chore;
+    struct background_task background_task;
     struct tree_fetch_options options;
     struct arena arena;
     const char *bucket, *staging, *manifest, *blobs;
@@ -131,9 +131,9 @@ static void end_fetch(struct tree_fetch *fetch)
     free_fetch(fetch);
 }
 
-static void run_finish(struct chore *chore)
+static void run_finish(struct background_task *background_task)
 {
-    struct tree_fetch *fetch = container_of(chore, struct tree_fetch, chore);
+    struct tree_fetch *fetch = container_of(background_task, struct tree_fetch, background_task);
     struct err err;
 
     /* noted first: a machine that stops in between accepts no older tree than this one */
@@ -143,9 +143,9 @@ static void run_finish(struct chore *chore)
     (void)tree_remove(fetch->staging, &err); /* what was not moved away is of no use */
 }
 
-static void on_finished(struct chore *chore)
+static void on_finished(struct background_task *background_task)
 {
-    end_fetch(container_of(chore, struct tree_fetch, chore));
+    end_fetch(container_of(background_task, struct tree_fetch, background_task));
 }
 
 static void finish_fetch(struct tree_fetch *fetch)
@@ -153,14 +153,15 @@ static void finish_fetch(struct tree_fetch *fetch)
     if (fetch->is_dropped)
         end_fetch(fetch);
     else
-        chore_begin(fetch->options.chores, &fetch->chore, run_finish, on_finished);
+        background_task_begin(fetch->options.background_tasks, &fetch->background_task, run_finish,
+                              on_finished);
 }
 
 /* --- one file ----------------------------------------------------------------------- */
 
 /* A file on its way to the disk: whole, or part by part. */
-struct parcel {
-    struct chore chore;
+struct tree_download {
+    struct background_task background_task;
     struct tree_fetch *fetch;
     const struct tree_file *file;
     struct arena arena;
@@ -174,178 +175,191 @@ struct parcel {
 
 static void fetch_more(struct tree_fetch *fetch);
 
-static void end_parcel(struct parcel *parcel, const char *problem)
+static void end_parcel(struct tree_download *tree_download, const char *problem)
 {
-    struct tree_fetch *fetch = parcel->fetch;
+    struct tree_fetch *fetch = tree_download->fetch;
 
     if (problem)
-        break_fetch(fetch, arena_printf(&fetch->arena, "'%s': %s", parcel->file->path, problem));
-    if (parcel->has_draft)
-        draft_done(&parcel->draft);
-    arena_done(&parcel->arena);
-    free(parcel);
+        break_fetch(fetch,
+                    arena_printf(&fetch->arena, "'%s': %s", tree_download->file->path, problem));
+    if (tree_download->has_draft)
+        draft_done(&tree_download->draft);
+    arena_done(&tree_download->arena);
+    free(tree_download);
     fetch->under_way--;
     fetch_more(fetch);
 }
 
-static int open_draft(struct parcel *parcel, enum fs_sync sync, struct err *err)
+static int open_draft(struct tree_download *tree_download, enum fs_sync sync, struct err *err)
 {
     const struct fs_replace_options options = { .attr = { FILE_MODE, FS_KEEP, FS_KEEP },
                                                 .sync = sync };
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const char *path = path_join(&arena, parcel->fetch->staging, parcel->file->path);
+    const char *path = path_join(&arena, tree_download->fetch->staging, tree_download->file->path);
 
-    if (parcel->has_draft)
+    if (tree_download->has_draft)
         return 0;
     if (fs_mkdirs(path_dirname(&arena, path), FOLDER_MODE, err) < 0 ||
-        draft_open(&parcel->draft, path, &options, err) < 0)
+        draft_open(&tree_download->draft, path, &options, err) < 0)
         return -1;
-    parcel->has_draft = true;
+    tree_download->has_draft = true;
     return 0;
 }
 
-static void note_problem(struct parcel *parcel, const struct err *err)
+static void note_problem(struct tree_download *tree_download, const struct err *err)
 {
-    parcel->problem = arena_strdup(&parcel->arena, err->text);
+    tree_download->problem = arena_strdup(&tree_download->arena, err->text);
 }
 
-static void write_whole(struct chore *chore)
+static void write_whole(struct background_task *background_task)
 {
-    struct parcel *parcel = container_of(chore, struct parcel, chore);
+    struct tree_download *tree_download =
+        container_of(background_task, struct tree_download, background_task);
     struct err err;
 
-    if (open_draft(parcel, FS_NO_SYNC, &err) < 0 ||
-        draft_add(&parcel->draft, parcel->bytes, &err) < 0 ||
-        draft_commit(&parcel->draft, &err) < 0)
-        note_problem(parcel, &err);
+    if (open_draft(tree_download, FS_NO_SYNC, &err) < 0 ||
+        draft_add(&tree_download->draft, tree_download->bytes, &err) < 0 ||
+        draft_commit(&tree_download->draft, &err) < 0)
+        note_problem(tree_download, &err);
 }
 
-static void on_stored(struct chore *chore)
+static void on_stored(struct background_task *background_task)
 {
-    struct parcel *parcel = container_of(chore, struct parcel, chore);
+    struct tree_download *tree_download =
+        container_of(background_task, struct tree_download, background_task);
 
-    end_parcel(parcel, parcel->problem);
+    end_parcel(tree_download, tree_download->problem);
 }
 
 static void on_value(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct parcel *parcel = self;
-    struct tree_fetch *fetch = parcel->fetch;
+    struct tree_download *tree_download = self;
+    struct tree_fetch *fetch = tree_download->fetch;
     char hash[SHA256_HEX_SIZE] = "";
 
     if (!error)
         sha256_hex(entry->value.p, entry->value.n, hash);
-    if (error || strcasecmp(hash, parcel->file->sha256) != 0) {
-        end_parcel(parcel, error ? error->text : "not the hash of the manifest");
+    if (error || strcasecmp(hash, tree_download->file->sha256) != 0) {
+        end_parcel(tree_download, error ? error->text : "not the hash of the manifest");
     } else if (fetch->is_dropped) {
-        end_parcel(parcel, NULL);
+        end_parcel(tree_download, NULL);
     } else {
-        parcel->bytes = arena_str(&parcel->arena, entry->value);
-        chore_begin(fetch->options.chores, &parcel->chore, write_whole, on_stored);
+        tree_download->bytes = arena_str(&tree_download->arena, entry->value);
+        background_task_begin(fetch->options.background_tasks, &tree_download->background_task,
+                              write_whole, on_stored);
     }
 }
 
 /* --- one that comes in parts -------------------------------------------------------- */
 
-static void write_part(struct chore *chore)
+static void write_part(struct background_task *background_task)
 {
-    struct parcel *parcel = container_of(chore, struct parcel, chore);
+    struct tree_download *tree_download =
+        container_of(background_task, struct tree_download, background_task);
     struct err err;
 
-    if (open_draft(parcel, FS_SYNC, &err) < 0 || draft_add(&parcel->draft, parcel->bytes, &err) < 0)
-        note_problem(parcel, &err);
+    if (open_draft(tree_download, FS_SYNC, &err) < 0 ||
+        draft_add(&tree_download->draft, tree_download->bytes, &err) < 0)
+        note_problem(tree_download, &err);
 }
 
-static void on_part_written(struct chore *chore)
+static void on_part_written(struct background_task *background_task)
 {
-    struct parcel *parcel = container_of(chore, struct parcel, chore);
+    struct tree_download *tree_download =
+        container_of(background_task, struct tree_download, background_task);
 
-    if (!parcel->problem && !parcel->fetch->is_dropped) {
-        arena_clear(&parcel->arena);
-        nats_object_continue(parcel->reading);
+    if (!tree_download->problem && !tree_download->fetch->is_dropped) {
+        arena_clear(&tree_download->arena);
+        nats_object_continue(tree_download->reading);
         return;
     }
-    nats_object_stop(parcel->reading);
-    end_parcel(parcel, parcel->problem);
+    nats_object_stop(tree_download->reading);
+    end_parcel(tree_download, tree_download->problem);
 }
 
 static bool on_part(void *self, struct nats_object_reading *reading, struct str data)
 {
-    struct parcel *parcel = self;
+    struct tree_download *tree_download = self;
 
-    parcel->size += (int64_t)data.n;
-    if (parcel->fetch->is_dropped || parcel->size > parcel->file->size)
+    tree_download->size += (int64_t)data.n;
+    if (tree_download->fetch->is_dropped || tree_download->size > tree_download->file->size)
         return true; /* the end says what is wrong */
-    parcel->reading = reading;
-    parcel->bytes = arena_str(&parcel->arena, data);
-    chore_begin(parcel->fetch->options.chores, &parcel->chore, write_part, on_part_written);
+    tree_download->reading = reading;
+    tree_download->bytes = arena_str(&tree_download->arena, data);
+    background_task_begin(tree_download->fetch->options.background_tasks,
+                          &tree_download->background_task, write_part, on_part_written);
     return false;
 }
 
-static void commit_parts(struct chore *chore)
+static void commit_parts(struct background_task *background_task)
 {
-    struct parcel *parcel = container_of(chore, struct parcel, chore);
+    struct tree_download *tree_download =
+        container_of(background_task, struct tree_download, background_task);
     struct err err;
 
-    if (draft_commit(&parcel->draft, &err) < 0)
-        note_problem(parcel, &err);
+    if (draft_commit(&tree_download->draft, &err) < 0)
+        note_problem(tree_download, &err);
 }
 
 static void on_object(void *self, const struct nats_error *error,
                       const struct nats_object_info *info)
 {
-    struct parcel *parcel = self;
+    struct tree_download *tree_download = self;
     char hash[SHA256_HEX_SIZE] = "";
 
     if (!error)
         hex_write(info->digest, sizeof(info->digest), hash);
     if (error)
-        end_parcel(parcel, error->text);
-    else if (strcasecmp(hash, parcel->file->sha256) != 0 || parcel->size != parcel->file->size)
-        end_parcel(parcel, "not the hash of the manifest");
-    else if (parcel->fetch->is_dropped)
-        end_parcel(parcel, NULL);
+        end_parcel(tree_download, error->text);
+    else if (strcasecmp(hash, tree_download->file->sha256) != 0 ||
+             tree_download->size != tree_download->file->size)
+        end_parcel(tree_download, "not the hash of the manifest");
+    else if (tree_download->fetch->is_dropped)
+        end_parcel(tree_download, NULL);
     else
-        chore_begin(parcel->fetch->options.chores, &parcel->chore, commit_parts, on_stored);
+        background_task_begin(tree_download->fetch->options.background_tasks,
+                              &tree_download->background_task, commit_parts, on_stored);
 }
 
 /* --- all of them -------------------------------------------------------------------- */
 
-static const char *key_of(struct parcel *parcel)
+static const char *key_of(struct tree_download *tree_download)
 {
-    const char *blobs = parcel->fetch->blobs;
+    const char *blobs = tree_download->fetch->blobs;
 
-    return blobs ? arena_printf(&parcel->arena, "%s%s", blobs, parcel->file->sha256)
-                 : parcel->file->key;
+    return blobs ? arena_printf(&tree_download->arena, "%s%s", blobs, tree_download->file->sha256)
+                 : tree_download->file->key;
 }
 
 /* A value of the bucket, or an object that is named by its hash. */
-static int begin_file(const struct tree_fetch *fetch, struct parcel *parcel, struct err *err)
+static int begin_file(const struct tree_fetch *fetch, struct tree_download *tree_download,
+                      struct err *err)
 {
     const struct nats_kv kv = { .js = fetch->options.js, .bucket = fetch->bucket };
     const struct nats_objects objects = { .js = fetch->options.js,
                                           .bucket = STORE_FILES,
                                           .direct = true };
 
-    if (parcel->file->size == 0)
-        return nats_kv_get(&kv, key_of(parcel), on_value, parcel, err);
-    return nats_object_read(&objects, parcel->file->sha256, on_part, on_object, parcel, err);
+    if (tree_download->file->size == 0)
+        return nats_kv_get(&kv, key_of(tree_download), on_value, tree_download, err);
+    return nats_object_read(&objects, tree_download->file->sha256, on_part, on_object,
+                            tree_download, err);
 }
 
 static void fetch_file(struct tree_fetch *fetch, const struct tree_file *file)
 {
-    struct parcel *parcel = mem_zalloc(sizeof(*parcel));
+    struct tree_download *tree_download = mem_zalloc(sizeof(*tree_download));
     struct err err;
 
-    parcel->fetch = fetch;
-    parcel->file = file;
+    tree_download->fetch = fetch;
+    tree_download->file = file;
     fetch->under_way++;
-    if (begin_file(fetch, parcel, &err) == 0)
+    if (begin_file(fetch, tree_download, &err) == 0)
         return;
     break_fetch(fetch, err.text);
     fetch->under_way--;
-    arena_done(&parcel->arena);
-    free(parcel);
+    arena_done(&tree_download->arena);
+    free(tree_download);
 }
 
 static void fetch_more(struct tree_fetch *fetch)
@@ -384,9 +398,9 @@ static int check_room(const struct tree_fetch *fetch, struct err *err)
                    (unsigned long long)room);
 }
 
-static void run_choose(struct chore *chore)
+static void run_choose(struct background_task *background_task)
 {
-    struct tree_fetch *fetch = container_of(chore, struct tree_fetch, chore);
+    struct tree_fetch *fetch = container_of(background_task, struct tree_fetch, background_task);
     struct err err;
 
     if (tree_remove(fetch->staging, &err) < 0 ||
@@ -396,9 +410,9 @@ static void run_choose(struct chore *chore)
         break_fetch(fetch, err.text);
 }
 
-static void on_chosen(struct chore *chore)
+static void on_chosen(struct background_task *background_task)
 {
-    fetch_more(container_of(chore, struct tree_fetch, chore));
+    fetch_more(container_of(background_task, struct tree_fetch, background_task));
 }
 
 static void end_or_choose(struct tree_fetch *fetch)
@@ -406,7 +420,8 @@ static void end_or_choose(struct tree_fetch *fetch)
     if (!fetch->is_published || fetch->is_broken || fetch->is_dropped)
         end_fetch(fetch);
     else
-        chore_begin(fetch->options.chores, &fetch->chore, run_choose, on_chosen);
+        background_task_begin(fetch->options.background_tasks, &fetch->background_task, run_choose,
+                              on_chosen);
 }
 
 static void on_signature(void *self, const struct nats_error *error,
@@ -452,9 +467,9 @@ static void on_manifest(void *self, const struct nats_error *error,
     }
 }
 
-static void do_nothing(struct chore *chore)
+static void do_nothing(struct background_task *background_task)
 {
-    (void)chore;
+    (void)background_task;
 }
 
 struct tree_fetch *tree_fetch_begin(const struct tree_fetch_options *options)
@@ -474,7 +489,8 @@ struct tree_fetch *tree_fetch_begin(const struct tree_fetch_options *options)
         fetch->offer.base = signature_place(&fetch->arena, fetch->bucket, FILESET_MANIFEST);
     if (nats_kv_get(&kv, fetch->manifest, on_manifest, fetch, &err) < 0) {
         break_fetch(fetch, err.text);
-        chore_begin(fetch->options.chores, &fetch->chore, do_nothing, on_finished);
+        background_task_begin(fetch->options.background_tasks, &fetch->background_task, do_nothing,
+                              on_finished);
     }
     return fetch;
 }

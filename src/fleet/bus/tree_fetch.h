@@ -27,7 +27,7 @@
 #include "fleet/nats/js.h"
 
 struct arena;
-struct chores;
+struct background_tasks;
 struct err;
 struct tree_fetch;
 
@@ -54,8 +54,8 @@ struct tree_fetch_options {
     const char *manifest;
     /* What the key of a file is, followed by its sum, copied; NULL: the key of the manifest. */
     const char *blobs;
-    struct chores *chores;   /* the same */
-    struct tree_trust trust; /* its texts must outlive it */
+    struct background_tasks *background_tasks; /* the same */
+    struct tree_trust trust;                   /* its texts must outlive it */
     /* Set is_needed of each file that must be fetched. A fetch that was dropped may still choose
      * while the next one begins: what is chosen belongs into `files`. */
     int (*choose)(void *self, struct tree_files *files, struct err *err);

@@ -37,7 +37,7 @@ static const struct {
 
 /* REACH_ITSELF, by family. */
 static const struct {
-    const char *family, *names;
+    const char *descendants, *names;
 } plain[] = {
     { "alternatives", "auto install remove set show_current" },
     { "archive", "extracted list" },
@@ -196,10 +196,10 @@ static bool lists(const char *names, struct str name)
 static bool is_plain(const char *function)
 {
     struct str name = str_from(function);
-    const struct str family = str_cut(&name, '.');
+    const struct str descendants = str_cut(&name, '.');
 
     for (size_t i = 0; i < ARRAY_LEN(plain); i++)
-        if (str_is(family, plain[i].family))
+        if (str_is(descendants, plain[i].descendants))
             return name.p && lists(plain[i].names, name);
     return false;
 }

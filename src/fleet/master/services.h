@@ -8,7 +8,7 @@
 
 struct dispatcher;
 struct roster;
-struct settings_book;
+struct settings_cache;
 
 extern const struct master_service master_roster_service;    /* facts, signs of life, targets */
 extern const struct master_service master_dispatch_service;  /* jobs */
@@ -28,7 +28,7 @@ extern const struct master_service master_usage_service;    /* peels that write 
 
 /* What services give to each other; NULL before their start. */
 struct roster *master_roster(const struct master *master);
-struct settings_book *master_settings_book(const struct master *master);
+struct settings_cache *master_settings_book(const struct master *master);
 
 /* Told when the facts of a peel came, changed or went. */
 struct roster_listener {

@@ -40,8 +40,8 @@ void nats_hub_free(struct nats_hub *hub)
 {
     if (!hub)
         return;
-    if (hub->chores_open)
-        chores_close(&hub->chores);
+    if (hub->background_tasks_open)
+        background_tasks_close(&hub->background_tasks);
     bury_all(hub);
     for (size_t i = 0; i < hub->spare_count; i++)
         buf_done(&hub->spares[i]);
@@ -50,12 +50,13 @@ void nats_hub_free(struct nats_hub *hub)
     free(hub);
 }
 
-int nats_hub_chores(struct nats_hub *hub, struct chores **ret_chores, struct err *err)
+int nats_hub_chores(struct nats_hub *hub, struct background_tasks **ret_chores, struct err *err)
 {
-    if (!hub->chores_open && chores_open(&hub->chores, hub->loop, err) < 0)
+    if (!hub->background_tasks_open &&
+        background_tasks_open(&hub->background_tasks, hub->loop, err) < 0)
         return -1;
-    hub->chores_open = true;
-    *ret_chores = &hub->chores;
+    hub->background_tasks_open = true;
+    *ret_chores = &hub->background_tasks;
     return 0;
 }
 

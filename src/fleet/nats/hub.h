@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 #include "core/base/buf.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 
 struct err;
 struct loop;
@@ -47,14 +47,14 @@ struct nats_hub {
     char *wire;                   /* the same, for what is still encrypted; NULL: never used */
     struct nats_transport *dirty; /* have something to send */
     struct nats_grave *graves;
-    struct chores chores;
-    bool chores_open;
+    struct background_tasks background_tasks;
+    bool background_tasks_open;
     struct buf spares[NATS_HUB_SPARES];
     size_t spare_count;
 };
 
 /* Workers for what may block, opened when first needed. */
-int nats_hub_chores(struct nats_hub *hub, struct chores **ret_chores, struct err *err);
+int nats_hub_chores(struct nats_hub *hub, struct background_tasks **ret_chores, struct err *err);
 void nats_hub_bury(struct nats_hub *hub, struct nats_grave *grave,
                    void (*bury)(struct nats_grave *grave));
 /* Give a buffer without memory that of a spare one, and take it back. */

@@ -19,14 +19,14 @@
 #include "fleet/nats/publisher.h"
 #include "fleet/nats/subject.h"
 #include "core/sys/chance.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 
 #define WINDOW   8
 #define META_MAX ((size_t)64 << 10)
 
 struct put {
-    struct chore chore; /* reads one chunk */
+    struct background_task background_task; /* reads one chunk */
     struct nats_hub *hub;
     struct nats_objects objects;
     struct nats_publisher *publisher;
@@ -164,9 +164,9 @@ static void send_chunk(struct put *put)
         fail_send(put, &err);
 }
 
-static void work(struct chore *chore)
+static void work(struct background_task *background_task)
 {
-    struct put *put = container_of(chore, struct put, chore);
+    struct put *put = container_of(background_task, struct put, background_task);
     size_t n = 0;
 
     put->errnum = 0;
@@ -184,9 +184,9 @@ static void work(struct chore *chore)
     put->got = (ssize_t)n;
 }
 
-static void on_read(struct chore *chore)
+static void on_read(struct background_task *background_task)
 {
-    struct put *put = container_of(chore, struct put, chore);
+    struct put *put = container_of(background_task, struct put, background_task);
     struct err err;
 
     put->reading = false;
@@ -203,16 +203,16 @@ static void on_read(struct chore *chore)
 
 static void read_more(struct put *put)
 {
-    struct chores *chores;
+    struct background_tasks *background_tasks;
     struct err err;
 
-    if (nats_hub_chores(put->hub, &chores, &err) < 0) {
+    if (nats_hub_chores(put->hub, &background_tasks, &err) < 0) {
         fail_text(put, NATS_FAULT_CANCELED, err.text);
         go_on(put);
         return;
     }
     put->reading = true;
-    chore_begin(chores, &put->chore, work, on_read);
+    background_task_begin(background_tasks, &put->background_task, work, on_read);
 }
 
 /* --- the beginning ------------------------------------------------------------------ */

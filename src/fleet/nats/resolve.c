@@ -7,12 +7,12 @@
 #include "core/base/err.h"
 #include "core/base/mem.h"
 #include "fleet/nats/hub.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 
 #define PORT_SIZE 8
 
 struct nats_resolve {
-    struct chore chore;
+    struct background_task background_task;
     char *host;
     uint16_t port;
     nats_resolve_fn *fn; /* NULL: cancelled */
@@ -31,16 +31,18 @@ static int find_addresses(const char *host, uint16_t port, int flags, struct add
     return getaddrinfo(host, service, &hints, ret_list);
 }
 
-static void work(struct chore *chore)
+static void work(struct background_task *background_task)
 {
-    struct nats_resolve *resolve = container_of(chore, struct nats_resolve, chore);
+    struct nats_resolve *resolve =
+        container_of(background_task, struct nats_resolve, background_task);
 
     resolve->error = find_addresses(resolve->host, resolve->port, AI_ADDRCONFIG, &resolve->list);
 }
 
-static void done(struct chore *chore)
+static void done(struct background_task *background_task)
 {
-    struct nats_resolve *resolve = container_of(chore, struct nats_resolve, chore);
+    struct nats_resolve *resolve =
+        container_of(background_task, struct nats_resolve, background_task);
     struct addrinfo *list = resolve->error == 0 ? resolve->list : NULL;
 
     if (resolve->fn)
@@ -56,17 +58,17 @@ struct nats_resolve *nats_resolve_begin(struct nats_hub *hub, const char *host, 
                                         struct err *err)
 {
     struct nats_resolve *resolve;
-    struct chores *chores;
+    struct background_tasks *background_tasks;
 
     if (find_addresses(host, port, AI_NUMERICHOST, ret_list) == 0)
         return NULL;
     *ret_list = NULL;
-    if (nats_hub_chores(hub, &chores, err) < 0)
+    if (nats_hub_chores(hub, &background_tasks, err) < 0)
         return NULL;
     resolve = mem_zalloc(sizeof(*resolve));
     *resolve =
         (struct nats_resolve){ .host = mem_strdup(host), .port = port, .fn = fn, .self = self };
-    chore_begin(chores, &resolve->chore, work, done);
+    background_task_begin(background_tasks, &resolve->background_task, work, done);
     return resolve;
 }
 

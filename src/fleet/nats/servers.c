@@ -262,7 +262,7 @@ int64_t nats_servers_pause(const struct nats_servers *servers, int64_t min, int6
                            uint64_t random)
 {
     unsigned doublings = servers->rounds < DOUBLINGS_MAX ? servers->rounds : DOUBLINGS_MAX;
-    int64_t bound = min > max >> doublings ? max : min << doublings;
+    int64_t plan_binding = min > max >> doublings ? max : min << doublings;
 
-    return bound > 0 ? (int64_t)(random % (uint64_t)bound) + 1 : 0;
+    return plan_binding > 0 ? (int64_t)(random % (uint64_t)plan_binding) + 1 : 0;
 }

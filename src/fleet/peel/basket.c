@@ -18,11 +18,11 @@
 #include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
 #include "fleet/nats/request.h"
-#include "fleet/peel/desk.h"
+#include "fleet/peel/job_queue.h"
 #include "fleet/peel/snapshot.h"
 #include "core/sys/clock.h"
-#include "core/sys/errand.h"
-#include "core/sys/inquiry.h"
+#include "core/sys/loop_message.h"
+#include "core/sys/blocking_query.h"
 #include "core/sys/loop.h"
 #include "fleet/wire/exec.h"
 #include "fleet/wire/question.h"
@@ -70,7 +70,7 @@ struct basket {
     struct nats_js js;
     uint64_t generation; /* of the connection */
     struct timer tick;
-    struct errands errands;
+    struct loop_messages loop_messages;
     VEC(struct entry) entries;
     char *mistake; /* that was logged */
 };
@@ -321,12 +321,12 @@ static void call_function(struct basket *basket, struct entry *entry, const char
     call->basket = basket;
     memcpy(call->name, entry->name, strlen(entry->name));
     if (basket->options.run(basket->options.self,
-                            &(struct desk_task){ .jid = "",
-                                                 .function = function,
-                                                 .id = "",
-                                                 .args = entry->args_value,
-                                                 .fn = on_called,
-                                                 .self = call },
+                            &(struct job_queue_task){ .jid = "",
+                                                      .function = function,
+                                                      .id = "",
+                                                      .args = entry->args_value,
+                                                      .fn = on_called,
+                                                      .self = call },
                             &err) == 0)
         return;
     log_warning("basket not written name=%s error=%s", entry->name, err.text);
@@ -397,10 +397,11 @@ static void on_tick(struct timer *timer)
 
 static void on_reply(void *self, const struct nats_error *error, const struct nats_msg *msg)
 {
-    inquiry_answer(self, error ? (struct str){ NULL, 0 } : msg->payload, error ? error->text : "");
+    blocking_query_answer(self, error ? (struct str){ NULL, 0 } : msg->payload,
+                          error ? error->text : "");
 }
 
-static void on_inquiry(struct inquiry *inquiry, void *self, struct str request)
+static void on_inquiry(struct blocking_query *blocking_query, void *self, struct str request)
 {
     const struct basket *basket = self;
     struct err err;
@@ -411,9 +412,9 @@ static void on_inquiry(struct inquiry *inquiry, void *self, struct str request)
                  basket->js.conn,
                  &(struct nats_pub){ .subject = str_from(subject_template(SUBJECT_RESOLVE)),
                                      .payload = request },
-                 BASKET_ASK_NS, on_reply, inquiry, NULL, &err) == 0)
+                 BASKET_ASK_NS, on_reply, blocking_query, NULL, &err) == 0)
         return;
-    inquiry_answer(inquiry, (struct str){ NULL, 0 }, err.text);
+    blocking_query_answer(blocking_query, (struct str){ NULL, 0 }, err.text);
 }
 
 int basket_ask(struct basket *basket, const struct basket_question *question, struct arena *arena,
@@ -424,16 +425,16 @@ int basket_ask(struct basket *basket, const struct basket_question *question, st
                                           .basket = question->name,
                                           .scope = question->scope };
     AUTO_BUF struct buf request = BUF_INIT(VALUE_MAX);
-    struct inquiry_question inquiry = { .fn = on_inquiry,
-                                        .self = basket,
-                                        .timeout = BASKET_ASK_NS + CLOCK_SECOND,
-                                        .cancel = question->cancel };
+    struct blocking_query_question blocking_query = { .fn = on_inquiry,
+                                                      .self = basket,
+                                                      .timeout = BASKET_ASK_NS + CLOCK_SECOND,
+                                                      .cancel = question->cancel };
     struct str reply;
 
     if (record_encode(&request, &question_resolve_type, &ask, err) < 0)
         return -1;
-    inquiry.request = buf_view(&request);
-    if (inquiry_ask(&basket->errands, &inquiry, arena, &reply, err) < 0)
+    blocking_query.request = buf_view(&request);
+    if (blocking_query_ask(&basket->loop_messages, &blocking_query, arena, &reply, err) < 0)
         return err_wrap(err, "basket '%s': no master answers", question->name);
     return question_shared(arena, reply, ret_values, err) < 0
                ? err_wrap(err, "basket '%s'", question->name)
@@ -447,7 +448,7 @@ struct basket *basket_new(const struct basket_options *options, struct err *err)
     struct basket *basket = mem_zalloc(sizeof(*basket));
 
     basket->options = *options;
-    if (errands_open(&basket->errands, options->loop, err) < 0) {
+    if (loop_messages_open(&basket->loop_messages, options->loop, err) < 0) {
         free(basket);
         return NULL;
     }
@@ -459,7 +460,7 @@ void basket_free(struct basket *basket)
     if (!basket)
         return;
     timer_clear(loop_timers(basket->options.loop), &basket->tick);
-    errands_close(&basket->errands);
+    loop_messages_close(&basket->loop_messages);
     VEC_EACH (&basket->entries, entry) {
         free(entry->name);
         clear_source(entry);

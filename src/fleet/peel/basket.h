@@ -27,7 +27,7 @@
 struct arena;
 struct basket;
 struct cancel;
-struct desk_task;
+struct job_queue_task;
 struct err;
 struct loop;
 struct nats_js;
@@ -41,7 +41,7 @@ struct basket_options {
     const char *peel_id;
     struct snapshot *(*facts)(void *self);                          /* held */
     struct snapshot *(*settings)(void *self, const char **ret_why); /* held; NULL: not known */
-    int (*run)(void *self, const struct desk_task *task, struct err *err); /* desk_run */
+    int (*run)(void *self, const struct job_queue_task *task, struct err *err); /* job_queue_run */
     void *self;
 };
 

@@ -2,13 +2,13 @@
 
 #include "core/base/log.h"
 #include "fleet/bus/mirror.h"
-#include "fleet/peel/pillar.h"
+#include "fleet/peel/peel_settings.h"
 #include "core/sys/clock.h"
 
 static bool is_busy(const struct catchup *catchup)
 {
     return mirror_is_busy(catchup->states) || mirror_is_busy(catchup->settings) ||
-           pillar_is_busy(catchup->pillar);
+           peel_settings_is_busy(catchup->peel_settings);
 }
 
 static void on_timer(struct timer *timer)

@@ -19,7 +19,7 @@
 #include "core/sys/loop.h"
 
 struct mirror;
-struct pillar;
+struct peel_settings;
 
 /* A run waits no longer for files that are on their way. */
 #define CATCHUP_MAX (INT64_C(15) * 1000000000)
@@ -27,7 +27,7 @@ struct pillar;
 struct catchup {
     struct loop *loop;
     struct mirror *states, *settings;
-    const struct pillar *pillar;
+    const struct peel_settings *peel_settings;
     void (*fn)(void *self);
     void *self;
     struct timer timer; /* set while it waits */

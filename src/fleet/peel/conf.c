@@ -7,7 +7,7 @@
 #include "fleet/enroll/certificate.h"
 #include "states/facts/facts.h"
 #include "core/http/address.h"
-#include "fleet/peel/curfew.h"
+#include "fleet/peel/maintenance_window.h"
 #include "fleet/wire/peel_id.h"
 
 #define ARGS struct peel_conf
@@ -88,12 +88,12 @@ static void check_servers(const struct peel_conf *conf, const struct value *give
 static void check_windows(const struct peel_conf *conf, const struct value *given,
                           struct diags *diags)
 {
-    struct curfew curfew = CURFEW_INIT;
-    const char *problem = curfew_read(&curfew, conf->maintenance_windows);
+    struct maintenance_window maintenance_window = MAINTENANCE_WINDOW_INIT;
+    const char *problem = maintenance_window_read(&maintenance_window, conf->maintenance_windows);
 
     if (problem)
         (void)value_diag(diags, value_point(given, "maintenance_windows"), "%s", problem);
-    curfew_done(&curfew);
+    maintenance_window_done(&maintenance_window);
 }
 
 static void check_conf(struct arena *arena, void *values, const struct value *given,

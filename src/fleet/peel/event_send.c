@@ -15,8 +15,8 @@
 
 /* An event that is on its way. */
 struct sending {
-    struct job *job;
-    void (*fn)(struct job *job);
+    struct peel_job *job;
+    void (*fn)(struct peel_job *job);
     struct own_event own;
 };
 
@@ -36,7 +36,7 @@ static void on_stored(void *self, const struct nats_error *error, const struct n
 }
 
 /* The arguments without those that steer. */
-static struct value take_data(struct job *job, const struct value *given)
+static struct value take_data(struct peel_job *job, const struct value *given)
 {
     struct value data = value_copy(&job->arena, given);
     const struct value tag = value_text("tag");
@@ -45,7 +45,7 @@ static struct value take_data(struct job *job, const struct value *given)
     return data;
 }
 
-static int make_event(struct job *job, const struct value *given, struct own_event *ret,
+static int make_event(struct peel_job *job, const struct value *given, struct own_event *ret,
                       struct err *err)
 {
     const char *tag = job->request.id[0] && strcmp(job->request.id, "ad-hoc") != 0
@@ -65,7 +65,7 @@ static int make_event(struct job *job, const struct value *given, struct own_eve
         ret, err);
 }
 
-static int publish(struct job *job, struct nats_publisher *publisher, struct sending *sending,
+static int publish(struct peel_job *job, struct nats_publisher *publisher, struct sending *sending,
                    struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(job->reply_max);
@@ -81,7 +81,7 @@ static int publish(struct job *job, struct nats_publisher *publisher, struct sen
 }
 
 /* What would be sent: the key that rules match, and the data. */
-static const char *describe_wish(struct job *job, const struct own_event *own)
+static const char *describe_wish(struct peel_job *job, const struct own_event *own)
 {
     AUTO_BUF struct buf data = BUF_INIT(job->reply_max);
     struct err err;
@@ -95,7 +95,8 @@ static const char *describe_wish(struct job *job, const struct own_event *own)
                         buf_text(&data));
 }
 
-void event_send(struct job *job, struct nats_publisher *publisher, void (*fn)(struct job *job))
+void event_send(struct peel_job *job, struct nats_publisher *publisher,
+                void (*fn)(struct peel_job *job))
 {
     struct value given = job->request.args.kind == VALUE_MAP
                              ? value_copy(&job->arena, &job->request.args)

@@ -10,13 +10,14 @@
 #ifndef FLEET_PEEL_EVENT_SEND_H
 #define FLEET_PEEL_EVENT_SEND_H
 
-struct job;
+struct peel_job;
 struct nats_publisher;
 
 #define EVENT_SEND "event.send"
 
 /* `fn` is called with the answered job, at once or when the stream has the event. `publisher` is
  * NULL when there is no connection. */
-void event_send(struct job *job, struct nats_publisher *publisher, void (*fn)(struct job *job));
+void event_send(struct peel_job *job, struct nats_publisher *publisher,
+                void (*fn)(struct peel_job *job));
 
 #endif

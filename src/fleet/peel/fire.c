@@ -30,7 +30,7 @@ static void add_segments(struct buf *tag, const char *text)
         buf_cut(tag, tag->n - 1);
 }
 
-static const char *make_tag(struct arena *arena, const struct job *job, const char *text)
+static const char *make_tag(struct arena *arena, const struct peel_job *job, const char *text)
 {
     AUTO_BUF struct buf tag = BUF_INIT((size_t)2 * EVENT_TAG_MAX);
 
@@ -41,7 +41,7 @@ static const char *make_tag(struct arena *arena, const struct job *job, const ch
     return arena_strdup(arena, buf_text(&tag));
 }
 
-static struct value make_data(struct arena *arena, const struct job *job,
+static struct value make_data(struct arena *arena, const struct peel_job *job,
                               const struct state_result *result, bool whole)
 {
     struct state_result shown = *result;
@@ -60,7 +60,7 @@ static struct value make_data(struct arena *arena, const struct job *job,
     return value_map(data);
 }
 
-static int keep_event(struct job *job, struct arena *arena, struct event *event, uint64_t *ret,
+static int keep_event(struct peel_job *job, struct arena *arena, struct event *event, uint64_t *ret,
                       const struct state_result *result, struct err *err)
 {
     AUTO_BUF struct buf subject = BUF_INIT(SUBJECT_MAX);
@@ -86,7 +86,7 @@ static int keep_event(struct job *job, struct arena *arena, struct event *event,
 void fire(const struct state_host *host, const char *tag, const struct state_result *result)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct job *job = host->fire_user;
+    struct peel_job *job = host->fire_user;
     const int64_t now = clock_wall();
     char id[KSUID_SIZE];
     struct event event = {
@@ -105,13 +105,13 @@ void fire(const struct state_host *host, const char *tag, const struct state_res
         job->trouble =
             arena_printf(&job->arena, "event of %s not sent: %s", result->name, err.text);
     else
-        desk_post(job->desk, letter);
+        job_queue_post(job->job_queue, letter);
 }
 
 int fire_send(const struct state_host *host, struct arena *arena, struct state_event *event,
               struct err *err)
 {
-    struct job *job = host->fire_user;
+    struct peel_job *job = host->fire_user;
     AUTO_BUF struct buf bytes = BUF_INIT(job->reply_max);
     struct own_event own;
     struct outbox_letter letter;
@@ -134,6 +134,6 @@ int fire_send(const struct state_host *host, struct arena *arena, struct state_e
     if (outbox_keep(job->options->outbox, &letter, true, &number, err) < 0)
         return -1;
     event->id = arena_strdup(arena, own.id);
-    desk_post(job->desk, number);
+    job_queue_post(job->job_queue, number);
     return 0;
 }

@@ -9,7 +9,7 @@
 #include "states/facts/facts.h"
 #include "fleet/view/reply.h"
 #include "states/local/session.h"
-#include "states/local/shelf.h"
+#include "states/local/plan_cache.h"
 #include "fleet/peel/basket.h"
 #include "fleet/peel/fire.h"
 #include "fleet/peel/ledger.h"
@@ -21,12 +21,12 @@
 #include "fleet/wire/peel_id.h"
 #include "fleet/wire/subject.h"
 
-struct job *job_new(struct desk *desk, const struct desk_options *options,
-                    const struct exec_request *request)
+struct peel_job *job_new(struct job_queue *job_queue, const struct job_queue_options *options,
+                         const struct exec_request *request)
 {
-    struct job *job = mem_zalloc(sizeof(*job));
+    struct peel_job *job = mem_zalloc(sizeof(*job));
 
-    job->desk = desk;
+    job->job_queue = job_queue;
     job->options = options;
     job->request = *request;
     job->request.jid = arena_strdup(&job->arena, request->jid);
@@ -42,7 +42,7 @@ struct job *job_new(struct desk *desk, const struct desk_options *options,
     return job;
 }
 
-void job_free(struct job *job)
+void job_free(struct peel_job *job)
 {
     snapshot_drop(job->facts);
     snapshot_drop(job->settings);
@@ -54,12 +54,12 @@ void job_free(struct job *job)
 
 /* --- the deed --------------------------------------------------------------------- */
 
-static void refuse_job(struct job *job, const char *why)
+static void refuse_job(struct peel_job *job, const char *why)
 {
     job->answer = (struct perform_answer){ .error = arena_strdup(&job->arena, why) };
 }
 
-static void refuse_diags(struct job *job, const struct diags *diags)
+static void refuse_diags(struct peel_job *job, const struct diags *diags)
 {
     AUTO_BUF struct buf text = BUF_INIT((size_t)1 << 20);
 
@@ -67,13 +67,13 @@ static void refuse_diags(struct job *job, const struct diags *diags)
     refuse_job(job, arena_str(&job->arena, str_trim_right(buf_view(&text))).p);
 }
 
-static bool needs_tree(const struct job *job)
+static bool needs_tree(const struct peel_job *job)
 {
     return job->class == PERFORM_STATES || job->class == PERFORM_SHOW;
 }
 
 /* Which folder, and whether one is needed. */
-static int choose_states(struct job *job, const char **ret_folder, enum session_need *ret_need,
+static int choose_states(struct peel_job *job, const char **ret_folder, enum session_need *ret_need,
                          struct err *err)
 {
     const struct source_folders folders = { job->options->states_cache,
@@ -99,7 +99,7 @@ static int choose_states(struct job *job, const char **ret_folder, enum session_
 }
 
 /* Values of the answer live in the session, so the message is made before it ends. */
-static void make_message(struct job *job)
+static void make_message(struct peel_job *job)
 {
     const struct reply_head head = { job->options->peel_id, &job->request, job->reply_max };
 
@@ -109,7 +109,7 @@ static void make_message(struct job *job)
         job->message = reply_response(&job->arena, &head, &job->answer);
 }
 
-const char *job_describe_expiry(struct job *job)
+const char *job_describe_expiry(struct peel_job *job)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -119,7 +119,7 @@ const char *job_describe_expiry(struct job *job)
     return buf_copy(&text, &job->arena).p;
 }
 
-static void end_deed(struct job *job)
+static void end_deed(struct peel_job *job)
 {
     if (atomic_load(&job->is_expired) && (!job->answer.success || job->answer.error)) {
         job->answer.success = false;
@@ -130,7 +130,7 @@ static void end_deed(struct job *job)
 }
 
 /* What reads them would go wrong without; everything else works. */
-static bool needs_settings(const struct job *job)
+static bool needs_settings(const struct peel_job *job)
 {
     const struct str name = str_from(job->request.module);
 
@@ -141,7 +141,7 @@ static bool needs_settings(const struct job *job)
 static int ask_basket(const struct state_host *host, const struct state_basket *question,
                       struct arena *arena, struct value *ret, struct err *err)
 {
-    const struct job *job = host->fire_user;
+    const struct peel_job *job = host->fire_user;
     const char *scope = value_get_text(&job->settings->value, "basket_scope");
 
     return basket_ask(job->options->basket,
@@ -159,7 +159,7 @@ static bool has_run(void *self, const char *jid)
 }
 
 /* For who reports the run to others. */
-static void note_outcome(struct job *job)
+static void note_outcome(struct peel_job *job)
 {
     AUTO_BUF struct buf outcome = BUF_INIT(LASTRUN_MAX);
 
@@ -169,7 +169,7 @@ static void note_outcome(struct job *job)
     job->outcome = buf_copy(&outcome, &job->arena);
 }
 
-static void do_deed(struct job *job, const struct run_sink *sink)
+static void do_deed(struct peel_job *job, const struct run_sink *sink)
 {
     struct diags diags = DIAGS_INIT(&job->arena);
     const struct perform_request request = {
@@ -188,7 +188,7 @@ static void do_deed(struct job *job, const struct run_sink *sink)
         .facts = &job->facts->value,
         .environment = facts_environment(&job->facts->value),
         .grains = job->facts->grains,
-        .shelf = job->options->shelf,
+        .plan_cache = job->options->plan_cache,
         .facts_version = job->facts->version,
         .cancel = &job->cancel,
         .loose = job->options->loose_params,
@@ -215,7 +215,7 @@ static void do_deed(struct job *job, const struct run_sink *sink)
     else
         perform(&session, &request, sink, &job->answer);
     note_outcome(job);
-    job->is_old_plan = shelf_is_old(session.held);
+    job->is_old_plan = plan_cache_is_old(session.held);
     if (job->answer.trouble)
         job->trouble = arena_strdup(&job->arena, job->answer.trouble);
     end_deed(job);
@@ -231,17 +231,17 @@ static void do_deed(struct job *job, const struct run_sink *sink)
 /* --- what lasts ------------------------------------------------------------------- */
 
 /* May it change something? Then what is written about it is on disk before we go on. */
-static bool must_last(const struct job *job)
+static bool must_last(const struct peel_job *job)
 {
     return job->class == PERFORM_ACT || job->class == PERFORM_STATES;
 }
 
-static void note_trouble(struct job *job, const struct err *err)
+static void note_trouble(struct peel_job *job, const struct err *err)
 {
     job->trouble = arena_strdup(&job->arena, err->text);
 }
 
-static void keep_return(struct job *job)
+static void keep_return(struct peel_job *job)
 {
     const struct subject_names names = { .jid = str_from(job->request.jid),
                                          .peel = str_from(job->options->peel_id) };
@@ -261,7 +261,7 @@ static void keep_return(struct job *job)
         note_trouble(job, &err);
 }
 
-bool job_begin(struct job *job)
+bool job_begin(struct peel_job *job)
 {
     struct err err;
 
@@ -276,7 +276,7 @@ bool job_begin(struct job *job)
     return false;
 }
 
-void job_refuse(struct job *job, const char *why)
+void job_refuse(struct peel_job *job, const char *why)
 {
     job->began = job->began ? job->began : clock_now();
     refuse_job(job, why);
@@ -285,7 +285,7 @@ void job_refuse(struct job *job, const char *why)
         keep_return(job);
 }
 
-void job_say(struct job *job, const struct value *result, const char *error)
+void job_say(struct peel_job *job, const struct value *result, const char *error)
 {
     struct state_result one = { .name = job->request.module, .outcome = OUTCOME_UNCHANGED };
 
@@ -303,7 +303,7 @@ void job_say(struct job *job, const struct value *result, const char *error)
         keep_return(job);
 }
 
-void job_work(struct job *job, const struct run_sink *sink)
+void job_work(struct peel_job *job, const struct run_sink *sink)
 {
     if (!job_begin(job))
         return;

@@ -10,23 +10,23 @@
 
 #include "core/base/arena.h"
 #include "states/local/perform.h"
-#include "fleet/peel/desk.h"
+#include "fleet/peel/job_queue.h"
 #include "core/sys/cancel.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/timers.h"
 #include "fleet/wire/exec.h"
 
-struct job {
-    struct chore chore;
-    struct desk *desk;
-    const struct desk_options *options;
-    struct job *next; /* in its lane */
+struct peel_job {
+    struct background_task background_task;
+    struct job_queue *job_queue;
+    const struct job_queue_options *options;
+    struct peel_job *next; /* in its lane */
     struct arena arena;
     struct exec_request request;
     enum perform_class class;
     bool is_job;       /* has a return, not a reply */
     const char *reply; /* of a direct request; or NULL */
-    desk_fn *fn;       /* of our own; or NULL */
+    job_queue_fn *fn;  /* of our own; or NULL */
     void *self;
     struct cancel cancel;
     struct timer limit;     /* of its request.timeout */
@@ -49,19 +49,19 @@ struct job {
 };
 
 /* Memory of the request is copied. */
-struct job *job_new(struct desk *desk, const struct desk_options *options,
-                    const struct exec_request *request);
-void job_free(struct job *job);
+struct peel_job *job_new(struct job_queue *job_queue, const struct job_queue_options *options,
+                         const struct exec_request *request);
+void job_free(struct peel_job *job);
 
 /* Everything up to the kept return; posts progress through `sink`, which may be NULL. */
-void job_work(struct job *job, const struct run_sink *sink);
+void job_work(struct peel_job *job, const struct run_sink *sink);
 /* Why it was canceled at the end of its own time. */
-const char *job_describe_expiry(struct job *job);
+const char *job_describe_expiry(struct peel_job *job);
 /* The answer without doing it. */
-void job_refuse(struct job *job, const char *why);
-/* For what the desk does itself: begun, then answered with one result. False: that it has begun
- * cannot be written down, and it has its answer. */
-bool job_begin(struct job *job);
-void job_say(struct job *job, const struct value *result, const char *error);
+void job_refuse(struct peel_job *job, const char *why);
+/* For what the job queue does itself: begun, then answered with one result. False: that it has
+ * begun cannot be written down, and it has its answer. */
+bool job_begin(struct peel_job *job);
+void job_say(struct peel_job *job, const struct value *result, const char *error);
 
 #endif

@@ -10,7 +10,7 @@
 #include "core/data/json.h"
 #include "fleet/peel/bootstrap.h"
 #include "fleet/peel/conf.h"
-#include "fleet/peel/enlist.h"
+#include "fleet/peel/enroll_client.h"
 #include "fleet/peel/identity.h"
 #include "core/sys/clock.h"
 #include "core/sys/fs.h"
@@ -113,7 +113,7 @@ static void on_late(struct timer *timer)
 }
 
 /* A machine that comes with a token is approved at once, or its token is not what it seems. */
-static int explain_wait(struct enlist_state state, const char *id, struct err *err)
+static int explain_wait(struct enroll_client_state state, const char *id, struct err *err)
 {
     if (state.is_pending)
         return err_set(
@@ -126,20 +126,21 @@ static int explain_wait(struct enlist_state state, const char *id, struct err *e
                    state.text[0] ? state.text : "no answer from the master in time");
 }
 
-static int wait_for_credentials(struct waiting *waiting, const struct enlist_options *options,
-                                int64_t wait, struct err *err)
+static int wait_for_credentials(struct waiting *waiting,
+                                const struct enroll_client_options *options, int64_t wait,
+                                struct err *err)
 {
-    struct enlist *enlist = enlist_begin(options, err);
+    struct enroll_client *enroll_client = enroll_client_begin(options, err);
 
-    if (!enlist)
+    if (!enroll_client)
         return -1;
     timer_set(loop_timers(waiting->loop), &waiting->timer, clock_after(clock_now(), wait), on_late);
     loop_run(waiting->loop);
     if (!waiting->is_done)
-        (void)explain_wait(enlist_stop(enlist), options->identity->id, err);
+        (void)explain_wait(enroll_client_stop(enroll_client), options->identity->id, err);
     else if (waiting->problem[0])
         (void)err_set(err, ERR_INVALID, "%s", waiting->problem);
-    enlist_free(enlist);
+    enroll_client_free(enroll_client);
     return waiting->is_done && !waiting->problem[0] ? 0 : -1;
 }
 
@@ -151,16 +152,17 @@ static int enroll(struct arena *arena, const struct peel_join *join, const struc
 
     if (!waiting.loop)
         return -1;
-    result = wait_for_credentials(&waiting,
-                                  &(struct enlist_options){ .loop = waiting.loop,
-                                                            .conf = conf,
-                                                            .identity = identity,
-                                                            .hostname = peel_identity_host(arena),
-                                                            .token = join->text,
-                                                            .is_watched = true,
-                                                            .done = on_done,
-                                                            .self = &waiting },
-                                  join->wait, err);
+    result =
+        wait_for_credentials(&waiting,
+                             &(struct enroll_client_options){ .loop = waiting.loop,
+                                                              .conf = conf,
+                                                              .identity = identity,
+                                                              .hostname = peel_identity_host(arena),
+                                                              .token = join->text,
+                                                              .is_watched = true,
+                                                              .done = on_done,
+                                                              .self = &waiting },
+                             join->wait, err);
     loop_free(waiting.loop);
     return result;
 }

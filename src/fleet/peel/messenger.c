@@ -303,14 +303,14 @@ void messenger_settle(struct messenger *messenger, const struct messenger_topic 
 
 /* A letter on its way to the loop. */
 struct posting {
-    struct errand errand;
+    struct loop_message loop_message;
     struct messenger *messenger;
     uint64_t letter;
 };
 
-static void on_posting(struct errand *errand)
+static void on_posting(struct loop_message *loop_message)
 {
-    struct posting *posting = container_of(errand, struct posting, errand);
+    struct posting *posting = container_of(loop_message, struct posting, loop_message);
 
     outbox_send(posting->messenger->outbox, posting->letter);
     free(posting);
@@ -322,7 +322,7 @@ void messenger_post_letter(struct messenger *messenger, uint64_t letter)
 
     posting->messenger = messenger;
     posting->letter = letter;
-    errand_send(&messenger->errands, &posting->errand, on_posting);
+    loop_message_send(&messenger->loop_messages, &posting->loop_message, on_posting);
 }
 
 /* --- life ------------------------------------------------------------------------- */
@@ -337,7 +337,7 @@ void messenger_init(struct messenger *messenger, const char *peel_id, struct out
 
 int messenger_open(struct messenger *messenger, struct loop *loop, struct err *err)
 {
-    if (errands_open(&messenger->errands, loop, err) < 0)
+    if (loop_messages_open(&messenger->loop_messages, loop, err) < 0)
         return -1;
     (void)pthread_mutex_init(&messenger->mutex, NULL);
     messenger->loop = loop;
@@ -349,7 +349,7 @@ void messenger_close(struct messenger *messenger)
 {
     if (!messenger->is_open)
         return;
-    errands_close(&messenger->errands);
+    loop_messages_close(&messenger->loop_messages);
     timer_clear(loop_timers(messenger->loop), &messenger->pause);
     messenger_send_progress(messenger);
     vec_done(&messenger->acks);

@@ -17,7 +17,7 @@
 
 #include "core/base/str.h"
 #include "core/base/vec.h"
-#include "core/sys/errand.h"
+#include "core/sys/loop_message.h"
 #include "core/sys/timers.h"
 
 /* Progress is held back that long, to be sent together, in nanoseconds; and as long as this when
@@ -44,7 +44,7 @@ struct messenger {
     const char *peel_id;
     struct outbox *outbox;
     struct nats_conn *conn; /* NULL: none */
-    struct errands errands;
+    struct loop_messages loop_messages;
     struct loop *loop;
     struct timer pause;    /* between two looks at the progress that workers have posted */
     int64_t length;        /* of the pause */

@@ -28,8 +28,8 @@ static const struct record_field part_fields[] = {
 static const struct record_type part_type = RECORD_TYPE("part", struct overlay_part, part_fields, 0);
 
 static const struct record_field overlay_fields[] = {
-    RECORD("schedule", STRUCT, struct overlay, parts[DUTY_SCHEDULE], RECORD_REQUIRED, .inner = &part_type),
-    RECORD("beacons", STRUCT, struct overlay, parts[DUTY_BEACON], RECORD_REQUIRED, .inner = &part_type),
+    RECORD("schedule", STRUCT, struct overlay, parts[SCHEDULE_ENTRY_SCHEDULE], RECORD_REQUIRED, .inner = &part_type),
+    RECORD("beacons", STRUCT, struct overlay, parts[SCHEDULE_ENTRY_BEACON], RECORD_REQUIRED, .inner = &part_type),
     { 0 },
 };
 static const struct record_type overlay_type = RECORD_TYPE("duties", struct overlay, overlay_fields, 0);
@@ -63,7 +63,7 @@ int overlay_save(const struct overlay *overlay, const char *data_dir, struct err
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct record_file file = find_file(&arena, data_dir);
 
-    for (size_t i = 0; i < DUTY_KINDS; i++)
+    for (size_t i = 0; i < SCHEDULE_ENTRY_KINDS; i++)
         if (overlay->parts[i].entries.n > OVERLAY_ENTRIES_MAX)
             return err_set(err, ERR_LIMIT, "more than %d entries were changed on this peel",
                            OVERLAY_ENTRIES_MAX);
@@ -74,7 +74,7 @@ struct overlay overlay_copy(struct arena *arena, const struct overlay *overlay)
 {
     struct overlay copy = { 0 };
 
-    for (size_t i = 0; i < DUTY_KINDS; i++) {
+    for (size_t i = 0; i < SCHEDULE_ENTRY_KINDS; i++) {
         copy.parts[i].is_off = overlay->parts[i].is_off;
         VEC_EACH (&overlay->parts[i].entries, entry) {
             const struct overlay_entry one = { arena_strdup(arena, entry->name), entry->is_whole,

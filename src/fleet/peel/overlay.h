@@ -29,8 +29,8 @@ struct err;
 /* Bytes of a name. */
 #define OVERLAY_NAME_MAX 128
 
-enum duty_kind { DUTY_SCHEDULE, DUTY_BEACON };
-#define DUTY_KINDS (DUTY_BEACON + 1)
+enum schedule_entry_kind { SCHEDULE_ENTRY_SCHEDULE, SCHEDULE_ENTRY_BEACON };
+#define SCHEDULE_ENTRY_KINDS (SCHEDULE_ENTRY_BEACON + 1)
 
 struct overlay_entry {
     const char *name;
@@ -42,7 +42,7 @@ struct overlay_part {
     VEC(struct overlay_entry) entries;
 };
 struct overlay {
-    struct overlay_part parts[DUTY_KINDS];
+    struct overlay_part parts[SCHEDULE_ENTRY_KINDS];
 };
 
 /* Without a file it is empty. Fails when the file is damaged. */

@@ -10,31 +10,31 @@
 #include "fleet/bus/store.h"
 #include "fleet/bus/tree_trust.h"
 #include "states/local/perform.h"
-#include "states/local/shelf.h"
+#include "states/local/plan_cache.h"
 #include "fleet/nats/conn.h"
 #include "fleet/nats/xkey.h"
-#include "fleet/peel/agenda.h"
+#include "fleet/peel/scheduler.h"
 #include "fleet/peel/basket.h"
 #include "fleet/peel/canary.h"
 #include "fleet/peel/catchup.h"
 #include "fleet/peel/conf.h"
-#include "fleet/peel/curfew.h"
-#include "fleet/peel/desk.h"
-#include "fleet/peel/dossier.h"
-#include "fleet/peel/event_door.h"
-#include "fleet/peel/heart.h"
+#include "fleet/peel/maintenance_window.h"
+#include "fleet/peel/job_queue.h"
+#include "fleet/peel/facts_publisher.h"
+#include "fleet/peel/event_socket.h"
+#include "fleet/peel/heartbeat.h"
 #include "fleet/peel/identity.h"
-#include "fleet/peel/keep.h"
-#include "fleet/peel/lookout.h"
+#include "fleet/peel/data_store.h"
+#include "fleet/peel/beacon_runner.h"
 #include "fleet/peel/metric.h"
 #include "fleet/peel/outbox.h"
-#include "fleet/peel/pillar.h"
+#include "fleet/peel/peel_settings.h"
 #include "fleet/peel/revocations.h"
-#include "fleet/peel/routine.h"
+#include "fleet/peel/schedule_admin.h"
 #include "fleet/peel/snapshot.h"
 #include "fleet/peel/startup.h"
 #include "fleet/peel/uplink.h"
-#include "fleet/peel/vitals.h"
+#include "fleet/peel/peel_health.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 #include "core/sys/path.h"
@@ -54,27 +54,27 @@ struct peel {
     struct peel_options options;
     const struct peel_conf *conf;
     struct peel_identity identity;
-    struct keep keep;
-    struct dossier *dossier;
+    struct data_store data_store;
+    struct facts_publisher *facts_publisher;
     char curve_key[NATS_NKEY_TEXT_SIZE];
-    struct curfew curfew;
-    struct desk *desk;
-    struct event_door *door;
-    struct lookout *lookout;
+    struct maintenance_window maintenance_window;
+    struct job_queue *job_queue;
+    struct event_socket *door;
+    struct beacon_runner *beacon_runner;
     struct tree_trust trust;
     struct mirror *states, *settings_files;
     struct peel_canary canary;
-    struct pillar *pillar;
+    struct peel_settings *peel_settings;
     struct revocations *revocations;
     struct catchup catchup;
     struct basket *basket;
-    struct agenda *agenda;
-    struct routine *routine;
+    struct scheduler *scheduler;
+    struct schedule_admin *schedule_admin;
     struct startup startup;
-    struct heart heart;
+    struct heartbeat heartbeat;
     struct metrics *metrics;
     struct uplink *uplink;
-    struct vitals *vitals;
+    struct peel_health *peel_health;
     struct timer stopping, trim;
     int64_t began;
     bool is_stopping, is_closing;
@@ -90,21 +90,21 @@ bool peel_is_connected(const struct peel *peel)
     return uplink_is_connected(peel->uplink);
 }
 
-/* --- what the desk asks for ------------------------------------------------------- */
+/* --- what the job queue asks for ------------------------------------------------------- */
 
 static struct snapshot *hold_facts(void *self)
 {
     const struct peel *peel = self;
 
-    return dossier_hold(peel->dossier);
+    return facts_publisher_hold(peel->facts_publisher);
 }
 
 static struct snapshot *hold_settings(void *self, const char **ret_why)
 {
     const struct peel *peel = self;
 
-    *ret_why = PILLAR_UNKNOWN;
-    return pillar_hold(peel->pillar);
+    *ret_why = PEEL_SETTINGS_UNKNOWN;
+    return peel_settings_hold(peel->peel_settings);
 }
 
 /* A fact was set. */
@@ -113,7 +113,7 @@ static void on_facts_changed(void *self)
     const struct peel *peel = self;
 
     if (!peel->is_closing)
-        dossier_refresh(peel->dossier);
+        facts_publisher_refresh(peel->facts_publisher);
 }
 
 /* --- connection ------------------------------------------------------------------- */
@@ -124,8 +124,8 @@ static void on_trim(struct timer *timer)
     const struct peel *peel = container_of(timer, struct peel, trim);
     int64_t again = TRIM_AFTER;
 
-    if (desk_is_idle(peel->desk)) {
-        again = desk_trim(peel->desk) ? 0 : SHELF_AGE;
+    if (job_queue_is_idle(peel->job_queue)) {
+        again = job_queue_trim(peel->job_queue) ? 0 : PLAN_CACHE_AGE;
         trim_memory();
     }
     if (again > 0)
@@ -140,7 +140,8 @@ static void trim_later(struct peel *peel)
               on_trim);
 }
 
-static void on_ended(void *self, const struct exec_request *request, const struct desk_end *end)
+static void on_ended(void *self, const struct exec_request *request,
+                     const struct job_queue_end *end)
 {
     struct peel *peel = self;
     const char *result = end->success ? "success" : "failed";
@@ -148,14 +149,14 @@ static void on_ended(void *self, const struct exec_request *request, const struc
     metrics_add(peel->metrics, PEEL_METRIC_REQUESTS, 1, request->module, result);
     if (perform_class(request->module) != PERFORM_QUICK)
         trim_later(peel);
-    if (perform_class(request->module) != PERFORM_READ && peel->lookout)
-        lookout_acted(peel->lookout);
+    if (perform_class(request->module) != PERFORM_READ && peel->beacon_runner)
+        beacon_runner_acted(peel->beacon_runner);
     if (perform_class(request->module) != PERFORM_STATES)
         return;
     metrics_add(peel->metrics, PEEL_METRIC_APPLY, 1, request->id, result);
     metrics_observe(peel->metrics, PEEL_METRIC_APPLY_SECONDS, (double)end->duration / CLOCK_SECOND,
                     request->id, result);
-    heart_tell_run(&peel->heart, end->outcome);
+    heartbeat_tell_run(&peel->heartbeat, end->outcome);
 }
 
 /* What masters sign is of this account. */
@@ -173,19 +174,19 @@ static void on_connected(void *self, struct nats_js *js, bool first)
 
     trust_account(peel);
     revocations_connect(peel->revocations, js); /* before a request comes */
-    if (first && desk_connect(peel->desk, js->conn, &err) < 0)
+    if (first && job_queue_connect(peel->job_queue, js->conn, &err) < 0)
         log_error("cannot listen for requests error=%s", err.text);
     if (first) {
-        outbox_connect(peel->keep.outbox, js);
-        event_door_connect(peel->door, js);
-        lookout_connect(peel->lookout, js);
+        outbox_connect(peel->data_store.outbox, js);
+        event_socket_connect(peel->door, js);
+        beacon_runner_connect(peel->beacon_runner, js);
     }
-    lookout_resume(peel->lookout);
-    dossier_connect(peel->dossier, js);
-    heart_connect(&peel->heart, js);
+    beacon_runner_resume(peel->beacon_runner);
+    facts_publisher_connect(peel->facts_publisher, js);
+    heartbeat_connect(&peel->heartbeat, js);
     mirror_connect(peel->states, js);
     mirror_connect(peel->settings_files, js);
-    pillar_connect(peel->pillar, js);
+    peel_settings_connect(peel->peel_settings, js);
     basket_connect(peel->basket, js);
     trim_later(peel);
 }
@@ -197,15 +198,15 @@ static void on_closing(void *self)
     mirror_connect(peel->states, NULL);
     mirror_connect(peel->settings_files, NULL);
     catchup_check(&peel->catchup);
-    pillar_connect(peel->pillar, NULL);
+    peel_settings_connect(peel->peel_settings, NULL);
     basket_connect(peel->basket, NULL);
-    dossier_connect(peel->dossier, NULL);
-    heart_connect(&peel->heart, NULL);
+    facts_publisher_connect(peel->facts_publisher, NULL);
+    heartbeat_connect(&peel->heartbeat, NULL);
     revocations_connect(peel->revocations, NULL);
-    outbox_connect(peel->keep.outbox, NULL);
-    event_door_connect(peel->door, NULL);
-    lookout_connect(peel->lookout, NULL);
-    (void)desk_connect(peel->desk, NULL, NULL);
+    outbox_connect(peel->data_store.outbox, NULL);
+    event_socket_connect(peel->door, NULL);
+    beacon_runner_connect(peel->beacon_runner, NULL);
+    (void)job_queue_connect(peel->job_queue, NULL, NULL);
 }
 
 static void on_facts_published(void *self)
@@ -235,14 +236,14 @@ static void on_states_synced(void *self, const struct mirror_sync *sync)
 
     log_synced(sync);
     if (!peel->is_closing)
-        dossier_put_canary(peel->dossier, sync->canary);
+        facts_publisher_put_canary(peel->facts_publisher, sync->canary);
 }
 
 /* Does the canary of the states mean this machine? */
 static bool follow_canary(void *self, struct str record)
 {
     struct peel *peel = self;
-    struct snapshot *facts = dossier_hold(peel->dossier);
+    struct snapshot *facts = facts_publisher_hold(peel->facts_publisher);
     const bool was_meant = peel->canary.is_meant;
     const bool is_meant = canary_note(
         &peel->canary, record,
@@ -257,7 +258,7 @@ static bool follow_canary(void *self, struct str record)
 
 static bool is_canary_stale(const struct peel *peel)
 {
-    struct snapshot *facts = dossier_hold(peel->dossier);
+    struct snapshot *facts = facts_publisher_hold(peel->facts_publisher);
     const bool is_stale = canary_has_changed(
         &peel->canary,
         &(struct target_subject){ .id = str_from(peel->identity.id), .facts = &facts->value });
@@ -273,7 +274,7 @@ static void on_settings_synced(void *self, const struct mirror_sync *sync)
     log_synced(sync);
     /* the first time they are resolved in any case */
     if (!peel->is_closing)
-        pillar_refresh(peel->pillar);
+        peel_settings_refresh(peel->peel_settings);
 }
 
 static void on_fetched(void *self)
@@ -297,8 +298,8 @@ static void on_facts_replaced(void *self)
 {
     struct peel *peel = self;
 
-    if (!peel->is_closing && peel->pillar && mirror_has_synced(peel->settings_files))
-        pillar_refresh(peel->pillar);
+    if (!peel->is_closing && peel->peel_settings && mirror_has_synced(peel->settings_files))
+        peel_settings_refresh(peel->peel_settings);
     if (!peel->is_closing && peel->states && is_canary_stale(peel))
         mirror_refresh(peel->states);
     basket_refresh(peel->is_closing ? NULL : peel->basket);
@@ -307,18 +308,18 @@ static void on_facts_replaced(void *self)
 /* What must be done when, and what must be watched, by configuration and settings. */
 static void read_duties(struct peel *peel)
 {
-    struct snapshot *settings = pillar_hold(peel->pillar);
+    struct snapshot *settings = peel_settings_hold(peel->peel_settings);
     const struct value *map = settings ? &settings->value : NULL;
     const struct value *windows = map ? value_get(map, "maintenance_windows") : NULL;
-    const char *problem =
-        curfew_read(&peel->curfew, windows ? windows : peel->conf->maintenance_windows);
+    const char *problem = maintenance_window_read(
+        &peel->maintenance_window, windows ? windows : peel->conf->maintenance_windows);
 
     if (problem)
         log_error("maintenance_windows cannot be read, this machine is not changed until they can "
                   "be error=%s",
                   problem);
     snapshot_drop(settings);
-    routine_read(peel->routine);
+    schedule_admin_read(peel->schedule_admin);
 }
 
 static void on_settings_changed(void *self)
@@ -346,20 +347,21 @@ static bool has_bus(void *self)
 
 static void begin_own_work(struct peel *peel)
 {
-    peel->agenda = agenda_new(&(struct agenda_options){ .loop = peel->options.loop,
-                                                        .peel_id = peel->identity.id,
-                                                        .desk = peel->desk,
-                                                        .outbox = peel->keep.outbox,
-                                                        .settings = hold_settings,
-                                                        .self = peel });
-    peel->routine = routine_open(&(struct routine_options){ .conf = peel->conf,
-                                                            .agenda = peel->agenda,
-                                                            .lookout = peel->lookout,
-                                                            .settings = hold_settings,
-                                                            .self = peel });
+    peel->scheduler = scheduler_new(&(struct scheduler_options){ .loop = peel->options.loop,
+                                                                 .peel_id = peel->identity.id,
+                                                                 .job_queue = peel->job_queue,
+                                                                 .outbox = peel->data_store.outbox,
+                                                                 .settings = hold_settings,
+                                                                 .self = peel });
+    peel->schedule_admin =
+        schedule_admin_open(&(struct schedule_admin_options){ .conf = peel->conf,
+                                                              .scheduler = peel->scheduler,
+                                                              .beacon_runner = peel->beacon_runner,
+                                                              .settings = hold_settings,
+                                                              .self = peel });
     read_duties(peel);
     peel->startup = (struct startup){ .loop = peel->options.loop,
-                                      .desk = peel->desk,
+                                      .job_queue = peel->job_queue,
                                       .conf = peel->conf,
                                       .is_synced = has_states,
                                       .is_connected = has_bus,
@@ -369,16 +371,17 @@ static void begin_own_work(struct peel *peel)
 
 static int open_dossier(struct peel *peel, struct err *err)
 {
-    peel->dossier = dossier_new(&(struct dossier_options){ .loop = peel->options.loop,
-                                                           .peel_id = peel->identity.id,
-                                                           .facts_file = peel->conf->facts_file,
-                                                           .environment = peel->conf->environment,
-                                                           .curve_key = peel->curve_key,
-                                                           .changed = on_facts_replaced,
-                                                           .published = on_facts_published,
-                                                           .self = peel },
-                                err);
-    return peel->dossier ? 0 : -1;
+    peel->facts_publisher = facts_publisher_new(
+        &(struct facts_publisher_options){ .loop = peel->options.loop,
+                                           .peel_id = peel->identity.id,
+                                           .facts_file = peel->conf->facts_file,
+                                           .environment = peel->conf->environment,
+                                           .curve_key = peel->curve_key,
+                                           .changed = on_facts_replaced,
+                                           .published = on_facts_published,
+                                           .self = peel },
+        err);
+    return peel->facts_publisher ? 0 : -1;
 }
 
 static bool catch_up(void *self)
@@ -392,7 +395,7 @@ static void on_caught_up(void *self)
 {
     const struct peel *peel = self;
 
-    desk_go_on(peel->desk);
+    job_queue_go_on(peel->job_queue);
 }
 
 /* Who seals secrets, as far as this machine learned it when it enrolled. */
@@ -433,56 +436,57 @@ static int open_files(struct peel *peel, struct err *err)
                                              .self = peel,
                                              .hasty = peel->options.hasty },
                    err);
-    peel->pillar = pillar_new(&(struct pillar_options){ .loop = peel->options.loop,
-                                                        .peel_id = peel->identity.id,
-                                                        .data_dir = peel->conf->data_dir,
-                                                        .folder = folder,
-                                                        .key = &peel->identity.key,
-                                                        .facts = hold_facts,
-                                                        .sealer = find_sealer,
-                                                        .ask = ask_basket,
-                                                        .changed = on_settings_changed,
-                                                        .ended = on_fetched,
-                                                        .self = peel },
-                              err);
+    peel->peel_settings =
+        peel_settings_new(&(struct peel_settings_options){ .loop = peel->options.loop,
+                                                           .peel_id = peel->identity.id,
+                                                           .data_dir = peel->conf->data_dir,
+                                                           .folder = folder,
+                                                           .key = &peel->identity.key,
+                                                           .facts = hold_facts,
+                                                           .sealer = find_sealer,
+                                                           .ask = ask_basket,
+                                                           .changed = on_settings_changed,
+                                                           .ended = on_fetched,
+                                                           .self = peel },
+                          err);
     peel->catchup = (struct catchup){ .loop = peel->options.loop,
                                       .states = peel->states,
                                       .settings = peel->settings_files,
-                                      .pillar = peel->pillar,
+                                      .peel_settings = peel->peel_settings,
                                       .fn = on_caught_up,
                                       .self = peel };
-    return peel->states && peel->settings_files && peel->pillar ? 0 : -1;
+    return peel->states && peel->settings_files && peel->peel_settings ? 0 : -1;
 }
 
 static bool look_first(void *self)
 {
     const struct peel *peel = self;
 
-    return !peel->lookout || lookout_look_first(peel->lookout);
+    return !peel->beacon_runner || beacon_runner_look_first(peel->beacon_runner);
 }
 
 static void on_acts(void *self, const struct exec_request *request)
 {
     const struct peel *peel = self;
 
-    if (peel->lookout)
-        lookout_acts(peel->lookout, request);
+    if (peel->beacon_runner)
+        beacon_runner_acts(peel->beacon_runner, request);
 }
 
 /* Of the basket. */
-static int run_task(void *self, const struct desk_task *task, struct err *err)
+static int run_task(void *self, const struct job_queue_task *task, struct err *err)
 {
     struct peel *peel = self;
 
-    return desk_run(peel->desk, task, err);
+    return job_queue_run(peel->job_queue, task, err);
 }
 
-static void call_routine(void *self, struct arena *arena, struct routine_call *call,
+static void call_routine(void *self, struct arena *arena, struct schedule_admin_call *call,
                          struct value *ret_result, const char **ret_error)
 {
     struct peel *peel = self;
 
-    routine_run(peel->routine, arena, call, ret_result, ret_error);
+    schedule_admin_run(peel->schedule_admin, arena, call, ret_result, ret_error);
 }
 
 /* Whose requests are run; NULL: everybody's. */
@@ -531,57 +535,58 @@ static int open_desk(struct peel *peel, struct err *err)
                               err);
     if (!peel->basket)
         return -1;
-    peel->desk = desk_new(&(struct desk_options){ .loop = peel->options.loop,
-                                                  .workers = peel->options.workers,
-                                                  .peel_id = peel->identity.id,
-                                                  .data_dir = peel->conf->data_dir,
-                                                  .facts_file = peel->conf->facts_file,
-                                                  .states_cache = peel->conf->states_cache,
-                                                  .states_baked = peel->keep.baked,
-                                                  .loose_params = !peel->conf->strict_params,
-                                                  .births = peel->keep.births,
-                                                  .orphans = peel->keep.orphans,
-                                                  .ledger = peel->keep.ledger,
-                                                  .outbox = peel->keep.outbox,
-                                                  .curfew = &peel->curfew,
-                                                  .basket = peel->basket,
-                                                  .account = find_account,
-                                                  .is_from_fleet = is_from_fleet,
-                                                  .is_revoked = is_revoked,
-                                                  .refused = on_refused,
-                                                  .shelf = peel->keep.shelf,
-                                                  .facts = hold_facts,
-                                                  .settings = hold_settings,
-                                                  .own = call_routine,
-                                                  .catch_up = catch_up,
-                                                  .look_first = look_first,
-                                                  .facts_changed = on_facts_changed,
-                                                  .acts = on_acts,
-                                                  .ended = on_ended,
-                                                  .self = peel },
-                          err);
-    return peel->desk ? 0 : -1;
+    peel->job_queue = job_queue_new(
+        &(struct job_queue_options){ .loop = peel->options.loop,
+                                     .workers = peel->options.workers,
+                                     .peel_id = peel->identity.id,
+                                     .data_dir = peel->conf->data_dir,
+                                     .facts_file = peel->conf->facts_file,
+                                     .states_cache = peel->conf->states_cache,
+                                     .states_baked = peel->data_store.baked,
+                                     .loose_params = !peel->conf->strict_params,
+                                     .child_registry = peel->data_store.child_registry,
+                                     .orphans = peel->data_store.orphans,
+                                     .ledger = peel->data_store.ledger,
+                                     .outbox = peel->data_store.outbox,
+                                     .maintenance_window = &peel->maintenance_window,
+                                     .basket = peel->basket,
+                                     .account = find_account,
+                                     .is_from_fleet = is_from_fleet,
+                                     .is_revoked = is_revoked,
+                                     .refused = on_refused,
+                                     .plan_cache = peel->data_store.plan_cache,
+                                     .facts = hold_facts,
+                                     .settings = hold_settings,
+                                     .own = call_routine,
+                                     .catch_up = catch_up,
+                                     .look_first = look_first,
+                                     .facts_changed = on_facts_changed,
+                                     .acts = on_acts,
+                                     .ended = on_ended,
+                                     .self = peel },
+        err);
+    return peel->job_queue ? 0 : -1;
 }
 
 static int32_t find_depth(void *self)
 {
     const struct peel *peel = self;
 
-    return desk_depth(peel->desk);
+    return job_queue_depth(peel->job_queue);
 }
 
 static bool is_acting(void *self)
 {
     const struct peel *peel = self;
 
-    return desk_is_acting(peel->desk);
+    return job_queue_is_acting(peel->job_queue);
 }
 
 static void on_looked(void *self)
 {
     const struct peel *peel = self;
 
-    desk_looked(peel->desk);
+    job_queue_looked(peel->job_queue);
 }
 
 static void on_beacon(void *self, const char *beacon, bool is_lost)
@@ -594,7 +599,8 @@ static void on_beacon(void *self, const char *beacon, bool is_lost)
 
 static int open_lookout(struct peel *peel, struct err *err)
 {
-    peel->lookout = lookout_new(&(struct lookout_options){ .loop = peel->options.loop,
+    peel->beacon_runner =
+        beacon_runner_new(&(struct beacon_runner_options){ .loop = peel->options.loop,
                                                            .peel_id = peel->identity.id,
                                                            .is_connected = has_bus,
                                                            .is_acting = is_acting,
@@ -602,20 +608,20 @@ static int open_lookout(struct peel *peel, struct err *err)
                                                            .told = on_beacon,
                                                            .settings = hold_settings,
                                                            .self = peel },
-                                err);
-    return peel->lookout ? 0 : -1;
+                          err);
+    return peel->beacon_runner ? 0 : -1;
 }
 
 static int open_door(struct peel *peel, struct err *err)
 {
-    peel->door = event_door_new(&(struct event_door_options){ .loop = peel->options.loop,
-                                                              .peel_id = peel->identity.id,
-                                                              .data_dir = peel->conf->data_dir,
-                                                              .is_connected = has_bus,
-                                                              .depth = find_depth,
-                                                              .settings = hold_settings,
-                                                              .self = peel },
-                                err);
+    peel->door = event_socket_new(&(struct event_socket_options){ .loop = peel->options.loop,
+                                                                  .peel_id = peel->identity.id,
+                                                                  .data_dir = peel->conf->data_dir,
+                                                                  .is_connected = has_bus,
+                                                                  .depth = find_depth,
+                                                                  .settings = hold_settings,
+                                                                  .self = peel },
+                                  err);
     return peel->door ? 0 : -1;
 }
 
@@ -623,19 +629,20 @@ static int open_vitals(struct peel *peel, struct err *err)
 {
     if (!peel->conf->health_addr[0])
         return 0;
-    peel->vitals = vitals_new(&(struct vitals_options){ .loop = peel->options.loop,
-                                                        .address = peel->conf->health_addr,
-                                                        .metrics = peel->metrics,
-                                                        .uplink = peel->uplink,
-                                                        .heart = &peel->heart,
-                                                        .outbox = peel->keep.outbox,
-                                                        .door = peel->door,
-                                                        .lookout = peel->lookout,
-                                                        .states = peel->states,
-                                                        .settings = peel->settings_files,
-                                                        .began = peel->began },
-                              err);
-    return peel->vitals ? 0 : -1;
+    peel->peel_health =
+        peel_health_new(&(struct peel_health_options){ .loop = peel->options.loop,
+                                                       .address = peel->conf->health_addr,
+                                                       .metrics = peel->metrics,
+                                                       .uplink = peel->uplink,
+                                                       .heartbeat = &peel->heartbeat,
+                                                       .outbox = peel->data_store.outbox,
+                                                       .door = peel->door,
+                                                       .beacon_runner = peel->beacon_runner,
+                                                       .states = peel->states,
+                                                       .settings = peel->settings_files,
+                                                       .began = peel->began },
+                        err);
+    return peel->peel_health ? 0 : -1;
 }
 
 /* --- life ------------------------------------------------------------------------- */
@@ -673,11 +680,11 @@ static int open_all(struct peel *peel, struct err *err)
     nats_xkey_of(&peel->identity.key, &curve);
     nats_xkey_print(&curve, peel->curve_key);
     peel->metrics = metrics_new(peel_metrics, PEEL_METRICS);
-    heart_init(&peel->heart, peel->options.loop, peel->identity.id, peel->conf->data_dir);
+    heartbeat_init(&peel->heartbeat, peel->options.loop, peel->identity.id, peel->conf->data_dir);
     open_uplink(peel);
-    if (keep_open(&peel->keep, &peel->arena, conf, err) < 0 || open_dossier(peel, err) < 0 ||
-        open_files(peel, err) < 0 || open_desk(peel, err) < 0 || open_door(peel, err) < 0 ||
-        open_lookout(peel, err) < 0 || open_vitals(peel, err) < 0)
+    if (data_store_open(&peel->data_store, &peel->arena, conf, err) < 0 ||
+        open_dossier(peel, err) < 0 || open_files(peel, err) < 0 || open_desk(peel, err) < 0 ||
+        open_door(peel, err) < 0 || open_lookout(peel, err) < 0 || open_vitals(peel, err) < 0)
         return -1;
     begin_own_work(peel);
     uplink_begin(peel->uplink);
@@ -690,7 +697,7 @@ struct peel *peel_new(const struct peel_options *options, struct err *err)
 
     peel->options = *options;
     peel->conf = options->conf;
-    keep_init(&peel->keep);
+    data_store_init(&peel->data_store);
     peel->began = clock_now();
     if (open_all(peel, err) == 0)
         return peel;
@@ -702,7 +709,7 @@ static void on_stopping(struct timer *timer)
 {
     struct peel *peel = container_of(timer, struct peel, stopping);
 
-    if (desk_is_idle(peel->desk))
+    if (job_queue_is_idle(peel->job_queue))
         peel->options.stopped(peel->options.self);
     else
         timer_set(loop_timers(peel->options.loop), timer, clock_after(clock_now(), STOP_LOOK),
@@ -714,10 +721,10 @@ void peel_stop(struct peel *peel)
     if (peel->is_stopping)
         return;
     peel->is_stopping = true;
-    agenda_stop(peel->agenda);
-    lookout_stop(peel->lookout);
+    scheduler_stop(peel->scheduler);
+    beacon_runner_stop(peel->beacon_runner);
     startup_stop(&peel->startup);
-    desk_stop(peel->desk);
+    job_queue_stop(peel->job_queue);
     on_stopping(&peel->stopping);
 }
 
@@ -734,24 +741,24 @@ void peel_free(struct peel *peel)
     if (!peel)
         return;
     peel->is_closing = true;
-    vitals_free(peel->vitals);
+    peel_health_free(peel->peel_health);
     startup_stop(&peel->startup);
-    event_door_free(peel->door);
-    desk_free(peel->desk);
-    lookout_free(peel->lookout);
+    event_socket_free(peel->door);
+    job_queue_free(peel->job_queue);
+    beacon_runner_free(peel->beacon_runner);
     mirror_free(peel->states);
     canary_done(&peel->canary);
     mirror_free(peel->settings_files);
-    dossier_free(peel->dossier);
+    facts_publisher_free(peel->facts_publisher);
     revocations_free(peel->revocations);
-    pillar_free(peel->pillar); /* its worker may ask the basket */
+    peel_settings_free(peel->peel_settings); /* its worker may ask the basket */
     basket_free(peel->basket);
-    agenda_free(peel->agenda);
-    routine_free(peel->routine);
-    curfew_done(&peel->curfew);
-    heart_done(&peel->heart);
+    scheduler_free(peel->scheduler);
+    schedule_admin_free(peel->schedule_admin);
+    maintenance_window_done(&peel->maintenance_window);
+    heartbeat_done(&peel->heartbeat);
     clear_timers(peel);
-    keep_done(&peel->keep);
+    data_store_done(&peel->data_store);
     uplink_free(peel->uplink);
     metrics_free(peel->metrics);
     nats_nkey_done(&peel->identity.key);

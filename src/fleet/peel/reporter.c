@@ -5,12 +5,12 @@
 #include "core/base/arena.h"
 #include "core/base/log.h"
 #include "fleet/peel/job.h"
-#include "fleet/peel/lane.h"
+#include "fleet/peel/job_lane.h"
 #include "fleet/peel/messenger.h"
 #include "states/run/run.h"
 
 struct reporter {
-    struct job *job;
+    struct peel_job *job;
     struct messenger *messenger;
     struct messenger_topic topic;
     pthread_mutex_t mutex; /* of what follows: states of a level end at once */
@@ -52,7 +52,7 @@ static void on_run_event(void *self, const struct run_event *event)
     }
 }
 
-void reporter_work(struct job *job, struct messenger *messenger)
+void reporter_work(struct peel_job *job, struct messenger *messenger)
 {
     struct reporter reporter = { .job = job,
                                  .messenger = messenger,
@@ -66,22 +66,23 @@ void reporter_work(struct job *job, struct messenger *messenger)
     (void)pthread_mutex_destroy(&reporter.mutex);
 }
 
-void reporter_tell_queued(const struct job *job, const struct lane *lane,
+void reporter_tell_queued(const struct peel_job *job, const struct job_lane *job_lane,
                           struct messenger *messenger)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct job *first = lane->running;
+    const struct peel_job *first = job_lane->running;
     const struct exec_progress progress = {
         .jid = job->request.jid,
         .type = EXEC_QUEUED,
-        .text = arena_printf(
-            &arena, "waiting for %s%s%s%s", first->request.module,
-            first->request.jid[0] ? " of job " : "", first->request.jid,
-            lane->waiting > 1 ? arena_printf(&arena, " and %zu more", lane->waiting - 1) : ""),
+        .text = arena_printf(&arena, "waiting for %s%s%s%s", first->request.module,
+                             first->request.jid[0] ? " of job " : "", first->request.jid,
+                             job_lane->waiting > 1
+                                 ? arena_printf(&arena, " and %zu more", job_lane->waiting - 1)
+                                 : ""),
     };
 
     log_info("job queued jid=%s function=%s behind=%s behind_jid=%s waiting=%zu", job->request.jid,
-             job->request.module, first->request.module, first->request.jid, lane->waiting);
+             job->request.module, first->request.module, first->request.jid, job_lane->waiting);
     if (job->is_job)
         messenger_progress(messenger, &progress);
 }

@@ -5,14 +5,14 @@
 #ifndef FLEET_PEEL_REPORTER_H
 #define FLEET_PEEL_REPORTER_H
 
-struct job;
-struct lane;
+struct peel_job;
+struct job_lane;
 struct messenger;
 
 /* It waits for what runs in the lane. In the loop. */
-void reporter_tell_queued(const struct job *job, const struct lane *lane,
+void reporter_tell_queued(const struct peel_job *job, const struct job_lane *job_lane,
                           struct messenger *messenger);
 /* In a worker: job_work, whose events of a run are posted as progress of the job. */
-void reporter_work(struct job *job, struct messenger *messenger);
+void reporter_work(struct peel_job *job, struct messenger *messenger);
 
 #endif

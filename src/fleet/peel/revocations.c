@@ -22,8 +22,8 @@
 
 struct revocations {
     struct revocations_options options;
-    struct arena arena;       /* of the list */
-    struct revoked_list list; /* time 0: none is known */
+    struct arena arena;         /* of the list */
+    struct revoked_notice list; /* time 0: none is known */
     bool is_loaded;
     struct nats_js js; /* conn NULL: none */
     struct timer timer;
@@ -42,7 +42,7 @@ static bool take_list(struct revocations *revocations, struct str stored)
 {
     const struct nats_nkey *account = find_account(revocations);
     struct arena arena = ARENA_INIT;
-    struct revoked_list list;
+    struct revoked_notice list;
     struct err err;
 
     if (!account ||

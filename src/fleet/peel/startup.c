@@ -7,8 +7,8 @@
 #include "core/base/mem.h"
 #include "core/data/value.h"
 #include "states/local/perform.h"
-#include "fleet/peel/desk.h"
-#include "fleet/peel/pillar.h"
+#include "fleet/peel/job_queue.h"
+#include "fleet/peel/peel_settings.h"
 #include "fleet/peel/source.h"
 #include "core/sys/clock.h"
 
@@ -39,7 +39,8 @@ static bool is_over(const struct startup *startup)
 /* Something that comes by itself is missing. */
 static bool is_not_ready(const char *error)
 {
-    return error && (strcmp(error, SOURCE_UNAVAILABLE) == 0 || strcmp(error, PILLAR_UNKNOWN) == 0);
+    return error &&
+           (strcmp(error, SOURCE_UNAVAILABLE) == 0 || strcmp(error, PEEL_SETTINGS_UNKNOWN) == 0);
 }
 
 static void on_applied(void *self, const struct perform_answer *answer, struct str response,
@@ -83,14 +84,15 @@ static void on_timer(struct timer *timer)
     if (is_over(startup))
         return;
     if (!may_begin(startup) ||
-        desk_run(startup->desk,
-                 &(struct desk_task){ .jid = "",
+        job_queue_run(
+            startup->job_queue,
+            &(struct job_queue_task){ .jid = "",
                                       .function = is_top ? "state.highstate" : "state.apply",
                                       .id = current_ref(startup),
                                       .args = value_null(),
                                       .fn = on_applied,
                                       .self = startup },
-                 &err) < 0)
+            &err) < 0)
         try_later(startup);
 }
 

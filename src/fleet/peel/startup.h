@@ -16,7 +16,7 @@
 #include "fleet/peel/conf.h"
 #include "core/sys/loop.h"
 
-struct desk;
+struct job_queue;
 
 #define STARTUP_WAIT  (INT64_C(60) * 1000000000)
 #define STARTUP_RETRY (INT64_C(1) * 1000000000)
@@ -27,7 +27,7 @@ struct desk;
 
 struct startup {
     struct loop *loop;
-    struct desk *desk;
+    struct job_queue *job_queue;
     const struct peel_conf *conf;
     /* Is the tree that of the masters, is there a connection? */
     bool (*is_synced)(void *self);

@@ -13,7 +13,7 @@
 #include "fleet/nats/js.h"
 #include "fleet/peel/bootstrap.h"
 #include "fleet/peel/conf.h"
-#include "fleet/peel/enlist.h"
+#include "fleet/peel/enroll_client.h"
 #include "fleet/peel/identity.h"
 #include "fleet/peel/metric.h"
 #include "fleet/peel/rotation.h"
@@ -33,7 +33,7 @@
 
 struct uplink {
     struct uplink_options options;
-    struct enlist *enlist;
+    struct enroll_client *enroll_client;
     struct link *link;
     struct nats_js js;
     unsigned char id_secret[SHA256_SIZE]; /* of the ids of our messages */
@@ -220,7 +220,7 @@ static void on_enlisted(void *self, const char *problem)
     if (problem) {
         log_error("not enrolled: %s; a restart asks again", problem);
         set_problem(uplink, problem);
-        if (enlist_is_untrusted(uplink->enlist))
+        if (enroll_client_is_untrusted(uplink->enroll_client))
             uplink->options.untrusted(uplink->options.self);
         return;
     }
@@ -243,25 +243,26 @@ static void begin_enrollment(struct uplink *uplink, enum purpose purpose)
     const bool renew = purpose != ENROLL;
     struct err err;
 
-    if (uplink->enlist && enlist_is_done(uplink->enlist) && renew) {
-        enlist_free(uplink->enlist);
-        uplink->enlist = NULL;
+    if (uplink->enroll_client && enroll_client_is_done(uplink->enroll_client) && renew) {
+        enroll_client_free(uplink->enroll_client);
+        uplink->enroll_client = NULL;
     }
-    if (uplink->enlist)
+    if (uplink->enroll_client)
         return;
     uplink->is_rotating = purpose == ROTATE;
     if (!renew)
         set_problem(uplink, "not enrolled yet");
-    uplink->enlist = enlist_begin(&(struct enlist_options){ .loop = uplink->options.loop,
-                                                            .conf = uplink->options.conf,
-                                                            .identity = uplink->options.identity,
-                                                            .hostname = uplink->options.host,
-                                                            .renew = renew,
-                                                            .only_renew = purpose == ROTATE,
-                                                            .done = on_enlisted,
-                                                            .self = uplink },
-                                  &err);
-    if (!uplink->enlist)
+    uplink->enroll_client =
+        enroll_client_begin(&(struct enroll_client_options){ .loop = uplink->options.loop,
+                                                             .conf = uplink->options.conf,
+                                                             .identity = uplink->options.identity,
+                                                             .hostname = uplink->options.host,
+                                                             .renew = renew,
+                                                             .only_renew = purpose == ROTATE,
+                                                             .done = on_enlisted,
+                                                             .self = uplink },
+                            &err);
+    if (!uplink->enroll_client)
         log_error("cannot enroll error=%s", err.text);
 }
 
@@ -355,7 +356,7 @@ void uplink_free(struct uplink *uplink)
 {
     if (!uplink)
         return;
-    enlist_free(uplink->enlist);
+    enroll_client_free(uplink->enroll_client);
     rotation_connect(uplink->rotation, NULL);
     timer_clear(loop_timers(uplink->options.loop), &uplink->revival);
     timer_clear(loop_timers(uplink->options.loop), &uplink->retry);

@@ -346,11 +346,11 @@ static void print_dispatch(const struct action_dispatch *dispatch, struct buf *o
 
 static void print_orchestrate(const struct action_dispatch *dispatch, struct buf *out)
 {
-    const struct value *pillar = value_get(&dispatch->args, "pillar");
+    const struct value *peel_settings = value_get(&dispatch->args, "pillar");
 
     buf_printf(out, "orchestrate %s", value_get_text(&dispatch->args, "mods"));
-    if (pillar)
-        print_value(pillar, "with", out);
+    if (peel_settings)
+        print_value(peel_settings, "with", out);
     if (value_get(&dispatch->args, "test"))
         buf_add_text(out, " as a dry run");
     print_times(dispatch, out);

@@ -243,7 +243,7 @@ int action_read_local(const struct action_reader *r, struct action *action)
 /* clang-format off */
 const struct param action_orchestrate_params[] = {
     PARAM("sls",     STRS, FIELDS, sls, "the states to run", .flags = PARAM_REQUIRED | PARAM_FILLED, .aliases = "mods"),
-    PARAM("pillar",  MAP,  FIELDS, pillar, "settings that the states see", .aliases = "settings"),
+    PARAM("pillar",  MAP,  FIELDS, peel_settings, "settings that the states see", .aliases = "settings"),
     PARAM("timeout", DURATION, FIELDS, timeout, "of the whole run", PARAM_RANGE(1, ACTION_ORCHESTRATE_MAX)),
     PARAM("test",    BOOL, FIELDS, test, "a dry run"),
     PARAM("wait",    BOOL, FIELDS, wait, "later blocks run when it has ended"),
@@ -301,8 +301,8 @@ static struct value orchestrate_args(struct arena *arena, const char *refs,
     const struct value args = value_map(value_map_new(arena, 3));
 
     value_map_set(arena, args.map, value_text("mods"), value_text(refs));
-    if (fields->pillar)
-        value_map_set(arena, args.map, value_text("pillar"), *fields->pillar);
+    if (fields->peel_settings)
+        value_map_set(arena, args.map, value_text("pillar"), *fields->peel_settings);
     if (fields->test)
         value_map_set(arena, args.map, value_text("test"), value_bool(true));
     return args;

@@ -40,7 +40,7 @@ struct action_local_fields {
 };
 struct action_orchestrate_fields {
     struct param_strs sls;
-    const struct value *pillar;
+    const struct value *peel_settings;
     int64_t timeout;
     bool test, wait;
 };

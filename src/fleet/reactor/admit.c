@@ -4,7 +4,7 @@
 
 #include "core/base/glob.h"
 #include "fleet/reactor/action.h"
-#include "fleet/reactor/flight.h"
+#include "fleet/reactor/reaction_run.h"
 #include "fleet/wire/enrollment.h"
 #include "fleet/wire/peel_id.h"
 
@@ -36,17 +36,17 @@ static bool matches_peel(const char *pattern, const char *peel_id)
 }
 
 enum admit_verdict admit_judge(const struct action_enroll *action, const struct enrollment *record,
-                               struct flight_answer *ret_answer)
+                               struct reaction_run_answer *ret_answer)
 {
-    struct flight_answer answer = { .result = OUTCOME_REFUSED };
+    struct reaction_run_answer answer = { .result = OUTCOME_REFUSED };
 
     if (!record)
         answer.message = "no such enrollment";
     else if (!matches_peel(action->require_peel, record->peel_id))
         answer.message = "the peel does not match require_peel";
     else if (is_applied(action->decision, record->state))
-        answer = (struct flight_answer){ .result = OUTCOME_DUPLICATE,
-                                         .message = enrollment_state_name(record->state) };
+        answer = (struct reaction_run_answer){ .result = OUTCOME_DUPLICATE,
+                                               .message = enrollment_state_name(record->state) };
     else if (!enrollment_may_follow(record->state, targets[action->decision]))
         answer.message = "not possible in the state of the enrollment";
     else

@@ -8,7 +8,7 @@
 
 struct action_enroll;
 struct enrollment;
-struct flight_answer;
+struct reaction_run_answer;
 
 enum admit_verdict {
     ADMIT_PROCEED,
@@ -17,6 +17,6 @@ enum admit_verdict {
 
 /* `record` is NULL when there is none of that id. */
 enum admit_verdict admit_judge(const struct action_enroll *action, const struct enrollment *record,
-                               struct flight_answer *ret_answer);
+                               struct reaction_run_answer *ret_answer);
 
 #endif

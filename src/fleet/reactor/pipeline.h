@@ -2,29 +2,29 @@
  * pipeline - from a delivered message to the rules that it fires.
  *
  *     pipeline_accept
- *       gates, match     -> dropped, unmatched: acknowledge it
- *                        -> a flight (fleet/reactor/flight.h), which does the rest and ends with
- *                           `effects.end`
+ *       event gates, match     -> dropped, unmatched: acknowledge it
+ *                        -> a flight (fleet/reactor/reaction_run.h), which does the rest and ends
+ * with `effects.end`
  *
  * Rules are replaced by pipeline_use; flights keep the set that they were matched with. What acts
  * on the world is the table of effects, which a master fills, and a test.
  *
  * Pure but for the effects. Memory: pipeline_done frees, after all flights have ended. Threads:
- * one, but for flight_render.
+ * one, but for reaction_run_render.
  */
 #ifndef FLEET_REACTOR_PIPELINE_H
 #define FLEET_REACTOR_PIPELINE_H
 
 #include "core/base/arena.h"
 #include "fleet/reactor/breaker.h"
-#include "fleet/reactor/gate.h"
+#include "fleet/reactor/event_gate.h"
 #include "fleet/reactor/throttle.h"
 
 struct action_enroll;
-struct flight;
-struct flight_end;
-struct flight_job;
-struct flight_send;
+struct reaction_run;
+struct reaction_run_end;
+struct reaction_run_job;
+struct reaction_run_send;
 struct rule_set;
 struct value;
 
@@ -35,22 +35,26 @@ struct value;
 
 /* The first group begins something that ends, now or later, with a call on the flight. */
 struct pipeline_effects {
-    /* flight_render in any thread, then flight_rendered. */
-    void (*render)(void *user, struct flight *flight);
-    /* Then flight_answer. */
-    void (*dispatch)(void *user, struct flight *flight, const struct flight_job *job);
-    void (*enroll)(void *user, struct flight *flight, const char *rule,
+    /* reaction_run_render in any thread, then reaction_run_rendered. */
+    void (*render)(void *user, struct reaction_run *reaction_run);
+    /* Then reaction_run_answer. */
+    void (*dispatch)(void *user, struct reaction_run *reaction_run,
+                     const struct reaction_run_job *job);
+    void (*enroll)(void *user, struct reaction_run *reaction_run, const char *rule,
                    const struct action_enroll *action);
-    void (*send)(void *user, struct flight *flight, const struct flight_send *send);
-    /* Wait for a job that was dispatched; then flight_job_ended. */
-    void (*await)(void *user, struct flight *flight, const struct flight_job *job);
+    void (*send)(void *user, struct reaction_run *reaction_run,
+                 const struct reaction_run_send *send);
+    /* Wait for a job that was dispatched; then reaction_run_job_ended. */
+    void (*await)(void *user, struct reaction_run *reaction_run,
+                  const struct reaction_run_job *job);
 
     /* A line in the log. */
-    void (*log)(void *user, const struct flight *flight, const char *rule, const char *message);
+    void (*log)(void *user, const struct reaction_run *reaction_run, const char *rule,
+                const char *message);
     /* The breaker of a rule has opened. */
     void (*opened)(void *user, const char *rule);
     /* Acknowledge it or let it come again; the flight is freed after this. */
-    void (*end)(void *user, struct flight *flight, const struct flight_end *end);
+    void (*end)(void *user, struct reaction_run *reaction_run, const struct reaction_run_end *end);
     /* Facts of a peel, a map that lives as long as the arena; NULL: none. */
     const struct value *(*facts)(void *user, struct arena *arena, const char *peel);
     int64_t (*monotonic)(void *user);
@@ -58,7 +62,7 @@ struct pipeline_effects {
 };
 
 struct pipeline_options {
-    struct gate_options gate;
+    struct event_gate_options event_gate;
     bool enable_chaining;
     int64_t default_throttle; /* nanoseconds; 0: none */
     int64_t storm_rate;       /* fires of a rule in a minute; 0: no limit */
@@ -69,7 +73,7 @@ struct pipeline {
     struct pipeline_options options;
     const struct pipeline_effects *effects;
     void *user;
-    struct gate gate;
+    struct event_gate event_gate;
     struct throttle throttle;
     struct breaker breaker;
     struct rule_set *rules; /* NULL: none yet */
@@ -92,12 +96,12 @@ struct pipeline_delivery {
 };
 
 struct pipeline_verdict {
-    enum gate_drop drop;            /* GATE_PASS: it was not dropped */
-    size_t matches;                 /* rules */
-    const struct gate_event *event; /* good until the next call, or as long as its flight */
-    struct flight *flight;          /* NULL: acknowledge it now */
+    enum event_gate_drop drop;            /* EVENT_GATE_PASS: it was not dropped */
+    size_t matches;                       /* rules */
+    const struct event_gate_event *event; /* good until the next call, or as long as its flight */
+    struct reaction_run *reaction_run;    /* NULL: acknowledge it now */
 };
-/* A flight begins with flight_begin, when there is a worker for it. */
+/* A flight begins with reaction_run_begin, when there is a worker for it. */
 void pipeline_accept(struct pipeline *pipeline, const struct pipeline_delivery *delivery,
                      struct pipeline_verdict *ret_verdict);
 

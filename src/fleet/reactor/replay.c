@@ -76,8 +76,9 @@ static bool is_same(const struct outcome *recorded, const struct replay *replay)
     return true;
 }
 
-void replay_event(const struct tester *tester, struct arena *arena, const struct gate_event *event,
-                  const struct value *facts, const struct outcome *recorded, struct replay *ret)
+void replay_event(const struct tester *tester, struct arena *arena,
+                  const struct event_gate_event *event, const struct value *facts,
+                  const struct outcome *recorded, struct replay *ret)
 {
     const struct reaction_event about = { .source = &event->source,
                                           .event = &event->event,

@@ -12,7 +12,7 @@
 #ifndef FLEET_REACTOR_REPLAY_H
 #define FLEET_REACTOR_REPLAY_H
 
-#include "fleet/reactor/gate.h"
+#include "fleet/reactor/event_gate.h"
 #include "fleet/wire/outcome.h"
 
 struct arena;
@@ -35,7 +35,8 @@ struct replay {
 };
 
 /* `recorded` is NULL when nothing is: then no rule has fired. */
-void replay_event(const struct tester *tester, struct arena *arena, const struct gate_event *event,
-                  const struct value *facts, const struct outcome *recorded, struct replay *ret);
+void replay_event(const struct tester *tester, struct arena *arena,
+                  const struct event_gate_event *event, const struct value *facts,
+                  const struct outcome *recorded, struct replay *ret);
 
 #endif

@@ -6,11 +6,11 @@
 #include "core/base/buf.h"
 #include "core/base/diag.h"
 #include "core/data/value.h"
-#include "fleet/reactor/flight.h"
+#include "fleet/reactor/reaction_run.h"
 #include "fleet/reactor/rule_set.h"
 #include "fleet/wire/event.h"
 
-#define DERIVED EVENT_ORIGIN_MASTER "/" FLIGHT_TAG_PREFIX
+#define DERIVED EVENT_ORIGIN_MASTER "/" REACTION_RUN_TAG_PREFIX
 
 /* A search for the shortest way back, file by file. */
 struct step {

@@ -12,7 +12,7 @@
 #include "core/data/value.h"
 #include "states/settings/seal.h"
 #include "fleet/ssh/channel.h"
-#include "fleet/ssh/parcel.h"
+#include "fleet/ssh/tree_files.h"
 #include "fleet/ssh/reason.h"
 #include "fleet/ssh/roster.h"
 #include "fleet/ssh/script.h"
@@ -161,7 +161,7 @@ static int take_facts(struct talk *talk, struct value *ret_facts, struct err *er
 
 static int send_request(struct talk *talk, const struct value *facts, struct err *err)
 {
-    const struct ssh_parcel *parcel = talk->question->parcel;
+    const struct ssh_tree *parcel = talk->question->parcel;
     AUTO_BUF struct buf bytes = BUF_INIT(SSH_REQUEST_MAX);
     struct ssh_request request = {
         .v = SSH_MESSAGE_VERSION,
@@ -191,7 +191,7 @@ static int send_request(struct talk *talk, const struct value *facts, struct err
 
 static int send_files(struct talk *talk, struct err *err)
 {
-    const struct ssh_parcel *parcel = talk->question->parcel;
+    const struct ssh_tree *parcel = talk->question->parcel;
     const size_t count = parcel ? parcel->files.n : 0;
     struct str want;
 
@@ -200,7 +200,7 @@ static int send_files(struct talk *talk, struct err *err)
         return -1;
     for (size_t i = 0; i < count; i++)
         if (want.p[i] == SSH_WANT_YES &&
-            ssh_parcel_send(parcel, &parcel->files.p[i], &talk->channel, err) < 0)
+            ssh_tree_send(parcel, &parcel->files.p[i], &talk->channel, err) < 0)
             return -1;
     return 0;
 }

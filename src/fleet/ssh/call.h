@@ -19,7 +19,7 @@
 struct arena;
 struct cancel;
 struct ssh_machine;
-struct ssh_parcel;
+struct ssh_tree;
 struct ssh_program;
 struct ssh_settings;
 
@@ -27,7 +27,7 @@ struct ssh_settings;
 struct ssh_question {
     const char *ssh; /* the program */
     const struct exec_request *request;
-    const struct ssh_parcel *parcel;     /* NULL: it needs no tree of states */
+    const struct ssh_tree *parcel;       /* NULL: it needs no tree of states */
     const struct ssh_settings *settings; /* NULL: it needs none */
     const struct cancel *cancel;
 };

@@ -13,8 +13,8 @@ static bool has_credentials(const struct enrollment *record, int64_t now)
            record->expires_at.seconds > now;
 }
 
-static struct fleet_peels *find_group(struct fleet_issuers *issuers,
-                                      const struct fleet_issuer_keys *keys, const char *issuer)
+static struct issuer_peels *find_group(struct fleet_issuers *issuers,
+                                       const struct fleet_issuer_keys *keys, const char *issuer)
 {
     if (!issuer || !issuer[0])
         return keys->account ? &issuers->unmoved : &issuers->account;

@@ -15,18 +15,18 @@
 
 struct fleet_enrollments;
 
-struct fleet_peels {
+struct issuer_peels {
     VEC(const char *) list; /* names */
 };
 
 /* Whose credentials have not expired. */
 struct fleet_issuers {
-    struct fleet_peels current; /* of the key in use */
-    struct fleet_peels older;   /* of a key that is still accepted */
-    struct fleet_peels account; /* of the account itself */
-    struct fleet_peels unmoved; /* of the fleet's account, although peels have one of their own */
-    struct fleet_peels gone;    /* of a key that is no longer accepted: they must renew first */
-    size_t unreadable;          /* peels whose record cannot be read */
+    struct issuer_peels current; /* of the key in use */
+    struct issuer_peels older;   /* of a key that is still accepted */
+    struct issuer_peels account; /* of the account itself */
+    struct issuer_peels unmoved; /* of the fleet's account, although peels have one of their own */
+    struct issuer_peels gone;    /* of a key that is no longer accepted: they must renew first */
+    size_t unreadable;           /* peels whose record cannot be read */
 };
 
 /* Which credentials are accepted. */

@@ -19,7 +19,7 @@
 #include "fleet/nats/error.h"
 #include "fleet/nats/hub.h"
 #include "fleet/nats/kv.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 #include "core/sys/program.h"
@@ -46,7 +46,7 @@
 
 /* A probe under way; blocks in a worker. */
 struct probing {
-    struct chore chore;
+    struct background_task background_task;
     struct watchdog *watchdog;
     struct arena arena;
     const char *address;
@@ -63,7 +63,7 @@ struct watchdog {
     struct link *link;
     struct nats_js js;
     struct nats_listener listener;
-    struct chores chores;
+    struct background_tasks background_tasks;
     struct slots slots;
     struct minder minder;
     struct keeper keeper;
@@ -192,9 +192,9 @@ static void stop_daemon(void *self)
     minder_stop(&((struct watchdog *)self)->minder);
 }
 
-static void run_probe(struct chore *chore)
+static void run_probe(struct background_task *background_task)
 {
-    struct probing *probing = container_of(chore, struct probing, chore);
+    struct probing *probing = container_of(background_task, struct probing, background_task);
     struct probe_answer answer;
     struct err err;
 
@@ -205,9 +205,9 @@ static void run_probe(struct chore *chore)
         probing->result = answer.status == HTTP_OK ? KEEPER_READY : KEEPER_NOT_READY;
 }
 
-static void on_probed(struct chore *chore)
+static void on_probed(struct background_task *background_task)
 {
-    struct probing *probing = container_of(chore, struct probing, chore);
+    struct probing *probing = container_of(background_task, struct probing, background_task);
     struct watchdog *watchdog = probing->watchdog;
     enum keeper_probe result = probing->result;
 
@@ -229,11 +229,12 @@ static void probe(void *self)
     if (charge_read(&probing->arena, &watchdog->conf, &charge, &err) == 0 &&
         charge.health_addr[0]) {
         probing->address = charge.health_addr;
-        chore_begin(&watchdog->chores, &probing->chore, run_probe, on_probed);
+        background_task_begin(&watchdog->background_tasks, &probing->background_task, run_probe,
+                              on_probed);
         return;
     }
     probing->result = KEEPER_READY;
-    on_probed(&probing->chore);
+    on_probed(&probing->background_task);
 }
 
 static void on_wake(struct timer *timer)
@@ -596,7 +597,8 @@ static int open_all(struct watchdog *watchdog, struct err *err)
 
     (void)sigaction(SIGPIPE, &ignore, NULL);
     watchdog->loop = loop_new(err);
-    if (!watchdog->loop || chores_open_workers(&watchdog->chores, watchdog->loop, 1, err) < 0)
+    if (!watchdog->loop ||
+        background_tasks_open_workers(&watchdog->background_tasks, watchdog->loop, 1, err) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
         if (loop_on_signal(watchdog->loop, signals[i], on_signal, watchdog, err) < 0)
@@ -635,7 +637,7 @@ int watchdog_main(int argc, char **argv)
         download_drop(watchdog.download);
         link_free(watchdog.link);
         nats_hub_free(watchdog.hub);
-        chores_close(&watchdog.chores);
+        background_tasks_close(&watchdog.background_tasks);
         lock_drop(&watchdog.slots.lock);
         loop_free(watchdog.loop);
     }

@@ -36,7 +36,7 @@ static void print_text(const struct stored *stored, struct buf *out)
 }
 
 struct str revoked_sign(struct arena *arena, const struct ed25519_pair *signer,
-                        const struct revoked_list *list)
+                        const struct revoked_notice *list)
 {
     AUTO_BUF struct buf keys = BUF_INIT(BUF_NO_LIMIT), text = BUF_INIT(TEXT_MAX);
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
@@ -66,7 +66,7 @@ static int read_stored(struct arena *arena, struct str bytes, struct stored *ret
 }
 
 int revoked_read(struct arena *arena, const unsigned char account[static ED25519_PUBLIC_SIZE],
-                 struct str bytes, struct revoked_list *ret_list, struct err *err)
+                 struct str bytes, struct revoked_notice *ret_list, struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
     struct stored stored = { 0 };
@@ -82,11 +82,11 @@ int revoked_read(struct arena *arena, const unsigned char account[static ED25519
         keys.map->count > REVOKED_KEYS_MAX)
         return err_set(err, ERR_UNSAFE, "the list of revoked keys is not a map of up to %d keys",
                        REVOKED_KEYS_MAX);
-    *ret_list = (struct revoked_list){ .time = stored.time, .keys = keys };
+    *ret_list = (struct revoked_notice){ .time = stored.time, .keys = keys };
     return 0;
 }
 
-bool revoked_has(const struct revoked_list *list, const char *key)
+bool revoked_has(const struct revoked_notice *list, const char *key)
 {
     return value_get(&list->keys, key) != NULL;
 }

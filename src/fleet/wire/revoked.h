@@ -30,17 +30,17 @@ struct err;
 #define REVOKED_MAX      ((size_t)256 << 10)
 #define REVOKED_KEYS_MAX 2048
 
-struct revoked_list {
+struct revoked_notice {
     int64_t time;      /* nanoseconds since 1970 */
     struct value keys; /* public key to the second in which its credentials expire */
 };
 
 /* As it is stored. */
 struct str revoked_sign(struct arena *arena, const struct ed25519_pair *signer,
-                        const struct revoked_list *list);
+                        const struct revoked_notice *list);
 /* Fails with ERR_UNSAFE for what the account has not signed. */
 int revoked_read(struct arena *arena, const unsigned char account[static ED25519_PUBLIC_SIZE],
-                 struct str bytes, struct revoked_list *ret_list, struct err *err);
-bool revoked_has(const struct revoked_list *list, const char *key);
+                 struct str bytes, struct revoked_notice *ret_list, struct err *err);
+bool revoked_has(const struct revoked_notice *list, const char *key);
 
 #endif

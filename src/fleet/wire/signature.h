@@ -12,7 +12,7 @@
  *
  * A request: the subject, which names the peel, whether an answer is asked for, the time, and the
  * SHA-256 of the payload, which has job, epoch, function and arguments. It is a line of the header
- * of the message, so the payload stays what it is; fleet/bus/warrant.h has the rest.
+ * of the message, so the payload stays what it is; fleet/bus/request_signature.h has the rest.
  *
  * A job: what masters take over from each other, without what changes while it runs.
  *

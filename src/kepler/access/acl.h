@@ -10,8 +10,8 @@
  *
  * A config that nobody has loaded yet has no rules: who loads it becomes its owner, and must be
  * root or a member for that. Besides rights there are authorizers, pieces of Lua
- * (kepler/daemon/hearing.h): all of the token's and of the rules that match must agree, in this
- * order: token, user, groups by number. Root is not asked about; the owner is.
+ * (kepler/daemon/authorization.h): all of the token's and of the rules that match must agree, in
+ * this order: token, user, groups by number. Root is not asked about; the owner is.
  *
  * Users and groups of rules are names or numbers, compared with what the accounts of the machine
  * say about the caller at that moment.

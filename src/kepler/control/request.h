@@ -8,7 +8,7 @@
  * refused, since a daemon that ignored it would do something else than it was asked for.
  *
  * Rights (kepler/access/right.h): the table names what each request needs, and what its fields need
- * in addition; kepler/daemon/gate.h looks there and nowhere else.
+ * in addition; kepler/daemon/call_access.h looks there and nowhere else.
  *
  * Pure. Memory: the arena. Threads: any.
  */

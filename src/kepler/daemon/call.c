@@ -9,8 +9,8 @@
 #include "kepler/daemon/caller.h"
 #include "kepler/daemon/client.h"
 #include "kepler/daemon/daemon.h"
-#include "kepler/daemon/gate.h"
-#include "kepler/daemon/hearing.h"
+#include "kepler/daemon/call_access.h"
+#include "kepler/daemon/authorization.h"
 #include "kepler/daemon/loader.h"
 #include "kepler/daemon/loading.h"
 #include "kepler/daemon/metrics_reading.h"
@@ -71,7 +71,7 @@ void call_free(struct call *call)
     stream_free(call->stream);
     metrics_reading_free(call->reading);
     loader_free(call->loader);
-    hearing_free(call->hearing);
+    authorization_free(call->authorization);
     *call->back = call->next;
     if (call->next)
         call->next->back = call->back;
@@ -143,7 +143,7 @@ void call_begin(struct client *client, const struct message *message)
     call->args = args;
     if (request_get(call->kind)->acts)
         call->who = find_name(call);
-    gate_begin(call, enter_call);
+    call_access_begin(call, enter_call);
 }
 
 /* A call that only reports or waits ends; one that acts goes on without a listener. */
@@ -255,7 +255,7 @@ int call_find_project(struct call *call, const char *path)
 {
     struct project *project = daemon_find(call->daemon, path);
 
-    if (project && !gate_allows(call, path)) {
+    if (project && !call_access_allows(call, path)) {
         call_refuse_foreign(call, path, project->config->owner.uid);
         return -1;
     }
@@ -366,7 +366,7 @@ void call_watch(struct call *call)
     }
 }
 
-static void tell_hook(struct call *call, const struct event *event, const char *what)
+static void tell_hook(struct call *call, const struct engine_event *event, const char *what)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *map = value_map_new(&arena, 4);
@@ -378,7 +378,7 @@ static void tell_hook(struct call *call, const struct event *event, const char *
     call_event(call, "hook", value_map(map));
 }
 
-void call_tell(struct call *call, const struct event *event)
+void call_tell(struct call *call, const struct engine_event *event)
 {
     static const char *const hooks[] = { [EVENT_HOOK_STARTED] = "started",
                                          [EVENT_HOOK_COMPLETED] = "completed",

@@ -27,8 +27,8 @@ struct client;
 struct config_source;
 struct daemon;
 struct diags;
-struct event;
-struct hearing;
+struct engine_event;
+struct authorization;
 struct loader;
 struct metrics_reading;
 struct project;
@@ -39,7 +39,7 @@ struct stream;
 typedef void call_step_fn(struct call *call);
 typedef void call_handler_fn(struct call *call);
 
-/* What was decided about the config of a call (kepler/daemon/gate.h). */
+/* What was decided about the config of a call (kepler/daemon/call_access.h). */
 struct call_grant {
     const char *path; /* NULL: nothing */
     uint64_t rights;
@@ -56,7 +56,7 @@ struct call {
     const void *args;
     const char *token; /* that it brought; or NULL */
     struct acl_caller caller;
-    struct hearing *hearing; /* of authorizers; or NULL */
+    struct authorization *authorization; /* of authorizers; or NULL */
     void (*enter)(struct call *call);
     struct call_grant grant;
     const char *who;         /* the account of the client, for what it asks to be done; else NULL */
@@ -110,7 +110,7 @@ void call_watch(struct call *call);
 /* The engine of its project has come to rest, or the project is gone. */
 void call_look(struct call *call);
 /* Something happened in its project. */
-void call_tell(struct call *call, const struct event *event);
+void call_tell(struct call *call, const struct engine_event *event);
 /* Send lines, if it has a stream and there are any. */
 void call_pump(struct call *call);
 /* The same, at once: the store goes. */

@@ -5,7 +5,7 @@
 
 #include "core/base/err.h"
 #include "core/base/mem.h"
-#include "kepler/daemon/scribe.h"
+#include "kepler/daemon/log_thread.h"
 #include "kepler/logs/log_store.h"
 #include "kepler/config/config.h"
 #include "kepler/engine/hook.h"
@@ -19,23 +19,23 @@
 
 /* Something for the daemon's loop. */
 struct answer {
-    struct errand errand;
+    struct loop_message loop_message;
     struct capture *capture;
     uint64_t ticket;
 };
 
-static void reply(struct capture *capture, uint64_t ticket, errand_fn *fn)
+static void reply(struct capture *capture, uint64_t ticket, loop_message_fn *fn)
 {
     struct answer *answer = mem_zalloc(sizeof(*answer));
 
     answer->capture = capture;
     answer->ticket = ticket;
-    scribe_reply(capture->scribe, &answer->errand, fn);
+    log_thread_reply(capture->log_thread, &answer->loop_message, fn);
 }
 
-static void on_news(struct errand *errand)
+static void on_news(struct loop_message *loop_message)
 {
-    struct answer *answer = container_of(errand, struct answer, errand);
+    struct answer *answer = container_of(loop_message, struct answer, loop_message);
     struct capture *capture = answer->capture;
 
     free(answer);
@@ -52,9 +52,9 @@ static void tell_news(void *self)
         reply(capture, 0, on_news);
 }
 
-static void on_flushed(struct errand *errand)
+static void on_flushed(struct loop_message *loop_message)
 {
-    struct answer *answer = container_of(errand, struct answer, errand);
+    struct answer *answer = container_of(loop_message, struct answer, loop_message);
     struct capture *capture = answer->capture;
 
     capture->flushed = answer->ticket;
@@ -65,22 +65,22 @@ static void on_flushed(struct errand *errand)
 /* Those that wait may read on; some of them may wait again at once. */
 static void wake_waiters(struct capture *capture)
 {
-    struct job_waiter *waiters = capture->waiters;
+    struct service_process_waiter *waiters = capture->waiters;
 
     capture->waiters = NULL;
     if (waiters)
         waiters->back = &waiters;
     while (waiters) {
-        struct job_waiter *waiter = waiters;
+        struct service_process_waiter *waiter = waiters;
 
-        job_waiter_leave(waiter);
+        service_process_waiter_leave(waiter);
         waiter->fn(waiter);
     }
 }
 
-static void on_room(struct errand *errand)
+static void on_room(struct loop_message *loop_message)
 {
-    struct answer *answer = container_of(errand, struct answer, errand);
+    struct answer *answer = container_of(loop_message, struct answer, loop_message);
     struct capture *capture = answer->capture;
 
     free(answer);
@@ -91,7 +91,7 @@ static void on_room(struct errand *errand)
 
 /* Something for the thread. */
 struct task {
-    struct errand errand;
+    struct loop_message loop_message;
     struct capture *capture;
     struct feed_origin origin;
     uint64_t ticket;
@@ -100,25 +100,25 @@ struct task {
     char bytes[];
 };
 
-static struct capture *begin_capture(struct errand *errand, struct task **ret_task)
+static struct capture *begin_capture(struct loop_message *loop_message, struct task **ret_task)
 {
-    *ret_task = container_of(errand, struct task, errand);
+    *ret_task = container_of(loop_message, struct task, loop_message);
     return (*ret_task)->capture;
 }
 
-static void do_take(struct errand *errand)
+static void do_take(struct loop_message *loop_message)
 {
     struct task *task;
-    struct capture *capture = begin_capture(errand, &task);
+    struct capture *capture = begin_capture(loop_message, &task);
 
     feeds_take(&capture->feeds, &task->origin, task->fd);
     free(task);
 }
 
-static void do_add(struct errand *errand)
+static void do_add(struct loop_message *loop_message)
 {
     struct task *task;
-    struct capture *capture = begin_capture(errand, &task);
+    struct capture *capture = begin_capture(loop_message, &task);
 
     feeds_add(&capture->feeds, &task->origin, (struct str){ task->bytes, task->n });
     if (atomic_fetch_sub(&capture->held, task->n) - task->n <= HELD_LOW &&
@@ -127,19 +127,19 @@ static void do_add(struct errand *errand)
     free(task);
 }
 
-static void do_note(struct errand *errand)
+static void do_note(struct loop_message *loop_message)
 {
     struct task *task;
-    struct capture *capture = begin_capture(errand, &task);
+    struct capture *capture = begin_capture(loop_message, &task);
 
     feeds_note(&capture->feeds, &task->origin, (struct str){ task->bytes, task->n });
     free(task);
 }
 
-static void do_flush(struct errand *errand)
+static void do_flush(struct loop_message *loop_message)
 {
     struct task *task;
-    struct capture *capture = begin_capture(errand, &task);
+    struct capture *capture = begin_capture(loop_message, &task);
     uint64_t ticket = task->ticket;
 
     feeds_flush(&capture->feeds);
@@ -147,32 +147,32 @@ static void do_flush(struct errand *errand)
     reply(capture, ticket, on_flushed);
 }
 
-static void do_clear(struct errand *errand)
+static void do_clear(struct loop_message *loop_message)
 {
     struct task *task;
-    struct capture *capture = begin_capture(errand, &task);
+    struct capture *capture = begin_capture(loop_message, &task);
 
     feeds_clear(&capture->feeds, task->origin.service);
     free(task);
 }
 
-static void do_open(struct errand *errand)
+static void do_open(struct loop_message *loop_message)
 {
     struct task *task;
-    struct capture *capture = begin_capture(errand, &task);
+    struct capture *capture = begin_capture(loop_message, &task);
 
-    feeds_init(&capture->feeds, capture->scribe->loop);
+    feeds_init(&capture->feeds, capture->log_thread->loop);
     free(task);
 }
 
-static void do_flush_wait(struct errand *errand)
+static void do_flush_wait(struct loop_message *loop_message)
 {
-    feeds_flush(&((struct capture *)scribe_self(errand))->feeds);
+    feeds_flush(&((struct capture *)log_thread_self(loop_message))->feeds);
 }
 
-static void do_close(struct errand *errand)
+static void do_close(struct loop_message *loop_message)
 {
-    feeds_done(&((struct capture *)scribe_self(errand))->feeds);
+    feeds_done(&((struct capture *)log_thread_self(loop_message))->feeds);
 }
 
 /* --- to the thread ---------------------------------------------------------------------- */
@@ -191,24 +191,24 @@ static struct task *task_new(struct capture *capture, const struct feed_origin *
     return task;
 }
 
-static void send(struct task *task, errand_fn *fn)
+static void send(struct task *task, loop_message_fn *fn)
 {
-    scribe_send(task->capture->scribe, &task->errand, fn);
+    log_thread_send(task->capture->log_thread, &task->loop_message, fn);
 }
 
 static struct feed_origin origin_of(const struct capture *capture, const struct real_tag *tag,
-                                    enum job_stream stream)
+                                    enum service_process_stream stream)
 {
     return (struct feed_origin){
         .tag = tag,
         .service = tag->name,
         .hook = tag->phase == HOOK_PHASES ? NULL : hook_phase_name(tag->phase),
-        .stream = stream == JOB_STDOUT ? SEGMENT_STDOUT : SEGMENT_STDERR,
+        .stream = stream == SERVICE_PROCESS_STDOUT ? SEGMENT_STDOUT : SEGMENT_STDERR,
         .keep = capture->keeps(capture->self, tag->service, stream),
     };
 }
 
-static bool sink_take(void *self, const void *tag, enum job_stream stream, int fd)
+static bool sink_take(void *self, const void *tag, enum service_process_stream stream, int fd)
 {
     struct feed_origin origin = origin_of(self, tag, stream);
     struct task *task = task_new(self, &origin, STR(""));
@@ -218,7 +218,8 @@ static bool sink_take(void *self, const void *tag, enum job_stream stream, int f
     return true;
 }
 
-static void sink_add(void *self, const void *tag, enum job_stream stream, struct str bytes)
+static void sink_add(void *self, const void *tag, enum service_process_stream stream,
+                     struct str bytes)
 {
     struct capture *capture = self;
     struct feed_origin origin = origin_of(capture, tag, stream);
@@ -228,30 +229,31 @@ static void sink_add(void *self, const void *tag, enum job_stream stream, struct
 }
 
 /* The thread may have made room between the two looks. */
-static bool sink_ask(void *self, struct job_waiter *waiter)
+static bool sink_ask(void *self, struct service_process_waiter *waiter)
 {
     struct capture *capture = self;
 
     if (atomic_load(&capture->held) < CAPTURE_HELD_MAX)
         return true;
-    job_waiter_join(waiter, &capture->waiters);
+    service_process_waiter_join(waiter, &capture->waiters);
     atomic_store(&capture->wants_room, true);
     if (atomic_load(&capture->held) > HELD_LOW || !atomic_exchange(&capture->wants_room, false))
         return false;
-    job_waiter_leave(waiter);
+    service_process_waiter_leave(waiter);
     wake_waiters(capture);
     return true;
 }
 
-struct job_sink capture_sink(struct capture *capture)
+struct service_process_sink capture_sink(struct capture *capture)
 {
-    return (
-        struct job_sink){ .self = capture, .take = sink_take, .add = sink_add, .ask = sink_ask };
+    return (struct service_process_sink){
+        .self = capture, .take = sink_take, .add = sink_add, .ask = sink_ask
+    };
 }
 
 void capture_note(void *self, const struct real_tag *tag, enum world_note note, const char *text)
 {
-    struct feed_origin origin = origin_of(self, tag, JOB_STDERR);
+    struct feed_origin origin = origin_of(self, tag, SERVICE_PROCESS_STDERR);
 
     if (note == WORLD_WARNING)
         origin.stream = SEGMENT_WARNINGS;
@@ -269,7 +271,7 @@ uint64_t capture_flush(struct capture *capture)
 
 void capture_flush_wait(struct capture *capture)
 {
-    scribe_send_wait(capture->scribe, do_flush_wait, capture);
+    log_thread_send_wait(capture->log_thread, do_flush_wait, capture);
 }
 
 bool capture_is_flushed(const struct capture *capture, uint64_t ticket)
@@ -295,7 +297,7 @@ uint64_t capture_next_line(const struct capture *capture)
 
 /* --- life ------------------------------------------------------------------------------- */
 
-int capture_open(struct capture *capture, struct scribe *scribe,
+int capture_open(struct capture *capture, struct log_thread *log_thread,
                  const struct capture_options *options, struct err *err)
 {
     const struct config_logs *logs = options->logs;
@@ -314,7 +316,7 @@ int capture_open(struct capture *capture, struct scribe *scribe,
                                  .self = options->self };
     if (log_store_open(options->folder, &store, &capture->feeds.store, err) < 0)
         return -1;
-    capture->scribe = scribe;
+    capture->log_thread = log_thread;
     capture->feeds.folder = options->folder;
     capture->feeds.clean_interval =
         logs->cleanup_interval > 0 ? logs->cleanup_interval : 60 * CLOCK_SECOND;
@@ -326,9 +328,9 @@ int capture_open(struct capture *capture, struct scribe *scribe,
 
 void capture_close(struct capture *capture)
 {
-    if (!capture->scribe)
+    if (!capture->log_thread)
         return;
-    scribe_send_wait(capture->scribe, do_close, capture);
+    log_thread_send_wait(capture->log_thread, do_close, capture);
     capture->flushed = capture->asked;
-    capture->scribe = NULL;
+    capture->log_thread = NULL;
 }

@@ -1,10 +1,10 @@
 /*
  * capture - the daemon's side of the logs of one config.
  *
- * Pipes and bytes of jobs (kepler/supervise/job.h) go to the thread of the scribe, which reads and
- * writes them (kepler/daemon/feeds.h). Nothing here waits for the disk, but the end: capture_close.
- * Bytes that are handed over are bounded: a job whose outputs are taken out waits when
- * CAPTURE_HELD_MAX of them have not been stored.
+ * Pipes and bytes of service processs (kepler/supervise/service_process.h) go to the thread of the
+ * scribe, which reads and writes them (kepler/daemon/feeds.h). Nothing here waits for the disk, but
+ * the end: capture_close. Bytes that are handed over are bounded: a service process whose outputs
+ * are taken out waits when CAPTURE_HELD_MAX of them have not been stored.
  *
  *     capture_open -> capture_sink for real_world_new -> ... -> capture_close
  *
@@ -19,13 +19,13 @@
 #include <stdint.h>
 
 #include "kepler/daemon/feeds.h"
-#include "kepler/supervise/job.h"
+#include "kepler/supervise/service_process.h"
 #include "kepler/engine/world.h"
 
 struct config_logs;
 struct err;
 struct real_tag;
-struct scribe;
+struct log_thread;
 
 #define CAPTURE_HELD_MAX ((size_t)1 << 20)
 
@@ -33,7 +33,7 @@ struct scribe;
  */
 typedef void capture_fn(void *self);
 /* Is this stream of the service to be stored? */
-typedef bool capture_keeps_fn(void *self, uint32_t service, enum job_stream stream);
+typedef bool capture_keeps_fn(void *self, uint32_t service, enum service_process_stream stream);
 
 struct capture_options {
     const char *folder; /* of the store; kept */
@@ -44,12 +44,12 @@ struct capture_options {
 };
 
 struct capture {
-    struct scribe *scribe; /* NULL: not open */
+    struct log_thread *log_thread; /* NULL: not open */
     capture_keeps_fn *keeps;
     capture_fn *on_data, *on_flushed;
     void *self;
     uint64_t asked, flushed; /* tickets of flushes */
-    struct job_waiter *waiters;
+    struct service_process_waiter *waiters;
 
     struct feeds feeds; /* the thread's; the rest is for both */
     _Atomic bool told;  /* news are under way */
@@ -57,12 +57,12 @@ struct capture {
     _Atomic bool wants_room;
 };
 
-int capture_open(struct capture *capture, struct scribe *scribe,
+int capture_open(struct capture *capture, struct log_thread *log_thread,
                  const struct capture_options *options, struct err *err);
 /* Waits until everything is written and the store is closed. Not open is fine. */
 void capture_close(struct capture *capture);
 
-struct job_sink capture_sink(struct capture *capture);
+struct service_process_sink capture_sink(struct capture *capture);
 /* A line of our own in the log of a service or hook; for real_world_options.note. */
 void capture_note(void *self, const struct real_tag *tag, enum world_note note, const char *text);
 

@@ -12,7 +12,7 @@
 #include "kepler/daemon/daemon.h"
 #include "core/sys/fd.h"
 
-static void use_token(struct acl_caller *caller, const struct token *token, bool may_load)
+static void use_token(struct acl_caller *caller, const struct service_token *token, bool may_load)
 {
     caller->kind = ACL_TOKEN;
     caller->may_load = may_load;
@@ -28,7 +28,7 @@ const char *client_refusal(const struct client *client, const char *token, struc
 {
     struct acl_caller caller = caller_find(arena, client->peer.uid, client->peer.gid);
     const enum caller_standing standing = caller_standing(arena, &caller);
-    const struct token *lent = token ? tokens_find(&client->daemon->tokens, token) : NULL;
+    const struct service_token *lent = token ? tokens_find(&client->daemon->tokens, token) : NULL;
 
     if (token && !lent)
         return "the token in " TOKEN_VARIABLE " is not valid, or no longer: its service has ended; "

@@ -2,7 +2,8 @@
  * client - someone on the other end of the socket, and who that is.
  *
  * A client that sends a token has the rights of that token, else those of its user
- * (kepler/daemon/caller.h). What they may do with a config is decided in kepler/daemon/gate.h.
+ * (kepler/daemon/caller.h). What they may do with a config is decided in
+ * kepler/daemon/call_access.h.
  *
  * Memory: the heap, until the connection ends. Threads: the loop's.
  */

@@ -14,7 +14,7 @@
 #include "core/base/log.h"
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/client.h"
-#include "kepler/daemon/leftover.h"
+#include "kepler/daemon/stale_process.h"
 #include "kepler/daemon/project.h"
 #include "kepler/daemon/stream.h"
 #include "kepler/config/config.h"
@@ -79,7 +79,7 @@ void daemon_unload(struct daemon *daemon, struct project *project)
     project_free(project);
 }
 
-void daemon_tell(struct daemon *daemon, struct project *project, const struct event *event)
+void daemon_tell(struct daemon *daemon, struct project *project, const struct engine_event *event)
 {
     for (struct call *call = daemon->calls; call; call = call->next)
         if (call->project == project)
@@ -120,15 +120,16 @@ static void trim_births(struct daemon *daemon)
     uint64_t mark;
     int fd;
 
-    if (daemon->births < 0 || lines * sizeof(struct process_birth) <= LEFTOVER_TRIM_SIZE)
+    if (daemon->child_registry < 0 ||
+        lines * sizeof(struct process_birth) <= STALE_PROCESS_TRIM_SIZE)
         return;
     daemon->started = daemon->trees.started;
-    if (leftover_open(daemon->births_path, &fd, &mark, &err) < 0) {
+    if (stale_process_open(daemon->births_path, &fd, &mark, &err) < 0) {
         log_warning("list of children cannot be rewritten error=%s", err.text);
         return;
     }
-    fd_close(&daemon->births);
-    daemon->births = daemon->trees.births = fd;
+    fd_close(&daemon->child_registry);
+    daemon->child_registry = daemon->trees.child_registry = fd;
 }
 
 /* --- after each turn ------------------------------------------------------------------------- */
@@ -409,7 +410,7 @@ static int end_earlier_group(struct daemon *daemon, const char *file, struct err
     text = text.p ? str_trim(text) : text;
     if (text.n == 0)
         return 0;
-    return leftover_kill_group(arena_strndup(&daemon->arena, text.p, text.n), err);
+    return stale_process_kill_group(arena_strndup(&daemon->arena, text.p, text.n), err);
 }
 
 /* The group below which ours is made; NULL: none, because there is none or none is wanted. */
@@ -441,16 +442,16 @@ static int make_group(struct daemon *daemon, struct err *err)
     if (!parent)
         return fs_unlink(file, err);
     home_hash(daemon->home.root, hash);
-    name = arena_printf(&daemon->arena, LEFTOVER_GROUP_PREFIX "%.16s", hash);
+    name = arena_printf(&daemon->arena, STALE_PROCESS_GROUP_PREFIX "%.16s", hash);
     daemon->cgroup = path_join(&daemon->arena, parent, name);
-    if (leftover_kill_group(daemon->cgroup, err) < 0)
+    if (stale_process_kill_group(daemon->cgroup, err) < 0)
         return -1;
-    swept = leftover_sweep_groups(parent);
+    swept = stale_process_sweep_groups(parent);
     if (swept > 0)
         log_info("empty control groups of dead daemons removed groups=%zu", swept);
     if (fs_keep(file, str_from(daemon->cgroup), &how, err) < 0)
         return -1;
-    if (leftover_own_group(&daemon->group, parent, name, err) < 0) {
+    if (stale_process_own_group(&daemon->group, parent, name, err) < 0) {
         log_warning("no control groups, services are sessions error=%s", err->text);
         daemon->cgroup = NULL;
         return fs_unlink(file, err);
@@ -464,13 +465,13 @@ static int make_births(struct daemon *daemon, struct err *err)
     size_t killed;
 
     daemon->births_path = path_join(&daemon->arena, daemon->home.root, "births");
-    if (leftover_kill(daemon->births_path, &killed, err) < 0)
+    if (stale_process_kill(daemon->births_path, &killed, err) < 0)
         return err_wrap(err, "end what an earlier daemon left");
     if (killed > 0)
         log_warning("leftovers ended processes=%zu", killed);
     if (daemon->cgroup)
         return fs_unlink(daemon->births_path, err);
-    return leftover_open(daemon->births_path, &daemon->births, &daemon->mark, err);
+    return stale_process_open(daemon->births_path, &daemon->child_registry, &daemon->mark, err);
 }
 
 static int watch_signals(struct daemon *daemon, struct err *err)
@@ -488,7 +489,7 @@ static int watch_signals(struct daemon *daemon, struct err *err)
 int daemon_init(struct daemon *daemon, enum hardening hardening, struct err *err)
 {
     *daemon = (struct daemon){ .listener = -1,
-                               .births = -1,
+                               .child_registry = -1,
                                .lock = LOCK_NONE,
                                .group = CGROUP_NONE,
                                .hardening = hardening };
@@ -504,13 +505,16 @@ int daemon_init(struct daemon *daemon, enum hardening hardening, struct err *err
     if (make_group(daemon, err) < 0 || make_births(daemon, err) < 0 ||
         watch_signals(daemon, err) < 0 ||
         proctree_home_init(&daemon->trees, daemon->loop, daemon->cgroup, err) < 0 ||
-        scribe_start(&daemon->scribe, daemon->loop, err) < 0 ||
-        chores_open(&daemon->chores, daemon->loop, err) < 0 ||
-        chores_open_workers(&daemon->searchers, daemon->loop, CHORES_COMPUTING, err) < 0 ||
-        chores_open_workers(&daemon->evaluators, daemon->loop, CHORES_COMPUTING, err) < 0 ||
-        chores_open_workers(&daemon->judges, daemon->loop, CHORES_COMPUTING, err) < 0)
+        log_thread_start(&daemon->log_thread, daemon->loop, err) < 0 ||
+        background_tasks_open(&daemon->background_tasks, daemon->loop, err) < 0 ||
+        background_tasks_open_workers(&daemon->searchers, daemon->loop, BACKGROUND_TASKS_COMPUTING,
+                                      err) < 0 ||
+        background_tasks_open_workers(&daemon->evaluators, daemon->loop, BACKGROUND_TASKS_COMPUTING,
+                                      err) < 0 ||
+        background_tasks_open_workers(&daemon->judges, daemon->loop, BACKGROUND_TASKS_COMPUTING,
+                                      err) < 0)
         return -1;
-    daemon->trees.births = daemon->births > 0 ? daemon->births : 0;
+    daemon->trees.child_registry = daemon->child_registry > 0 ? daemon->child_registry : 0;
     daemon->trees.mark = daemon->mark;
     filewatch_hub_init(&daemon->files, daemon->loop);
     loop_on_step(daemon->loop, on_step, daemon);
@@ -533,11 +537,11 @@ void daemon_done(struct daemon *daemon)
     MAP_EACH (&daemon->projects, entry)
         project_free(entry->value);
     map_done(&daemon->projects);
-    chores_close(&daemon->judges);
-    chores_close(&daemon->evaluators);
-    chores_close(&daemon->searchers);
-    chores_close(&daemon->chores);
-    scribe_stop(&daemon->scribe);
+    background_tasks_close(&daemon->judges);
+    background_tasks_close(&daemon->evaluators);
+    background_tasks_close(&daemon->searchers);
+    background_tasks_close(&daemon->background_tasks);
+    log_thread_stop(&daemon->log_thread);
     if (daemon->loop) {
         filewatch_hub_done(&daemon->files);
         watch_stop(&daemon->listen_watch);
@@ -546,10 +550,10 @@ void daemon_done(struct daemon *daemon)
     if (daemon->listener >= 0)
         (void)fs_unlink(daemon->home.socket, &ignored);
     fd_close(&daemon->listener);
-    fd_close(&daemon->births);
+    fd_close(&daemon->child_registry);
     cgroup_done(&daemon->group); /* which is locked */
     if (daemon->cgroup && !daemon->leave)
-        (void)leftover_kill_group(daemon->cgroup, &ignored);
+        (void)stale_process_kill_group(daemon->cgroup, &ignored);
     loop_free(daemon->loop);
     lock_drop(&daemon->lock);
     arena_done(&daemon->arena);

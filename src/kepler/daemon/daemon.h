@@ -3,12 +3,12 @@
  *
  *     daemon_init -> daemon_listen -> recover_all -> daemon_run -> daemon_done
  *
- * One loop, a thread that writes logs (kepler/daemon/scribe.h), workers that read them for clients
- * (kepler/daemon/stream.h, core/sys/chore.h), and workers that evaluate expressions
- * (kepler/supervise/evaluate.h). Callbacks of processes, pipes and clients mark what changed; after
- * each turn daemon_step lets every engine settle, asks the calls that wait (kepler/daemon/call.h),
- * writes what clients are owed, and saves states. So a call never runs in the middle of another
- * one, and the engine is never changed from its own sink.
+ * One loop, a thread that writes logs (kepler/daemon/log_thread.h), workers that read them for
+ * clients (kepler/daemon/stream.h, core/sys/background_task.h), and workers that evaluate
+ * expressions (kepler/supervise/evaluate.h). Callbacks of processes, pipes and clients mark what
+ * changed; after each turn daemon_step lets every engine settle, asks the calls that wait
+ * (kepler/daemon/call.h), writes what clients are owed, and saves states. So a call never runs in
+ * the middle of another one, and the engine is never changed from its own sink.
  *
  * Memory: daemon_done frees. Threads: the loop's.
  */
@@ -23,10 +23,10 @@
 #include "core/base/map.h"
 #include "kepler/control/home.h"
 #include "kepler/access/hardening.h"
-#include "kepler/daemon/scribe.h"
+#include "kepler/daemon/log_thread.h"
 #include "kepler/daemon/tokens.h"
 #include "core/sys/cgroup.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/filewatch.h"
 #include "kepler/supervise/proctree.h"
 #include "core/sys/lock.h"
@@ -34,7 +34,7 @@
 
 struct call;
 struct client;
-struct event;
+struct engine_event;
 struct project;
 
 /* Clients at once; the next one waits. Of one user, so that they cannot lock others out: the next
@@ -54,18 +54,18 @@ struct daemon {
     struct lock lock;
     struct proctree_home trees;
     struct filewatch_hub files;
-    struct scribe scribe;     /* writes logs */
-    struct chores chores;     /* read them, and look at what services use */
-    struct chores searchers;  /* the same with SQL, which may take long */
-    struct chores evaluators; /* evaluate expressions of services */
-    struct chores judges;     /* ask authorizers */
-    enum hardening hardening; /* of all configs, at least */
-    struct tokens tokens;     /* of services that run */
-    uint64_t serial;          /* of the project that was opened last */
-    const char *cgroup;       /* all that we start is below; NULL: sessions */
-    struct cgroup group;      /* that one, locked */
+    struct log_thread log_thread;             /* writes logs */
+    struct background_tasks background_tasks; /* read them, and look at what services use */
+    struct background_tasks searchers;        /* the same with SQL, which may take long */
+    struct background_tasks evaluators;       /* evaluate expressions of services */
+    struct background_tasks judges;           /* ask authorizers */
+    enum hardening hardening;                 /* of all configs, at least */
+    struct tokens tokens;                     /* of services that run */
+    uint64_t serial;                          /* of the project that was opened last */
+    const char *cgroup;                       /* all that we start is below; NULL: sessions */
+    struct cgroup group;                      /* that one, locked */
     const char *births_path;
-    int births;          /* for sessions: the list of all that we started; -1: none */
+    int child_registry;  /* for sessions: the list of all that we started; -1: none */
     uint64_t mark;       /* likewise: what is in their environment */
     uint64_t started;    /* of `trees`, when the list was last written anew */
     struct map projects; /* by path */
@@ -107,7 +107,7 @@ void daemon_add(struct daemon *daemon, struct project *project);
 void daemon_unload(struct daemon *daemon, struct project *project);
 
 /* From projects: something happened; something was written to the logs. */
-void daemon_tell(struct daemon *daemon, struct project *project, const struct event *event);
+void daemon_tell(struct daemon *daemon, struct project *project, const struct engine_event *event);
 void daemon_tell_data(struct daemon *daemon, const struct project *project);
 /* Go on with the streams of a project; with all of them in the next turn. */
 void daemon_pump(struct daemon *daemon, const struct project *project);

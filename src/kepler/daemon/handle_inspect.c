@@ -7,7 +7,7 @@
 #include "core/base/utf8.h"
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/daemon.h"
-#include "kepler/daemon/gate.h"
+#include "kepler/daemon/call_access.h"
 #include "kepler/daemon/loader.h"
 #include "kepler/daemon/project.h"
 #include "kepler/daemon/state_file.h"
@@ -205,11 +205,11 @@ static struct view make_view(struct call *call)
         .call = call,
         .args = args,
         .services = (args->with_services || all || args->services.n > 0) &&
-                    gate_may(call, RIGHT_INSPECT_SERVICES),
+                    call_access_may(call, RIGHT_INSPECT_SERVICES),
         .environment = (args->with_environment || (all && args->services.n == 0)) &&
-                       gate_may(call, RIGHT_INSPECT_ENVIRONMENT),
+                       call_access_may(call, RIGHT_INSPECT_ENVIRONMENT),
         .flags = (args->with_flags || (all && args->services.n == 0)) &&
-                 gate_may(call, RIGHT_INSPECT_FLAGS),
+                 call_access_may(call, RIGHT_INSPECT_FLAGS),
         .folder = home_config(&call->arena, &call->daemon->home, args->config),
         .project = call->project,
         .config = call->project ? call->project->config : NULL,
@@ -242,7 +242,8 @@ static void step_read_stored(struct call *call)
     call->step = NULL;
     view = make_view(call);
     view.config = loader_config(call->loader);
-    if (!view.config || find_stored(&view) < 0 || !gate_knows_owner(call, view.record->owner_uid))
+    if (!view.config || find_stored(&view) < 0 ||
+        !call_access_knows_owner(call, view.record->owner_uid))
         refuse_unknown(call);
     else
         show(&view);
@@ -262,7 +263,7 @@ void handle_inspect(struct call *call)
     view = make_view(call);
     if (view.config)
         show(&view);
-    else if (find_stored(&view) < 0 || !gate_knows_owner(call, view.record->owner_uid))
+    else if (find_stored(&view) < 0 || !call_access_knows_owner(call, view.record->owner_uid))
         refuse_unknown(call);
     else
         loader_begin(call, step_read_stored);

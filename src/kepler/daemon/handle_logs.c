@@ -2,7 +2,7 @@
 #include "core/base/err.h"
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/daemon.h"
-#include "kepler/daemon/gate.h"
+#include "kepler/daemon/call_access.h"
 #include "kepler/daemon/project.h"
 #include "kepler/daemon/state_file.h"
 #include "kepler/daemon/stream.h"
@@ -30,7 +30,7 @@ static const char *find_folder(struct call *call, const char *config)
     }
     owner =
         state_file_load(&call->arena, folder, &record, &err) == 0 && record ? record->owner_uid : 0;
-    if (gate_knows_owner(call, owner))
+    if (call_access_knows_owner(call, owner))
         return path_join(&call->arena, folder, "logs");
     call_refuse_foreign(call, config, owner);
     return NULL;

@@ -5,7 +5,7 @@
 #include "core/base/mem.h"
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/daemon.h"
-#include "kepler/daemon/gate.h"
+#include "kepler/daemon/call_access.h"
 #include "kepler/daemon/metrics_reading.h"
 #include "kepler/daemon/monitor.h"
 #include "kepler/daemon/project.h"
@@ -77,7 +77,7 @@ static const char *find_folder(struct call *call, const char *config)
         return metrics;
     owner =
         state_file_load(&call->arena, folder, &record, &err) == 0 && record ? record->owner_uid : 0;
-    if (gate_knows_owner(call, owner))
+    if (call_access_knows_owner(call, owner))
         return metrics;
     call_refuse_foreign(call, config, owner);
     return NULL;

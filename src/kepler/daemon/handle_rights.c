@@ -4,7 +4,7 @@
 #include "core/base/err.h"
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/caller.h"
-#include "kepler/daemon/gate.h"
+#include "kepler/daemon/call_access.h"
 #include "core/sys/account.h"
 
 static void put_value(struct call *call, struct value_map *map, const char *key, struct value v)
@@ -56,7 +56,7 @@ static struct value describe_user(struct call *call, uid_t uid)
 }
 
 static void answer_rights(struct call *call, const struct acl_caller *caller,
-                          const struct gate_report *report)
+                          const struct call_access_report *report)
 {
     const struct request_rights *args = call->args;
     struct value_map *body = value_map_new(&call->arena, 6);
@@ -73,7 +73,7 @@ static void answer_rights(struct call *call, const struct acl_caller *caller,
 }
 
 /* Rules name people: they are for root and for the owner to see. */
-static bool may_ask_about_others(const struct call *call, const struct gate_report *own)
+static bool may_ask_about_others(const struct call *call, const struct call_access_report *own)
 {
     return call->caller.kind == ACL_ROOT || (call->caller.kind == ACL_MEMBER && own->owned &&
                                              own->owner == call->caller.uid && !own->obstacle);
@@ -83,7 +83,7 @@ static void answer_about(struct call *call, const char *user)
 {
     const struct request_rights *args = call->args;
     const struct account *account;
-    struct gate_report report;
+    struct call_access_report report;
     struct acl_caller other;
     enum caller_standing standing;
     struct err err;
@@ -96,7 +96,7 @@ static void answer_about(struct call *call, const char *user)
     }
     other = caller_find(&call->arena, uid, account ? account->gid : (gid_t)uid);
     standing = caller_standing(&call->arena, &other);
-    gate_report(call, args->config, &other, &report);
+    call_access_report(call, args->config, &other, &report);
     if (standing != CALLER_MEMBER)
         report.obstacle = caller_obstacle(standing);
     answer_rights(call, &other, &report);
@@ -105,9 +105,9 @@ static void answer_about(struct call *call, const char *user)
 void handle_rights(struct call *call)
 {
     const struct request_rights *args = call->args;
-    struct gate_report own;
+    struct call_access_report own;
 
-    gate_report(call, args->config, &call->caller, &own);
+    call_access_report(call, args->config, &call->caller, &own);
     if (!own.owned)
         call_refuse(call, MESSAGE_ERROR,
                     "'%s' is not loaded: it has an owner and rules from its first start on",

@@ -6,9 +6,9 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "kepler/daemon/call.h"
-#include "kepler/daemon/chronicle.h"
+#include "kepler/daemon/history_file.h"
 #include "kepler/daemon/daemon.h"
-#include "kepler/daemon/gate.h"
+#include "kepler/daemon/call_access.h"
 #include "kepler/daemon/project.h"
 #include "kepler/daemon/state_file.h"
 #include "kepler/daemon/snapshot.h"
@@ -43,7 +43,7 @@ void handle_list(struct call *call)
         const struct project *project = entry->value;
         struct value_map *map = value_map_new(&call->arena, 4);
 
-        if (!gate_sees(call, project->path))
+        if (!call_access_sees(call, project->path))
             continue;
         put_value(call, map, "config_path", value_text(project->path));
         put_value(call, map, "config_hash", value_text(arena_strdup(&call->arena, project->hash)));
@@ -124,7 +124,7 @@ static void status_of_all(struct call *call)
         if (snapshot_load_path(&call->arena, folder, &path, &ignored) < 0 || !path)
             continue;
         project = daemon_find(call->daemon, path);
-        if (!gate_sees(call, path))
+        if (!call_access_sees(call, path))
             continue;
         if (project) {
             project_save_told(project);
@@ -215,7 +215,7 @@ static void why_unloaded(struct call *call, const struct request_ask *args)
     struct history_book book = { 0 };
     struct err ignored; /* then the last state is all that is known */
 
-    if (record && chronicle_load(&call->arena, folder, &book, &ignored) < 0)
+    if (record && history_file_load(&call->arena, folder, &book, &ignored) < 0)
         book = (struct history_book){ 0 };
     for (size_t i = 0; i < args->services.n; i++) {
         const struct state_file_service *one =

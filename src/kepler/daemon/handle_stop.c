@@ -4,7 +4,7 @@
 #include "core/base/err.h"
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/daemon.h"
-#include "kepler/daemon/gate.h"
+#include "kepler/daemon/call_access.h"
 #include "kepler/daemon/project.h"
 #include "kepler/daemon/state_file.h"
 #include "kepler/daemon/snapshot.h"
@@ -73,7 +73,7 @@ static void stop_unloaded(struct call *call)
     }
     if (state_file_load(&call->arena, folder, &record, &err) < 0)
         record = NULL; /* root may remove what cannot be read */
-    if (!gate_knows_owner(call, record ? record->owner_uid : 0)) {
+    if (!call_access_knows_owner(call, record ? record->owner_uid : 0)) {
         call_refuse_foreign(call, args->config, record ? record->owner_uid : 0);
         return;
     }

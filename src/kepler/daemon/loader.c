@@ -10,13 +10,13 @@
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/daemon.h"
 #include "kepler/daemon/project.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 
 #define DIAGS_TEXT_MAX ((size_t)256 << 10)
 
 /* Between loader_begin and `done` all but `call` is the worker's. */
 struct loader {
-    struct chore chore;
+    struct background_task background_task;
     struct call *call; /* NULL: it is gone */
     const struct config_source *source;
     struct project *project;
@@ -34,18 +34,18 @@ static void drop_loader(struct loader *loader)
     free(loader);
 }
 
-static void read_config(struct chore *chore)
+static void read_config(struct background_task *background_task)
 {
-    struct loader *loader = container_of(chore, struct loader, chore);
+    struct loader *loader = container_of(background_task, struct loader, background_task);
 
     loader->result = project_read(loader->project, loader->source, &loader->diags);
     if (loader->thorough && config_check_code(&loader->arena, loader->source, &loader->diags) < 0)
         loader->result = -1;
 }
 
-static void on_read(struct chore *chore)
+static void on_read(struct background_task *background_task)
 {
-    struct loader *loader = container_of(chore, struct loader, chore);
+    struct loader *loader = container_of(background_task, struct loader, background_task);
 
     loader->done = true;
     if (loader->call)
@@ -79,7 +79,8 @@ void loader_begin(struct call *call, call_step_fn *step)
     loader->diags = (struct diags)DIAGS_INIT(&loader->arena);
     call->loader = loader;
     call->step = step;
-    chore_begin(&call->daemon->evaluators, &loader->chore, read_config, on_read);
+    background_task_begin(&call->daemon->evaluators, &loader->background_task, read_config,
+                          on_read);
 }
 
 bool loader_is_done(const struct loader *loader)
@@ -117,6 +118,6 @@ void loader_free(struct loader *loader)
         drop_loader(loader);
         return;
     }
-    chore_wait(&loader->chore); /* it looks at what belongs to the call */
+    background_task_wait(&loader->background_task); /* it looks at what belongs to the call */
     loader->call = NULL;
 }

@@ -12,7 +12,7 @@
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/client.h"
 #include "kepler/daemon/daemon.h"
-#include "kepler/daemon/gate.h"
+#include "kepler/daemon/call_access.h"
 #include "kepler/daemon/project.h"
 #include "kepler/daemon/state_file.h"
 #include "kepler/config/config.h"
@@ -177,7 +177,7 @@ static int find_owner(struct call *call, const char *path, struct config_owner *
         *owner = call->project->config->owner;
     else
         stored_owner(call, path, owner);
-    if (gate_allows(call, path))
+    if (call_access_allows(call, path))
         return 0;
     call_refuse_foreign(call, path, owner->uid);
     return -1;

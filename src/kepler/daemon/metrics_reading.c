@@ -7,21 +7,21 @@
 #include "kepler/daemon/call.h"
 #include "kepler/daemon/daemon.h"
 #include "kepler/monitor/metric_search.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 
 struct metrics_reading {
     struct call *call; /* NULL: no longer needed */
     struct arena arena;
     struct metric_search search;
-    struct chore chore;
+    struct background_task background_task;
 
     /* The worker's, while it is away: */
-    struct metrics found;
+    struct usage_metrics found;
     bool cut, failed;
     struct err err;
 };
 
-struct value metrics_reading_value(struct arena *arena, const struct metric *metric)
+struct value metrics_reading_value(struct arena *arena, const struct usage_metric *metric)
 {
     struct value v = metric_value(arena, metric);
 
@@ -50,17 +50,19 @@ void metrics_reading_free(struct metrics_reading *reading)
         reading->call = NULL;
 }
 
-static void search_in_worker(struct chore *chore)
+static void search_in_worker(struct background_task *background_task)
 {
-    struct metrics_reading *reading = container_of(chore, struct metrics_reading, chore);
+    struct metrics_reading *reading =
+        container_of(background_task, struct metrics_reading, background_task);
 
     reading->failed = metric_search_run(&reading->search, &reading->arena, &reading->found,
                                         &reading->cut, &reading->err) < 0;
 }
 
-static void on_found(struct chore *chore)
+static void on_found(struct background_task *background_task)
 {
-    struct metrics_reading *reading = container_of(chore, struct metrics_reading, chore);
+    struct metrics_reading *reading =
+        container_of(background_task, struct metrics_reading, background_task);
     struct call *call = reading->call;
     struct value_list *list;
 
@@ -98,6 +100,7 @@ void metrics_reading_begin(struct call *call, const struct metric_search *search
     reading->call = call;
     copy_search(reading, search);
     call->reading = reading;
-    chore_begin(search->is_sql ? &call->daemon->searchers : &call->daemon->chores, &reading->chore,
-                search_in_worker, on_found);
+    background_task_begin(search->is_sql ? &call->daemon->searchers
+                                         : &call->daemon->background_tasks,
+                          &reading->background_task, search_in_worker, on_found);
 }

@@ -17,7 +17,7 @@
 
 struct arena;
 struct call;
-struct metric;
+struct usage_metric;
 struct metric_search;
 struct metrics_reading;
 
@@ -27,7 +27,7 @@ void metrics_reading_begin(struct call *call, const struct metric_search *search
 void metrics_reading_free(struct metrics_reading *reading);
 
 /* For answers of the same form. */
-struct value metrics_reading_value(struct arena *arena, const struct metric *metric);
+struct value metrics_reading_value(struct arena *arena, const struct usage_metric *metric);
 struct value metrics_reading_body(struct arena *arena, struct value_list *metrics, bool cut);
 
 #endif

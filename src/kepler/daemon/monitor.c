@@ -15,7 +15,7 @@
 #include "kepler/logs/log_store.h"
 #include "kepler/monitor/sampler.h"
 #include "kepler/supervise/real_world.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 
 /* A look that is not older than this answers the next question, too. */
@@ -32,11 +32,11 @@ struct monitor {
     bool due;                    /* the next look is stored */
     bool away;
     struct arena arena; /* of what was found last */
-    struct metrics metrics;
+    struct usage_metrics metrics;
     bool failed; /* the last write, and that was logged */
 
     /* The worker's, while it is away: */
-    struct chore chore;
+    struct background_task background_task;
     struct sampler sampler;
     struct log_store *store;
     const char *folder;
@@ -44,7 +44,7 @@ struct monitor {
     int64_t cleaned; /* clock_real */
     struct arena look_arena;
     VEC(struct sampler_target) targets;
-    struct metrics found;
+    struct usage_metrics found;
     bool has_failed;
     struct err err;
 };
@@ -75,7 +75,7 @@ void monitor_free(struct monitor *monitor)
     timer_clear(loop_timers(monitor->project->daemon->loop), &monitor->timer);
     monitor->project = NULL;
     if (monitor->away)
-        chore_wait(&monitor->chore);
+        background_task_wait(&monitor->background_task);
     log_store_free(monitor->store);
     monitor->store = NULL;
     if (!monitor->away)
@@ -95,7 +95,7 @@ static int open_store(struct monitor *monitor, struct err *err)
     return log_store_open(monitor->folder, &options, &monitor->store, err);
 }
 
-static int write_metric(struct monitor *monitor, const struct metric *metric, struct err *err)
+static int write_metric(struct monitor *monitor, const struct usage_metric *metric, struct err *err)
 {
     AUTO_BUF struct buf line = BUF_INIT(LOOK_MAX);
     struct log_source *source;
@@ -132,9 +132,9 @@ static int store_found(struct monitor *monitor, struct err *err)
     return clean_store(monitor, err);
 }
 
-static void look_in_worker(struct chore *chore)
+static void look_in_worker(struct background_task *background_task)
 {
-    struct monitor *monitor = container_of(chore, struct monitor, chore);
+    struct monitor *monitor = container_of(background_task, struct monitor, background_task);
 
     sampler_take(&monitor->sampler, monitor->targets.p, monitor->targets.n, &monitor->look_arena,
                  &monitor->found);
@@ -165,9 +165,9 @@ static void report_failure(struct monitor *monitor)
         monitor->failed = monitor->has_failed;
 }
 
-static void on_looked(struct chore *chore)
+static void on_looked(struct background_task *background_task)
 {
-    struct monitor *monitor = container_of(chore, struct monitor, chore);
+    struct monitor *monitor = container_of(background_task, struct monitor, background_task);
 
     monitor->away = false;
     if (!monitor->project) {
@@ -216,7 +216,8 @@ static void begin_look(struct monitor *monitor)
     monitor->due = false;
     monitor->begun = monitor->asked;
     monitor->away = true;
-    chore_begin(&monitor->project->daemon->chores, &monitor->chore, look_in_worker, on_looked);
+    background_task_begin(&monitor->project->daemon->background_tasks, &monitor->background_task,
+                          look_in_worker, on_looked);
 }
 
 /* While nothing runs nobody looks. */
@@ -251,7 +252,7 @@ bool monitor_has_looked(const struct monitor *monitor, uint64_t ticket)
     return monitor->done >= ticket;
 }
 
-const struct metrics *monitor_metrics(const struct monitor *monitor)
+const struct usage_metrics *monitor_metrics(const struct monitor *monitor)
 {
     return &monitor->metrics;
 }

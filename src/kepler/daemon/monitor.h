@@ -32,6 +32,6 @@ void monitor_wake(struct monitor *monitor);
 uint64_t monitor_look(struct monitor *monitor);
 bool monitor_has_looked(const struct monitor *monitor, uint64_t ticket);
 /* Of the services that run. Until the next turn of the loop. */
-const struct metrics *monitor_metrics(const struct monitor *monitor);
+const struct usage_metrics *monitor_metrics(const struct monitor *monitor);
 
 #endif

@@ -77,7 +77,7 @@ void project_save(struct project *project)
     struct err err, ignored;
 
     timer_clear(loop_timers(project->daemon->loop), &project->save_timer);
-    chronicle_flush(&project->chronicle);
+    history_file_flush(&project->history_file);
     if (project->frozen)
         return;
     failed = write_snapshot(project, &err) < 0;
@@ -98,7 +98,7 @@ static void on_save_due(struct timer *timer)
 
 void project_save_later(struct project *project)
 {
-    chronicle_flush(&project->chronicle);
+    history_file_flush(&project->history_file);
     if (project->frozen || timer_is_set(&project->save_timer))
         return;
     if (clock_now() >= project->save_due)
@@ -123,10 +123,10 @@ void project_save_told(struct project *project)
 
 /* --- events of the engine ------------------------------------------------------------------ */
 
-static void on_status(struct project *project, const struct event *event)
+static void on_status(struct project *project, const struct engine_event *event)
 {
     project->changed = true;
-    chronicle_note(&project->chronicle, event->service);
+    history_file_note(&project->history_file, event->service);
     if (status_is_running(event->to))
         monitor_wake(project->monitor);
     log_info("service %s config=%s service=%s was=%s cause=%s%s%s", status_name(event->to),
@@ -134,7 +134,7 @@ static void on_status(struct project *project, const struct event *event)
              event->reason[0] ? " reason=" : "", event->reason);
 }
 
-static void on_event(void *self, const struct event *event)
+static void on_event(void *self, const struct engine_event *event)
 {
     struct project *project = self;
 
@@ -166,12 +166,12 @@ static void on_flushed(void *self)
 
 /* --- loading ------------------------------------------------------------------------------ */
 
-static bool is_stream_kept(void *self, uint32_t service, enum job_stream stream)
+static bool is_stream_kept(void *self, uint32_t service, enum service_process_stream stream)
 {
     const struct project *project = self;
     const struct config_logs *logs = &engine_get(project->engine, service)->plan.logs;
 
-    return stream == JOB_STDOUT ? logs->store_stdout : logs->store_stderr;
+    return stream == SERVICE_PROCESS_STDOUT ? logs->store_stdout : logs->store_stderr;
 }
 
 static int open_files(struct project *project, struct err *err)
@@ -182,7 +182,7 @@ static int open_files(struct project *project, struct err *err)
         snapshot_save_source(project->folder, project->config, err) < 0 ||
         acl_file_save(project->folder, project->config->acl, err) < 0)
         return -1;
-    return capture_open(&project->capture, &project->daemon->scribe,
+    return capture_open(&project->capture, &project->daemon->log_thread,
                         &(struct capture_options){ .folder = project->logs,
                                                    .logs = &project->config->logs,
                                                    .keeps = is_stream_kept,
@@ -208,7 +208,7 @@ static void restore_state(struct project *project)
     struct history_book book;
     struct err err;
 
-    if (chronicle_load(&arena, project->folder, &book, &err) < 0)
+    if (history_file_load(&arena, project->folder, &book, &err) < 0)
         log_warning("history of an earlier life cannot be read config=%s error=%s", project->path,
                     err.text);
     else
@@ -251,7 +251,7 @@ static void build_engine(struct project *project)
         .loop = daemon->loop,
         .home = &daemon->trees,
         .files = &daemon->files,
-        .chores = &daemon->evaluators,
+        .background_tasks = &daemon->evaluators,
         .config = project->config,
         .group = arena_strndup(&project->arena, project->hash, GROUP_NAME),
         .outputs = path_join(&project->arena, project->folder, "outputs"),
@@ -299,7 +299,7 @@ int project_open(struct project *project, struct err *err)
     project->monitor = monitor_new(project);
     build_engine(project);
     restore_state(project);
-    chronicle_open(&project->chronicle, &project->arena, project->folder, project->engine);
+    history_file_open(&project->history_file, &project->arena, project->folder, project->engine);
     return 0;
 }
 
@@ -308,7 +308,7 @@ void project_free(struct project *project)
     if (!project)
         return;
     timer_clear(loop_timers(project->daemon->loop), &project->save_timer);
-    chronicle_close(&project->chronicle);
+    history_file_close(&project->history_file);
     monitor_free(project->monitor);
     tokens_forget(&project->daemon->tokens, project);
     engine_free(project->engine);

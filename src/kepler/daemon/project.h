@@ -19,7 +19,7 @@
 #include "core/base/arena.h"
 #include "core/base/sha256.h"
 #include "kepler/daemon/capture.h"
-#include "kepler/daemon/chronicle.h"
+#include "kepler/daemon/history_file.h"
 #include "kepler/engine/engine.h"
 #include "kepler/supervise/real_world.h"
 
@@ -31,7 +31,7 @@ struct diags;
 struct state_file;
 
 /* Gets each event of the engine. */
-typedef void project_event_fn(struct project *project, const struct event *event);
+typedef void project_event_fn(struct project *project, const struct engine_event *event);
 
 struct project {
     struct daemon *daemon;
@@ -43,7 +43,7 @@ struct project {
     struct engine *engine;
     struct real_world *world;
     struct capture capture;
-    struct chronicle chronicle;
+    struct history_file history_file;
     struct monitor *monitor;
 
     struct arena env_arena;

@@ -12,7 +12,7 @@
 #include "kepler/daemon/project.h"
 #include "kepler/daemon/state_file.h"
 #include "kepler/daemon/snapshot.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/fs.h"
 #include "core/sys/path.h"
 #include "core/sys/tree.h"
@@ -55,10 +55,10 @@ static void start_again(struct project *project, const struct state_file *record
 
 /* A config that ran before. Until it is read, `project` and `diags` are the worker's. */
 struct recovery {
-    struct chore chore;
+    struct background_task background_task;
     struct daemon *daemon;
     const char *folder;
-    const struct snapshot *snapshot;
+    const struct config_snapshot *snapshot;
     const struct state_file *record; /* NULL: lost */
     struct project *project;
     struct arena arena;
@@ -66,9 +66,9 @@ struct recovery {
     int result;
 };
 
-static void read_config(struct chore *chore)
+static void read_config(struct background_task *background_task)
 {
-    struct recovery *recovery = container_of(chore, struct recovery, chore);
+    struct recovery *recovery = container_of(background_task, struct recovery, background_task);
     struct config_source source = recovery->snapshot->source;
 
     source.hardening = hardening_max(source.hardening, recovery->daemon->hardening);
@@ -101,9 +101,9 @@ static void restore_project(struct recovery *recovery)
 }
 
 /* A daemon that has to end meanwhile leaves the config to the next one. */
-static void on_read(struct chore *chore)
+static void on_read(struct background_task *background_task)
 {
-    struct recovery *recovery = container_of(chore, struct recovery, chore);
+    struct recovery *recovery = container_of(background_task, struct recovery, background_task);
     struct daemon *daemon = recovery->daemon;
 
     if (daemon->stopping)
@@ -142,7 +142,8 @@ static void recover_one(struct daemon *daemon, const char *folder)
     if (recovery->snapshot && is_there(arena, &recovery->snapshot->source)) {
         recovery->project = project_new(daemon);
         daemon_hold_door(daemon);
-        chore_begin(&daemon->evaluators, &recovery->chore, read_config, on_read);
+        background_task_begin(&daemon->evaluators, &recovery->background_task, read_config,
+                              on_read);
         return;
     }
     if (recovery->record)

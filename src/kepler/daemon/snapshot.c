@@ -7,7 +7,7 @@
 #include "core/base/err.h"
 #include "core/base/utf8.h"
 #include "kepler/daemon/acl_file.h"
-#include "kepler/daemon/chronicle.h"
+#include "kepler/daemon/history_file.h"
 #include "kepler/daemon/state_file.h"
 #include "core/data/json.h"
 #include "core/data/record.h"
@@ -199,10 +199,10 @@ int snapshot_save(const char *folder, const struct config *config, const struct 
                       err);
 }
 
-int snapshot_load(struct arena *arena, const char *folder, const struct snapshot **ret_snapshot,
-                  struct err *err)
+int snapshot_load(struct arena *arena, const char *folder,
+                  const struct config_snapshot **ret_snapshot, struct err *err)
 {
-    struct snapshot *snapshot = ARENA_NEW(arena, struct snapshot);
+    struct config_snapshot *snapshot = ARENA_NEW(arena, struct config_snapshot);
     const char *file = path_join(arena, folder, SNAPSHOT_FILE);
     struct stored *stored = ARENA_NEW(arena, struct stored);
     struct value whole;
@@ -235,8 +235,8 @@ int snapshot_load(struct arena *arena, const char *folder, const struct snapshot
 
 int snapshot_remove(const char *folder, struct err *err)
 {
-    static const char *const files[] = { SNAPSHOT_FILE, "config.yaml",  STATE_FILE,
-                                         ACL_FILE,      CHRONICLE_FILE, "source_path.txt" };
+    static const char *const files[] = { SNAPSHOT_FILE, "config.yaml",     STATE_FILE,
+                                         ACL_FILE,      HISTORY_FILE_FILE, "source_path.txt" };
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
     for (size_t i = 0; i < ARRAY_LEN(files); i++)

@@ -29,7 +29,7 @@ struct value;
 #define SNAPSHOT_FILE "expanded_config.yaml"
 #define SNAPSHOT_MAX  ((size_t)32 << 20)
 
-struct snapshot {
+struct config_snapshot {
     struct config_source source; /* for config_load */
     int64_t time;                /* seconds */
 };
@@ -44,8 +44,8 @@ int snapshot_load_path(struct arena *arena, const char *folder, const char **ret
 int snapshot_save(const char *folder, const struct config *config, const struct environment *env,
                   const struct value *flags, int64_t time, struct err *err);
 /* NULL: there is none. */
-int snapshot_load(struct arena *arena, const char *folder, const struct snapshot **ret_snapshot,
-                  struct err *err);
+int snapshot_load(struct arena *arena, const char *folder,
+                  const struct config_snapshot **ret_snapshot, struct err *err);
 
 /* Remove what a load writes, and the state; stored lines and outputs stay. */
 int snapshot_remove(const char *folder, struct err *err);

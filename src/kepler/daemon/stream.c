@@ -12,7 +12,7 @@
 #include "kepler/logs/log_query.h"
 #include "kepler/logs/log_reader.h"
 #include "kepler/logs/log_sql.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 
 /* Of a query in SQL, when the loop waits for it. */
@@ -38,9 +38,9 @@ struct stream {
     bool has_lines; /* a line was read */
 
     bool stale; /* there may be something to read */
-    bool away;  /* the chore has not come back */
+    bool away;  /* the background task has not come back */
     bool taken; /* but what it read was sent */
-    struct chore chore;
+    struct background_task background_task;
 
     _Atomic bool hurry;            /* somebody waits for the worker */
     _Atomic(struct log_sql *) sql; /* instead of the reader; NULL: not open */
@@ -245,9 +245,9 @@ static void read_bundle(struct stream *stream)
     }
 }
 
-static void read_in_worker(struct chore *chore)
+static void read_in_worker(struct background_task *background_task)
 {
-    read_bundle(container_of(chore, struct stream, chore));
+    read_bundle(container_of(background_task, struct stream, background_task));
 }
 
 /* --- sending ---------------------------------------------------------------------------- */
@@ -266,9 +266,9 @@ static void send_bundle(struct stream *stream)
     stream->stale = stream->stale || stream->more;
 }
 
-static void on_read(struct chore *chore)
+static void on_read(struct background_task *background_task)
 {
-    struct stream *stream = container_of(chore, struct stream, chore);
+    struct stream *stream = container_of(background_task, struct stream, background_task);
     const bool taken = stream->taken;
 
     stream->away = false;
@@ -300,8 +300,8 @@ void stream_pump(struct stream *stream)
         return;
     stream->stale = false;
     stream->away = true;
-    chore_begin(stream->clause ? &daemon->searchers : &daemon->chores, &stream->chore,
-                read_in_worker, on_read);
+    background_task_begin(stream->clause ? &daemon->searchers : &daemon->background_tasks,
+                          &stream->background_task, read_in_worker, on_read);
 }
 
 bool stream_has_more(const struct stream *stream)
@@ -313,7 +313,8 @@ bool stream_has_more(const struct stream *stream)
 static bool drain_sql(struct stream *stream)
 {
     hurry_worker(stream);
-    return !stream->away || stream->taken || chore_wait_for(&stream->chore, 2 * HURRY_TIME);
+    return !stream->away || stream->taken ||
+           background_task_wait_for(&stream->background_task, 2 * HURRY_TIME);
 }
 
 void stream_drain(struct stream *stream)
@@ -321,7 +322,7 @@ void stream_drain(struct stream *stream)
     if (stream->clause && !drain_sql(stream))
         return;
     if (stream->away && !stream->taken) {
-        chore_wait(&stream->chore);
+        background_task_wait(&stream->background_task);
         stream->taken = true;
         send_bundle(stream);
     }

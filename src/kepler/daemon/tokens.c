@@ -9,19 +9,19 @@
 #include "kepler/daemon/project.h"
 #include "core/sys/chance.h"
 
-static struct token **find_place(struct tokens *tokens, const struct project *project,
-                                 uint32_t service)
+static struct service_token **find_place(struct tokens *tokens, const struct project *project,
+                                         uint32_t service)
 {
-    struct token **place = &tokens->first;
+    struct service_token **place = &tokens->first;
 
     while (*place && ((*place)->project != project || (*place)->service != service))
         place = &(*place)->next;
     return place;
 }
 
-static void drop_token(struct token **place)
+static void drop_token(struct service_token **place)
 {
-    struct token *token = *place;
+    struct service_token *token = *place;
 
     *place = token->next;
     explicit_bzero(token, sizeof(*token));
@@ -32,7 +32,7 @@ const char *tokens_lend(struct tokens *tokens, const struct project *project, ui
 {
     const struct config *config = project->config;
     const struct config_permissions *permissions = &config->services[service].permissions;
-    struct token **place = find_place(tokens, project, service), *token = *place;
+    struct service_token **place = find_place(tokens, project, service), *token = *place;
 
     if (!permissions->given)
         return NULL;
@@ -53,7 +53,7 @@ const char *tokens_lend(struct tokens *tokens, const struct project *project, ui
 
 void tokens_revoke(struct tokens *tokens, const struct project *project, uint32_t service)
 {
-    struct token **place = find_place(tokens, project, service);
+    struct service_token **place = find_place(tokens, project, service);
 
     if (*place)
         drop_token(place);
@@ -61,7 +61,7 @@ void tokens_revoke(struct tokens *tokens, const struct project *project, uint32_
 
 void tokens_forget(struct tokens *tokens, const struct project *project)
 {
-    struct token **place = &tokens->first;
+    struct service_token **place = &tokens->first;
 
     while (*place)
         if ((*place)->project == project)
@@ -70,14 +70,14 @@ void tokens_forget(struct tokens *tokens, const struct project *project)
             place = &(*place)->next;
 }
 
-const struct token *tokens_find(const struct tokens *tokens, const char *text)
+const struct service_token *tokens_find(const struct tokens *tokens, const char *text)
 {
-    const struct token *found = NULL;
+    const struct service_token *found = NULL;
     uint8_t secret[TOKEN_BYTES];
 
     if (!token_read(text, secret))
         return NULL;
-    for (const struct token *token = tokens->first; token; token = token->next)
+    for (const struct service_token *token = tokens->first; token; token = token->next)
         if (token_equal(token->secret, secret))
             found = token;
     explicit_bzero(secret, sizeof(secret));

@@ -20,7 +20,7 @@
 struct project;
 struct value;
 
-struct token {
+struct service_token {
     uint8_t secret[TOKEN_BYTES];
     char text[TOKEN_TEXT_SIZE];
     const struct project *project;
@@ -29,11 +29,11 @@ struct token {
     uint64_t rights;
     enum hardening floor;
     const struct value *authorize, *lua; /* of its config; or NULL */
-    struct token *next;
+    struct service_token *next;
 };
 
 struct tokens {
-    struct token *first;
+    struct service_token *first;
 };
 
 /* The text for the environment of a process; NULL: the service has no permissions. The same until
@@ -44,6 +44,6 @@ void tokens_revoke(struct tokens *tokens, const struct project *project, uint32_
 void tokens_forget(struct tokens *tokens, const struct project *project);
 
 /* NULL: nobody has been lent this, or no longer. Takes the same time whichever it is. */
-const struct token *tokens_find(const struct tokens *tokens, const char *text);
+const struct service_token *tokens_find(const struct tokens *tokens, const char *text);
 
 #endif

@@ -252,7 +252,7 @@ void engine_free(struct engine *engine)
 
 /* --- telling, and the queue ------------------------------------------------------------------- */
 
-void engine_tell(struct engine *engine, const struct service *service, struct event *event)
+void engine_tell(struct engine *engine, const struct service *service, struct engine_event *event)
 {
     if (!engine->sink.fn)
         return;
@@ -387,7 +387,7 @@ static void judge_again(struct engine *engine)
 
 void engine_step(struct engine *engine)
 {
-    const struct event settled = { .kind = EVENT_SETTLED, .cause = "", .reason = "" };
+    const struct engine_event settled = { .kind = EVENT_SETTLED, .cause = "", .reason = "" };
 
     if (engine->stepping)
         return;
@@ -466,7 +466,7 @@ void engine_start(struct engine *engine, struct engine_set set, unsigned flags)
 
 static void clear_stopped_logs(struct engine *engine, struct service *service)
 {
-    struct event event = { .kind = EVENT_CLEAR_LOGS };
+    struct engine_event event = { .kind = EVENT_CLEAR_LOGS };
 
     if (!status_is_active(service_status(service)) && !service->keep_logs &&
         service->plan.logs.on_stop == CONFIG_CLEAR)

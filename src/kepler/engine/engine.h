@@ -100,7 +100,7 @@ bool engine_is_started(const struct engine *engine, struct engine_set set);
 bool engine_is_settled(const struct engine *engine, struct engine_set set);
 
 /* For the parts of a service: fill in name and time, and hand on to the sink. */
-void engine_tell(struct engine *engine, const struct service *service, struct event *event);
+void engine_tell(struct engine *engine, const struct service *service, struct engine_event *event);
 /* What the configuration says, before anything is evaluated. */
 void engine_plan(const struct config_service *config, struct world_plan *ret_plan);
 /* Put it into the queue that engine_step drains. */

@@ -25,7 +25,7 @@ enum event_kind {
     EVENT_SETTLED,           /* all that followed from something is done; `service` means nothing */
 };
 
-struct event {
+struct engine_event {
     enum event_kind kind;
     uint32_t service;
     const char *name; /* of the service; NULL for EVENT_SETTLED */
@@ -36,7 +36,7 @@ struct event {
     int64_t wall;
 };
 
-typedef void event_fn(void *self, const struct event *event);
+typedef void event_fn(void *self, const struct engine_event *event);
 
 struct event_sink {
     event_fn *fn; /* NULL: nobody listens */

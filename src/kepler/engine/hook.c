@@ -7,9 +7,9 @@
 
 static void tell_hook(struct service *service, enum event_kind kind)
 {
-    struct event event = { .kind = kind,
-                           .phase = service->hook.phase,
-                           .reason = buf_text(&service->hook.error) };
+    struct engine_event event = { .kind = kind,
+                                  .phase = service->hook.phase,
+                                  .reason = buf_text(&service->hook.error) };
 
     engine_tell(service->engine, service, &event);
 }

@@ -19,7 +19,7 @@ struct world *op_world(const struct service *service)
 
 void op_clear_logs(struct service *service, enum config_keep keep)
 {
-    struct event event = { .kind = EVENT_CLEAR_LOGS };
+    struct engine_event event = { .kind = EVENT_CLEAR_LOGS };
 
     if (keep == CONFIG_CLEAR)
         engine_tell(service->engine, service, &event);
@@ -35,7 +35,7 @@ void op_end_run(struct service *service)
 /* Inactive from here on. */
 enum op_result op_settle(struct service *service, enum status status)
 {
-    struct event event = { .kind = EVENT_UNHANDLED_FAILURE };
+    struct engine_event event = { .kind = EVENT_UNHANDLED_FAILURE };
 
     edge_end(service);
     op_end_run(service);

@@ -156,7 +156,7 @@ enum op_result op_judge_unhealthy(struct service *service)
 
 enum op_result op_cleaned(struct service *service)
 {
-    struct event event = { .kind = EVENT_CLEANED };
+    struct engine_event event = { .kind = EVENT_CLEANED };
 
     op_end_run(service);
     engine_tell(service->engine, service, &event);

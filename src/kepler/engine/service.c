@@ -195,7 +195,7 @@ void service_enter(struct service *service, enum status status)
     struct world *world = engine_world(service->engine);
     enum status from = service->record.status;
     int64_t wall = world->ops->wall(world);
-    struct event event = { .kind = EVENT_STATUS, .from = from, .to = status };
+    struct engine_event event = { .kind = EVENT_STATUS, .from = from, .to = status };
 
     history_add(
         &service->history,

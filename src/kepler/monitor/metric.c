@@ -14,7 +14,7 @@
 #define METRIC_VERSION 1
 
 /* clang-format off */
-#define ARGS struct metric
+#define ARGS struct usage_metric
 static const struct record_field fields[] = {
     RECORD("timestamp",   INT,    ARGS, timestamp,   RECORD_REQUIRED),
     RECORD("cpu_percent", DOUBLE, ARGS, cpu_percent, RECORD_REQUIRED),
@@ -25,17 +25,17 @@ static const struct record_field fields[] = {
 };
 #undef ARGS
 /* clang-format on */
-static const struct record_type type = RECORD_TYPE("metric", struct metric, fields, 0);
+static const struct record_type type = RECORD_TYPE("metric", struct usage_metric, fields, 0);
 
-struct value metric_value(struct arena *arena, const struct metric *metric)
+struct value metric_value(struct arena *arena, const struct usage_metric *metric)
 {
     return record_value(arena, &type, metric);
 }
 
 int metric_read_value(struct arena *arena, const char *service, const struct value *v,
-                      struct metric *ret_metric, struct err *err)
+                      struct usage_metric *ret_metric, struct err *err)
 {
-    *ret_metric = (struct metric){ 0 };
+    *ret_metric = (struct usage_metric){ 0 };
     if (record_read(arena, &type, METRIC_VERSION, v, ret_metric, err) < 0)
         return -1;
     ret_metric->service = service;
@@ -44,7 +44,7 @@ int metric_read_value(struct arena *arena, const char *service, const struct val
     return 0;
 }
 
-int metric_print(const struct metric *metric, struct buf *out, struct err *err)
+int metric_print(const struct usage_metric *metric, struct buf *out, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct value v = metric_value(&arena, metric);
@@ -55,7 +55,7 @@ int metric_print(const struct metric *metric, struct buf *out, struct err *err)
     return 0;
 }
 
-bool metric_read(struct arena *arena, const struct log_line *line, struct metric *ret_metric)
+bool metric_read(struct arena *arena, const struct log_line *line, struct usage_metric *ret_metric)
 {
     struct value v;
     struct err ignored;
@@ -79,7 +79,7 @@ int metric_query_parse(struct arena *arena, struct str text, const struct log_qu
 
 static struct value find_field(void *self, const char *field)
 {
-    const struct metric *metric = self;
+    const struct usage_metric *metric = self;
 
     if (strcmp(field, "service") == 0)
         return value_text(metric->service);
@@ -90,7 +90,7 @@ static struct value find_field(void *self, const char *field)
     return value_int(strcmp(field, "memory_rss") == 0 ? metric->memory_rss : metric->memory_vss);
 }
 
-bool metric_query_match(const struct log_query *query, const struct metric *metric)
+bool metric_query_match(const struct log_query *query, const struct usage_metric *metric)
 {
     return log_query_match_fields(query, find_field, (void *)(uintptr_t)metric);
 }

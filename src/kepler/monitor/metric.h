@@ -27,7 +27,7 @@ struct log_query;
 /* Numbers of processes that are kept of one metric; its sums have all of them. */
 #define METRIC_PIDS_MAX 256
 
-struct metric {
+struct usage_metric {
     const char *service;
     int64_t timestamp;              /* milliseconds since 1970 */
     double cpu_percent;             /* 100 is one processor */
@@ -35,24 +35,24 @@ struct metric {
     struct value pids;              /* a list of numbers */
 };
 
-struct metrics {
-    VEC(struct metric) list;
+struct usage_metrics {
+    VEC(struct usage_metric) list;
 };
 
 /* One line with its end. */
-int metric_print(const struct metric *metric, struct buf *out, struct err *err);
+int metric_print(const struct usage_metric *metric, struct buf *out, struct err *err);
 /* False: not a line of ours. Borrows from the line. */
-bool metric_read(struct arena *arena, const struct log_line *line, struct metric *ret_metric);
+bool metric_read(struct arena *arena, const struct log_line *line, struct usage_metric *ret_metric);
 /* Without the service. */
-struct value metric_value(struct arena *arena, const struct metric *metric);
+struct value metric_value(struct arena *arena, const struct usage_metric *metric);
 /* Such a value of a service, back. */
 int metric_read_value(struct arena *arena, const char *service, const struct value *v,
-                      struct metric *ret_metric, struct err *err);
+                      struct usage_metric *ret_metric, struct err *err);
 
 /* Expressions as kepler/logs/log_query.h has them, about these fields alone: service, timestamp,
  * cpu_percent, memory_rss, memory_vss. */
 int metric_query_parse(struct arena *arena, struct str text, const struct log_query **ret_query,
                        struct err *err);
-bool metric_query_match(const struct log_query *query, const struct metric *metric);
+bool metric_query_match(const struct log_query *query, const struct usage_metric *metric);
 
 #endif

@@ -130,7 +130,7 @@ static struct sql_cell print_pids(struct metric_scan *scan)
 static void read_cell(void *self, size_t column, struct sql_cell *ret_cell)
 {
     struct metric_scan *scan = self;
-    const struct metric *metric = &scan->row.metric;
+    const struct usage_metric *metric = &scan->row.metric;
 
     switch (column) {
     case ROW_ID: *ret_cell = int_cell((int64_t)scan->row.id); break;

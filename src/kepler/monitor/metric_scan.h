@@ -21,7 +21,7 @@ struct metric_scan;
 
 struct metric_row {
     uint64_t id;
-    struct metric metric;
+    struct usage_metric metric;
 };
 
 /* Where, and of which services; none: of all. Borrowed. */

@@ -18,15 +18,15 @@ static const struct sql_bounds no_bounds = {
 /* What was found so far: the newest at the end. */
 struct finds {
     struct arena arena;
-    struct metrics metrics;
+    struct usage_metrics metrics;
     bool cut;
 };
 
 /* The metrics of one service in one bucket. */
 struct bucket {
     struct arena arena;
-    struct metric metric; /* the most memory, the newest processes */
-    double cpu;           /* the sum */
+    struct usage_metric metric; /* the most memory, the newest processes */
+    double cpu;                 /* the sum */
     size_t count;
 };
 
@@ -41,9 +41,9 @@ struct searching {
 
 /* --- results -------------------------------------------------------------------------------- */
 
-static struct metric copy_metric(struct arena *arena, const struct metric *metric)
+static struct usage_metric copy_metric(struct arena *arena, const struct usage_metric *metric)
 {
-    struct metric copy = *metric;
+    struct usage_metric copy = *metric;
 
     copy.service = arena_strdup(arena, metric->service);
     copy.pids = value_copy(arena, &metric->pids);
@@ -51,10 +51,10 @@ static struct metric copy_metric(struct arena *arena, const struct metric *metri
 }
 
 /* The newest of them, in an arena. */
-static struct metrics copy_newest(struct arena *arena, const struct metrics *metrics)
+static struct usage_metrics copy_newest(struct arena *arena, const struct usage_metrics *metrics)
 {
     const size_t n = metrics->list.n;
-    struct metrics copy = { VEC_INIT };
+    struct usage_metrics copy = { VEC_INIT };
 
     for (size_t i = n > METRIC_SEARCH_MAX ? n - METRIC_SEARCH_MAX : 0; i < n; i++)
         VEC_PUSH_IN(arena, &copy.list, copy_metric(arena, &metrics->list.p[i]));
@@ -62,14 +62,14 @@ static struct metrics copy_newest(struct arena *arena, const struct metrics *met
 }
 
 /* Memory for twice as many as are wanted, however many there are. */
-static void add_find(struct finds *finds, const struct metric *metric)
+static void add_find(struct finds *finds, const struct usage_metric *metric)
 {
     VEC_PUSH_IN(&finds->arena, &finds->metrics.list, copy_metric(&finds->arena, metric));
     if (finds->metrics.list.n > METRIC_SEARCH_MAX)
         finds->cut = true;
     if (finds->metrics.list.n == 2 * METRIC_SEARCH_MAX) {
         struct arena arena = ARENA_INIT;
-        const struct metrics newest = copy_newest(&arena, &finds->metrics);
+        const struct usage_metrics newest = copy_newest(&arena, &finds->metrics);
 
         arena_done(&finds->arena);
         finds->arena = arena;
@@ -104,12 +104,12 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void add_to_bucket(struct searching *s, const struct metric *metric)
+static void add_to_bucket(struct searching *s, const struct usage_metric *metric)
 {
     const int64_t start = metric->timestamp - metric->timestamp % s->search->bucket;
     struct bucket *bucket = open_bucket(s, metric->service);
-    const struct metric before = bucket->metric;
-    struct metric *now = &bucket->metric;
+    const struct usage_metric before = bucket->metric;
+    struct usage_metric *now = &bucket->metric;
 
     if (bucket->count > 0 && before.timestamp != start)
         end_bucket(s, bucket);
@@ -126,7 +126,7 @@ static void add_to_bucket(struct searching *s, const struct metric *metric)
     bucket->count++;
 }
 
-static void add_metric(struct searching *s, const struct metric *metric)
+static void add_metric(struct searching *s, const struct usage_metric *metric)
 {
     if (s->search->bucket > 0)
         add_to_bucket(s, metric);
@@ -175,7 +175,7 @@ static int read_sql(struct searching *s, row_fn *fn, struct err *err)
 struct newest {
     uint64_t id;
     struct arena arena;
-    struct metric metric;
+    struct usage_metric metric;
     bool matches;
 };
 
@@ -247,7 +247,7 @@ static int find_history(struct searching *s, struct err *err)
 
 static int compare_metrics(const void *a, const void *b)
 {
-    const struct metric *x = a, *y = b;
+    const struct usage_metric *x = a, *y = b;
 
     return (x->timestamp > y->timestamp) - (x->timestamp < y->timestamp);
 }
@@ -272,13 +272,13 @@ static int run_search(struct searching *s, struct err *err)
 }
 
 int metric_search_run(const struct metric_search *search, struct arena *arena,
-                      struct metrics *ret_metrics, bool *ret_cut, struct err *err)
+                      struct usage_metrics *ret_metrics, bool *ret_cut, struct err *err)
 {
     struct searching s = {
         .search = search,
         .source = { search->folder, search->services, search->service_count },
     };
-    struct metrics *found = &s.finds.metrics;
+    struct usage_metrics *found = &s.finds.metrics;
     const int rc = run_search(&s, err);
 
     if (rc == 0) {

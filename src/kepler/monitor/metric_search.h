@@ -41,6 +41,6 @@ struct metric_search {
 /* In the order of time. `ret_cut`: there were more than METRIC_SEARCH_MAX. Fails with ERR_NOT_FOUND
  * when nothing was ever stored. */
 int metric_search_run(const struct metric_search *search, struct arena *arena,
-                      struct metrics *ret_metrics, bool *ret_cut, struct err *err);
+                      struct usage_metrics *ret_metrics, bool *ret_cut, struct err *err);
 
 #endif

@@ -8,10 +8,10 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/base/mem.h"
-#include "core/sys/births.h"
+#include "core/sys/child_registry.h"
 #include "core/sys/cgroup.h"
 #include "core/sys/clock.h"
-#include "core/sys/family.h"
+#include "core/sys/descendants.h"
 
 /* Times of processors are counted in ticks: a shorter time says nothing. */
 #define ELAPSED_MIN (10 * CLOCK_MS)
@@ -63,12 +63,12 @@ static double find_cpu(const struct look *look, const struct sampler_process *pr
 
 /* --- the processes of a service ------------------------------------------------------------- */
 
-static void add_process(struct look *look, pid_t pid, struct metric *metric)
+static void add_process(struct look *look, pid_t pid, struct usage_metric *metric)
 {
     struct sampler_process process;
-    struct births_stat stat;
+    struct child_registry_stat stat;
 
-    if (!births_read_stat(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
+    if (!child_registry_read_stat(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
         return; /* gone */
     process = (struct sampler_process){ pid, stat.start, stat.ticks };
     metric->cpu_percent += find_cpu(look, &process);
@@ -79,7 +79,7 @@ static void add_process(struct look *look, pid_t pid, struct metric *metric)
     VEC_PUSH(&look->next.seen, process);
 }
 
-static void add_group(struct look *look, const char *path, struct metric *metric)
+static void add_group(struct look *look, const char *path, struct usage_metric *metric)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct cgroup group = { (char *)(uintptr_t)path, -1, -1 };
@@ -92,15 +92,15 @@ static void add_group(struct look *look, const char *path, struct metric *metric
         add_process(look, *pid, metric);
 }
 
-static void add_family(struct look *look, pid_t main, struct metric *metric)
+static void add_family(struct look *look, pid_t main, struct usage_metric *metric)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct family_pids pids;
+    struct descendants_pids pids;
 
     if (main == 0)
         return;
     add_process(look, main, metric);
-    family_list(main, &arena, &pids);
+    descendants_list(main, &arena, &pids);
     VEC_EACH (&pids.list, pid)
         add_process(look, *pid, metric);
 }
@@ -116,7 +116,7 @@ static int64_t read_boottime(void)
 }
 
 void sampler_take(struct sampler *sampler, const struct sampler_target *targets, size_t count,
-                  struct arena *arena, struct metrics *ret_metrics)
+                  struct arena *arena, struct usage_metrics *ret_metrics)
 {
     struct look look = { .sampler = sampler,
                          .arena = arena,
@@ -125,11 +125,11 @@ void sampler_take(struct sampler *sampler, const struct sampler_target *targets,
                          .tick = CLOCK_SECOND / sysconf(_SC_CLK_TCK) };
     const int64_t wall = clock_wall() / CLOCK_MS;
 
-    *ret_metrics = (struct metrics){ VEC_INIT };
+    *ret_metrics = (struct usage_metrics){ VEC_INIT };
     for (size_t i = 0; i < count; i++) {
-        struct metric metric = { .service = arena_strdup(arena, targets[i].service),
-                                 .timestamp = wall,
-                                 .pids = value_list(value_list_new(arena, 4)) };
+        struct usage_metric metric = { .service = arena_strdup(arena, targets[i].service),
+                                       .timestamp = wall,
+                                       .pids = value_list(value_list_new(arena, 4)) };
 
         if (targets[i].cgroup)
             add_group(&look, targets[i].cgroup, &metric);

@@ -43,6 +43,6 @@ void sampler_done(struct sampler *sampler);
 
 /* One metric for each service that has processes, in the order of the targets. */
 void sampler_take(struct sampler *sampler, const struct sampler_target *targets, size_t count,
-                  struct arena *arena, struct metrics *ret_metrics);
+                  struct arena *arena, struct usage_metrics *ret_metrics);
 
 #endif

@@ -10,7 +10,7 @@
 #include "kepler/engine/engine.h"
 #include "language/lua/expr.h"
 #include "kepler/supervise/real_service.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 
 /* A Lua state for all services of one start. Counted by the loop alone. */
@@ -21,10 +21,10 @@ struct shared_resolver {
 
 enum kind { EVALUATE_SERVICE, EVALUATE_STEP, EVALUATE_OUTPUTS };
 
-/* One evaluation, from question to answer. Between chore_begin and its end all but `own`, `next`
- * and `dropped` is the worker's. */
+/* One evaluation, from question to answer. Between background_task_begin and its end all but `own`,
+ * `next` and `dropped` is the worker's. */
 struct evaluation {
-    struct chore chore;
+    struct background_task background_task;
     struct real_service *own; /* NULL: the world is gone */
     struct evaluation *next;
     bool at_work;
@@ -324,9 +324,9 @@ static void send_answer(struct real_service *own, enum kind kind, const struct e
 
 static void begin_first(struct real_world *real);
 
-static void on_resolved(struct chore *chore)
+static void on_resolved(struct background_task *background_task)
 {
-    struct evaluation *ev = container_of(chore, struct evaluation, chore);
+    struct evaluation *ev = container_of(background_task, struct evaluation, background_task);
     struct real_service *own = ev->own;
     struct real_world *real = own ? own->real : NULL;
 
@@ -347,9 +347,9 @@ static void on_resolved(struct chore *chore)
     begin_first(real);
 }
 
-static void work_on_evaluation(struct chore *chore)
+static void work_on_evaluation(struct background_task *background_task)
 {
-    run_evaluation(container_of(chore, struct evaluation, chore));
+    run_evaluation(container_of(background_task, struct evaluation, background_task));
 }
 
 static void begin_first(struct real_world *real)
@@ -357,7 +357,8 @@ static void begin_first(struct real_world *real)
     if (!real->first || real->first->at_work)
         return;
     real->first->at_work = true;
-    chore_begin(real->options.chores, &real->first->chore, work_on_evaluation, on_resolved);
+    background_task_begin(real->options.background_tasks, &real->first->background_task,
+                          work_on_evaluation, on_resolved);
 }
 
 /* --- questions -------------------------------------------------------------------------------- */
@@ -380,7 +381,7 @@ static struct evaluation *new_evaluation(struct real_service *own, enum kind kin
 /* A worker that still looks at the launch of the service keeps it from being replaced now. */
 static bool may_wait(const struct real_service *own, bool computed)
 {
-    return own->real->options.chores && (computed || own->evaluations > 0);
+    return own->real->options.background_tasks && (computed || own->evaluations > 0);
 }
 
 static enum world_answer queue_evaluation(struct evaluation *ev)
@@ -525,7 +526,7 @@ void evaluate_done(struct real_world *real)
         timer_clear(real->world.timers, &real->services[i].canceled);
     if (ev && ev->at_work) {
         atomic_store(&ev->canceled, true);
-        chore_wait(&ev->chore);
+        background_task_wait(&ev->background_task);
         ev->own = NULL; /* it is freed when the loop hears of it */
         release_shared(ev->shared);
         ev->shared = NULL;

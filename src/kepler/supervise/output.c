@@ -7,9 +7,9 @@
 
 static const struct str marker = { OUTPUT_MARKER, sizeof(OUTPUT_MARKER) - 1 };
 
-void output_init(struct output *output, size_t max)
+void output_init(struct output_capture *output, size_t max)
 {
-    *output = (struct output){ .max = max, .line = BUF_INIT(OUTPUT_LINE_MAX) };
+    *output = (struct output_capture){ .max = max, .line = BUF_INIT(OUTPUT_LINE_MAX) };
     output->values = value_map_new(&output->arena, 0);
 }
 
@@ -19,7 +19,7 @@ static bool is_text(struct str text)
     return utf8_is_valid(text) && !memchr(text.p, '\0', text.n);
 }
 
-static void set_output(struct output *output, struct str key, struct str text)
+static void set_output(struct output_capture *output, struct str key, struct str text)
 {
     struct value name = value_str(arena_str(&output->arena, key));
     struct value value = value_str(arena_str(&output->arena, text));
@@ -28,7 +28,7 @@ static void set_output(struct output *output, struct str key, struct str text)
 }
 
 /* A key that is said again counts again: a process that repeats itself meets the limit too. */
-static void take_output_line(struct output *output, struct str line)
+static void take_output_line(struct output_capture *output, struct str line)
 {
     struct str value = str_from_offset(line, marker.n), key = str_cut(&value, '=');
 
@@ -59,7 +59,7 @@ static bool may_be_marked(struct str line)
     return memcmp(line.p, marker.p, n) == 0;
 }
 
-static void finish_line(struct output *output, output_fn *pass, void *self)
+static void finish_line(struct output_capture *output, output_fn *pass, void *self)
 {
     struct str line = buf_view(&output->line);
 
@@ -74,7 +74,7 @@ static void finish_line(struct output *output, output_fn *pass, void *self)
 }
 
 /* One piece of the stream that holds no line end but perhaps at its end. */
-static void feed_piece(struct output *output, struct str piece, bool ends, output_fn *pass,
+static void feed_piece(struct output_capture *output, struct str piece, bool ends, output_fn *pass,
                        void *self)
 {
     bool marked;
@@ -99,7 +99,7 @@ static void feed_piece(struct output *output, struct str piece, bool ends, outpu
     }
 }
 
-void output_feed(struct output *output, struct str bytes, output_fn *pass, void *self)
+void output_feed(struct output_capture *output, struct str bytes, output_fn *pass, void *self)
 {
     size_t at = 0;
 
@@ -113,18 +113,18 @@ void output_feed(struct output *output, struct str bytes, output_fn *pass, void 
     }
 }
 
-void output_end(struct output *output, output_fn *pass, void *self)
+void output_end(struct output_capture *output, output_fn *pass, void *self)
 {
     finish_line(output, pass, self);
     output->passing = false;
 }
 
-struct value output_values(const struct output *output)
+struct value output_values(const struct output_capture *output)
 {
     return value_map(output->values);
 }
 
-void output_done(struct output *output)
+void output_done(struct output_capture *output)
 {
     arena_done(&output->arena);
     buf_done(&output->line);

@@ -29,7 +29,7 @@ struct value_map;
 /* A marked line may not be longer; the rest of it is lost. */
 #define OUTPUT_LINE_MAX ((size_t)1 << 20)
 
-struct output {
+struct output_capture {
     struct arena arena;
     struct value_map *values;
     size_t size, max; /* of all keys and values */
@@ -42,12 +42,12 @@ struct output {
 /* Where lines go that are not ours. */
 typedef void output_fn(void *self, struct str bytes);
 
-void output_init(struct output *output, size_t max);
-void output_feed(struct output *output, struct str bytes, output_fn *pass, void *self);
+void output_init(struct output_capture *output, size_t max);
+void output_feed(struct output_capture *output, struct str bytes, output_fn *pass, void *self);
 /* The stream has ended: a last line without its end counts. */
-void output_end(struct output *output, output_fn *pass, void *self);
+void output_end(struct output_capture *output, output_fn *pass, void *self);
 /* A map of texts; lives as long as the output. */
-struct value output_values(const struct output *output);
-void output_done(struct output *output);
+struct value output_values(const struct output_capture *output);
+void output_done(struct output_capture *output);
 
 #endif

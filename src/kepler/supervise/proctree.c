@@ -14,7 +14,7 @@
 #include "core/base/mem.h"
 #include "kepler/supervise/treemark.h"
 #include "core/sys/clock.h"
-#include "core/sys/family.h"
+#include "core/sys/descendants.h"
 #include "core/sys/fd.h"
 
 struct proctree_member {
@@ -162,12 +162,12 @@ static void take_orphan(struct proctree *tree, pid_t pid)
 static void find_members(struct proctree *tree)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct family_pids pids;
+    struct descendants_pids pids;
 
     if (tree->exited)
-        family_children(getpid(), &arena, &pids);
+        descendants_children(getpid(), &arena, &pids);
     else
-        family_list(tree->process.pid, &arena, &pids);
+        descendants_list(tree->process.pid, &arena, &pids);
     VEC_EACH (&pids.list, pid)
         if (map_has(&tree->home->known, key_of(pid)))
             continue;
@@ -256,9 +256,9 @@ static void on_reap(struct timer *timer)
 {
     struct proctree_home *home = container_of(timer, struct proctree_home, reap);
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct family_pids pids;
+    struct descendants_pids pids;
 
-    family_children(getpid(), &arena, &pids);
+    descendants_children(getpid(), &arena, &pids);
     VEC_EACH (&pids.list, pid)
         if (!map_has(&home->known, key_of(pid)))
             (void)waitpid(*pid, NULL, WNOHANG);
@@ -339,7 +339,7 @@ static int make_tree(struct proctree *tree, const char *name, struct process_spe
     spec->group = PROCESS_GROUP_SESSION;
     spec->cgroup = tree->cgroup.path ? &tree->cgroup : NULL;
     spec->reaper = !tree->cgroup.path;
-    spec->births = tree->cgroup.path ? 0 : tree->home->births;
+    spec->child_registry = tree->cgroup.path ? 0 : tree->home->child_registry;
     tree->run = ++tree->home->started;
     mark_tree(tree, spec, &arena);
     if (process_start(spec, &tree->process, err) == 0)

@@ -37,7 +37,7 @@ struct proctree;
 struct proctree_home {
     struct loop *loop;
     const char *cgroup; /* groups are made below this folder; NULL: sessions */
-    int births;         /* for sessions: a list of all that is started; 0: none */
+    int child_registry; /* for sessions: a list of all that is started; 0: none */
     uint64_t mark;      /* for sessions: treemark.home; 0: they have none */
     struct map known;   /* children of ours, by pid; freed with the last of them */
     uint64_t started;   /* how many there have been */

@@ -23,7 +23,7 @@ struct real_service {
     struct real_world *real;
     uint32_t index;
     const struct config_service *config;
-    struct job jobs[JOB_KINDS];
+    struct service_process jobs[JOB_KINDS];
     struct real_tag tags[JOB_KINDS];
     struct arena arena; /* of the launch */
     struct launch launch;
@@ -46,7 +46,7 @@ struct real_service {
 struct real_world {
     struct world world;
     struct real_world_options options;
-    struct job_sink check_sink;
+    struct service_process_sink check_sink;
     struct statewatch *states;      /* NULL: nobody waits for any */
     struct shared_resolver *shared; /* of the request to start that is going on; or NULL */
     const struct environment *env;

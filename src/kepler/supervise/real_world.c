@@ -107,7 +107,7 @@ static int start_job(struct real_service *own, enum job_kind kind, enum hook_pha
     struct launch_program lent = with_token(own, program, &arena);
 
     own->tags[kind] = (struct real_tag){ own->index, own->config->name, phase };
-    return job_start(&own->jobs[kind], group, &own->tags[kind], &lent, capture, err);
+    return service_process_start(&own->jobs[kind], group, &own->tags[kind], &lent, capture, err);
 }
 
 static int spawn(struct world *world, uint32_t service, pid_t *ret_pid, struct err *err)
@@ -123,15 +123,15 @@ static int spawn(struct world *world, uint32_t service, pid_t *ret_pid, struct e
 /* A stopped process gets the signal once it continues. */
 static void send_signal(struct world *world, uint32_t service, int signo)
 {
-    struct job *job = &get_service(world, service)->jobs[JOB_MAIN];
+    struct service_process *service_process = &get_service(world, service)->jobs[JOB_MAIN];
 
-    job_signal(job, signo);
-    job_signal(job, SIGCONT);
+    service_process_signal(service_process, signo);
+    service_process_signal(service_process, SIGCONT);
 }
 
 static void kill_all(struct world *world, uint32_t service)
 {
-    job_kill(&get_service(world, service)->jobs[JOB_MAIN]);
+    service_process_kill(&get_service(world, service)->jobs[JOB_MAIN]);
 }
 
 /* --- tasks ------------------------------------------------------------------------------- */
@@ -162,7 +162,8 @@ static enum world_started task_start(struct world *world, uint32_t service, enum
 
 static void task_kill(struct world *world, uint32_t service, enum world_task kind)
 {
-    job_kill(&get_service(world, service)->jobs[kind == WORLD_HOOK ? JOB_HOOK : JOB_CHECK]);
+    service_process_kill(
+        &get_service(world, service)->jobs[kind == WORLD_HOOK ? JOB_HOOK : JOB_CHECK]);
 }
 
 /* The last line that is not empty. */
@@ -176,7 +177,8 @@ static const char *check_words(struct world *world, uint32_t service)
     return line ? line + 1 : buf_text(words);
 }
 
-static void on_check_bytes(void *self, const void *tag, enum job_stream stream, struct str bytes)
+static void on_check_bytes(void *self, const void *tag, enum service_process_stream stream,
+                           struct str bytes)
 {
     struct real_world *real = self;
     const struct real_tag *who = tag;
@@ -230,7 +232,8 @@ static void outputs_clear(struct world *world, uint32_t service)
         note(world, service, HOOK_PHASES, WORLD_ERROR, err.text);
 }
 
-static void warn_of(struct real_service *own, enum hook_phase phase, const struct output *output)
+static void warn_of(struct real_service *own, enum hook_phase phase,
+                    const struct output_capture *output)
 {
     struct world *world = &own->real->world;
 
@@ -258,7 +261,7 @@ static struct value with_step(struct real_service *own, struct arena *arena, con
     return hooks;
 }
 
-static void keep_step(struct real_service *own, const struct output *output)
+static void keep_step(struct real_service *own, const struct output_capture *output)
 {
     enum hook_phase phase = own->tags[JOB_HOOK].phase;
     const char *folder = own->real->options.outputs;
@@ -287,7 +290,7 @@ static int store_outputs(struct real_service *own, const struct value *process, 
 
 const struct value *real_service_captured(struct real_service *own, struct arena *arena)
 {
-    const struct output *output = job_outputs(&own->jobs[JOB_MAIN]);
+    const struct output_capture *output = service_process_outputs(&own->jobs[JOB_MAIN]);
     struct value *values;
 
     if (!output)
@@ -379,61 +382,62 @@ static struct world_state find_state(struct world *world, uint32_t service, cons
 
 static void open_states(struct real_world *real)
 {
-    real->states = statewatch_new(&(struct statewatch_options){ .config = real->options.config,
-                                                                .timers = real->world.timers,
-                                                                .chores = real->options.chores,
-                                                                .self = real,
-                                                                .fn = on_states });
+    real->states = statewatch_new(
+        &(struct statewatch_options){ .config = real->options.config,
+                                      .timers = real->world.timers,
+                                      .background_tasks = real->options.background_tasks,
+                                      .self = real,
+                                      .fn = on_states });
 }
 
 /* --- ends of jobs ------------------------------------------------------------------------ */
 
-static void on_main_exited(struct job *job, struct process_status status)
+static void on_main_exited(struct service_process *service_process, struct process_status status)
 {
-    struct real_service *own = container_of(job, struct real_service, jobs[JOB_MAIN]);
+    struct real_service *own = container_of(service_process, struct real_service, jobs[JOB_MAIN]);
     const struct world_events *events = &own->real->world.events;
 
     events->exited(events->self, own->index, status);
 }
 
-static void on_main_done(struct job *job)
+static void on_main_done(struct service_process *service_process)
 {
-    struct real_service *own = container_of(job, struct real_service, jobs[JOB_MAIN]);
+    struct real_service *own = container_of(service_process, struct real_service, jobs[JOB_MAIN]);
     const struct world_events *events = &own->real->world.events;
 
     events->emptied(events->self, own->index);
 }
 
-static void on_hook_exited(struct job *job, struct process_status status)
+static void on_hook_exited(struct service_process *service_process, struct process_status status)
 {
-    struct real_service *own = container_of(job, struct real_service, jobs[JOB_HOOK]);
+    struct real_service *own = container_of(service_process, struct real_service, jobs[JOB_HOOK]);
 
     own->task_status[JOB_HOOK] = status;
-    job_kill(job);
+    service_process_kill(service_process);
 }
 
-static void on_hook_done(struct job *job)
+static void on_hook_done(struct service_process *service_process)
 {
-    struct real_service *own = container_of(job, struct real_service, jobs[JOB_HOOK]);
+    struct real_service *own = container_of(service_process, struct real_service, jobs[JOB_HOOK]);
     const struct world_events *events = &own->real->world.events;
-    const struct output *output = job_outputs(job);
+    const struct output_capture *output = service_process_outputs(service_process);
 
     if (output)
         keep_step(own, output);
     events->task_ended(events->self, own->index, WORLD_HOOK, own->task_status[JOB_HOOK]);
 }
 
-static void on_check_exited(struct job *job, struct process_status status)
+static void on_check_exited(struct service_process *service_process, struct process_status status)
 {
-    struct real_service *own = container_of(job, struct real_service, jobs[JOB_CHECK]);
+    struct real_service *own = container_of(service_process, struct real_service, jobs[JOB_CHECK]);
 
     own->task_status[JOB_CHECK] = status;
-    job_kill(job);
+    service_process_kill(service_process);
 }
 
-static void on_check_done(struct job *job)
+static void on_check_done(struct service_process *service_process)
 {
-    struct real_service *own = container_of(job, struct real_service, jobs[JOB_CHECK]);
+    struct real_service *own = container_of(service_process, struct real_service, jobs[JOB_CHECK]);
     const struct world_events *events = &own->real->world.events;
 
     events->task_ended(events->self, own->index, WORLD_CHECK, own->task_status[JOB_CHECK]);
@@ -482,14 +486,15 @@ static void init_service(struct real_world *real, uint32_t index)
 {
     struct real_service *own = &real->services[index];
     struct proctree_home *home = real->options.home;
-    const struct job_sink *sink = &real->options.sink;
+    const struct service_process_sink *sink = &real->options.sink;
 
     own->real = real;
     own->index = index;
     own->config = &real->options.config->services[index];
-    job_init(&own->jobs[JOB_MAIN], home, sink, on_main_exited, on_main_done);
-    job_init(&own->jobs[JOB_HOOK], home, sink, on_hook_exited, on_hook_done);
-    job_init(&own->jobs[JOB_CHECK], home, &real->check_sink, on_check_exited, on_check_done);
+    service_process_init(&own->jobs[JOB_MAIN], home, sink, on_main_exited, on_main_done);
+    service_process_init(&own->jobs[JOB_HOOK], home, sink, on_hook_exited, on_hook_done);
+    service_process_init(&own->jobs[JOB_CHECK], home, &real->check_sink, on_check_exited,
+                         on_check_done);
     own->check_words.max = CHECK_WORDS_MAX;
     init_outputs(own);
 }
@@ -501,7 +506,7 @@ struct real_world *real_world_new(const struct real_world_options *options)
 
     real->options = *options;
     real->world = (struct world){ .ops = &ops, .timers = loop_timers(options->loop) };
-    real->check_sink = (struct job_sink){ .self = real, .add = on_check_bytes };
+    real->check_sink = (struct service_process_sink){ .self = real, .add = on_check_bytes };
     real->services = mem_zalloc(mem_product(count + 1, sizeof(struct real_service)));
     for (uint32_t i = 0; i < count; i++)
         init_service(real, i);
@@ -521,7 +526,7 @@ void real_world_free(struct real_world *real)
 
         filewatch_stop(&own->files);
         for (int kind = 0; kind < JOB_KINDS; kind++)
-            job_done(&own->jobs[kind]);
+            service_process_done(&own->jobs[kind]);
         arena_done(&own->arena);
         arena_done(&own->step_arena);
         buf_done(&own->check_words);

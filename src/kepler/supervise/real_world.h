@@ -4,7 +4,7 @@
  *     real_world_new -> engine_new(config, real_world_base(world), sink)
  *                    -> ... -> engine_free -> real_world_free
  *
- * Each service has three jobs: its process, the step of a hook that runs, and the
+ * Each service has three service processs: its process, the step of a hook that runs, and the
  * health check that runs. Their control groups are named `group`.SERVICE.KIND.
  * What the first two write goes to the sink of the options, with a `struct
  * real_tag` to tell them apart; of what a check writes the end is kept, for why it failed. What a
@@ -17,11 +17,11 @@
 #define KEPLER_SUPERVISE_REAL_WORLD_H
 
 #include "kepler/config/config.h"
-#include "kepler/supervise/job.h"
+#include "kepler/supervise/service_process.h"
 #include "kepler/engine/world.h"
 
 struct engine;
-struct chores;
+struct background_tasks;
 struct environment;
 struct filewatch_hub;
 struct launch;
@@ -39,12 +39,13 @@ struct real_world_options {
     struct loop *loop;
     struct proctree_home *home;
     struct filewatch_hub *files;
-    struct chores *chores; /* workers that evaluate expressions; NULL: that is done at once */
+    struct background_tasks
+        *background_tasks; /* workers that evaluate expressions; NULL: that is done at once */
     const struct config *config;
-    const char *group;     /* what the names of control groups begin with */
-    const char *outputs;   /* folder of outputs; NULL: not kept on disk */
-    const char *env_files; /* folder with copies of env files; NULL: none */
-    struct job_sink sink;  /* tags are struct real_tag */
+    const char *group;                /* what the names of control groups begin with */
+    const char *outputs;              /* folder of outputs; NULL: not kept on disk */
+    const char *env_files;            /* folder with copies of env files; NULL: none */
+    struct service_process_sink sink; /* tags are struct real_tag */
     /* Variables of a service that may ask things of the daemon (kepler/daemon/tokens.h): its token,
      * from its first process until `revoke`. NULL: it may not. `lend` NULL: none may. */
     const char *(*lend)(void *lender, uint32_t service);

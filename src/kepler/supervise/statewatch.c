@@ -11,7 +11,7 @@
 #include "kepler/config/config.h"
 #include "core/runs/data_dir.h"
 #include "core/runs/question.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 
 #define WORDS_MAX   ((size_t)512)
@@ -31,7 +31,7 @@ struct watched {
 
 /* One question, from the loop to a worker and back. */
 struct round {
-    struct chore chore;
+    struct background_task background_task;
     struct statewatch *owner; /* NULL: nobody needs the answer any longer */
     struct arena arena;
     const char *folder;
@@ -74,9 +74,9 @@ static int ask_some(struct round *round, size_t from, struct err *err)
     return 0;
 }
 
-static void ask_all(struct chore *chore)
+static void ask_all(struct background_task *background_task)
 {
-    struct round *round = container_of(chore, struct round, chore);
+    struct round *round = container_of(background_task, struct round, background_task);
 
     for (size_t from = 0; from < round->names.n && !round->failed; from += STANDING_NAMES_MAX)
         round->failed = ask_some(round, from, &round->err) < 0;
@@ -160,9 +160,9 @@ static void tell_watchers(struct statewatch *watch, const struct map *changed)
 
 static void plan_round(struct statewatch *watch, int64_t delay);
 
-static void on_answered(struct chore *chore)
+static void on_answered(struct background_task *background_task)
 {
-    struct round *round = container_of(chore, struct round, chore);
+    struct round *round = container_of(background_task, struct round, background_task);
     struct statewatch *watch = round->owner;
     struct map changed = MAP_INIT_IN(&round->arena);
 
@@ -197,12 +197,13 @@ static void on_due(struct timer *timer)
     struct statewatch *watch = container_of(timer, struct statewatch, timer);
 
     watch->round = new_round(watch);
-    if (watch->options.chores) {
-        chore_begin(watch->options.chores, &watch->round->chore, ask_all, on_answered);
+    if (watch->options.background_tasks) {
+        background_task_begin(watch->options.background_tasks, &watch->round->background_task,
+                              ask_all, on_answered);
         return;
     }
-    ask_all(&watch->round->chore);
-    on_answered(&watch->round->chore);
+    ask_all(&watch->round->background_task);
+    on_answered(&watch->round->background_task);
 }
 
 static bool has_watchers(const struct statewatch *watch)
@@ -302,7 +303,7 @@ void statewatch_free(struct statewatch *watch)
         return;
     timer_clear(watch->options.timers, &watch->timer);
     if (watch->round) {
-        chore_wait(&watch->round->chore);
+        background_task_wait(&watch->round->background_task);
         watch->round->owner = NULL; /* it is freed when the loop hears of it */
     }
     MAP_EACH (&watch->names, entry)

@@ -19,7 +19,7 @@
 
 #include "kepler/engine/world.h"
 
-struct chores;
+struct background_tasks;
 struct config;
 struct statewatch;
 struct timers;
@@ -29,7 +29,7 @@ struct timers;
 struct statewatch_options {
     const struct config *config;
     struct timers *timers;
-    struct chores *chores; /* NULL: asked at once, from the timer */
+    struct background_tasks *background_tasks; /* NULL: asked at once, from the timer */
     void *self;
     void (*fn)(void *self, uint32_t service); /* is called after changes */
 };

@@ -140,7 +140,7 @@ static const struct function *find_method(struct render *render, const struct va
 int argument_method(struct render *render, const struct value *v, const char *method,
                     const struct value *args, size_t count, struct value *ret)
 {
-    const struct call call = { .args = args, .count = count };
+    const struct function_call call = { .args = args, .count = count };
     const struct function *known = find_method(render, v, method);
     struct value callee;
 

@@ -15,7 +15,8 @@ struct context *context_new(struct eval *eval, const struct value *base)
     return context;
 }
 
-static struct variable *find_variable(struct variable *list, size_t n, const struct name *name)
+static struct context_variable *find_variable(struct context_variable *list, size_t n,
+                                              const struct name *name)
 {
     for (size_t i = 0; i < n; i++)
         if (list[i].name == name)
@@ -25,13 +26,13 @@ static struct variable *find_variable(struct variable *list, size_t n, const str
 
 static void hand(struct eval *eval, struct context *context, struct name *name, struct value value)
 {
-    struct variable *old = find_variable(context->handed.p, context->handed.n, name);
+    struct context_variable *old = find_variable(context->handed.p, context->handed.n, name);
 
     if (old)
         old->value = value;
     else
         VEC_PUSH_IN(eval->render.arena, &context->handed,
-                    (struct variable){ .name = name, .value = value });
+                    (struct context_variable){ .name = name, .value = value });
 }
 
 struct context *context_derive(struct eval *eval, const struct context *from,
@@ -78,7 +79,7 @@ static struct value find_base(struct eval *eval, const struct context *context, 
 
 struct value context_find(struct eval *eval, const struct context *context, struct name *name)
 {
-    const struct variable *variable = find_variable(context->vars.p, context->vars.n, name);
+    const struct context_variable *variable = find_variable(context->vars.p, context->vars.n, name);
 
     if (!variable)
         variable = find_variable(context->handed.p, context->handed.n, name);
@@ -120,7 +121,7 @@ struct value context_all(struct eval *eval, const struct context *context)
 void context_set(struct eval *eval, struct context *context, struct name *name, struct value value,
                  bool exported)
 {
-    struct variable *old = find_variable(context->vars.p, context->vars.n, name);
+    struct context_variable *old = find_variable(context->vars.p, context->vars.n, name);
 
     exported = exported && name->text.p[0] != '_';
     if (old) {
@@ -129,7 +130,7 @@ void context_set(struct eval *eval, struct context *context, struct name *name, 
         return;
     }
     VEC_PUSH_IN(eval->render.arena, &context->vars,
-                (struct variable){ .name = name, .value = value, .exported = exported });
+                (struct context_variable){ .name = name, .value = value, .exported = exported });
 }
 
 struct block_stack *context_find_blocks(const struct context *context, const struct name *name)

@@ -17,7 +17,7 @@
 struct eval;
 struct template;
 
-struct variable {
+struct context_variable {
     struct name *name;
     struct value value;
     bool exported; /* importers see it */
@@ -37,8 +37,8 @@ struct block_stack {
 
 struct context {
     const struct value *base; /* the map given by the host, or NULL: only globals */
-    VEC(struct variable) vars;
-    VEC(struct variable) handed; /* never changed: may be shared */
+    VEC(struct context_variable) vars;
+    VEC(struct context_variable) handed; /* never changed: may be shared */
     VEC(struct block_stack *) blocks;
 };
 

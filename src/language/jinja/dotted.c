@@ -65,8 +65,8 @@ static int dotted_is_missing(struct render *render, struct object *object, bool 
 }
 
 /* salt.get('x.y', default), as of any map: the function, or the default. */
-static int find_function(struct render *render, struct object *object, const struct call *call,
-                         struct value *ret)
+static int find_function(struct render *render, struct object *object,
+                         const struct function_call *call, struct value *ret)
 {
     bool found, missing;
 
@@ -90,8 +90,8 @@ static int list_names(struct render *render, struct object *object, struct value
     return 0;
 }
 
-static int dotted_call(struct render *render, struct object *object, const struct call *call,
-                       struct value *ret)
+static int dotted_call(struct render *render, struct object *object,
+                       const struct function_call *call, struct value *ret)
 {
     const struct dotted *dotted = container_of(object, struct dotted, object);
     struct dotted whole = *dotted;

@@ -12,11 +12,11 @@
 #include "core/data/value.h"
 
 struct arena;
-struct call;
+struct function_call;
 struct render;
 
-typedef int dotted_fn(struct render *render, void *user, struct str name, const struct call *call,
-                      struct value *ret);
+typedef int dotted_fn(struct render *render, void *user, struct str name,
+                      const struct function_call *call, struct value *ret);
 
 /* All names that can be called, for `'grains.get' in salt` and `salt['grains.get'] is defined`. */
 typedef int dotted_names_fn(struct render *render, void *user, struct value_list **ret);

@@ -34,7 +34,7 @@ struct env_method {
 struct jinja {
     struct jinja_options options;
     struct arena arena;
-    struct names names;
+    struct name_table names;
     struct signatures signatures;
     struct map loaded;              /* name -> template, from the loader */
     struct map given;               /* name -> template, from jinja_render */

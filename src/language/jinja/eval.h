@@ -143,7 +143,7 @@ int eval_truth(struct eval *eval, const struct node *node, bool *ret);
 /* The arguments of a call, evaluated. */
 #define EVAL_ARGS_FEW 8
 struct eval_args {
-    struct call call;
+    struct function_call call;
     struct value few[EVAL_ARGS_FEW];
     struct value_pair few_named[EVAL_ARGS_FEW];
 };

@@ -107,7 +107,7 @@ int eval_arguments(struct eval *eval, const struct args *args, const struct valu
             return -1;
     if (args->star && spread_list(eval, args->star, &values, &count) < 0)
         return -1;
-    ret->call = (struct call){ .args = values, .count = count };
+    ret->call = (struct function_call){ .args = values, .count = count };
     if (args->named.n == 0 && !args->star_star && !extra)
         return 0;
     return named_arguments(eval, args, extra, ret);
@@ -168,18 +168,18 @@ static int apply(struct eval *eval, const struct node_apply *node, const struct 
                  struct value *ret)
 {
     const struct signature *signature = node->signature;
-    struct value bound_args[SIGNATURE_MAX];
+    struct value plan_binding_args[SIGNATURE_MAX];
     struct eval_args args;
 
     if (eval_arguments(eval, &node->args, NULL, &args) < 0)
         return -1;
     eval->render.at = node->node.at;
     if (signature_bind(signature, &eval->render, node->function->name, value, &args.call,
-                       bound_args) < 0)
+                       plan_binding_args) < 0)
         return -1;
 
-    const struct bound bound = {
-        .args = bound_args,
+    const struct plan_binding_args bound = {
+        .args = plan_binding_args,
         .count = signature->bound,
         .name = node->function->name,
     };
@@ -192,7 +192,7 @@ static int apply_plain(struct eval *eval, const struct node_apply *node, struct 
     const struct signature *signature = node->signature;
     const struct args *given = &node->args;
     struct value args[NODE_PLAIN_MAX];
-    const struct bound bound = {
+    const struct plan_binding_args bound = {
         .args = args,
         .count = signature->bound,
         .name = node->function->name,

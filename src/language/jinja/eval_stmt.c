@@ -32,7 +32,7 @@ void eval_enter(struct eval *eval, const struct scope *scope)
     struct value *slots = eval->now.activation->slots;
 
     for (uint32_t i = 0; i < scope->count; i++) {
-        const struct load *load = &scope->loads[i];
+        const struct load_step *load = &scope->loads[i];
 
         switch ((enum load_kind)load->kind) {
         case LOAD_RESOLVE:

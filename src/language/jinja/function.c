@@ -15,7 +15,7 @@ struct function_object {
 };
 
 int function_call(struct render *render, const struct function *function, void *user,
-                  const struct call *call, struct value *ret)
+                  const struct function_call *call, struct value *ret)
 {
     const struct signature *signature = render->jinja
                                             ? signatures_get(&render->jinja->signatures, function)
@@ -27,7 +27,7 @@ int function_call(struct render *render, const struct function *function, void *
     if (user)
         render_ask_host(render, function->name);
 
-    const struct bound bound = {
+    const struct plan_binding_args bound = {
         .args = args,
         .count = signature->bound,
         .name = function->name,
@@ -36,8 +36,8 @@ int function_call(struct render *render, const struct function *function, void *
     return function->call(render, &bound, ret);
 }
 
-static int call_object(struct render *render, struct object *object, const struct call *call,
-                       struct value *ret)
+static int call_object(struct render *render, struct object *object,
+                       const struct function_call *call, struct value *ret)
 {
     const struct function_object *f = (const struct function_object *)object;
 
@@ -98,10 +98,10 @@ static int fail_unknown(struct render *render, const char *kind, function_tables
 
 /* The piped value in front of the other arguments. */
 static int apply(struct render *render, const struct function *function, const struct value *value,
-                 const struct call *call, struct value *ret)
+                 const struct function_call *call, struct value *ret)
 {
     struct value *args = arena_alloc(render->arena, (call->count + 1) * sizeof(*args));
-    const struct call whole = { args, call->count + 1, call->named, call->named_count };
+    const struct function_call whole = { args, call->count + 1, call->named, call->named_count };
 
     args[0] = *value;
     for (size_t i = 0; i < call->count; i++)
@@ -110,7 +110,7 @@ static int apply(struct render *render, const struct function *function, const s
 }
 
 int filter_apply(struct render *render, struct str name, const struct value *value,
-                 const struct call *call, struct value *ret)
+                 const struct function_call *call, struct value *ret)
 {
     const struct builtins *builtins = render->options->builtins;
     function_tables filters = builtins ? builtins->filters : NULL;
@@ -122,7 +122,7 @@ int filter_apply(struct render *render, struct str name, const struct value *val
 }
 
 int test_apply(struct render *render, struct str name, const struct value *value,
-               const struct call *call, bool *ret)
+               const struct function_call *call, bool *ret)
 {
     const struct builtins *builtins = render->options->builtins;
     function_tables tests = builtins ? builtins->tests : NULL;

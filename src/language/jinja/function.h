@@ -26,7 +26,7 @@ struct arena;
 struct render;
 
 /* What a call site passes. */
-struct call {
+struct function_call {
     const struct value *args;
     size_t count;
     const struct value_pair *named; /* keys are strings */
@@ -34,14 +34,15 @@ struct call {
 };
 
 /* What a function receives. */
-struct bound {
+struct plan_binding_args {
     const struct value *args; /* one for each name of the signature */
     size_t count;
     const char *name; /* of the function, for messages */
     void *user;       /* of jinja_add_functions; NULL for built-in ones */
 };
 
-typedef int function_fn(struct render *render, const struct bound *bound, struct value *ret);
+typedef int function_fn(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret);
 
 struct function {
     const char *name;
@@ -52,7 +53,7 @@ struct function {
 
 /* Bind and call. Fails as Python would: missing, unexpected, or given twice. */
 int function_call(struct render *render, const struct function *function, void *user,
-                  const struct call *call, struct value *ret);
+                  const struct function_call *call, struct value *ret);
 
 /* An argument that was not given: an object that is NULL. */
 static inline bool value_is_absent(const struct value *v)
@@ -67,9 +68,9 @@ static inline struct value value_absent(void)
 /* `value|name(call...)` and `value is name(call...)` from inside a filter such as map or select.
  * An unknown name is an error with a suggestion. */
 int filter_apply(struct render *render, struct str name, const struct value *value,
-                 const struct call *call, struct value *ret);
+                 const struct function_call *call, struct value *ret);
 int test_apply(struct render *render, struct str name, const struct value *value,
-               const struct call *call, bool *ret);
+               const struct function_call *call, bool *ret);
 
 /* A function as a value that a template can call. */
 struct value function_value(struct render *render, const struct function *function, void *user);

@@ -104,8 +104,8 @@ int eval_extends(struct eval *eval, const struct node_unary *node)
 
 /* --- super() and self.name() -------------------------------------------------------------- */
 
-static int block_call(struct render *render, struct object *object, const struct call *call,
-                      struct value *ret)
+static int block_call(struct render *render, struct object *object,
+                      const struct function_call *call, struct value *ret)
 {
     const struct block_object *block = (const struct block_object *)object;
     struct eval *eval = eval_of(render);

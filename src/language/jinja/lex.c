@@ -74,12 +74,12 @@ static char char_at(const struct lex *lex, size_t at)
     return at < lex->text.n ? lex->text.p[at] : '\0';
 }
 
-static struct token token_of(const struct lex *lex, enum token_kind kind, size_t at, size_t end)
+static struct lex_token token_of(const struct lex *lex, enum token_kind kind, size_t at, size_t end)
 {
-    return (struct token){ kind, (uint32_t)at, str_slice(lex->text, at, end - at) };
+    return (struct lex_token){ kind, (uint32_t)at, str_slice(lex->text, at, end - at) };
 }
 
-static struct token error_at(struct lex *lex, size_t at, const char *error)
+static struct lex_token error_at(struct lex *lex, size_t at, const char *error)
 {
     lex->error = error;
     return token_of(lex, TOKEN_ERROR, at, at + 1);
@@ -142,7 +142,7 @@ static size_t data_end(const struct lex *lex, size_t start, size_t tag, bool is_
 }
 
 /* After "{% raw %}" at `pos`: the data up to "{% endraw %}". */
-static struct token lex_raw(struct lex *lex)
+static struct lex_token lex_raw(struct lex *lex)
 {
     size_t start = lex->pos;
 
@@ -207,23 +207,24 @@ static void open_tag(struct lex *lex, size_t tag, enum token_kind kind, enum lex
     lex->brackets = 0;
 }
 
-static struct token lex_data(struct lex *lex);
+static struct lex_token lex_data(struct lex *lex);
 
 /* Give `data` unless it is empty, then go on. */
-static struct token data_or(struct lex *lex, struct token data, struct token (*next)(struct lex *))
+static struct lex_token data_or(struct lex *lex, struct lex_token data,
+                                struct lex_token (*next)(struct lex *))
 {
     return data.text.n > 0 ? data : next(lex);
 }
 
-static struct token lex_begin(struct lex *lex)
+static struct lex_token lex_begin(struct lex *lex)
 {
-    struct token begin = lex->begin;
+    struct lex_token begin = lex->begin;
 
     lex->state = begin.kind == TOKEN_BLOCK_BEGIN ? LEX_BLOCK : LEX_VARIABLE;
     return begin;
 }
 
-static struct token lex_comment(struct lex *lex, size_t tag)
+static struct lex_token lex_comment(struct lex *lex, size_t tag)
 {
     size_t start = tag + 2;
 
@@ -240,7 +241,7 @@ static struct token lex_comment(struct lex *lex, size_t tag)
 }
 
 /* Comments give empty data, so this is a loop and not a recursion over their number. */
-static struct token lex_data(struct lex *lex)
+static struct lex_token lex_data(struct lex *lex)
 {
     for (;;) {
         size_t start = lex->pos;
@@ -256,7 +257,7 @@ static struct token lex_data(struct lex *lex)
         }
 
         char mark = lex->text.p[tag + 1];
-        struct token data =
+        struct lex_token data =
             token_of(lex, TOKEN_DATA, start, data_end(lex, start, tag, mark != '{'));
 
         if (mark == '#' && data.text.n > 0) {
@@ -264,7 +265,7 @@ static struct token lex_data(struct lex *lex)
             return data;
         }
         if (mark == '#') {
-            struct token comment = lex_comment(lex, tag);
+            struct lex_token comment = lex_comment(lex, tag);
 
             if (comment.kind == TOKEN_ERROR)
                 return comment;
@@ -365,7 +366,7 @@ static size_t integer_end(const struct lex *lex, size_t at)
     return at;
 }
 
-static struct token lex_number(struct lex *lex, size_t at)
+static struct lex_token lex_number(struct lex *lex, size_t at)
 {
     size_t end = float_end(lex, at);
 
@@ -397,7 +398,7 @@ static size_t name_char(const struct lex *lex, size_t at)
     return wide == UTF8_BAD || wide < 0xaa ? 0 : before - rest.n;
 }
 
-static struct token lex_name(struct lex *lex, size_t at)
+static struct lex_token lex_name(struct lex *lex, size_t at)
 {
     const struct str text = lex->text;
     size_t end = at, n;
@@ -412,7 +413,7 @@ static struct token lex_name(struct lex *lex, size_t at)
     return token_of(lex, TOKEN_NAME, at, end);
 }
 
-static struct token lex_string(struct lex *lex, size_t at)
+static struct lex_token lex_string(struct lex *lex, size_t at)
 {
     char quote = lex->text.p[at];
 
@@ -484,7 +485,7 @@ static const struct operator* find_operator(char first, char second)
     return NULL;
 }
 
-static struct token lex_operator(struct lex *lex, size_t at)
+static struct lex_token lex_operator(struct lex *lex, size_t at)
 {
     const struct operator* operator= find_operator(lex->text.p[at], char_at(lex, at + 1));
     const struct str rest = str_from_offset(lex->text, at);
@@ -514,7 +515,7 @@ static size_t tag_end(const struct lex *lex, size_t at)
     return has_pair(lex, at, '}', '}') ? at + 2 : 0;
 }
 
-static struct token lex_tag(struct lex *lex)
+static struct lex_token lex_tag(struct lex *lex)
 {
     size_t at = lex->pos;
 
@@ -545,7 +546,7 @@ static struct token lex_tag(struct lex *lex)
     return lex_operator(lex, at);
 }
 
-struct token lex_next(struct lex *lex)
+struct lex_token lex_next(struct lex *lex)
 {
     if (lex->state == LEX_DATA)
         return lex_data(lex);

@@ -62,7 +62,7 @@ enum token_kind {
 };
 #define TOKEN_KINDS (TOKEN_RBRACE + 1)
 
-struct token {
+struct lex_token {
     enum token_kind kind;
     uint32_t at;     /* byte offset of its first byte */
     struct str text; /* as written; of data: what is left of it */
@@ -76,7 +76,7 @@ struct lex {
     size_t pos;
     bool trim_blocks, lstrip_blocks;
     enum lex_state { LEX_DATA, LEX_BLOCK, LEX_VARIABLE, LEX_BEGIN } state;
-    struct token begin; /* LEX_BEGIN: the tag that follows the data just given */
+    struct lex_token begin; /* LEX_BEGIN: the tag that follows the data just given */
     const char *error;
     size_t brackets;
     char closing[LEX_BRACKETS_MAX];
@@ -85,7 +85,7 @@ struct lex {
 
 /* Line ends of `text` are \n. */
 void lex_init(struct lex *lex, struct str text, bool trim_blocks, bool lstrip_blocks);
-struct token lex_next(struct lex *lex);
+struct lex_token lex_next(struct lex *lex);
 /* Skip the tag that contains byte `from`, whatever is in it. */
 void lex_skip_tag(struct lex *lex, uint32_t from);
 

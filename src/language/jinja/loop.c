@@ -162,7 +162,8 @@ static int loop_length(struct render *render, struct object *object, size_t *ret
 
 /* --- what templates ask ------------------------------------------------------------------ */
 
-static int call_cycle(struct render *render, const struct bound *bound, struct value *ret)
+static int call_cycle(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     const struct loop *loop = bound->user;
     const struct value_list *values = container_list(render, &bound->args[0]);
@@ -173,7 +174,8 @@ static int call_cycle(struct render *render, const struct bound *bound, struct v
     return 0;
 }
 
-static int call_changed(struct render *render, const struct bound *bound, struct value *ret)
+static int call_changed(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     struct loop *loop = bound->user;
     bool differs = true;
@@ -298,7 +300,7 @@ static int loop_print(struct render *render, struct object *object, struct buf *
     return 0;
 }
 
-static int loop_call(struct render *render, struct object *object, const struct call *call,
+static int loop_call(struct render *render, struct object *object, const struct function_call *call,
                      struct value *ret);
 
 static const struct object_type loop_type = {
@@ -396,7 +398,7 @@ static int run_recursive(struct eval *eval, const struct node_for *node, struct 
     return rc;
 }
 
-static int loop_call(struct render *render, struct object *object, const struct call *call,
+static int loop_call(struct render *render, struct object *object, const struct function_call *call,
                      struct value *ret)
 {
     const struct loop *loop = (const struct loop *)object;

@@ -51,8 +51,8 @@ static struct value *param_slot(struct eval *eval, const struct node_macro *node
     return &eval->now.activation->slots[((const struct node_name *)node->params.p[i])->slot.slot];
 }
 
-static void bind_params(struct eval *eval, const struct macro *macro, const struct call *call,
-                        struct leftover *left)
+static void bind_params(struct eval *eval, const struct macro *macro,
+                        const struct function_call *call, struct leftover *left)
 {
     const struct node_macro *node = macro->node;
 
@@ -105,7 +105,8 @@ static int bind_kwargs(struct eval *eval, const struct macro *macro, const struc
     return 0;
 }
 
-static int bind_varargs(struct eval *eval, const struct macro *macro, const struct call *call)
+static int bind_varargs(struct eval *eval, const struct macro *macro,
+                        const struct function_call *call)
 {
     const struct node_macro *node = macro->node;
     struct value_list *varargs;
@@ -150,7 +151,7 @@ static int fill_defaults(struct eval *eval, const struct node_macro *node)
 
 /* --- calling ------------------------------------------------------------------------------ */
 
-static int run_body(struct eval *eval, const struct macro *macro, const struct call *call)
+static int run_body(struct eval *eval, const struct macro *macro, const struct function_call *call)
 {
     bool few_taken[EVAL_ARGS_FEW] = { false };
     struct leftover left = { call->named, call->named_count, few_taken };
@@ -168,8 +169,8 @@ static int run_body(struct eval *eval, const struct macro *macro, const struct c
     return eval_body(eval, macro->node->body);
 }
 
-static int macro_call(struct render *render, struct object *object, const struct call *call,
-                      struct value *ret)
+static int macro_call(struct render *render, struct object *object,
+                      const struct function_call *call, struct value *ret)
 {
     const struct macro *macro = (const struct macro *)object;
     struct eval *eval = eval_of(render);

@@ -9,7 +9,7 @@
 #include "language/jinja/signature.h"
 
 int method_call(struct render *render, const struct function *method, const struct value *self,
-                const struct call *call, struct value *ret)
+                const struct function_call *call, struct value *ret)
 {
     const struct signature *signature = render->jinja
                                             ? signatures_get(&render->jinja->signatures, method)
@@ -19,7 +19,9 @@ int method_call(struct render *render, const struct function *method, const stru
     if (signature_bind(signature, render, method->name, self, call, args) < 0)
         return -1;
 
-    const struct bound bound = { .args = args, .count = signature->bound, .name = method->name };
+    const struct plan_binding_args bound = { .args = args,
+                                             .count = signature->bound,
+                                             .name = method->name };
     return method->call(render, &bound, ret);
 }
 
@@ -29,8 +31,8 @@ struct bound_method {
     struct value self;
 };
 
-static int bound_call(struct render *render, struct object *object, const struct call *call,
-                      struct value *ret)
+static int bound_call(struct render *render, struct object *object,
+                      const struct function_call *call, struct value *ret)
 {
     const struct bound_method *bound = (const struct bound_method *)object;
 
@@ -62,8 +64,8 @@ struct value method_bind(struct render *render, const struct function *method,
     return object_value(&bound->object);
 }
 
-int method_arg_str(struct render *render, const struct bound *bound, size_t i, const char *who,
-                   struct str *ret)
+int method_arg_str(struct render *render, const struct plan_binding_args *bound, size_t i,
+                   const char *who, struct str *ret)
 {
     const struct value *v = &bound->args[i];
 
@@ -75,7 +77,7 @@ int method_arg_str(struct render *render, const struct bound *bound, size_t i, c
     return 0;
 }
 
-int method_arg_optional_int(struct render *render, const struct bound *bound, size_t i,
+int method_arg_optional_int(struct render *render, const struct plan_binding_args *bound, size_t i,
                             int64_t *ret)
 {
     return argument_is_none(&bound->args[i]) ? 0 : argument_int(render, &bound->args[i], ret);

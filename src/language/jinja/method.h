@@ -17,13 +17,13 @@ struct value method_bind(struct render *render, const struct function *method,
                          const struct value *self);
 /* Call it directly. */
 int method_call(struct render *render, const struct function *method, const struct value *self,
-                const struct call *call, struct value *ret);
+                const struct function_call *call, struct value *ret);
 
 /* For the methods themselves: argument `i` of the call as text (`who` begins the error
  * message), and as a number that may be left out, which leaves `ret` as it is. */
-int method_arg_str(struct render *render, const struct bound *bound, size_t i, const char *who,
-                   struct str *ret);
-int method_arg_optional_int(struct render *render, const struct bound *bound, size_t i,
+int method_arg_str(struct render *render, const struct plan_binding_args *bound, size_t i,
+                   const char *who, struct str *ret);
+int method_arg_optional_int(struct render *render, const struct plan_binding_args *bound, size_t i,
                             int64_t *ret);
 
 #endif

@@ -3,16 +3,16 @@
 #include "core/base/arena.h"
 #include "language/jinja/builtins.h"
 
-void names_init(struct names *names, struct arena *arena, const struct builtins *builtins)
+void names_init(struct name_table *names, struct arena *arena, const struct builtins *builtins)
 {
     static const char *const special[] = { "loop", "self", "super", "caller", "kwargs", "varargs" };
 
-    *names = (struct names){ .arena = arena, .builtins = builtins, .map = MAP_INIT_IN(arena) };
+    *names = (struct name_table){ .arena = arena, .builtins = builtins, .map = MAP_INIT_IN(arena) };
     for (size_t i = 0; i < ARRAY_LEN(special); i++)
         names_get(names, str_from(special[i]))->special = (uint8_t)(1U << i);
 }
 
-struct name *names_get(struct names *names, struct str text)
+struct name *names_get(struct name_table *names, struct str text)
 {
     struct name *name = map_find(&names->map, text);
 

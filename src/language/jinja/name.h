@@ -37,15 +37,15 @@ struct name {
     bool global_known;
 };
 
-struct names {
+struct name_table {
     struct arena *arena;
     const struct builtins *builtins; /* may be NULL */
     struct map map;
 };
 
-void names_init(struct names *names, struct arena *arena, const struct builtins *builtins);
+void names_init(struct name_table *names, struct arena *arena, const struct builtins *builtins);
 /* The name with this text, created when it is new. */
-struct name *names_get(struct names *names, struct str text);
+struct name *names_get(struct name_table *names, struct str text);
 /* The method of that name, or NULL: builtins_method without the search. */
 const struct function *name_method(const struct name *name, const struct value *v);
 

@@ -101,7 +101,7 @@ struct code {
 
 enum load_kind { LOAD_PARAM, LOAD_RESOLVE, LOAD_ALIAS, LOAD_MISSING };
 
-struct load {
+struct load_step {
     uint8_t kind;
     uint32_t to;      /* slot of the running function */
     struct slot from; /* LOAD_ALIAS */
@@ -110,18 +110,18 @@ struct load {
 
 struct scope {
     uint32_t count;
-    struct load *loads;
+    struct load_step *loads;
 };
 
 /* Variables that an included template may see. */
-struct local {
+struct local_variable {
     struct name *name;
     struct slot slot;
 };
 
 struct locals {
     uint32_t count;
-    struct local *items;
+    struct local_variable *items;
 };
 
 /* --- expressions ----------------------------------------------------------------- */

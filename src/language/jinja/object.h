@@ -24,7 +24,7 @@ struct object_type {
     /* Subscript, same contract as get. */
     int (*item)(struct render *render, struct object *object, const struct value *key,
                 struct value *ret, bool *ret_found);
-    int (*call)(struct render *render, struct object *object, const struct call *call,
+    int (*call)(struct render *render, struct object *object, const struct function_call *call,
                 struct value *ret);
     /* The items as a list, for iteration, `in`, `list` and filters. */
     int (*list)(struct render *render, struct object *object, struct value_list **ret);

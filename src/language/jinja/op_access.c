@@ -182,7 +182,7 @@ int op_item(struct render *render, const struct value *v, const struct value *ke
     return 0;
 }
 
-int op_call(struct render *render, const struct value *callee, const struct call *call,
+int op_call(struct render *render, const struct value *callee, const struct function_call *call,
             struct value *ret)
 {
     if (value_is_undefined(callee))

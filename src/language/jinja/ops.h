@@ -12,7 +12,7 @@
 #include "core/data/value.h"
 
 struct buf;
-struct call;
+struct function_call;
 struct render;
 
 enum op_binary { OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_FLOORDIV, OP_MOD, OP_POW };
@@ -41,7 +41,7 @@ int op_attribute_only(struct render *render, const struct value *v, struct str n
 /* `a[start:stop:step]`; NULL or none: left out. */
 int op_slice(struct render *render, const struct value *v, const struct value *start,
              const struct value *stop, const struct value *step, struct value *ret);
-int op_call(struct render *render, const struct value *callee, const struct call *call,
+int op_call(struct render *render, const struct value *callee, const struct function_call *call,
             struct value *ret);
 
 /* The items as a list that may not be changed: a list itself, the characters of a text, the keys of

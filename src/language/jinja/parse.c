@@ -15,16 +15,16 @@
 
 /* --- tokens ------------------------------------------------------------------------- */
 
-struct token parse_next(struct parse *parse)
+struct lex_token parse_next(struct parse *parse)
 {
-    struct token token = parse->current;
+    struct lex_token token = parse->current;
 
     parse->current = parse->has_ahead ? parse->ahead : lex_next(&parse->lex);
     parse->has_ahead = false;
     return token;
 }
 
-const struct token *parse_look(struct parse *parse)
+const struct lex_token *parse_look(struct parse *parse)
 {
     if (!parse->has_ahead)
         parse->ahead = lex_next(&parse->lex);
@@ -189,7 +189,7 @@ struct name *parse_name(struct parse *parse, struct str text)
 
 struct name *parse_take_name(struct parse *parse)
 {
-    struct token token = parse->current;
+    struct lex_token token = parse->current;
 
     return parse_expect(parse, TOKEN_NAME) ? parse_name(parse, token.text) : NULL;
 }
@@ -223,7 +223,7 @@ static void note_open(struct parse *parse)
               STR_ARG(parse->open->tag));
 }
 
-static void fail_unknown_tag(struct parse *parse, struct token tag)
+static void fail_unknown_tag(struct parse *parse, struct lex_token tag)
 {
     const char *wanted = wanted_ends(parse);
     bool mine = false;
@@ -284,7 +284,7 @@ static void leave_tag(struct parse *parse)
 static struct nodes parse_until(struct parse *parse, const char *const *ends);
 
 /* After the head of a tag: everything up to one of its ends. */
-static bool parse_inside(struct parse *parse, struct token tag, const char *const *ends,
+static bool parse_inside(struct parse *parse, struct lex_token tag, const char *const *ends,
                          struct nodes *ret)
 {
     struct parse_block block = { parse->open, tag.text, tag.at, ends };
@@ -303,7 +303,7 @@ static bool parse_inside(struct parse *parse, struct token tag, const char *cons
 }
 
 /* The head of a tag with a body was wrong: still pair it with its end. */
-static void skip_body(struct parse *parse, const struct parse_tag *known, struct token tag)
+static void skip_body(struct parse *parse, const struct parse_tag *known, struct lex_token tag)
 {
     /* else and elif belong to the tag that failed */
     const char *const ends[] = { known->end, "else", "elif", NULL };
@@ -326,7 +326,7 @@ static void skip_body(struct parse *parse, const struct parse_tag *known, struct
 
 static void parse_tag_into(struct parse *parse, struct parse_list *list)
 {
-    struct token tag = parse->current;
+    struct lex_token tag = parse->current;
     const struct parse_tag *known = NULL;
     struct node *node;
 
@@ -364,7 +364,7 @@ static void note_unclosed(struct parse *parse, uint32_t at)
 
 static void parse_print_into(struct parse *parse, struct parse_list *list)
 {
-    struct token begin = parse_next(parse);
+    struct lex_token begin = parse_next(parse);
     struct node *value = parse_tuple(parse, 0, NULL);
     struct node_unary *print;
 
@@ -382,7 +382,7 @@ static void parse_print_into(struct parse *parse, struct parse_list *list)
 
 static void parse_data_into(struct parse *parse, struct parse_list *list)
 {
-    struct token token = parse_next(parse);
+    struct lex_token token = parse_next(parse);
     struct node_data *data = PARSE_NODE(parse, NODE_DATA, node_data, token.at);
 
     data->text = token.text;
@@ -414,13 +414,14 @@ static struct nodes parse_until(struct parse *parse, const char *const *ends)
     return parse_list_end(parse, &list);
 }
 
-bool parse_body(struct parse *parse, struct token tag, const char *const *ends, struct nodes *ret)
+bool parse_body(struct parse *parse, struct lex_token tag, const char *const *ends,
+                struct nodes *ret)
 {
     parse_skip(parse, TOKEN_COLON); /* as in Python */
     return parse_expect(parse, TOKEN_BLOCK_END) && parse_inside(parse, tag, ends, ret);
 }
 
-bool parse_whole_body(struct parse *parse, struct token tag, const char *end, struct nodes *ret)
+bool parse_whole_body(struct parse *parse, struct lex_token tag, const char *end, struct nodes *ret)
 {
     const char *const ends[] = { end, NULL };
 

@@ -37,7 +37,7 @@ struct parse {
     struct template *template;
     struct arena *arena;
     struct diags *diags;
-    struct token current, ahead;
+    struct lex_token current, ahead;
     bool has_ahead;
     bool failing;   /* a mistake was reported and its tag not yet skipped */
     bool stopped;   /* parsing cannot continue */
@@ -66,8 +66,8 @@ int parse_template(struct parse *parse, struct template *template, struct diags 
 /* --- tokens ------------------------------------------------------------------------ */
 
 /* The token that was current; the next one is current then. */
-struct token parse_next(struct parse *parse);
-const struct token *parse_look(struct parse *parse);
+struct lex_token parse_next(struct parse *parse);
+const struct lex_token *parse_look(struct parse *parse);
 bool parse_at(const struct parse *parse, enum token_kind kind);
 bool parse_at_word(const struct parse *parse, const char *word);
 bool parse_skip(struct parse *parse, enum token_kind kind);
@@ -134,11 +134,13 @@ struct node *parse_filters(struct parse *parse, struct node *value, bool is_inli
 /* --- statements ------------------------------------------------------------------------------ */
 
 /* Text and tags up to one of the `ends` tags, whose name is current then. `tag` opened it. */
-bool parse_body(struct parse *parse, struct token tag, const char *const *ends, struct nodes *ret);
+bool parse_body(struct parse *parse, struct lex_token tag, const char *const *ends,
+                struct nodes *ret);
 /* The same, and takes the end tag. */
-bool parse_whole_body(struct parse *parse, struct token tag, const char *end, struct nodes *ret);
+bool parse_whole_body(struct parse *parse, struct lex_token tag, const char *end,
+                      struct nodes *ret);
 
-typedef struct node *parse_fn(struct parse *parse, struct token tag);
+typedef struct node *parse_fn(struct parse *parse, struct lex_token tag);
 
 struct parse_tag {
     const char *name;

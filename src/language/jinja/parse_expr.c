@@ -60,7 +60,7 @@ struct node *parse_list_node(struct parse *parse, enum node_kind kind, uint32_t 
     return parse_holds_all(parse, &node->node, node->items) ? &node->node : NULL;
 }
 
-static struct node *name_node(struct parse *parse, struct token token, enum node_use use)
+static struct node *name_node(struct parse *parse, struct lex_token token, enum node_use use)
 {
     struct node_name *node = PARSE_NODE(parse, NODE_NAME, node_name, token.at);
 
@@ -97,7 +97,7 @@ static struct node *parse_text(struct parse *parse)
 
 static struct node *parse_number(struct parse *parse)
 {
-    struct token token = parse->current;
+    struct lex_token token = parse->current;
     int64_t i;
 
     if (token.kind == TOKEN_FLOAT) {
@@ -122,7 +122,7 @@ static struct node *parse_word(struct parse *parse)
         { "none", VALUE_NULL, false },  { "false", VALUE_BOOL, false },
         { "False", VALUE_BOOL, false }, { "None", VALUE_NULL, false },
     };
-    struct token token = parse_next(parse);
+    struct lex_token token = parse_next(parse);
 
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (str_is(token.text, words[i].word))
@@ -134,7 +134,7 @@ static struct node *parse_word(struct parse *parse)
 /* Items up to `close`, with commas; one more comma may follow the last. */
 static struct node *parse_list(struct parse *parse)
 {
-    struct token open = parse_next(parse);
+    struct lex_token open = parse_next(parse);
     struct parse_list items = { .list = VEC_INIT };
 
     while (!parse_at(parse, TOKEN_RBRACKET)) {
@@ -302,7 +302,7 @@ struct node *parse_target(struct parse *parse, enum node_use use, const char *en
 struct node_name *parse_target_name(struct parse *parse, enum node_use use)
 {
     static const char *const constants[] = { "true", "false", "none", "True", "False", "None" };
-    struct token token = parse->current;
+    struct lex_token token = parse->current;
 
     if (!parse_expect(parse, TOKEN_NAME))
         return NULL;
@@ -409,7 +409,7 @@ static struct node *parse_sum(struct parse *parse)
     struct node *left = parse_concat(parse);
 
     while (left && (parse_at(parse, TOKEN_ADD) || parse_at(parse, TOKEN_SUB))) {
-        struct token op = parse_next(parse);
+        struct lex_token op = parse_next(parse);
 
         left = parse_binary_node(parse, NODE_BINARY, op.kind == TOKEN_ADD ? OP_ADD : OP_SUB, op.at,
                                  left, parse_concat(parse));
@@ -434,7 +434,7 @@ static int parse_compare_op(struct parse *parse)
     }
     if (!parse_at_word(parse, "not"))
         return -1;
-    const struct token *look = parse_look(parse);
+    const struct lex_token *look = parse_look(parse);
 
     if (look->kind != TOKEN_NAME || !str_is(look->text, "in"))
         return -1;

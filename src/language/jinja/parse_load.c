@@ -4,7 +4,7 @@
 
 static bool look_is(struct parse *parse, const char *word)
 {
-    const struct token *look = parse_look(parse);
+    const struct lex_token *look = parse_look(parse);
 
     return look->kind == TOKEN_NAME && str_is(look->text, word);
 }
@@ -24,7 +24,7 @@ static bool parse_context(struct parse *parse, bool *ret_with)
     return true;
 }
 
-struct node *parse_include(struct parse *parse, struct token tag)
+struct node *parse_include(struct parse *parse, struct lex_token tag)
 {
     struct node_include *node = PARSE_NODE(parse, NODE_INCLUDE, node_include, tag.at);
 
@@ -49,7 +49,7 @@ static enum decode decode_of(struct str tag)
     return str_ends(tag, STR("_json")) ? DECODE_JSON : DECODE_TEXT;
 }
 
-struct node *parse_import(struct parse *parse, struct token tag)
+struct node *parse_import(struct parse *parse, struct lex_token tag)
 {
     struct node_import *node = PARSE_NODE(parse, NODE_IMPORT, node_import, tag.at);
 
@@ -87,7 +87,7 @@ static bool parse_from_name(struct parse *parse, struct from_lists *lists)
     return true;
 }
 
-struct node *parse_from(struct parse *parse, struct token tag)
+struct node *parse_from(struct parse *parse, struct lex_token tag)
 {
     struct node_from *node = PARSE_NODE(parse, NODE_FROM, node_from, tag.at);
     struct from_lists lists = { .names = VEC_INIT };
@@ -111,7 +111,7 @@ struct node *parse_from(struct parse *parse, struct token tag)
     return &node->node;
 }
 
-struct node *parse_extends(struct parse *parse, struct token tag)
+struct node *parse_extends(struct parse *parse, struct lex_token tag)
 {
     struct node_unary *node = PARSE_NODE(parse, NODE_EXTENDS, node_unary, tag.at);
 
@@ -120,7 +120,7 @@ struct node *parse_extends(struct parse *parse, struct token tag)
     return node->operand ? &node->node : NULL;
 }
 
-struct node *parse_load(struct parse *parse, struct token tag)
+struct node *parse_load(struct parse *parse, struct lex_token tag)
 {
     struct node_set_block *node = PARSE_NODE(parse, NODE_SET_BLOCK, node_set_block, tag.at);
 

@@ -101,7 +101,7 @@ static struct node *parse_call(struct parse *parse, struct node *callee)
 static struct node *parse_attribute(struct parse *parse, struct node *value)
 {
     uint32_t at = parse_next(parse).at;
-    struct token token = parse->current;
+    struct lex_token token = parse->current;
     struct node_attribute *node;
 
     if (token.kind == TOKEN_INTEGER)
@@ -189,7 +189,7 @@ struct node *parse_postfix(struct parse *parse, struct node *node)
 /* Names of filters and tests may hold dots. A NULL view: none, which is reported. */
 static struct str parse_dotted(struct parse *parse)
 {
-    struct token token = parse->current;
+    struct lex_token token = parse->current;
     struct str name = token.text;
 
     if (!parse_expect(parse, TOKEN_NAME))

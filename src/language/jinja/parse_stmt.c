@@ -31,7 +31,7 @@ static uint8_t end_uses(struct parse *parse, struct uses outer)
 
 /* --- if and for ------------------------------------------------------------------------ */
 
-static struct node *parse_if(struct parse *parse, struct token tag)
+static struct node *parse_if(struct parse *parse, struct lex_token tag)
 {
     static const char *const ends[] = { "elif", "else", "endif", NULL };
     struct node_if *node = PARSE_NODE(parse, NODE_IF, node_if, tag.at);
@@ -60,7 +60,7 @@ static struct node *parse_if(struct parse *parse, struct token tag)
 
 /* `{% profile as 'label' %}`: the body, in the scope around it; Salt's tag, which logs its time.
  * As `if label or true`: a label that cannot be evaluated is a mistake, as in Salt. */
-static struct node *parse_profile(struct parse *parse, struct token tag)
+static struct node *parse_profile(struct parse *parse, struct lex_token tag)
 {
     struct node_if *node = PARSE_NODE(parse, NODE_IF, node_if, tag.at);
     struct node_const *always = PARSE_NODE(parse, NODE_CONST, node_const, tag.at);
@@ -115,7 +115,7 @@ static bool parse_for_head(struct parse *parse, struct node_for *node)
     return true;
 }
 
-static bool parse_for_body(struct parse *parse, struct node_for *node, struct token tag)
+static bool parse_for_body(struct parse *parse, struct node_for *node, struct lex_token tag)
 {
     static const char *const ends[] = { "endfor", "else", NULL };
     struct uses outer = begin_uses(parse);
@@ -128,7 +128,7 @@ static bool parse_for_body(struct parse *parse, struct node_for *node, struct to
     return ok;
 }
 
-static struct node *parse_for(struct parse *parse, struct token tag)
+static struct node *parse_for(struct parse *parse, struct lex_token tag)
 {
     struct node_for *node = PARSE_NODE(parse, NODE_FOR, node_for, tag.at);
     bool scoped = parse->scoped, ok;
@@ -148,7 +148,7 @@ static struct node *parse_for(struct parse *parse, struct token tag)
     return ok ? &node->node : NULL;
 }
 
-static struct node *parse_loop_control(struct parse *parse, struct token tag)
+static struct node *parse_loop_control(struct parse *parse, struct lex_token tag)
 {
     bool is_break = str_is(tag.text, "break");
 
@@ -161,7 +161,7 @@ static struct node *parse_loop_control(struct parse *parse, struct token tag)
 
 static struct node *parse_member(struct parse *parse)
 {
-    struct token token = parse_next(parse);
+    struct lex_token token = parse_next(parse);
     struct node_member *node = PARSE_NODE(parse, NODE_MEMBER, node_member, token.at);
 
     node->object.node.kind = NODE_NAME;
@@ -173,7 +173,7 @@ static struct node *parse_member(struct parse *parse)
 }
 
 /* Whether a `set` that could not be read has a value, and so no body. */
-static bool tag_has_assign(const struct parse *parse, struct token tag)
+static bool tag_has_assign(const struct parse *parse, struct lex_token tag)
 {
     struct str text = parse->lex.text;
     size_t end = str_find(text, STR("%}"), tag.at);
@@ -181,7 +181,7 @@ static bool tag_has_assign(const struct parse *parse, struct token tag)
     return str_find_char(str_slice(text, tag.at, end - tag.at), '=', 0) != STR_NONE;
 }
 
-static struct node *parse_set(struct parse *parse, struct token tag)
+static struct node *parse_set(struct parse *parse, struct lex_token tag)
 {
     struct node *target;
 
@@ -211,7 +211,7 @@ static struct node *parse_set(struct parse *parse, struct token tag)
     return &block->node;
 }
 
-static struct node *parse_with(struct parse *parse, struct token tag)
+static struct node *parse_with(struct parse *parse, struct lex_token tag)
 {
     struct node_with *node = PARSE_NODE(parse, NODE_WITH, node_with, tag.at);
     struct parse_list targets = { .list = VEC_INIT }, values = { .list = VEC_INIT };
@@ -235,7 +235,7 @@ static struct node *parse_with(struct parse *parse, struct token tag)
     return parse_whole_body(parse, tag, "endwith", &node->body) ? &node->node : NULL;
 }
 
-static struct node *parse_do(struct parse *parse, struct token tag)
+static struct node *parse_do(struct parse *parse, struct lex_token tag)
 {
     struct node_unary *node = PARSE_NODE(parse, NODE_DO, node_unary, tag.at);
 
@@ -244,7 +244,7 @@ static struct node *parse_do(struct parse *parse, struct token tag)
 }
 
 /* `{% print a, b %}` prints one after the other: an `if` that has only its `else`. */
-static struct node *parse_print(struct parse *parse, struct token tag)
+static struct node *parse_print(struct parse *parse, struct lex_token tag)
 {
     struct node_if *group = PARSE_NODE(parse, NODE_IF, node_if, tag.at);
     struct parse_list list = { .list = VEC_INIT };
@@ -263,7 +263,7 @@ static struct node *parse_print(struct parse *parse, struct token tag)
     return &group->node;
 }
 
-static struct node *parse_autoescape(struct parse *parse, struct token tag)
+static struct node *parse_autoescape(struct parse *parse, struct lex_token tag)
 {
     struct node_autoescape *node = PARSE_NODE(parse, NODE_AUTOESCAPE, node_autoescape, tag.at);
 
@@ -273,7 +273,7 @@ static struct node *parse_autoescape(struct parse *parse, struct token tag)
     return &node->node;
 }
 
-static struct node *parse_filter_block(struct parse *parse, struct token tag)
+static struct node *parse_filter_block(struct parse *parse, struct lex_token tag)
 {
     struct node_filter_block *node =
         PARSE_NODE(parse, NODE_FILTER_BLOCK, node_filter_block, tag.at);
@@ -355,7 +355,7 @@ static bool check_caller(struct parse *parse, const struct node_macro *node)
     return true;
 }
 
-static bool parse_macro_body(struct parse *parse, struct node_macro *node, struct token tag,
+static bool parse_macro_body(struct parse *parse, struct node_macro *node, struct lex_token tag,
                              const char *end)
 {
     struct uses outer = begin_uses(parse);
@@ -373,7 +373,7 @@ static bool parse_macro_body(struct parse *parse, struct node_macro *node, struc
     return ok && (!node->uses_caller || check_caller(parse, node));
 }
 
-static struct node *parse_macro(struct parse *parse, struct token tag)
+static struct node *parse_macro(struct parse *parse, struct lex_token tag)
 {
     struct node_macro *node = PARSE_NODE(parse, NODE_MACRO, node_macro, tag.at);
 
@@ -386,7 +386,7 @@ static struct node *parse_macro(struct parse *parse, struct token tag)
     return &node->node;
 }
 
-static struct node *parse_call_block(struct parse *parse, struct token tag)
+static struct node *parse_call_block(struct parse *parse, struct lex_token tag)
 {
     struct node_macro *node = PARSE_NODE(parse, NODE_CALL_BLOCK, node_macro, tag.at);
 
@@ -441,7 +441,7 @@ static bool parse_block_head(struct parse *parse, struct node_block *node)
     return true;
 }
 
-static struct node *parse_block(struct parse *parse, struct token tag)
+static struct node *parse_block(struct parse *parse, struct lex_token tag)
 {
     struct node_block *node = PARSE_NODE(parse, NODE_BLOCK, node_block, tag.at);
     uint32_t loops = parse->loops;

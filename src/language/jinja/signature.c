@@ -184,7 +184,7 @@ static int find_param(const struct signature *signature, struct str name)
 }
 
 static int bind_named(const struct signature *signature, struct render *render, const char *name,
-                      const struct call *call, struct value *args)
+                      const struct function_call *call, struct value *args)
 {
     struct value_map *named = NULL;
 
@@ -212,7 +212,8 @@ static int bind_named(const struct signature *signature, struct render *render, 
 }
 
 static int bind_places(const struct signature *signature, struct render *render, const char *name,
-                       const struct value *first, const struct call *call, struct value *args)
+                       const struct value *first, const struct function_call *call,
+                       struct value *args)
 {
     size_t given = call->count + (first ? 1 : 0), taken = 0;
     size_t at = 0;
@@ -240,7 +241,8 @@ static int bind_places(const struct signature *signature, struct render *render,
 
 /* The common call: all by place, nothing left over. */
 static int bind_plain(const struct signature *signature, struct render *render, const char *name,
-                      const struct value *first, const struct call *call, struct value *args)
+                      const struct value *first, const struct function_call *call,
+                      struct value *args)
 {
     uint32_t at = 0;
 
@@ -258,7 +260,7 @@ static int bind_plain(const struct signature *signature, struct render *render, 
 }
 
 int signature_bind(const struct signature *signature, struct render *render, const char *name,
-                   const struct value *first, const struct call *call, struct value *args)
+                   const struct value *first, const struct function_call *call, struct value *args)
 {
     if (signature->bound == signature->count && call->named_count == 0 &&
         call->count + (first ? 1 : 0) <= signature->count)

@@ -17,11 +17,11 @@ struct arena;
 /* None of our functions has more. */
 #define SIGNATURE_MAX 16
 
-enum param_kind { PARAM_REQUIRED, PARAM_DEFAULT, PARAM_OPTIONAL };
+enum signature_kind { PARAM_REQUIRED, PARAM_DEFAULT, PARAM_OPTIONAL };
 
 struct signature_param {
     struct str name;
-    enum param_kind kind;
+    enum signature_kind kind;
     struct value value; /* PARAM_DEFAULT */
 };
 
@@ -50,6 +50,6 @@ const struct signature *signatures_get(struct signatures *signatures,
 /* Fill `args`, which has room for SIGNATURE_MAX. `first`, unless NULL, comes before all others:
  * what was piped, tested, or is the object of a method. `name` is for messages. */
 int signature_bind(const struct signature *signature, struct render *render, const char *name,
-                   const struct value *first, const struct call *call, struct value *args);
+                   const struct value *first, const struct function_call *call, struct value *args);
 
 #endif

@@ -225,12 +225,12 @@ struct slot symbols_slot(const struct code *from, const struct code *code, uint3
 
 void symbols_loads(const struct symbols *symbols, struct scope *ret)
 {
-    struct load *loads = ARENA_ARRAY(symbols->arena, struct load, symbols->table.list.n);
+    struct load_step *loads = ARENA_ARRAY(symbols->arena, struct load_step, symbols->table.list.n);
     uint32_t count = 0;
 
     for (size_t i = 0; i < symbols->table.list.n; i++) {
         const struct symbol *symbol = symbols->table.list.p[i];
-        struct load *load = &loads[count];
+        struct load_step *load = &loads[count];
 
         if (symbol->load == LOAD_PARAM)
             continue;
@@ -246,7 +246,7 @@ void symbols_loads(const struct symbols *symbols, struct scope *ret)
 
 void symbols_locals(const struct symbols *symbols, struct locals *ret)
 {
-    VEC(struct local) list = VEC_INIT;
+    VEC(struct local_variable) list = VEC_INIT;
     struct symbol_table seen = { .list = VEC_INIT }; /* inner ones hide outer ones */
     const struct code *from = symbols->code;
 
@@ -258,9 +258,9 @@ void symbols_locals(const struct symbols *symbols, struct locals *ret)
                 if (!symbol->stored || table_find(&seen, symbol->name))
                     continue;
                 table_add(symbols->arena, &seen, symbol);
-                VEC_PUSH_IN(
-                    symbols->arena, &list,
-                    (struct local){ symbol->name, symbols_slot(from, symbol->code, symbol->slot) });
+                VEC_PUSH_IN(symbols->arena, &list,
+                            (struct local_variable){
+                                symbol->name, symbols_slot(from, symbol->code, symbol->slot) });
             }
     *ret = (struct locals){ .count = (uint32_t)list.n, .items = list.p };
 }

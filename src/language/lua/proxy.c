@@ -12,7 +12,7 @@
 #define PATH_NODES_MAX 100000
 
 struct proxy {
-    struct variable *variable;
+    struct lua_variable *variable;
     const struct value *value;
     uint32_t generation;
 };
@@ -140,7 +140,7 @@ static bool search(struct search *s, const struct value *at, int depth, struct b
     return false;
 }
 
-size_t proxy_print_path(const struct variable *variable, const struct value *v, struct buf *out)
+size_t proxy_print_path(const struct lua_variable *variable, const struct value *v, struct buf *out)
 {
     struct search s = { tree_of(v), 0 };
 
@@ -161,7 +161,7 @@ static const char *path_of(lua_State *L, const struct proxy *proxy)
 
 /* --- reading ------------------------------------------------------------------ */
 
-void proxy_push(lua_State *L, struct variable *variable, const struct value *v)
+void proxy_push(lua_State *L, struct lua_variable *variable, const struct value *v)
 {
     struct proxy *proxy;
 

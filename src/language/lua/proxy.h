@@ -20,13 +20,13 @@
 struct buf;
 struct sandbox;
 struct value;
-struct variable;
+struct lua_variable;
 
 /* Make the metatable. */
 void proxy_open(lua_State *L);
 
 /* Push `v`, which is or lives in the tree of `variable`. */
-void proxy_push(lua_State *L, struct variable *variable, const struct value *v);
+void proxy_push(lua_State *L, struct lua_variable *variable, const struct value *v);
 
 bool proxy_is(lua_State *L, int index);
 /* The value behind the proxy at `index`; NULL when it is not a proxy. Raises when it is out of
@@ -45,6 +45,7 @@ lua_Integer proxy_length(const struct value *v);
 /* "deps.db.outputs": how a script would write the path of `v`. Returns how many values it looked
  * at.
  */
-size_t proxy_print_path(const struct variable *variable, const struct value *v, struct buf *out);
+size_t proxy_print_path(const struct lua_variable *variable, const struct value *v,
+                        struct buf *out);
 
 #endif

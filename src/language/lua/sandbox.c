@@ -49,7 +49,7 @@ void state_clear_cache(lua_State *L)
 
 /* --- names ------------------------------------------------------------------------- */
 
-void state_missed(lua_State *L, const struct variable *variable, const struct value *parent,
+void state_missed(lua_State *L, const struct lua_variable *variable, const struct value *parent,
                   int key)
 {
     struct miss *miss = &state_of(L)->miss;
@@ -264,14 +264,14 @@ size_t sandbox_memory(const struct sandbox *sandbox)
 
 /* --- variables ------------------------------------------------------------------------ */
 
-static struct variable *get_variable(struct sandbox *sandbox, const char *name)
+static struct lua_variable *get_variable(struct sandbox *sandbox, const char *name)
 {
-    struct variable *variable;
+    struct lua_variable *variable;
 
     VEC_EACH (&sandbox->variables, known)
         if (strcmp((*known)->name, name) == 0)
             return *known;
-    variable = ARENA_NEW(&sandbox->arena, struct variable);
+    variable = ARENA_NEW(&sandbox->arena, struct lua_variable);
     variable->name = arena_strdup(&sandbox->arena, name);
     VEC_PUSH(&sandbox->variables, variable);
     return variable;
@@ -279,7 +279,7 @@ static struct variable *get_variable(struct sandbox *sandbox, const char *name)
 
 static int show_variable(lua_State *L)
 {
-    struct variable *variable = lua_touserdata(L, 1);
+    struct lua_variable *variable = lua_touserdata(L, 1);
 
     state_push_base(L);
     proxy_push(L, variable, &variable->value);
@@ -289,7 +289,7 @@ static int show_variable(lua_State *L)
 
 static int hide_variable(lua_State *L)
 {
-    const struct variable *variable = lua_touserdata(L, 1);
+    const struct lua_variable *variable = lua_touserdata(L, 1);
 
     state_push_base(L);
     lua_pushnil(L);
@@ -299,7 +299,7 @@ static int hide_variable(lua_State *L)
 
 int sandbox_set(struct sandbox *sandbox, const char *name, const struct value *v, struct err *err)
 {
-    struct variable *variable = get_variable(sandbox, name);
+    struct lua_variable *variable = get_variable(sandbox, name);
 
     variable->generation++;
     variable->value = v ? *v : value_null();

@@ -23,7 +23,7 @@
 
 /* A name that the caller gave a value. It is never freed before the sandbox: proxies point here and
  * compare generations. */
-struct variable {
+struct lua_variable {
     const char *name;
     struct value value;
     uint32_t generation;
@@ -31,7 +31,7 @@ struct variable {
 
 /* The last name that was looked for and not found: the likely cause of an error about nil. */
 struct miss {
-    const struct variable *variable; /* NULL: a global */
+    const struct lua_variable *variable; /* NULL: a global */
     const struct value *parent;
     char key[STATE_KEY_MAX];
 };
@@ -61,7 +61,7 @@ struct sandbox {
     struct arena arena;   /* as long as the sandbox */
     struct arena scratch; /* one call of a C function; survives a raised error */
     struct buf text;      /* the same for text */
-    VEC(struct variable *) variables;
+    VEC(struct lua_variable *) variables;
     VEC(struct guard) guards;
     VEC(struct chunk) chunks;
     size_t chunks_before; /* the number of the first one */
@@ -84,7 +84,7 @@ void state_clear_cache(lua_State *L);
 const char *state_later_name(size_t i);
 
 /* Remember that `key` (on the stack) was not in `parent`. */
-void state_missed(lua_State *L, const struct variable *variable, const struct value *parent,
+void state_missed(lua_State *L, const struct lua_variable *variable, const struct value *parent,
                   int key);
 
 /* The function on top gets a new environment. */

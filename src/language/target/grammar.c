@@ -22,7 +22,7 @@ enum token_kind {
     TOKEN_WORD,
 };
 
-struct token {
+struct lex_token {
     enum token_kind kind;
     struct str text;
     size_t at; /* byte of the expression */
@@ -35,8 +35,8 @@ struct grammar {
     const struct target_options *options;
     const struct value *where;
     struct str text;
-    struct token token; /* the next one */
-    size_t at;          /* after it */
+    struct lex_token token; /* the next one */
+    size_t at;              /* after it */
     uint32_t depth;
     uint32_t *terms; /* of all expressions together */
     const struct grammar *outer;
@@ -190,7 +190,7 @@ static int advance(struct grammar *g)
 
     while (g->at < g->text.n && is_blank(g->text.p[g->at]))
         g->at++;
-    g->token = (struct token){ TOKEN_END, { NULL, 0 }, g->at };
+    g->token = (struct lex_token){ TOKEN_END, { NULL, 0 }, g->at };
     if (g->at == g->text.n)
         return 0;
     rest = str_from_offset(g->text, g->at);
@@ -379,7 +379,7 @@ static int add_group(struct grammar *g, struct str word, size_t at, const struct
 
 /* --- the grammar ---------------------------------------------------------------------- */
 
-static int unknown_prefix(struct grammar *g, const struct token *word, size_t sign)
+static int unknown_prefix(struct grammar *g, const struct lex_token *word, size_t sign)
 {
     char upper = (char)(word->text.p[0] & ~0x20);
 
@@ -391,7 +391,8 @@ static int unknown_prefix(struct grammar *g, const struct token *word, size_t si
     return -1;
 }
 
-static int add_word(struct grammar *g, const struct token *word, const struct grammar_node **ret)
+static int add_word(struct grammar *g, const struct lex_token *word,
+                    const struct grammar_node **ret)
 {
     struct str rest = str_from_offset(word->text, 2);
     size_t sign = quoted_find(word->text, '@', 0), colon = quoted_find(word->text, ':', 0);
@@ -409,7 +410,8 @@ static int add_word(struct grammar *g, const struct token *word, const struct gr
 }
 
 /* An invalid word has been reported; continue, there may be others. */
-static int take_word(struct grammar *g, const struct token *word, const struct grammar_node **ret)
+static int take_word(struct grammar *g, const struct lex_token *word,
+                     const struct grammar_node **ret)
 {
     static const struct grammar_node senseless = { .kind = GRAMMAR_TERM };
 
@@ -440,10 +442,10 @@ static int parse_parentheses(struct grammar *g, const struct grammar_node **ret)
 }
 
 /* `before` is the operator that needs an operand, or a word of kind END. */
-static int parse_operand(struct grammar *g, const struct token *before,
+static int parse_operand(struct grammar *g, const struct lex_token *before,
                          const struct grammar_node **ret)
 {
-    struct token word = g->token;
+    struct lex_token word = g->token;
 
     switch (word.kind) {
     case TOKEN_OPEN: return parse_parentheses(g, ret);
@@ -462,7 +464,7 @@ static int parse_operand(struct grammar *g, const struct token *before,
     return COMPLAIN(g, before->at, "'%.*s' has nothing on its right", STR_ARG(before->text));
 }
 
-static int parse_unary(struct grammar *g, struct token before, const struct grammar_node **ret)
+static int parse_unary(struct grammar *g, struct lex_token before, const struct grammar_node **ret)
 {
     bool negated = false;
 
@@ -479,14 +481,14 @@ static int parse_unary(struct grammar *g, struct token before, const struct gram
     return 0;
 }
 
-static int parse_and(struct grammar *g, struct token before, const struct grammar_node **ret)
+static int parse_and(struct grammar *g, struct lex_token before, const struct grammar_node **ret)
 {
     const struct grammar_node *left, *right;
 
     if (parse_unary(g, before, &left) < 0)
         return -1;
     while (g->token.kind == TOKEN_AND) {
-        struct token sign = g->token;
+        struct lex_token sign = g->token;
 
         if (advance(g) < 0 || parse_unary(g, sign, &right) < 0)
             return -1;
@@ -512,10 +514,10 @@ static int parse_or(struct grammar *g, const struct grammar_node **ret)
 {
     const struct grammar_node *left, *right;
 
-    if (parse_and(g, (struct token){ 0 }, &left) < 0)
+    if (parse_and(g, (struct lex_token){ 0 }, &left) < 0)
         return -1;
     while (g->token.kind == TOKEN_OR) {
-        struct token sign = g->token;
+        struct lex_token sign = g->token;
 
         if (advance(g) < 0 || parse_and(g, sign, &right) < 0)
             return -1;

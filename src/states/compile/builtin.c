@@ -27,12 +27,12 @@
 /* Limit on what the account databases return for one name. */
 #define ACCOUNT_TEXT_MAX ((size_t)64 << 10)
 
-static struct builtin_context *context_of(const struct bound *bound)
+static struct builtin_context *context_of(const struct plan_binding_args *bound)
 {
     return bound->user;
 }
 
-static int text_argument(struct render *render, const struct bound *bound, size_t i,
+static int text_argument(struct render *render, const struct plan_binding_args *bound, size_t i,
                          const char **ret)
 {
     struct str text;
@@ -86,7 +86,7 @@ static const struct value *follow_path(const struct value *tree, struct str path
 }
 
 /* The separator argument at `i`, or `usual`. */
-static int pick_separators(struct render *render, const struct bound *bound, size_t i,
+static int pick_separators(struct render *render, const struct plan_binding_args *bound, size_t i,
                            const char *usual, const char **ret)
 {
     struct str text;
@@ -104,8 +104,9 @@ static int pick_separators(struct render *render, const struct bound *bound, siz
 }
 
 /* `path` in `tree`, or the default; without a default `missing`. */
-static int get_path(struct render *render, const struct bound *bound, const struct value *tree,
-                    const char *separators, struct value missing, struct value *ret)
+static int get_path(struct render *render, const struct plan_binding_args *bound,
+                    const struct value *tree, const char *separators, struct value missing,
+                    struct value *ret)
 {
     const struct value *found;
     struct str path;
@@ -120,13 +121,15 @@ static int get_path(struct render *render, const struct bound *bound, const stru
     return 0;
 }
 
-static int call_facts_get(struct render *render, const struct bound *bound, struct value *ret)
+static int call_facts_get(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     return get_path(render, bound, host_facts(context_of(bound)->host), ".:", value_null(), ret);
 }
 
 /* What others share, as a list of {peel_id, value}. */
-static int call_basket(struct render *render, const struct bound *bound, struct value *ret)
+static int call_basket(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     const struct state_host *host = context_of(bound)->host;
     struct value_list *list = value_list_new(render->arena, 4);
@@ -156,13 +159,15 @@ static int call_basket(struct render *render, const struct bound *bound, struct 
     return 0;
 }
 
-static int call_pillar_get(struct render *render, const struct bound *bound, struct value *ret)
+static int call_pillar_get(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     return get_path(render, bound, context_of(bound)->host->settings, ":", value_null(), ret);
 }
 
 /* Salt's form of a fact first: there, `os` is text, here a map. */
-static int call_grains_get(struct render *render, const struct bound *bound, struct value *ret)
+static int call_grains_get(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     const struct state_host *host = context_of(bound)->host;
     const char *separators;
@@ -177,11 +182,11 @@ static int call_grains_get(struct render *render, const struct bound *bound, str
                     separators, value_text(""), ret);
 }
 
-static int get_grain(struct render *render, const struct bound *bound, const struct value *key,
-                     const struct value *otherwise, struct value *ret)
+static int get_grain(struct render *render, const struct plan_binding_args *bound,
+                     const struct value *key, const struct value *otherwise, struct value *ret)
 {
     const struct value args[] = { *key, *otherwise, value_null() };
-    const struct bound one = {
+    const struct plan_binding_args one = {
         .args = args, .count = ARRAY_LEN(args), .name = bound->name, .user = bound->user
     };
 
@@ -190,7 +195,8 @@ static int get_grain(struct render *render, const struct bound *bound, const str
 
 /* In Salt files a map of all that are asked for; in ours one fact, and what it is when there is
  * none. */
-static int call_grains_item(struct render *render, const struct bound *bound, struct value *ret)
+static int call_grains_item(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     const struct value_list *keys = container_list(render, &bound->args[0]);
     const struct value empty = value_text("");
@@ -215,7 +221,8 @@ static int call_grains_item(struct render *render, const struct bound *bound, st
 
 /* pillar.get(key, default?, merge=false, merge_nested_lists=false, delimiter=none): with
  * `merge`, the value found is merged over the default, if both are maps or both are lists. */
-static int call_settings_get(struct render *render, const struct bound *bound, struct value *ret)
+static int call_settings_get(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     const struct value *fallback = &bound->args[1];
     const char *separators;
@@ -236,14 +243,16 @@ static int call_settings_get(struct render *render, const struct bound *bound, s
     return 0;
 }
 
-static int call_facts_items(struct render *render, const struct bound *bound, struct value *ret)
+static int call_facts_items(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     (void)render;
     *ret = *host_facts(context_of(bound)->host);
     return 0;
 }
 
-static int call_grains_items(struct render *render, const struct bound *bound, struct value *ret)
+static int call_grains_items(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     const struct state_host *host = context_of(bound)->host;
 
@@ -252,7 +261,8 @@ static int call_grains_items(struct render *render, const struct bound *bound, s
     return 0;
 }
 
-static int call_settings_items(struct render *render, const struct bound *bound, struct value *ret)
+static int call_settings_items(struct render *render, const struct plan_binding_args *bound,
+                               struct value *ret)
 {
     (void)render;
     *ret = *context_of(bound)->host->settings;
@@ -265,7 +275,8 @@ static int call_settings_items(struct render *render, const struct bound *bound,
 /* config.get(key, default?, delimiter=none, merge=none, omit_opts=false, omit_pillar=false,
  * omit_master=true, omit_grains=false): a value from the configuration, the grains or the
  * settings. With `merge`, all of them, the first on top. */
-static int call_config_get(struct render *render, const struct bound *bound, struct value *ret)
+static int call_config_get(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     const struct state_host *host = context_of(bound)->host;
     const struct value opts = builtin_opts(render->arena, host);
@@ -299,7 +310,8 @@ static int call_config_get(struct render *render, const struct bound *bound, str
     return 0;
 }
 
-static int call_config_items(struct render *render, const struct bound *bound, struct value *ret)
+static int call_config_items(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     *ret = builtin_opts(render->arena, context_of(bound)->host);
     return 0;
@@ -307,8 +319,8 @@ static int call_config_items(struct render *render, const struct bound *bound, s
 
 /* --- merging --------------------------------------------------------------------- */
 
-static int want_map(struct render *render, const struct bound *bound, const struct value *v,
-                    const char *what)
+static int want_map(struct render *render, const struct plan_binding_args *bound,
+                    const struct value *v, const char *what)
 {
     if (v->kind == VALUE_MAP)
         return 0;
@@ -329,7 +341,8 @@ static const struct value *find_grain(const struct state_host *host, struct str 
 }
 
 /* grains.filter_by(lookup, grain='os_family', merge=none, default='default', base=none) */
-static int call_filter_by(struct render *render, const struct bound *bound, struct value *ret)
+static int call_filter_by(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     struct str grain = STR("os_family");
 
@@ -339,7 +352,7 @@ static int call_filter_by(struct render *render, const struct bound *bound, stru
 }
 
 /* pillar.filter_by(lookup, pillar, merge=none, default='default', base=none) */
-static int call_pillar_filter_by(struct render *render, const struct bound *bound,
+static int call_pillar_filter_by(struct render *render, const struct plan_binding_args *bound,
                                  struct value *ret)
 {
     struct str path;
@@ -351,7 +364,8 @@ static int call_pillar_filter_by(struct render *render, const struct bound *boun
 }
 
 /* defaults.merge(dest, upd, merge_lists=false, in_place=true, convert_none=true) */
-static int call_defaults_merge(struct render *render, const struct bound *bound, struct value *ret)
+static int call_defaults_merge(struct render *render, const struct plan_binding_args *bound,
+                               struct value *ret)
 {
     const enum merging_lists lists =
         value_is_true(&bound->args[2]) ? MERGING_JOIN : MERGING_REPLACE;
@@ -373,7 +387,8 @@ static int call_defaults_merge(struct render *render, const struct bound *bound,
 
 /* defaults.update(dest, defaults, merge_lists=true, in_place=true, convert_none=true): every map in
  * `dest` on top of the defaults. */
-static int call_defaults_update(struct render *render, const struct bound *bound, struct value *ret)
+static int call_defaults_update(struct render *render, const struct plan_binding_args *bound,
+                                struct value *ret)
 {
     const enum merging_lists lists =
         value_is_true(&bound->args[2]) ? MERGING_JOIN : MERGING_REPLACE;
@@ -438,7 +453,8 @@ static void put_comment(struct render *render, struct value_map *info, const cha
                   rest.p ? value_str(rest) : value_text(""));
 }
 
-static int call_user_info(struct render *render, const struct bound *bound, struct value *ret)
+static int call_user_info(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     struct value_map *info = container_new_map(render, 12);
     AUTO_FREE char *room = mem_alloc(ACCOUNT_TEXT_MAX);
@@ -471,7 +487,8 @@ static int call_user_info(struct render *render, const struct bound *bound, stru
 }
 
 /* In the order of names, as in Salt; none for who is not there. */
-static int call_list_groups(struct render *render, const struct bound *bound, struct value *ret)
+static int call_list_groups(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     const struct value *groups;
     struct value info;
@@ -480,10 +497,11 @@ static int call_list_groups(struct render *render, const struct bound *bound, st
         return -1;
     groups = value_get(&info, "groups");
     *ret = groups ? *groups : value_list(container_new_list(render, 0));
-    return filter_apply(render, STR("sort"), ret, &(struct call){ 0 }, ret);
+    return filter_apply(render, STR("sort"), ret, &(struct function_call){ 0 }, ret);
 }
 
-static int call_has_exec(struct render *render, const struct bound *bound, struct value *ret)
+static int call_has_exec(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     const char *name, *path = getenv("PATH");
     struct str rest = str_from(path ? path : "/usr/bin:/bin");
@@ -510,7 +528,8 @@ static int call_has_exec(struct render *render, const struct bound *bound, struc
     return 0;
 }
 
-static int call_dirname(struct render *render, const struct bound *bound, struct value *ret)
+static int call_dirname(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     const char *path;
 
@@ -520,7 +539,8 @@ static int call_dirname(struct render *render, const struct bound *bound, struct
     return 0;
 }
 
-static int call_basename(struct render *render, const struct bound *bound, struct value *ret)
+static int call_basename(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     const char *path;
 
@@ -530,8 +550,8 @@ static int call_basename(struct render *render, const struct bound *bound, struc
     return 0;
 }
 
-static int path_has_kind(struct render *render, const struct bound *bound, enum fs_kind kind,
-                         struct value *ret)
+static int path_has_kind(struct render *render, const struct plan_binding_args *bound,
+                         enum fs_kind kind, struct value *ret)
 {
     struct fs_info info;
     const char *path;
@@ -545,12 +565,13 @@ static int path_has_kind(struct render *render, const struct bound *bound, enum 
     return 0;
 }
 
-static int call_file_exists(struct render *render, const struct bound *bound, struct value *ret)
+static int call_file_exists(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     return path_has_kind(render, bound, FS_FILE, ret);
 }
 
-static int call_directory_exists(struct render *render, const struct bound *bound,
+static int call_directory_exists(struct render *render, const struct plan_binding_args *bound,
                                  struct value *ret)
 {
     return path_has_kind(render, bound, FS_FOLDER, ret);
@@ -623,7 +644,8 @@ static const struct object_type output_type = {
     .print = output_print,
 };
 
-static int call_outputs(struct render *render, const struct bound *bound, struct value *ret)
+static int call_outputs(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     struct output_object *output = ARENA_NEW(render->arena, struct output_object);
 
@@ -637,7 +659,8 @@ static int call_outputs(struct render *render, const struct bound *bound, struct
     return 0;
 }
 
-static int call_raise(struct render *render, const struct bound *bound, struct value *ret)
+static int call_raise(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     struct str text;
 

@@ -290,12 +290,12 @@ static const char *explain_unknown(struct arena *arena, const char *name)
 }
 
 /* The state of this ID and family; NULL. */
-static struct decl *find_relative(const struct reader *reader, struct str family)
+static struct decl *find_relative(const struct reader *reader, struct str descendants)
 {
     const struct decl_ids *ids = map_find(&reader->set->ids, str_from(reader->id_text));
 
     for (size_t i = 0; ids && i < ids->list.n; i++)
-        if (extend_is_of(ids->list.p[i], family))
+        if (extend_is_of(ids->list.p[i], descendants))
             return ids->list.p[i];
     return NULL;
 }
@@ -315,9 +315,9 @@ static struct decl *replace_function(const struct reader *reader, const struct m
                                      const char *name)
 {
     const struct str function = str_from(module->name);
-    const struct str family = str_slice(function, 0, str_find_char(function, '.', 0));
+    const struct str descendants = str_slice(function, 0, str_find_char(function, '.', 0));
     struct decl *decl = reader->file->extend && reader->file->dialect->extends_families
-                            ? find_relative(reader, family)
+                            ? find_relative(reader, descendants)
                             : NULL;
 
     if (!decl)
@@ -349,7 +349,7 @@ static int add_decl(const struct reader *reader, const struct module *module,
 const struct module *decl_module(struct str name, const struct value *where, struct diags *diags)
 {
     const struct module *module = module_find(name);
-    const struct str family = str_slice(name, 0, str_find_char(name, '.', 0));
+    const struct str descendants = str_slice(name, 0, str_find_char(name, '.', 0));
 
     if (module && module->apply)
         return module;
@@ -365,8 +365,8 @@ const struct module *decl_module(struct str name, const struct value *where, str
     (void)value_diag(diags, where, "state: unknown module \"%.*s\"", STR_ARG(name));
     if (module_suggest(name))
         diag_hint(diags, "did you mean '%s'?", module_suggest(name));
-    else if (module_has_family(family))
-        diag_hint(diags, "see 'zester doc %.*s'", STR_ARG(family));
+    else if (module_has_family(descendants))
+        diag_hint(diags, "see 'zester doc %.*s'", STR_ARG(descendants));
     return NULL;
 }
 

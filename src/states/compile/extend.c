@@ -3,11 +3,11 @@
 #include "states/compile/decl.h"
 #include "states/state/module.h"
 
-bool extend_is_of(const struct decl *decl, struct str family)
+bool extend_is_of(const struct decl *decl, struct str descendants)
 {
     const struct str name = str_from(decl->module->name);
 
-    return str_starts(name, family) && name.n > family.n && name.p[family.n] == '.';
+    return str_starts(name, descendants) && name.n > descendants.n && name.p[descendants.n] == '.';
 }
 
 static bool is_called(const struct decl_set *set, const struct decl *decl, const char *key,
@@ -39,11 +39,11 @@ static struct str family_of(const struct value *body)
 
 const char *extend_find(const struct decl_set *set, struct str name, const struct value *body)
 {
-    const struct str family = family_of(body);
+    const struct str descendants = family_of(body);
     const char *found = NULL;
 
     VEC_EACH (&set->list, decl) {
-        if (!extend_is_of(*decl, family) ||
+        if (!extend_is_of(*decl, descendants) ||
             (!is_called(set, *decl, "name", name) && !is_called(set, *decl, "names", name)))
             continue;
         if (found)

@@ -17,7 +17,7 @@ struct decl_set;
 struct value;
 
 /* Is its module of this family: "file.managed" of "file"? */
-bool extend_is_of(const struct decl *decl, struct str family);
+bool extend_is_of(const struct decl *decl, struct str descendants);
 
 /* The ID of the one state with this name, of the first family that the body names; NULL if there is
  * none, or several. */

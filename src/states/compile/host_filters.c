@@ -32,7 +32,7 @@
 #define DAY_SECONDS   86400
 
 /* The argument of all of them: with it, they look at the machine. */
-static int read_path(struct render *render, const struct bound *bound, const char **ret)
+static int read_path(struct render *render, const struct plan_binding_args *bound, const char **ret)
 {
     struct str text;
 
@@ -43,7 +43,8 @@ static int read_path(struct render *render, const struct bound *bound, const cha
     return 0;
 }
 
-static int fail_err(struct render *render, const struct bound *bound, const struct err *err)
+static int fail_err(struct render *render, const struct plan_binding_args *bound,
+                    const struct err *err)
 {
     return render_fail(render, RENDER_HOST, "%s: %s", bound->name, err->text);
 }
@@ -51,7 +52,7 @@ static int fail_err(struct render *render, const struct bound *bound, const stru
 /* --- files --------------------------------------------------------------------------------- */
 
 /* The bytes of a file; a NULL view when it does not exist. */
-static int read_file(struct render *render, const struct bound *bound, struct str *ret)
+static int read_file(struct render *render, const struct plan_binding_args *bound, struct str *ret)
 {
     struct fs_info info;
     const char *path;
@@ -81,7 +82,8 @@ static bool looks_like_text(struct str bytes)
     return utf8_is_valid(first);
 }
 
-static int filter_is_text_file(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_is_text_file(struct render *render, const struct plan_binding_args *bound,
+                               struct value *ret)
 {
     struct str bytes;
 
@@ -91,7 +93,8 @@ static int filter_is_text_file(struct render *render, const struct bound *bound,
     return 0;
 }
 
-static int filter_is_bin_file(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_is_bin_file(struct render *render, const struct plan_binding_args *bound,
+                              struct value *ret)
 {
     struct str bytes;
 
@@ -101,7 +104,8 @@ static int filter_is_bin_file(struct render *render, const struct bound *bound, 
     return 0;
 }
 
-static int filter_is_empty_file(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_is_empty_file(struct render *render, const struct plan_binding_args *bound,
+                                struct value *ret)
 {
     struct str bytes;
 
@@ -111,7 +115,8 @@ static int filter_is_empty_file(struct render *render, const struct bound *bound
     return 0;
 }
 
-static int filter_file_hashsum(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_file_hashsum(struct render *render, const struct plan_binding_args *bound,
+                               struct value *ret)
 {
     const struct digest *digest;
     char hex[DIGEST_HEX_MAX];
@@ -157,7 +162,8 @@ static int add_files(struct render *render, const char *folder, unsigned depth,
     return 0;
 }
 
-static int filter_list_files(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_list_files(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     struct value_list *list = container_new_list(render, 0);
     const char *path;
@@ -173,7 +179,8 @@ static int filter_list_files(struct render *render, const struct bound *bound, s
 
 /* --- programs and the network ---------------------------------------------------------------- */
 
-static int filter_which(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_which(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     const char *name, *found;
 
@@ -194,7 +201,8 @@ static const char *address_text(struct arena *arena, const struct addrinfo *info
 }
 
 /* The address of a name; with `safe` a name that has none is none. */
-static int filter_dns_check(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_dns_check(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
     const char *name;
@@ -217,7 +225,8 @@ static int filter_dns_check(struct render *render, const struct bound *bound, st
 }
 
 /* What is at an address, as Salt's http.query has it. */
-static int filter_http_query(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_http_query(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     const struct fetch_options options = { .size_max = BODY_MAX, .timeout = QUERY_TIMEOUT };
     struct value_map *map = container_new_map(render, 1);
@@ -236,7 +245,8 @@ static int filter_http_query(struct render *render, const struct bound *bound, s
     return 0;
 }
 
-static int filter_get_uid(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_get_uid(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     const struct account *account;
     const char *name;
@@ -277,11 +287,12 @@ static bool read_moment(const struct value *v, int64_t *ret)
 }
 
 /* The filter on values alone, and the moments that need a clock. */
-static int filter_strftime(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_strftime(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     const struct function *plain = builtins_find(filter_builtins.filters, str_from(bound->name));
     struct value args[] = { bound->args[0], bound->args[1] };
-    struct bound with = *bound;
+    struct plan_binding_args with = *bound;
     int64_t moment;
 
     if (read_moment(&args[0], &moment)) {

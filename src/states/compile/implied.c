@@ -222,7 +222,7 @@ static void find_needs(struct implying *w, uint32_t number)
     static const char *const users[] = { "user", "owner", "runas" };
     static const char *const groups[] = { "group", "groups", "gid", "optional_groups" };
     const struct plan_state *state = &w->plan->states[number];
-    const struct str family = str_from(state->module->name);
+    const struct str descendants = str_from(state->module->name);
 
     for (size_t i = 0; i < ARRAY_LEN(users); i++)
         need_named(w, &w->users, value_get(&state->body, users[i]), number);
@@ -234,11 +234,11 @@ static void find_needs(struct implying *w, uint32_t number)
         need_named(w, &w->users, &user, number);
     }
     need_folders(w, find_subject(state), number);
-    if (str_starts(family, STR("service.")))
+    if (str_starts(descendants, STR("service.")))
         need_shipped(w, shipped_find_unit(&w->shipped, find_subject(state)), number);
-    else if (str_starts(family, STR("file.")) || str_starts(family, STR("ini.")))
+    else if (str_starts(descendants, STR("file.")) || str_starts(descendants, STR("ini.")))
         need_package_of_folder(w, state, find_subject(state), number);
-    if (str_starts(family, STR("pkg.")))
+    if (str_starts(descendants, STR("pkg.")))
         need_all(w, &w->repositories, number);
     if (is_called(state, AWAITED_MODULE))
         need_what_dependents_need(w, number);

@@ -88,7 +88,7 @@ static struct str family_of(const char *module)
 static void index_state(struct lookup *lookup, uint32_t number)
 {
     const struct lookup_names *names = &lookup->states.p[number];
-    const struct str module = str_from(names->module), family = family_of(names->module);
+    const struct str module = str_from(names->module), descendants = family_of(names->module);
     const struct str none = { NULL, 0 };
     const char *const ids[] = { names->id, names->alias };
 
@@ -96,12 +96,12 @@ static void index_state(struct lookup *lookup, uint32_t number)
         if (!ids[i])
             continue;
         add_key(lookup, KEY_FULL, module, ids[i], number);
-        add_key(lookup, KEY_FAMILY, family, ids[i], number);
+        add_key(lookup, KEY_FAMILY, descendants, ids[i], number);
         add_key(lookup, KEY_ID, none, ids[i], number);
     }
     if (names->name) {
         add_key(lookup, KEY_FULL_NAME, module, names->name, number);
-        add_key(lookup, KEY_FAMILY_NAME, family, names->name, number);
+        add_key(lookup, KEY_FAMILY_NAME, descendants, names->name, number);
         add_key(lookup, KEY_NAME, none, names->name, number);
     }
     add_key(lookup, KEY_REF, none, names->ref, number);
@@ -166,9 +166,10 @@ struct plan_targets lookup_exact(const struct lookup *lookup, struct str text)
     return find_key(lookup, KEY_FULL, (struct str){ NULL, 0 }, text);
 }
 
-struct plan_targets lookup_family(const struct lookup *lookup, struct str family, struct str id)
+struct plan_targets lookup_family(const struct lookup *lookup, struct str descendants,
+                                  struct str id)
 {
-    return find_either(lookup, KEY_FAMILY, KEY_FAMILY_NAME, family, id);
+    return find_either(lookup, KEY_FAMILY, KEY_FAMILY_NAME, descendants, id);
 }
 
 struct plan_targets lookup_id(const struct lookup *lookup, struct str id)
@@ -209,11 +210,12 @@ static struct plan_targets join_targets(struct arena *arena, struct plan_targets
     return (struct plan_targets){ both.list.p, both.list.n };
 }
 
-struct plan_targets lookup_all(const struct lookup *lookup, struct arena *arena, struct str family,
-                               struct str id)
+struct plan_targets lookup_all(const struct lookup *lookup, struct arena *arena,
+                               struct str descendants, struct str id)
 {
-    return join_targets(arena, find_key(lookup, family.p ? KEY_FAMILY : KEY_ID, family, id),
-                        find_key(lookup, family.p ? KEY_FAMILY_NAME : KEY_NAME, family, id));
+    return join_targets(
+        arena, find_key(lookup, descendants.p ? KEY_FAMILY : KEY_ID, descendants, id),
+        find_key(lookup, descendants.p ? KEY_FAMILY_NAME : KEY_NAME, descendants, id));
 }
 
 bool lookup_ref_all(const struct lookup *lookup, struct arena *arena, struct str ref,

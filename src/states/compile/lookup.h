@@ -57,15 +57,16 @@ struct plan_targets lookup_full(const struct lookup *lookup, struct str module, 
 /* By a text that is a full name. */
 struct plan_targets lookup_exact(const struct lookup *lookup, struct str text);
 /* "module" and ID, or else name. */
-struct plan_targets lookup_family(const struct lookup *lookup, struct str family, struct str id);
+struct plan_targets lookup_family(const struct lookup *lookup, struct str descendants,
+                                  struct str id);
 /* ID, or else name. */
 struct plan_targets lookup_id(const struct lookup *lookup, struct str id);
 /* All states of a file; false when it is not part of the run. */
 bool lookup_ref(const struct lookup *lookup, struct str ref, struct plan_targets *ret);
 /* As Salt has it: those with this ID and those with this name, of a family or of any when that is a
  * NULL view; a file with those that it brought into the run. */
-struct plan_targets lookup_all(const struct lookup *lookup, struct arena *arena, struct str family,
-                               struct str id);
+struct plan_targets lookup_all(const struct lookup *lookup, struct arena *arena,
+                               struct str descendants, struct str id);
 bool lookup_ref_all(const struct lookup *lookup, struct arena *arena, struct str ref,
                     struct plan_targets *ret);
 /* ID or name match the pattern; of this module or family, or of any when that is a NULL view. */

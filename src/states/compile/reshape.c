@@ -15,8 +15,8 @@
 /* Limit on the text of a command. */
 #define COMMAND_MAX ((size_t)1 << 20)
 
-static int call_module(struct render *render, const struct bound *bound, const char *name,
-                       const struct value *given, struct value *ret)
+static int call_module(struct render *render, const struct plan_binding_args *bound,
+                       const char *name, const struct value *given, struct value *ret)
 {
     const struct module *module = module_find(str_from(name));
     struct builtin_context *context = bound->user;
@@ -75,7 +75,8 @@ static int command_text(struct render *render, const struct value *cmd, struct v
 }
 
 /* cmd, cwd, stdin and runas have a place; other arguments their names. */
-static int command_arguments(struct render *render, const struct bound *bound, struct value *ret)
+static int command_arguments(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     static const char *const keys[] = { "command", "cwd", "stdin", "runas" };
     const struct value_map *more = container_map(render, &bound->args[ARRAY_LEN(keys)]);
@@ -96,8 +97,8 @@ static int command_arguments(struct render *render, const struct bound *bound, s
 }
 
 /* In Salt files, what a command wrote: its output, its error output, or one after the other. */
-static int run_command(struct render *render, const struct bound *bound, const char *module,
-                       const char *wanted, struct value *ret)
+static int run_command(struct render *render, const struct plan_binding_args *bound,
+                       const char *module, const char *wanted, struct value *ret)
 {
     struct str out, errors;
     struct value given, result;
@@ -121,29 +122,33 @@ static int run_command(struct render *render, const struct bound *bound, const c
     return 0;
 }
 
-static int call_cmd_run(struct render *render, const struct bound *bound, struct value *ret)
+static int call_cmd_run(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     return run_command(render, bound, "cmd.run", NULL, ret);
 }
 
-static int call_cmd_shell(struct render *render, const struct bound *bound, struct value *ret)
+static int call_cmd_shell(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     return run_command(render, bound, "cmd.shell", NULL, ret);
 }
 
-static int call_run_stdout(struct render *render, const struct bound *bound, struct value *ret)
+static int call_run_stdout(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     return run_command(render, bound, NULL, "stdout", ret);
 }
 
-static int call_run_stderr(struct render *render, const struct bound *bound, struct value *ret)
+static int call_run_stderr(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     return run_command(render, bound, NULL, "stderr", ret);
 }
 
 /* --- packages and services ------------------------------------------------------------- */
 
-static int find_versions(struct render *render, const struct bound *bound,
+static int find_versions(struct render *render, const struct plan_binding_args *bound,
                          const struct value_list *names, struct value_map *ret)
 {
     const struct value none = value_null(), given = argument_map(render, "", &none);
@@ -163,7 +168,8 @@ static int find_versions(struct render *render, const struct bound *bound,
     return 0;
 }
 
-static int call_pkg_version(struct render *render, const struct bound *bound, struct value *ret)
+static int call_pkg_version(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     const struct value_list *names = container_list(render, &bound->args[0]);
     struct value_map *versions = container_new_map(render, names->count);
@@ -181,7 +187,8 @@ static int call_pkg_version(struct render *render, const struct bound *bound, st
     return 0;
 }
 
-static int call_service_status(struct render *render, const struct bound *bound, struct value *ret)
+static int call_service_status(struct render *render, const struct plan_binding_args *bound,
+                               struct value *ret)
 {
     const struct value given = argument_map(render, "name", &bound->args[0]);
 
@@ -213,7 +220,8 @@ static void add_usage(struct render *render, struct value_map *map, struct str l
                       value_map(row));
 }
 
-static int call_disk_usage(struct render *render, const struct bound *bound, struct value *ret)
+static int call_disk_usage(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     const struct value given = argument_map(render, "path", &bound->args[0]);
     struct value_map *map = container_new_map(render, 0);

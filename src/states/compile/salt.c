@@ -10,7 +10,7 @@
 #include "language/jinja/object.h"
 #include "language/jinja/render.h"
 #include "states/compile/builtin.h"
-#include "states/compile/inquiry.h"
+#include "states/compile/lookup_functions.h"
 #include "states/compile/matching.h"
 #include "states/compile/renderer.h"
 #include "states/compile/reshape.h"
@@ -21,7 +21,7 @@
 #include "states/state/host.h"
 #include "states/state/module.h"
 
-static const struct function *const tables[] = { builtin_salt_functions, inquiry_functions,
+static const struct function *const tables[] = { builtin_salt_functions, lookup_functions,
                                                  matching_functions, reshape_functions,
                                                  slsutil_functions };
 
@@ -70,7 +70,7 @@ static struct str suggest_salt(struct str name)
 }
 
 static int module_arguments(struct render *render, const struct module *module,
-                            const struct call *call, struct value *ret)
+                            const struct function_call *call, struct value *ret)
 {
     struct value_map *map = container_new_map(render, call->count + call->named_count);
 
@@ -84,7 +84,8 @@ static int module_arguments(struct render *render, const struct module *module,
 }
 
 static int call_module(struct render *render, struct builtin_context *context,
-                       const struct module *module, const struct call *call, struct value *ret)
+                       const struct module *module, const struct function_call *call,
+                       struct value *ret)
 {
     struct diags diags = DIAGS_INIT(render->arena);
     struct value given;
@@ -99,8 +100,8 @@ static int call_module(struct render *render, struct builtin_context *context,
     return render_fail(render, RENDER_HOST, "%s(): %s", module->name, err.text);
 }
 
-int salt_dispatch(struct render *render, void *user, struct str name, const struct call *call,
-                  struct value *ret)
+int salt_dispatch(struct render *render, void *user, struct str name,
+                  const struct function_call *call, struct value *ret)
 {
     struct builtin_context *context = user;
     const struct function *function = find_salt(name);
@@ -167,11 +168,12 @@ int salt_call_by_hand(struct arena *arena, struct state_host *host, const char *
     return result;
 }
 
-static int call_salt_call(struct render *render, const struct bound *bound, struct value *ret)
+static int call_salt_call(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     const struct value_list *rest = container_list(render, &bound->args[1]);
     const struct value_map *named = container_map(render, &bound->args[2]);
-    const struct call call = { rest->items, rest->count, named->pairs, named->count };
+    const struct function_call call = { rest->items, rest->count, named->pairs, named->count };
     struct str name;
 
     if (argument_text(render, &bound->args[0], &name) < 0)

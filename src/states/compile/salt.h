@@ -15,7 +15,7 @@
 
 struct arena;
 struct builtin_context;
-struct call;
+struct function_call;
 struct diags;
 struct render;
 struct state_host;
@@ -39,8 +39,8 @@ int salt_names(struct render *render, void *user, struct value_list **ret);
 struct value salt_value(struct arena *arena, struct builtin_context *context);
 
 /* Call a function by its name; `user` is a struct builtin_context. */
-int salt_dispatch(struct render *render, void *user, struct str name, const struct call *call,
-                  struct value *ret);
+int salt_dispatch(struct render *render, void *user, struct str name,
+                  const struct function_call *call, struct value *ret);
 
 /* salt_call, whose `user` is a struct builtin_context; ends with a row without a name. */
 extern const struct function salt_globals[];

@@ -19,7 +19,8 @@
 /* What a file or text may hold, and what a template may make of it. */
 #define TEXT_MAX ((size_t)16 << 20)
 
-static int need_map(struct render *render, const struct bound *bound, const struct value *v)
+static int need_map(struct render *render, const struct plan_binding_args *bound,
+                    const struct value *v)
 {
     if (v->kind == VALUE_MAP)
         return 0;
@@ -81,8 +82,8 @@ static const struct strategy {
     { "list", merge_as_list },
 };
 
-static int find_strategy(struct render *render, const struct bound *bound, const struct value *name,
-                         merge_fn **ret)
+static int find_strategy(struct render *render, const struct plan_binding_args *bound,
+                         const struct value *name, merge_fn **ret)
 {
     struct str text;
 
@@ -104,7 +105,8 @@ static enum merging_lists lists_of(const struct value *merge_lists)
     return value_is_true(merge_lists) ? MERGING_JOIN : MERGING_REPLACE;
 }
 
-static int call_merge(struct render *render, const struct bound *bound, struct value *ret)
+static int call_merge(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     merge_fn *merge;
 
@@ -115,7 +117,8 @@ static int call_merge(struct render *render, const struct bound *bound, struct v
     return merge(render, &bound->args[0], &bound->args[1], lists_of(&bound->args[4]), ret);
 }
 
-static int call_merge_all(struct render *render, const struct bound *bound, struct value *ret)
+static int call_merge_all(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     struct value made = value_map(container_new_map(render, 0));
     const struct value_list *list;
@@ -136,7 +139,8 @@ static int call_merge_all(struct render *render, const struct bound *bound, stru
 }
 
 /* In place; without recursive_update as Python's dict.update. */
-static int call_update(struct render *render, const struct bound *bound, struct value *ret)
+static int call_update(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     const struct value_map *more;
     struct value_map *map;
@@ -164,7 +168,8 @@ struct source {
     const struct value *context;
 };
 
-static int fail_diags(struct render *render, const struct bound *bound, const struct diags *diags)
+static int fail_diags(struct render *render, const struct plan_binding_args *bound,
+                      const struct diags *diags)
 {
     struct err err;
 
@@ -196,7 +201,8 @@ static bool is_salt(const struct render *render, const struct source *source)
     return render->yaml == YAML_DIALECT_SALT && !str_ends(str_from(source->name), STR(".zy"));
 }
 
-static int render_source(struct render *render, const struct bound *bound, struct source *source)
+static int render_source(struct render *render, const struct plan_binding_args *bound,
+                         struct source *source)
 {
     const struct value place = add_place(render, source);
     struct builtin_context *context = bound->user;
@@ -221,7 +227,8 @@ static int render_source(struct render *render, const struct bound *bound, struc
     return 0;
 }
 
-static int parse_yaml(struct render *render, const struct bound *bound, struct source *source)
+static int parse_yaml(struct render *render, const struct plan_binding_args *bound,
+                      struct source *source)
 {
     const struct yaml_options options = { .dialect = YAML_DIALECT_SALT };
     struct diags diags = DIAGS_INIT(render->arena);
@@ -232,7 +239,8 @@ static int parse_yaml(struct render *render, const struct bound *bound, struct s
     return 0;
 }
 
-static int parse_json(struct render *render, const struct bound *bound, struct source *source)
+static int parse_json(struct render *render, const struct plan_binding_args *bound,
+                      struct source *source)
 {
     struct diags diags = DIAGS_INIT(render->arena);
 
@@ -243,15 +251,15 @@ static int parse_json(struct render *render, const struct bound *bound, struct s
 
 static const struct stage {
     const char *name;
-    int (*run)(struct render *render, const struct bound *bound, struct source *source);
+    int (*run)(struct render *render, const struct plan_binding_args *bound, struct source *source);
 } stages[] = {
     { "jinja", render_source },
     { "yaml", parse_yaml },
     { "json", parse_json },
 };
 
-static int run_stage(struct render *render, const struct bound *bound, struct source *source,
-                     struct str name)
+static int run_stage(struct render *render, const struct plan_binding_args *bound,
+                     struct source *source, struct str name)
 {
     if (str_is(name, "text"))
         return 0;
@@ -269,7 +277,8 @@ static int run_stage(struct render *render, const struct bound *bound, struct so
     return -1;
 }
 
-static int read_source(struct render *render, const struct bound *bound, struct source *source)
+static int read_source(struct render *render, const struct plan_binding_args *bound,
+                       struct source *source)
 {
     const struct state_host *host = ((struct builtin_context *)bound->user)->host;
     struct str path;
@@ -302,7 +311,8 @@ static void cut_shebang(struct source *source)
         source->text = STR("");
 }
 
-static int call_renderer(struct render *render, const struct bound *bound, struct value *ret)
+static int call_renderer(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     const struct value *context = value_get(&bound->args[3], "context");
     struct source source = { .name = "string",
@@ -332,8 +342,8 @@ static int call_renderer(struct render *render, const struct bound *bound, struc
 /* --- what a file of the tree defines -------------------------------------------------------- */
 
 /* The value that a template prints as JSON; `path` and `data` are its variables. */
-static int run_import(struct render *render, const struct bound *bound, const char *text,
-                      struct value *ret)
+static int run_import(struct render *render, const struct plan_binding_args *bound,
+                      const char *text, struct value *ret)
 {
     static const char *const keys[] = { "path", "data" };
     struct value_map *names = container_new_map(render, ARRAY_LEN(keys));
@@ -349,19 +359,22 @@ static int run_import(struct render *render, const struct bound *bound, const ch
     return 0;
 }
 
-static int call_load_map(struct render *render, const struct bound *bound, struct value *ret)
+static int call_load_map(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     return run_import(render, bound,
                       "{% import path as file with context %}{{ file | attr(data) | tojson }}",
                       ret);
 }
 
-static int call_import_yaml(struct render *render, const struct bound *bound, struct value *ret)
+static int call_import_yaml(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     return run_import(render, bound, "{% import_yaml path as data %}{{ data | tojson }}", ret);
 }
 
-static int call_import_json(struct render *render, const struct bound *bound, struct value *ret)
+static int call_import_json(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     return run_import(render, bound, "{% import_json path as data %}{{ data | tojson }}", ret);
 }

@@ -7,7 +7,7 @@
 
 /* In this order: the network repeats the names. */
 static const struct {
-    enum facts_family family;
+    enum facts_family descendants;
     void (*collect)(struct scan *scan);
 } families[] = {
     { FACTS_ID, facts_id },           { FACTS_OS, facts_os },
@@ -31,7 +31,7 @@ int facts_collect(struct arena *arena, const struct facts_options *options,
         return diag_err(diags, (struct place){ 0 }, &err);
     scan.id = options->id;
     for (size_t i = 0; i < ARRAY_LEN(families); i++)
-        if (wanted & families[i].family)
+        if (wanted & families[i].descendants)
             families[i].collect(&scan);
     *facts = value_map(scan.facts);
     if (wanted & FACTS_CUSTOM) {

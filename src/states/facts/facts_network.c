@@ -145,12 +145,12 @@ static void add_interfaces(struct links *links)
     for (const struct ifaddrs *entry = all; entry && count < ADDRESSES_MAX;
          entry = entry->ifa_next) {
         struct value_map *interface = interface_of(links, entry);
-        int family = entry->ifa_addr ? entry->ifa_addr->sa_family : AF_UNSPEC;
+        int descendants = entry->ifa_addr ? entry->ifa_addr->sa_family : AF_UNSPEC;
 
         count++;
-        if (family == AF_PACKET)
+        if (descendants == AF_PACKET)
             add_mac(links, entry, interface);
-        else if (family == AF_INET || family == AF_INET6)
+        else if (descendants == AF_INET || descendants == AF_INET6)
             add_address(links, entry, interface);
     }
     freeifaddrs(all);

@@ -11,7 +11,7 @@
 
 /* `family` is ours, in lower case; `salt_os` and `salt_family` are as Salt spells them. */
 struct distribution {
-    const char *id, *family, *salt_os, *salt_family;
+    const char *id, *descendants, *salt_os, *salt_family;
 };
 
 /* clang-format off */
@@ -102,7 +102,7 @@ static struct distribution identify_distribution(struct scan *scan, struct str r
     if (known)
         result = *known;
     else if (id.p)
-        result.family = arena_strndup(scan->arena, id.p, id.n);
+        result.descendants = arena_strndup(scan->arena, id.p, id.n);
     if (id.p)
         result.id = arena_strndup(scan->arena, id.p, id.n);
     if (name.p)
@@ -258,7 +258,7 @@ void facts_os(struct scan *scan)
     if (str_is(full, "CentOS Stream"))
         dist.salt_os = "CentOS Stream";
     scan_add_text(scan, os, "name", str_from(dist.id));
-    scan_add_text(scan, os, "family", str_from(dist.family));
+    scan_add_text(scan, os, "family", str_from(dist.descendants));
     scan_add_text(scan, os, "platform", str_from(dist.id));
     scan_add_text(scan, os, "platform_version", version);
     scan_add_text(scan, os, "codename", codename);

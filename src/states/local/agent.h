@@ -1,7 +1,7 @@
 /*
  * agent - the functions that only an agent has: those of its schedule and its beacons.
  *
- * The only list of their names; the agent has a handler for each (fleet/peel/routine.h).
+ * The only list of their names; the agent has a handler for each (fleet/peel/schedule_admin.h).
  *
  * Threads: any.
  */

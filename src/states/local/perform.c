@@ -17,11 +17,11 @@
 #include "states/local/show.h"
 #include "states/local/verb.h"
 #include "states/local/wish.h"
-#include "states/run/bound.h"
+#include "states/run/plan_binding.h"
 #include "states/run/fallback.h"
 #include "states/run/lastrun.h"
 #include "states/run/owed.h"
-#include "states/run/planbook.h"
+#include "states/run/plan_store.h"
 #include "states/run/revert.h"
 #include "states/run/run.h"
 #include "states/state/call.h"
@@ -80,20 +80,20 @@ static void succeed(struct deed *deed, const char *name, struct value said)
 static bool bind_plan(struct deed *deed, const struct plan *plan)
 {
     struct state_host *host = &deed->session->host;
-    struct bound *bound = ARENA_NEW(deed->arena, struct bound);
+    struct plan_binding_args *plan_binding = ARENA_NEW(deed->arena, struct plan_binding_args);
     struct run_result now;
     struct err err;
 
-    if (planbook_find(deed->arena, host->data_dir, deed->request->plan, bound, &err) < 0 ||
+    if (plan_store_find(deed->arena, host->data_dir, deed->request->plan, plan_binding, &err) < 0 ||
         run_plan(deed->arena, host, plan, RUN_TEST, NULL, &now, &err) < 0) {
         set_failure(deed, err.text);
         return false;
     }
-    if (bound_compare(bound, &now, &deed->diags) < 0) {
+    if (plan_binding_compare(plan_binding, &now, &deed->diags) < 0) {
         fail_diags(deed);
         return false;
     }
-    host->bound = bound;
+    host->plan_binding = plan_binding;
     return true;
 }
 
@@ -102,8 +102,8 @@ static void keep_plan(struct deed *deed)
 {
     struct err err;
 
-    if (planbook_keep(deed->session->host.data_dir, deed->request->job, &deed->answer->result,
-                      &err) < 0)
+    if (plan_store_keep(deed->session->host.data_dir, deed->request->job, &deed->answer->result,
+                        &err) < 0)
         deed->answer->trouble = arena_printf(deed->arena, "plan not stored: %s", err.text);
 }
 

@@ -41,7 +41,7 @@ struct perform_request {
     bool (*has_run)(void *self, const char *job);
     void *self;
     const char
-        *plan; /* the id of a dry run that it must match (states/run/planbook.h); NULL: none */
+        *plan; /* the id of a dry run that it must match (states/run/plan_store.h); NULL: none */
 };
 
 struct perform_answer {

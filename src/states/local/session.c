@@ -9,7 +9,7 @@
 #include "states/compile/compile.h"
 #include "states/facts/facts.h"
 #include "states/local/functions.h"
-#include "states/local/shelf.h"
+#include "states/local/plan_cache.h"
 #include "states/run/services.h"
 #include "states/settings/settings.h"
 #include "states/state/accumulators.h"
@@ -290,7 +290,7 @@ static void fill_session(struct session *session, const struct session_options *
     *session = (struct session){ .arena = ARENA_INIT_LARGE,
                                  .id = options->id,
                                  .lock = PTHREAD_MUTEX_INITIALIZER,
-                                 .shelf = options->shelf,
+                                 .plan_cache = options->plan_cache,
                                  .facts_version = options->facts_version,
                                  .settings_version = options->settings_version,
                                  .facts_arena = ARENA_INIT };
@@ -359,19 +359,19 @@ int session_init(struct session *session, const struct session_options *given,
 int session_compile(struct session *session, const struct compile_wish *wish,
                     const struct plan **ret_plan, struct diags *diags)
 {
-    const struct shelf_request request = { .host = &session->host,
-                                           .wish = wish,
-                                           .facts = session->facts_version,
-                                           .settings = session->settings_version };
+    const struct plan_cache_request request = { .host = &session->host,
+                                                .wish = wish,
+                                                .facts = session->facts_version,
+                                                .settings = session->settings_version };
 
-    if (session->held || !shelf_is_for(session->shelf, &request))
+    if (session->held || !plan_cache_is_for(session->plan_cache, &request))
         return compile_wish(&session->arena, &session->host, wish, ret_plan, diags);
-    return shelf_compile(session->shelf, &request, &session->held, ret_plan, diags);
+    return plan_cache_compile(session->plan_cache, &request, &session->held, ret_plan, diags);
 }
 
 void session_done(struct session *session)
 {
-    shelf_release(session->held);
+    plan_cache_release(session->held);
     tree_free(session->tree);
     secrets_free(session->host.secrets);
     variables_free(session->host.variables);

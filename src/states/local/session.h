@@ -27,8 +27,8 @@ struct value;
 struct tree;
 
 struct plan;
-struct shelf;
-struct shelf_plan;
+struct plan_cache;
+struct plan_cache_plan;
 
 struct session_options {
     const char *states_dir, *settings_dir, *data_dir, *id;
@@ -36,7 +36,7 @@ struct session_options {
     const char *facts_file;               /* of the administrator; NULL: FACTS_FILE */
     const struct value *facts, *settings; /* NULL: collected, and read from the folder */
     const struct value *grains;           /* of these facts; NULL: made from them */
-    struct shelf *shelf;                  /* states/local/shelf.h: plans of before; NULL: none */
+    struct plan_cache *plan_cache; /* states/local/plan_cache.h: plans of before; NULL: none */
     uint64_t facts_version, settings_version;           /* numbers for the shelf; 0: not known */
     struct cancel *cancel;                              /* ends list services; may be NULL */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
@@ -62,10 +62,10 @@ struct session {
     pthread_mutex_t lock;
     struct arena facts_arena;
     struct host_facts learned;
-    const struct value *early; /* at least the id */
-    struct value nothing;      /* the settings, until they are known */
-    struct shelf *shelf;       /* or NULL */
-    struct shelf_plan *held;   /* the plan of this session, if it came from there */
+    const struct value *early;     /* at least the id */
+    struct value nothing;          /* the settings, until they are known */
+    struct plan_cache *plan_cache; /* or NULL */
+    struct plan_cache_plan *held;  /* the plan of this session, if it came from there */
     uint64_t facts_version, settings_version;
     bool salt_tree;         /* the folder is Salt's, used because ours is missing */
     bool revert_on_failure; /* see states/run/fallback.h */

@@ -16,7 +16,7 @@
 
 /* A stop waits for the grace periods of all stopping services. */
 #define TIMEOUT_NS (600 * CLOCK_SECOND)
-/* In the folder of each config; kepler/daemon/chronicle.h. */
+/* In the folder of each config; kepler/daemon/history_file.h. */
 #define HISTORY_FILE "history.log"
 
 /* --- the daemon ------------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
 #include "core/base/diag.h"
 #include "core/base/err.h"
 #include "core/data/msgpack.h"
-#include "states/run/bound.h"
+#include "states/run/plan_binding.h"
 #include "states/run/guard.h"
 #include "states/state/host.h"
 #include "states/compile/output.h"
@@ -294,8 +294,9 @@ static bool is_planned(const struct step *step)
     const struct state_host *host = step->world->host;
     const struct str name = str_from(step->state->name);
 
-    return !host->bound ||
-           bound_has(host->bound, secrets_masked(host->secrets, step->attempt->run.arena, name).p);
+    return !host->plan_binding ||
+           plan_binding_has(host->plan_binding,
+                            secrets_masked(host->secrets, step->attempt->run.arena, name).p);
 }
 
 /* The plan does not say that the state changes: one that would have to fails. */
@@ -330,7 +331,8 @@ static int prepare(struct step *step, bool *ret_met, struct err *err)
     return end_work(before, rc, err);
 }
 
-/* Beside what the module has bound: all that the state declares, and the unmasked difference. */
+/* Beside what the module has plan binding: all that the state declares, and the unmasked
+ * difference. */
 static int hash_change(struct step *step, struct err *err)
 {
     AUTO_BUF struct buf body = BUF_INIT(BUF_NO_LIMIT);
@@ -340,7 +342,7 @@ static int hash_change(struct step *step, struct err *err)
         return -1;
     state_bind(run, buf_view(&body));
     state_bind(run, buf_view(&run->text));
-    sha256_end(run->bound, step->attempt->hash);
+    sha256_end(run->plan_binding, step->attempt->hash);
     return 0;
 }
 
@@ -360,7 +362,7 @@ static int go(struct step *step, struct err *err)
         return step->test ? -1 : decide(step, -1, err);
     if (step->test) {
         step->attempt->changed = run->differs;
-        return run->bound && run->differs ? hash_change(step, err) : 0;
+        return run->plan_binding && run->differs ? hash_change(step, err) : 0;
     }
     if (!is_planned(step)) {
         if (stay_within(step, err) < 0)
@@ -401,8 +403,8 @@ static void reset(struct attempt *attempt, const struct attempt_world *world,
     attempt->changed = false;
     attempt->traces = TRACES_NONE;
     if (world->hashes) {
-        sha256_init(&attempt->bound);
-        attempt->run.bound = &attempt->bound;
+        sha256_init(&attempt->plan_binding);
+        attempt->run.plan_binding = &attempt->plan_binding;
     }
     if (world->group && world->undo)
         attempt->run.group = world->group(world->user, (uint32_t)(state - world->plan->states));

@@ -68,7 +68,7 @@ struct attempt {
     bool changed;             /* or would change */
     enum attempt_traces traces;
     struct attempt_past past;
-    struct sha256 bound;
+    struct sha256 plan_binding;
     unsigned char hash[SHA256_SIZE]; /* of what would change, shown or not */
 };
 

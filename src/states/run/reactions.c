@@ -4,7 +4,7 @@
 #include "core/base/err.h"
 #include "states/compile/plan.h"
 #include "states/compile/tree.h"
-#include "states/run/gate.h"
+#include "states/run/state_gate.h"
 #include "states/state/host.h"
 #include "states/state/secrets.h"
 
@@ -190,7 +190,8 @@ void reactions_settle(struct reactions *reactions, uint32_t state)
     settle_debts(reactions, state, NULL);
 }
 
-void reactions_waive(struct reactions *reactions, uint32_t number, const struct gate_view *view)
+void reactions_waive(struct reactions *reactions, uint32_t number,
+                     const struct state_gate_view *view)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     const struct plan_state *state = &reactions->plan->states[number];

@@ -17,7 +17,7 @@
 #include "states/run/attempt.h"
 #include "states/run/owed.h"
 
-struct gate_view;
+struct state_gate_view;
 struct plan;
 struct state_host;
 
@@ -45,6 +45,7 @@ void reactions_conclude(struct reactions *reactions, uint32_t state, enum attemp
 void reactions_settle(struct reactions *reactions, uint32_t state);
 /* It had no reason to react, unless a watched state failed after it had changed something: then
  * that is still due. */
-void reactions_waive(struct reactions *reactions, uint32_t number, const struct gate_view *view);
+void reactions_waive(struct reactions *reactions, uint32_t number,
+                     const struct state_gate_view *view);
 
 #endif

@@ -17,7 +17,7 @@
 #include "states/run/run.h"
 #include "states/run/runlock.h"
 #include "states/run/tidy.h"
-#include "states/run/trail.h"
+#include "states/run/path_history.h"
 #include "states/state/secrets.h"
 #include "states/undo/restore.h"
 #include "states/undo/undo.h"
@@ -46,7 +46,7 @@ struct reverting {
     struct recorded recorded; /* the runs that are meant */
     struct map by_name; /* index + 1 into the results: a state of several runs is one result */
     struct undo_run *run;
-    struct trail trail; /* of that run */
+    struct path_history path_history; /* of that run */
     struct undo *journal;
     struct draft_log *drafts;
     struct restore restore; /* of that run */
@@ -146,7 +146,7 @@ static int check_owner(const struct reverting *r, const struct undo_image *image
         return 0;
     if (image_mark(scratch, site, &mark, err) < 0)
         return -1;
-    if (image->image.whole ? trail_knows(&r->trail, path, mark)
+    if (image->image.whole ? path_history_knows(&r->path_history, path, mark)
                            : strcmp(mark, image->image.mark) == 0)
         return 0;
     newer = recorded_find_newer(&r->recorded, r->run, path, mark);
@@ -231,7 +231,7 @@ static int restore_path(struct reverting *r, struct state_run *run, const struct
                         const struct undo_image *image, bool *changed, struct err *err)
 {
     AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
-    const struct undo_image *older = trail_attributes(&r->trail, image);
+    const struct undo_image *older = path_history_attributes(&r->path_history, image);
 
     if (!restore_has(&r->restore, &image->image) &&
         put_checked(r, run, entry, image, changed, err) < 0)
@@ -276,11 +276,11 @@ static int restore_paths(struct reverting *r, struct state_run *run, const struc
     struct restore_images images = { 0 };
 
     for (size_t i = entry->images.n; i-- > 0;)
-        if (!trail_is_past(&r->trail, &entry->images.p[i]))
+        if (!path_history_is_past(&r->path_history, &entry->images.p[i]))
             VEC_PUSH_IN(run->arena, &images.list, &entry->images.p[i].image);
     restore_expect(&r->restore, &images);
     for (size_t i = entry->images.n; i-- > 0;)
-        if (!trail_is_past(&r->trail, &entry->images.p[i]) &&
+        if (!path_history_is_past(&r->path_history, &entry->images.p[i]) &&
             restore_path(r, run, entry, &entry->images.p[i], changed, err) < 0)
             return -1;
     if (restore_finish(&r->restore, &words, changed, err) < 0)
@@ -448,7 +448,7 @@ static void revert_state(struct reverting *r, uint32_t number)
         remember_failed(r, entry, &why);
     if (rc < 0 || lost)
         return; /* and is tried again, once the journal is whole */
-    trail_restored(&r->trail, number);
+    path_history_restored(&r->path_history, number);
     r->unmarked |= undo_restored(r->journal, number, &why) < 0;
 }
 
@@ -565,7 +565,7 @@ static int revert_states(struct reverting *r, struct err *err)
     struct place_in_run *order = ARENA_ARRAY(&scratch, struct place_in_run, r->run->states.n + 1);
     size_t count = 0;
 
-    trail_init(&r->trail, &scratch, r->run);
+    path_history_init(&r->path_history, &scratch, r->run);
     for (uint32_t i = 0; i < r->run->states.n; i++) {
         const struct undo_entry *entry = &r->run->states.p[i];
 

@@ -45,21 +45,21 @@ static void emit_state(const struct runner *runner, uint32_t state, bool ended)
                  });
 }
 
-static void on_task(void *user, struct crew_task *crew_task, bool ended)
+static void on_task(void *user, struct level_pool_task *level_pool_task, bool ended)
 {
-    emit_state(user, container_of(crew_task, struct runner_task, task)->state, ended);
+    emit_state(user, container_of(level_pool_task, struct runner_task, task)->state, ended);
 }
 
-static void on_run(void *user, struct crew_task *crew_task)
+static void on_run(void *user, struct level_pool_task *level_pool_task)
 {
     const struct runner *runner = user;
     const bool tells = runner->sink && runner->sink->any_thread;
 
     if (tells)
-        on_task(user, crew_task, false);
-    runner_run_state(user, container_of(crew_task, struct runner_task, task));
+        on_task(user, level_pool_task, false);
+    runner_run_state(user, container_of(level_pool_task, struct runner_task, task));
     if (tells)
-        on_task(user, crew_task, true);
+        on_task(user, level_pool_task, true);
 }
 
 /* Must workers wake the thread of the run when a state begins and ends? */
@@ -147,8 +147,8 @@ static void init_results(struct runner *runner)
     if (plan->outputs && plan->outputs->list.n > 0)
         runner->details = ARENA_ARRAY(runner->arena, const struct value *, plan->count);
     runner->no_details = value_map(value_map_new(runner->arena, 0));
-    runner->view = (struct gate_view){ plan, runner->reactions.names, runner->results,
-                                       runner->position, runner->test };
+    runner->view = (struct state_gate_view){ plan, runner->reactions.names, runner->results,
+                                             runner->position, runner->test };
 }
 
 static void init_worlds(struct runner *runner)
@@ -179,7 +179,7 @@ static int init(struct runner *runner, struct err *err)
                        err) < 0)
         return -1;
     if (runner->test && runner->host->plans)
-        bound_find_key(runner->host->data_dir, &runner->key);
+        plan_binding_find_key(runner->host->data_dir, &runner->key);
     if (!runner->test) {
         runner->drafts = tidy_begin(runner->host->data_dir);
         runner->undo = undo_new(runner->host->data_dir, runner->run_id, runner->plan->refs);
@@ -200,19 +200,20 @@ static void done(struct runner *runner)
 
 /* --- levels ----------------------------------------------------------------------------- */
 
-static struct gate ask_gate(struct runner *runner, uint32_t state, const struct state_result *abort)
+static struct state_gate ask_gate(struct runner *runner, uint32_t state,
+                                  const struct state_result *abort)
 {
     struct owed_found debts;
 
     if (abort)
-        return (struct gate){
+        return (struct state_gate){
             .skip = SKIP_FAILHARD_ABORT,
             .cause = arena_printf(runner->arena, "%s failed with failhard", abort->name),
         };
     if (cancel_is_raised(runner->host->cancel))
-        return (struct gate){ .skip = SKIP_CANCELED };
+        return (struct state_gate){ .skip = SKIP_CANCELED };
     reactions_find(&runner->reactions, runner->arena, state, &debts);
-    return gate_ask(runner->arena, &runner->view, state, &debts);
+    return state_gate_ask(runner->arena, &runner->view, state, &debts);
 }
 
 /* Will it run for sure, with the arguments that it has now? */
@@ -256,8 +257,9 @@ static void drop_groups(struct runner *runner)
 
 /* All at once, except those that run alone: they wait for those before them, and those
  * after wait for them. */
-static void run_tasks(struct runner *runner, struct crew *crew, struct crew_task *const *ready,
-                      const struct runner_task *tasks, size_t count)
+static void run_tasks(struct runner *runner, struct level_pool *level_pool,
+                      struct level_pool_task *const *ready, const struct runner_task *tasks,
+                      size_t count)
 {
     const struct plan_state *states = runner->plan->states;
 
@@ -265,37 +267,38 @@ static void run_tasks(struct runner *runner, struct crew *crew, struct crew_task
         n = 1;
         while (!states[tasks[i].state].alone && i + n < count && !states[tasks[i + n].state].alone)
             n++;
-        crew_run(crew, ready + i, n);
+        level_pool_run(level_pool, ready + i, n);
     }
 }
 
-static void run_level(struct runner *runner, struct crew *crew, const struct state_result *abort)
+static void run_level(struct runner *runner, struct level_pool *level_pool,
+                      const struct state_result *abort)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     const struct plan *plan = runner->plan;
     uint32_t first = plan->level_start[runner->level], last = plan->level_start[runner->level + 1];
     struct runner_task *tasks = ARENA_ARRAY(&scratch, struct runner_task, last - first);
-    struct crew_task **ready = ARENA_ARRAY(&scratch, struct crew_task *, last - first);
+    struct level_pool_task **ready = ARENA_ARRAY(&scratch, struct level_pool_task *, last - first);
     size_t count = 0;
 
     emit(runner, (struct run_event){ .kind = RUN_LEVEL_STARTED });
     for (uint32_t i = first; i < last; i++) {
         const uint32_t state = plan->order[i];
-        const struct gate gate = ask_gate(runner, state, abort);
+        const struct state_gate state_gate = ask_gate(runner, state, abort);
 
-        if (gate.skip != SKIP_NONE) {
-            runner_skip(runner, state, &gate);
+        if (state_gate.skip != SKIP_NONE) {
+            runner_skip(runner, state, &state_gate);
             emit_state(runner, state, true);
             continue;
         }
-        tasks[count] = (struct runner_task){ .task.lane = plan->states[state].module->lock,
+        tasks[count] = (struct runner_task){ .task.named_lock = plan->states[state].module->lock,
                                              .state = state,
-                                             .gate = gate };
+                                             .state_gate = state_gate };
         ready[count] = &tasks[count].task;
         count++;
     }
     make_groups(runner, &scratch, tasks, count);
-    run_tasks(runner, crew, ready, tasks, count);
+    run_tasks(runner, level_pool, ready, tasks, count);
     drop_groups(runner);
 }
 
@@ -344,27 +347,27 @@ static void end_level(struct runner *runner)
 
 static int run_levels(struct runner *runner, struct err *err)
 {
-    const struct crew_options options = {
+    const struct level_pool_options options = {
         .limit = runner->host->parallel,
         .run = on_run,
         .tell = needs_telling(runner) ? on_task : NULL,
         .user = runner,
     };
-    struct crew *crew = crew_new(&options, err);
+    struct level_pool *level_pool = level_pool_new(&options, err);
     const struct state_result *abort = NULL;
     struct err ignored;
 
-    if (!crew)
+    if (!level_pool)
         return -1;
     for (runner->level = 0; runner->level < runner->plan->level_count; runner->level++) {
-        run_level(runner, crew, abort);
+        run_level(runner, level_pool, abort);
         if (runner->undo) /* a broken journal fails the states that need it */
             (void)undo_flush(runner->undo, &ignored);
         end_level(runner);
         if (!abort)
             abort = find_failhard(runner);
     }
-    crew_free(crew);
+    level_pool_free(level_pool);
     return 0;
 }
 

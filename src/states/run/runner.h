@@ -1,7 +1,7 @@
 /*
  * runner - what a run knows while it runs; shared by run.c and run_state.c only.
  *
- * The thread that called run_plan walks the levels and asks the gates; workers run
+ * The thread that called run_plan walks the levels and asks the state gates; workers run
  * single states and write the result of each to its place. What workers share (the
  * arena of results, spare attempts) is under the mutex.
  */
@@ -13,9 +13,9 @@
 
 #include "core/base/ksuid.h"
 #include "states/run/attempt.h"
-#include "states/run/bound.h"
-#include "states/run/crew.h"
-#include "states/run/gate.h"
+#include "states/run/plan_binding.h"
+#include "states/run/level_pool.h"
+#include "states/run/state_gate.h"
 #include "states/run/reactions.h"
 #include "states/state/outcome.h"
 #include "states/run/run.h"
@@ -23,11 +23,11 @@
 struct plan;
 struct runner_spare;
 
-/* A state that the gate lets run. */
+/* A state that the state gate lets run. */
 struct runner_task {
-    struct crew_task task;
+    struct level_pool_task task;
     uint32_t state;
-    struct gate gate;
+    struct state_gate state_gate;
 };
 
 struct runner {
@@ -35,14 +35,14 @@ struct runner {
     const struct plan *plan;
     const struct run_sink *sink;
     bool test;
-    struct bound_key key; /* of the hashes of a dry run */
+    struct plan_binding_key key; /* of the hashes of a dry run */
     char run_id[KSUID_SIZE];
     struct undo *undo;
     struct draft_log *drafts;
     struct reactions reactions;
     struct attempt_world world, ahead; /* the second never applies: for prereq */
 
-    struct gate_view view;
+    struct state_gate_view view;
     struct state_result *results; /* in order of execution */
     uint32_t *position;           /* of each state in there */
     const struct value **details; /* by state, unmasked; NULL: nobody reads them */
@@ -59,7 +59,7 @@ struct runner {
 /* Run one state and write its result. In a worker. */
 void runner_run_state(struct runner *runner, struct runner_task *task);
 /* The result of a state that does not run. */
-void runner_skip(struct runner *runner, uint32_t state, const struct gate *gate);
+void runner_skip(struct runner *runner, uint32_t state, const struct state_gate *state_gate);
 void runner_free_spares(struct runner *runner);
 
 #endif

@@ -11,14 +11,14 @@
 #include "language/jinja/render.h"
 #include "states/settings/folder.h"
 
-static const struct ask *ask_of(const struct bound *bound)
+static const struct ask *ask_of(const struct plan_binding_args *bound)
 {
     return bound->user;
 }
 
 /* The value at a path, by either separator; else the default, or `missing`. */
-static int get_path(struct render *render, const struct bound *bound, const struct value *tree,
-                    struct value missing, struct value *ret)
+static int get_path(struct render *render, const struct plan_binding_args *bound,
+                    const struct value *tree, struct value missing, struct value *ret)
 {
     const struct value *found;
     struct str path;
@@ -35,41 +35,48 @@ static int get_path(struct render *render, const struct bound *bound, const stru
     return 0;
 }
 
-static int call_facts_get(struct render *render, const struct bound *bound, struct value *ret)
+static int call_facts_get(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     return get_path(render, bound, ask_of(bound)->facts, value_null(), ret);
 }
 
-static int call_settings_get(struct render *render, const struct bound *bound, struct value *ret)
+static int call_settings_get(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     return get_path(render, bound, ask_of(bound)->settings, value_null(), ret);
 }
 
-static int call_salt_grains(struct render *render, const struct bound *bound, struct value *ret)
+static int call_salt_grains(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     return get_path(render, bound, ask_of(bound)->grains, value_text(""), ret);
 }
 
-static int call_salt_pillar(struct render *render, const struct bound *bound, struct value *ret)
+static int call_salt_pillar(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     return get_path(render, bound, ask_of(bound)->settings, value_text(""), ret);
 }
 
-static int call_grains_items(struct render *render, const struct bound *bound, struct value *ret)
+static int call_grains_items(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     (void)render;
     *ret = *ask_of(bound)->grains;
     return 0;
 }
 
-static int call_pillar_items(struct render *render, const struct bound *bound, struct value *ret)
+static int call_pillar_items(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     (void)render;
     *ret = *ask_of(bound)->settings;
     return 0;
 }
 
-static int call_file_exists(struct render *render, const struct bound *bound, struct value *ret)
+static int call_file_exists(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     struct str path, text;
     struct err err;
@@ -84,7 +91,7 @@ static int call_file_exists(struct render *render, const struct bound *bound, st
 
 /* --- what others share ------------------------------------------------------------- */
 
-static int ask_shared(struct render *render, const struct bound *bound, struct str type,
+static int ask_shared(struct render *render, const struct plan_binding_args *bound, struct str type,
                       struct value *ret)
 {
     const struct ask *ask = ask_of(bound);
@@ -107,7 +114,8 @@ static int ask_shared(struct render *render, const struct bound *bound, struct s
     return 0;
 }
 
-static int call_mine_get(struct render *render, const struct bound *bound, struct value *ret)
+static int call_mine_get(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     struct str type = STR("");
 
@@ -116,7 +124,8 @@ static int call_mine_get(struct render *render, const struct bound *bound, struc
     return ask_shared(render, bound, type, ret);
 }
 
-static int call_basket(struct render *render, const struct bound *bound, struct value *ret)
+static int call_basket(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     struct value shared;
     struct value_list *list;
@@ -161,8 +170,8 @@ static const struct function salt_functions[] = {
 
 /* --- salt['...'] ----------------------------------------------------------------------- */
 
-static int salt_call(struct render *render, void *user, struct str name, const struct call *call,
-                     struct value *ret)
+static int salt_call(struct render *render, void *user, struct str name,
+                     const struct function_call *call, struct value *ret)
 {
     const struct ask *ask = user;
     struct suggest suggest;

@@ -48,7 +48,7 @@ static int blank_tags(struct arena *arena, struct str text, struct str *ret, str
     struct lex *lex = ARENA_NEW(arena, struct lex);
     char *blank = arena_alloc(arena, text.n + 1);
     size_t begin = 0;
-    struct token token;
+    struct lex_token token;
 
     for (size_t i = 0; i < text.n; i++)
         blank[i] = text.p[i] == '\n' ? '\n' : ' ';

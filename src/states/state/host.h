@@ -20,7 +20,7 @@
 
 struct accumulators;
 struct arena;
-struct bound;
+struct plan_binding_args;
 struct cancel;
 struct variables;
 struct err;
@@ -94,9 +94,10 @@ struct state_host {
     /* What can be called besides modules (states/state/manual.h), until a row without a name; NULL:
      * nothing. */
     const struct manual_function *(*list_functions)(struct arena *arena);
-    const char *run_id;        /* a KSUID for the next run; NULL, or anything else: a new one */
-    const struct bound *bound; /* states/run/bound.h: what may change; NULL: anything */
-    bool plans;                /* a dry run may become such a bound: hash what would change */
+    const char *run_id; /* a KSUID for the next run; NULL, or anything else: a new one */
+    const struct plan_binding_args
+        *plan_binding; /* states/run/plan_binding.h: what may change; NULL: anything */
+    bool plans;        /* a dry run may become such a bound: hash what would change */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
     int64_t lock_wait; /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
 };

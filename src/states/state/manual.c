@@ -26,11 +26,11 @@ bool manual_print_functions(const struct manual_function *list, const char *name
 
     for (const struct manual_function *one = list; one->name; one++) {
         struct str rest = str_from(one->name);
-        const struct str family = str_cut(&rest, '.');
+        const struct str descendants = str_cut(&rest, '.');
 
         if (!name)
             buf_printf(out, "  %-32s %s\n", one->name, one->summary);
-        else if (strcmp(one->name, name) == 0 || str_is(family, name))
+        else if (strcmp(one->name, name) == 0 || str_is(descendants, name))
             buf_printf(out, "%s%s - %s\n\n  %s(%s)\n", out->n > 0 ? "\n" : "", one->name,
                        one->summary, one->name, one->signature);
     }
@@ -197,7 +197,7 @@ static void print_markdown(const struct module *module, struct buf *out)
 
 void manual_print_markdown(struct buf *out)
 {
-    struct str family = { NULL, 0 };
+    struct str descendants = { NULL, 0 };
 
     buf_add_text(out, "# Modules\n\nWritten by `make docs` from the modules' own tables: what "
                       "`zester doc` shows. The attributes and requisites of every\nstate are in "
@@ -207,9 +207,9 @@ void manual_print_markdown(struct buf *out)
 
         if (module->flags & MODULE_HIDDEN)
             continue;
-        if (!str_eq(family, family_of(module))) {
-            family = family_of(module);
-            buf_printf(out, "\n## %.*s\n", STR_ARG(family));
+        if (!str_eq(descendants, family_of(module))) {
+            descendants = family_of(module);
+            buf_printf(out, "\n## %.*s\n", STR_ARG(descendants));
         }
         print_markdown(module, out);
     }

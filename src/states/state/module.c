@@ -68,12 +68,12 @@ void module_add_names(struct buf *out)
             buf_printf(out, " %s", module_table[i]->name);
 }
 
-bool module_has_family(struct str family)
+bool module_has_family(struct str descendants)
 {
     for (size_t i = 0; i < module_count; i++) {
         const struct str name = str_from(module_table[i]->name);
 
-        if (name.n > family.n && name.p[family.n] == '.' && str_starts(name, family))
+        if (name.n > descendants.n && name.p[descendants.n] == '.' && str_starts(name, descendants))
             return true;
     }
     return false;

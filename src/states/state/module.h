@@ -95,7 +95,7 @@ const struct param *module_missing(const struct module *module, const struct val
 /* The nearest name, for "did you mean"; NULL when none is near. */
 const char *module_suggest(struct str name);
 /* Is there a "family.something"? */
-bool module_has_family(struct str family);
+bool module_has_family(struct str descendants);
 /* The names that the manual has, each after a blank. */
 void module_add_names(struct buf *out);
 
@@ -140,16 +140,16 @@ struct state_run {
 
     /* What the module has said so far; read by the runner. */
     bool differs;
-    bool acts;                 /* nothing differs, but there is something to do */
-    bool unchanged;            /* apply said so */
-    bool untouched;            /* should apply fail, it has changed nothing that it has noted */
-    bool cleans_up;            /* what it does now is done after a cancel, too */
-    struct buf text;           /* the human-readable differences */
-    struct state_report *done; /* the same in the words of what was done; NULL: nobody asks */
-    struct sha256 *bound;      /* of what state_bind was given; NULL: nobody asks */
-    struct value_map *details; /* text to text */
-    struct value_map *notes;   /* of apply, for revert; at revert: what apply noted */
-    struct change *change;     /* what it may change by states/undo/change.h; NULL: nothing */
+    bool acts;                   /* nothing differs, but there is something to do */
+    bool unchanged;              /* apply said so */
+    bool untouched;              /* should apply fail, it has changed nothing that it has noted */
+    bool cleans_up;              /* what it does now is done after a cancel, too */
+    struct buf text;             /* the human-readable differences */
+    struct state_report *done;   /* the same in the words of what was done; NULL: nobody asks */
+    struct sha256 *plan_binding; /* of what state_bind was given; NULL: nobody asks */
+    struct value_map *details;   /* text to text */
+    struct value_map *notes;     /* of apply, for revert; at revert: what apply noted */
+    struct change *change;       /* what it may change by states/undo/change.h; NULL: nothing */
 };
 
 /* --- what check says -------------------------------------------------------- */
@@ -165,7 +165,7 @@ void state_diff(struct state_run *run, const char *what, const char *old, const 
  * content over a named limit, or of a state with secrets, is only summarised. */
 void state_diff_content(struct state_run *run, const char *path, struct str old, struct str now);
 /* What would change, whatever the report shows of it: a run that is held to a dry run
- * (states/run/bound.h) begins only if it is the same. A NULL view: not there. */
+ * (states/run/plan_binding.h) begins only if it is the same. A NULL view: not there. */
 void state_bind(struct state_run *run, struct str bytes);
 /* The same for a path: its kind, and the content of a file or the target of a link. */
 int state_bind_path(struct state_run *run, const char *path, struct err *err);

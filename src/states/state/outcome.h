@@ -46,8 +46,8 @@ struct state_result {
     bool would_change; /* and this was seen */
     int64_t duration;  /* nanoseconds */
     struct str diff;
-    const char
-        *hash; /* of what would change, with the key of this machine (states/run/bound.h); NULL */
+    const char *hash;    /* of what would change, with the key of this machine
+                            (states/run/plan_binding.h); NULL */
     const char *error;   /* NULL: none */
     struct place at;     /* where it is declared; no file: nowhere */
     const char *handler; /* of a failure: the state that handled it (onfail_stop: false); NULL */

@@ -95,11 +95,11 @@ void state_bind(struct state_run *run, struct str bytes)
 {
     const uint64_t length = bytes.p ? bytes.n : UINT64_MAX;
 
-    if (!run->bound)
+    if (!run->plan_binding)
         return;
-    sha256_add(run->bound, &length, sizeof(length));
+    sha256_add(run->plan_binding, &length, sizeof(length));
     if (bytes.p)
-        sha256_add(run->bound, bytes.p, bytes.n);
+        sha256_add(run->plan_binding, bytes.p, bytes.n);
 }
 
 static int bind_file(struct state_run *run, const char *path, struct err *err)
@@ -121,7 +121,7 @@ int state_bind_path(struct state_run *run, const char *path, struct err *err)
     const char *target = NULL;
     struct fs_info info;
 
-    if (!run->bound)
+    if (!run->plan_binding)
         return 0;
     if (fs_lstat(path, &info, err) < 0 ||
         (info.kind == FS_LINK && fs_readlink(run->arena, path, &target, err) < 0))
@@ -285,7 +285,7 @@ int state_source_content(struct state_run *run, const char *source,
 
     if (run->host->services->source_content(run, source, trust, ret, err) < 0)
         return -1;
-    if (run->bound) {
+    if (run->plan_binding) {
         if (state_source_digest(ret, digest_find(STR("sha256")), hex, err) < 0)
             return -1;
         state_bind(run, str_from(hex));

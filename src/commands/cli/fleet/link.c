@@ -14,7 +14,7 @@
 #include "core/base/vec.h"
 #include "fleet/bus/identity.h"
 #include "fleet/bus/link.h"
-#include "fleet/bus/warrant.h"
+#include "fleet/bus/request_signature.h"
 #include "commands/cli/shared/command.h"
 #include "commands/cli/shared/table.h"
 #include "core/data/json.h"
@@ -401,10 +401,10 @@ static void on_reply(void *self, const struct nats_error *error, const struct na
 int fleet_sign(struct fleet *fleet, struct nats_pub *pub, struct err *err)
 {
     const struct connection *connection = connection_of(fleet);
-    const struct warrant_signer signer = { .key = &connection->creds.key,
-                                           .jwt = connection->creds.jwt };
+    const struct request_signature_signer signer = { .key = &connection->creds.key,
+                                                     .jwt = connection->creds.jwt };
 
-    return warrant_add(fleet->arena, &signer, true, pub, err);
+    return request_signature_add(fleet->arena, &signer, true, pub, err);
 }
 
 /* "zester.dispatch" is "zester.operator.alice.dispatch" for alice. */

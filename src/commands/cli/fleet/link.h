@@ -114,8 +114,8 @@ void fleet_stop(struct fleet *fleet);
 /* It was stopped, or the connection is lost for good: nothing more can come. */
 bool fleet_is_over(struct fleet *fleet);
 
-/* Add the proof that this operator asks (fleet/bus/warrant.h), for a message that expects an
- * answer. */
+/* Add the proof that this operator asks (fleet/bus/request_signature.h), for a message that expects
+ * an answer. */
 int fleet_sign(struct fleet *fleet, struct nats_pub *pub, struct err *err);
 /* One signed request and its answer. ERR_NOT_FOUND: no listener. ERR_UNSUPPORTED: this operator may
  * not, and the text says why. */

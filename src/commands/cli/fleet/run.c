@@ -16,7 +16,7 @@
 #include "commands/cli/fleet/progress.h"
 #include "commands/cli/fleet/rollout.h"
 #include "core/data/value.h"
-#include "fleet/jobs/tally.h"
+#include "fleet/jobs/job_counts.h"
 #include "states/local/verb.h"
 #include "core/sys/clock.h"
 #include "fleet/wire/approval.h"
@@ -25,7 +25,7 @@
 
 /* Extra time for a master to notice the deadline and report it. */
 #define GRACE_NS  (2 * CLOCK_SECOND)
-#define ABSENT_NS (TALLY_RESEND_NS + TALLY_GIVE_UP_NS)
+#define ABSENT_NS (JOB_COUNTS_RESEND_NS + JOB_COUNTS_GIVE_UP_NS)
 
 bool fleet_job_runs_states(const struct job *job)
 {

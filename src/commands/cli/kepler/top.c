@@ -49,7 +49,7 @@ static struct value group_metrics(struct arena *arena, const struct value *list,
     for (size_t i = 0; list && value_is(list, VALUE_LIST) && i < list->list->count; i++) {
         const struct value *one = &list->list->items[i], *service = value_get(one, "service");
         const struct value *known;
-        struct metric metric;
+        struct usage_metric metric;
         struct err ignored; /* of a newer daemon: what cannot be read is not shown */
         struct value v;
 

@@ -20,7 +20,7 @@
 #include "states/compile/plan.h"
 #include "states/compile/tree.h"
 #include "states/compile/unsupported.h"
-#include "states/run/bound.h"
+#include "states/run/plan_binding.h"
 #include "states/run/fallback.h"
 #include "states/run/lastrun.h"
 #include "states/run/revert.h"
@@ -60,19 +60,19 @@ static const struct param options[] = {
 int local_run_plan(struct local *local, const struct plan *plan, struct run_result *result)
 {
     struct progress progress;
-    struct bound bound;
+    struct plan_binding_args plan_binding;
     struct err err;
     int rc;
 
     local->session.host.plans = local->args->plan || local->args->format != FORMAT_TEXT;
-    if (local->args->plan && local_bind(local, plan, &bound) < 0)
+    if (local->args->plan && local_bind(local, plan, &plan_binding) < 0)
         return local_refuse(local);
     progress_init(&progress, !local->args->quiet && local->args->format == FORMAT_TEXT);
     rc = run_plan(&local->session.arena, &local->session.host, plan,
                   local->session.host.test ? RUN_TEST : RUN_APPLY, progress_sink(&progress), result,
                   &err);
     progress_done(&progress);
-    local->session.host.bound = NULL;
+    local->session.host.plan_binding = NULL;
     if (rc < 0)
         return local_refuse_err(local, &err);
     if (local->session.revert_on_failure || local->args->revert_on_failure)

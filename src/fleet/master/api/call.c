@@ -13,7 +13,7 @@
 #include "fleet/master/audit.h"
 #include "fleet/master/peels/roster.h"
 #include "fleet/master/services.h"
-#include "fleet/master/settings/settings_book.h"
+#include "fleet/master/settings/settings_cache.h"
 #include "core/sys/clock.h"
 #include "fleet/wire/job.h"
 
@@ -284,7 +284,7 @@ static void begin_resolution(struct api_call *call, const struct resolution *ask
     question = make_question(resolution, true);
     if (roster_needs_settings(&question)) {
         resolution->wait.ready = on_settings;
-        settings_book_await(master_settings_book(call->master), &resolution->wait, SETTINGS_NS);
+        settings_cache_await(master_settings_book(call->master), &resolution->wait, SETTINGS_NS);
     } else {
         resolve(resolution, false);
     }

@@ -35,7 +35,7 @@ struct peel_told {
     enum told told;
 };
 
-struct job_stream {
+struct service_process_stream {
     struct api_stream stream;
     struct arena arena; /* the job stream is in it */
     struct master *master;
@@ -52,7 +52,7 @@ struct job_stream {
     struct value final;
 };
 
-static void drop_stream(struct job_stream *job)
+static void drop_stream(struct service_process_stream *job)
 {
     struct arena arena = job->arena;
 
@@ -60,7 +60,7 @@ static void drop_stream(struct job_stream *job)
         arena_done(&arena);
 }
 
-static void close_stream(struct job_stream *job)
+static void close_stream(struct service_process_stream *job)
 {
     nats_sub_free(job->returns);
     nats_sub_free(job->status);
@@ -71,11 +71,11 @@ static void close_stream(struct job_stream *job)
 
 static void on_closed(struct api_stream *stream)
 {
-    close_stream(container_of(stream, struct job_stream, stream));
+    close_stream(container_of(stream, struct service_process_stream, stream));
 }
 
 /* Something has called back. False: nobody is interested. */
-static bool came_back(struct job_stream *job)
+static bool came_back(struct service_process_stream *job)
 {
     job->pending--;
     if (!job->is_closed)
@@ -85,7 +85,7 @@ static bool came_back(struct job_stream *job)
 }
 
 /* Before there is a stream. */
-static void fail_stream(struct job_stream *job, const char *text)
+static void fail_stream(struct service_process_stream *job, const char *text)
 {
     api_fail_later(job->call, text);
     close_stream(job);
@@ -93,7 +93,7 @@ static void fail_stream(struct job_stream *job, const char *text)
 
 /* --- returns ------------------------------------------------------------------------ */
 
-static void tell_return(struct job_stream *job, struct str peel, struct str payload)
+static void tell_return(struct service_process_stream *job, struct str peel, struct str payload)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct peel_told *told = map_find(&job->by_peel, peel);
@@ -123,7 +123,7 @@ static void tell_return(struct job_stream *job, struct str peel, struct str payl
 
 static void on_message(void *self, const struct nats_msg *msg)
 {
-    struct job_stream *job = self;
+    struct service_process_stream *job = self;
     enum subject_kind kind;
     struct subject_names names;
 
@@ -134,15 +134,15 @@ static void on_message(void *self, const struct nats_msg *msg)
 
 /* --- the store ---------------------------------------------------------------------- */
 
-static void read_store(struct job_stream *job);
+static void read_store(struct service_process_stream *job);
 
-static void tell_end(struct job_stream *job)
+static void tell_end(struct service_process_stream *job)
 {
     api_stream_send(&job->stream, "status", &job->final);
     api_stream_end(&job->stream);
 }
 
-static void finish_reading(struct job_stream *job)
+static void finish_reading(struct service_process_stream *job)
 {
     job->is_reading = false;
     if (job->has_ended)
@@ -153,7 +153,7 @@ static void finish_reading(struct job_stream *job)
 
 static void on_stored(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct job_stream *job = self;
+    struct service_process_stream *job = self;
     struct str peel;
 
     if (entry) {
@@ -182,7 +182,7 @@ static struct value describe_end(struct arena *arena, const struct job *job)
 
 static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct job_stream *job = self;
+    struct service_process_stream *job = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct nats_kv kv = api_bucket(job->master, STORE_JOB_RETURNS);
     struct job record;
@@ -204,7 +204,7 @@ static void on_record(void *self, const struct nats_error *error, const struct n
 }
 
 /* The record first: when it says that the job has ended, all returns are stored. */
-static void read_store(struct job_stream *job)
+static void read_store(struct service_process_stream *job)
 {
     struct nats_kv kv = api_bucket(job->master, STORE_JOBS);
     struct err err;
@@ -223,7 +223,7 @@ static void read_store(struct job_stream *job)
 
 static void on_status(void *self, const struct nats_msg *msg)
 {
-    struct job_stream *job = self;
+    struct service_process_stream *job = self;
 
     (void)msg;
     if (!job->call && !job->is_closed)
@@ -232,7 +232,7 @@ static void on_status(void *self, const struct nats_msg *msg)
 
 static void on_beat(struct api_stream *stream)
 {
-    read_store(container_of(stream, struct job_stream, stream));
+    read_store(container_of(stream, struct service_process_stream, stream));
 }
 
 /* --- begin -------------------------------------------------------------------------- */
@@ -242,7 +242,7 @@ static const struct api_stream_kind kind = { .beat = on_beat, .closed = on_close
 /* The server has the subscriptions: from here on nothing is missed. */
 static void on_subscribed(void *self, const struct nats_error *error)
 {
-    struct job_stream *job = self;
+    struct service_process_stream *job = self;
     struct api_call *call = job->call;
 
     job->pending--;
@@ -257,7 +257,7 @@ static void on_subscribed(void *self, const struct nats_error *error)
         close_stream(job);
 }
 
-static struct nats_sub *subscribe(struct job_stream *job, enum subject_kind subject,
+static struct nats_sub *subscribe(struct service_process_stream *job, enum subject_kind subject,
                                   nats_msg_fn *message, struct err *err)
 {
     AUTO_BUF struct buf pattern = BUF_INIT(SUBJECT_MAX);
@@ -271,11 +271,11 @@ static struct nats_sub *subscribe(struct job_stream *job, enum subject_kind subj
                         err);
 }
 
-static struct job_stream *new_stream(struct api_call *call, const struct job *record)
+static struct service_process_stream *new_stream(struct api_call *call, const struct job *record)
 {
     const QUERY *query = call->query;
     struct arena arena = ARENA_INIT;
-    struct job_stream *job = ARENA_NEW(&arena, struct job_stream);
+    struct service_process_stream *job = ARENA_NEW(&arena, struct service_process_stream);
     struct peel_told *told = ARENA_ARRAY(&arena, struct peel_told, record->targets.n + 1);
 
     job->arena = arena;
@@ -294,7 +294,7 @@ static struct job_stream *new_stream(struct api_call *call, const struct job *re
 
 static void begin_stream(struct api_call *call, const struct job *record)
 {
-    struct job_stream *job = new_stream(call, record);
+    struct service_process_stream *job = new_stream(call, record);
     struct err err;
 
     job->returns = subscribe(job, SUBJECT_JOB_RETURN, on_message, &err);

@@ -239,11 +239,11 @@ int authority_check_order(struct master *master, const struct nats_msg *msg, str
     if (!master->conf.require_signed_requests)
         return 0;
     authority = master_find(master, &authority_service);
-    if (warrant_check(&authority->warrants,
-                      &(struct warrant_court){ .account = &authority->account,
-                                               .is_revoked = is_revoked,
-                                               .self = master },
-                      msg, &why) == 0)
+    if (request_signature_check(&authority->warrants,
+                                &(struct request_verifier){ .account = &authority->account,
+                                                            .is_revoked = is_revoked,
+                                                            .self = master },
+                                msg, &why) == 0)
         return 0;
     return err_set(err, ERR_UNSAFE,
                    "the request is refused (require_signed_requests of master '%s'): %s",

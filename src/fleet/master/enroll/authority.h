@@ -13,7 +13,7 @@
 
 #include "fleet/bus/accounts.h"
 #include "fleet/bus/tree_trust.h"
-#include "fleet/bus/warrant.h"
+#include "fleet/bus/request_signature.h"
 #include "fleet/enroll/registry.h"
 #include "fleet/master/enroll/leaf.h"
 #include "fleet/master/enroll/signing.h"
@@ -42,7 +42,7 @@ struct authority {
     char *auth_dir;
     int64_t told; /* generation of the keys that were published for peels */
     bool has_warned;
-    struct warrant_memory warrants;
+    struct request_signature_memory warrants;
     struct arena document_arena;
     struct str document; /* MessagePack */
 };

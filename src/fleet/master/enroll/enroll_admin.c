@@ -25,27 +25,27 @@ static const struct decision_row {
 /* clang-format on */
 #define DECISIONS ARRAY_LEN(decisions)
 
-struct desk;
+struct enroll_admin;
 
-struct desk_line {
-    struct desk *desk;
+struct admin_subscription {
+    struct enroll_admin *enroll_admin;
     enum admission_decision decision;
     struct nats_sub *sub;
 };
 
-struct desk {
+struct enroll_admin {
     struct master *master;
     struct authority *authority;
     struct revocation *revocation;
-    struct desk_line lines[DECISIONS];
+    struct admin_subscription lines[DECISIONS];
 };
 
 /* --- decisions ---------------------------------------------------------------------- */
 
 /* A decision under way. */
-struct petition {
-    struct arena arena; /* the petition is in it */
-    struct desk *desk;
+struct decision_request {
+    struct arena arena; /* the decision request is in it */
+    struct enroll_admin *enroll_admin;
     enum admission_decision decision;
     struct enrollment_request request;
     struct enrollment_reply done; /* while servers are notified */
@@ -53,22 +53,22 @@ struct petition {
     void *self;
 };
 
-static void end_petition(struct petition *petition, enum admission_status status,
+static void end_petition(struct decision_request *decision_request, enum admission_status status,
                          const struct enrollment_reply *reply)
 {
-    struct arena arena = petition->arena;
+    struct arena arena = decision_request->arena;
 
-    petition->fn(petition->self, status, reply);
+    decision_request->fn(decision_request->self, status, reply);
     arena_done(&arena);
 }
 
 /* Servers have confirmed, or the operator is warned. */
 static void on_enforced(void *self, const char *warning)
 {
-    struct petition *petition = self;
+    struct decision_request *decision_request = self;
 
-    petition->done.warning = warning ? warning : "";
-    end_petition(petition, ADMISSION_OK, &petition->done);
+    decision_request->done.warning = warning ? warning : "";
+    end_petition(decision_request, ADMISSION_OK, &decision_request->done);
 }
 
 /* The record is the registry's. */
@@ -82,35 +82,36 @@ static struct value copy_record(struct arena *arena, const struct enrollment *re
 static void on_decided(void *self, const struct registry_verdict *verdict)
 {
     const struct enrollment *record = verdict->record;
-    struct petition *petition = self;
+    struct decision_request *decision_request = self;
     struct enrollment_reply reply = { .err = verdict->error ? verdict->error : "", .warning = "" };
 
     audit_log(&(struct audit){
-        .action = decisions[petition->decision].action,
-        .by = petition->request.operator_name,
-        .id = record ? record->id : petition->request.id,
+        .action = decisions[decision_request->decision].action,
+        .by = decision_request->request.operator_name,
+        .id = record ? record->id : decision_request->request.id,
         .peel = record ? record->peel_id : NULL,
-        .reason = petition->request.reason,
+        .reason = decision_request->request.reason,
         .error = verdict->error,
     });
     if (record)
-        reply.record = copy_record(&petition->arena, record);
-    if (record && petition->decision == ADMISSION_REVOKE) {
-        petition->done = reply;
-        revocation_enforce(petition->desk->revocation, record, on_enforced, petition);
+        reply.record = copy_record(&decision_request->arena, record);
+    if (record && decision_request->decision == ADMISSION_REVOKE) {
+        decision_request->done = reply;
+        revocation_enforce(decision_request->enroll_admin->revocation, record, on_enforced,
+                           decision_request);
         return;
     }
-    end_petition(petition, record ? ADMISSION_OK : verdict->status, &reply);
+    end_petition(decision_request, record ? ADMISSION_OK : verdict->status, &reply);
 }
 
-static void decide(struct desk *desk, enum admission_decision decision,
+static void decide(struct enroll_admin *enroll_admin, enum admission_decision decision,
                    const struct enrollment_request *request, enroll_admin_fn *fn, void *self)
 {
     struct arena arena = ARENA_INIT;
-    struct petition *petition = ARENA_NEW(&arena, struct petition);
+    struct decision_request *decision_request = ARENA_NEW(&arena, struct decision_request);
 
-    *petition = (struct petition){
-        .desk = desk,
+    *decision_request = (struct decision_request){
+        .enroll_admin = enroll_admin,
         .decision = decision,
         .request = { .id = arena_strdup(&arena, request->id),
                      .operator_name = arena_strdup(&arena, request->operator_name),
@@ -119,8 +120,9 @@ static void decide(struct desk *desk, enum admission_decision decision,
         .fn = fn,
         .self = self,
     };
-    petition->arena = arena;
-    registry_decide(&desk->authority->registry, decision, &petition->request, on_decided, petition);
+    decision_request->arena = arena;
+    registry_decide(&enroll_admin->authority->registry, decision, &decision_request->request,
+                    on_decided, decision_request);
 }
 
 void enroll_admin_decide(struct master *master, enum admission_decision decision,
@@ -158,64 +160,65 @@ static void send_answer(void *self, enum admission_status status,
 
 static void on_request(void *self, const struct nats_msg *msg)
 {
-    struct desk_line *line = self;
+    struct admin_subscription *line = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct answer *answer = mem_zalloc(sizeof(*answer) + msg->reply.n);
     struct enrollment_request request;
     struct err err;
 
-    answer->master = line->desk->master;
+    answer->master = line->enroll_admin->master;
     answer->size = msg->reply.n;
     if (msg->reply.n > 0)
         memcpy(answer->subject, msg->reply.p, msg->reply.n);
     if (record_decode(&arena, &enrollment_request_type, 1, msg->payload, &request, &err) < 0 ||
-        authority_check_order(line->desk->master, msg, &err) < 0)
+        authority_check_order(line->enroll_admin->master, msg, &err) < 0)
         send_answer(answer, ADMISSION_MALFORMED,
                     &(struct enrollment_reply){ .err = err.text, .warning = "" });
     else
-        decide(line->desk, line->decision, &request, send_answer, answer);
+        decide(line->enroll_admin, line->decision, &request, send_answer, answer);
 }
 
 /* --- the service -------------------------------------------------------------------- */
 
 static void *open_desk(struct master *master, struct err *err)
 {
-    struct desk *desk = mem_zalloc(sizeof(*desk));
+    struct enroll_admin *enroll_admin = mem_zalloc(sizeof(*enroll_admin));
 
     (void)err;
-    desk->master = master;
-    desk->authority = master_find(master, &authority_service);
-    desk->revocation = master_find(master, &revocation_service);
-    return desk;
+    enroll_admin->master = master;
+    enroll_admin->authority = master_find(master, &authority_service);
+    enroll_admin->revocation = master_find(master, &revocation_service);
+    return enroll_admin;
 }
 
 static void stop_desk(void *self)
 {
-    struct desk *desk = self;
+    struct enroll_admin *enroll_admin = self;
 
     for (size_t i = 0; i < DECISIONS; i++) {
-        nats_sub_free(desk->lines[i].sub);
-        desk->lines[i].sub = NULL;
+        nats_sub_free(enroll_admin->lines[i].sub);
+        enroll_admin->lines[i].sub = NULL;
     }
 }
 
 static int start_desk(void *self, struct err *err)
 {
-    struct desk *desk = self;
+    struct enroll_admin *enroll_admin = self;
 
     for (size_t i = 0; i < DECISIONS; i++) {
-        struct desk_line *line = &desk->lines[i];
+        struct admin_subscription *line = &enroll_admin->lines[i];
 
-        *line = (struct desk_line){ .desk = desk, .decision = (enum admission_decision)i };
+        *line = (struct admin_subscription){ .enroll_admin = enroll_admin,
+                                             .decision = (enum admission_decision)i };
         line->sub = nats_sub_new(
-            desk->master->js.conn,
+            enroll_admin->master->js.conn,
             &(struct nats_sub_options){ .subject = subject_template(decisions[i].subject),
                                         .queue = subject_queue(decisions[i].subject),
                                         .message = on_request,
                                         .self = line },
             err);
         if (!line->sub) {
-            stop_desk(desk);
+            stop_desk(enroll_admin);
             return -1;
         }
     }

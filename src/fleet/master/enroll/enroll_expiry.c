@@ -15,7 +15,7 @@
 #include "fleet/enroll/registry.h"
 #include "fleet/master/audit.h"
 #include "fleet/master/enroll/authority.h"
-#include "fleet/master/enroll/census.h"
+#include "fleet/master/enroll/enrollment_cache.h"
 #include "fleet/master/services.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
@@ -37,7 +37,7 @@ struct candidate {
 
 struct expiry {
     struct master *master;
-    struct census_listener listener;
+    struct enrollment_cache_listener listener;
     struct timer timer;
     struct map waiting; /* by id; struct candidate */
 };
@@ -47,7 +47,7 @@ static void forget_candidate(struct expiry *expiry, const char *id)
     free(map_remove(&expiry->waiting, str_from(id)));
 }
 
-static void on_changed(struct census_listener *listener, const struct enrollment *record)
+static void on_changed(struct enrollment_cache_listener *listener, const struct enrollment *record)
 {
     struct expiry *expiry = container_of(listener, struct expiry, listener);
     const size_t size = strlen(record->id) + 1;
@@ -76,7 +76,7 @@ static void on_decided(void *self, const struct registry_verdict *verdict)
                                    .reason = REASON });
 }
 
-/* It goes when the census has the record that follows. */
+/* It goes when the enrollment cache has the record that follows. */
 static void reject_candidate(struct expiry *expiry, struct candidate *candidate)
 {
     const struct authority *authority = master_find(expiry->master, &authority_service);
@@ -108,11 +108,13 @@ static size_t find_expired(const struct expiry *expiry, struct candidate **ret)
 static void on_tick(struct timer *timer)
 {
     struct expiry *expiry = container_of(timer, struct expiry, timer);
-    const struct census *census = master_find(expiry->master, &census_service);
+    const struct enrollment_cache *enrollment_cache =
+        master_find(expiry->master, &enrollment_cache_service);
     struct candidate *expired[DECISIONS_MAX];
     size_t count = 0;
 
-    if (expiry->master->conf.enroll_pending_expires > 0 && census_is_complete(census))
+    if (expiry->master->conf.enroll_pending_expires > 0 &&
+        enrollment_cache_is_complete(enrollment_cache))
         count = find_expired(expiry, expired);
     for (size_t i = 0; i < count; i++)
         reject_candidate(expiry, expired[i]);
@@ -126,7 +128,7 @@ static void *open_expiry(struct master *master, struct err *err)
     (void)err;
     expiry->master = master;
     expiry->listener.changed = on_changed;
-    census_listen(master_find(master, &census_service), &expiry->listener);
+    enrollment_cache_listen(master_find(master, &enrollment_cache_service), &expiry->listener);
     return expiry;
 }
 

@@ -15,8 +15,8 @@
 #include "fleet/master/api/api.h"
 #include "fleet/master/audit.h"
 #include "fleet/master/enroll/authority.h"
-#include "fleet/master/enroll/census.h"
-#include "fleet/master/enroll/token_book.h"
+#include "fleet/master/enroll/enrollment_cache.h"
+#include "fleet/master/enroll/token_cache.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 
@@ -24,11 +24,11 @@
 #define DOCUMENT_KEPT "max-age=60"
 #define UNAVAILABLE   503
 
-struct office;
+struct enroll_server;
 
 /* A machine that waits for a decision. */
 struct waiter {
-    struct office *office;
+    struct enroll_server *enroll_server;
     struct http_stream *stream;
     char *id;
     enum enrollment_state told;
@@ -37,14 +37,14 @@ struct waiter {
     struct waiter *next, **back;
 };
 
-struct office {
+struct enroll_server {
     struct master *master;
     struct authority *authority;
     struct api *api; /* serves all other paths */
     struct http_server *server;
     struct rate rate, relaxed;
-    struct census_listener listener;
-    struct token_book *tokens;
+    struct enrollment_cache_listener listener;
+    struct token_cache *tokens;
     struct waiter *waiters;
     size_t waiter_count;
     bool is_open; /* the bus is there */
@@ -52,17 +52,18 @@ struct office {
 
 /* A call under way. */
 struct call {
-    struct office *office;
+    struct enroll_server *enroll_server;
     struct http_request *request;
     char *id;      /* of creds and streams */
     char *sponsor; /* "token:<id>": approves what was created; or NULL */
 };
 
-static struct call *new_call(struct office *office, struct http_request *request, const char *id)
+static struct call *new_call(struct enroll_server *enroll_server, struct http_request *request,
+                             const char *id)
 {
     struct call *call = mem_zalloc(sizeof(*call));
 
-    call->office = office;
+    call->enroll_server = enroll_server;
     call->request = request;
     call->id = mem_strdup(id);
     return call;
@@ -85,9 +86,10 @@ static struct str token_of(struct http_request *request)
 }
 
 /* Who has a token is known, and is not limited. False: the request is answered. */
-static bool admit(struct office *office, struct rate *rate, struct http_request *request)
+static bool admit(struct enroll_server *enroll_server, struct rate *rate,
+                  struct http_request *request)
 {
-    int64_t wait = token_book_find(office->tokens, token_of(request), STR(""))
+    int64_t wait = token_cache_find(enroll_server->tokens, token_of(request), STR(""))
                        ? 0
                        : rate_take(rate, str_from(request->remote), clock_now());
 
@@ -100,7 +102,7 @@ static bool admit(struct office *office, struct rate *rate, struct http_request 
                                            .retry_after = seconds });
         return false;
     }
-    if (!office->is_open) {
+    if (!enroll_server->is_open) {
         http_answer_error(request, UNAVAILABLE, "the bus is not connected yet");
         return false;
     }
@@ -109,7 +111,7 @@ static bool admit(struct office *office, struct rate *rate, struct http_request 
 
 /* --- answers ------------------------------------------------------------------------ */
 
-static void announce_pending(struct office *office, const struct enrollment *record)
+static void announce_pending(struct enroll_server *enroll_server, const struct enrollment *record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value_map *map = value_map_new(&arena, 3);
@@ -121,7 +123,7 @@ static void announce_pending(struct office *office, const struct enrollment *rec
     if (record->remote_addr[0])
         value_map_set(&arena, map, value_text("ip"), value_text(record->remote_addr));
     if (announce_event(
-            office->master,
+            enroll_server->master,
             &(struct announcement){ .tag = arena_printf(&arena, "enroll/pending/%s", record->id),
                                     .data = data },
             &err) < 0)
@@ -161,8 +163,8 @@ static void approve_sponsored(struct call *call, const char *id)
 
     free(call->id);
     call->id = mem_strdup(id);
-    registry_decide(&call->office->authority->registry, ADMISSION_APPROVE, &request, on_sponsored,
-                    call);
+    registry_decide(&call->enroll_server->authority->registry, ADMISSION_APPROVE, &request,
+                    on_sponsored, call);
 }
 
 static bool is_pending(const struct admission_answer *answer)
@@ -190,10 +192,10 @@ static void on_answer(void *self, const struct admission_answer *answer)
                                    .by = answer->created->remote_addr,
                                    .id = answer->created->id,
                                    .peel = answer->created->peel_id });
-        metrics_add(call->office->master->metrics, MASTER_ENROLLMENTS, 1,
+        metrics_add(call->enroll_server->master->metrics, MASTER_ENROLLMENTS, 1,
                     enrollment_state_name(answer->created->state), NULL);
         if (is_new && !call->sponsor)
-            announce_pending(call->office, answer->created);
+            announce_pending(call->enroll_server, answer->created);
     }
     if (call->sponsor && is_pending(answer)) {
         approve_sponsored(call, value_get_text(&answer->body, "id"));
@@ -205,12 +207,12 @@ static void on_answer(void *self, const struct admission_answer *answer)
 
 static void on_nonce(void *self, struct http_request *request)
 {
-    struct office *office = self;
+    struct enroll_server *enroll_server = self;
     const char *peel = http_query(request, "peel_id"), *key = http_query(request, "public_key");
 
-    if (admit(office, &office->rate, request))
-        registry_nonce(&office->authority->registry, str_from(peel ? peel : ""),
-                       str_from(key ? key : ""), on_answer, new_call(office, request, ""));
+    if (admit(enroll_server, &enroll_server->rate, request))
+        registry_nonce(&enroll_server->authority->registry, str_from(peel ? peel : ""),
+                       str_from(key ? key : ""), on_answer, new_call(enroll_server, request, ""));
 }
 
 /* The token of a body, and the peel that it is for; empty ones when there are none. */
@@ -230,31 +232,32 @@ static void read_token(struct arena *arena, struct http_request *request, struct
 }
 
 /* Which token approves this machine? NULL: none; freed by the caller. */
-static char *find_sponsor(struct office *office, struct http_request *request)
+static char *find_sponsor(struct enroll_server *enroll_server, struct http_request *request)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct token_record *record;
     struct str token, peel;
 
     read_token(&arena, request, &token, &peel);
-    record = peel.n > 0 ? token_book_find(office->tokens, token, peel) : NULL;
+    record = peel.n > 0 ? token_cache_find(enroll_server->tokens, token, peel) : NULL;
     return record ? mem_strdup(arena_printf(&arena, "token:%s", record->id)) : NULL;
 }
 
-static bool admit_body(struct office *office, struct http_request *request)
+static bool admit_body(struct enroll_server *enroll_server, struct http_request *request)
 {
-    AUTO_FREE char *sponsor = find_sponsor(office, request);
+    AUTO_FREE char *sponsor = find_sponsor(enroll_server, request);
 
-    return (sponsor && office->is_open) || admit(office, &office->rate, request);
+    return (sponsor && enroll_server->is_open) ||
+           admit(enroll_server, &enroll_server->rate, request);
 }
 
 /* Why no more machines of this address may wait for a decision; NULL: they may. So nobody fills the
  * store with names, nor the list that operators read. */
-static const char *find_crowd(const struct office *office, const char *address)
+static const char *find_crowd(const struct enroll_server *enroll_server, const char *address)
 {
-    const struct master_conf *conf = &office->master->conf;
-    const struct census_waiting count =
-        census_count_waiting(master_find(office->master, &census_service), address);
+    const struct master_conf *conf = &enroll_server->master->conf;
+    const struct enrollment_cache_waiting count = enrollment_cache_count_waiting(
+        master_find(enroll_server->master, &enrollment_cache_service), address);
 
     if (conf->enroll_pending_per_address > 0 &&
         count.of_address >= (size_t)conf->enroll_pending_per_address)
@@ -270,40 +273,41 @@ static const char *find_crowd(const struct office *office, const char *address)
 static void submit_call(void *self)
 {
     struct call *call = self;
-    struct office *office = call->office;
+    struct enroll_server *enroll_server = call->enroll_server;
 
-    call->sponsor = find_sponsor(office, call->request);
-    registry_submit(&office->authority->registry, call->request->body,
-                    &(struct registry_sender){ .remote_addr = call->request->remote,
-                                               .sponsor = call->sponsor ? call->sponsor : "",
-                                               .crowd = find_crowd(office, call->request->remote) },
-                    on_answer, call);
+    call->sponsor = find_sponsor(enroll_server, call->request);
+    registry_submit(
+        &enroll_server->authority->registry, call->request->body,
+        &(struct registry_sender){ .remote_addr = call->request->remote,
+                                   .sponsor = call->sponsor ? call->sponsor : "",
+                                   .crowd = find_crowd(enroll_server, call->request->remote) },
+        on_answer, call);
 }
 
 static void on_enroll(void *self, struct http_request *request)
 {
-    struct office *office = self;
+    struct enroll_server *enroll_server = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct str token, peel;
     struct call *call;
     struct err err;
 
-    if (!admit_body(office, request))
+    if (!admit_body(enroll_server, request))
         return;
-    call = new_call(office, request, "");
+    call = new_call(enroll_server, request, "");
     read_token(&arena, request, &token, &peel);
-    if (token.n == 0 || token_book_find(office->tokens, token, STR("")) ||
-        token_book_fetch(office->tokens, token, submit_call, call, &err) < 0)
+    if (token.n == 0 || token_cache_find(enroll_server->tokens, token, STR("")) ||
+        token_cache_fetch(enroll_server->tokens, token, submit_call, call, &err) < 0)
         submit_call(call);
 }
 
 static void on_status(void *self, struct http_request *request)
 {
-    struct office *office = self;
+    struct enroll_server *enroll_server = self;
 
-    if (admit(office, &office->rate, request))
-        registry_status(&office->authority->registry, request->name, on_answer,
-                        new_call(office, request, request->name));
+    if (admit(enroll_server, &enroll_server->rate, request))
+        registry_status(&enroll_server->authority->registry, request->name, on_answer,
+                        new_call(enroll_server, request, request->name));
 }
 
 static void on_creds_answer(void *self, const struct admission_answer *answer)
@@ -315,35 +319,36 @@ static void on_creds_answer(void *self, const struct admission_answer *answer)
                                    .by = call->request->remote,
                                    .id = call->id,
                                    .peel = value_get_text(&answer->body, "peel_id") });
-        metrics_add(call->office->master->metrics, MASTER_ENROLLMENTS, 1, "issued", NULL);
+        metrics_add(call->enroll_server->master->metrics, MASTER_ENROLLMENTS, 1, "issued", NULL);
     }
     on_answer(call, answer);
 }
 
 static void on_creds(void *self, struct http_request *request)
 {
-    struct office *office = self;
+    struct enroll_server *enroll_server = self;
     const char *authorization = http_header(request, "Authorization");
 
-    if (!admit(office, &office->rate, request))
+    if (!admit(enroll_server, &enroll_server->rate, request))
         return;
-    authority_look_at_keys(office->authority); /* one that is no longer accepted is of no use */
-    registry_creds(&office->authority->registry, request->name,
+    authority_look_at_keys(
+        enroll_server->authority); /* one that is no longer accepted is of no use */
+    registry_creds(&enroll_server->authority->registry, request->name,
                    str_from(authorization ? authorization : ""), on_creds_answer,
-                   new_call(office, request, request->name));
+                   new_call(enroll_server, request, request->name));
 }
 
 static void on_document(void *self, struct http_request *request)
 {
-    struct office *office = self;
+    struct enroll_server *enroll_server = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct value document;
     struct err err;
 
-    if (!admit(office, &office->relaxed, request))
+    if (!admit(enroll_server, &enroll_server->relaxed, request))
         return;
-    document = authority_document(office->authority, &arena);
+    document = authority_document(enroll_server->authority, &arena);
     if (json_print(&text, &document, JSON_STYLE_COMPACT, &err) < 0) {
         http_answer_error(request, ADMISSION_BROKEN, err.text);
         return;
@@ -360,8 +365,8 @@ static void free_waiter(struct waiter *waiter)
     *waiter->back = waiter->next;
     if (waiter->next)
         waiter->next->back = waiter->back;
-    waiter->office->waiter_count--;
-    timer_clear(loop_timers(waiter->office->master->loop), &waiter->beat);
+    waiter->enroll_server->waiter_count--;
+    timer_clear(loop_timers(waiter->enroll_server->master->loop), &waiter->beat);
     free(waiter->id);
     free(waiter);
 }
@@ -389,9 +394,10 @@ static void tell_state(struct waiter *waiter, enum enrollment_state state)
         end_waiter(waiter);
 }
 
-static void tell_waiters(struct office *office, const char *id, enum enrollment_state state)
+static void tell_waiters(struct enroll_server *enroll_server, const char *id,
+                         enum enrollment_state state)
 {
-    struct waiter *waiter = office->waiters;
+    struct waiter *waiter = enroll_server->waiters;
 
     while (waiter && state != ENROLLMENT_PENDING) {
         struct waiter *next = waiter->next;
@@ -402,7 +408,7 @@ static void tell_waiters(struct office *office, const char *id, enum enrollment_
     }
 }
 
-/* What the census told before the waiter was there. */
+/* What the enrollment cache told before the waiter was there. */
 static void on_state_again(void *self, const struct admission_answer *answer)
 {
     struct call *call = self;
@@ -410,7 +416,7 @@ static void on_state_again(void *self, const struct admission_answer *answer)
     enum enrollment_state state;
 
     if (word && enrollment_state_find(str_from(word), &state))
-        tell_waiters(call->office, call->id, state);
+        tell_waiters(call->enroll_server, call->id, state);
     free_call(call);
 }
 
@@ -418,7 +424,7 @@ static void on_beat(struct timer *timer);
 
 static void beat_later(struct waiter *waiter)
 {
-    timer_set(loop_timers(waiter->office->master->loop), &waiter->beat,
+    timer_set(loop_timers(waiter->enroll_server->master->loop), &waiter->beat,
               clock_after(clock_now(), ENROLL_STREAM_BEAT_NS), on_beat);
 }
 
@@ -435,20 +441,20 @@ static void on_beat(struct timer *timer)
     beat_later(waiter);
 }
 
-static struct waiter *new_waiter(struct office *office, struct http_request *request,
+static struct waiter *new_waiter(struct enroll_server *enroll_server, struct http_request *request,
                                  const char *id)
 {
     struct waiter *waiter = mem_zalloc(sizeof(*waiter));
 
-    waiter->office = office;
+    waiter->enroll_server = enroll_server;
     waiter->id = mem_strdup(id);
     waiter->until = clock_after(clock_now(), ENROLL_STREAM_TIMEOUT_NS);
-    waiter->next = office->waiters;
-    waiter->back = &office->waiters;
+    waiter->next = enroll_server->waiters;
+    waiter->back = &enroll_server->waiters;
     if (waiter->next)
         waiter->next->back = &waiter->next;
     *waiter->back = waiter;
-    office->waiter_count++;
+    enroll_server->waiter_count++;
     waiter->stream = http_stream_new(request, on_closed, waiter);
     return waiter;
 }
@@ -456,7 +462,7 @@ static struct waiter *new_waiter(struct office *office, struct http_request *req
 static void on_stream_status(void *self, const struct admission_answer *answer)
 {
     struct call *call = self;
-    struct office *office = call->office;
+    struct enroll_server *enroll_server = call->enroll_server;
     const char *word = value_get_text(&answer->body, "state");
     enum enrollment_state state;
     struct waiter *waiter;
@@ -465,7 +471,7 @@ static void on_stream_status(void *self, const struct admission_answer *answer)
         on_answer(call, answer);
         return;
     }
-    waiter = new_waiter(office, call->request, call->id);
+    waiter = new_waiter(enroll_server, call->request, call->id);
     free_call(call);
     if (!waiter->stream) {
         free_waiter(waiter);
@@ -473,27 +479,27 @@ static void on_stream_status(void *self, const struct admission_answer *answer)
     }
     beat_later(waiter);
     if (state == ENROLLMENT_PENDING) /* it may have changed since it was read */
-        registry_status(&office->authority->registry, waiter->id, on_state_again,
-                        new_call(office, NULL, waiter->id));
+        registry_status(&enroll_server->authority->registry, waiter->id, on_state_again,
+                        new_call(enroll_server, NULL, waiter->id));
     tell_state(waiter, state);
 }
 
 static void on_stream(void *self, struct http_request *request)
 {
-    struct office *office = self;
+    struct enroll_server *enroll_server = self;
 
-    if (!admit(office, &office->rate, request))
+    if (!admit(enroll_server, &enroll_server->rate, request))
         return;
-    if (office->waiter_count >= ENROLL_STREAMS_MAX)
+    if (enroll_server->waiter_count >= ENROLL_STREAMS_MAX)
         http_answer_error(request, UNAVAILABLE, "too many machines are waiting");
     else
-        registry_status(&office->authority->registry, request->name, on_stream_status,
-                        new_call(office, request, request->name));
+        registry_status(&enroll_server->authority->registry, request->name, on_stream_status,
+                        new_call(enroll_server, request, request->name));
 }
 
-static void on_changed(struct census_listener *listener, const struct enrollment *record)
+static void on_changed(struct enrollment_cache_listener *listener, const struct enrollment *record)
 {
-    tell_waiters(container_of(listener, struct office, listener), record->id, record->state);
+    tell_waiters(container_of(listener, struct enroll_server, listener), record->id, record->state);
 }
 
 /* --- the service -------------------------------------------------------------------- */
@@ -510,114 +516,115 @@ static const struct http_route routes[] = {
 
 static void on_answered(void *self, const struct http_request *request, int status)
 {
-    const struct office *office = self;
+    const struct enroll_server *enroll_server = self;
     char word[16];
 
     (void)snprintf(word, sizeof(word), "%d", status);
-    metrics_add(office->master->metrics, MASTER_HTTP_REQUESTS, 1, word, NULL);
+    metrics_add(enroll_server->master->metrics, MASTER_HTTP_REQUESTS, 1, word, NULL);
     log_debug("request answered method=%s path=%s status=%d from=%s", request->method,
               request->path, status, request->remote);
 }
 
 static void on_renewed(void *self)
 {
-    struct office *office = self;
-    const struct leaf *leaf = &office->authority->leaf;
+    struct enroll_server *enroll_server = self;
+    const struct leaf *leaf = &enroll_server->authority->leaf;
     struct err err;
 
-    if (http_server_set_certificate(office->server, leaf->chain.p, leaf->key.p, &err) < 0)
+    if (http_server_set_certificate(enroll_server->server, leaf->chain.p, leaf->key.p, &err) < 0)
         log_error("certificate cannot be used, keeping the old one error=%s", err.text);
     else
         log_info("certificate of the HTTPS endpoint renewed");
 }
 
-static void set_rates(struct office *office)
+static void set_rates(struct enroll_server *enroll_server)
 {
-    const struct master_conf *conf = &office->master->conf;
+    const struct master_conf *conf = &enroll_server->master->conf;
 
-    rate_init(&office->rate, conf->enroll_rate_burst, conf->enroll_rate_per_minute);
+    rate_init(&enroll_server->rate, conf->enroll_rate_burst, conf->enroll_rate_per_minute);
 }
 
 static void reload_office(void *self)
 {
-    struct office *office = self;
+    struct enroll_server *enroll_server = self;
 
-    rate_done(&office->rate);
-    set_rates(office);
+    rate_done(&enroll_server->rate);
+    set_rates(enroll_server);
 }
 
 static void free_office(void *self)
 {
-    struct office *office = self;
+    struct enroll_server *enroll_server = self;
 
-    http_server_free(office->server);
-    token_book_free(office->tokens);
-    rate_done(&office->rate);
-    rate_done(&office->relaxed);
-    free(office);
+    http_server_free(enroll_server->server);
+    token_cache_free(enroll_server->tokens);
+    rate_done(&enroll_server->rate);
+    rate_done(&enroll_server->relaxed);
+    free(enroll_server);
 }
 
-static int listen_https(struct office *office, struct err *err)
+static int listen_https(struct enroll_server *enroll_server, struct err *err)
 {
-    const struct leaf *leaf = &office->authority->leaf;
+    const struct leaf *leaf = &enroll_server->authority->leaf;
 
-    office->server =
-        http_server_new(&(struct http_options){ .loop = office->master->loop,
-                                                .address = office->master->conf.enroll_addr,
+    enroll_server->server =
+        http_server_new(&(struct http_options){ .loop = enroll_server->master->loop,
+                                                .address = enroll_server->master->conf.enroll_addr,
                                                 .routes = routes,
-                                                .self = office,
+                                                .self = enroll_server,
                                                 .other = api_handle,
-                                                .other_self = office->api,
+                                                .other_self = enroll_server->api,
                                                 .answered = on_answered,
                                                 .cert_pem = leaf->chain.p,
                                                 .key_pem = leaf->key.p,
                                                 .connections_max = ENROLL_CONNECTIONS_MAX },
                         err);
-    return office->server ? 0 : -1;
+    return enroll_server->server ? 0 : -1;
 }
 
 static void *open_office(struct master *master, struct err *err)
 {
-    struct office *office = mem_zalloc(sizeof(*office));
+    struct enroll_server *enroll_server = mem_zalloc(sizeof(*enroll_server));
 
-    office->master = master;
-    office->authority = master_find(master, &authority_service);
-    office->api = master_find(master, &api_service);
-    set_rates(office);
-    rate_init(&office->relaxed, ENROLL_RELAXED_BURST, ENROLL_RELAXED_PER_MINUTE);
-    if (listen_https(office, err) < 0) {
-        free_office(office);
+    enroll_server->master = master;
+    enroll_server->authority = master_find(master, &authority_service);
+    enroll_server->api = master_find(master, &api_service);
+    set_rates(enroll_server);
+    rate_init(&enroll_server->relaxed, ENROLL_RELAXED_BURST, ENROLL_RELAXED_PER_MINUTE);
+    if (listen_https(enroll_server, err) < 0) {
+        free_office(enroll_server);
         return NULL;
     }
-    office->authority->renewed = on_renewed;
-    office->authority->renewed_self = office;
-    office->listener.changed = on_changed;
-    census_listen(master_find(master, &census_service), &office->listener);
-    return office;
+    enroll_server->authority->renewed = on_renewed;
+    enroll_server->authority->renewed_self = enroll_server;
+    enroll_server->listener.changed = on_changed;
+    enrollment_cache_listen(master_find(master, &enrollment_cache_service),
+                            &enroll_server->listener);
+    return enroll_server;
 }
 
 static int start_office(void *self, struct err *err)
 {
-    struct office *office = self;
+    struct enroll_server *enroll_server = self;
 
-    office->tokens = token_book_new(&office->master->js, err);
-    if (!office->tokens)
+    enroll_server->tokens = token_cache_new(&enroll_server->master->js, err);
+    if (!enroll_server->tokens)
         return -1;
-    office->is_open = true;
-    log_info("machines can enroll address=%s port=%u", office->master->conf.enroll_addr,
-             http_server_port(office->server));
+    enroll_server->is_open = true;
+    log_info("machines can enroll address=%s port=%u", enroll_server->master->conf.enroll_addr,
+             http_server_port(enroll_server->server));
     return 0;
 }
 
 /* Calls that are under way are answered into nothing when the connection goes. */
 static void stop_office(void *self)
 {
-    struct office *office = self;
+    struct enroll_server *enroll_server = self;
 
-    office->is_open = false;
-    token_book_stop(office->tokens);
-    http_server_free(office->server);
-    office->server = NULL;
+    enroll_server->is_open = false;
+    token_cache_stop(enroll_server->tokens);
+    http_server_free(enroll_server->server);
+    enroll_server->server = NULL;
 }
 
 const struct master_service enroll_server_service = {

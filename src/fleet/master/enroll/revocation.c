@@ -17,7 +17,7 @@
 #include "core/data/json.h"
 #include "core/data/value.h"
 #include "fleet/master/enroll/authority.h"
-#include "fleet/master/enroll/census.h"
+#include "fleet/master/enroll/enrollment_cache.h"
 #include "fleet/master/enroll/revoked_board.h"
 #include "fleet/master/enroll/revoked_list.h"
 #include "fleet/master/enroll/signing_board.h"
@@ -54,7 +54,7 @@ struct revocation {
     char account[NATS_NKEY_TEXT_SIZE];
     struct nats_nkey signer;
     struct revoked_list list;
-    struct census_listener listener;
+    struct enrollment_cache_listener listener;
     struct nats_kv_watch *operators;
     struct link *link;
     struct nats_listener events;
@@ -384,7 +384,7 @@ static void on_timer(struct timer *timer)
     push_after(revocation, sync_interval(revocation));
 }
 
-static void on_changed(struct census_listener *listener, const struct enrollment *record)
+static void on_changed(struct enrollment_cache_listener *listener, const struct enrollment *record)
 {
     struct revocation *revocation = container_of(listener, struct revocation, listener);
 
@@ -404,7 +404,7 @@ static void begin_pushing(struct revocation *revocation)
         push(revocation);
 }
 
-static void on_listed(struct census_listener *listener)
+static void on_listed(struct enrollment_cache_listener *listener)
 {
     struct revocation *revocation = container_of(listener, struct revocation, listener);
 
@@ -618,7 +618,7 @@ static void *open_revocation(struct master *master, struct err *err)
     }
     revocation->listener.changed = on_changed;
     revocation->listener.caught_up = on_listed;
-    census_listen(master_find(master, &census_service), &revocation->listener);
+    enrollment_cache_listen(master_find(master, &enrollment_cache_service), &revocation->listener);
     return revocation;
 }
 

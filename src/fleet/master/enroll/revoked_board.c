@@ -88,7 +88,7 @@ static void on_published(void *self, const struct nats_error *error,
     const struct authority *authority = master_find(posting->master, &authority_service);
     const struct ed25519_pair signer = nats_nkey_pair(&authority->account);
     const struct nats_kv kv = open_bucket(posting);
-    struct revoked_list list = { .keys = value_map(value_map_new(&posting->arena, 0)) };
+    struct revoked_notice list = { .keys = value_map(value_map_new(&posting->arena, 0)) };
     struct str stored;
     struct err err;
     int result;

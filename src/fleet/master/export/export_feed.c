@@ -20,7 +20,7 @@
 #include "fleet/nats/puller.h"
 #include "core/sys/cancel.h"
 #include "core/sys/chance.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 #include "core/sys/post.h"
@@ -41,7 +41,7 @@ struct export_item {
 
 /* A request in a worker. It may outlive its feed's start. */
 struct export_post {
-    struct chore chore;
+    struct background_task background_task;
     struct export_feed *feed;
     struct arena arena;
     unsigned start; /* of the feed */
@@ -169,9 +169,9 @@ static int add_token(struct export_post *post, size_t at)
     return 0;
 }
 
-static void send_post(struct chore *chore)
+static void send_post(struct background_task *background_task)
 {
-    struct export_post *post_ = container_of(chore, struct export_post, chore);
+    struct export_post *post_ = container_of(background_task, struct export_post, background_task);
     size_t at = 0;
 
     while (post_->request.headers[at])
@@ -251,9 +251,9 @@ static void judge_post(struct export_feed *feed, const struct export_post *post_
     }
 }
 
-static void on_posted(struct chore *chore)
+static void on_posted(struct background_task *background_task)
 {
-    struct export_post *post_ = container_of(chore, struct export_post, chore);
+    struct export_post *post_ = container_of(background_task, struct export_post, background_task);
     struct export_feed *feed = post_->feed;
 
     if (feed->post == post_)
@@ -307,7 +307,8 @@ static void begin_post(struct export_feed *feed, size_t count)
     };
     feed->post = post_;
     feed->under_way++;
-    chore_begin(feed->options.chores, &post_->chore, send_post, on_posted);
+    background_task_begin(feed->options.background_tasks, &post_->background_task, send_post,
+                          on_posted);
 }
 
 /* Send what waits, unless something is on its way or a pause is not over. */

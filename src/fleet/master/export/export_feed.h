@@ -30,7 +30,7 @@
 #include "fleet/nats/js.h"
 #include "core/sys/timers.h"
 
-struct chores;
+struct background_tasks;
 struct export_conf;
 struct export_feed;
 struct export_item;
@@ -45,7 +45,7 @@ struct nats_puller;
 
 struct export_feed_options {
     struct nats_js js;
-    struct chores *chores;
+    struct background_tasks *background_tasks;
     struct metrics *metrics;
     const char *name; /* of the exporter; borrowed */
     enum export_kind kind;

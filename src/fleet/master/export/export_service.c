@@ -22,7 +22,7 @@
 #include "fleet/nats/consumer.h"
 #include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 
@@ -35,7 +35,7 @@
 #define FAILING_NS (60 * CLOCK_SECOND)
 
 struct exporter {
-    struct press *press;
+    struct export_service *export_service;
     struct exporter *next;
     char name[EXPORT_NAME_MAX + 1];
     char key[sizeof(FEED_CONSUMER) + EXPORT_NAME_MAX]; /* of its lease */
@@ -45,9 +45,9 @@ struct exporter {
     bool is_gone;
 };
 
-struct press {
+struct export_service {
     struct master *master;
-    struct chores chores;
+    struct background_tasks background_tasks;
     struct arena arena; /* of the configuration */
     struct export_confs confs;
     struct exporter *first; /* gone ones included, until nothing of them is under way */
@@ -75,7 +75,7 @@ static void free_if_gone(struct exporter *exporter)
 {
     if (!exporter->is_gone || is_under_way(exporter))
         return;
-    for (struct exporter **at = &exporter->press->first; *at; at = &(*at)->next)
+    for (struct exporter **at = &exporter->export_service->first; *at; at = &(*at)->next)
         if (*at == exporter) {
             *at = exporter->next;
             break;
@@ -95,7 +95,8 @@ static void on_measured(void *self)
 
     for (size_t i = 0; i < EXPORT_KINDS; i++)
         lag += (double)exporter->feeds[i].pending;
-    metrics_set(exporter->press->master->metrics, MASTER_EXPORT_LAG, lag, exporter->name, NULL);
+    metrics_set(exporter->export_service->master->metrics, MASTER_EXPORT_LAG, lag, exporter->name,
+                NULL);
 }
 
 static void on_deleted(void *self, const struct nats_error *error)
@@ -109,13 +110,14 @@ static void on_deleted(void *self, const struct nats_error *error)
     free(self);
 }
 
-static void delete_consumer(const struct press *press, enum export_kind kind, const char *name)
+static void delete_consumer(const struct export_service *export_service, enum export_kind kind,
+                            const char *name)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     char *copy = mem_strdup(name);
     struct err err;
 
-    if (nats_consumer_delete(&press->master->js, export_feed_stream(kind),
+    if (nats_consumer_delete(&export_service->master->js, export_feed_stream(kind),
                              arena_printf(&arena, FEED_CONSUMER "%s", name), on_deleted, copy,
                              &err) < 0)
         free(copy);
@@ -129,14 +131,15 @@ static void on_got(struct lease *lease)
         if (is_wanted(exporter->conf, (enum export_kind)i))
             export_feed_start(&exporter->feeds[i]);
         else
-            delete_consumer(exporter->press, (enum export_kind)i, exporter->name);
+            delete_consumer(exporter->export_service, (enum export_kind)i, exporter->name);
 }
 
 static void stop_feeds(struct exporter *exporter)
 {
     for (size_t i = 0; i < EXPORT_KINDS; i++)
         export_feed_stop(&exporter->feeds[i]);
-    metrics_set(exporter->press->master->metrics, MASTER_EXPORT_LAG, 0, exporter->name, NULL);
+    metrics_set(exporter->export_service->master->metrics, MASTER_EXPORT_LAG, 0, exporter->name,
+                NULL);
 }
 
 static void on_lost(struct lease *lease)
@@ -151,31 +154,32 @@ static void set_conf(struct exporter *exporter, const struct export_conf *conf)
         exporter->feeds[i].conf = conf;
 }
 
-static void begin_exporter(struct press *press, const struct export_conf *conf)
+static void begin_exporter(struct export_service *export_service, const struct export_conf *conf)
 {
     struct exporter *exporter = mem_zalloc(sizeof(*exporter));
 
-    exporter->press = press;
+    exporter->export_service = export_service;
     (void)snprintf(exporter->name, sizeof(exporter->name), "%s", conf->name);
     (void)snprintf(exporter->key, sizeof(exporter->key), FEED_CONSUMER "%s", exporter->name);
     for (size_t i = 0; i < EXPORT_KINDS; i++)
-        export_feed_init(&exporter->feeds[i],
-                         &(struct export_feed_options){ .js = press->master->js,
-                                                        .chores = &press->chores,
-                                                        .metrics = press->master->metrics,
-                                                        .name = exporter->name,
-                                                        .kind = (enum export_kind)i,
-                                                        .came_back = on_came_back,
-                                                        .measured = on_measured,
-                                                        .self = exporter });
+        export_feed_init(
+            &exporter->feeds[i],
+            &(struct export_feed_options){ .js = export_service->master->js,
+                                           .background_tasks = &export_service->background_tasks,
+                                           .metrics = export_service->master->metrics,
+                                           .name = exporter->name,
+                                           .kind = (enum export_kind)i,
+                                           .came_back = on_came_back,
+                                           .measured = on_measured,
+                                           .self = exporter });
     set_conf(exporter, conf);
-    exporter->lease = (struct lease){ .js = press->master->js,
+    exporter->lease = (struct lease){ .js = export_service->master->js,
                                       .key = exporter->key,
-                                      .holder = press->master->id,
+                                      .holder = export_service->master->id,
                                       .got = on_got,
                                       .lost = on_lost };
-    exporter->next = press->first;
-    press->first = exporter;
+    exporter->next = export_service->first;
+    export_service->first = exporter;
     lease_start(&exporter->lease);
 }
 
@@ -193,15 +197,17 @@ static void remove_exporter(struct exporter *exporter)
 {
     end_exporter(exporter);
     for (size_t i = 0; i < EXPORT_KINDS; i++)
-        delete_consumer(exporter->press, (enum export_kind)i, exporter->name);
+        delete_consumer(exporter->export_service, (enum export_kind)i, exporter->name);
     free_if_gone(exporter);
 }
 
 /* --- the configuration ------------------------------------------------------------------ */
 
-static const struct exporter *find_exporter(const struct press *press, const char *name)
+static const struct exporter *find_exporter(const struct export_service *export_service,
+                                            const char *name)
 {
-    for (const struct exporter *exporter = press->first; exporter; exporter = exporter->next)
+    for (const struct exporter *exporter = export_service->first; exporter;
+         exporter = exporter->next)
         if (!exporter->is_gone && strcmp(exporter->name, name) == 0)
             return exporter;
     return NULL;
@@ -219,11 +225,12 @@ static void change_exporter(struct exporter *exporter, const struct export_conf 
         on_got(&exporter->lease);
 }
 
-static void change_exporters(struct press *press, const struct export_confs *confs)
+static void change_exporters(struct export_service *export_service,
+                             const struct export_confs *confs)
 {
     struct exporter *next;
 
-    for (struct exporter *exporter = press->first; exporter; exporter = next) {
+    for (struct exporter *exporter = export_service->first; exporter; exporter = next) {
         const struct export_conf *conf = export_conf_find(confs, exporter->name);
 
         next = exporter->next;
@@ -235,43 +242,44 @@ static void change_exporters(struct press *press, const struct export_confs *con
             remove_exporter(exporter);
     }
     VEC_EACH (&confs->list, conf)
-        if (!find_exporter(press, conf->name))
-            begin_exporter(press, conf);
+        if (!find_exporter(export_service, conf->name))
+            begin_exporter(export_service, conf);
 }
 
 /* The file was checked before it became the configuration. */
-static void read_conf(struct press *press, struct arena *arena, struct export_confs *ret)
+static void read_conf(struct export_service *export_service, struct arena *arena,
+                      struct export_confs *ret)
 {
     struct diags ignored = DIAGS_INIT(arena);
     struct value copy;
 
     *ret = (struct export_confs){ 0 };
-    if (!press->master->conf.exports)
+    if (!export_service->master->conf.exports)
         return;
-    copy = value_copy(arena, press->master->conf.exports);
+    copy = value_copy(arena, export_service->master->conf.exports);
     (void)export_conf_read(arena, &copy, ret, &ignored);
 }
 
 static void reload_press(void *self)
 {
-    struct press *press = self;
+    struct export_service *export_service = self;
     struct arena arena = ARENA_INIT;
     struct export_confs confs;
 
-    if (!press->is_started)
+    if (!export_service->is_started)
         return;
-    read_conf(press, &arena, &confs);
-    change_exporters(press, &confs);
-    arena_done(&press->arena);
-    press->arena = arena;
-    press->confs = confs;
+    read_conf(export_service, &arena, &confs);
+    change_exporters(export_service, &confs);
+    arena_done(&export_service->arena);
+    export_service->arena = arena;
+    export_service->confs = confs;
 }
 
 /* --- consumers that nobody configures ----------------------------------------------------- */
 
 /* A consumer without an exporter here; another master may have it. */
 struct orphan {
-    struct press *press;
+    struct export_service *export_service;
     enum export_kind kind;
     char name[EXPORT_NAME_MAX + 1];
 };
@@ -281,32 +289,32 @@ static void on_lease(void *self, const struct nats_error *error, const struct na
     struct orphan *orphan = self;
 
     (void)entry;
-    if (error && error->fault == NATS_FAULT_NOT_FOUND && orphan->press->is_started &&
-        !find_exporter(orphan->press, orphan->name))
-        delete_consumer(orphan->press, orphan->kind, orphan->name);
+    if (error && error->fault == NATS_FAULT_NOT_FOUND && orphan->export_service->is_started &&
+        !find_exporter(orphan->export_service, orphan->name))
+        delete_consumer(orphan->export_service, orphan->kind, orphan->name);
     free(orphan);
 }
 
-static void ask_lease(struct press *press, enum export_kind kind, struct str name)
+static void ask_lease(struct export_service *export_service, enum export_kind kind, struct str name)
 {
-    const struct nats_kv kv = { .js = press->master->js,
+    const struct nats_kv kv = { .js = export_service->master->js,
                                 .bucket = store_bucket_name(STORE_LEASES),
                                 .indirect = true };
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct orphan *orphan = mem_zalloc(sizeof(*orphan));
     struct err err;
 
-    orphan->press = press;
+    orphan->export_service = export_service;
     orphan->kind = kind;
     memcpy(orphan->name, name.p, name.n);
-    if (find_exporter(press, orphan->name) ||
+    if (find_exporter(export_service, orphan->name) ||
         nats_kv_get(&kv, arena_printf(&arena, FEED_CONSUMER "%s", orphan->name), on_lease, orphan,
                     &err) < 0)
         free(orphan);
 }
 
 struct listing {
-    struct press *press;
+    struct export_service *export_service;
     enum export_kind kind;
 };
 
@@ -315,8 +323,9 @@ static void on_names(void *self, const struct nats_error *error, const struct va
     struct listing *listing = self;
     const struct value *names = error ? NULL : value_get(reply, "consumers");
 
-    for (size_t i = 0;
-         listing->press->is_started && value_is(names, VALUE_LIST) && i < names->list->count; i++) {
+    for (size_t i = 0; listing->export_service->is_started && value_is(names, VALUE_LIST) &&
+                       i < names->list->count;
+         i++) {
         const struct value *item = &names->list->items[i];
         struct str name;
 
@@ -324,23 +333,23 @@ static void on_names(void *self, const struct nats_error *error, const struct va
             continue;
         name = str_from_offset(item->s, sizeof(FEED_CONSUMER) - 1);
         if (name.n > 0 && name.n <= EXPORT_NAME_MAX)
-            ask_lease(listing->press, listing->kind, name);
+            ask_lease(listing->export_service, listing->kind, name);
     }
     free(listing);
 }
 
 static void on_orphans(struct timer *timer)
 {
-    struct press *press = container_of(timer, struct press, orphans);
+    struct export_service *export_service = container_of(timer, struct export_service, orphans);
 
     for (size_t i = 0; i < EXPORT_KINDS; i++) {
         AUTO_ARENA struct arena arena = ARENA_INIT;
         struct listing *listing = mem_zalloc(sizeof(*listing));
         struct err err;
 
-        *listing = (struct listing){ press, (enum export_kind)i };
+        *listing = (struct listing){ export_service, (enum export_kind)i };
         if (nats_js_call(
-                &press->master->js,
+                &export_service->master->js,
                 arena_printf(&arena, "CONSUMER.NAMES.%s", export_feed_stream((enum export_kind)i)),
                 STR("{}"), on_names, listing, &err) < 0)
             free(listing);
@@ -351,19 +360,21 @@ static void on_orphans(struct timer *timer)
 
 static void on_tick(struct timer *timer)
 {
-    struct press *press = container_of(timer, struct press, tick);
+    struct export_service *export_service = container_of(timer, struct export_service, tick);
 
-    for (struct exporter *exporter = press->first; exporter; exporter = exporter->next)
+    for (struct exporter *exporter = export_service->first; exporter; exporter = exporter->next)
         for (size_t i = 0; i < EXPORT_KINDS; i++)
             export_feed_measure(&exporter->feeds[i]);
-    timer_set(loop_timers(press->master->loop), timer, clock_after(clock_now(), TICK_NS), on_tick);
+    timer_set(loop_timers(export_service->master->loop), timer, clock_after(clock_now(), TICK_NS),
+              on_tick);
 }
 
 static enum health_status check_press(void *self, char message[static HEALTH_TEXT_MAX])
 {
-    const struct press *press = self;
+    const struct export_service *export_service = self;
 
-    for (const struct exporter *exporter = press->first; exporter; exporter = exporter->next)
+    for (const struct exporter *exporter = export_service->first; exporter;
+         exporter = exporter->next)
         for (size_t i = 0; i < EXPORT_KINDS; i++) {
             const struct export_feed *feed = &exporter->feeds[i];
 
@@ -382,67 +393,70 @@ static enum health_status check_press(void *self, char message[static HEALTH_TEX
 
 static void *open_press(struct master *master, struct err *err)
 {
-    struct press *press = mem_zalloc(sizeof(*press));
+    struct export_service *export_service = mem_zalloc(sizeof(*export_service));
 
-    press->master = master;
-    if (chores_open_workers(&press->chores, master->loop, WORKERS, err) < 0) {
-        free(press);
+    export_service->master = master;
+    if (background_tasks_open_workers(&export_service->background_tasks, master->loop, WORKERS,
+                                      err) < 0) {
+        free(export_service);
         return NULL;
     }
-    return press;
+    return export_service;
 }
 
 static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
-    const struct press *press = container_of(listener, struct press, bus);
+    const struct export_service *export_service =
+        container_of(listener, struct export_service, bus);
 
     if (event->kind != NATS_EVENT_CONNECTED)
         return;
-    for (struct exporter *exporter = press->first; exporter; exporter = exporter->next)
+    for (struct exporter *exporter = export_service->first; exporter; exporter = exporter->next)
         for (size_t i = 0; i < EXPORT_KINDS; i++)
             export_feed_check(&exporter->feeds[i]);
 }
 
 static int start_press(void *self, struct err *err)
 {
-    struct press *press = self;
-    struct timers *timers = loop_timers(press->master->loop);
+    struct export_service *export_service = self;
+    struct timers *timers = loop_timers(export_service->master->loop);
 
     (void)err;
-    press->is_started = true;
-    nats_listen(press->master->js.conn, &press->bus, on_bus_event);
-    read_conf(press, &press->arena, &press->confs);
-    change_exporters(press, &press->confs);
-    timer_set(timers, &press->orphans, clock_after(clock_now(), ORPHANS_NS), on_orphans);
-    timer_set(timers, &press->tick, clock_after(clock_now(), TICK_NS), on_tick);
+    export_service->is_started = true;
+    nats_listen(export_service->master->js.conn, &export_service->bus, on_bus_event);
+    read_conf(export_service, &export_service->arena, &export_service->confs);
+    change_exporters(export_service, &export_service->confs);
+    timer_set(timers, &export_service->orphans, clock_after(clock_now(), ORPHANS_NS), on_orphans);
+    timer_set(timers, &export_service->tick, clock_after(clock_now(), TICK_NS), on_tick);
     return 0;
 }
 
 static void stop_press(void *self)
 {
-    struct press *press = self;
+    struct export_service *export_service = self;
 
-    press->is_started = false;
-    nats_unlisten(press->master->js.conn, &press->bus);
-    timer_clear(loop_timers(press->master->loop), &press->tick);
-    timer_clear(loop_timers(press->master->loop), &press->orphans);
-    for (struct exporter *exporter = press->first; exporter; exporter = exporter->next)
+    export_service->is_started = false;
+    nats_unlisten(export_service->master->js.conn, &export_service->bus);
+    timer_clear(loop_timers(export_service->master->loop), &export_service->tick);
+    timer_clear(loop_timers(export_service->master->loop), &export_service->orphans);
+    for (struct exporter *exporter = export_service->first; exporter; exporter = exporter->next)
         end_exporter(exporter);
 }
 
 static void free_press(void *self)
 {
-    struct press *press = self;
+    struct export_service *export_service = self;
 
-    chores_close(&press->chores); /* waits for what runs, and hands it back */
-    while (press->first) {
-        struct exporter *exporter = press->first;
+    background_tasks_close(
+        &export_service->background_tasks); /* waits for what runs, and hands it back */
+    while (export_service->first) {
+        struct exporter *exporter = export_service->first;
 
-        press->first = exporter->next;
+        export_service->first = exporter->next;
         free(exporter);
     }
-    arena_done(&press->arena);
-    free(press);
+    arena_done(&export_service->arena);
+    free(export_service);
 }
 
 const struct master_service master_export_service = {

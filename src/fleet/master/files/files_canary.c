@@ -29,7 +29,7 @@
 #include "fleet/master/enroll/authority.h"
 #include "fleet/master/peels/roster.h"
 #include "fleet/master/services.h"
-#include "fleet/master/files/shelf.h"
+#include "fleet/master/files/files_service.h"
 #include "fleet/master/files/standby.h"
 #include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
@@ -41,8 +41,8 @@
 /* A step of an act is done. */
 #define CRASH_POINT "canary-step"
 
-struct shelf_act {
-    struct shelf *shelf;
+struct files_service_act {
+    struct files_service *files_service;
     struct arena arena;
     enum canary_act act;
     const char *operator;
@@ -54,19 +54,19 @@ struct shelf_act {
     bool is_restoring, is_dropped;
 };
 
-static struct shelf_branch *states_of(struct shelf *shelf)
+static struct files_service_branch *states_of(struct files_service *files_service)
 {
-    return &shelf->branches[SHELF_STATES];
+    return &files_service->branches[FILES_SERVICE_STATES];
 }
 
 /* --- the answer ---------------------------------------------------------------------- */
 
 /* Peels that it means, and those of them that have the newest revision. */
-static void count_peels(struct shelf *shelf, struct canary_reply *reply)
+static void count_peels(struct files_service *files_service, struct canary_reply *reply)
 {
-    const struct canary *record = &shelf->canary.record;
+    const struct canary *record = &files_service->canary.record;
     const struct value *groups = record->groups.kind == VALUE_MAP ? &record->groups : NULL;
-    const struct roster *roster = master_roster(shelf->master);
+    const struct roster *roster = master_roster(files_service->master);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct param_strs peels;
     struct err err;
@@ -85,22 +85,22 @@ static void count_peels(struct shelf *shelf, struct canary_reply *reply)
     }
 }
 
-static void fill_reply(struct shelf *shelf, struct canary_reply *reply)
+static void fill_reply(struct files_service *files_service, struct canary_reply *reply)
 {
-    const struct canary *record = &shelf->canary.record;
+    const struct canary *record = &files_service->canary.record;
 
-    reply->master = shelf->master->id;
-    reply->active = shelf->canary.is_there;
+    reply->master = files_service->master->id;
+    reply->active = files_service->canary.is_there;
     reply->phase = reply->target = reply->operator= "";
-    if (!shelf->canary.is_there || !states_of(shelf)->publisher)
+    if (!files_service->canary.is_there || !states_of(files_service)->publisher)
         return;
     reply->phase = canary_phase_name(record->phase);
     reply->target = record->target;
     reply->operator= record->operator;
     reply->since_unix = record->since_unix;
     reply->base = record->base;
-    reply->revision = publisher_canary(states_of(shelf)->publisher);
-    count_peels(shelf, reply);
+    reply->revision = publisher_canary(states_of(files_service)->publisher);
+    count_peels(files_service, reply);
 }
 
 static void audit_act(enum canary_act act, const char *by, const char *target, const char *error)
@@ -114,56 +114,58 @@ static void audit_act(enum canary_act act, const char *by, const char *target, c
             &(struct audit){ .action = actions[act], .by = by, .target = target, .error = error });
 }
 
-static void answer_act(struct shelf_act *act, const char *error)
+static void answer_act(struct files_service_act *act, const char *error)
 {
-    struct shelf *shelf = act->shelf;
+    struct files_service *files_service = act->files_service;
 
     audit_act(act->act, act->operator, act->next.target, error);
     if (!act->subject.n)
         return;
     act->reply.err = error;
-    fill_reply(shelf, &act->reply);
-    master_answer(shelf->master, act->subject, &canary_reply_type, &act->reply);
+    fill_reply(files_service, &act->reply);
+    master_answer(files_service->master, act->subject, &canary_reply_type, &act->reply);
 }
 
 /* The end of a canary that failed is tried again soon; until then nothing is published. */
-static void end_act(struct shelf_act *act, const char *error)
+static void end_act(struct files_service_act *act, const char *error)
 {
-    struct shelf *shelf = act->shelf;
-    struct shelf_canary *canary = &shelf->canary;
+    struct files_service *files_service = act->files_service;
+    struct files_service_canary *canary = &files_service->canary;
     const bool is_over = act->is_dropped;
 
     canary->act = NULL;
     answer_act(act, error ? error : "");
-    if (!is_over && shelf_is_held_by_canary(shelf)) {
-        shelf_refuse_updates(states_of(shelf), error ? error : "a canary is ending");
-        shelf_retry_canary(shelf);
+    if (!is_over && files_service_is_held_by_canary(files_service)) {
+        files_service_refuse_updates(states_of(files_service),
+                                     error ? error : "a canary is ending");
+        files_service_retry_canary(files_service);
     } else if (!is_over) {
-        shelf_advance(shelf); /* what waited for it */
+        files_service_advance(files_service); /* what waited for it */
     }
     arena_done(&act->arena);
     free(act);
 }
 
-static void go_on(struct shelf_act *act);
+static void go_on(struct files_service_act *act);
 
 /* --- steps that several acts have ---------------------------------------------------- */
 
 /* Why the act cannot go on; NULL: it can. */
-static const char *find_end(const struct shelf_act *act)
+static const char *find_end(const struct files_service_act *act)
 {
     crash_point(CRASH_POINT);
     if (act->is_dropped)
         return "this master is shutting down";
-    return lease_is_held(&act->shelf->lease) ? NULL : "this master no longer publishes";
+    return lease_is_held(&act->files_service->lease) ? NULL : "this master no longer publishes";
 }
 
 /* A round of the act has ended; `error` is why the act cannot go on, or NULL. */
-static const char *read_outcome(struct shelf_act *act, const struct publisher_outcome *outcome)
+static const char *read_outcome(struct files_service_act *act,
+                                const struct publisher_outcome *outcome)
 {
     const char *why = find_end(act);
 
-    shelf_note_round(states_of(act->shelf), outcome);
+    files_service_note_round(states_of(act->files_service), outcome);
     if (why || outcome->manifest.n)
         return why;
     return outcome->error[0] ? arena_strdup(&act->arena, outcome->error)
@@ -172,26 +174,26 @@ static const char *read_outcome(struct shelf_act *act, const struct publisher_ou
 
 /* The first round comes after what git does to the folder, when that is the case; nothing changes
  * it from then on until the act ends, so that all rounds of it publish the same. */
-static void begin_round_for(struct shelf_act *act, publisher_fn *fn,
+static void begin_round_for(struct files_service_act *act, publisher_fn *fn,
                             const struct publisher_cause *cause)
 {
-    struct shelf_branch *branch = states_of(act->shelf);
+    struct files_service_branch *branch = states_of(act->files_service);
     const struct publisher_wish wish = { .cause = cause, .fn = fn, .self = act };
 
     if (act->has_turned)
         publisher_round(branch->publisher, &wish);
     else
-        shelf_begin_round(branch, &(struct shelf_round){ .wish = wish });
+        files_service_begin_round(branch, &(struct files_service_round){ .wish = wish });
     act->has_turned = true;
 }
 
-static void begin_round(struct shelf_act *act, publisher_fn *fn)
+static void begin_round(struct files_service_act *act, publisher_fn *fn)
 {
     begin_round_for(act, fn, NULL);
 }
 
 /* One that is recorded as what the operator did. */
-static void begin_noted_round(struct shelf_act *act, const char *what, publisher_fn *fn)
+static void begin_noted_round(struct files_service_act *act, const char *what, publisher_fn *fn)
 {
     act->cause = (struct publisher_cause){ .by = act->operator,
                                            .note = arena_printf(&act->arena, "canary of %s %s",
@@ -200,17 +202,17 @@ static void begin_noted_round(struct shelf_act *act, const char *what, publisher
 }
 
 /* The same of a new number alone. */
-static const char *read_tell(struct shelf_act *act, const struct publisher_outcome *outcome)
+static const char *read_tell(struct files_service_act *act, const struct publisher_outcome *outcome)
 {
     const char *why = find_end(act);
 
     return why || !outcome->error[0] ? why : arena_strdup(&act->arena, outcome->error);
 }
 
-static void write_record(struct shelf_act *act, nats_kv_revision_fn *fn)
+static void write_record(struct files_service_act *act, nats_kv_revision_fn *fn)
 {
-    const struct nats_kv kv = shelf_canary_bucket(act->shelf);
-    const struct shelf_canary *canary = &act->shelf->canary;
+    const struct nats_kv kv = files_service_canary_bucket(act->files_service);
+    const struct files_service_canary *canary = &act->files_service->canary;
     AUTO_BUF struct buf bytes = BUF_INIT(CANARY_RECORD_MAX);
     struct err err;
     int rc;
@@ -222,25 +224,26 @@ static void write_record(struct shelf_act *act, nats_kv_revision_fn *fn)
     else
         rc = nats_kv_create(&kv, CANARY_RECORD, buf_view(&bytes), fn, act, &err);
     if (rc < 0) {
-        shelf_aim_publisher(act->shelf);
+        files_service_aim_publisher(act->files_service);
         end_act(act, err.text);
     }
 }
 
 /* The record of the act was written, or not; false: the act has ended. */
-static bool take_record(struct shelf_act *act, const struct nats_error *error, uint64_t revision)
+static bool take_record(struct files_service_act *act, const struct nats_error *error,
+                        uint64_t revision)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(CANARY_RECORD_MAX);
     const char *why;
     struct err err;
 
     if (!error && record_encode(&bytes, &canary_type, &act->next, &err) == 0)
-        shelf_set_canary(act->shelf, buf_view(&bytes), revision);
+        files_service_set_canary(act->files_service, buf_view(&bytes), revision);
     why = find_end(act);
     if (!error && !why)
         return true;
     if (!act->is_dropped)
-        shelf_aim_publisher(act->shelf);
+        files_service_aim_publisher(act->files_service);
     end_act(act, why ? why : arena_strdup(&act->arena, error->text));
     return false;
 }
@@ -252,7 +255,7 @@ static void on_phase(void *self, const struct nats_error *error, uint64_t revisi
         go_on(self);
 }
 
-static void enter_phase(struct shelf_act *act, enum canary_phase phase)
+static void enter_phase(struct files_service_act *act, enum canary_phase phase)
 {
     act->next.phase = phase;
     act->next.ended_by = act->operator;
@@ -261,27 +264,28 @@ static void enter_phase(struct shelf_act *act, enum canary_phase phase)
 
 static void on_removed(void *self, const struct nats_error *error, uint64_t revision)
 {
-    struct shelf_act *act = self;
+    struct files_service_act *act = self;
     const char *why = find_end(act);
 
     if (!error) {
-        shelf_set_canary(act->shelf, (struct str){ NULL, 0 }, revision);
+        files_service_set_canary(act->files_service, (struct str){ NULL, 0 }, revision);
         log_info("the canary of the states has ended: all peels have the same");
     }
     end_act(act, error ? arena_strdup(&act->arena, error->text) : why);
 }
 
-static void remove_record(struct shelf_act *act)
+static void remove_record(struct files_service_act *act)
 {
-    const struct nats_kv kv = shelf_canary_bucket(act->shelf);
+    const struct nats_kv kv = files_service_canary_bucket(act->files_service);
     struct err err;
 
-    if (nats_kv_purge(&kv, CANARY_RECORD, act->shelf->canary.revision, on_removed, act, &err) < 0)
+    if (nats_kv_purge(&kv, CANARY_RECORD, act->files_service->canary.revision, on_removed, act,
+                      &err) < 0)
         end_act(act, err.text);
 }
 
 /* The last step, unless something went wrong before it. */
-static void remove_or_end(struct shelf_act *act, const char *why)
+static void remove_or_end(struct files_service_act *act, const char *why)
 {
     if (why)
         end_act(act, why);
@@ -293,7 +297,7 @@ static void remove_or_end(struct shelf_act *act, const char *why)
 
 static void on_begin_told(void *self, const struct publisher_outcome *outcome)
 {
-    struct shelf_act *act = self;
+    struct files_service_act *act = self;
 
     (void)outcome; /* the next round tells it, too */
     end_act(act, find_end(act));
@@ -301,18 +305,18 @@ static void on_begin_told(void *self, const struct publisher_outcome *outcome)
 
 static void on_begun(void *self, const struct nats_error *error, uint64_t revision)
 {
-    struct shelf_act *act = self;
+    struct files_service_act *act = self;
 
     if (!take_record(act, error, revision))
         return;
     log_info("a canary of the states begins target=%s", act->next.target);
-    publisher_tell(states_of(act->shelf)->publisher, on_begin_told, act);
+    publisher_tell(states_of(act->files_service)->publisher, on_begin_told, act);
 }
 
 /* A canary has a set before it has a record, so that whoever follows it finds one. */
 static void on_copied(void *self, const struct publisher_outcome *outcome)
 {
-    struct shelf_act *act = self;
+    struct files_service_act *act = self;
     const char *why = read_outcome(act, outcome);
 
     if (!why) {
@@ -320,13 +324,13 @@ static void on_copied(void *self, const struct publisher_outcome *outcome)
         return;
     }
     if (!act->is_dropped)
-        shelf_aim_publisher(act->shelf);
+        files_service_aim_publisher(act->files_service);
     end_act(act, why);
 }
 
 static void on_base(void *self, const struct publisher_outcome *outcome)
 {
-    struct shelf_act *act = self;
+    struct files_service_act *act = self;
     const char *why = read_outcome(act, outcome);
 
     if (!why && !outcome->revision)
@@ -337,14 +341,14 @@ static void on_base(void *self, const struct publisher_outcome *outcome)
     }
     act->next.base = outcome->revision;
     act->next.manifest = arena_strdup(&act->arena, outcome->sum);
-    publisher_divert(states_of(act->shelf)->publisher, true);
+    publisher_divert(states_of(act->files_service)->publisher, true);
     begin_round(act, on_copied);
 }
 
 /* Peels match it, with their facts; so groups go with it when it names some. */
-static const char *read_target(struct shelf_act *act, const char *text)
+static const char *read_target(struct files_service_act *act, const char *text)
 {
-    const struct value *groups = act->shelf->master->conf.nodegroups;
+    const struct value *groups = act->files_service->master->conf.nodegroups;
     const struct target *target;
     struct err err;
 
@@ -362,7 +366,7 @@ static const char *read_target(struct shelf_act *act, const char *text)
     return NULL;
 }
 
-static const char *begin_canary(struct shelf_act *act, const struct canary_request *request)
+static const char *begin_canary(struct files_service_act *act, const struct canary_request *request)
 {
     const char *why;
 
@@ -382,19 +386,19 @@ static const char *begin_canary(struct shelf_act *act, const struct canary_reque
 
 static void on_end_told(void *self, const struct publisher_outcome *outcome)
 {
-    struct shelf_act *act = self;
+    struct files_service_act *act = self;
 
     remove_or_end(act, read_tell(act, outcome));
 }
 
-static void tell_end(struct shelf_act *act)
+static void tell_end(struct files_service_act *act)
 {
-    publisher_tell(states_of(act->shelf)->publisher, on_end_told, act);
+    publisher_tell(states_of(act->files_service)->publisher, on_end_told, act);
 }
 
 static void on_promoted(void *self, const struct publisher_outcome *outcome)
 {
-    struct shelf_act *act = self;
+    struct files_service_act *act = self;
     const char *why = read_outcome(act, outcome);
 
     act->reply.published = outcome->revision;
@@ -404,16 +408,16 @@ static void on_promoted(void *self, const struct publisher_outcome *outcome)
         enter_phase(act, CANARY_ENDED);
 }
 
-static void publish_to_all(struct shelf_act *act)
+static void publish_to_all(struct files_service_act *act)
 {
-    publisher_divert(states_of(act->shelf)->publisher, false);
+    publisher_divert(states_of(act->files_service)->publisher, false);
     begin_noted_round(act, "promoted", on_promoted);
 }
 
 /* All get what was tried, so edits that nobody has tried yet are published to the canary first. */
 static void on_tried(void *self, const struct publisher_outcome *outcome)
 {
-    struct shelf_act *act = self;
+    struct files_service_act *act = self;
     const char *why = read_outcome(act, outcome);
 
     if (!why && outcome->is_new)
@@ -429,7 +433,7 @@ static void on_tried(void *self, const struct publisher_outcome *outcome)
 
 static void on_reverted(void *self, const struct publisher_outcome *outcome)
 {
-    struct shelf_act *act = self;
+    struct files_service_act *act = self;
     const char *why = read_outcome(act, outcome);
 
     act->reply.published = outcome->revision;
@@ -438,8 +442,8 @@ static void on_reverted(void *self, const struct publisher_outcome *outcome)
 
 static void on_restored(void *self, const char *error, size_t files)
 {
-    struct shelf_branch *branch = self;
-    struct shelf_act *act = branch->shelf->canary.act;
+    struct files_service_branch *branch = self;
+    struct files_service_act *act = branch->files_service->canary.act;
 
     act->is_restoring = false;
     act->reply.files = files;
@@ -459,8 +463,8 @@ static void on_restored(void *self, const char *error, size_t files)
 
 static void on_abort_told(void *self, const struct publisher_outcome *outcome)
 {
-    struct shelf_act *act = self;
-    struct shelf_branch *branch = states_of(act->shelf);
+    struct files_service_act *act = self;
+    struct files_service_branch *branch = states_of(act->files_service);
     const char *why = read_tell(act, outcome);
 
     if (why) {
@@ -473,18 +477,18 @@ static void on_abort_told(void *self, const struct publisher_outcome *outcome)
 }
 
 /* Those that follow it go back now, whatever becomes of the folder. */
-static void tell_abort(struct shelf_act *act)
+static void tell_abort(struct files_service_act *act)
 {
-    publisher_tell(states_of(act->shelf)->publisher, on_abort_told, act);
+    publisher_tell(states_of(act->files_service)->publisher, on_abort_told, act);
 }
 
 /* Who but this master decides what is in the folder, and what to do; NULL: nobody. */
-static const char *find_owner(struct shelf_act *act)
+static const char *find_owner(struct files_service_act *act)
 {
-    struct shelf_branch *branch = states_of(act->shelf);
+    struct files_service_branch *branch = states_of(act->files_service);
     struct err err;
 
-    if (shelf_is_from_git(branch))
+    if (files_service_is_from_git(branch))
         return "the states come from git ('gitfs.remotes'): revert the commit there instead, then "
                "abort the canary";
     if (standby_check(branch->standby, &err) < 0)
@@ -495,7 +499,7 @@ static const char *find_owner(struct shelf_act *act)
 /* What is in the folder is recorded, so that it can be brought back, unless nothing is. */
 static void on_kept(void *self, const struct publisher_outcome *outcome)
 {
-    struct shelf_act *act = self;
+    struct files_service_act *act = self;
     const bool is_base = strcmp(outcome->sum, act->next.manifest) == 0;
     const char *why = outcome->files > 0 ? read_outcome(act, outcome) : find_end(act);
 
@@ -509,29 +513,30 @@ static void on_kept(void *self, const struct publisher_outcome *outcome)
         enter_phase(act, CANARY_ABORTING);
 }
 
-static void keep_folder(struct shelf_act *act)
+static void keep_folder(struct files_service_act *act)
 {
     begin_noted_round(act, "aborted", on_kept);
 }
 
 /* --- operators ----------------------------------------------------------------------- */
 
-static struct shelf_act *new_act(struct shelf *shelf, enum canary_act kind, const char *operator)
+static struct files_service_act *new_act(struct files_service *files_service, enum canary_act kind,
+                                         const char *operator)
 {
-    struct shelf_act *act = mem_zalloc(sizeof(*act));
+    struct files_service_act *act = mem_zalloc(sizeof(*act));
 
-    act->shelf = shelf;
+    act->files_service = files_service;
     act->act = kind;
     act->operator= arena_strdup(&act->arena, operator);
     act->next.target = "";
-    shelf->canary.act = act;
+    files_service->canary.act = act;
     return act;
 }
 
 /* The next record of a canary begins as the one that is there. */
-static void copy_record(struct shelf_act *act)
+static void copy_record(struct files_service_act *act)
 {
-    const struct canary *record = &act->shelf->canary.record;
+    const struct canary *record = &act->files_service->canary.record;
 
     act->next = *record;
     act->next.target = arena_strdup(&act->arena, record->target);
@@ -541,10 +546,11 @@ static void copy_record(struct shelf_act *act)
 }
 
 /* Why it cannot be; NULL: it can. */
-static const char *find_obstacle(struct shelf *shelf, enum canary_act kind, struct arena *arena)
+static const char *find_obstacle(struct files_service *files_service, enum canary_act kind,
+                                 struct arena *arena)
 {
-    struct shelf_branch *branch = states_of(shelf);
-    const struct shelf_canary *canary = &shelf->canary;
+    struct files_service_branch *branch = states_of(files_service);
+    const struct files_service_canary *canary = &files_service->canary;
 
     if (canary->is_odd)
         return "the record of the canary cannot be read by this version";
@@ -557,7 +563,7 @@ static const char *find_obstacle(struct shelf *shelf, enum canary_act kind, stru
         return "there is no canary: 'zester fileserver canary TARGET' begins one";
     if (branch->rollback || (branch->unfinished && !canary->is_there))
         return "a rollback of the states is under way; try again later";
-    if (shelf_is_held_by_canary(shelf) || !shelf_is_in_step(branch) ||
+    if (files_service_is_held_by_canary(files_service) || !files_service_is_in_step(branch) ||
         standby_is_busy(branch->standby))
         return "this master does not have everything yet that was published, or a canary is "
                "ending; "
@@ -565,19 +571,20 @@ static const char *find_obstacle(struct shelf *shelf, enum canary_act kind, stru
     return NULL;
 }
 
-static void refuse_act(struct shelf *shelf, struct str subject,
+static void refuse_act(struct files_service *files_service, struct str subject,
                        const struct canary_request *request, const char *why)
 {
     struct canary_reply reply = { .err = why };
 
-    fill_reply(shelf, &reply);
+    fill_reply(files_service, &reply);
     audit_act(request->act, request->operator, request->target, why);
-    master_answer(shelf->master, subject, &canary_reply_type, &reply);
+    master_answer(files_service->master, subject, &canary_reply_type, &reply);
 }
 
-static void begin_act(struct shelf *shelf, struct str subject, const struct canary_request *request)
+static void begin_act(struct files_service *files_service, struct str subject,
+                      const struct canary_request *request)
 {
-    struct shelf_act *act = new_act(shelf, request->act, request->operator);
+    struct files_service_act *act = new_act(files_service, request->act, request->operator);
     const char *why = NULL;
 
     act->subject = arena_str(&act->arena, subject);
@@ -594,28 +601,28 @@ static void begin_act(struct shelf *shelf, struct str subject, const struct cana
         end_act(act, why);
 }
 
-void shelf_on_canary(void *self, const struct nats_msg *msg)
+void files_service_on_canary(void *self, const struct nats_msg *msg)
 {
-    struct shelf *shelf = self;
+    struct files_service *files_service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct canary_request request = { .target = "", .operator= "" };
     const char *why = NULL;
     struct err err;
 
-    if (!lease_is_held(&shelf->lease) || msg->reply.n == 0)
+    if (!lease_is_held(&files_service->lease) || msg->reply.n == 0)
         return;
     if (record_decode(&arena, &canary_request_type, 1, msg->payload, &request, &err) < 0) {
         request = (struct canary_request){ .target = "", .operator= "" };
         why = err.text;
     } else if (request.act != CANARY_SHOW) {
-        why = authority_check_order(shelf->master, msg, &err) < 0
+        why = authority_check_order(files_service->master, msg, &err) < 0
                   ? err.text
-                  : find_obstacle(shelf, request.act, &arena);
+                  : find_obstacle(files_service, request.act, &arena);
     }
     if (why || request.act == CANARY_SHOW)
-        refuse_act(shelf, msg->reply, &request, why ? why : "");
+        refuse_act(files_service, msg->reply, &request, why ? why : "");
     else
-        begin_act(shelf, msg->reply, &request);
+        begin_act(files_service, msg->reply, &request);
 }
 
 /* --- a master that was ended meanwhile ----------------------------------------------- */
@@ -623,7 +630,7 @@ void shelf_on_canary(void *self, const struct nats_msg *msg)
 /* What is left to do in each phase. */
 static const struct {
     enum canary_act act;
-    void (*go_on)(struct shelf_act *act);
+    void (*go_on)(struct files_service_act *act);
 } rests[] = {
     [CANARY_RUNNING] = { CANARY_SHOW, NULL },
     [CANARY_PROMOTING] = { CANARY_PROMOTE, publish_to_all },
@@ -631,39 +638,39 @@ static const struct {
     [CANARY_ENDED] = { CANARY_PROMOTE, tell_end },
 };
 
-static void go_on(struct shelf_act *act)
+static void go_on(struct files_service_act *act)
 {
     rests[act->next.phase].go_on(act);
 }
 
-bool shelf_resume_canary(struct shelf *shelf)
+bool files_service_resume_canary(struct files_service *files_service)
 {
-    const struct shelf_canary *canary = &shelf->canary;
+    const struct files_service_canary *canary = &files_service->canary;
     const enum canary_phase phase = canary->record.phase;
-    struct shelf_branch *branch = states_of(shelf);
-    struct shelf_act *act;
+    struct files_service_branch *branch = states_of(files_service);
+    struct files_service_act *act;
 
     if (canary->act)
         return true;
     if (!canary->is_known || canary->is_odd || !rests[phase].go_on)
         return false;
     if (standby_is_busy(branch->standby) || !publisher_is_caught_up(branch->publisher) ||
-        (phase == CANARY_PROMOTING && !shelf_is_in_step(branch)))
+        (phase == CANARY_PROMOTING && !files_service_is_in_step(branch)))
         return false;
     log_warning("the end of the canary for %s was interrupted; going on with it phase=%s",
                 canary->record.target, canary_phase_name(phase));
-    act = new_act(shelf, rests[phase].act, canary->record.ended_by);
+    act = new_act(files_service, rests[phase].act, canary->record.ended_by);
     copy_record(act);
     go_on(act);
     return true;
 }
 
-void shelf_close_canary(struct shelf *shelf)
+void files_service_close_canary(struct files_service *files_service)
 {
-    struct shelf_canary *canary = &shelf->canary;
-    struct shelf_act *act = canary->act;
+    struct files_service_canary *canary = &files_service->canary;
+    struct files_service_act *act = canary->act;
 
-    timer_clear(loop_timers(shelf->master->loop), &canary->retry);
+    timer_clear(loop_timers(files_service->master->loop), &canary->retry);
     canary->is_known = false;
     if (!act)
         return;

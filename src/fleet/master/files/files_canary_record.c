@@ -4,7 +4,7 @@
 #include "core/base/log.h"
 #include "core/data/record.h"
 #include "fleet/master/master.h"
-#include "fleet/master/files/shelf.h"
+#include "fleet/master/files/files_service.h"
 #include "fleet/nats/conn.h"
 #include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
@@ -14,18 +14,19 @@
 /* After a record could not be read, or the end of a canary has failed. */
 #define RETRY_NS (INT64_C(2) * 1000000000)
 
-struct nats_kv shelf_canary_bucket(const struct shelf *shelf)
+struct nats_kv files_service_canary_bucket(const struct files_service *files_service)
 {
-    return (struct nats_kv){ .js = shelf->master->js,
+    return (struct nats_kv){ .js = files_service->master->js,
                              .bucket = store_bucket_name(STORE_STATE_FILES),
                              .history = store_bucket_history(STORE_STATE_FILES),
                              .indirect = true,
                              .settled = true };
 }
 
-void shelf_set_canary(struct shelf *shelf, struct str record, uint64_t revision)
+void files_service_set_canary(struct files_service *files_service, struct str record,
+                              uint64_t revision)
 {
-    struct shelf_canary *canary = &shelf->canary;
+    struct files_service_canary *canary = &files_service->canary;
     struct err err;
 
     if (revision < canary->revision)
@@ -44,94 +45,96 @@ void shelf_set_canary(struct shelf *shelf, struct str record, uint64_t revision)
 }
 
 /* Which of both sets the folder is published to. */
-void shelf_aim_publisher(struct shelf *shelf)
+void files_service_aim_publisher(struct files_service *files_service)
 {
-    const struct shelf_canary *canary = &shelf->canary;
+    const struct files_service_canary *canary = &files_service->canary;
 
-    publisher_divert(shelf->branches[SHELF_STATES].publisher,
+    publisher_divert(files_service->branches[FILES_SERVICE_STATES].publisher,
                      canary->is_there && (canary->record.phase == CANARY_RUNNING ||
                                           canary->record.phase == CANARY_ABORTING));
 }
 
-void shelf_note_canary(void *self, struct str record, uint64_t revision)
+void files_service_note_canary(void *self, struct str record, uint64_t revision)
 {
-    struct shelf_branch *branch = self;
-    const bool was_there = branch->shelf->canary.is_there;
+    struct files_service_branch *branch = self;
+    const bool was_there = branch->files_service->canary.is_there;
 
-    shelf_set_canary(branch->shelf, record, revision);
-    if (was_there && !branch->shelf->canary.is_there && lease_is_held(&branch->shelf->lease))
-        shelf_advance(branch->shelf); /* which removes what it left behind */
+    files_service_set_canary(branch->files_service, record, revision);
+    if (was_there && !branch->files_service->canary.is_there &&
+        lease_is_held(&branch->files_service->lease))
+        files_service_advance(branch->files_service); /* which removes what it left behind */
 }
 
 static void on_retry(struct timer *timer)
 {
-    shelf_read_canary(container_of(timer, struct shelf, canary.retry));
+    files_service_read_canary(container_of(timer, struct files_service, canary.retry));
 }
 
-void shelf_retry_canary(struct shelf *shelf)
+void files_service_retry_canary(struct files_service *files_service)
 {
-    timer_set(loop_timers(shelf->master->loop), &shelf->canary.retry,
+    timer_set(loop_timers(files_service->master->loop), &files_service->canary.retry,
               clock_after(clock_now(), RETRY_NS), on_retry);
 }
 
 static void on_read(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct shelf *shelf = self;
-    struct shelf_canary *canary = &shelf->canary;
+    struct files_service *files_service = self;
+    struct files_service_canary *canary = &files_service->canary;
     const bool is_missing = error && error->fault == NATS_FAULT_NOT_FOUND;
 
     canary->is_reading = false;
-    if (!lease_is_held(&shelf->lease) || !shelf->branches[SHELF_STATES].publisher)
+    if (!lease_is_held(&files_service->lease) ||
+        !files_service->branches[FILES_SERVICE_STATES].publisher)
         return;
-    if (canary->reading_since != shelf->lease.since) {
-        shelf_read_canary(shelf);
+    if (canary->reading_since != files_service->lease.since) {
+        files_service_read_canary(files_service);
         return;
     }
     if (error && !is_missing) {
         log_warning("it is not known whether there is a canary: %s", error->text);
-        shelf_retry_canary(shelf);
+        files_service_retry_canary(files_service);
         return;
     }
     if (is_missing && canary->is_there)
-        shelf_set_canary(shelf, (struct str){ NULL, 0 }, canary->revision);
+        files_service_set_canary(files_service, (struct str){ NULL, 0 }, canary->revision);
     else if (!is_missing)
-        shelf_set_canary(shelf, entry->value, entry->revision);
+        files_service_set_canary(files_service, entry->value, entry->revision);
     canary->is_known = true;
-    shelf_aim_publisher(shelf);
-    shelf_advance(shelf);
+    files_service_aim_publisher(files_service);
+    files_service_advance(files_service);
 }
 
 /* What the watch has told may be old: this master may have been without a connection. */
-void shelf_read_canary(struct shelf *shelf)
+void files_service_read_canary(struct files_service *files_service)
 {
-    const struct nats_kv kv = shelf_canary_bucket(shelf);
-    struct shelf_canary *canary = &shelf->canary;
+    const struct nats_kv kv = files_service_canary_bucket(files_service);
+    struct files_service_canary *canary = &files_service->canary;
     struct err err;
 
-    if (!lease_is_held(&shelf->lease) || canary->is_reading)
+    if (!lease_is_held(&files_service->lease) || canary->is_reading)
         return;
-    canary->reading_since = shelf->lease.since;
-    canary->is_reading = nats_kv_get(&kv, CANARY_RECORD, on_read, shelf, &err) == 0;
+    canary->reading_since = files_service->lease.since;
+    canary->is_reading = nats_kv_get(&kv, CANARY_RECORD, on_read, files_service, &err) == 0;
     if (!canary->is_reading)
-        shelf_retry_canary(shelf);
+        files_service_retry_canary(files_service);
 }
 
-void shelf_forget_canary(struct shelf *shelf)
+void files_service_forget_canary(struct files_service *files_service)
 {
-    shelf->canary.is_known = false;
+    files_service->canary.is_known = false;
 }
 
-bool shelf_is_held_by_canary(const struct shelf *shelf)
+bool files_service_is_held_by_canary(const struct files_service *files_service)
 {
-    const struct shelf_canary *canary = &shelf->canary;
+    const struct files_service_canary *canary = &files_service->canary;
 
     return !canary->is_known || canary->is_odd || canary->act ||
            (canary->is_there && canary->record.phase != CANARY_RUNNING);
 }
 
-const char *shelf_canary_manifest(const struct shelf *shelf)
+const char *files_service_canary_manifest(const struct files_service *files_service)
 {
-    const struct shelf_canary *canary = &shelf->canary;
+    const struct files_service_canary *canary = &files_service->canary;
 
     return canary->is_there && !canary->is_odd && canary_is_followed(&canary->record)
                ? CANARY_MANIFEST

@@ -22,7 +22,7 @@
 #include "fleet/master/audit.h"
 #include "fleet/master/master.h"
 #include "fleet/master/services.h"
-#include "fleet/master/files/shelf.h"
+#include "fleet/master/files/files_service.h"
 #include "core/sys/cancel.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
@@ -44,11 +44,11 @@ struct remote_state {
     bool is_news;  /* the commit is not published yet */
 };
 
-struct shelf_git {
-    struct shelf *shelf;
+struct files_service_git {
+    struct files_service *files_service;
     char *folder; /* the tree of states, as of the start */
-    struct chores chores;
-    struct chore chore;
+    struct background_tasks background_tasks;
+    struct background_task background_task;
     struct cancel cancel;
     bool is_given_up; /* a pull that was canceled for new remotes */
     struct timer due, patience;
@@ -62,7 +62,7 @@ struct shelf_git {
     bool is_open, is_reloaded, is_ready;
     int64_t next_pull;           /* clock_now */
     char problem[ERR_TEXT_SIZE]; /* that no remote could be tried; "": none */
-    VEC(struct shelf_round) waiters, served;
+    VEC(struct files_service_round) waiters, served;
 
     /* of the worker */
     struct arena work;
@@ -71,21 +71,21 @@ struct shelf_git {
     bool has_failed;
 };
 
-static void begin_turn(struct shelf_git *git);
+static void begin_turn(struct files_service_git *git);
 
-static struct publisher *publisher_of(const struct shelf_git *git)
+static struct publisher *publisher_of(const struct files_service_git *git)
 {
-    return git->shelf->branches[SHELF_STATES].publisher;
+    return git->files_service->branches[FILES_SERVICE_STATES].publisher;
 }
 
-static bool is_leading(const struct shelf_git *git)
+static bool is_leading(const struct files_service_git *git)
 {
-    return git->is_open && lease_is_held(&git->shelf->lease);
+    return git->is_open && lease_is_held(&git->files_service->lease);
 }
 
 /* --- what is known -------------------------------------------------------------------- */
 
-static struct remote_state *find_state(struct shelf_git *git, const char *name)
+static struct remote_state *find_state(struct files_service_git *git, const char *name)
 {
     VEC_EACH (&git->states, state)
         if (strcmp(state->name, name) == 0)
@@ -99,7 +99,7 @@ static void copy_text(char *to, size_t size, const char *text)
 }
 
 /* The first remote that fails; NULL: none does. */
-static const struct remote_state *find_failing(const struct shelf_git *git)
+static const struct remote_state *find_failing(const struct files_service_git *git)
 {
     VEC_EACH (&git->states, state)
         if (state->error[0])
@@ -107,7 +107,7 @@ static const struct remote_state *find_failing(const struct shelf_git *git)
     return NULL;
 }
 
-static void print_problem(const struct shelf_git *git, struct buf *out)
+static void print_problem(const struct files_service_git *git, struct buf *out)
 {
     const struct remote_state *failing = find_failing(git);
 
@@ -117,7 +117,7 @@ static void print_problem(const struct shelf_git *git, struct buf *out)
         buf_printf(out, "%s (%s): %s", failing->name, failing->shown, failing->error);
 }
 
-static void print_commits(const struct shelf_git *git, struct buf *out)
+static void print_commits(const struct files_service_git *git, struct buf *out)
 {
     VEC_EACH (&git->states, state)
         buf_printf(out, "%s%s at %.*s", out->n ? ", " : "", state->name, SHORT_ID,
@@ -125,7 +125,7 @@ static void print_commits(const struct shelf_git *git, struct buf *out)
 }
 
 /* Those that wait are those of the turn. */
-static void serve_waiters(struct shelf_git *git)
+static void serve_waiters(struct files_service_git *git)
 {
     VEC_EACH (&git->waiters, waiter)
         VEC_PUSH(&git->served, *waiter);
@@ -134,11 +134,11 @@ static void serve_waiters(struct shelf_git *git)
 
 /* --- the end of a turn ---------------------------------------------------------------- */
 
-static void tell_waiters(struct shelf_git *git, const struct publisher_outcome *outcome)
+static void tell_waiters(struct files_service_git *git, const struct publisher_outcome *outcome)
 {
     AUTO_BUF struct buf problem = BUF_INIT(ERR_TEXT_SIZE * 2);
     struct publisher_outcome worse = *outcome;
-    struct shelf_round *served = git->served.p;
+    struct files_service_round *served = git->served.p;
     const size_t count = git->served.n;
 
     print_problem(git, &problem);
@@ -151,22 +151,22 @@ static void tell_waiters(struct shelf_git *git, const struct publisher_outcome *
     free(served);
 }
 
-static void end_turn(struct shelf_git *git, const struct publisher_outcome *outcome)
+static void end_turn(struct files_service_git *git, const struct publisher_outcome *outcome)
 {
     git->turn = TURN_NONE;
     tell_waiters(git, outcome);
     if (git->is_reloaded)
-        shelf_git_configure(git->shelf);
+        files_service_git_configure(git->files_service);
     if (git->waiters.n)
         begin_turn(git);
 }
 
-static void refuse_turn(struct shelf_git *git, const char *why)
+static void refuse_turn(struct files_service_git *git, const char *why)
 {
     end_turn(git, &(struct publisher_outcome){ .error = why });
 }
 
-static void announce_commits(struct shelf_git *git)
+static void announce_commits(struct files_service_git *git)
 {
     VEC_EACH (&git->states, state) {
         AUTO_BUF struct buf id = BUF_INIT(REMOTE_NAME_MAX + COMMIT_SIZE + 2);
@@ -183,7 +183,7 @@ static void announce_commits(struct shelf_git *git)
 
 static void on_published(void *self, const struct publisher_outcome *outcome)
 {
-    struct shelf_git *git = self;
+    struct files_service_git *git = self;
 
     if (outcome->manifest.n)
         announce_commits(git);
@@ -215,7 +215,7 @@ static void log_result(const struct sync_result *result, const struct remote_sta
             state->name);
 }
 
-static void note_result(struct shelf_git *git, const struct sync_result *result)
+static void note_result(struct files_service_git *git, const struct sync_result *result)
 {
     struct remote_state *state = find_state(git, result->remote->name);
     const struct checkout_report *report = &result->report;
@@ -224,7 +224,7 @@ static void note_result(struct shelf_git *git, const struct sync_result *result)
         return;
     log_result(result, state);
     if (git->job.pulls)
-        metrics_add(git->shelf->master->metrics, MASTER_GITFS_PULLS, 1,
+        metrics_add(git->files_service->master->metrics, MASTER_GITFS_PULLS, 1,
                     result->error        ? "failed"
                     : report->is_changed ? "changed"
                                          : "unchanged",
@@ -241,7 +241,7 @@ static void note_result(struct shelf_git *git, const struct sync_result *result)
     copy_text(state->commit, sizeof(state->commit), report->commit);
 }
 
-static void note_removed(struct shelf_git *git)
+static void note_removed(struct files_service_git *git)
 {
     VEC_EACH (&git->job.left, name)
         log_warning("git remote is no longer configured, but its folder was not cloned from it: "
@@ -253,7 +253,7 @@ static void note_removed(struct shelf_git *git)
                  *name);
 }
 
-static void note_job(struct shelf_git *git)
+static void note_job(struct files_service_git *git)
 {
     copy_text(git->problem, sizeof(git->problem), git->has_failed ? git->err.text : "");
     if (git->problem[0])
@@ -266,7 +266,7 @@ static void note_job(struct shelf_git *git)
 }
 
 /* Every remote was pulled since this master got the lease. */
-static bool has_pulled_all(const struct shelf_git *git)
+static bool has_pulled_all(const struct files_service_git *git)
 {
     if (git->has_failed || !git->job.pulls)
         return false;
@@ -274,7 +274,7 @@ static bool has_pulled_all(const struct shelf_git *git)
 }
 
 /* The folders have what their commits have, and nothing else. */
-static bool is_valid(const struct shelf_git *git)
+static bool is_valid(const struct files_service_git *git)
 {
     VEC_EACH (&git->job.results, result)
         if (!result->is_valid)
@@ -284,23 +284,23 @@ static bool is_valid(const struct shelf_git *git)
 
 static void on_due(struct timer *timer)
 {
-    struct shelf_git *git = container_of(timer, struct shelf_git, due);
+    struct files_service_git *git = container_of(timer, struct files_service_git, due);
 
     if (is_leading(git))
-        shelf_advance(git->shelf);
+        files_service_advance(git->files_service);
 }
 
-static void schedule_pull(struct shelf_git *git)
+static void schedule_pull(struct files_service_git *git)
 {
-    const int64_t interval = git->shelf->master->conf.gitfs_interval;
+    const int64_t interval = git->files_service->master->conf.gitfs_interval;
     const int64_t pause = git->is_ready || interval < RETRY_NS ? interval : RETRY_NS;
 
     git->next_pull = clock_after(clock_now(), pause);
-    timer_set(loop_timers(git->shelf->master->loop), &git->due, git->next_pull, on_due);
+    timer_set(loop_timers(git->files_service->master->loop), &git->due, git->next_pull, on_due);
 }
 
 /* What those of the turn want together. */
-static void publish_turn(struct shelf_git *git)
+static void publish_turn(struct files_service_git *git)
 {
     struct publisher_wish wish = { .fn = on_published, .self = git };
 
@@ -311,9 +311,10 @@ static void publish_turn(struct shelf_git *git)
     publisher_round(publisher_of(git), &wish);
 }
 
-static void on_git_done(struct chore *chore)
+static void on_git_done(struct background_task *background_task)
 {
-    struct shelf_git *git = container_of(chore, struct shelf_git, chore);
+    struct files_service_git *git =
+        container_of(background_task, struct files_service_git, background_task);
     AUTO_BUF struct buf why = BUF_INIT(ERR_TEXT_SIZE * 3);
 
     cancel_done(&git->cancel);
@@ -341,14 +342,15 @@ static void on_git_done(struct chore *chore)
 
 /* --- the begin of a turn -------------------------------------------------------------- */
 
-static void run_git(struct chore *chore)
+static void run_git(struct background_task *background_task)
 {
-    struct shelf_git *git = container_of(chore, struct shelf_git, chore);
+    struct files_service_git *git =
+        container_of(background_task, struct files_service_git, background_task);
 
     git->has_failed = sync_run(&git->job, &git->err) < 0;
 }
 
-static bool is_pull_due(const struct shelf_git *git)
+static bool is_pull_due(const struct files_service_git *git)
 {
     VEC_EACH (&git->served, waiter)
         if (waiter->pulls)
@@ -356,7 +358,7 @@ static bool is_pull_due(const struct shelf_git *git)
     return clock_now() >= git->next_pull;
 }
 
-static void begin_git(struct shelf_git *git)
+static void begin_git(struct files_service_git *git)
 {
     struct err err;
 
@@ -365,7 +367,7 @@ static void begin_git(struct shelf_git *git)
                                   .cancel = &git->cancel,
                                   .folder = git->folder,
                                   .remotes = &git->remotes,
-                                  .timeout = git->shelf->master->conf.gitfs_timeout,
+                                  .timeout = git->files_service->master->conf.gitfs_timeout,
                                   .pulls = is_pull_due(git) };
     if (!git->is_ready && !git->job.pulls) { /* it failed a moment ago */
         AUTO_BUF struct buf why = BUF_INIT(ERR_TEXT_SIZE * 3);
@@ -378,10 +380,10 @@ static void begin_git(struct shelf_git *git)
         refuse_turn(git, err.text);
         return;
     }
-    chore_begin(&git->chores, &git->chore, run_git, on_git_done);
+    background_task_begin(&git->background_tasks, &git->background_task, run_git, on_git_done);
 }
 
-static void begin_turn(struct shelf_git *git)
+static void begin_turn(struct files_service_git *git)
 {
     if (git->turn != TURN_NONE || !git->is_open)
         return;
@@ -393,7 +395,7 @@ static void begin_turn(struct shelf_git *git)
 /* Those that wait for git hear that it takes longer; it goes on. */
 static void on_impatient(struct timer *timer)
 {
-    struct shelf_git *git = container_of(timer, struct shelf_git, patience);
+    struct files_service_git *git = container_of(timer, struct files_service_git, patience);
 
     if (git->turn == TURN_GIT)
         tell_waiters(git, &(struct publisher_outcome){
@@ -401,7 +403,7 @@ static void on_impatient(struct timer *timer)
                                        "done" });
 }
 
-static bool is_waiting(const struct shelf_git *git, const struct publisher_wish *wish)
+static bool is_waiting(const struct files_service_git *git, const struct publisher_wish *wish)
 {
     VEC_EACH (&git->waiters, waiter)
         if (waiter->wish.fn == wish->fn && waiter->wish.self == wish->self)
@@ -409,21 +411,23 @@ static bool is_waiting(const struct shelf_git *git, const struct publisher_wish 
     return false;
 }
 
-bool shelf_is_from_git(const struct shelf_branch *branch)
+bool files_service_is_from_git(const struct files_service_branch *branch)
 {
-    return branch == &branch->shelf->branches[SHELF_STATES] &&
-           branch->shelf->git->remotes.list.n > 0;
+    return branch == &branch->files_service->branches[FILES_SERVICE_STATES] &&
+           branch->files_service->git->remotes.list.n > 0;
 }
 
-static bool takes_turns(const struct shelf_branch *branch)
+static bool takes_turns(const struct files_service_branch *branch)
 {
-    return shelf_is_from_git(branch) ||
-           (branch == &branch->shelf->branches[SHELF_STATES] && branch->shelf->git->has_leftovers);
+    return files_service_is_from_git(branch) ||
+           (branch == &branch->files_service->branches[FILES_SERVICE_STATES] &&
+            branch->files_service->git->has_leftovers);
 }
 
-void shelf_begin_round(struct shelf_branch *branch, const struct shelf_round *round)
+void files_service_begin_round(struct files_service_branch *branch,
+                               const struct files_service_round *round)
 {
-    struct shelf_git *git = branch->shelf->git;
+    struct files_service_git *git = branch->files_service->git;
 
     if (!takes_turns(branch)) {
         publisher_round(branch->publisher, &round->wish);
@@ -432,24 +436,25 @@ void shelf_begin_round(struct shelf_branch *branch, const struct shelf_round *ro
     if (!is_waiting(git, &round->wish))
         VEC_PUSH(&git->waiters, *round);
     if (round->pulls)
-        timer_set(loop_timers(branch->shelf->master->loop), &git->patience,
+        timer_set(loop_timers(branch->files_service->master->loop), &git->patience,
                   clock_after(clock_now(), PATIENCE_NS), on_impatient);
     begin_turn(git);
 }
 
 /* --- life ----------------------------------------------------------------------------- */
 
-const char *shelf_describe_git(struct arena *arena, const struct shelf_branch *branch)
+const char *files_service_describe_git(struct arena *arena,
+                                       const struct files_service_branch *branch)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
-    if (shelf_is_from_git(branch))
-        print_commits(branch->shelf->git, &text);
+    if (files_service_is_from_git(branch))
+        print_commits(branch->files_service->git, &text);
     return arena_strdup(arena, buf_text(&text));
 }
 
 /* What is known of a remote that stays is kept. */
-static void add_state(struct shelf_git *git, const struct remote *remote,
+static void add_state(struct files_service_git *git, const struct remote *remote,
                       const struct remote_state *before, size_t count)
 {
     struct remote_state state = { 0 };
@@ -462,9 +467,9 @@ static void add_state(struct shelf_git *git, const struct remote *remote,
     VEC_PUSH_IN(&git->arena, &git->states, state);
 }
 
-void shelf_git_configure(struct shelf *shelf)
+void files_service_git_configure(struct files_service *files_service)
 {
-    struct shelf_git *git = shelf->git;
+    struct files_service_git *git = files_service->git;
     const struct remote_state *before = git->states.p;
     const size_t count = git->states.n;
     struct arena old = git->arena;
@@ -477,7 +482,7 @@ void shelf_git_configure(struct shelf *shelf)
     if (git->is_reloaded || !git->is_open)
         return;
     git->arena = (struct arena)ARENA_INIT;
-    git->remotes = remote_copy_list(&git->arena, &shelf->master->conf.gitfs);
+    git->remotes = remote_copy_list(&git->arena, &files_service->master->conf.gitfs);
     git->states.p = NULL;
     git->states.n = git->states.cap = 0;
     VEC_EACH (&git->remotes.list, remote)
@@ -486,62 +491,63 @@ void shelf_git_configure(struct shelf *shelf)
     git->next_pull = 0;
     arena_done(&old);
     if (is_leading(git))
-        shelf_advance(shelf);
+        files_service_advance(files_service);
 }
 
-void shelf_git_lead(struct shelf *shelf)
+void files_service_git_lead(struct files_service *files_service)
 {
-    shelf->git->is_ready = false;
-    shelf->git->next_pull = 0;
+    files_service->git->is_ready = false;
+    files_service->git->next_pull = 0;
 }
 
-void shelf_git_yield(struct shelf *shelf)
+void files_service_git_yield(struct files_service *files_service)
 {
-    struct shelf_git *git = shelf->git;
+    struct files_service_git *git = files_service->git;
 
     git->is_ready = false;
-    timer_clear(loop_timers(shelf->master->loop), &git->due);
+    timer_clear(loop_timers(files_service->master->loop), &git->due);
     if (git->turn == TURN_GIT)
         cancel_raise(&git->cancel);
 }
 
-int shelf_git_open(struct shelf *shelf, struct err *err)
+int files_service_git_open(struct files_service *files_service, struct err *err)
 {
-    struct shelf_git *git = mem_zalloc(sizeof(*git));
+    struct files_service_git *git = mem_zalloc(sizeof(*git));
 
-    git->shelf = shelf;
-    shelf->git = git;
-    return chores_open_workers(&git->chores, shelf->master->loop, 1, err);
+    git->files_service = files_service;
+    files_service->git = git;
+    return background_tasks_open_workers(&git->background_tasks, files_service->master->loop, 1,
+                                         err);
 }
 
-void shelf_git_start(struct shelf *shelf)
+void files_service_git_start(struct files_service *files_service)
 {
-    struct shelf_git *git = shelf->git;
+    struct files_service_git *git = files_service->git;
 
     free(git->folder);
-    git->folder = mem_strdup(shelf->master->conf.states_dir);
+    git->folder = mem_strdup(files_service->master->conf.states_dir);
     git->is_open = true;
-    shelf_git_configure(shelf);
+    files_service_git_configure(files_service);
 }
 
-void shelf_git_stop(struct shelf *shelf)
+void files_service_git_stop(struct files_service *files_service)
 {
-    struct shelf_git *git = shelf->git;
+    struct files_service_git *git = files_service->git;
 
     git->is_open = false;
-    timer_clear(loop_timers(shelf->master->loop), &git->patience);
-    shelf_git_yield(shelf);
+    timer_clear(loop_timers(files_service->master->loop), &git->patience);
+    files_service_git_yield(files_service);
     serve_waiters(git);
     tell_waiters(git, &(struct publisher_outcome){ .error = "this master is shutting down" });
 }
 
-void shelf_git_free(struct shelf *shelf)
+void files_service_git_free(struct files_service *files_service)
 {
-    struct shelf_git *git = shelf->git;
+    struct files_service_git *git = files_service->git;
 
     if (!git)
         return;
-    chores_close(&git->chores);
+    background_tasks_close(&git->background_tasks);
     if (git->turn == TURN_GIT)
         cancel_done(&git->cancel);
     vec_done(&git->waiters);
@@ -550,7 +556,7 @@ void shelf_git_free(struct shelf *shelf)
     arena_done(&git->arena);
     free(git->folder);
     free(git);
-    shelf->git = NULL;
+    files_service->git = NULL;
 }
 
 /* --- the check ------------------------------------------------------------------------ */
@@ -570,8 +576,8 @@ static int start_check(void *self, struct err *err)
 
 static enum health_status check_git(void *self, char message[static HEALTH_TEXT_MAX])
 {
-    const struct shelf *shelf = master_find(self, &master_files_service);
-    const struct shelf_git *git = shelf->git;
+    const struct files_service *files_service = master_find(self, &master_files_service);
+    const struct files_service_git *git = files_service->git;
     AUTO_BUF struct buf text = BUF_INIT(HEALTH_TEXT_MAX);
     enum health_status status = HEALTH_OK;
 

@@ -18,7 +18,7 @@
 #include "fleet/master/audit.h"
 #include "fleet/master/enroll/authority.h"
 #include "fleet/master/master.h"
-#include "fleet/master/files/shelf.h"
+#include "fleet/master/files/files_service.h"
 #include "fleet/master/files/standby.h"
 #include "fleet/nats/conn.h"
 #include "fleet/wire/fileset.h"
@@ -27,14 +27,14 @@
 
 /* A set that is published from the folder. */
 struct part {
-    struct shelf_rollback *rollback;
-    struct shelf_branch *branch;
+    struct files_service_rollback *rollback;
+    struct files_service_branch *branch;
 };
 
-struct shelf_rollback {
+struct files_service_rollback {
     struct arena arena;
-    struct shelf_branch *branch;  /* with the history */
-    struct part parts[PARTS_MAX]; /* the settings are published twice */
+    struct files_service_branch *branch; /* with the history */
+    struct part parts[PARTS_MAX];        /* the settings are published twice */
     size_t part_count, waiting;
     const char *operator;
     struct str subject; /* of the answer; empty: it goes on after a restart */
@@ -45,7 +45,7 @@ struct shelf_rollback {
 
 /* --- the end ------------------------------------------------------------------------ */
 
-static void audit_rollback(const struct shelf_rollback *rollback)
+static void audit_rollback(const struct files_service_rollback *rollback)
 {
     AUTO_BUF struct buf id = BUF_INIT(64);
 
@@ -56,30 +56,30 @@ static void audit_rollback(const struct shelf_rollback *rollback)
                                .error = rollback->reply.err });
 }
 
-static void end_rollback(struct shelf_rollback *rollback)
+static void end_rollback(struct files_service_rollback *rollback)
 {
-    struct shelf *shelf = rollback->branch->shelf;
+    struct files_service *files_service = rollback->branch->files_service;
     /* one that is still unfinished is tried again at the next interval */
     const bool goes_on = !rollback->is_dropped && !rollback->branch->unfinished;
 
     rollback->branch->rollback = NULL;
     audit_rollback(rollback);
     if (rollback->subject.n)
-        master_answer(shelf->master, rollback->subject, &fileset_rollback_reply_type,
+        master_answer(files_service->master, rollback->subject, &fileset_rollback_reply_type,
                       &rollback->reply);
     arena_done(&rollback->arena);
     free(rollback);
     if (goes_on)
-        shelf_advance(shelf); /* what waited for it */
+        files_service_advance(files_service); /* what waited for it */
 }
 
-static void note_error(struct shelf_rollback *rollback, const char *error)
+static void note_error(struct files_service_rollback *rollback, const char *error)
 {
     if (!rollback->reply.err[0])
         rollback->reply.err = arena_strdup(&rollback->arena, error);
 }
 
-static void resume_publishers(struct shelf_rollback *rollback)
+static void resume_publishers(struct files_service_rollback *rollback)
 {
     for (size_t i = 0; i < rollback->part_count; i++)
         publisher_resume(rollback->parts[i].branch->publisher);
@@ -90,9 +90,9 @@ static void resume_publishers(struct shelf_rollback *rollback)
 static void on_published(void *self, const struct publisher_outcome *outcome)
 {
     struct part *part = self;
-    struct shelf_rollback *rollback = part->rollback;
+    struct files_service_rollback *rollback = part->rollback;
 
-    shelf_note_round(part->branch, outcome);
+    files_service_note_round(part->branch, outcome);
     if (!outcome->manifest.n)
         note_error(rollback, outcome->error[0] ? outcome->error : "the revision has no files");
     if (part->branch == rollback->branch)
@@ -101,7 +101,7 @@ static void on_published(void *self, const struct publisher_outcome *outcome)
         end_rollback(rollback);
 }
 
-static void publish_restored(struct shelf_rollback *rollback)
+static void publish_restored(struct files_service_rollback *rollback)
 {
     rollback->cause = (struct publisher_cause){ .by = rollback->operator,
                                                 .restored = rollback->reply.restored,
@@ -117,8 +117,8 @@ static void publish_restored(struct shelf_rollback *rollback)
 
 static void on_restored(void *self, const char *error, size_t files)
 {
-    struct shelf_branch *branch = self;
-    struct shelf_rollback *rollback = branch->rollback;
+    struct files_service_branch *branch = self;
+    struct files_service_rollback *rollback = branch->rollback;
 
     rollback->is_restoring = false;
     rollback->reply.files = files;
@@ -134,7 +134,7 @@ static void on_restored(void *self, const char *error, size_t files)
 
 /* --- before ------------------------------------------------------------------------- */
 
-static void begin_restore(struct shelf_rollback *rollback)
+static void begin_restore(struct files_service_rollback *rollback)
 {
     rollback->is_restoring = true;
     standby_restore(rollback->branch->standby, rollback->reply.restored, on_restored);
@@ -144,9 +144,9 @@ static void begin_restore(struct shelf_rollback *rollback)
 static void on_kept(void *self, const struct publisher_outcome *outcome)
 {
     struct part *part = self;
-    struct shelf_rollback *rollback = part->rollback;
+    struct files_service_rollback *rollback = part->rollback;
 
-    shelf_note_round(part->branch, outcome);
+    files_service_note_round(part->branch, outcome);
     publisher_pause(part->branch->publisher);
     if (!outcome->manifest.n && outcome->files > 0)
         note_error(rollback, outcome->error);
@@ -162,32 +162,33 @@ static void on_kept(void *self, const struct publisher_outcome *outcome)
     end_rollback(rollback);
 }
 
-static void add_part(struct shelf_rollback *rollback, struct shelf_branch *branch)
+static void add_part(struct files_service_rollback *rollback, struct files_service_branch *branch)
 {
     rollback->parts[rollback->part_count++] = (struct part){ rollback, branch };
 }
 
-static struct shelf_rollback *new_rollback(struct shelf_branch *branch, uint64_t revision)
+static struct files_service_rollback *new_rollback(struct files_service_branch *branch,
+                                                   uint64_t revision)
 {
-    struct shelf *shelf = branch->shelf;
-    struct shelf_rollback *rollback = mem_zalloc(sizeof(*rollback));
+    struct files_service *files_service = branch->files_service;
+    struct files_service_rollback *rollback = mem_zalloc(sizeof(*rollback));
 
     rollback->branch = branch;
     rollback->operator= "";
     rollback->reply = (struct fileset_rollback_reply){
-        .master = shelf->master->id,
-        .tree = shelf_kinds[branch - shelf->branches].history,
+        .master = files_service->master->id,
+        .tree = files_service_kinds[branch - files_service->branches].history,
         .restored = revision,
         .err = "",
     };
     add_part(rollback, branch);
-    if (branch == &shelf->branches[SHELF_SEALED])
-        add_part(rollback, &shelf->branches[SHELF_SETTINGS]);
+    if (branch == &files_service->branches[FILES_SERVICE_SEALED])
+        add_part(rollback, &files_service->branches[FILES_SERVICE_SETTINGS]);
     branch->rollback = rollback;
     return rollback;
 }
 
-static void keep_folder(struct shelf_rollback *rollback)
+static void keep_folder(struct files_service_rollback *rollback)
 {
     rollback->waiting = rollback->part_count;
     for (size_t i = 0; i < rollback->part_count; i++)
@@ -197,35 +198,37 @@ static void keep_folder(struct shelf_rollback *rollback)
 
 /* --- operators ---------------------------------------------------------------------- */
 
-static struct shelf_branch *find_branch(struct shelf *shelf, const char *tree)
+static struct files_service_branch *find_branch(struct files_service *files_service,
+                                                const char *tree)
 {
-    for (size_t i = 0; i < SHELF_KINDS; i++)
-        if (shelf_kinds[i].history && strcmp(shelf_kinds[i].history, tree) == 0)
-            return &shelf->branches[i];
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
+        if (files_service_kinds[i].history && strcmp(files_service_kinds[i].history, tree) == 0)
+            return &files_service->branches[i];
     return NULL;
 }
 
 /* Why it cannot be; NULL: it can. */
-static const char *find_obstacle(struct shelf_branch *branch)
+static const char *find_obstacle(struct files_service_branch *branch)
 {
     if (!branch)
         return "no such tree: there are states, settings and reactor";
-    if (shelf_is_from_git(branch))
+    if (files_service_is_from_git(branch))
         return "the states come from git ('gitfs.remotes'): revert the commit there instead";
-    if (branch == &branch->shelf->branches[SHELF_STATES] && branch->shelf->canary.is_there)
+    if (branch == &branch->files_service->branches[FILES_SERVICE_STATES] &&
+        branch->files_service->canary.is_there)
         return "there is a canary of the states: end it with 'zester fileserver promote' or "
                "'zester fileserver canary --abort' first";
     if (branch->rollback || branch->unfinished)
         return "a rollback of this tree is under way";
-    if (!shelf_may_publish(branch) || standby_is_busy(branch->standby))
+    if (!files_service_may_publish(branch) || standby_is_busy(branch->standby))
         return "this master does not have everything yet that was published; try again later";
     return NULL;
 }
 
-static void refuse_rollback(struct shelf *shelf, struct str subject,
+static void refuse_rollback(struct files_service *files_service, struct str subject,
                             const struct fileset_rollback *question, const char *why)
 {
-    const struct fileset_rollback_reply reply = { .master = shelf->master->id,
+    const struct fileset_rollback_reply reply = { .master = files_service->master->id,
                                                   .tree = question->tree,
                                                   .restored = question->revision,
                                                   .err = why };
@@ -236,30 +239,31 @@ static void refuse_rollback(struct shelf *shelf, struct str subject,
                                .by = question->operator,
                                .id = buf_text(&id),
                                .error = why });
-    master_answer(shelf->master, subject, &fileset_rollback_reply_type, &reply);
+    master_answer(files_service->master, subject, &fileset_rollback_reply_type, &reply);
 }
 
-void shelf_on_rollback(void *self, const struct nats_msg *msg)
+void files_service_on_rollback(void *self, const struct nats_msg *msg)
 {
-    struct shelf *shelf = self;
+    struct files_service *files_service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct fileset_rollback question = { .tree = "", .operator= "" };
-    struct shelf_branch *branch;
-    struct shelf_rollback *rollback;
+    struct files_service_branch *branch;
+    struct files_service_rollback *rollback;
     const char *why;
     struct err err;
 
-    if (!lease_is_held(&shelf->lease) || msg->reply.n == 0)
+    if (!lease_is_held(&files_service->lease) || msg->reply.n == 0)
         return;
     if (record_decode(&arena, &fileset_rollback_type, 1, msg->payload, &question, &err) < 0) {
-        refuse_rollback(shelf, msg->reply, &(struct fileset_rollback){ .tree = "", .operator= "" },
+        refuse_rollback(files_service, msg->reply, &(struct fileset_rollback){ .tree = "", .operator= "" },
                         err.text);
         return;
     }
-    branch = find_branch(shelf, question.tree);
-    why = authority_check_order(shelf->master, msg, &err) < 0 ? err.text : find_obstacle(branch);
+    branch = find_branch(files_service, question.tree);
+    why = authority_check_order(files_service->master, msg, &err) < 0 ? err.text
+                                                                      : find_obstacle(branch);
     if (why) {
-        refuse_rollback(shelf, msg->reply, &question, why);
+        refuse_rollback(files_service, msg->reply, &question, why);
         return;
     }
     rollback = new_rollback(branch, question.revision);
@@ -270,9 +274,9 @@ void shelf_on_rollback(void *self, const struct nats_msg *msg)
 
 /* --- a master that was ended meanwhile ---------------------------------------------- */
 
-void shelf_resume_rollback(struct shelf_branch *branch)
+void files_service_resume_rollback(struct files_service_branch *branch)
 {
-    struct shelf_rollback *rollback;
+    struct files_service_rollback *rollback;
 
     if (branch->rollback || standby_is_busy(branch->standby))
         return;
@@ -280,16 +284,17 @@ void shelf_resume_rollback(struct shelf_branch *branch)
     if (!branch->unfinished)
         return;
     log_warning("%s: the rollback to revision %" PRIu64 " was interrupted; going on with it",
-                shelf_kinds[branch - branch->shelf->branches].history, branch->unfinished);
+                files_service_kinds[branch - branch->files_service->branches].history,
+                branch->unfinished);
     rollback = new_rollback(branch, branch->unfinished);
     for (size_t i = 0; i < rollback->part_count; i++)
         publisher_pause(rollback->parts[i].branch->publisher);
     begin_restore(rollback);
 }
 
-void shelf_drop_rollback(struct shelf_branch *branch)
+void files_service_drop_rollback(struct files_service_branch *branch)
 {
-    struct shelf_rollback *rollback = branch->rollback;
+    struct files_service_rollback *rollback = branch->rollback;
 
     if (!rollback)
         return;

@@ -2,6 +2,8 @@
  * The service "publisher-lease": one master at a time publishes the trees of states, settings and
  * rules: when it gets the lease, when a file changes, every so often, and when an operator asks.
  */
+#include "fleet/master/files/files_service.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +15,12 @@
 #include "fleet/master/announce.h"
 #include "fleet/master/enroll/authority.h"
 #include "fleet/master/services.h"
-#include "fleet/master/files/shelf.h"
 #include "fleet/master/secrets/secret_cache.h"
-#include "fleet/master/settings/settings_box.h"
+#include "fleet/master/settings/sealed_tree.h"
 #include "fleet/master/settings/settings_tree.h"
 #include "fleet/master/settings/settings_views.h"
 #include "fleet/master/files/standby.h"
-#include "fleet/master/settings/vault.h"
+#include "fleet/master/settings/sealed_secrets.h"
 #include "fleet/nats/conn.h"
 #include "states/settings/sanitize.h"
 #include "core/sys/clock.h"
@@ -32,70 +33,73 @@
 #define WORKERS 2
 #define LEASE   "publisher"
 
-const struct publisher_kind shelf_kinds[SHELF_KINDS] = {
-    [SHELF_SETTINGS] = { .name = "settings",
-                         .bucket = STORE_SETTINGS_FILES,
-                         .prefix = "",
-                         .is_bare = true,
-                         .prepare = settings_tree_prepare,
-                         .markers = sanitize_tags },
-    [SHELF_STATES] = { .name = "states",
-                       .bucket = STORE_STATE_FILES,
-                       .prefix = "",
-                       .is_mirrored = true,
-                       .history = "states" },
-    [SHELF_REACTOR] = { .name = "reactor",
-                        .bucket = STORE_REACTOR_FILES,
-                        .prefix = "reactor/",
-                        .is_mirrored = true,
-                        .history = "reactor" },
+const struct publisher_kind files_service_kinds[FILES_SERVICE_KINDS] = {
+    [FILES_SERVICE_SETTINGS] = { .name = "settings",
+                                 .bucket = STORE_SETTINGS_FILES,
+                                 .prefix = "",
+                                 .is_bare = true,
+                                 .prepare = settings_tree_prepare,
+                                 .markers = sanitize_tags },
+    [FILES_SERVICE_STATES] = { .name = "states",
+                               .bucket = STORE_STATE_FILES,
+                               .prefix = "",
+                               .is_mirrored = true,
+                               .history = "states" },
+    [FILES_SERVICE_REACTOR] = { .name = "reactor",
+                                .bucket = STORE_REACTOR_FILES,
+                                .prefix = "reactor/",
+                                .is_mirrored = true,
+                                .history = "reactor" },
     /* the folder of settings again, for other masters */
-    [SHELF_SEALED] = { .name = "settings for masters",
-                       .bucket = STORE_MASTER_SETTINGS,
-                       .prefix = "",
-                       .prepare = settings_box_seal,
-                       .open = settings_box_open,
-                       .markers = sanitize_tags,
-                       .is_mirrored = true,
-                       .history = "settings" },
+    [FILES_SERVICE_SEALED] = { .name = "settings for masters",
+                               .bucket = STORE_MASTER_SETTINGS,
+                               .prefix = "",
+                               .prepare = sealed_tree_seal,
+                               .open = sealed_tree_open,
+                               .markers = sanitize_tags,
+                               .is_mirrored = true,
+                               .history = "settings" },
 };
 static void *open_shelf(struct master *master, struct err *err)
 {
-    struct shelf *shelf = mem_zalloc(sizeof(*shelf));
+    struct files_service *files_service = mem_zalloc(sizeof(*files_service));
 
-    shelf->master = master;
-    if (gethostname(shelf->host, sizeof(shelf->host) - 1) < 0)
-        shelf->host[0] = '\0';
-    if (chores_open_workers(&shelf->chores, master->loop, WORKERS, err) < 0 ||
-        chores_open_workers(&shelf->fetchers, master->loop, SECRET_CACHE_WORKERS, err) < 0 ||
-        shelf_git_open(shelf, err) < 0) {
-        shelf_git_free(shelf);
-        chores_close(&shelf->fetchers);
-        chores_close(&shelf->chores);
-        free(shelf);
+    files_service->master = master;
+    if (gethostname(files_service->host, sizeof(files_service->host) - 1) < 0)
+        files_service->host[0] = '\0';
+    if (background_tasks_open_workers(&files_service->background_tasks, master->loop, WORKERS,
+                                      err) < 0 ||
+        background_tasks_open_workers(&files_service->fetchers, master->loop, SECRET_CACHE_WORKERS,
+                                      err) < 0 ||
+        files_service_git_open(files_service, err) < 0) {
+        files_service_git_free(files_service);
+        background_tasks_close(&files_service->fetchers);
+        background_tasks_close(&files_service->background_tasks);
+        free(files_service);
         return NULL;
     }
-    filewatch_hub_init(&shelf->hub, master->loop);
-    return shelf;
+    filewatch_hub_init(&files_service->hub, master->loop);
+    return files_service;
 }
 
-static const char *folder_of(const struct shelf *shelf, size_t kind)
+static const char *folder_of(const struct files_service *files_service, size_t kind)
 {
-    const struct master_conf *conf = &shelf->master->conf;
-    const char *const folders[SHELF_KINDS] = { conf->settings_dir, conf->states_dir,
-                                               conf->reactor_dir, conf->settings_dir };
+    const struct master_conf *conf = &files_service->master->conf;
+    const char *const folders[FILES_SERVICE_KINDS] = { conf->settings_dir, conf->states_dir,
+                                                       conf->reactor_dir, conf->settings_dir };
 
     return folders[kind];
 }
 
 /* --- rounds ------------------------------------------------------------------------- */
 
-void shelf_note_round(struct shelf_branch *branch, const struct publisher_outcome *outcome)
+void files_service_note_round(struct files_service_branch *branch,
+                              const struct publisher_outcome *outcome)
 {
-    struct shelf *shelf = branch->shelf;
+    struct files_service *files_service = branch->files_service;
 
-    if (branch == &shelf->branches[SHELF_SETTINGS] && shelf->vault)
-        vault_reload(shelf->vault);
+    if (branch == &files_service->branches[FILES_SERVICE_SETTINGS] && files_service->sealed_secrets)
+        sealed_secrets_reload(files_service->sealed_secrets);
     if (!outcome->manifest.n)
         return;
     branch->synced = publisher_number(branch->publisher);
@@ -106,40 +110,42 @@ void shelf_note_round(struct shelf_branch *branch, const struct publisher_outcom
 /* The publisher has logged what came of it. */
 static void on_round(void *self, const struct publisher_outcome *outcome)
 {
-    struct shelf_branch *branch = self;
-    struct shelf *shelf = branch->shelf;
+    struct files_service_branch *branch = self;
+    struct files_service *files_service = branch->files_service;
 
-    shelf_note_round(branch, outcome);
-    if (branch == &shelf->branches[SHELF_REACTOR] && outcome->files == 0 && !outcome->error[0])
-        master_expect_no_rules(shelf->master);
+    files_service_note_round(branch, outcome);
+    if (branch == &files_service->branches[FILES_SERVICE_REACTOR] && outcome->files == 0 &&
+        !outcome->error[0])
+        master_expect_no_rules(files_service->master);
 }
 
-static bool is_mirroring(const struct shelf_branch *branch)
+static bool is_mirroring(const struct files_service_branch *branch)
 {
-    return branch->standby && branch->shelf->master->conf.files_mirror &&
-           !shelf_is_from_git(branch);
+    return branch->standby && branch->files_service->master->conf.files_mirror &&
+           !files_service_is_from_git(branch);
 }
 
-static bool is_behind(const struct shelf_branch *branch)
+static bool is_behind(const struct files_service_branch *branch)
 {
     const uint64_t number = publisher_number(branch->publisher);
 
     return is_mirroring(branch) && !branch->leads && number && number != branch->synced;
 }
 
-bool shelf_may_publish(struct shelf_branch *branch)
+bool files_service_may_publish(struct files_service_branch *branch)
 {
-    struct shelf *shelf = branch->shelf;
+    struct files_service *files_service = branch->files_service;
 
-    if (branch == &shelf->branches[SHELF_SETTINGS])
-        return shelf_may_publish(&shelf->branches[SHELF_SEALED]);
+    if (branch == &files_service->branches[FILES_SERVICE_SETTINGS])
+        return files_service_may_publish(&files_service->branches[FILES_SERVICE_SEALED]);
     if (branch->unfinished || branch->rollback ||
-        (branch == &shelf->branches[SHELF_STATES] && shelf_is_held_by_canary(shelf)))
+        (branch == &files_service->branches[FILES_SERVICE_STATES] &&
+         files_service_is_held_by_canary(files_service)))
         return false;
-    return shelf_is_in_step(branch);
+    return files_service_is_in_step(branch);
 }
 
-bool shelf_is_in_step(struct shelf_branch *branch)
+bool files_service_is_in_step(struct files_service_branch *branch)
 {
     if (!branch->leads && is_mirroring(branch))
         branch->leads = publisher_is_caught_up(branch->publisher) && !is_behind(branch) &&
@@ -147,117 +153,121 @@ bool shelf_is_in_step(struct shelf_branch *branch)
     return branch->leads || !is_mirroring(branch);
 }
 
-static void publish_branch(struct shelf_branch *branch)
+static void publish_branch(struct files_service_branch *branch)
 {
-    if (!lease_is_held(&branch->shelf->lease) || !shelf_may_publish(branch))
+    if (!lease_is_held(&branch->files_service->lease) || !files_service_may_publish(branch))
         return;
-    shelf_begin_round(branch, &(struct shelf_round){ .wish = { .fn = on_round, .self = branch } });
-    shelf_run_updates(branch);
+    files_service_begin_round(
+        branch, &(struct files_service_round){ .wish = { .fn = on_round, .self = branch } });
+    files_service_run_updates(branch);
 }
 
-static void follow_published(struct shelf_branch *branch)
+static void follow_published(struct files_service_branch *branch)
 {
-    struct shelf *shelf = branch->shelf;
-    const bool is_leading = lease_is_held(&shelf->lease) && !shelf->mirrors;
+    struct files_service *files_service = branch->files_service;
+    const bool is_leading = lease_is_held(&files_service->lease) && !files_service->mirrors;
 
     if (!is_behind(branch) || standby_is_busy(branch->standby))
         return;
     branch->syncing = publisher_number(branch->publisher);
     standby_sync(branch->standby, is_leading,
-                 branch == &shelf->branches[SHELF_STATES] ? shelf_canary_manifest(shelf) : NULL);
+                 branch == &files_service->branches[FILES_SERVICE_STATES]
+                     ? files_service_canary_manifest(files_service)
+                     : NULL);
 }
 
-static bool is_free_of_canary(const struct shelf *shelf)
+static bool is_free_of_canary(const struct files_service *files_service)
 {
-    return shelf->canary.is_known && !shelf->canary.is_there;
+    return files_service->canary.is_known && !files_service->canary.is_there;
 }
 
 /* What was interrupted comes before everything else. While there is a canary, that is its end. */
-static void advance_branch(struct shelf_branch *branch, bool holds)
+static void advance_branch(struct files_service_branch *branch, bool holds)
 {
-    struct shelf *shelf = branch->shelf;
-    const bool is_states = branch == &shelf->branches[SHELF_STATES];
+    struct files_service *files_service = branch->files_service;
+    const bool is_states = branch == &files_service->branches[FILES_SERVICE_STATES];
 
-    if (holds && is_states && shelf_resume_canary(shelf))
+    if (holds && is_states && files_service_resume_canary(files_service))
         return;
-    if (holds && branch->unfinished && !(is_states && !is_free_of_canary(shelf)))
-        shelf_resume_rollback(branch);
+    if (holds && branch->unfinished && !(is_states && !is_free_of_canary(files_service)))
+        files_service_resume_rollback(branch);
     else
         follow_published(branch);
 }
 
-void shelf_advance(struct shelf *shelf)
+void files_service_advance(struct files_service *files_service)
 {
-    const bool holds = lease_is_held(&shelf->lease);
+    const bool holds = lease_is_held(&files_service->lease);
 
-    if (!holds && !shelf->mirrors)
+    if (!holds && !files_service->mirrors)
         return; /* it may be ours in a moment */
-    for (size_t i = 0; i < SHELF_KINDS; i++)
-        advance_branch(&shelf->branches[i], holds);
-    for (size_t i = 0; i < SHELF_KINDS; i++)
-        publish_branch(&shelf->branches[i]);
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
+        advance_branch(&files_service->branches[i], holds);
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
+        publish_branch(&files_service->branches[i]);
 }
 
 /* A sync that failed is tried again at the next interval, or attempt to get the lease. */
 static void on_synced(void *self, const char *error)
 {
-    struct shelf_branch *branch = self;
+    struct files_service_branch *branch = self;
 
     if (error) {
-        shelf_refuse_updates(branch, error);
-        if (branch == &branch->shelf->branches[SHELF_SEALED])
-            shelf_refuse_updates(&branch->shelf->branches[SHELF_SETTINGS], error);
+        files_service_refuse_updates(branch, error);
+        if (branch == &branch->files_service->branches[FILES_SERVICE_SEALED])
+            files_service_refuse_updates(&branch->files_service->branches[FILES_SERVICE_SETTINGS],
+                                         error);
         return;
     }
     branch->synced = branch->syncing;
     branch->unfinished = standby_unfinished(branch->standby);
-    if (lease_is_held(&branch->shelf->lease))
-        shelf_advance(branch->shelf);
+    if (lease_is_held(&branch->files_service->lease))
+        files_service_advance(branch->files_service);
 }
 
 static void on_news(void *self)
 {
-    struct shelf_branch *branch = self;
+    struct files_service_branch *branch = self;
 
     if (is_mirroring(branch) && !branch->leads)
-        shelf_advance(branch->shelf);
+        files_service_advance(branch->files_service);
 }
 
 static void on_again(struct timer *timer)
 {
-    struct shelf *shelf = container_of(timer, struct shelf, again);
-    int64_t interval = shelf->master->conf.files_republish_interval;
+    struct files_service *files_service = container_of(timer, struct files_service, again);
+    int64_t interval = files_service->master->conf.files_republish_interval;
 
     if (interval > 0) {
-        shelf_advance(shelf);
-        timer_set(loop_timers(shelf->master->loop), &shelf->again,
+        files_service_advance(files_service);
+        timer_set(loop_timers(files_service->master->loop), &files_service->again,
                   clock_after(clock_now(), interval), on_again);
     }
 }
 
 static void on_changed(struct filewatch *watch, const char *path)
 {
-    struct shelf_branch *branch = container_of(watch, struct shelf_branch, watch);
+    struct files_service_branch *branch = container_of(watch, struct files_service_branch, watch);
 
     log_debug("%s has changed", path);
     publish_branch(branch);
-    if (branch == &branch->shelf->branches[SHELF_SETTINGS])
-        publish_branch(&branch->shelf->branches[SHELF_SEALED]);
+    if (branch == &branch->files_service->branches[FILES_SERVICE_SETTINGS])
+        publish_branch(&branch->files_service->branches[FILES_SERVICE_SEALED]);
 }
 
 /* --- who leads ---------------------------------------------------------------------- */
 
-static void write_status(struct shelf *shelf, bool leads)
+static void write_status(struct files_service *files_service, bool leads)
 {
-    const char *path = shelf->master->conf.publisher_status_file;
+    const char *path = files_service->master->conf.publisher_status_file;
     AUTO_BUF struct buf text = BUF_INIT(4096);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;
 
-    metrics_set(shelf->master->metrics, MASTER_PUBLISHER_LEADER, leads, NULL, NULL);
+    metrics_set(files_service->master->metrics, MASTER_PUBLISHER_LEADER, leads, NULL, NULL);
     if (!path || !path[0])
         return;
-    buf_printf(&text, "%s %s\n", leads ? "leader" : "standby", shelf->master->id);
+    buf_printf(&text, "%s %s\n", leads ? "leader" : "standby", files_service->master->id);
     if (fs_mkdirs(path_dirname(&arena, path), 0755, &err) < 0 ||
         fs_replace(path, buf_view(&text), NULL, &err) < 0)
         log_warning("publisher_status_file: %s", err.text);
@@ -265,213 +275,224 @@ static void write_status(struct shelf *shelf, bool leads)
 
 static void on_got(struct lease *lease)
 {
-    struct shelf *shelf = container_of(lease, struct shelf, lease);
+    struct files_service *files_service = container_of(lease, struct files_service, lease);
 
-    shelf->apart_since = 0;
-    shelf_git_lead(shelf);
-    write_status(shelf, true);
-    shelf_read_canary(shelf);
-    shelf_advance(shelf);
+    files_service->apart_since = 0;
+    files_service_git_lead(files_service);
+    write_status(files_service, true);
+    files_service_read_canary(files_service);
+    files_service_advance(files_service);
 }
 
 static void on_lost(struct lease *lease)
 {
-    struct shelf *shelf = container_of(lease, struct shelf, lease);
+    struct files_service *files_service = container_of(lease, struct files_service, lease);
 
-    write_status(shelf, false);
-    shelf_git_yield(shelf);
-    shelf_forget_canary(shelf);
-    if (shelf->vault)
-        vault_yield(shelf->vault);
-    for (size_t i = 0; i < SHELF_KINDS; i++)
-        shelf->branches[i].leads = false;
+    write_status(files_service, false);
+    files_service_git_yield(files_service);
+    files_service_forget_canary(files_service);
+    if (files_service->sealed_secrets)
+        sealed_secrets_yield(files_service->sealed_secrets);
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
+        files_service->branches[i].leads = false;
 }
 
 static void on_taken(struct lease *lease)
 {
-    struct shelf *shelf = container_of(lease, struct shelf, lease);
+    struct files_service *files_service = container_of(lease, struct files_service, lease);
     const int64_t now = clock_now();
 
-    if (!shelf->apart_since)
-        shelf->apart_since = now;
-    if (now - shelf->apart_since >= shelf->master->conf.files_mirror_after)
-        shelf->mirrors = true;
-    shelf_advance(shelf);
+    if (!files_service->apart_since)
+        files_service->apart_since = now;
+    if (now - files_service->apart_since >= files_service->master->conf.files_mirror_after)
+        files_service->mirrors = true;
+    files_service_advance(files_service);
 }
 
 /* --- operators ---------------------------------------------------------------------- */
 
 static void on_status(void *self, const struct nats_msg *msg)
 {
-    struct shelf *shelf = self;
+    struct files_service *files_service = self;
     const struct fileset_status_reply reply = {
-        .master = shelf->master->id,
-        .hostname = shelf->host,
-        .since_unix = shelf->lease.since / CLOCK_SECOND,
+        .master = files_service->master->id,
+        .hostname = files_service->host,
+        .since_unix = files_service->lease.since / CLOCK_SECOND,
     };
 
-    if (lease_is_held(&shelf->lease) && msg->reply.n)
-        master_answer(shelf->master, msg->reply, &fileset_status_reply_type, &reply);
+    if (lease_is_held(&files_service->lease) && msg->reply.n)
+        master_answer(files_service->master, msg->reply, &fileset_status_reply_type, &reply);
 }
 
 /* --- life --------------------------------------------------------------------------- */
 
-static void watch_folder(struct shelf *shelf, size_t kind)
+static void watch_folder(struct files_service *files_service, size_t kind)
 {
     /* our own files in it change while the rest does not */
     static const char *const everything[] = { "**", "!.zester-*", "!.zester-*/**" };
-    struct shelf_branch *branch = &shelf->branches[kind];
+    struct files_service_branch *branch = &files_service->branches[kind];
     struct err err;
 
-    if (!shelf->master->conf.files_watch || access(folder_of(shelf, kind), F_OK) < 0)
+    if (!files_service->master->conf.files_watch ||
+        access(folder_of(files_service, kind), F_OK) < 0)
         return; /* the interval finds what appears later */
-    if (filewatch_start(&branch->watch, &shelf->hub,
-                        &(struct filewatch_wish){ .folder = folder_of(shelf, kind),
+    if (filewatch_start(&branch->watch, &files_service->hub,
+                        &(struct filewatch_wish){ .folder = folder_of(files_service, kind),
                                                   .patterns = everything,
                                                   .count = ARRAY_LEN(everything),
                                                   .fn = on_changed },
                         &err) < 0)
-        log_warning("watching %s: %s", folder_of(shelf, kind), err.text);
+        log_warning("watching %s: %s", folder_of(files_service, kind), err.text);
 }
 
-static void close_shelf(struct shelf *shelf)
+static void close_shelf(struct files_service *files_service)
 {
-    timer_clear(loop_timers(shelf->master->loop), &shelf->again);
-    shelf_close_canary(shelf); /* before those that tell it that they end */
-    shelf_git_stop(shelf);
-    shelf_sweep_stop(shelf);
-    nats_sub_free(shelf->updates);
-    nats_sub_free(shelf->statuses);
-    nats_sub_free(shelf->rollbacks);
-    nats_sub_free(shelf->canaries);
-    shelf->updates = shelf->statuses = shelf->rollbacks = shelf->canaries = NULL;
-    settings_views_stop(&shelf->views);
-    vault_free(shelf->vault);
-    shelf->vault = NULL;
-    for (size_t i = 0; i < SHELF_KINDS; i++)
-        shelf_drop_rollback(&shelf->branches[i]);
-    for (size_t i = 0; i < SHELF_KINDS; i++) {
-        filewatch_stop(&shelf->branches[i].watch);
-        publisher_free(shelf->branches[i].publisher);
-        standby_free(shelf->branches[i].standby);
-        shelf_refuse_updates(&shelf->branches[i], "this master is shutting down");
-        vec_done(&shelf->branches[i].waiting);
-        shelf->branches[i].publisher = NULL;
-        shelf->branches[i].standby = NULL;
+    timer_clear(loop_timers(files_service->master->loop), &files_service->again);
+    files_service_close_canary(files_service); /* before those that tell it that they end */
+    files_service_git_stop(files_service);
+    files_service_sweep_stop(files_service);
+    nats_sub_free(files_service->updates);
+    nats_sub_free(files_service->statuses);
+    nats_sub_free(files_service->rollbacks);
+    nats_sub_free(files_service->canaries);
+    files_service->updates = files_service->statuses = files_service->rollbacks =
+        files_service->canaries = NULL;
+    settings_views_stop(&files_service->views);
+    sealed_secrets_free(files_service->sealed_secrets);
+    files_service->sealed_secrets = NULL;
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
+        files_service_drop_rollback(&files_service->branches[i]);
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++) {
+        filewatch_stop(&files_service->branches[i].watch);
+        publisher_free(files_service->branches[i].publisher);
+        standby_free(files_service->branches[i].standby);
+        files_service_refuse_updates(&files_service->branches[i], "this master is shutting down");
+        vec_done(&files_service->branches[i].waiting);
+        files_service->branches[i].publisher = NULL;
+        files_service->branches[i].standby = NULL;
     }
 }
 
-static void *secret_of(struct shelf *shelf, size_t kind)
+static void *secret_of(struct files_service *files_service, size_t kind)
 {
-    return kind == SHELF_SEALED ? &shelf->account : NULL;
+    return kind == FILES_SERVICE_SEALED ? &files_service->account : NULL;
 }
 
-static int start_standby(struct shelf *shelf, size_t kind, struct err *err)
+static int start_standby(struct files_service *files_service, size_t kind, struct err *err)
 {
-    struct shelf_branch *branch = &shelf->branches[kind];
+    struct files_service_branch *branch = &files_service->branches[kind];
 
-    branch->standby = standby_new(&(struct standby_options){ .loop = shelf->master->loop,
-                                                             .js = shelf->master->js,
-                                                             .kind = &shelf_kinds[kind],
-                                                             .folder = folder_of(shelf, kind),
-                                                             .secret = secret_of(shelf, kind),
-                                                             .trust = &shelf->trust,
-                                                             .synced = on_synced,
-                                                             .self = branch },
-                                  err);
+    branch->standby =
+        standby_new(&(struct standby_options){ .loop = files_service->master->loop,
+                                               .js = files_service->master->js,
+                                               .kind = &files_service_kinds[kind],
+                                               .folder = folder_of(files_service, kind),
+                                               .secret = secret_of(files_service, kind),
+                                               .trust = &files_service->trust,
+                                               .synced = on_synced,
+                                               .self = branch },
+                    err);
     return branch->standby ? 0 : -1;
 }
 
-static int start_branch(struct shelf *shelf, size_t kind, struct err *err)
+static int start_branch(struct files_service *files_service, size_t kind, struct err *err)
 {
-    struct shelf_branch *branch = &shelf->branches[kind];
+    struct files_service_branch *branch = &files_service->branches[kind];
 
-    *branch = (struct shelf_branch){ .shelf = shelf };
-    if (shelf_kinds[kind].is_mirrored && start_standby(shelf, kind, err) < 0)
+    *branch = (struct files_service_branch){ .files_service = files_service };
+    if (files_service_kinds[kind].is_mirrored && start_standby(files_service, kind, err) < 0)
         return -1;
     branch->unfinished = branch->standby ? standby_unfinished(branch->standby) : 0;
     branch->publisher = publisher_new(
-        &(struct publisher_options){ .js = shelf->master->js,
-                                     .kind = &shelf_kinds[kind],
-                                     .folder = folder_of(shelf, kind),
-                                     .secret = secret_of(shelf, kind),
-                                     .news = on_news,
-                                     .canary = kind == SHELF_STATES ? shelf_note_canary : NULL,
-                                     .self = branch,
-                                     .chores = &shelf->chores,
-                                     .lease = &shelf->lease,
-                                     .keep = &shelf->master->conf.files_history,
-                                     .master = shelf->master->id,
-                                     .account = &shelf->account },
+        &(struct publisher_options){
+            .js = files_service->master->js,
+            .kind = &files_service_kinds[kind],
+            .folder = folder_of(files_service, kind),
+            .secret = secret_of(files_service, kind),
+            .news = on_news,
+            .canary = kind == FILES_SERVICE_STATES ? files_service_note_canary : NULL,
+            .self = branch,
+            .background_tasks = &files_service->background_tasks,
+            .lease = &files_service->lease,
+            .keep = &files_service->master->conf.files_history,
+            .master = files_service->master->id,
+            .account = &files_service->account },
         err);
     if (!branch->publisher)
         return -1;
-    if (kind != SHELF_SEALED)
-        watch_folder(shelf, kind);
+    if (kind != FILES_SERVICE_SEALED)
+        watch_folder(files_service, kind);
     return 0;
 }
 
-static struct nats_sub *listen_to(struct shelf *shelf, enum subject_kind subject, nats_msg_fn *fn,
-                                  struct err *err)
+static struct nats_sub *listen_to(struct files_service *files_service, enum subject_kind subject,
+                                  nats_msg_fn *fn, struct err *err)
 {
-    return nats_sub_new(shelf->master->js.conn,
-                        &(struct nats_sub_options){
-                            .subject = subject_template(subject), .message = fn, .self = shelf },
+    return nats_sub_new(files_service->master->js.conn,
+                        &(struct nats_sub_options){ .subject = subject_template(subject),
+                                                    .message = fn,
+                                                    .self = files_service },
                         err);
 }
 
-static int start_listening(struct shelf *shelf, struct err *err)
+static int start_listening(struct files_service *files_service, struct err *err)
 {
-    shelf->updates = listen_to(shelf, SUBJECT_FILES_UPDATE, shelf_on_update, err);
-    if (shelf->updates)
-        shelf->statuses = listen_to(shelf, SUBJECT_FILES_STATUS, on_status, err);
-    if (shelf->statuses)
-        shelf->rollbacks = listen_to(shelf, SUBJECT_FILES_ROLLBACK, shelf_on_rollback, err);
-    if (shelf->rollbacks)
-        shelf->canaries = listen_to(shelf, SUBJECT_FILES_CANARY, shelf_on_canary, err);
-    if (!shelf->canaries)
+    files_service->updates =
+        listen_to(files_service, SUBJECT_FILES_UPDATE, files_service_on_update, err);
+    if (files_service->updates)
+        files_service->statuses = listen_to(files_service, SUBJECT_FILES_STATUS, on_status, err);
+    if (files_service->statuses)
+        files_service->rollbacks =
+            listen_to(files_service, SUBJECT_FILES_ROLLBACK, files_service_on_rollback, err);
+    if (files_service->rollbacks)
+        files_service->canaries =
+            listen_to(files_service, SUBJECT_FILES_CANARY, files_service_on_canary, err);
+    if (!files_service->canaries)
         return -1;
-    shelf->views = (struct settings_views){ .master = shelf->master,
-                                            .lease = &shelf->lease,
-                                            .vault = shelf->vault };
-    return settings_views_start(&shelf->views, err);
+    files_service->views =
+        (struct settings_views){ .master = files_service->master,
+                                 .lease = &files_service->lease,
+                                 .sealed_secrets = files_service->sealed_secrets };
+    return settings_views_start(&files_service->views, err);
 }
 
 static int start_shelf(void *self, struct err *err)
 {
-    struct shelf *shelf = self;
+    struct files_service *files_service = self;
 
-    shelf->lease = (struct lease){ .js = shelf->master->js,
-                                   .key = LEASE,
-                                   .holder = shelf->master->id,
-                                   .got = on_got,
-                                   .lost = on_lost,
-                                   .taken = on_taken };
-    shelf->apart_since = 0;
-    shelf->mirrors = false;
-    shelf->account =
-        ((const struct authority *)master_find(shelf->master, &authority_service))->account;
-    shelf->trust = authority_trust(shelf->master, "standby");
-    for (size_t i = 0; i < SHELF_KINDS; i++)
-        if (start_branch(shelf, i, err) < 0) {
-            close_shelf(shelf);
+    files_service->lease = (struct lease){ .js = files_service->master->js,
+                                           .key = LEASE,
+                                           .holder = files_service->master->id,
+                                           .got = on_got,
+                                           .lost = on_lost,
+                                           .taken = on_taken };
+    files_service->apart_since = 0;
+    files_service->mirrors = false;
+    files_service->account =
+        ((const struct authority *)master_find(files_service->master, &authority_service))->account;
+    files_service->trust = authority_trust(files_service->master, "standby");
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
+        if (start_branch(files_service, i, err) < 0) {
+            close_shelf(files_service);
             return -1;
         }
-    shelf->vault = vault_new(&(struct vault_options){ .master = shelf->master,
-                                                      .folder = folder_of(shelf, SHELF_SETTINGS),
-                                                      .chores = &shelf->chores,
-                                                      .fetchers = &shelf->fetchers,
-                                                      .lease = &shelf->lease },
-                             err);
-    if (!shelf->vault || start_listening(shelf, err) < 0) {
-        close_shelf(shelf);
+    files_service->sealed_secrets = sealed_secrets_new(
+        &(struct sealed_secrets_options){ .master = files_service->master,
+                                          .folder =
+                                              folder_of(files_service, FILES_SERVICE_SETTINGS),
+                                          .background_tasks = &files_service->background_tasks,
+                                          .fetchers = &files_service->fetchers,
+                                          .lease = &files_service->lease },
+        err);
+    if (!files_service->sealed_secrets || start_listening(files_service, err) < 0) {
+        close_shelf(files_service);
         return -1;
     }
-    write_status(shelf, false);
-    shelf_git_start(shelf);
-    shelf_sweep_start(shelf);
-    on_again(&shelf->again);
-    lease_start(&shelf->lease);
+    write_status(files_service, false);
+    files_service_git_start(files_service);
+    files_service_sweep_start(files_service);
+    on_again(&files_service->again);
+    lease_start(&files_service->lease);
     return 0;
 }
 
@@ -482,45 +503,45 @@ static void on_given_up(void *self)
 
 static void stop_shelf(void *self)
 {
-    struct shelf *shelf = self;
+    struct files_service *files_service = self;
 
-    close_shelf(shelf);
-    if (lease_stop(&shelf->lease, on_given_up, shelf->master))
-        master_hold(shelf->master);
+    close_shelf(files_service);
+    if (lease_stop(&files_service->lease, on_given_up, files_service->master))
+        master_hold(files_service->master);
 }
 
 static void free_shelf(void *self)
 {
-    struct shelf *shelf = self;
+    struct files_service *files_service = self;
 
-    shelf_git_free(shelf);
-    shelf_sweep_free(shelf);
-    filewatch_hub_done(&shelf->hub);
-    chores_close(&shelf->fetchers);
-    chores_close(&shelf->chores);
-    arena_done(&shelf->canary.arena);
-    nats_nkey_done(&shelf->account);
-    free(shelf);
+    files_service_git_free(files_service);
+    files_service_sweep_free(files_service);
+    filewatch_hub_done(&files_service->hub);
+    background_tasks_close(&files_service->fetchers);
+    background_tasks_close(&files_service->background_tasks);
+    arena_done(&files_service->canary.arena);
+    nats_nkey_done(&files_service->account);
+    free(files_service);
 }
 
 static void reload_shelf(void *self)
 {
-    struct shelf *shelf = self;
+    struct files_service *files_service = self;
 
-    shelf_git_configure(shelf);
-    if (shelf->vault)
-        vault_configure(shelf->vault);
+    files_service_git_configure(files_service);
+    if (files_service->sealed_secrets)
+        sealed_secrets_configure(files_service->sealed_secrets);
 }
 
 static enum health_status check_shelf(void *self, char message[static HEALTH_TEXT_MAX])
 {
-    const struct shelf *shelf = self;
+    const struct files_service *files_service = self;
 
-    if (lease_is_held(&shelf->lease) && shelf->vault &&
-        vault_is_failing(shelf->vault, message, HEALTH_TEXT_MAX))
+    if (lease_is_held(&files_service->lease) && files_service->sealed_secrets &&
+        sealed_secrets_is_failing(files_service->sealed_secrets, message, HEALTH_TEXT_MAX))
         return HEALTH_DEGRADED;
     (void)snprintf(message, HEALTH_TEXT_MAX, "%s",
-                   lease_is_held(&shelf->lease) ? "publishes" : "standby");
+                   lease_is_held(&files_service->lease) ? "publishes" : "standby");
     return HEALTH_OK;
 }
 

@@ -22,7 +22,7 @@
 #include "fleet/bus/store.h"
 #include "fleet/bus/tree_fetch.h"
 #include "fleet/master/master.h"
-#include "fleet/master/files/shelf.h"
+#include "fleet/master/files/files_service.h"
 #include "fleet/master/files/tree_history.h"
 #include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
@@ -44,8 +44,8 @@ struct act {
     const char *name; /* the sum of a file, or the id of chunks */
 };
 
-struct shelf_sweep {
-    struct shelf *shelf;
+struct files_service_sweep {
+    struct files_service *files_service;
     struct timer timer;
     bool is_open, is_under_way, has_failed;
 
@@ -60,36 +60,36 @@ struct shelf_sweep {
     size_t next;
 };
 
-static void do_next_act(struct shelf_sweep *sweep);
+static void do_next_act(struct files_service_sweep *sweep);
 
-static struct nats_kv history_of(const struct shelf_sweep *sweep)
+static struct nats_kv history_of(const struct files_service_sweep *sweep)
 {
-    return (struct nats_kv){ .js = sweep->shelf->master->js,
+    return (struct nats_kv){ .js = sweep->files_service->master->js,
                              .bucket = store_bucket_name(STORE_TREE_HISTORY),
                              .indirect = true };
 }
 
-static struct nats_objects files_of(const struct shelf_sweep *sweep)
+static struct nats_objects files_of(const struct files_service_sweep *sweep)
 {
-    return (struct nats_objects){ .js = sweep->shelf->master->js, .bucket = STORE_FILES };
+    return (struct nats_objects){ .js = sweep->files_service->master->js, .bucket = STORE_FILES };
 }
 
 /* --- begin and end -------------------------------------------------------------------- */
 
-static void pause_publishers(struct shelf *shelf)
+static void pause_publishers(struct files_service *files_service)
 {
-    for (size_t i = 0; i < SHELF_KINDS; i++)
-        publisher_pause(shelf->branches[i].publisher);
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
+        publisher_pause(files_service->branches[i].publisher);
 }
 
 /* Those of a master that is shutting down are gone. */
-static void resume_publishers(struct shelf_sweep *sweep)
+static void resume_publishers(struct files_service_sweep *sweep)
 {
-    for (size_t i = 0; sweep->is_open && i < SHELF_KINDS; i++)
-        publisher_resume(sweep->shelf->branches[i].publisher);
+    for (size_t i = 0; sweep->is_open && i < FILES_SERVICE_KINDS; i++)
+        publisher_resume(sweep->files_service->branches[i].publisher);
 }
 
-static void end_sweep(struct shelf_sweep *sweep)
+static void end_sweep(struct files_service_sweep *sweep)
 {
     sweep->is_under_way = false;
     arena_done(&sweep->arena);
@@ -97,21 +97,21 @@ static void end_sweep(struct shelf_sweep *sweep)
     resume_publishers(sweep);
 }
 
-static void fail_sweep(struct shelf_sweep *sweep, const char *why)
+static void fail_sweep(struct files_service_sweep *sweep, const char *why)
 {
     if (sweep->is_open)
         log_warning("large files that nothing needs cannot be looked for error=%s", why);
     end_sweep(sweep);
 }
 
-static bool is_leading(const struct shelf_sweep *sweep)
+static bool is_leading(const struct files_service_sweep *sweep)
 {
-    return sweep->is_open && lease_is_held(&sweep->shelf->lease);
+    return sweep->is_open && lease_is_held(&sweep->files_service->lease);
 }
 
 /* --- doing it ------------------------------------------------------------------------- */
 
-static void end_act(struct shelf_sweep *sweep, const struct nats_error *error)
+static void end_act(struct files_service_sweep *sweep, const struct nats_error *error)
 {
     if (error)
         fail_sweep(sweep, error->text);
@@ -140,7 +140,7 @@ static void on_erased(void *self, const struct nats_error *error,
     end_act(self, error && error->fault != NATS_FAULT_NOT_FOUND ? error : NULL);
 }
 
-static int begin_act(struct shelf_sweep *sweep, const struct act *act, struct err *err)
+static int begin_act(struct files_service_sweep *sweep, const struct act *act, struct err *err)
 {
     const struct nats_kv history = history_of(sweep);
     const struct nats_objects files = files_of(sweep);
@@ -155,7 +155,7 @@ static int begin_act(struct shelf_sweep *sweep, const struct act *act, struct er
     return err_set(err, ERR_INVALID, "not an act");
 }
 
-static void do_next_act(struct shelf_sweep *sweep)
+static void do_next_act(struct files_service_sweep *sweep)
 {
     struct err err;
 
@@ -167,25 +167,25 @@ static void do_next_act(struct shelf_sweep *sweep)
 
 /* --- deciding ------------------------------------------------------------------------- */
 
-static void add_act(struct shelf_sweep *sweep, enum act_kind kind, const char *name)
+static void add_act(struct files_service_sweep *sweep, enum act_kind kind, const char *name)
 {
     VEC_PUSH_IN(&sweep->arena, &sweep->acts, (struct act){ kind, name });
 }
 
 /* Nothing has it: removed when it was marked long enough, which `kind` does. */
-static void judge_unused(struct shelf_sweep *sweep, enum act_kind kind, struct str name)
+static void judge_unused(struct files_service_sweep *sweep, enum act_kind kind, struct str name)
 {
     const int64_t *since = map_remove(&sweep->marks, name);
 
     if (!since) {
         add_act(sweep, ACT_MARK, name.p);
-    } else if (bus_time() - *since >= sweep->shelf->master->conf.files_keep_unused) {
+    } else if (bus_time() - *since >= sweep->files_service->master->conf.files_keep_unused) {
         add_act(sweep, kind, name.p);
         add_act(sweep, ACT_UNMARK, name.p);
     }
 }
 
-static void decide_all(struct shelf_sweep *sweep)
+static void decide_all(struct files_service_sweep *sweep)
 {
     MAP_EACH (&sweep->objects, entry)
         if (!map_has(&sweep->named, entry->key))
@@ -200,14 +200,14 @@ static void decide_all(struct shelf_sweep *sweep)
 
 /* --- what is needed ------------------------------------------------------------------- */
 
-static void add_name(struct shelf_sweep *sweep, struct map *map, struct str name)
+static void add_name(struct files_service_sweep *sweep, struct map *map, struct str name)
 {
     if (!map_has(map, name))
         (void)map_set(map, arena_str(&sweep->arena, name), sweep);
 }
 
 /* What cannot be read may name anything. */
-static void name_files(struct shelf_sweep *sweep, struct str manifest)
+static void name_files(struct files_service_sweep *sweep, struct str manifest)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct tree_files files;
@@ -222,7 +222,7 @@ static void name_files(struct shelf_sweep *sweep, struct str manifest)
             add_name(sweep, &sweep->named, str_from(files.p[i].sha256));
 }
 
-static void end_manifests(struct shelf_sweep *sweep, const struct nats_error *error)
+static void end_manifests(struct files_service_sweep *sweep, const struct nats_error *error)
 {
     if (error)
         sweep->has_failed = true;
@@ -237,7 +237,7 @@ static void end_manifests(struct shelf_sweep *sweep, const struct nats_error *er
 static void on_published(void *self, const struct nats_error *error,
                          const struct nats_kv_entry *entry)
 {
-    struct shelf_sweep *sweep = self;
+    struct files_service_sweep *sweep = self;
 
     if (entry)
         name_files(sweep, entry->value);
@@ -246,7 +246,7 @@ static void on_published(void *self, const struct nats_error *error,
 
 static void on_past(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct shelf_sweep *sweep = self;
+    struct files_service_sweep *sweep = self;
 
     if (entry)
         name_files(sweep, entry->value);
@@ -254,7 +254,8 @@ static void on_past(void *self, const struct nats_error *error, const struct nat
         end_manifests(sweep, error);
 }
 
-static void read_published(struct shelf_sweep *sweep, const struct nats_kv *kv, const char *key)
+static void read_published(struct files_service_sweep *sweep, const struct nats_kv *kv,
+                           const char *key)
 {
     struct err err;
 
@@ -264,7 +265,7 @@ static void read_published(struct shelf_sweep *sweep, const struct nats_kv *kv, 
         sweep->has_failed = true;
 }
 
-static void read_manifests(struct shelf_sweep *sweep)
+static void read_manifests(struct files_service_sweep *sweep)
 {
     struct nats_kv kv = history_of(sweep);
     struct err err;
@@ -274,8 +275,8 @@ static void read_manifests(struct shelf_sweep *sweep)
         sweep->waiting++;
     else
         sweep->has_failed = true;
-    for (size_t i = 0; i < SHELF_KINDS; i++) {
-        kv.bucket = store_bucket_name(shelf_kinds[i].bucket);
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++) {
+        kv.bucket = store_bucket_name(files_service_kinds[i].bucket);
         read_published(sweep, &kv, FILESET_MANIFEST);
     }
     kv.bucket = store_bucket_name(STORE_STATE_FILES);
@@ -285,7 +286,7 @@ static void read_manifests(struct shelf_sweep *sweep)
 
 /* --- what is there -------------------------------------------------------------------- */
 
-static void note_mark(struct shelf_sweep *sweep, const struct nats_kv_entry *entry)
+static void note_mark(struct files_service_sweep *sweep, const struct nats_kv_entry *entry)
 {
     const char *last = memrchr(entry->key.p, '.', entry->key.n);
     int64_t *since = ARENA_NEW(&sweep->arena, int64_t);
@@ -301,7 +302,7 @@ static void note_mark(struct shelf_sweep *sweep, const struct nats_kv_entry *ent
 
 static void on_mark(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct shelf_sweep *sweep = self;
+    struct files_service_sweep *sweep = self;
 
     if (error)
         fail_sweep(sweep, error->text);
@@ -315,7 +316,7 @@ static void on_mark(void *self, const struct nats_error *error, const struct nat
 
 static void on_id(void *self, const struct nats_error *error, const char *id)
 {
-    struct shelf_sweep *sweep = self;
+    struct files_service_sweep *sweep = self;
     const struct nats_kv history = history_of(sweep);
     struct err err;
 
@@ -330,7 +331,7 @@ static void on_id(void *self, const struct nats_error *error, const char *id)
 static void on_object(void *self, const struct nats_error *error,
                       const struct nats_object_info *info)
 {
-    struct shelf_sweep *sweep = self;
+    struct files_service_sweep *sweep = self;
     const struct nats_objects files = files_of(sweep);
     struct err err;
 
@@ -344,7 +345,7 @@ static void on_object(void *self, const struct nats_error *error,
     }
 }
 
-static void begin_sweep(struct shelf_sweep *sweep)
+static void begin_sweep(struct files_service_sweep *sweep)
 {
     const struct nats_objects files = files_of(sweep);
     struct map *const maps[] = { &sweep->objects, &sweep->ids, &sweep->owned, &sweep->marks,
@@ -357,58 +358,58 @@ static void begin_sweep(struct shelf_sweep *sweep)
     sweep->acts.n = sweep->acts.cap = sweep->next = 0;
     sweep->is_under_way = true;
     sweep->has_failed = false;
-    pause_publishers(sweep->shelf);
+    pause_publishers(sweep->files_service);
     if (nats_object_list(&files, on_object, sweep, &err) < 0)
         fail_sweep(sweep, err.text);
 }
 
 /* --- when ----------------------------------------------------------------------------- */
 
-static bool is_busy(const struct shelf *shelf)
+static bool is_busy(const struct files_service *files_service)
 {
-    for (size_t i = 0; i < SHELF_KINDS; i++)
-        if (publisher_is_busy(shelf->branches[i].publisher) || shelf->branches[i].rollback ||
-            shelf->branches[i].unfinished)
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
+        if (publisher_is_busy(files_service->branches[i].publisher) ||
+            files_service->branches[i].rollback || files_service->branches[i].unfinished)
             return true;
-    return shelf->canary.act != NULL;
+    return files_service->canary.act != NULL;
 }
 
 static void on_time(struct timer *timer)
 {
-    struct shelf_sweep *sweep = container_of(timer, struct shelf_sweep, timer);
-    const int64_t quarter = sweep->shelf->master->conf.files_keep_unused / 4;
-    const bool is_late = is_leading(sweep) && !sweep->is_under_way && is_busy(sweep->shelf);
+    struct files_service_sweep *sweep = container_of(timer, struct files_service_sweep, timer);
+    const int64_t quarter = sweep->files_service->master->conf.files_keep_unused / 4;
+    const bool is_late = is_leading(sweep) && !sweep->is_under_way && is_busy(sweep->files_service);
     const int64_t usual = quarter < SWEEP_NS ? quarter : SWEEP_NS;
 
-    timer_set(loop_timers(sweep->shelf->master->loop), timer,
+    timer_set(loop_timers(sweep->files_service->master->loop), timer,
               clock_after(clock_now(), is_late || usual < LATER_NS ? LATER_NS : usual), on_time);
     if (!is_late && is_leading(sweep) && !sweep->is_under_way)
         begin_sweep(sweep);
 }
 
-void shelf_sweep_start(struct shelf *shelf)
+void files_service_sweep_start(struct files_service *files_service)
 {
-    if (!shelf->sweep)
-        shelf->sweep = mem_zalloc(sizeof(*shelf->sweep));
-    shelf->sweep->shelf = shelf;
-    shelf->sweep->is_open = true;
-    timer_set(loop_timers(shelf->master->loop), &shelf->sweep->timer,
+    if (!files_service->sweep)
+        files_service->sweep = mem_zalloc(sizeof(*files_service->sweep));
+    files_service->sweep->files_service = files_service;
+    files_service->sweep->is_open = true;
+    timer_set(loop_timers(files_service->master->loop), &files_service->sweep->timer,
               clock_after(clock_now(), LATER_NS), on_time);
 }
 
-void shelf_sweep_stop(struct shelf *shelf)
+void files_service_sweep_stop(struct files_service *files_service)
 {
-    if (!shelf->sweep)
+    if (!files_service->sweep)
         return;
-    shelf->sweep->is_open = false;
-    timer_clear(loop_timers(shelf->master->loop), &shelf->sweep->timer);
+    files_service->sweep->is_open = false;
+    timer_clear(loop_timers(files_service->master->loop), &files_service->sweep->timer);
 }
 
-void shelf_sweep_free(struct shelf *shelf)
+void files_service_sweep_free(struct files_service *files_service)
 {
-    if (!shelf->sweep)
+    if (!files_service->sweep)
         return;
-    arena_done(&shelf->sweep->arena);
-    free(shelf->sweep);
-    shelf->sweep = NULL;
+    arena_done(&files_service->sweep->arena);
+    free(files_service->sweep);
+    files_service->sweep = NULL;
 }

@@ -9,13 +9,13 @@
 #include "fleet/master/announce.h"
 #include "fleet/master/audit.h"
 #include "fleet/master/master.h"
-#include "fleet/master/files/shelf.h"
+#include "fleet/master/files/files_service.h"
 #include "fleet/nats/conn.h"
 #include "fleet/wire/fileset.h"
 
 /* An update that somebody waits for. */
 struct update {
-    struct shelf *shelf;
+    struct files_service *files_service;
     struct arena arena;
     struct fileset_update_reply reply;
     size_t waiting, reply_size;
@@ -24,29 +24,30 @@ struct update {
     char subject[];
 };
 
-struct shelf_one_update {
+struct files_service_one_update {
     struct update *update;
-    struct shelf_branch *branch;
+    struct files_service_branch *branch;
     const struct publisher_kind *kind;
 };
 
 /* For whom it was published, and what. */
-static const char *note_of(const struct shelf_one_update *one)
+static const char *note_of(const struct files_service_one_update *one)
 {
-    const struct shelf_canary *canary = &one->update->shelf->canary;
+    const struct files_service_canary *canary = &one->update->files_service->canary;
     struct arena *arena = &one->update->arena;
-    const char *commits = shelf_describe_git(arena, one->branch);
+    const char *commits = files_service_describe_git(arena, one->branch);
 
-    if (one->kind != &shelf_kinds[SHELF_STATES] || !canary->is_there)
+    if (one->kind != &files_service_kinds[FILES_SERVICE_STATES] || !canary->is_there)
         return commits;
     return arena_printf(arena, "canary: only for %s%s%s", canary->record.target,
                         commits[0] ? ": " : "", commits);
 }
 
-static void add_outcome(struct shelf_one_update *one, const struct publisher_outcome *outcome)
+static void add_outcome(struct files_service_one_update *one,
+                        const struct publisher_outcome *outcome)
 {
     struct update *update = one->update;
-    const bool comes_from_git = shelf_is_from_git(one->branch);
+    const bool comes_from_git = files_service_is_from_git(one->branch);
 
     VEC_PUSH_IN(&update->arena, &update->reply.sets.list,
                 (struct fileset_outcome){
@@ -74,11 +75,11 @@ static void sort_outcomes(struct update *update)
 
 static void on_updated(void *self, const struct publisher_outcome *outcome)
 {
-    struct shelf_one_update *one = self; /* in the arena of the update */
+    struct files_service_one_update *one = self; /* in the arena of the update */
     struct update *update = one->update;
 
-    shelf_note_round(one->branch, outcome);
-    if (one->kind != &shelf_kinds[SHELF_SEALED])
+    files_service_note_round(one->branch, outcome);
+    if (one->kind != &files_service_kinds[FILES_SERVICE_SEALED])
         add_outcome(one, outcome);
     if (outcome->error[0] && !update->error[0])
         update->error = arena_printf(&update->arena, "%s: %s", one->kind->name, outcome->error);
@@ -88,60 +89,64 @@ static void on_updated(void *self, const struct publisher_outcome *outcome)
     audit_log(&(struct audit){ .action = "fileserver.update",
                                .by = update->operator,
                                .error = update->error });
-    master_answer(update->shelf->master, (struct str){ update->subject, update->reply_size },
-                  &fileset_update_reply_type, &update->reply);
+    master_answer(update->files_service->master,
+                  (struct str){ update->subject, update->reply_size }, &fileset_update_reply_type,
+                  &update->reply);
     arena_done(&update->arena);
     free(update);
 }
 
-static void begin_round(struct shelf_one_update *one, bool force)
+static void begin_round(struct files_service_one_update *one, bool force)
 {
-    shelf_begin_round(one->branch, &(struct shelf_round){
-                                       .pulls = true,
+    files_service_begin_round(
+        one->branch,
+        &(struct files_service_round){ .pulls = true,
                                        .wish = { .force = force, .fn = on_updated, .self = one } });
 }
 
-void shelf_on_update(void *self, const struct nats_msg *msg)
+void files_service_on_update(void *self, const struct nats_msg *msg)
 {
-    struct shelf *shelf = self;
+    struct files_service *files_service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct fileset_update question = { 0 };
     struct update *update;
     struct err err;
 
-    if (!lease_is_held(&shelf->lease) || msg->reply.n == 0)
+    if (!lease_is_held(&files_service->lease) || msg->reply.n == 0)
         return;
     if (record_decode(&arena, &fileset_update_type, 1, msg->payload, &question, &err) < 0)
         log_warning("a request to publish cannot be read: %s", err.text);
     update = mem_zalloc(sizeof(*update) + msg->reply.n);
-    update->shelf = shelf;
-    update->reply.master = shelf->master->id;
+    update->files_service = files_service;
+    update->reply.master = files_service->master->id;
     update->reply_size = msg->reply.n;
     memcpy(update->subject, msg->reply.p, msg->reply.n);
-    update->waiting = SHELF_KINDS;
+    update->waiting = FILES_SERVICE_KINDS;
     update->operator = arena_strdup(&update->arena, question.operator ? question.operator : "");
     update->error = "";
-    for (size_t i = 0; i < SHELF_KINDS; i++)
-        shelf->branches[i].leads |= question.force; /* this folder counts */
-    for (size_t i = 0; i < SHELF_KINDS; i++) {
-        struct shelf_one_update *one = ARENA_NEW(&update->arena, struct shelf_one_update);
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++)
+        files_service->branches[i].leads |= question.force; /* this folder counts */
+    for (size_t i = 0; i < FILES_SERVICE_KINDS; i++) {
+        struct files_service_one_update *one =
+            ARENA_NEW(&update->arena, struct files_service_one_update);
 
-        *one = (struct shelf_one_update){ update, &shelf->branches[i], &shelf_kinds[i] };
-        if (shelf_may_publish(one->branch))
+        *one = (struct files_service_one_update){ update, &files_service->branches[i],
+                                                  &files_service_kinds[i] };
+        if (files_service_may_publish(one->branch))
             begin_round(one, question.force);
         else
             VEC_PUSH(&one->branch->waiting, one);
     }
-    shelf_advance(shelf);
+    files_service_advance(files_service);
 }
 
-void shelf_run_updates(struct shelf_branch *branch)
+void files_service_run_updates(struct files_service_branch *branch)
 {
     while (branch->waiting.n)
         begin_round(branch->waiting.p[--branch->waiting.n], false);
 }
 
-void shelf_refuse_updates(struct shelf_branch *branch, const char *why)
+void files_service_refuse_updates(struct files_service_branch *branch, const char *why)
 {
     while (branch->waiting.n)
         on_updated(branch->waiting.p[--branch->waiting.n],

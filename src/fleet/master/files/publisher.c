@@ -23,7 +23,7 @@
 #include "fleet/master/files/tree_write.h"
 #include "fleet/nats/error.h"
 #include "fleet/nats/kv.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "fleet/wire/canary.h"
 #include "fleet/wire/fileset.h"
 
@@ -60,7 +60,7 @@ struct publisher {
     uint64_t revision;
 
     /* the round */
-    struct chore chore;
+    struct background_task background_task;
     enum step step;
     struct arena arena;
     struct tree_set set, sent; /* as it is in the folder, and as it is published */
@@ -568,9 +568,9 @@ static bool lacks_bytes(const struct publisher *publisher)
     return false;
 }
 
-static void on_read(struct chore *chore)
+static void on_read(struct background_task *background_task)
 {
-    struct publisher *publisher = container_of(chore, struct publisher, chore);
+    struct publisher *publisher = container_of(background_task, struct publisher, background_task);
 
     publisher->pending--;
     if (publisher->is_gone) {
@@ -601,9 +601,9 @@ static void on_read(struct chore *chore)
     advance(publisher);
 }
 
-static void read_folder(struct chore *chore)
+static void read_folder(struct background_task *background_task)
 {
-    struct publisher *publisher = container_of(chore, struct publisher, chore);
+    struct publisher *publisher = container_of(background_task, struct publisher, background_task);
     const struct publisher_kind *kind = publisher->options.kind;
 
     publisher->was_read =
@@ -625,7 +625,8 @@ static void begin_reading(struct publisher *publisher)
     arena_clear(&publisher->arena);
     publisher->set = publisher->sent = (struct tree_set){ 0 };
     publisher->pending = 1;
-    chore_begin(publisher->options.chores, &publisher->chore, read_folder, on_read);
+    background_task_begin(publisher->options.background_tasks, &publisher->background_task,
+                          read_folder, on_read);
 }
 
 /* The files stay as they are. */

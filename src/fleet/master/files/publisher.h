@@ -31,7 +31,7 @@
 #include "fleet/master/files/tree_set.h"
 #include "fleet/nats/js.h"
 
-struct chores;
+struct background_tasks;
 struct err;
 struct lease;
 struct nats_nkey;
@@ -61,8 +61,8 @@ struct publisher_options {
     /* The record of a canary, or a NULL view: it is gone. May be NULL. */
     void (*canary)(void *self, struct str record, uint64_t revision);
     void *self;
-    struct chores *chores;     /* must outlive it */
-    const struct lease *lease; /* the same */
+    struct background_tasks *background_tasks; /* must outlive it */
+    const struct lease *lease;                 /* the same */
     /* Recorded revisions of a kind that has a history; NULL: nothing is recorded. Both must outlive
      * it. */
     const int64_t *keep;

@@ -17,7 +17,7 @@
 #include "fleet/master/files/tree_place.h"
 #include "fleet/master/files/tree_set.h"
 #include "fleet/master/files/tree_sums.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/crash_point.h"
 #include "core/sys/fs.h"
 #include "core/sys/lock.h"
@@ -41,7 +41,7 @@ struct act {
 struct standby {
     struct standby_options options;
     struct arena arena;
-    struct chores chores;
+    struct background_tasks background_tasks;
     const char *base, *staging, *lock_file, *journal;
     struct tree_fetch *fetch;
     bool is_leading;
@@ -328,7 +328,7 @@ void standby_sync(struct standby *standby, bool is_leading, const char *manifest
                                       .bucket = store_bucket_name(standby->options.kind->bucket),
                                       .manifest = manifest,
                                       .staging = standby->staging,
-                                      .chores = &standby->chores,
+                                      .background_tasks = &standby->background_tasks,
                                       .trust = *standby->options.trust,
                                       .choose = choose_files,
                                       .finish = finish_files,
@@ -423,7 +423,7 @@ void standby_restore(struct standby *standby, uint64_t revision, standby_restore
         .manifest = arena_printf(&arena, FILESET_PAST_MANIFEST, tree, revision),
         .blobs = arena_printf(&arena, FILESET_PAST_BLOB, tree, ""),
         .staging = standby->staging,
-        .chores = &standby->chores,
+        .background_tasks = &standby->background_tasks,
         .trust = trust,
         .choose = choose_restored,
         .finish = finish_restored,
@@ -451,15 +451,15 @@ bool standby_is_busy(const struct standby *standby)
 /* --- what was published from here -------------------------------------------------------- */
 
 struct note {
-    struct chore chore;
+    struct background_task background_task;
     struct standby *standby;
     struct arena arena;
     struct str manifest;
 };
 
-static void write_note(struct chore *chore)
+static void write_note(struct background_task *background_task)
 {
-    const struct note *note = container_of(chore, struct note, chore);
+    const struct note *note = container_of(background_task, struct note, background_task);
     struct standby *standby = note->standby;
     struct err err;
 
@@ -471,9 +471,9 @@ static void write_note(struct chore *chore)
         log_warning("%s: %s", standby->options.folder, err.text);
 }
 
-static void on_noted(struct chore *chore)
+static void on_noted(struct background_task *background_task)
 {
-    struct note *note = container_of(chore, struct note, chore);
+    struct note *note = container_of(background_task, struct note, background_task);
 
     arena_done(&note->arena);
     free(note);
@@ -491,7 +491,7 @@ void standby_note(struct standby *standby, struct str manifest)
     note = mem_zalloc(sizeof(*note));
     note->standby = standby;
     note->manifest = arena_str(&note->arena, manifest);
-    chore_begin(&standby->chores, &note->chore, write_note, on_noted);
+    background_task_begin(&standby->background_tasks, &note->background_task, write_note, on_noted);
 }
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -507,7 +507,7 @@ struct standby *standby_new(const struct standby_options *options, struct err *e
     standby->lock_file = path_join(&standby->arena, options->folder, LOCK_FILE);
     standby->lock = (struct lock)LOCK_NONE;
     standby->sums = (struct tree_sums)TREE_SUMS_INIT;
-    if (chores_open_workers(&standby->chores, options->loop, 1, err) == 0)
+    if (background_tasks_open_workers(&standby->background_tasks, options->loop, 1, err) == 0)
         return standby;
     standby_free(standby);
     return NULL;
@@ -518,7 +518,7 @@ void standby_free(struct standby *standby)
     if (!standby)
         return;
     tree_fetch_drop(standby->fetch);
-    chores_close(&standby->chores);
+    background_tasks_close(&standby->background_tasks);
     lock_drop(&standby->lock);
     tree_sums_done(&standby->sums);
     arena_done(&standby->plan);

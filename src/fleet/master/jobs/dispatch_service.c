@@ -44,7 +44,7 @@ struct orphan {
     char jid[JOB_ID_MAX + 1];
 };
 
-struct office {
+struct dispatch_service {
     struct master *master;
     struct roster_listener facts;
     struct dispatcher *dispatcher;
@@ -57,35 +57,37 @@ struct office {
 
 static void *open_office(struct master *master, struct err *err)
 {
-    struct office *office = mem_zalloc(sizeof(*office));
+    struct dispatch_service *dispatch_service = mem_zalloc(sizeof(*dispatch_service));
 
     (void)err;
-    office->master = master;
-    return office;
+    dispatch_service->master = master;
+    return dispatch_service;
 }
 
 struct dispatcher *master_dispatcher(const struct master *master)
 {
-    return ((struct office *)master_find(master, &master_dispatch_service))->dispatcher;
+    return ((struct dispatch_service *)master_find(master, &master_dispatch_service))->dispatcher;
 }
 
-/* --- orders ------------------------------------------------------------------------- */
+/* --- dispatch requests -------------------------------------------------------------------------
+ */
 
-struct order {
-    struct office *office;
+struct dispatch_request {
+    struct dispatch_service *dispatch_service;
     struct arena arena;
     struct audit audit; /* what it asks for */
     size_t reply_size;
     char reply[];
 };
 
-static void send_reply(struct office *office, struct str subject, const struct job_reply *reply)
+static void send_reply(struct dispatch_service *dispatch_service, struct str subject,
+                       const struct job_reply *reply)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(1 << 16);
     struct err err;
 
     if (record_encode(&bytes, &job_reply_type, reply, &err) < 0 ||
-        nats_publish(office->master->js.conn,
+        nats_publish(dispatch_service->master->js.conn,
                      &(struct nats_pub){ .subject = subject, .payload = buf_view(&bytes) },
                      &err) < 0)
         log_warning("answer to a dispatch: %s", err.text);
@@ -93,52 +95,54 @@ static void send_reply(struct office *office, struct str subject, const struct j
 
 static void on_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
 {
-    struct order *order = self;
+    struct dispatch_request *dispatch_request = self;
     bool accepted = outcome == DISPATCH_SENT || outcome == DISPATCH_DUPLICATE;
 
-    order->audit.error = accepted ? NULL : text;
-    audit_log(&order->audit);
-    if (order->reply_size)
-        send_reply(order->office, (struct str){ order->reply, order->reply_size },
+    dispatch_request->audit.error = accepted ? NULL : text;
+    audit_log(&dispatch_request->audit);
+    if (dispatch_request->reply_size)
+        send_reply(dispatch_request->dispatch_service,
+                   (struct str){ dispatch_request->reply, dispatch_request->reply_size },
                    &(struct job_reply){ .jid = accepted ? text : "",
                                         .error = accepted ? "" : text,
                                         .pending = outcome == DISPATCH_PENDING });
-    arena_done(&order->arena);
-    free(order);
+    arena_done(&dispatch_request->arena);
+    free(dispatch_request);
 }
 
 static void on_order(void *self, const struct nats_msg *msg)
 {
-    struct office *office = self;
+    struct dispatch_service *dispatch_service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct order *order = mem_zalloc(sizeof(*order) + msg->reply.n);
+    struct dispatch_request *dispatch_request =
+        mem_zalloc(sizeof(*dispatch_request) + msg->reply.n);
     struct job job;
     struct err err;
 
-    order->office = office;
-    order->audit.action = AUDIT_JOB;
-    order->reply_size = msg->reply.n;
+    dispatch_request->dispatch_service = dispatch_service;
+    dispatch_request->audit.action = AUDIT_JOB;
+    dispatch_request->reply_size = msg->reply.n;
     if (msg->reply.n)
-        memcpy(order->reply, msg->reply.p, msg->reply.n);
+        memcpy(dispatch_request->reply, msg->reply.p, msg->reply.n);
     if (record_decode(&arena, &job_type, 1, msg->payload, &job, &err) < 0) {
-        on_dispatched(order, DISPATCH_INVALID, err.text);
+        on_dispatched(dispatch_request, DISPATCH_INVALID, err.text);
         return;
     }
-    order->audit = audit_of_job(&order->arena, &job);
-    if (authority_check_order(office->master, msg, &err) < 0) {
-        on_dispatched(order, DISPATCH_INVALID, err.text);
+    dispatch_request->audit = audit_of_job(&dispatch_request->arena, &job);
+    if (authority_check_order(dispatch_service->master, msg, &err) < 0) {
+        on_dispatched(dispatch_request, DISPATCH_INVALID, err.text);
         return;
     }
     if (job_is_orchestration(&job)) { /* only reactions have masters do their work */
-        on_dispatched(order, DISPATCH_INVALID, "operators run 'zester orchestrate'");
+        on_dispatched(dispatch_request, DISPATCH_INVALID, "operators run 'zester orchestrate'");
         return;
     }
-    dispatcher_send(office->dispatcher, &job, false, on_dispatched, order);
+    dispatcher_send(dispatch_service->dispatcher, &job, false, on_dispatched, dispatch_request);
 }
 
 static void on_cancel(void *self, const struct nats_msg *msg)
 {
-    struct office *office = self;
+    struct dispatch_service *dispatch_service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct job_cancel cancel;
     enum subject_kind kind;
@@ -147,7 +151,7 @@ static void on_cancel(void *self, const struct nats_msg *msg)
     if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_CANCEL ||
         !job_cancel_read(&arena, msg->payload, msg->header.n > 0, &cancel))
         return;
-    if (dispatcher_cancel(office->dispatcher, names.jid))
+    if (dispatcher_cancel(dispatch_service->dispatcher, names.jid))
         audit_log(&(struct audit){
             .action = "job.kill", .by = cancel.operator, .id = arena_str(&arena, names.jid).p });
 }
@@ -155,7 +159,7 @@ static void on_cancel(void *self, const struct nats_msg *msg)
 /* Any master has dispatched a job. */
 static void on_dispatched_job(void *self, const struct nats_msg *msg)
 {
-    struct office *office = self;
+    struct dispatch_service *dispatch_service = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct job_event event;
     struct job job;
@@ -163,7 +167,7 @@ static void on_dispatched_job(void *self, const struct nats_msg *msg)
 
     if (record_decode(&arena, &job_event_type, 1, msg->payload, &event, &err) == 0 &&
         record_read(&arena, &job_type, 1, &event.data, &job, &err) == 0)
-        dispatcher_note_job(office->dispatcher, &job);
+        dispatcher_note_job(dispatch_service->dispatcher, &job);
 }
 
 /* --- signs of life ------------------------------------------------------------------ */
@@ -175,9 +179,9 @@ static void on_farewell(void *self, const struct nats_error *error, uint64_t rev
     master_release(self);
 }
 
-static struct nats_kv beats_of(const struct office *office)
+static struct nats_kv beats_of(const struct dispatch_service *dispatch_service)
 {
-    return (struct nats_kv){ .js = office->master->js,
+    return (struct nats_kv){ .js = dispatch_service->master->js,
                              .bucket = store_bucket_name(STORE_MASTER_HEARTBEAT) };
 }
 
@@ -185,78 +189,80 @@ static void beat(struct timer *timer);
 
 static void on_beaten(void *self, const struct nats_error *error, uint64_t revision)
 {
-    struct office *office = self;
+    struct dispatch_service *dispatch_service = self;
 
     (void)revision;
     if (!error || error->fault == NATS_FAULT_CANCELED)
         return;
     log_warning("heartbeat: %s", error->text);
-    if (office->dispatcher)
-        timer_set(loop_timers(office->master->loop), &office->beat,
+    if (dispatch_service->dispatcher)
+        timer_set(loop_timers(dispatch_service->master->loop), &dispatch_service->beat,
                   clock_after(clock_now(), BEAT_AGAIN_NS), beat);
 }
 
 static void beat(struct timer *timer)
 {
-    struct office *office = container_of(timer, struct office, beat);
+    struct dispatch_service *dispatch_service = container_of(timer, struct dispatch_service, beat);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT);
-    const struct nats_kv kv = beats_of(office);
+    const struct nats_kv kv = beats_of(dispatch_service);
     const int64_t wall = bus_time();
-    const int64_t since = roster_beats_since(master_roster(office->master));
+    const int64_t since = roster_beats_since(master_roster(dispatch_service->master));
     struct liveness_master sign = {
-        .master_id = office->master->id,
+        .master_id = dispatch_service->master->id,
         .timestamp = { wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) },
         .version = ZESTER_VERSION,
         .since = { since / CLOCK_SECOND, (uint32_t)(since % CLOCK_SECOND) },
     };
     struct err err;
 
-    dispatcher_list(office->dispatcher, &arena, &sign.active_jobs);
+    dispatcher_list(dispatch_service->dispatcher, &arena, &sign.active_jobs);
     if (record_encode(&bytes, &liveness_master_type, &sign, &err) < 0 ||
-        nats_kv_put(&kv, office->master->id, buf_view(&bytes), on_beaten, office, &err) < 0)
+        nats_kv_put(&kv, dispatch_service->master->id, buf_view(&bytes), on_beaten,
+                    dispatch_service, &err) < 0)
         log_warning("heartbeat: %s", err.text);
-    timer_set(loop_timers(office->master->loop), &office->beat, clock_after(clock_now(), BEAT_NS),
-              beat);
+    timer_set(loop_timers(dispatch_service->master->loop), &dispatch_service->beat,
+              clock_after(clock_now(), BEAT_NS), beat);
 }
 
 /* --- jobs of masters that are gone --------------------------------------------------- */
 
-static void forget_orphan(struct office *office, struct orphan *orphan)
+static void forget_orphan(struct dispatch_service *dispatch_service, struct orphan *orphan)
 {
-    (void)map_remove(&office->orphans, str_from(orphan->jid));
+    (void)map_remove(&dispatch_service->orphans, str_from(orphan->jid));
     free(orphan);
 }
 
-static void note_orphan(struct office *office, struct str jid)
+static void note_orphan(struct dispatch_service *dispatch_service, struct str jid)
 {
-    struct orphan *orphan = map_find(&office->orphans, jid);
+    struct orphan *orphan = map_find(&dispatch_service->orphans, jid);
 
     if (!orphan) {
         orphan = mem_zalloc(sizeof(*orphan));
         memcpy(orphan->jid, jid.p, jid.n);
-        (void)map_set(&office->orphans, str_from(orphan->jid), orphan);
+        (void)map_set(&dispatch_service->orphans, str_from(orphan->jid), orphan);
     }
-    orphan->scans = orphan->last_scan + 1 == office->scan_number ? orphan->scans + 1 : 1;
-    orphan->last_scan = office->scan_number;
+    orphan->scans = orphan->last_scan + 1 == dispatch_service->scan_number ? orphan->scans + 1 : 1;
+    orphan->last_scan = dispatch_service->scan_number;
     if (orphan->scans < SCANS_MISSING)
         return;
-    dispatcher_recover(office->dispatcher, orphan->jid);
-    forget_orphan(office, orphan);
+    dispatcher_recover(dispatch_service->dispatcher, orphan->jid);
+    forget_orphan(dispatch_service, orphan);
 }
 
 /* Those that the last scan did not see have a master again, or have ended. */
-static void forget_old_orphans(struct office *office)
+static void forget_old_orphans(struct dispatch_service *dispatch_service)
 {
-    MAP_EACH (&office->orphans, entry) {
+    MAP_EACH (&dispatch_service->orphans, entry) {
         struct orphan *orphan = entry->value;
 
-        if (orphan->last_scan + 1 < office->scan_number)
-            forget_orphan(office, orphan);
+        if (orphan->last_scan + 1 < dispatch_service->scan_number)
+            forget_orphan(dispatch_service, orphan);
     }
 }
 
-static void check_active(struct office *office, const struct nats_kv_entry *entry)
+static void check_active(struct dispatch_service *dispatch_service,
+                         const struct nats_kv_entry *entry)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct str jid = entry->key;
@@ -264,51 +270,55 @@ static void check_active(struct office *office, const struct nats_kv_entry *entr
     struct err err;
 
     (void)str_cut(&jid, '.');
-    if (jid.n == 0 || jid.n > JOB_ID_MAX || dispatcher_has(office->dispatcher, jid))
+    if (jid.n == 0 || jid.n > JOB_ID_MAX || dispatcher_has(dispatch_service->dispatcher, jid))
         return;
     if (record_decode(&arena, &job_active_type, 1, entry->value, &active, &err) < 0)
         active.owner = "";
     /* our own, of which we know nothing: the answer to a write got lost */
-    if (strcmp(active.owner, office->master->id) == 0 ||
-        !roster_master_lives(master_roster(office->master), str_from(active.owner)))
-        note_orphan(office, jid);
+    if (strcmp(active.owner, dispatch_service->master->id) == 0 ||
+        !roster_master_lives(master_roster(dispatch_service->master), str_from(active.owner)))
+        note_orphan(dispatch_service, jid);
 }
 
 static void on_active(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct office *office = self;
+    struct dispatch_service *dispatch_service = self;
 
     if (entry) {
-        if (office->dispatcher && entry->change == NATS_KV_PUT)
-            check_active(office, entry);
+        if (dispatch_service->dispatcher && entry->change == NATS_KV_PUT)
+            check_active(dispatch_service, entry);
         return;
     }
     if (error && error->fault != NATS_FAULT_CANCELED)
         log_debug("looking for jobs without a master: %s", error->text);
-    office->is_scanning = false;
+    dispatch_service->is_scanning = false;
 }
 
 static void scan(struct timer *timer)
 {
-    struct office *office = container_of(timer, struct office, scan);
-    const struct nats_kv kv = { .js = office->master->js, .bucket = store_bucket_name(STORE_JOBS) };
+    struct dispatch_service *dispatch_service = container_of(timer, struct dispatch_service, scan);
+    const struct nats_kv kv = { .js = dispatch_service->master->js,
+                                .bucket = store_bucket_name(STORE_JOBS) };
     struct err err;
 
-    timer_set(loop_timers(office->master->loop), &office->scan, clock_after(clock_now(), SCAN_NS),
-              scan);
-    dispatcher_verify(office->dispatcher, roster_doubts(master_roster(office->master)));
-    if (office->is_scanning || !roster_is_seeded(master_roster(office->master)))
+    timer_set(loop_timers(dispatch_service->master->loop), &dispatch_service->scan,
+              clock_after(clock_now(), SCAN_NS), scan);
+    dispatcher_verify(dispatch_service->dispatcher,
+                      roster_doubts(master_roster(dispatch_service->master)));
+    if (dispatch_service->is_scanning || !roster_is_seeded(master_roster(dispatch_service->master)))
         return;
-    office->scan_number++;
-    forget_old_orphans(office);
-    office->is_scanning = nats_kv_list(&kv, ACTIVE_KEYS, on_active, office, &err) == 0;
+    dispatch_service->scan_number++;
+    forget_old_orphans(dispatch_service);
+    dispatch_service->is_scanning =
+        nats_kv_list(&kv, ACTIVE_KEYS, on_active, dispatch_service, &err) == 0;
 }
 
 /* --- life --------------------------------------------------------------------------- */
 
 /* An event for rules: _master/job/<jid>/<word>. Its depth is that of the reaction that the job
  * comes from, so that a rule that reacts to its own jobs ends. */
-static void announce_job(struct office *office, const struct job *job, const char *word)
+static void announce_job(struct dispatch_service *dispatch_service, const struct job *job,
+                         const char *word)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const char *depth = value_get_text(&job->metadata, DISPATCHER_DEPTH);
@@ -326,7 +336,7 @@ static void announce_job(struct office *office, const struct job *job, const cha
     value_map_set(&arena, data.map, value_text("targets"), value_int((int64_t)job->targets.n));
     value_map_set(&arena, data.map, value_text("returned"), value_int(job->return_count));
     value_map_set(&arena, data.map, value_text("succeeded"), value_int(job->success_count));
-    if (announce_event(office->master,
+    if (announce_event(dispatch_service->master,
                        &(struct announcement){ .tag = tag,
                                                .data = data,
                                                .depth = (int32_t)number,
@@ -343,47 +353,51 @@ static void on_job_sent(void *self, const struct job *job)
 
 static void on_job_end(void *self, const struct job *job, double seconds)
 {
-    struct office *office = self;
+    struct dispatch_service *dispatch_service = self;
 
-    announce_job(office, job, "finalized");
+    announce_job(dispatch_service, job, "finalized");
 
-    metrics_add(office->master->metrics, MASTER_JOBS, 1, job_status_name(job->status), NULL);
-    metrics_observe(office->master->metrics, MASTER_JOB_DURATION, seconds, job->function, NULL);
+    metrics_add(dispatch_service->master->metrics, MASTER_JOBS, 1, job_status_name(job->status),
+                NULL);
+    metrics_observe(dispatch_service->master->metrics, MASTER_JOB_DURATION, seconds, job->function,
+                    NULL);
 }
 
 static void on_reclaim(void *self)
 {
-    metrics_add(((struct office *)self)->master->metrics, MASTER_JOB_RECLAIMS, 1, NULL, NULL);
+    metrics_add(((struct dispatch_service *)self)->master->metrics, MASTER_JOB_RECLAIMS, 1, NULL,
+                NULL);
 }
 
 static void on_drop(void *self, enum dispatcher_drop reason)
 {
-    metrics_add(((struct office *)self)->master->metrics, MASTER_JOB_DROPPED, 1,
+    metrics_add(((struct dispatch_service *)self)->master->metrics, MASTER_JOB_DROPPED, 1,
                 dispatcher_drop_name(reason), NULL);
 }
 
 static void begin_own(void *self, const struct job *job)
 {
-    orchestrator_begin(master_orchestrator(((struct office *)self)->master), job);
+    orchestrator_begin(master_orchestrator(((struct dispatch_service *)self)->master), job);
 }
 
 static void end_own(void *self, const char *jid)
 {
-    orchestrator_end(master_orchestrator(((struct office *)self)->master), str_from(jid));
+    orchestrator_end(master_orchestrator(((struct dispatch_service *)self)->master), str_from(jid));
 }
 
 /* Only peels that have left lose their facts. */
 static void on_facts_changed(struct roster_listener *listener, struct str peel)
 {
-    struct office *office = container_of(listener, struct office, facts);
+    struct dispatch_service *dispatch_service =
+        container_of(listener, struct dispatch_service, facts);
 
-    if (!roster_facts(master_roster(office->master), peel))
-        dispatcher_note_gone(office->dispatcher, peel);
+    if (!roster_facts(master_roster(dispatch_service->master), peel))
+        dispatcher_note_gone(dispatch_service->dispatcher, peel);
 }
 
 static const struct nats_nkey *find_signer(void *self)
 {
-    const struct master *master = ((const struct office *)self)->master;
+    const struct master *master = ((const struct dispatch_service *)self)->master;
     const struct authority *authority;
 
     if (!master->conf.sign_requests)
@@ -392,95 +406,98 @@ static const struct nats_nkey *find_signer(void *self)
     return &authority->account;
 }
 
-static void close_office(struct office *office)
+static void close_office(struct dispatch_service *dispatch_service)
 {
-    if (office->facts.changed)
-        master_roster_forget(office->master, &office->facts);
-    office->facts.changed = NULL;
-    nats_sub_free(office->orders);
-    nats_sub_free(office->cancels);
-    nats_sub_free(office->dispatched);
-    office->orders = office->cancels = office->dispatched = NULL;
-    dispatcher_free(office->dispatcher);
-    office->dispatcher = NULL;
+    if (dispatch_service->facts.changed)
+        master_roster_forget(dispatch_service->master, &dispatch_service->facts);
+    dispatch_service->facts.changed = NULL;
+    nats_sub_free(dispatch_service->orders);
+    nats_sub_free(dispatch_service->cancels);
+    nats_sub_free(dispatch_service->dispatched);
+    dispatch_service->orders = dispatch_service->cancels = dispatch_service->dispatched = NULL;
+    dispatcher_free(dispatch_service->dispatcher);
+    dispatch_service->dispatcher = NULL;
 }
 
 static const struct nats_nkey *find_account(void *self)
 {
-    const struct office *office = self;
+    const struct dispatch_service *dispatch_service = self;
 
-    return &((const struct authority *)master_find(office->master, &authority_service))->account;
+    return &((const struct authority *)master_find(dispatch_service->master, &authority_service))
+                ->account;
 }
 
 static int start_office(void *self, struct err *err)
 {
-    struct office *office = self;
-    struct nats_conn *conn = office->master->js.conn;
+    struct dispatch_service *dispatch_service = self;
+    struct nats_conn *conn = dispatch_service->master->js.conn;
 
-    office->dispatcher =
-        dispatcher_new(&(struct dispatcher_options){ .js = office->master->js,
-                                                     .master_id = office->master->id,
-                                                     .roster = master_roster(office->master),
-                                                     .account = find_account,
-                                                     .on_sent = on_job_sent,
-                                                     .on_end = on_job_end,
-                                                     .on_reclaim = on_reclaim,
-                                                     .begin_own = begin_own,
-                                                     .end_own = end_own,
-                                                     .on_drop = on_drop,
-                                                     .signer = find_signer,
-                                                     .self = office },
-                       err);
-    office->orders =
+    dispatch_service->dispatcher = dispatcher_new(
+        &(struct dispatcher_options){ .js = dispatch_service->master->js,
+                                      .master_id = dispatch_service->master->id,
+                                      .roster = master_roster(dispatch_service->master),
+                                      .account = find_account,
+                                      .on_sent = on_job_sent,
+                                      .on_end = on_job_end,
+                                      .on_reclaim = on_reclaim,
+                                      .begin_own = begin_own,
+                                      .end_own = end_own,
+                                      .on_drop = on_drop,
+                                      .signer = find_signer,
+                                      .self = dispatch_service },
+        err);
+    dispatch_service->orders =
         nats_sub_new(conn,
                      &(struct nats_sub_options){ .subject = subject_template(SUBJECT_DISPATCH),
                                                  .queue = subject_queue(SUBJECT_DISPATCH),
                                                  .message = on_order,
-                                                 .self = office },
+                                                 .self = dispatch_service },
                      err);
-    office->cancels =
-        nats_sub_new(conn,
-                     &(struct nats_sub_options){
-                         .subject = "zester.job.*.cancel", .message = on_cancel, .self = office },
-                     err);
-    office->dispatched = nats_sub_new(
+    dispatch_service->cancels = nats_sub_new(
         conn,
         &(struct nats_sub_options){
-            .subject = "zester.job.*.dispatch", .message = on_dispatched_job, .self = office },
+            .subject = "zester.job.*.cancel", .message = on_cancel, .self = dispatch_service },
         err);
-    if (!office->orders || !office->cancels || !office->dispatched) {
-        close_office(office);
+    dispatch_service->dispatched =
+        nats_sub_new(conn,
+                     &(struct nats_sub_options){ .subject = "zester.job.*.dispatch",
+                                                 .message = on_dispatched_job,
+                                                 .self = dispatch_service },
+                     err);
+    if (!dispatch_service->orders || !dispatch_service->cancels || !dispatch_service->dispatched) {
+        close_office(dispatch_service);
         return -1;
     }
-    office->facts.changed = on_facts_changed;
-    master_roster_listen(office->master, &office->facts);
-    beat(&office->beat);
-    scan(&office->scan);
+    dispatch_service->facts.changed = on_facts_changed;
+    master_roster_listen(dispatch_service->master, &dispatch_service->facts);
+    beat(&dispatch_service->beat);
+    scan(&dispatch_service->scan);
     return 0;
 }
 
 /* Others take the jobs over at once when the sign of life is gone. */
 static void stop_office(void *self)
 {
-    struct office *office = self;
-    const struct nats_kv kv = beats_of(office);
+    struct dispatch_service *dispatch_service = self;
+    const struct nats_kv kv = beats_of(dispatch_service);
     struct err err;
 
-    timer_clear(loop_timers(office->master->loop), &office->beat);
-    timer_clear(loop_timers(office->master->loop), &office->scan);
-    close_office(office);
-    if (nats_kv_delete(&kv, office->master->id, 0, on_farewell, office->master, &err) == 0)
-        master_hold(office->master);
+    timer_clear(loop_timers(dispatch_service->master->loop), &dispatch_service->beat);
+    timer_clear(loop_timers(dispatch_service->master->loop), &dispatch_service->scan);
+    close_office(dispatch_service);
+    if (nats_kv_delete(&kv, dispatch_service->master->id, 0, on_farewell, dispatch_service->master,
+                       &err) == 0)
+        master_hold(dispatch_service->master);
 }
 
 static void free_office(void *self)
 {
-    struct office *office = self;
+    struct dispatch_service *dispatch_service = self;
 
-    for (struct map_entry *entry; (entry = map_next(&office->orphans, NULL));)
-        forget_orphan(office, entry->value);
-    map_done(&office->orphans);
-    free(office);
+    for (struct map_entry *entry; (entry = map_next(&dispatch_service->orphans, NULL));)
+        forget_orphan(dispatch_service, entry->value);
+    map_done(&dispatch_service->orphans);
+    free(dispatch_service);
 }
 
 const struct master_service master_dispatch_service = {

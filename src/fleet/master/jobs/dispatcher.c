@@ -91,11 +91,11 @@ bool dispatcher_is_jid(const char *jid)
 bool dispatcher_is_function(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
-    size_t family = strspn(name, letters);
-    size_t rest = name[family] == '.' ? strspn(name + family + 1, letters) : 0;
+    size_t descendants = strspn(name, letters);
+    size_t rest = name[descendants] == '.' ? strspn(name + descendants + 1, letters) : 0;
 
-    return family > 0 && rest > 0 && name[family + 1 + rest] == '\0' &&
-           family + rest < DISPATCHER_FUNCTION_MAX;
+    return descendants > 0 && rest > 0 && name[descendants + 1 + rest] == '\0' &&
+           descendants + rest < DISPATCHER_FUNCTION_MAX;
 }
 
 static int check_rollout(const struct job *job, struct err *err)

@@ -306,7 +306,7 @@ static void on_taken(void *self, const struct nats_error *error, uint64_t revisi
     run->revision = revision;
     if (job_status_is_final(run->job.status)) /* taken over too often: answer for its targets */
         job_run_answer(run, DISPATCH_DUPLICATE, run->job.jid);
-    if (!run->tally)
+    if (!run->job_counts)
         job_run_make_tally(run);
     if (!run->returns && job_run_subscribe(run, &err) < 0)
         fail_claim(run, DISPATCH_FAILED, err.text);

@@ -226,8 +226,8 @@ static void read_last(struct job_run *run, enum subject_kind kind, const char *p
 static bool is_known(const struct job_run *run, enum subject_kind kind, struct str peel)
 {
     if (kind == SUBJECT_JOB_RETURN)
-        return tally_has_returned(run->tally, peel);
-    return job_is_orchestration(&run->job) || !tally_is_silent(run->tally, peel);
+        return job_counts_has_returned(run->job_counts, peel);
+    return job_is_orchestration(&run->job) || !job_counts_is_silent(run->job_counts, peel);
 }
 
 static void read_next(struct job_run *run)

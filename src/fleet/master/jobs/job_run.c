@@ -64,8 +64,8 @@ void job_run_disarm(struct job_run *run)
 
 static void free_run(struct job_run *run)
 {
-    tally_orders_done(&run->orders);
-    tally_free(run->tally);
+    job_counts_orders_done(&run->orders);
+    job_counts_free(run->job_counts);
     buf_done(&run->request);
     arena_done(&run->arena);
     free(run);
@@ -355,7 +355,7 @@ static void on_ended(void *self, const struct nats_error *error, uint64_t revisi
 void job_run_end(struct job_run *run)
 {
     const struct nats_kv kv = job_run_bucket(run, STORE_JOBS);
-    const struct tally_counts counts = tally_counts(run->tally);
+    const struct job_counts_counts counts = job_counts_counts(run->job_counts);
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct err err;
 
@@ -380,5 +380,6 @@ void job_run_correct(struct job_run *run)
 {
     run->home->counts.late++;
     run->corrected = true; /* written when the return is stored */
-    run->job.status = tally_correct_status(run->job.status, tally_counts(run->tally));
+    run->job.status =
+        job_counts_correct_status(run->job.status, job_counts_counts(run->job_counts));
 }

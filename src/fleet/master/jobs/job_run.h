@@ -2,7 +2,7 @@
  * job_run - one job that this master drives; the steps of fleet/master/jobs/dispatcher.h.
  *
  *     claim: active.<jid>, then the record      mark: CAS to running      send: one request a
- * target watch: acks and returns, by fleet/jobs/tally.h  end: CAS to the final status
+ * target watch: acks and returns, by fleet/jobs/job_counts.h  end: CAS to the final status
  */
 #ifndef FLEET_MASTER_JOBS_JOB_RUN_H
 #define FLEET_MASTER_JOBS_JOB_RUN_H
@@ -12,7 +12,7 @@
 #include "core/base/map.h"
 #include "core/base/vec.h"
 #include "fleet/bus/store.h"
-#include "fleet/jobs/tally.h"
+#include "fleet/jobs/job_counts.h"
 #include "fleet/master/jobs/dispatcher.h"
 #include "fleet/nats/kv.h"
 #include "fleet/nats/publisher.h"
@@ -90,10 +90,10 @@ struct job_run {
     dispatcher_fn *fn; /* NULL: nobody waits */
     void *self;
 
-    struct tally *tally;
+    struct job_counts *job_counts;
     bool is_batched;  /* a return may make room for the next target */
     struct map newer; /* by peel: the id of a job that replaces this one there, while it waits */
-    struct tally_orders orders;
+    struct job_counts_orders orders;
     struct nats_sub *acks, *returns;
     struct job_replay replay;
     struct job_wave wave;

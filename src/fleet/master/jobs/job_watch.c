@@ -6,7 +6,7 @@
 #include "fleet/bus/bus_time.h"
 #include "fleet/bus/secret_args.h"
 #include "fleet/bus/store.h"
-#include "fleet/bus/warrant.h"
+#include "fleet/bus/request_signature.h"
 #include "core/data/time_text.h"
 #include "fleet/jobs/claim.h"
 #include "fleet/jobs/rollout.h"
@@ -135,7 +135,7 @@ static void replace_target(struct job_run *run, const char *peel, const char *ne
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    (void)tally_return(run->tally, str_from(peel), false, true);
+    (void)job_counts_return(run->job_counts, str_from(peel), false, true);
     log_info("job %s: '%s' waits for job %s instead", run->job.jid, peel, newer);
     give_up(run, peel, arena_printf(&arena, "not sent: replaced by job %s", newer), true);
 }
@@ -143,7 +143,7 @@ static void replace_target(struct job_run *run, const char *peel, const char *ne
 /* It will not come back. */
 static void drop_target(struct job_run *run, const char *peel)
 {
-    (void)tally_return(run->tally, str_from(peel), false, true);
+    (void)job_counts_return(run->job_counts, str_from(peel), false, true);
     give_up(run, peel, "not sent: the peel has left the fleet", true);
 }
 
@@ -184,18 +184,18 @@ void job_run_note_job(struct job_run *run, const struct job *other)
 {
     bool replaced = false;
 
-    if (!run->tally || run->step > JOB_RUN_WATCHING || !claim_replaces(other, &run->job))
+    if (!run->job_counts || run->step > JOB_RUN_WATCHING || !claim_replaces(other, &run->job))
         return;
     for (size_t i = 0; i < other->targets.n; i++) {
         const struct str peel = str_from(other->targets.p[i]);
         const char *mine, *newer;
 
-        if (!tally_is_silent(run->tally, peel) || map_has(&run->newer, peel))
+        if (!job_counts_is_silent(run->job_counts, peel) || map_has(&run->newer, peel))
             continue;
         mine = arena_str(&run->arena, peel).p;
         newer = arena_strdup(&run->arena, other->jid);
         (void)map_set(&run->newer, str_from(mine), arena_strdup(&run->arena, newer));
-        if (run->step == JOB_RUN_WATCHING && tally_is_queued(run->tally, peel)) {
+        if (run->step == JOB_RUN_WATCHING && job_counts_is_queued(run->job_counts, peel)) {
             replace_target(run, mine, newer);
             replaced = true;
         }
@@ -208,7 +208,8 @@ void job_run_note_gone(struct job_run *run, struct str peel)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    if (!run->tally || run->step != JOB_RUN_WATCHING || !tally_is_queued(run->tally, peel))
+    if (!run->job_counts || run->step != JOB_RUN_WATCHING ||
+        !job_counts_is_queued(run->job_counts, peel))
         return;
     drop_target(run, arena_str(&arena, peel).p);
     advance(run);
@@ -218,7 +219,7 @@ void job_run_note_gone(struct job_run *run, struct str peel)
 static void drop_replaced(struct job_run *run)
 {
     MAP_EACH (&run->newer, entry)
-        if (run->job.reclaim_count > 0 && tally_is_silent(run->tally, entry->key))
+        if (run->job.reclaim_count > 0 && job_counts_is_silent(run->job_counts, entry->key))
             replace_target(run, entry->key.p, entry->value);
 }
 
@@ -274,7 +275,7 @@ static int open_request(const struct job_run *run, struct buf *out, struct err *
 static void send_request(struct job_run *run, const char *peel)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    const struct warrant_signer signer = { .key = job_run_signer(run) };
+    const struct request_signature_signer signer = { .key = job_run_signer(run) };
     AUTO_BUF struct buf opened = BUF_INIT(BUF_NO_LIMIT);
     struct nats_pub pub = {
         .subject = job_run_subject(&arena, SUBJECT_COMMAND, run->job.jid, peel),
@@ -286,7 +287,7 @@ static void send_request(struct job_run *run, const char *peel)
     if (job_has_secrets(&run->job))
         pub.payload = buf_view(&opened);
     /* who does not get it stays silent and gets it once more */
-    if (rc < 0 || (signer.key && warrant_add(&arena, &signer, false, &pub, &err) < 0) ||
+    if (rc < 0 || (signer.key && request_signature_add(&arena, &signer, false, &pub, &err) < 0) ||
         nats_publish(run->home->options.js.conn, &pub, &err) < 0)
         log_warning("job %s: request to '%s': %s", run->job.jid, peel, err.text);
     ed25519_wipe(opened.p, opened.n);
@@ -296,7 +297,7 @@ static void send_request(struct job_run *run, const char *peel)
 static void begin_own(struct job_run *run, const char *target)
 {
     run->home->options.begin_own(run->home->options.self, &run->job);
-    (void)tally_ack(run->tally, str_from(target));
+    (void)job_counts_ack(run->job_counts, str_from(target));
 }
 
 static void begin_end(struct job_run *run)
@@ -340,7 +341,7 @@ static void obey_orders(struct job_run *run)
     if (run->orders.ended)
         begin_end(run);
     else
-        job_run_arm(run, tally_next(run->tally), on_timer);
+        job_run_arm(run, job_counts_next(run->job_counts), on_timer);
 }
 
 /* Before a target is given up: messages get lost with a connection, but the stream has them. */
@@ -348,12 +349,12 @@ static void advance(struct job_run *run)
 {
     const int64_t now = clock_now();
 
-    if (!run->is_caught_up && tally_gives_up(run->tally, now)) {
+    if (!run->is_caught_up && job_counts_gives_up(run->job_counts, now)) {
         if (!job_run_is_replaying(run))
             job_run_replay(run);
         return;
     }
-    tally_advance(run->tally, now, &run->orders);
+    job_counts_advance(run->job_counts, now, &run->orders);
     obey_orders(run);
 }
 
@@ -403,21 +404,21 @@ static void defer_target(struct job_run *run, struct str subject, struct str pee
     AUTO_BUF struct buf text = BUF_INIT(256);
     const int64_t left = to_ns(not_before) - bus_time(), now = clock_now();
     const struct str id = arena_str(&arena, peel);
-    const enum tally_note note =
-        tally_defer(run->tally, id, now, clock_after(now, left > 0 ? left : 0));
+    const enum job_counts_note note =
+        job_counts_defer(run->job_counts, id, now, clock_after(now, left > 0 ? left : 0));
 
-    if (note == TALLY_STRANGER)
+    if (note == JOB_COUNTS_STRANGER)
         drop_answer(run, subject, DISPATCHER_STRANGER);
-    if (note != TALLY_NOTED && note != TALLY_LATE)
+    if (note != JOB_COUNTS_NOTED && note != JOB_COUNTS_LATE)
         return;
-    buf_add_text(&text, note == TALLY_NOTED ? "queued until " : "not sent: its window opens ");
+    buf_add_text(&text, note == JOB_COUNTS_NOTED ? "queued until " : "not sent: its window opens ");
     time_print(&text, not_before);
-    buf_add_text(&text, note == TALLY_NOTED ? ": its maintenance window opens then"
-                                            : ", after the time for which the job is queued");
+    buf_add_text(&text, note == JOB_COUNTS_NOTED ? ": its maintenance window opens then"
+                                                 : ", after the time for which the job is queued");
     make_up_return(run, &(struct exec_return){ .peel_id = id.p,
                                                .error = buf_text(&text),
                                                .unreachable = true,
-                                               .queued = note == TALLY_NOTED });
+                                               .queued = note == JOB_COUNTS_NOTED });
     if (run->step == JOB_RUN_WATCHING)
         advance(run);
 }
@@ -438,7 +439,7 @@ void job_run_note_ack(void *self, const struct nats_msg *msg)
         drop_answer(run, msg->subject, DISPATCHER_SPOOF);
     else if (ack.not_before.seconds > 0)
         defer_target(run, msg->subject, names.peel, ack.not_before);
-    else if (tally_ack(run->tally, names.peel) == TALLY_STRANGER)
+    else if (job_counts_ack(run->job_counts, names.peel) == JOB_COUNTS_STRANGER)
         drop_answer(run, msg->subject, DISPATCHER_STRANGER);
 }
 
@@ -450,13 +451,13 @@ static bool is_success(const struct exec_return *ret)
 static void count_return(struct job_run *run, struct str subject, struct str peel,
                          struct str payload, const struct exec_return *ret)
 {
-    enum tally_note note = tally_return(run->tally, peel, is_success(ret), false);
+    enum job_counts_note note = job_counts_return(run->job_counts, peel, is_success(ret), false);
 
-    if (note == TALLY_STRANGER)
+    if (note == JOB_COUNTS_STRANGER)
         drop_answer(run, subject, DISPATCHER_STRANGER);
-    else if (note == TALLY_NOTED)
+    else if (note == JOB_COUNTS_NOTED)
         store_return(run, peel, payload, false);
-    if (note == TALLY_NOTED && run->step == JOB_RUN_LINGERING)
+    if (note == JOB_COUNTS_NOTED && run->step == JOB_RUN_LINGERING)
         job_run_correct(run);
 }
 
@@ -481,7 +482,7 @@ void job_run_note_return(struct job_run *run, struct str subject, struct str pay
     else if (!exec_return_is_of(&ret, names.jid, names.peel))
         drop_answer(run, subject, DISPATCHER_SPOOF);
     else if (is_unsent(&ret))
-        (void)tally_return(run->tally, names.peel, false, true);
+        (void)job_counts_return(run->job_counts, names.peel, false, true);
     else if (!exec_return_is_made_up(&ret))
         count_return(run, subject, names.peel, payload, &ret);
 }
@@ -489,7 +490,7 @@ void job_run_note_return(struct job_run *run, struct str subject, struct str pay
 static void take_return(struct job_run *run, struct str subject, struct str payload)
 {
     job_run_note_return(run, subject, payload);
-    if (run->step == JOB_RUN_WATCHING && (run->is_batched || tally_next(run->tally) == 0))
+    if (run->step == JOB_RUN_WATCHING && (run->is_batched || job_counts_next(run->job_counts) == 0))
         advance(run);
 }
 
@@ -505,8 +506,8 @@ static bool takes_returns(const struct job_run *run)
 
 bool job_run_knows_return(const struct job_run *run, struct str peel)
 {
-    return run->step >= JOB_RUN_REPLAYING && run->step <= JOB_RUN_LINGERING && run->tally &&
-           !run->has_unstored && tally_has_returned(run->tally, peel);
+    return run->step >= JOB_RUN_REPLAYING && run->step <= JOB_RUN_LINGERING && run->job_counts &&
+           !run->has_unstored && job_counts_has_returned(run->job_counts, peel);
 }
 
 bool job_run_hand_return(struct job_run *run, struct str subject, struct str payload)
@@ -563,7 +564,8 @@ void job_run_make_tally(struct job_run *run)
     const struct job *job = &run->job;
     int64_t left = job->deadline.seconds * CLOCK_SECOND + job->deadline.nanoseconds - bus_time();
     const bool is_over = left < 0 || job_status_is_final(job->status);
-    struct tally_options options = { .deadline = clock_after(clock_now(), is_over ? 0 : left) };
+    struct job_counts_options options = { .deadline =
+                                              clock_after(clock_now(), is_over ? 0 : left) };
     struct rollout rollout;
 
     rollout_read(job, &rollout);
@@ -581,7 +583,7 @@ void job_run_make_tally(struct job_run *run)
     if (job_node_timeout(job) > 0)
         options.ack_timeout = clock_after(NODE_GRACE_NS, job_node_timeout(job));
     run->is_batched = options.batch > 0;
-    run->tally = tally_new(&job->targets, &options);
+    run->job_counts = job_counts_new(&job->targets, &options);
 }
 
 void job_run_watch(struct job_run *run)
@@ -616,7 +618,7 @@ bool job_run_cancel(struct job_run *run)
 {
     if (run->step != JOB_RUN_WATCHING)
         return false;
-    tally_cancel(run->tally);
+    job_counts_cancel(run->job_counts);
     advance(run);
     return true;
 }

@@ -31,14 +31,14 @@ void job_run_end_wave(struct job_run *run)
     timer_clear(job_run_timers(run), &run->wave.timer);
 }
 
-static struct param_strs list_targets(struct arena *arena, const struct tally *tally,
-                                      enum tally_part part)
+static struct param_strs list_targets(struct arena *arena, const struct job_counts *job_counts,
+                                      enum job_counts_part part)
 {
-    struct tally_ids ids = { .list = VEC_INIT };
+    struct job_counts_ids ids = { .list = VEC_INIT };
     const char **list;
     size_t n;
 
-    tally_list(tally, part, &ids);
+    job_counts_list(job_counts, part, &ids);
     n = ids.list.n;
     list = ARENA_ARRAY(arena, const char *, n + 1);
     for (size_t i = 0; i < n; i++)
@@ -49,11 +49,11 @@ static struct param_strs list_targets(struct arena *arena, const struct tally *t
 
 /* A job for these targets, without its work. */
 static struct job make_helper(const struct job_run *run, struct arena *arena, const char *jid,
-                              enum tally_part part)
+                              enum job_counts_part part)
 {
     const struct job *job = &run->job;
     struct job helper = { .jid = jid,
-                          .targets = list_targets(arena, run->tally, part),
+                          .targets = list_targets(arena, run->job_counts, part),
                           .timeout = job->timeout,
                           .user = job->user,
                           .owner = "",
@@ -90,10 +90,10 @@ static void end_gate(struct job_run *run, size_t unhealthy)
     run->wave.gate_is_sent = false;
     if (unhealthy > 0)
         log_warning("job %s: wave %zu: the gate failed on %zu peels: job %s", run->job.jid,
-                    tally_wave(run->tally), unhealthy, run->wave.gate);
+                    job_counts_wave(run->job_counts), unhealthy, run->wave.gate);
     if (unhealthy > 0)
         run->wave.has_failed_gate = true;
-    tally_gate(run->tally, unhealthy);
+    job_counts_gate(run->job_counts, unhealthy);
     job_run_advance(run);
 }
 
@@ -128,7 +128,7 @@ static void read_gate(struct job_run *run)
 static void on_gate_sent(void *self, enum dispatch_outcome outcome, const char *text)
 {
     struct job_run *run = self;
-    struct tally_ids all = { .list = VEC_INIT };
+    struct job_counts_ids all = { .list = VEC_INIT };
 
     if (!job_run_came_back(run) || run->step != JOB_RUN_WATCHING)
         return;
@@ -138,7 +138,7 @@ static void on_gate_sent(void *self, enum dispatch_outcome outcome, const char *
         return;
     }
     log_error("job %s: the gate was not sent: %s", run->job.jid, text);
-    tally_list(run->tally, TALLY_HEALTHY, &all);
+    job_counts_list(run->job_counts, JOB_COUNTS_HEALTHY, &all);
     end_gate(run, all.list.n);
     vec_done(&all.list);
 }
@@ -150,8 +150,8 @@ static void send_gate(struct job_run *run)
     struct job gate;
 
     rollout_read(&run->job, &rollout);
-    rollout_gate_id(run->job.jid, tally_wave(run->tally), run->wave.gate);
-    gate = make_helper(run, &arena, run->wave.gate, TALLY_HEALTHY);
+    rollout_gate_id(run->job.jid, job_counts_wave(run->job_counts), run->wave.gate);
+    gate = make_helper(run, &arena, run->wave.gate, JOB_COUNTS_HEALTHY);
     gate.timeout = ROLLOUT_GATE_NS;
     if (gate.targets.n == 0) { /* all have failed, and may */
         end_gate(run, 0);
@@ -232,7 +232,7 @@ static void send_revert(struct job_run *run)
     rollout_read(&run->job, &rollout);
     rollout_revert_id(run->job.jid, run->wave.revert);
     revert = make_helper(run, &arena, run->wave.revert,
-                         rollout.revert == ROLLOUT_ALL ? TALLY_ALL : TALLY_WAVE);
+                         rollout.revert == ROLLOUT_ALL ? JOB_COUNTS_ALL : JOB_COUNTS_WAVE);
     if (revert.targets.n == 0) { /* none of them had the request */
         settle_end(run);
         job_run_end(run);
@@ -246,7 +246,7 @@ static void send_revert(struct job_run *run)
 
 static void note_stop(struct job_run *run)
 {
-    const size_t wave = tally_wave(run->tally);
+    const size_t wave = job_counts_wave(run->job_counts);
     const char *why =
         run->wave.has_failed_gate
             ? arena_printf(&run->arena, "wave %zu: its gate failed, see job %s", wave,
@@ -271,7 +271,8 @@ bool job_run_has_settled(struct job_run *run)
         return run->wave.end != JOB_WAVE_SETTLING;
     rollout_read(&run->job, &rollout);
     run->wave.end = JOB_WAVE_SETTLED;
-    if (!rollout.has_waves || run->job.status == JOB_CANCELED || !tally_is_stopped(run->tally))
+    if (!rollout.has_waves || run->job.status == JOB_CANCELED ||
+        !job_counts_is_stopped(run->job_counts))
         return true;
     note_stop(run);
     if (rollout.revert == ROLLOUT_KEEP || is_dry_run(&run->job)) {

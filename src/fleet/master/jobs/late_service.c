@@ -21,7 +21,7 @@
 #include "fleet/bus/bus_time.h"
 #include "fleet/bus/store.h"
 #include "fleet/jobs/rollout.h"
-#include "fleet/jobs/tally.h"
+#include "fleet/jobs/job_counts.h"
 #include "fleet/master/jobs/dispatcher.h"
 #include "fleet/master/services.h"
 #include "fleet/nats/ack.h"
@@ -59,21 +59,21 @@ struct post {
     size_t next_settled;
     /* Returns of jobs under way wait a moment: their runs mostly have them, and everybody is busy
      * with the rest. */
-    struct letter *held;
+    struct late_return *held;
     size_t held_count;
     struct timer hold;
-    size_t kept;         /* bytes of all letters */
+    size_t kept;         /* bytes of all late returns */
     struct rate unknown; /* returns of jobs that are not on record, of each peel */
 };
 
 /* One return that came late. */
-struct letter {
+struct late_return {
     struct post *post;
     struct arena arena;
     struct str reply, payload;
     const char *jid, *peel, *key; /* of the stored return */
     struct str subject;
-    struct letter *next; /* of the same correction, or held */
+    struct late_return *next; /* of the same correction, or held */
     bool is_counted;
 };
 
@@ -81,7 +81,7 @@ struct letter {
  * and there may be as many returns as targets. */
 struct inquiry {
     struct post *post;
-    struct letter *letters;
+    struct late_return *letters;
     char jid[]; /* the key in the map */
 };
 
@@ -91,7 +91,7 @@ struct correction {
     struct arena arena;
     const char *jid;
     struct timer timer;
-    struct letter *letters, *covered; /* that came meanwhile; that are counted now */
+    struct late_return *letters, *covered; /* that came meanwhile; that are counted now */
     struct job job;
     int32_t returned, succeeded;
 };
@@ -106,7 +106,7 @@ static void *open_post(struct master *master, struct err *err)
     return post;
 }
 
-/* --- the end of a letter ------------------------------------------------------------ */
+/* --- the end of a late return ------------------------------------------------------------ */
 
 /* What is not answered comes again. */
 static void answer(struct post *post, struct str reply, bool try_again)
@@ -122,12 +122,12 @@ static void answer(struct post *post, struct str reply, bool try_again)
     nats_puller_done(post->puller, 1);
 }
 
-static void end_letter(struct letter *letter, bool try_again)
+static void end_letter(struct late_return *late_return, bool try_again)
 {
-    letter->post->kept -= letter->payload.n;
-    answer(letter->post, letter->reply, try_again);
-    arena_done(&letter->arena);
-    free(letter);
+    late_return->post->kept -= late_return->payload.n;
+    answer(late_return->post, late_return->reply, try_again);
+    arena_done(&late_return->arena);
+    free(late_return);
 }
 
 static struct nats_kv bucket_of(const struct post *post, enum store_bucket bucket)
@@ -158,9 +158,9 @@ static void gather(struct correction *correction)
               clock_after(clock_now(), GATHER_NS), on_gathered);
 }
 
-static void end_letters(struct letter *letters, bool try_again)
+static void end_letters(struct late_return *letters, bool try_again)
 {
-    struct letter *next;
+    struct late_return *next;
 
     for (; letters; letters = next) {
         next = letters->next;
@@ -221,9 +221,9 @@ static void correct_job(struct correction *correction, uint64_t revision)
     job->return_count = correction->returned;
     job->success_count = correction->succeeded;
     job->updated = (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) };
-    job->status = tally_correct_status(
-        job->status, (struct tally_counts){ job->targets.n, (size_t)job->return_count,
-                                            (size_t)job->success_count, has_stopped(job) });
+    job->status = job_counts_correct_status(
+        job->status, (struct job_counts_counts){ job->targets.n, (size_t)job->return_count,
+                                                 (size_t)job->success_count, has_stopped(job) });
     if (record_encode(&bytes, &job_type, job, &err) < 0 ||
         nats_kv_update(&kv, correction->jid, buf_view(&bytes), revision, on_corrected, correction,
                        &err) < 0)
@@ -263,16 +263,18 @@ static void count_return(struct correction *correction, const struct nats_kv_ent
     }
     correction->returned += !ret.overdue;
     correction->succeeded += is_success(&ret);
-    for (struct letter *letter = correction->covered; letter; letter = letter->next)
-        if (!exec_return_is_made_up(&ret) && str_eq_text(entry->key, letter->key))
-            letter->is_counted = true;
+    for (struct late_return *late_return = correction->covered; late_return;
+         late_return = late_return->next)
+        if (!exec_return_is_made_up(&ret) && str_eq_text(entry->key, late_return->key))
+            late_return->is_counted = true;
 }
 
 /* A server that was just started again may not know the latest returns yet. */
 static bool is_count_stale(const struct correction *correction)
 {
-    for (const struct letter *letter = correction->covered; letter; letter = letter->next)
-        if (!letter->is_counted)
+    for (const struct late_return *late_return = correction->covered; late_return;
+         late_return = late_return->next)
+        if (!late_return->is_counted)
             return true;
     return false;
 }
@@ -297,7 +299,7 @@ static void count_returns(struct correction *correction)
 {
     const struct nats_kv kv = bucket_of(correction->post, STORE_JOB_RETURNS);
     const char *pattern = arena_printf(&correction->arena, "%s.*", correction->jid);
-    struct letter **last = &correction->covered;
+    struct late_return **last = &correction->covered;
     struct err err;
 
     for (; *last; last = &(*last)->next)
@@ -309,24 +311,24 @@ static void count_returns(struct correction *correction)
         end_round(correction, true);
 }
 
-static void begin_correction(struct letter *letter)
+static void begin_correction(struct late_return *late_return)
 {
-    struct post *post = letter->post;
-    struct correction *correction = map_find(&post->corrections, str_from(letter->jid));
+    struct post *post = late_return->post;
+    struct correction *correction = map_find(&post->corrections, str_from(late_return->jid));
 
     if (!post->puller) {
-        end_letter(letter, true);
+        end_letter(late_return, true);
         return;
     }
     if (!correction) {
         correction = mem_zalloc(sizeof(*correction));
         correction->post = post;
-        correction->jid = arena_strdup(&correction->arena, letter->jid);
+        correction->jid = arena_strdup(&correction->arena, late_return->jid);
         (void)map_set(&post->corrections, str_from(correction->jid), correction);
         gather(correction);
     }
-    letter->next = correction->letters;
-    correction->letters = letter;
+    late_return->next = correction->letters;
+    correction->letters = late_return;
 }
 
 /* --- storing ------------------------------------------------------------------------ */
@@ -344,28 +346,29 @@ static void on_stored(void *self, const struct nats_error *error, uint64_t revis
  * did not come to the counts. */
 static void on_known(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct letter *letter = self;
-    const struct nats_kv kv = bucket_of(letter->post, STORE_JOB_RETURNS);
+    struct late_return *late_return = self;
+    const struct nats_kv kv = bucket_of(late_return->post, STORE_JOB_RETURNS);
     struct exec_return known;
     struct err err;
     int result;
 
     if (error && error->fault != NATS_FAULT_NOT_FOUND) {
-        end_letter(letter, true);
+        end_letter(late_return, true);
         return;
     }
     if (entry &&
-        record_decode(&letter->arena, &exec_return_type, 1, arena_str(&letter->arena, entry->value),
-                      &known, &err) == 0 &&
+        record_decode(&late_return->arena, &exec_return_type, 1,
+                      arena_str(&late_return->arena, entry->value), &known, &err) == 0 &&
         !exec_return_is_made_up(&known)) {
-        begin_correction(letter);
+        begin_correction(late_return);
         return;
     }
-    result = !entry ? nats_kv_create(&kv, letter->key, letter->payload, on_stored, letter, &err)
-                    : nats_kv_update(&kv, letter->key, letter->payload, entry->revision, on_stored,
-                                     letter, &err);
+    result = !entry ? nats_kv_create(&kv, late_return->key, late_return->payload, on_stored,
+                                     late_return, &err)
+                    : nats_kv_update(&kv, late_return->key, late_return->payload, entry->revision,
+                                     on_stored, late_return, &err);
     if (result < 0)
-        end_letter(letter, true);
+        end_letter(late_return, true);
 }
 
 /* --- the job ------------------------------------------------------------------------ */
@@ -392,26 +395,27 @@ static void note_settled(struct post *post, const char *jid)
 }
 
 /* `targets` are those of the job. */
-static void judge_letter(struct letter *letter, const struct job *job, const struct map *targets)
+static void judge_letter(struct late_return *late_return, const struct job *job,
+                         const struct map *targets)
 {
-    const struct nats_kv kv = bucket_of(letter->post, STORE_JOB_RETURNS);
+    const struct nats_kv kv = bucket_of(late_return->post, STORE_JOB_RETURNS);
     struct err err;
 
-    if (!map_find(targets, str_from(letter->peel)))
-        end_letter(letter, false);
+    if (!map_find(targets, str_from(late_return->peel)))
+        end_letter(late_return, false);
     else if (!job_status_is_final(job->status)) /* its owner stores it, or we do after the end */
-        end_letter(letter, true);
+        end_letter(late_return, true);
     else if (is_all_success(job))
-        end_letter(letter, false);
-    else if (nats_kv_get(&kv, letter->key, on_known, letter, &err) < 0)
-        end_letter(letter, true);
+        end_letter(late_return, false);
+    else if (nats_kv_get(&kv, late_return->key, on_known, late_return, &err) < 0)
+        end_letter(late_return, true);
 }
 
-static void judge_letters(struct post *post, struct letter *letters, struct str record)
+static void judge_letters(struct post *post, struct late_return *letters, struct str record)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct map targets = { 0 };
-    struct letter *next;
+    struct late_return *next;
     struct job job;
     struct err err;
 
@@ -423,18 +427,19 @@ static void judge_letters(struct post *post, struct letter *letters, struct str 
         (void)map_set(&targets, str_from(job.targets.p[i]), post);
     if (job_status_is_final(job.status) && is_all_success(&job))
         note_settled(post, letters->jid);
-    for (struct letter *letter = letters; letter; letter = next) {
-        next = letter->next;
-        letter->next = NULL;
-        judge_letter(letter, &job, &targets);
+    for (struct late_return *late_return = letters; late_return; late_return = next) {
+        next = late_return->next;
+        late_return->next = NULL;
+        judge_letter(late_return, &job, &targets);
     }
     map_done(&targets);
 }
 
-static void drop_unknown(struct post *post, struct letter *letters)
+static void drop_unknown(struct post *post, struct late_return *letters)
 {
-    for (const struct letter *letter = letters; letter; letter = letter->next)
-        (void)rate_take(&post->unknown, str_from(letter->peel), clock_now());
+    for (const struct late_return *late_return = letters; late_return;
+         late_return = late_return->next)
+        (void)rate_take(&post->unknown, str_from(late_return->peel), clock_now());
     end_letters(letters, false);
 }
 
@@ -442,7 +447,7 @@ static void on_job(void *self, const struct nats_error *error, const struct nats
 {
     struct inquiry *inquiry = self;
     struct post *post = inquiry->post;
-    struct letter *letters = inquiry->letters;
+    struct late_return *letters = inquiry->letters;
 
     (void)map_remove(&post->inquiries, str_from(inquiry->jid));
     free(inquiry);
@@ -454,56 +459,57 @@ static void on_job(void *self, const struct nats_error *error, const struct nats
         drop_unknown(post, letters);
 }
 
-static void ask_for_job(struct letter *letter)
+static void ask_for_job(struct late_return *late_return)
 {
-    struct post *post = letter->post;
-    struct inquiry *inquiry = map_find(&post->inquiries, str_from(letter->jid));
+    struct post *post = late_return->post;
+    struct inquiry *inquiry = map_find(&post->inquiries, str_from(late_return->jid));
     const struct nats_kv kv = bucket_of(post, STORE_JOBS);
-    const size_t size = strlen(letter->jid) + 1;
+    const size_t size = strlen(late_return->jid) + 1;
     struct err err;
 
     if (!inquiry) {
         inquiry = mem_zalloc(sizeof(*inquiry) + size);
         inquiry->post = post;
-        memcpy(inquiry->jid, letter->jid, size);
+        memcpy(inquiry->jid, late_return->jid, size);
         if (nats_kv_get(&kv, inquiry->jid, on_job, inquiry, &err) < 0) {
             free(inquiry);
-            end_letter(letter, true);
+            end_letter(late_return, true);
             return;
         }
         (void)map_set(&post->inquiries, str_from(inquiry->jid), inquiry);
     }
-    letter->next = inquiry->letters;
-    inquiry->letters = letter;
+    late_return->next = inquiry->letters;
+    inquiry->letters = late_return;
 }
 
 /* --- returns ------------------------------------------------------------------------ */
 
-static bool read_letter(struct letter *letter, const struct nats_msg *msg)
+static bool read_letter(struct late_return *late_return, const struct nats_msg *msg)
 {
     enum subject_kind kind;
     struct subject_names names;
 
     if (!subject_parse(msg->subject, &kind, &names) || kind != SUBJECT_JOB_RETURN)
         return false;
-    letter->jid = arena_str(&letter->arena, names.jid).p;
-    letter->peel = arena_str(&letter->arena, names.peel).p;
-    letter->key = arena_printf(&letter->arena, "%s.%s", letter->jid, letter->peel);
-    letter->payload = arena_str(&letter->arena, msg->payload);
-    letter->post->kept += letter->payload.n;
-    letter->subject = arena_str(&letter->arena, msg->subject);
+    late_return->jid = arena_str(&late_return->arena, names.jid).p;
+    late_return->peel = arena_str(&late_return->arena, names.peel).p;
+    late_return->key =
+        arena_printf(&late_return->arena, "%s.%s", late_return->jid, late_return->peel);
+    late_return->payload = arena_str(&late_return->arena, msg->payload);
+    late_return->post->kept += late_return->payload.n;
+    late_return->subject = arena_str(&late_return->arena, msg->subject);
     return true;
 }
 
 /* Identity is in the subject; only masters make up answers. */
-static bool is_genuine(const struct letter *letter)
+static bool is_genuine(const struct late_return *late_return)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct exec_return late;
     struct err err;
 
-    return record_decode(&arena, &exec_return_type, 1, letter->payload, &late, &err) == 0 &&
-           exec_return_is_of(&late, str_from(letter->jid), str_from(letter->peel)) &&
+    return record_decode(&arena, &exec_return_type, 1, late_return->payload, &late, &err) == 0 &&
+           exec_return_is_of(&late, str_from(late_return->jid), str_from(late_return->peel)) &&
            !exec_return_is_made_up(&late);
 }
 
@@ -516,34 +522,34 @@ static bool is_first_delivery(struct str reply)
 }
 
 /* A run that waited for it may have it by now. */
-static void sort_letter(struct letter *letter)
+static void sort_letter(struct late_return *late_return)
 {
-    struct post *post = letter->post;
+    struct post *post = late_return->post;
     struct dispatcher *dispatcher = master_dispatcher(post->master);
-    const struct str jid = str_from(letter->jid);
+    const struct str jid = str_from(late_return->jid);
 
-    if (dispatcher_knows_return(dispatcher, jid, str_from(letter->peel)) ||
-        is_settled(post, letter->jid) || !is_genuine(letter) ||
-        dispatcher_hand_return(dispatcher, jid, letter->subject, letter->payload))
-        end_letter(letter, false);
-    else if (is_first_delivery(letter->reply))
-        end_letter(letter, true);
+    if (dispatcher_knows_return(dispatcher, jid, str_from(late_return->peel)) ||
+        is_settled(post, late_return->jid) || !is_genuine(late_return) ||
+        dispatcher_hand_return(dispatcher, jid, late_return->subject, late_return->payload))
+        end_letter(late_return, false);
+    else if (is_first_delivery(late_return->reply))
+        end_letter(late_return, true);
     else
-        ask_for_job(letter);
+        ask_for_job(late_return);
 }
 
 /* All at once: their acks leave together, and the server hands out the next batch. */
 static void release_held(struct post *post)
 {
-    struct letter *next, *letter = post->held;
+    struct late_return *next, *late_return = post->held;
 
     post->held = NULL;
     post->held_count = 0;
     timer_clear(loop_timers(post->master->loop), &post->hold);
-    for (; letter; letter = next) {
-        next = letter->next;
-        letter->next = NULL;
-        sort_letter(letter);
+    for (; late_return; late_return = next) {
+        next = late_return->next;
+        late_return->next = NULL;
+        sort_letter(late_return);
     }
 }
 
@@ -552,14 +558,14 @@ static void on_hold_over(struct timer *timer)
     release_held(container_of(timer, struct post, hold));
 }
 
-static bool hold_letter(struct letter *letter)
+static bool hold_letter(struct late_return *late_return)
 {
-    struct post *post = letter->post;
+    struct post *post = late_return->post;
 
-    if (!dispatcher_has(master_dispatcher(post->master), str_from(letter->jid)))
+    if (!dispatcher_has(master_dispatcher(post->master), str_from(late_return->jid)))
         return false;
-    letter->next = post->held;
-    post->held = letter;
+    late_return->next = post->held;
+    post->held = late_return;
     if (++post->held_count == BATCH)
         release_held(post);
     else if (!timer_is_set(&post->hold))
@@ -597,7 +603,7 @@ static bool is_liar(struct post *post, const struct nats_msg *msg)
 static void on_message(void *self, const struct nats_msg *msg)
 {
     struct post *post = self;
-    struct letter *letter;
+    struct late_return *late_return;
 
     if (is_known(post, msg) || is_liar(post, msg)) {
         answer(post, msg->reply, false);
@@ -607,13 +613,13 @@ static void on_message(void *self, const struct nats_msg *msg)
         answer(post, msg->reply, true);
         return;
     }
-    letter = mem_zalloc(sizeof(*letter));
-    letter->post = post;
-    letter->reply = arena_str(&letter->arena, msg->reply);
-    if (!read_letter(letter, msg))
-        end_letter(letter, false);
-    else if (!hold_letter(letter))
-        sort_letter(letter);
+    late_return = mem_zalloc(sizeof(*late_return));
+    late_return->post = post;
+    late_return->reply = arena_str(&late_return->arena, msg->reply);
+    if (!read_letter(late_return, msg))
+        end_letter(late_return, false);
+    else if (!hold_letter(late_return))
+        sort_letter(late_return);
 }
 
 /* --- life --------------------------------------------------------------------------- */
@@ -650,10 +656,10 @@ static void stop_post(void *self)
     timer_clear(loop_timers(post->master->loop), &post->hold);
     post->held_count = 0;
     while (post->held) { /* they come again */
-        struct letter *letter = post->held;
+        struct late_return *late_return = post->held;
 
-        post->held = letter->next;
-        end_letter(letter, true);
+        post->held = late_return->next;
+        end_letter(late_return, true);
     }
     MAP_EACH (&post->corrections, entry) {
         struct correction *correction = entry->value;

@@ -17,7 +17,7 @@
 #include "fleet/master/services.h"
 #include "fleet/nats/publisher.h"
 #include "core/sys/cancel.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 #include "core/sys/crash_point.h"
 #include "core/sys/fs.h"
@@ -39,7 +39,7 @@
 #define GRACE_NS (5 * CLOCK_SECOND)
 
 struct orchestration {
-    struct chore chore;
+    struct background_task background_task;
     struct orchestrator *home;
     struct orchestration *previous, *next;
     struct arena arena;
@@ -61,7 +61,7 @@ struct orchestrator {
     const char *folder;              /* NULL: none was needed yet */
     const char *conf, *creds, *tree; /* files that the program is given */
     int64_t limit;
-    struct chores chores;
+    struct background_tasks background_tasks;
     struct mirror *mirror; /* NULL: nothing was orchestrated yet */
     struct tree_trust trust;
     struct nats_publisher *publisher;
@@ -175,9 +175,10 @@ static const char *describe_failure(struct orchestration *one)
 /* --- the process ------------------------------------------------------------------------- */
 
 /* In a worker. */
-static void run_program(struct chore *chore)
+static void run_program(struct background_task *background_task)
 {
-    struct orchestration *one = container_of(chore, struct orchestration, chore);
+    struct orchestration *one =
+        container_of(background_task, struct orchestration, background_task);
     const struct orchestrator *home = one->home;
     const int64_t left = one->deadline - bus_time();
     const char *program = program_find_beside(&one->arena, PROGRAM);
@@ -208,9 +209,10 @@ static void run_program(struct chore *chore)
 
 static void begin_waiting(struct orchestrator *home);
 
-static void on_program_ended(struct chore *chore)
+static void on_program_ended(struct background_task *background_task)
 {
-    struct orchestration *one = container_of(chore, struct orchestration, chore);
+    struct orchestration *one =
+        container_of(background_task, struct orchestration, background_task);
     struct orchestrator *home = one->home;
     const char *jid = one->jid;
 
@@ -238,7 +240,8 @@ static void begin_waiting(struct orchestrator *home)
             continue;
         one->has_begun = true;
         count_running(home, home->running + 1);
-        chore_begin(&home->chores, &one->chore, run_program, on_program_ended);
+        background_task_begin(&home->background_tasks, &one->background_task, run_program,
+                              on_program_ended);
     }
 }
 
@@ -400,7 +403,8 @@ static int start_orchestrator(void *self, struct err *err)
 {
     struct orchestrator *home = self;
 
-    if (chores_open_workers(&home->chores, home->master->loop, (unsigned)home->limit, err) < 0)
+    if (background_tasks_open_workers(&home->background_tasks, home->master->loop,
+                                      (unsigned)home->limit, err) < 0)
         return -1;
     home->publisher = nats_publisher_new(&home->master->js, &(struct nats_publisher_options){ 0 });
     nats_listen(home->master->js.conn, &home->listener, on_bus_event);
@@ -428,8 +432,8 @@ static void free_orchestrator(void *self)
     struct orchestrator *home = self;
 
     for (struct orchestration *one = home->first; one; one = one->next)
-        chore_wait(&one->chore);
-    chores_close(&home->chores);
+        background_task_wait(&one->background_task);
+    background_tasks_close(&home->background_tasks);
     arena_done(&home->arena);
     free(home);
 }

@@ -32,7 +32,7 @@
 #define RESULTS_BURST      5000
 #define RESULTS_PER_MINUTE 300
 
-struct diary {
+struct schedule_service {
     struct master *master;
     struct nats_puller *puller;
     struct rate rate;
@@ -40,7 +40,7 @@ struct diary {
 
 /* One result. */
 struct note {
-    struct diary *diary;
+    struct schedule_service *schedule_service;
     struct arena arena;
     struct str reply;
     const char *jid, *peel;
@@ -49,17 +49,17 @@ struct note {
 
 static void *open_diary(struct master *master, struct err *err)
 {
-    struct diary *diary = mem_zalloc(sizeof(*diary));
+    struct schedule_service *schedule_service = mem_zalloc(sizeof(*schedule_service));
 
     (void)err;
-    diary->master = master;
-    rate_init(&diary->rate, RESULTS_BURST, RESULTS_PER_MINUTE);
-    return diary;
+    schedule_service->master = master;
+    rate_init(&schedule_service->rate, RESULTS_BURST, RESULTS_PER_MINUTE);
+    return schedule_service;
 }
 
 static struct nats_kv bucket_of(const struct note *note, enum store_bucket bucket)
 {
-    return (struct nats_kv){ .js = note->diary->master->js,
+    return (struct nats_kv){ .js = note->schedule_service->master->js,
                              .bucket = store_bucket_name(bucket),
                              .indirect = true };
 }
@@ -68,15 +68,15 @@ static struct nats_kv bucket_of(const struct note *note, enum store_bucket bucke
 
 static void end_note(struct note *note, bool try_again)
 {
-    struct diary *diary = note->diary;
+    struct schedule_service *schedule_service = note->schedule_service;
     struct err err;
 
-    if (diary->puller) {
+    if (schedule_service->puller) {
         if (try_again)
-            (void)nats_nak(diary->master->js.conn, note->reply, TRY_AGAIN_NS, &err);
+            (void)nats_nak(schedule_service->master->js.conn, note->reply, TRY_AGAIN_NS, &err);
         else
-            (void)nats_ack(diary->master->js.conn, note->reply, &err);
-        nats_puller_done(diary->puller, 1);
+            (void)nats_ack(schedule_service->master->js.conn, note->reply, &err);
+        nats_puller_done(schedule_service->puller, 1);
     }
     arena_done(&note->arena);
     free(note);
@@ -86,7 +86,7 @@ static void drop_note(struct note *note, const char *reason)
 {
     log_debug("result of a schedule dropped reason=%s jid=%s peel=%s", reason,
               note->jid ? note->jid : "", note->peel ? note->peel : "");
-    metrics_add(note->diary->master->metrics, MASTER_JOB_DROPPED, 1, reason, NULL);
+    metrics_add(note->schedule_service->master->metrics, MASTER_JOB_DROPPED, 1, reason, NULL);
     end_note(note, false);
 }
 
@@ -193,7 +193,7 @@ static int print_job(struct note *note, struct arena *scratch, const struct job_
         .created = find_start(result),
         .updated = result->timestamp,
         .user = arena_printf(scratch, "schedule:%s", result->entry),
-        .owner = note->diary->master->id,
+        .owner = note->schedule_service->master->id,
         .state_id = "",
         .target_expr = note->peel,
         .return_count = 1,
@@ -251,7 +251,7 @@ static const char *read_note(struct note *note, const struct nats_msg *msg)
         return dispatcher_drop_name(DISPATCHER_MALFORMED);
     note->jid = arena_str(&note->arena, names.jid).p;
     note->peel = arena_str(&note->arena, names.peel).p;
-    if (rate_take(&note->diary->rate, names.peel, clock_now()) > 0)
+    if (rate_take(&note->schedule_service->rate, names.peel, clock_now()) > 0)
         return "ratelimit";
     if (record_decode(&scratch, &job_scheduled_type, 1, msg->payload, &result, &err) < 0 ||
         result.module[0] == '\0')
@@ -270,11 +270,11 @@ static const char *read_note(struct note *note, const struct nats_msg *msg)
 
 static void on_message(void *self, const struct nats_msg *msg)
 {
-    struct diary *diary = self;
+    struct schedule_service *schedule_service = self;
     struct note *note = mem_zalloc(sizeof(*note));
     const char *reason;
 
-    note->diary = diary;
+    note->schedule_service = schedule_service;
     note->reply = arena_str(&note->arena, msg->reply);
     reason = read_note(note, msg);
     if (reason)
@@ -294,34 +294,35 @@ static void on_trouble(void *self, const struct nats_error *error)
 
 static int start_diary(void *self, struct err *err)
 {
-    struct diary *diary = self;
+    struct schedule_service *schedule_service = self;
 
-    diary->puller = nats_puller_new(&diary->master->js,
-                                    &(struct nats_puller_options){ .stream = STORE_JOB_EVENTS,
-                                                                   .consumer = STORE_SCHEDULE,
-                                                                   .batch = BATCH,
-                                                                   .message = on_message,
-                                                                   .trouble = on_trouble,
-                                                                   .failed = on_trouble,
-                                                                   .self = diary },
-                                    err);
-    return diary->puller ? 0 : -1;
+    schedule_service->puller =
+        nats_puller_new(&schedule_service->master->js,
+                        &(struct nats_puller_options){ .stream = STORE_JOB_EVENTS,
+                                                       .consumer = STORE_SCHEDULE,
+                                                       .batch = BATCH,
+                                                       .message = on_message,
+                                                       .trouble = on_trouble,
+                                                       .failed = on_trouble,
+                                                       .self = schedule_service },
+                        err);
+    return schedule_service->puller ? 0 : -1;
 }
 
 static void stop_diary(void *self)
 {
-    struct diary *diary = self;
+    struct schedule_service *schedule_service = self;
 
-    nats_puller_free(diary->puller);
-    diary->puller = NULL;
+    nats_puller_free(schedule_service->puller);
+    schedule_service->puller = NULL;
 }
 
 static void free_diary(void *self)
 {
-    struct diary *diary = self;
+    struct schedule_service *schedule_service = self;
 
-    rate_done(&diary->rate);
-    free(diary);
+    rate_done(&schedule_service->rate);
+    free(schedule_service);
 }
 
 const struct master_service master_schedule_service = {

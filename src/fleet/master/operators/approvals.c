@@ -30,14 +30,14 @@
 struct approvals;
 
 /* One of the two subjects. */
-struct counter {
+struct approval_service {
     struct approvals *approvals;
     struct nats_sub *sub;
 };
 
 struct approvals {
     struct master *master;
-    struct counter counters[2];
+    struct approval_service counters[2];
     struct timer scan;
     bool is_scanning, is_started;
 };
@@ -52,7 +52,7 @@ static const struct {
 };
 
 /* A decision, or a dispatch that is owed, under way. */
-struct ruling {
+struct approval_decision {
     struct arena arena;
     struct approvals *approvals;
     size_t decision; /* in `decisions` */
@@ -79,21 +79,22 @@ static struct value_time now_time(void)
     return (struct value_time){ wall / CLOCK_SECOND, (uint32_t)(wall % CLOCK_SECOND) };
 }
 
-static struct ruling *new_ruling(struct approvals *approvals)
+static struct approval_decision *new_ruling(struct approvals *approvals)
 {
     struct arena arena = ARENA_INIT;
-    struct ruling *ruling = ARENA_NEW(&arena, struct ruling);
+    struct approval_decision *approval_decision = ARENA_NEW(&arena, struct approval_decision);
 
-    *ruling = (struct ruling){ .approvals = approvals, .outcome = APPROVALS_LATER };
-    ruling->arena = arena;
-    return ruling;
+    *approval_decision =
+        (struct approval_decision){ .approvals = approvals, .outcome = APPROVALS_LATER };
+    approval_decision->arena = arena;
+    return approval_decision;
 }
 
-static void end_ruling(struct ruling *ruling)
+static void end_ruling(struct approval_decision *approval_decision)
 {
-    struct arena arena = ruling->arena;
+    struct arena arena = approval_decision->arena;
 
-    arena_done(&arena); /* the ruling is in it */
+    arena_done(&arena); /* the approval decision is in it */
 }
 
 /* --- keeping ------------------------------------------------------------------------ */
@@ -139,33 +140,36 @@ void approvals_keep(struct master *master, const struct job *job, approvals_fn *
 
 /* --- the end of a decision ------------------------------------------------------------ */
 
-static void finish_decision(struct ruling *ruling, const char *error)
+static void finish_decision(struct approval_decision *approval_decision, const char *error)
 {
-    const struct job *job = ruling->approval.job.function ? &ruling->approval.job : NULL;
+    const struct job *job =
+        approval_decision->approval.job.function ? &approval_decision->approval.job : NULL;
 
-    audit_log(&(struct audit){ .action = decisions[ruling->decision].action,
-                               .by = ruling->request.operator,
-                               .id = ruling->request.jid,
+    audit_log(&(struct audit){ .action = decisions[approval_decision->decision].action,
+                               .by = approval_decision->request.operator,
+                               .id = approval_decision->request.jid,
                                .function = job ? job->function : NULL,
                                .target = job ? job->target_expr : NULL,
-                               .reason = ruling->request.reason,
+                               .reason = approval_decision->request.reason,
                                .error = error });
-    if (ruling->fn)
-        ruling->fn(ruling->self, error ? ruling->outcome : APPROVALS_DECIDED, error);
-    if (ruling->reply.n > 0)
-        master_answer(ruling->approvals->master, ruling->reply, &approval_reply_type,
-                      &(struct approval_reply){ .err = error ? error : "" });
+    if (approval_decision->fn)
+        approval_decision->fn(approval_decision->self,
+                              error ? approval_decision->outcome : APPROVALS_DECIDED, error);
+    if (approval_decision->reply.n > 0)
+        master_answer(approval_decision->approvals->master, approval_decision->reply,
+                      &approval_reply_type, &(struct approval_reply){ .err = error ? error : "" });
 }
 
-static int write_approval(struct ruling *ruling, nats_kv_revision_fn *fn, struct err *err)
+static int write_approval(struct approval_decision *approval_decision, nats_kv_revision_fn *fn,
+                          struct err *err)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
-    const struct nats_kv kv = open_bucket(ruling->approvals->master, STORE_APPROVALS);
+    const struct nats_kv kv = open_bucket(approval_decision->approvals->master, STORE_APPROVALS);
 
-    if (record_encode(&bytes, &approval_type, &ruling->approval, err) < 0)
+    if (record_encode(&bytes, &approval_type, &approval_decision->approval, err) < 0)
         return -1;
-    return nats_kv_update(&kv, ruling->approval.jid, buf_view(&bytes), ruling->revision, fn, ruling,
-                          err);
+    return nats_kv_update(&kv, approval_decision->approval.jid, buf_view(&bytes),
+                          approval_decision->revision, fn, approval_decision, err);
 }
 
 /* --- dispatching -------------------------------------------------------------------- */
@@ -181,14 +185,14 @@ static void on_marked(void *self, const struct nats_error *error, uint64_t revis
 
 static void on_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
 {
-    struct ruling *ruling = self;
-    const struct job *job = &ruling->approval.job;
+    struct approval_decision *approval_decision = self;
+    const struct job *job = &approval_decision->approval.job;
     const bool was_sent = outcome == DISPATCH_SENT || outcome == DISPATCH_DUPLICATE;
     const bool is_final = outcome == DISPATCH_CONFLICT || outcome == DISPATCH_INVALID;
     struct err err;
 
     if (!was_sent && !is_final) { /* this master, or another one, tries again */
-        end_ruling(ruling);
+        end_ruling(approval_decision);
         return;
     }
     audit_log(&(struct audit){ .action = "job.dispatch",
@@ -197,216 +201,225 @@ static void on_dispatched(void *self, enum dispatch_outcome outcome, const char 
                                .function = job->function,
                                .target = job->target_expr,
                                .error = was_sent ? NULL : text });
-    ruling->approval.state = was_sent ? APPROVAL_DISPATCHED : APPROVAL_FAILED;
-    ruling->approval.error = was_sent ? "" : arena_strdup(&ruling->arena, text);
-    if (write_approval(ruling, on_marked, &err) < 0)
-        end_ruling(ruling);
+    approval_decision->approval.state = was_sent ? APPROVAL_DISPATCHED : APPROVAL_FAILED;
+    approval_decision->approval.error =
+        was_sent ? "" : arena_strdup(&approval_decision->arena, text);
+    if (write_approval(approval_decision, on_marked, &err) < 0)
+        end_ruling(approval_decision);
 }
 
-static void dispatch_job(struct ruling *ruling, bool is_again)
+static void dispatch_job(struct approval_decision *approval_decision, bool is_again)
 {
-    struct dispatcher *dispatcher = master_dispatcher(ruling->approvals->master);
-    struct job *job = &ruling->approval.job;
+    struct dispatcher *dispatcher = master_dispatcher(approval_decision->approvals->master);
+    struct job *job = &approval_decision->approval.job;
 
-    fleet_job_note(&ruling->arena, job, APPROVAL_METADATA, ruling->approval.decided_by);
-    if (dispatcher && ruling->approvals->is_started)
-        dispatcher_send(dispatcher, job, is_again, on_dispatched, ruling);
+    fleet_job_note(&approval_decision->arena, job, APPROVAL_METADATA,
+                   approval_decision->approval.decided_by);
+    if (dispatcher && approval_decision->approvals->is_started)
+        dispatcher_send(dispatcher, job, is_again, on_dispatched, approval_decision);
     else
-        end_ruling(ruling);
+        end_ruling(approval_decision);
 }
 
 /* --- deciding ----------------------------------------------------------------------- */
 
 static void on_recorded(void *self, const struct nats_error *error, uint64_t revision)
 {
-    struct ruling *ruling = self;
+    struct approval_decision *approval_decision = self;
 
     if (error) {
         if (error->fault == NATS_FAULT_CONFLICT)
-            ruling->outcome = APPROVALS_REFUSED;
-        finish_decision(ruling, error->fault == NATS_FAULT_CONFLICT
-                                    ? "somebody else has decided at the same moment"
-                                    : error->text);
-        end_ruling(ruling);
+            approval_decision->outcome = APPROVALS_REFUSED;
+        finish_decision(approval_decision, error->fault == NATS_FAULT_CONFLICT
+                                               ? "somebody else has decided at the same moment"
+                                               : error->text);
+        end_ruling(approval_decision);
         return;
     }
     crash_point("job-approved");
-    ruling->revision = revision;
-    finish_decision(ruling, NULL);
-    if (ruling->approval.state == APPROVAL_APPROVED)
-        dispatch_job(ruling, false);
+    approval_decision->revision = revision;
+    finish_decision(approval_decision, NULL);
+    if (approval_decision->approval.state == APPROVAL_APPROVED)
+        dispatch_job(approval_decision, false);
     else
-        end_ruling(ruling);
+        end_ruling(approval_decision);
 }
 
-static void record_decision(struct ruling *ruling)
+static void record_decision(struct approval_decision *approval_decision)
 {
     struct err err;
 
-    ruling->approval.state = decisions[ruling->decision].verdict;
-    ruling->approval.decided_by = ruling->request.operator;
-    ruling->approval.decided = now_time();
-    ruling->approval.reason = ruling->request.reason;
-    if (write_approval(ruling, on_recorded, &err) == 0)
+    approval_decision->approval.state = decisions[approval_decision->decision].verdict;
+    approval_decision->approval.decided_by = approval_decision->request.operator;
+    approval_decision->approval.decided = now_time();
+    approval_decision->approval.reason = approval_decision->request.reason;
+    if (write_approval(approval_decision, on_recorded, &err) == 0)
         return;
-    finish_decision(ruling, err.text);
-    end_ruling(ruling);
+    finish_decision(approval_decision, err.text);
+    end_ruling(approval_decision);
 }
 
 /* Nobody's job goes on who was removed meanwhile. */
 static void on_asker(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct ruling *ruling = self;
+    struct approval_decision *approval_decision = self;
     struct operator_policy policy;
     struct err err;
 
     if (!error &&
-        record_decode(&ruling->arena, &operator_policy_type, 1,
-                      arena_str(&ruling->arena, entry->value), &policy, &err) == 0 &&
+        record_decode(&approval_decision->arena, &operator_policy_type, 1,
+                      arena_str(&approval_decision->arena, entry->value), &policy, &err) == 0 &&
         !policy.removed) {
-        record_decision(ruling);
+        record_decision(approval_decision);
         return;
     }
-    ruling->outcome = APPROVALS_REFUSED;
-    finish_decision(ruling, "whoever asked for it is no longer an operator: reject it");
-    end_ruling(ruling);
+    approval_decision->outcome = APPROVALS_REFUSED;
+    finish_decision(approval_decision, "whoever asked for it is no longer an operator: reject it");
+    end_ruling(approval_decision);
 }
 
 /* A token with a policy of its own is in the configuration, not on the bus. */
-static void check_token(struct ruling *ruling)
+static void check_token(struct approval_decision *approval_decision)
 {
-    const struct master *master = ruling->approvals->master;
+    const struct master *master = approval_decision->approvals->master;
 
-    if (api_tokens_has_user(&master->conf.api_tokens, ruling->approval.asked_by)) {
-        record_decision(ruling);
+    if (api_tokens_has_user(&master->conf.api_tokens, approval_decision->approval.asked_by)) {
+        record_decision(approval_decision);
         return;
     }
-    ruling->outcome = APPROVALS_REFUSED;
-    finish_decision(ruling, "this master no longer has the token that asked for it: reject it");
-    end_ruling(ruling);
+    approval_decision->outcome = APPROVALS_REFUSED;
+    finish_decision(approval_decision,
+                    "this master no longer has the token that asked for it: reject it");
+    end_ruling(approval_decision);
 }
 
-static void check_asker(struct ruling *ruling)
+static void check_asker(struct approval_decision *approval_decision)
 {
-    const struct nats_kv kv = open_bucket(ruling->approvals->master, STORE_OPERATORS);
+    const struct nats_kv kv = open_bucket(approval_decision->approvals->master, STORE_OPERATORS);
     struct err err;
 
-    if (str_starts(str_from(ruling->approval.asked_by), STR(API_USER_PREFIX))) {
-        check_token(ruling);
+    if (str_starts(str_from(approval_decision->approval.asked_by), STR(API_USER_PREFIX))) {
+        check_token(approval_decision);
         return;
     }
-    if (nats_kv_get(&kv, ruling->approval.asked_by, on_asker, ruling, &err) == 0)
+    if (nats_kv_get(&kv, approval_decision->approval.asked_by, on_asker, approval_decision, &err) ==
+        0)
         return;
-    finish_decision(ruling, err.text);
-    end_ruling(ruling);
+    finish_decision(approval_decision, err.text);
+    end_ruling(approval_decision);
 }
 
-static const char *find_objection(const struct ruling *ruling, struct arena *arena)
+static const char *find_objection(const struct approval_decision *approval_decision,
+                                  struct arena *arena)
 {
-    const struct approval *approval = &ruling->approval;
+    const struct approval *approval = &approval_decision->approval;
 
     if (approval->state != APPROVAL_PENDING)
         return arena_printf(arena, "it no longer waits: %s by %s",
                             approval->state == APPROVAL_REJECTED ? "rejected" : "approved",
                             approval->decided_by);
-    if (strcmp(approval->asked_by, ruling->request.operator) == 0)
+    if (strcmp(approval->asked_by, approval_decision->request.operator) == 0)
         return "another person than the one who asked for it has to decide";
     return NULL;
 }
 
 static void on_found(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
-    struct ruling *ruling = self;
+    struct approval_decision *approval_decision = self;
     const char *objection;
     struct err err;
 
-    if (error ||
-        record_decode(&ruling->arena, &approval_type, 1, arena_str(&ruling->arena, entry->value),
-                      &ruling->approval, &err) < 0)
+    if (error || record_decode(&approval_decision->arena, &approval_type, 1,
+                               arena_str(&approval_decision->arena, entry->value),
+                               &approval_decision->approval, &err) < 0)
         objection = !error                                 ? err.text
                     : error->fault == NATS_FAULT_NOT_FOUND ? APPROVAL_UNKNOWN
                                                            : error->text;
     else {
-        objection = find_objection(ruling, &ruling->arena);
-        ruling->outcome = objection ? APPROVALS_REFUSED : ruling->outcome;
+        objection = find_objection(approval_decision, &approval_decision->arena);
+        approval_decision->outcome = objection ? APPROVALS_REFUSED : approval_decision->outcome;
     }
     if (error && error->fault == NATS_FAULT_NOT_FOUND)
-        ruling->outcome = APPROVALS_UNKNOWN;
+        approval_decision->outcome = APPROVALS_UNKNOWN;
     if (objection) {
-        finish_decision(ruling, objection);
-        end_ruling(ruling);
+        finish_decision(approval_decision, objection);
+        end_ruling(approval_decision);
         return;
     }
-    ruling->revision = entry->revision;
-    if (decisions[ruling->decision].verdict == APPROVAL_APPROVED)
-        check_asker(ruling);
+    approval_decision->revision = entry->revision;
+    if (decisions[approval_decision->decision].verdict == APPROVAL_APPROVED)
+        check_asker(approval_decision);
     else
-        record_decision(ruling);
+        record_decision(approval_decision);
 }
 
 /* Read the record that the request is about. */
-static void begin_decision(struct ruling *ruling)
+static void begin_decision(struct approval_decision *approval_decision)
 {
-    const struct nats_kv kv = open_bucket(ruling->approvals->master, STORE_APPROVALS);
+    const struct nats_kv kv = open_bucket(approval_decision->approvals->master, STORE_APPROVALS);
     struct err err;
 
-    if (nats_kv_get(&kv, ruling->request.jid, on_found, ruling, &err) == 0)
+    if (nats_kv_get(&kv, approval_decision->request.jid, on_found, approval_decision, &err) == 0)
         return;
-    finish_decision(ruling, err.text);
-    end_ruling(ruling);
+    finish_decision(approval_decision, err.text);
+    end_ruling(approval_decision);
 }
 
 static void on_request(void *self, const struct nats_msg *msg)
 {
-    struct counter *counter = self;
-    struct ruling *ruling = new_ruling(counter->approvals);
+    struct approval_service *approval_service = self;
+    struct approval_decision *approval_decision = new_ruling(approval_service->approvals);
     struct err err;
 
-    ruling->decision = (size_t)(counter - counter->approvals->counters);
-    ruling->reply = arena_str(&ruling->arena, msg->reply);
-    if (record_decode(&ruling->arena, &approval_request_type, 1,
-                      arena_str(&ruling->arena, msg->payload), &ruling->request, &err) == 0) {
-        begin_decision(ruling);
+    approval_decision->decision =
+        (size_t)(approval_service - approval_service->approvals->counters);
+    approval_decision->reply = arena_str(&approval_decision->arena, msg->reply);
+    if (record_decode(&approval_decision->arena, &approval_request_type, 1,
+                      arena_str(&approval_decision->arena, msg->payload),
+                      &approval_decision->request, &err) == 0) {
+        begin_decision(approval_decision);
         return;
     }
-    finish_decision(ruling, err.text);
-    end_ruling(ruling);
+    finish_decision(approval_decision, err.text);
+    end_ruling(approval_decision);
 }
 
 void approvals_decide(struct master *master, enum subject_kind decision,
                       const struct approval_request *request, approvals_decided_fn *fn, void *self)
 {
-    struct ruling *ruling = new_ruling(master_find(master, &approvals_service));
+    struct approval_decision *approval_decision =
+        new_ruling(master_find(master, &approvals_service));
 
-    while (decisions[ruling->decision].subject != decision)
-        ruling->decision++;
-    ruling->fn = fn;
-    ruling->self = self;
-    ruling->request = (struct approval_request){
-        .jid = arena_strdup(&ruling->arena, request->jid),
-        .operator= arena_strdup(&ruling->arena, request->operator),
-        .reason = arena_strdup(&ruling->arena, request->reason),
+    while (decisions[approval_decision->decision].subject != decision)
+        approval_decision->decision++;
+    approval_decision->fn = fn;
+    approval_decision->self = self;
+    approval_decision->request = (struct approval_request){
+        .jid = arena_strdup(&approval_decision->arena, request->jid),
+        .operator= arena_strdup(&approval_decision->arena, request->operator),
+        .reason = arena_strdup(&approval_decision->arena, request->reason),
     };
-    begin_decision(ruling);
+    begin_decision(approval_decision);
 }
 
 /* --- what is owed ------------------------------------------------------------------- */
 
 static void check_entry(struct approvals *approvals, const struct nats_kv_entry *entry)
 {
-    struct ruling *ruling = new_ruling(approvals);
-    const struct approval *approval = &ruling->approval;
+    struct approval_decision *approval_decision = new_ruling(approvals);
+    const struct approval *approval = &approval_decision->approval;
     struct err err;
 
-    ruling->revision = entry->revision;
-    if (record_decode(&ruling->arena, &approval_type, 1, arena_str(&ruling->arena, entry->value),
-                      &ruling->approval, &err) == 0 &&
+    approval_decision->revision = entry->revision;
+    if (record_decode(&approval_decision->arena, &approval_type, 1,
+                      arena_str(&approval_decision->arena, entry->value),
+                      &approval_decision->approval, &err) == 0 &&
         approval->state == APPROVAL_APPROVED && bus_time() - entry->time > GRACE_NS) {
         log_info("approved job is dispatched, its master has ended jid=%s", approval->jid);
-        dispatch_job(ruling, true);
+        dispatch_job(approval_decision, true);
         return;
     }
-    end_ruling(ruling);
+    end_ruling(approval_decision);
 }
 
 static void on_entry(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
@@ -463,17 +476,17 @@ static int start_approvals(void *self, struct err *err)
     struct approvals *approvals = self;
 
     for (size_t i = 0; i < ARRAY_LEN(decisions); i++) {
-        struct counter *counter = &approvals->counters[i];
+        struct approval_service *approval_service = &approvals->counters[i];
 
-        counter->approvals = approvals;
-        counter->sub = nats_sub_new(
+        approval_service->approvals = approvals;
+        approval_service->sub = nats_sub_new(
             approvals->master->js.conn,
             &(struct nats_sub_options){ .subject = subject_template(decisions[i].subject),
                                         .queue = subject_queue(decisions[i].subject),
                                         .message = on_request,
-                                        .self = counter },
+                                        .self = approval_service },
             err);
-        if (!counter->sub) {
+        if (!approval_service->sub) {
             stop_approvals(approvals);
             return -1;
         }

@@ -33,8 +33,8 @@
 #define RECORD_MAX 256
 
 /* A peel, as it was recorded. */
-struct sight {
-    struct watchtower *tower;
+struct seen_peel {
+    struct presence_service *tower;
     struct presence presence, next; /* that is being written */
     uint64_t revision;              /* 0: it is not recorded */
     bool is_busy;                   /* a write or an event is under way */
@@ -42,7 +42,7 @@ struct sight {
     char peel[];
 };
 
-struct watchtower {
+struct presence_service {
     struct master *master;
     struct lease lease;
     struct nats_listener bus;
@@ -55,7 +55,7 @@ struct watchtower {
     bool has_begun;              /* PRESENCE_BEGAN is stored */
 };
 
-static struct nats_kv bucket_of(const struct watchtower *tower)
+static struct nats_kv bucket_of(const struct presence_service *tower)
 {
     return (struct nats_kv){ .js = tower->master->js,
                              .bucket = store_bucket_name(STORE_PEEL_PRESENCE) };
@@ -68,51 +68,51 @@ static struct value_time wall_time(int64_t ns)
 
 /* --- what is recorded ------------------------------------------------------------------- */
 
-static struct sight *take_sight(struct watchtower *tower, struct str peel)
+static struct seen_peel *take_sight(struct presence_service *tower, struct str peel)
 {
-    struct sight *sight = map_find(&tower->sights, peel);
+    struct seen_peel *seen_peel = map_find(&tower->sights, peel);
 
-    if (sight)
-        return sight;
-    sight = mem_zalloc(sizeof(*sight) + peel.n + 1);
-    sight->tower = tower;
-    memcpy(sight->peel, peel.p, peel.n);
-    (void)map_set(&tower->sights, str_from(sight->peel), sight);
-    return sight;
+    if (seen_peel)
+        return seen_peel;
+    seen_peel = mem_zalloc(sizeof(*seen_peel) + peel.n + 1);
+    seen_peel->tower = tower;
+    memcpy(seen_peel->peel, peel.p, peel.n);
+    (void)map_set(&tower->sights, str_from(seen_peel->peel), seen_peel);
+    return seen_peel;
 }
 
-static void forget_sight(struct watchtower *tower, struct sight *sight)
+static void forget_sight(struct presence_service *tower, struct seen_peel *seen_peel)
 {
-    (void)map_remove(&tower->sights, str_from(sight->peel));
-    if (sight->is_busy)
-        sight->is_gone = true; /* its callback frees it */
+    (void)map_remove(&tower->sights, str_from(seen_peel->peel));
+    if (seen_peel->is_busy)
+        seen_peel->is_gone = true; /* its callback frees it */
     else
-        free(sight);
+        free(seen_peel);
 }
 
-static void forget_all(struct watchtower *tower)
+static void forget_all(struct presence_service *tower)
 {
     for (struct map_entry *entry; (entry = map_next(&tower->sights, NULL));)
         forget_sight(tower, entry->value);
 }
 
 /* What was under way for it has ended. False: it is no longer needed. */
-static bool settle_sight(struct sight *sight)
+static bool settle_sight(struct seen_peel *seen_peel)
 {
-    sight->tower->writes--;
-    sight->is_busy = false;
-    if (!sight->is_gone)
+    seen_peel->tower->writes--;
+    seen_peel->is_busy = false;
+    if (!seen_peel->is_gone)
         return true;
-    free(sight);
+    free(seen_peel);
     return false;
 }
 
 static void on_record(void *self, const struct nats_kv_entry *entry)
 {
-    struct watchtower *tower = self;
+    struct presence_service *tower = self;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct presence presence;
-    struct sight *sight;
+    struct seen_peel *seen_peel;
     struct err err;
 
     if (str_is(entry->key, PRESENCE_BEGAN))
@@ -120,23 +120,23 @@ static void on_record(void *self, const struct nats_kv_entry *entry)
     if (!peel_id_is_valid(entry->key))
         return;
     if (entry->change != NATS_KV_PUT) {
-        sight = map_find(&tower->sights, entry->key);
-        if (sight)
-            forget_sight(tower, sight);
+        seen_peel = map_find(&tower->sights, entry->key);
+        if (seen_peel)
+            forget_sight(tower, seen_peel);
         return;
     }
     if (record_decode(&arena, &presence_type, 1, entry->value, &presence, &err) < 0)
         return;
-    sight = take_sight(tower, entry->key);
-    if (entry->revision > sight->revision) {
-        sight->presence = presence;
-        sight->revision = entry->revision;
+    seen_peel = take_sight(tower, entry->key);
+    if (entry->revision > seen_peel->revision) {
+        seen_peel->presence = presence;
+        seen_peel->revision = entry->revision;
     }
 }
 
 static void on_records_read(void *self)
 {
-    ((struct watchtower *)self)->is_read = true;
+    ((struct presence_service *)self)->is_read = true;
 }
 
 static void on_watch_failed(void *self, const struct nats_error *error)
@@ -148,53 +148,53 @@ static void on_watch_failed(void *self, const struct nats_error *error)
 
 /* --- a change --------------------------------------------------------------------------- */
 
-static int write_record(struct sight *sight, const struct presence *presence,
+static int write_record(struct seen_peel *seen_peel, const struct presence *presence,
                         nats_kv_revision_fn *fn, struct err *err)
 {
-    const struct nats_kv kv = bucket_of(sight->tower);
+    const struct nats_kv kv = bucket_of(seen_peel->tower);
     AUTO_BUF struct buf bytes = BUF_INIT(RECORD_MAX);
     int result = record_encode(&bytes, &presence_type, presence, err);
 
     if (result == 0)
-        result = sight->revision == 0
-                     ? nats_kv_create(&kv, sight->peel, buf_view(&bytes), fn, sight, err)
-                     : nats_kv_update(&kv, sight->peel, buf_view(&bytes), sight->revision, fn,
-                                      sight, err);
+        result = seen_peel->revision == 0
+                     ? nats_kv_create(&kv, seen_peel->peel, buf_view(&bytes), fn, seen_peel, err)
+                     : nats_kv_update(&kv, seen_peel->peel, buf_view(&bytes), seen_peel->revision,
+                                      fn, seen_peel, err);
     if (result < 0)
         return -1;
-    sight->next = *presence;
-    sight->is_busy = true;
-    sight->tower->writes++;
+    seen_peel->next = *presence;
+    seen_peel->is_busy = true;
+    seen_peel->tower->writes++;
     return 0;
 }
 
 /* Whatever went wrong, the next round sees what is recorded and tries again. */
 static void on_written(void *self, const struct nats_error *error, uint64_t revision)
 {
-    struct sight *sight = self;
+    struct seen_peel *seen_peel = self;
 
     if (!error) {
-        sight->presence = sight->next;
-        sight->revision = revision;
+        seen_peel->presence = seen_peel->next;
+        seen_peel->revision = revision;
     } else if (error->fault != NATS_FAULT_CONFLICT && error->fault != NATS_FAULT_CANCELED) {
-        log_warning("presence cannot be stored peel=%s error=%s", sight->peel, error->text);
+        log_warning("presence cannot be stored peel=%s error=%s", seen_peel->peel, error->text);
     }
-    (void)settle_sight(sight);
+    (void)settle_sight(seen_peel);
 }
 
 static void on_event_stored(void *self, const struct nats_error *error,
                             const struct nats_stored_ack *ack)
 {
-    struct sight *sight = self;
-    struct presence presence = sight->presence;
+    struct seen_peel *seen_peel = self;
+    struct presence presence = seen_peel->presence;
     struct err err;
 
     (void)ack;
-    if (!settle_sight(sight) || error)
+    if (!settle_sight(seen_peel) || error)
         return;
     presence.owed = false;
-    if (write_record(sight, &presence, on_written, &err) < 0)
-        log_warning("presence cannot be stored peel=%s error=%s", sight->peel, err.text);
+    if (write_record(seen_peel, &presence, on_written, &err) < 0)
+        log_warning("presence cannot be stored peel=%s error=%s", seen_peel->peel, err.text);
 }
 
 static void put_time(struct arena *arena, struct value *map, const char *key,
@@ -208,39 +208,39 @@ static void put_time(struct arena *arena, struct value *map, const char *key,
     value_map_set(arena, map->map, value_text(key), value_text(buf_copy(&text, arena).p));
 }
 
-static void send_event(struct sight *sight)
+static void send_event(struct seen_peel *seen_peel)
 {
-    const struct presence *presence = &sight->presence;
+    const struct presence *presence = &seen_peel->presence;
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value data = value_map(value_map_new(&arena, 3));
     struct err err;
 
-    value_map_set(&arena, data.map, value_text("peel"), value_text(sight->peel));
+    value_map_set(&arena, data.map, value_text("peel"), value_text(seen_peel->peel));
     put_time(&arena, &data, "since", presence->since);
     put_time(&arena, &data, "last_seen", presence->seen);
     if (announce_event(
-            sight->tower->master,
+            seen_peel->tower->master,
             &(struct announcement){
-                .tag = arena_printf(&arena, "peel/%s/%s", sight->peel,
+                .tag = arena_printf(&arena, "peel/%s/%s", seen_peel->peel,
                                     presence_state_name(presence->state)),
                 .data = data,
-                .about = arena_printf(&arena, "%llu", (unsigned long long)sight->revision),
+                .about = arena_printf(&arena, "%llu", (unsigned long long)seen_peel->revision),
                 .seconds = presence->since.seconds,
                 .stored = on_event_stored,
-                .self = sight },
+                .self = seen_peel },
             &err) < 0)
         return; /* too many wait: the next round */
-    sight->is_busy = true;
-    sight->tower->writes++;
+    seen_peel->is_busy = true;
+    seen_peel->tower->writes++;
 }
 
 /* --- a round ---------------------------------------------------------------------------- */
 
-static void record_change(struct sight *sight, enum presence_state state, int64_t seen)
+static void record_change(struct seen_peel *seen_peel, enum presence_state state, int64_t seen)
 {
-    struct watchtower *tower = sight->tower;
+    struct presence_service *tower = seen_peel->tower;
     const int64_t wall = bus_time();
-    const bool is_new = sight->revision == 0;
+    const bool is_new = seen_peel->revision == 0;
     struct presence presence = {
         .state = state,
         .since = wall_time(wall),
@@ -251,29 +251,30 @@ static void record_change(struct sight *sight, enum presence_state state, int64_
 
     if (state == PRESENCE_OFFLINE)
         presence.seen = wall_time(seen > 0 ? wall - (clock_now() - seen) : wall);
-    log_info("peel is %s peel=%s", presence_state_name(state), sight->peel);
-    if (write_record(sight, &presence, on_written, &err) < 0)
-        log_warning("presence cannot be stored peel=%s error=%s", sight->peel, err.text);
+    log_info("peel is %s peel=%s", presence_state_name(state), seen_peel->peel);
+    if (write_record(seen_peel, &presence, on_written, &err) < 0)
+        log_warning("presence cannot be stored peel=%s error=%s", seen_peel->peel, err.text);
 }
 
 static void judge_peel(void *self, struct str peel, int64_t seen)
 {
-    struct watchtower *tower = self;
-    struct sight *sight = take_sight(tower, peel);
+    struct presence_service *tower = self;
+    struct seen_peel *seen_peel = take_sight(tower, peel);
     enum presence_state state;
 
-    if (sight->is_busy || tower->writes >= WRITES_MAX)
+    if (seen_peel->is_busy || tower->writes >= WRITES_MAX)
         return;
-    if (sight->revision > 0 && sight->presence.owed)
-        send_event(sight);
+    if (seen_peel->revision > 0 && seen_peel->presence.owed)
+        send_event(seen_peel);
     else if (presence_changes(
-                 &(struct presence_view){ .recorded = sight->revision ? &sight->presence : NULL,
+                 &(struct presence_view){ .recorded =
+                                              seen_peel->revision ? &seen_peel->presence : NULL,
                                           .seen = seen,
                                           .listening_since = tower->listening_since,
                                           .now = clock_now(),
                                           .grace = tower->master->conf.presence_grace },
                  &state))
-        record_change(sight, state, seen);
+        record_change(seen_peel, state, seen);
 }
 
 static void on_removed(void *self, const struct nats_error *error, uint64_t revision)
@@ -285,24 +286,24 @@ static void on_removed(void *self, const struct nats_error *error, uint64_t revi
 }
 
 /* Peels without facts have left the fleet: that is not going offline. */
-static void drop_strangers(struct watchtower *tower)
+static void drop_strangers(struct presence_service *tower)
 {
     const struct nats_kv kv = bucket_of(tower);
     const struct roster *roster = master_roster(tower->master);
     struct err err;
 
     MAP_EACH (&tower->sights, entry) {
-        const struct sight *sight = entry->value;
+        const struct seen_peel *seen_peel = entry->value;
 
-        if (!sight->is_busy && !roster_facts(roster, entry->key) && sight->revision > 0 &&
-            nats_kv_purge(&kv, sight->peel, sight->revision, on_removed, tower, &err) < 0)
-            log_warning("presence cannot be removed peel=%s error=%s", sight->peel, err.text);
+        if (!seen_peel->is_busy && !roster_facts(roster, entry->key) && seen_peel->revision > 0 &&
+            nats_kv_purge(&kv, seen_peel->peel, seen_peel->revision, on_removed, tower, &err) < 0)
+            log_warning("presence cannot be removed peel=%s error=%s", seen_peel->peel, err.text);
     }
 }
 
 static void on_begun(void *self, const struct nats_error *error, uint64_t revision)
 {
-    struct watchtower *tower = self;
+    struct presence_service *tower = self;
 
     (void)revision;
     tower->writes--;
@@ -312,7 +313,7 @@ static void on_begun(void *self, const struct nats_error *error, uint64_t revisi
 }
 
 /* Once in the life of a fleet: those that are there are recorded without events. */
-static void begin_records(struct watchtower *tower)
+static void begin_records(struct presence_service *tower)
 {
     const struct nats_kv kv = bucket_of(tower);
     struct err err;
@@ -325,7 +326,7 @@ static void begin_records(struct watchtower *tower)
 
 static void on_tick(struct timer *timer)
 {
-    struct watchtower *tower = container_of(timer, struct watchtower, timer);
+    struct presence_service *tower = container_of(timer, struct presence_service, timer);
     const struct roster *roster = master_roster(tower->master);
 
     timer_set(loop_timers(tower->master->loop), timer, clock_after(clock_now(), TICK_NS), on_tick);
@@ -339,7 +340,7 @@ static void on_tick(struct timer *timer)
 
 /* --- life ------------------------------------------------------------------------------- */
 
-static void close_records(struct watchtower *tower)
+static void close_records(struct presence_service *tower)
 {
     nats_kv_watch_free(tower->watch);
     tower->watch = NULL;
@@ -350,7 +351,7 @@ static void close_records(struct watchtower *tower)
 
 static void on_got(struct lease *lease)
 {
-    struct watchtower *tower = container_of(lease, struct watchtower, lease);
+    struct presence_service *tower = container_of(lease, struct presence_service, lease);
     const struct nats_kv kv = bucket_of(tower);
     struct err err;
 
@@ -370,19 +371,19 @@ static void on_got(struct lease *lease)
 
 static void on_lost(struct lease *lease)
 {
-    close_records(container_of(lease, struct watchtower, lease));
+    close_records(container_of(lease, struct presence_service, lease));
 }
 
 /* Peels need a while to come back, too. */
 static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
 {
     if (event->kind == NATS_EVENT_CONNECTED)
-        container_of(listener, struct watchtower, bus)->listening_since = clock_now();
+        container_of(listener, struct presence_service, bus)->listening_since = clock_now();
 }
 
 static void *open_tower(struct master *master, struct err *err)
 {
-    struct watchtower *tower = mem_zalloc(sizeof(*tower));
+    struct presence_service *tower = mem_zalloc(sizeof(*tower));
 
     (void)err;
     tower->master = master;
@@ -391,7 +392,7 @@ static void *open_tower(struct master *master, struct err *err)
 
 static int start_tower(void *self, struct err *err)
 {
-    struct watchtower *tower = self;
+    struct presence_service *tower = self;
 
     (void)err;
     if (!tower->master->conf.presence_events)
@@ -408,7 +409,7 @@ static int start_tower(void *self, struct err *err)
 
 static void stop_tower(void *self)
 {
-    struct watchtower *tower = self;
+    struct presence_service *tower = self;
 
     if (!tower->lease.is_started)
         return;
@@ -419,7 +420,7 @@ static void stop_tower(void *self)
 
 static void free_tower(void *self)
 {
-    struct watchtower *tower = self;
+    struct presence_service *tower = self;
 
     map_done(&tower->sights);
     free(tower);

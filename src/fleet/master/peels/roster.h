@@ -78,8 +78,8 @@ struct roster_question {
     const char *expr, *type;
     const struct value *groups;
     int64_t time;       /* nanoseconds that it may take; 0: any */
-    bool with_settings; /* the roster has them (fleet/master/settings/settings_book.h); else I@ is a
-                           mistake */
+    bool with_settings; /* the roster has them (fleet/master/settings/settings_cache.h); else I@ is
+                           a mistake */
 };
 /* Does it ask for settings? False for one that cannot be read. */
 bool roster_needs_settings(const struct roster_question *question);

@@ -12,16 +12,16 @@
 #include "core/data/json.h"
 #include "core/data/msgpack.h"
 #include "core/data/value.h"
-#include "fleet/master/enroll/census.h"
-#include "fleet/master/peels/larder.h"
+#include "fleet/master/enroll/enrollment_cache.h"
+#include "fleet/master/peels/basket_cache.h"
 #include "fleet/master/peels/question_share.h"
 #include "fleet/master/peels/roster.h"
 #include "fleet/master/peels/usage.h"
 #include "fleet/master/services.h"
-#include "fleet/master/settings/settings_book.h"
+#include "fleet/master/settings/settings_cache.h"
 #include "fleet/nats/conn.h"
 #include "fleet/nats/header.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 #include "fleet/wire/question.h"
@@ -31,12 +31,12 @@
 /* Much less than who asks waits for an answer; then it asks again. */
 #define SETTINGS_NS (2 * CLOCK_SECOND)
 
-struct desk {
+struct roster_service {
     struct master *master;
     struct roster *roster;
-    struct larder *larder;
-    struct chores chores;
-    struct settings_book *book;
+    struct basket_cache *basket_cache;
+    struct background_tasks background_tasks;
+    struct settings_cache *book;
     struct nats_sub *questions;
     struct timer gauge;
     struct roster_listener *listeners;
@@ -46,36 +46,37 @@ struct desk {
 
 static void *open_desk(struct master *master, struct err *err)
 {
-    struct desk *desk = mem_zalloc(sizeof(*desk));
+    struct roster_service *roster_service = mem_zalloc(sizeof(*roster_service));
 
-    desk->master = master;
-    question_share_init(&desk->share);
-    if (chores_open_workers(&desk->chores, master->loop, CHORES_COMPUTING, err) == 0)
-        return desk;
-    question_share_done(&desk->share);
-    free(desk);
+    roster_service->master = master;
+    question_share_init(&roster_service->share);
+    if (background_tasks_open_workers(&roster_service->background_tasks, master->loop,
+                                      BACKGROUND_TASKS_COMPUTING, err) == 0)
+        return roster_service;
+    question_share_done(&roster_service->share);
+    free(roster_service);
     return NULL;
 }
 
 struct roster *master_roster(const struct master *master)
 {
-    return ((struct desk *)master_find(master, &master_roster_service))->roster;
+    return ((struct roster_service *)master_find(master, &master_roster_service))->roster;
 }
 
-struct settings_book *master_settings_book(const struct master *master)
+struct settings_cache *master_settings_book(const struct master *master)
 {
-    return ((struct desk *)master_find(master, &master_roster_service))->book;
+    return ((struct roster_service *)master_find(master, &master_roster_service))->book;
 }
 
 /* --- who is meant? ------------------------------------------------------------------ */
 
-static struct value collect_shared(struct arena *arena, const struct larder *larder,
+static struct value collect_shared(struct arena *arena, const struct basket_cache *basket_cache,
                                    const struct param_strs *peels, const char *name)
 {
     struct value_map *map = value_map_new(arena, peels->n);
 
     for (size_t i = 0; i < peels->n; i++) {
-        struct str bytes = larder_get(larder, peels->p[i], name);
+        struct str bytes = basket_cache_get(basket_cache, peels->p[i], name);
         struct value v;
         struct err ignored; /* what a peel cannot write as it should is not there */
 
@@ -88,7 +89,7 @@ static struct value collect_shared(struct arena *arena, const struct larder *lar
 /* A question, and where its answer goes. */
 struct asked {
     struct settings_wait wait;
-    struct desk *desk;
+    struct roster_service *roster_service;
     struct arena arena; /* what was asked is in it */
     struct question_resolve question;
     struct str reply;
@@ -101,7 +102,7 @@ static struct roster_question make_question(const struct asked *asked, const cha
 {
     return (struct roster_question){ .expr = expr,
                                      .type = type,
-                                     .groups = asked->desk->master->conf.nodegroups,
+                                     .groups = asked->roster_service->master->conf.nodegroups,
                                      .time = asked->peel.n > 0 ? QUESTION_TIME_NS
                                                                : QUESTION_OTHER_TIME_NS,
                                      .with_settings = asked->with_settings };
@@ -116,7 +117,7 @@ static int keep_in_scope(const struct asked *asked, struct arena *arena, struct 
     const char **kept = ARENA_ARRAY(arena, const char *, peels->n);
     size_t n = 0, at = 0;
 
-    if (roster_resolve(asked->desk->roster, arena, &scope, &inside, err) < 0)
+    if (roster_resolve(asked->roster_service->roster, arena, &scope, &inside, err) < 0)
         return err_wrap(err, "scope");
     for (size_t i = 0; i < peels->n; i++) {
         while (at < inside.n && strcmp(inside.p[at], peels->p[i]) < 0)
@@ -130,17 +131,17 @@ static int keep_in_scope(const struct asked *asked, struct arena *arena, struct 
 
 static void count_refusal(const struct asked *asked, const char *reason)
 {
-    metrics_add(asked->desk->master->metrics, MASTER_QUESTIONS_REFUSED, 1, reason, NULL);
+    metrics_add(asked->roster_service->master->metrics, MASTER_QUESTIONS_REFUSED, 1, reason, NULL);
 }
 
 static void resolve(const struct asked *asked, struct arena *arena, struct question_resolved *ret)
 {
     const struct question_resolve *question = &asked->question;
     const struct roster_question target = make_question(asked, question->expr, question->type);
-    const struct desk *desk = asked->desk;
+    const struct roster_service *roster_service = asked->roster_service;
     struct err err;
 
-    if (roster_resolve(desk->roster, arena, &target, &ret->peels, &err) < 0 ||
+    if (roster_resolve(roster_service->roster, arena, &target, &ret->peels, &err) < 0 ||
         (question->scope[0] && keep_in_scope(asked, arena, &ret->peels, &err) < 0)) {
         ret->peels = (struct param_strs){ 0 };
         ret->err = arena_strdup(arena, err.text);
@@ -150,9 +151,10 @@ static void resolve(const struct asked *asked, struct arena *arena, struct quest
         return;
     }
     if (asked->with_settings)
-        ret->warning = settings_book_warning(desk->book, arena);
+        ret->warning = settings_cache_warning(roster_service->book, arena);
     if (question->basket[0])
-        ret->basket = collect_shared(arena, desk->larder, &ret->peels, question->basket);
+        ret->basket =
+            collect_shared(arena, roster_service->basket_cache, &ret->peels, question->basket);
 }
 
 static void send_answer(struct asked *asked, const struct question_resolved *answer)
@@ -161,7 +163,7 @@ static void send_answer(struct asked *asked, const struct question_resolved *ans
     struct err err;
 
     if (record_encode(&bytes, &question_resolved_type, answer, &err) < 0 ||
-        nats_publish(asked->desk->master->js.conn,
+        nats_publish(asked->roster_service->master->js.conn,
                      &(struct nats_pub){ .subject = asked->reply, .payload = buf_view(&bytes) },
                      &err) < 0)
         log_warning("answer to a question about targets: %s", err.text);
@@ -182,7 +184,8 @@ static void answer_question(struct asked *asked)
     const int64_t began = clock_thread();
 
     resolve(asked, &arena, &answer);
-    question_share_charge(&asked->desk->share, asked->peel, clock_thread() - began, clock_now());
+    question_share_charge(&asked->roster_service->share, asked->peel, clock_thread() - began,
+                          clock_now());
     send_answer(asked, &answer);
 }
 
@@ -210,9 +213,10 @@ static bool needs_settings(const struct asked *asked)
  * below "_INBOX.<its id>" alone, and the second token of others is random. */
 static bool is_from_peel(const struct asked *asked)
 {
-    const struct census *census = master_find(asked->desk->master, &census_service);
+    const struct enrollment_cache *enrollment_cache =
+        master_find(asked->roster_service->master, &enrollment_cache_service);
 
-    return !census_is_complete(census) || asked->peel.n > 0;
+    return !enrollment_cache_is_complete(enrollment_cache) || asked->peel.n > 0;
 }
 
 /* By the name of its credentials, or their key, as the server says. */
@@ -235,14 +239,15 @@ static struct str read_asker(struct asked *asked, struct str header)
  * where the answer goes. */
 static struct str find_asker(struct asked *asked, struct str header)
 {
-    const struct census *census = master_find(asked->desk->master, &census_service);
+    const struct enrollment_cache *enrollment_cache =
+        master_find(asked->roster_service->master, &enrollment_cache_service);
     struct str rest = asked->reply, name;
 
     if (str_starts(rest, STR(ACCOUNTS_REPLY)))
         return read_asker(asked, header);
     (void)str_cut(&rest, '.');
     name = str_cut(&rest, '.');
-    return census_has(census, name) ? name : STR("");
+    return enrollment_cache_has(enrollment_cache, name) ? name : STR("");
 }
 
 /* Has it had its share, or is it too large to look at? Then it is answered. */
@@ -250,7 +255,8 @@ static bool is_refused(struct asked *asked, const struct nats_msg *msg)
 {
     const bool is_large = msg->payload.n > QUESTION_SIZE_MAX;
 
-    if (!is_large && question_share_wait(&asked->desk->share, asked->peel, clock_now()) == 0)
+    if (!is_large &&
+        question_share_wait(&asked->roster_service->share, asked->peel, clock_now()) == 0)
         return false;
     count_refusal(asked, is_large ? "size" : "share");
     send_problem(asked,
@@ -262,7 +268,7 @@ static bool is_refused(struct asked *asked, const struct nats_msg *msg)
 
 static void on_question(void *self, const struct nats_msg *msg)
 {
-    struct desk *desk = self;
+    struct roster_service *roster_service = self;
     struct asked *asked;
     struct err err;
 
@@ -271,12 +277,12 @@ static void on_question(void *self, const struct nats_msg *msg)
         !str_starts(msg->reply, STR(ACCOUNTS_REPLY)))
         return;
     asked = mem_zalloc(sizeof(*asked));
-    asked->desk = desk;
+    asked->roster_service = roster_service;
     asked->reply = arena_str(&asked->arena, msg->reply);
     asked->peel = find_asker(asked, msg->header);
     if (is_refused(asked, msg))
         return;
-    if (!roster_is_seeded(desk->roster)) {
+    if (!roster_is_seeded(roster_service->roster)) {
         send_problem(asked, "this master has not read all facts yet; try again in a moment", false);
     } else if (record_decode(&asked->arena, &question_resolve_type, 1,
                              arena_str(&asked->arena, msg->payload), &asked->question, &err) < 0) {
@@ -284,7 +290,7 @@ static void on_question(void *self, const struct nats_msg *msg)
     } else if (needs_settings(asked) && !is_from_peel(asked)) {
         asked->with_settings = true;
         asked->wait.ready = on_settings;
-        settings_book_await(desk->book, &asked->wait, SETTINGS_NS);
+        settings_cache_await(roster_service->book, &asked->wait, SETTINGS_NS);
     } else {
         answer_question(asked);
     }
@@ -293,49 +299,50 @@ static void on_question(void *self, const struct nats_msg *msg)
 /* --- life --------------------------------------------------------------------------- */
 
 /* Three heartbeats at least. */
-static void sweep_larder(const struct desk *desk)
+static void sweep_larder(const struct roster_service *roster_service)
 {
-    const int64_t expires = desk->master->conf.basket_expires;
+    const int64_t expires = roster_service->master->conf.basket_expires;
 
-    if (expires > 0 && roster_is_seeded(desk->roster))
-        larder_sweep(desk->larder, desk->roster,
-                     expires > ROSTER_PEEL_SILENCE_NS ? expires : ROSTER_PEEL_SILENCE_NS);
+    if (expires > 0 && roster_is_seeded(roster_service->roster))
+        basket_cache_sweep(roster_service->basket_cache, roster_service->roster,
+                           expires > ROSTER_PEEL_SILENCE_NS ? expires : ROSTER_PEEL_SILENCE_NS);
 }
 
 static void look_around(struct timer *timer)
 {
-    struct desk *desk = container_of(timer, struct desk, gauge);
+    struct roster_service *roster_service = container_of(timer, struct roster_service, gauge);
 
-    sweep_larder(desk);
-    metrics_set(desk->master->metrics, MASTER_CONNECTED_PEELS,
-                (double)roster_online_count(desk->roster), NULL, NULL);
-    timer_set(loop_timers(desk->master->loop), &desk->gauge, clock_after(clock_now(), GAUGE_NS),
-              look_around);
+    sweep_larder(roster_service);
+    metrics_set(roster_service->master->metrics, MASTER_CONNECTED_PEELS,
+                (double)roster_online_count(roster_service->roster), NULL, NULL);
+    timer_set(loop_timers(roster_service->master->loop), &roster_service->gauge,
+              clock_after(clock_now(), GAUGE_NS), look_around);
 }
 
-static void count_drop(struct desk *desk, struct str peel, const char *what)
+static void count_drop(struct roster_service *roster_service, struct str peel, const char *what)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    metrics_add(desk->master->metrics, MASTER_PEEL_DROPPED, 1, arena_str(&arena, peel).p, what);
+    metrics_add(roster_service->master->metrics, MASTER_PEEL_DROPPED, 1, arena_str(&arena, peel).p,
+                what);
 }
 
 static void on_facts(void *self, struct str peel, const struct value *facts)
 {
-    struct desk *desk = self;
+    struct roster_service *roster_service = self;
 
     if (facts)
-        metrics_add(desk->master->metrics, MASTER_FACTS_SYNCS, 1, NULL, NULL);
-    for (struct roster_listener *one = desk->listeners; one; one = one->next)
+        metrics_add(roster_service->master->metrics, MASTER_FACTS_SYNCS, 1, NULL, NULL);
+    for (struct roster_listener *one = roster_service->listeners; one; one = one->next)
         one->changed(one, peel);
 }
 
 static void on_facts_written(void *self, struct str peel, size_t bytes)
 {
-    struct desk *desk = self;
+    struct roster_service *roster_service = self;
 
-    if (desk->meter)
-        desk->meter->wrote(desk->meter, USAGE_FACTS, peel, bytes);
+    if (roster_service->meter)
+        roster_service->meter->wrote(roster_service->meter, USAGE_FACTS, peel, bytes);
 }
 
 static void on_facts_dropped(void *self, struct str peel)
@@ -345,38 +352,38 @@ static void on_facts_dropped(void *self, struct str peel)
 
 static void on_shared(void *self, struct str peel, size_t bytes)
 {
-    struct desk *desk = self;
+    struct roster_service *roster_service = self;
 
-    if (desk->meter)
-        desk->meter->wrote(desk->meter, USAGE_BASKET, peel, bytes);
+    if (roster_service->meter)
+        roster_service->meter->wrote(roster_service->meter, USAGE_BASKET, peel, bytes);
 }
 
 static void on_shared_too_much(void *self, struct str peel)
 {
-    struct desk *desk = self;
+    struct roster_service *roster_service = self;
 
-    count_drop(desk, peel, "basket");
-    if (desk->meter)
-        desk->meter->exceeded(desk->meter, USAGE_BASKET, peel);
+    count_drop(roster_service, peel, "basket");
+    if (roster_service->meter)
+        roster_service->meter->exceeded(roster_service->meter, USAGE_BASKET, peel);
 }
 
 void master_roster_set_meter(struct master *master, struct usage_meter *meter)
 {
-    ((struct desk *)master_find(master, &master_roster_service))->meter = meter;
+    ((struct roster_service *)master_find(master, &master_roster_service))->meter = meter;
 }
 
 void master_roster_listen(struct master *master, struct roster_listener *listener)
 {
-    struct desk *desk = master_find(master, &master_roster_service);
+    struct roster_service *roster_service = master_find(master, &master_roster_service);
 
-    listener->next = desk->listeners;
-    desk->listeners = listener;
+    listener->next = roster_service->listeners;
+    roster_service->listeners = listener;
 }
 
 void master_roster_forget(struct master *master, struct roster_listener *listener)
 {
-    struct desk *desk = master_find(master, &master_roster_service);
-    struct roster_listener **place = &desk->listeners;
+    struct roster_service *roster_service = master_find(master, &master_roster_service);
+    struct roster_listener **place = &roster_service->listeners;
 
     while (*place && *place != listener)
         place = &(*place)->next;
@@ -384,74 +391,77 @@ void master_roster_forget(struct master *master, struct roster_listener *listene
         *place = listener->next;
 }
 
-static void close_desk(struct desk *desk)
+static void close_desk(struct roster_service *roster_service)
 {
-    nats_sub_free(desk->questions);
-    desk->questions = NULL;
-    settings_book_free(desk->book);
-    desk->book = NULL;
-    larder_free(desk->larder);
-    desk->larder = NULL;
-    roster_free(desk->roster);
-    desk->roster = NULL;
+    nats_sub_free(roster_service->questions);
+    roster_service->questions = NULL;
+    settings_cache_free(roster_service->book);
+    roster_service->book = NULL;
+    basket_cache_free(roster_service->basket_cache);
+    roster_service->basket_cache = NULL;
+    roster_free(roster_service->roster);
+    roster_service->roster = NULL;
 }
 
 static int start_desk(void *self, struct err *err)
 {
-    struct desk *desk = self;
+    struct roster_service *roster_service = self;
     const struct nats_sub_options options = {
         .subject = subject_template(SUBJECT_RESOLVE),
         .queue = subject_queue(SUBJECT_RESOLVE),
         .message = on_question,
-        .self = desk,
+        .self = roster_service,
     };
-    const struct larder_options larder_options = { .wrote = on_shared,
-                                                   .exceeded = on_shared_too_much,
-                                                   .self = desk };
+    const struct basket_cache_options basket_cache_options = { .wrote = on_shared,
+                                                               .exceeded = on_shared_too_much,
+                                                               .self = roster_service };
 
-    desk->roster = roster_new(&desk->master->js,
-                              &(struct roster_options){ .master_id = desk->master->id,
-                                                        .on_facts = on_facts,
-                                                        .wrote = on_facts_written,
-                                                        .dropped = on_facts_dropped,
-                                                        .self = desk },
-                              err);
-    if (desk->roster)
-        desk->larder = larder_new(&desk->master->js, &larder_options, err);
-    if (desk->larder)
-        desk->questions = nats_sub_new(desk->master->js.conn, &options, err);
-    if (!desk->questions) {
-        close_desk(desk);
+    roster_service->roster =
+        roster_new(&roster_service->master->js,
+                   &(struct roster_options){ .master_id = roster_service->master->id,
+                                             .on_facts = on_facts,
+                                             .wrote = on_facts_written,
+                                             .dropped = on_facts_dropped,
+                                             .self = roster_service },
+                   err);
+    if (roster_service->roster)
+        roster_service->basket_cache =
+            basket_cache_new(&roster_service->master->js, &basket_cache_options, err);
+    if (roster_service->basket_cache)
+        roster_service->questions = nats_sub_new(roster_service->master->js.conn, &options, err);
+    if (!roster_service->questions) {
+        close_desk(roster_service);
         return -1;
     }
-    desk->book = settings_book_new(desk->master, &desk->chores);
-    look_around(&desk->gauge);
+    roster_service->book =
+        settings_cache_new(roster_service->master, &roster_service->background_tasks);
+    look_around(&roster_service->gauge);
     return 0;
 }
 
 static void stop_desk(void *self)
 {
-    struct desk *desk = self;
+    struct roster_service *roster_service = self;
 
-    timer_clear(loop_timers(desk->master->loop), &desk->gauge);
-    close_desk(desk);
+    timer_clear(loop_timers(roster_service->master->loop), &roster_service->gauge);
+    close_desk(roster_service);
 }
 
 static void free_desk(void *self)
 {
-    struct desk *desk = self;
+    struct roster_service *roster_service = self;
 
-    chores_close(&desk->chores);
-    question_share_done(&desk->share);
-    free(desk);
+    background_tasks_close(&roster_service->background_tasks);
+    question_share_done(&roster_service->share);
+    free(roster_service);
 }
 
 static enum health_status check_desk(void *self, char message[static HEALTH_TEXT_MAX])
 {
-    struct desk *desk = self;
+    struct roster_service *roster_service = self;
 
-    if (roster_is_seeded(desk->roster)) {
-        (void)snprintf(message, HEALTH_TEXT_MAX, "%zu peels", roster_count(desk->roster));
+    if (roster_is_seeded(roster_service->roster)) {
+        (void)snprintf(message, HEALTH_TEXT_MAX, "%zu peels", roster_count(roster_service->roster));
         return HEALTH_OK;
     }
     (void)snprintf(message, HEALTH_TEXT_MAX, "reading facts");

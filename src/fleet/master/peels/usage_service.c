@@ -20,7 +20,7 @@
 #include "fleet/bus/store.h"
 #include "fleet/enroll/admission.h"
 #include "fleet/master/announce.h"
-#include "fleet/master/enroll/census.h"
+#include "fleet/master/enroll/enrollment_cache.h"
 #include "fleet/master/enroll/enroll_admin.h"
 #include "fleet/master/lease.h"
 #include "fleet/master/peels/usage.h"
@@ -56,11 +56,11 @@ static const struct place_row {
     [USAGE_FACTS] = { "KV_facts", "facts", NULL, 0, false },
 };
 
-struct counter;
+struct peel_usage;
 
 /* A stream or bucket. */
 struct metered {
-    struct counter *counter;
+    struct peel_usage *peel_usage;
     enum usage_place number;
     bool is_busy;                  /* the server is asked, or messages are read */
     uint64_t counted;              /* the last sequence that was; 0: none yet */
@@ -71,7 +71,7 @@ struct metered {
     uint64_t read, added;          /* messages: of them, and in all */
 };
 
-struct counter {
+struct peel_usage {
     struct master *master;
     struct lease lease;
     struct timer timer;
@@ -86,7 +86,7 @@ struct counter {
 
 /* A peel that is being revoked. */
 struct removal {
-    struct counter *counter;
+    struct peel_usage *peel_usage;
     struct arena arena; /* it is in it */
     enum usage_place place;
     const char *peel, *reason;
@@ -100,7 +100,7 @@ static void on_purged(void *self, const struct nats_error *error)
 }
 
 /* `below` 0: all of it. */
-static void purge_peel(struct counter *counter, enum usage_place place, const char *peel,
+static void purge_peel(struct peel_usage *peel_usage, enum usage_place place, const char *peel,
                        uint64_t below)
 {
     AUTO_BUF struct buf pattern = BUF_INIT(NATS_SUBJECT_MAX);
@@ -111,7 +111,7 @@ static void purge_peel(struct counter *counter, enum usage_place place, const ch
     if (!mark)
         return; /* the bucket keeps a few entries of it, and no more */
     buf_printf(&pattern, "%.*s%s%s", (int)(mark - mine), mine, peel, mark + strlen("%s"));
-    if (nats_stream_purge(&counter->master->js, rows[place].stream,
+    if (nats_stream_purge(&peel_usage->master->js, rows[place].stream,
                           &(struct nats_purge){ .subject = buf_text(&pattern), .below = below },
                           on_purged, NULL, &err) < 0)
         log_warning("what a peel wrote cannot be removed peel=%s error=%s", peel, err.text);
@@ -133,7 +133,7 @@ static void on_revoked(void *self, enum admission_status status,
         log_error("a peel that floods the bus is not revoked peel=%s error=%s", removal->peel,
                   reply->err);
     else
-        purge_peel(removal->counter, removal->place, removal->peel, 0);
+        purge_peel(removal->peel_usage, removal->place, removal->peel, 0);
     end_removal(removal);
 }
 
@@ -151,7 +151,7 @@ static void on_enrollment(void *self, const struct nats_error *error,
         return;
     }
     enroll_admin_decide(
-        removal->counter->master, ADMISSION_REVOKE,
+        removal->peel_usage->master, ADMISSION_REVOKE,
         &(struct enrollment_request){ .id = arena_str(&removal->arena, entry->value).p,
 
                                       .operator_name = ENROLLMENT_BY_LIMITS,
@@ -159,10 +159,10 @@ static void on_enrollment(void *self, const struct nats_error *error,
         on_revoked, removal);
 }
 
-static void revoke_peel(struct counter *counter, enum usage_place place, const char *peel,
+static void revoke_peel(struct peel_usage *peel_usage, enum usage_place place, const char *peel,
                         const char *reason)
 {
-    const struct nats_kv kv = { .js = counter->master->js,
+    const struct nats_kv kv = { .js = peel_usage->master->js,
                                 .bucket = store_bucket_name(STORE_ENROLLMENTS),
                                 .indirect = true };
     struct arena arena = ARENA_INIT;
@@ -170,7 +170,7 @@ static void revoke_peel(struct counter *counter, enum usage_place place, const c
     const char *key = arena_printf(&arena, ADMISSION_INDEX "%s", peel);
     struct err err;
 
-    *removal = (struct removal){ .counter = counter,
+    *removal = (struct removal){ .peel_usage = peel_usage,
                                  .place = place,
                                  .peel = arena_strdup(&arena, peel),
                                  .reason = arena_strdup(&arena, reason) };
@@ -179,8 +179,8 @@ static void revoke_peel(struct counter *counter, enum usage_place place, const c
         end_removal(removal);
 }
 
-static void send_event(struct counter *counter, const char *peel, const char *place, int64_t bytes,
-                       bool is_revoked)
+static void send_event(struct peel_usage *peel_usage, const char *peel, const char *place,
+                       int64_t bytes, bool is_revoked)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct value data = value_map(value_map_new(&arena, 4));
@@ -190,7 +190,7 @@ static void send_event(struct counter *counter, const char *peel, const char *pl
     value_map_set(&arena, data.map, value_text("place"), value_text(place));
     value_map_set(&arena, data.map, value_text("bytes"), value_int(bytes));
     value_map_set(&arena, data.map, value_text("revoked"), value_bool(is_revoked));
-    if (announce_event(counter->master,
+    if (announce_event(peel_usage->master,
                        &(struct announcement){ .tag = arena_printf(&arena, "peel/%s/flood", peel),
                                                .data = data },
                        &err) < 0)
@@ -199,47 +199,48 @@ static void send_event(struct counter *counter, const char *peel, const char *pl
 }
 
 /* Once in a minute for each place, and once more when it is revoked. */
-static void report_peel(struct counter *counter, enum usage_place place,
+static void report_peel(struct peel_usage *peel_usage, enum usage_place place,
                         const struct usage_peel *peel, bool is_revoked)
 {
     const int64_t bytes = peel->bytes[place];
 
-    (void)snprintf(counter->problem, sizeof(counter->problem),
+    (void)snprintf(peel_usage->problem, sizeof(peel_usage->problem),
                    "'%s' wrote %lld MiB to %s within a minute%s", peel->id,
                    (long long)(bytes >> 20), rows[place].name, is_revoked ? ": revoked" : "");
-    counter->problem_until = clock_after(clock_now(), USAGE_WINDOW_NS);
+    peel_usage->problem_until = clock_after(clock_now(), USAGE_WINDOW_NS);
     log_warning("a peel writes more than its share%s peel=%s place=%s bytes=%lld",
                 is_revoked ? ", and is revoked" : "; what it wrote before is removed", peel->id,
                 rows[place].name, (long long)bytes);
-    metrics_add(counter->master->metrics, MASTER_PEEL_OVERUSE, 1, peel->id, rows[place].name);
-    send_event(counter, peel->id, rows[place].name, bytes, is_revoked);
+    metrics_add(peel_usage->master->metrics, MASTER_PEEL_OVERUSE, 1, peel->id, rows[place].name);
+    send_event(peel_usage, peel->id, rows[place].name, bytes, is_revoked);
 }
 
-static bool may_revoke(const struct counter *counter, const char *peel)
+static bool may_revoke(const struct peel_usage *peel_usage, const char *peel)
 {
-    const struct census *census = master_find(counter->master, &census_service);
+    const struct enrollment_cache *enrollment_cache =
+        master_find(peel_usage->master, &enrollment_cache_service);
 
-    return counter->master->conf.peel_flood == PEEL_FLOOD_REVOKE &&
-           !census_is_revoked(census, str_from(peel));
+    return peel_usage->master->conf.peel_flood == PEEL_FLOOD_REVOKE &&
+           !enrollment_cache_is_revoked(enrollment_cache, str_from(peel));
 }
 
 static void judge_peel(void *self, const struct usage_peel *peel, enum usage_verdict verdict,
                        bool first)
 {
     const struct metered *place = self;
-    struct counter *counter = place->counter;
-    const bool is_revoked = verdict == USAGE_FLOOD && first && may_revoke(counter, peel->id);
+    struct peel_usage *peel_usage = place->peel_usage;
+    const bool is_revoked = verdict == USAGE_FLOOD && first && may_revoke(peel_usage, peel->id);
 
     if (first)
-        report_peel(counter, place->number, peel, is_revoked);
-    purge_peel(counter, place->number, peel->id, place->counted + 1);
+        report_peel(peel_usage, place->number, peel, is_revoked);
+    purge_peel(peel_usage, place->number, peel->id, place->counted + 1);
     if (is_revoked)
-        revoke_peel(counter, place->number, peel->id, counter->problem);
+        revoke_peel(peel_usage, place->number, peel->id, peel_usage->problem);
 }
 
 static void judge_place(struct metered *place)
 {
-    usage_each(&place->counter->usage, place->number, judge_peel, place);
+    usage_each(&place->peel_usage->usage, place->number, judge_peel, place);
 }
 
 /* --- reading what was added ------------------------------------------------------------ */
@@ -255,7 +256,7 @@ static void end_reading(struct metered *place)
     MAP_EACH (&found->peels, entry) {
         const struct usage_peel *peel = entry->value;
 
-        usage_add(&place->counter->usage, place->number, str_from(peel->id),
+        usage_add(&place->peel_usage->usage, place->number, str_from(peel->id),
                   peel->bytes[place->number] * (scale > 0 ? scale : 1), clock_now());
     }
     usage_done(found);
@@ -311,7 +312,7 @@ static void begin_reading(struct metered *place, const struct nats_stream_info *
     place->read = 0;
     place->bytes = info->bytes;
     place->messages =
-        nats_ordered_new(&place->counter->master->js,
+        nats_ordered_new(&place->peel_usage->master->js,
                          &(struct nats_ordered_options){ .stream = rows[place->number].stream,
                                                          .after_seq = place->counted,
                                                          .headers_only = true,
@@ -337,15 +338,15 @@ static int64_t guess_growth(const struct metered *place, const struct nats_strea
 static void on_info(void *self, const struct nats_error *error, const struct nats_stream_info *info)
 {
     struct metered *place = self;
-    struct counter *counter = place->counter;
+    struct peel_usage *peel_usage = place->peel_usage;
     int64_t room;
 
-    if (error || !lease_is_held(&counter->lease)) {
+    if (error || !lease_is_held(&peel_usage->lease)) {
         place->is_busy = false;
         return;
     }
     room = nats_js_number(info->config, "max_bytes", 0);
-    usage_set_room(&counter->usage, place->number, room);
+    usage_set_room(&peel_usage->usage, place->number, room);
     if (place->counted == 0 || info->last_seq < place->counted) { /* from now on */
         place->counted = info->last_seq;
         place->bytes = info->bytes;
@@ -364,18 +365,18 @@ static void on_info(void *self, const struct nats_error *error, const struct nat
 
 static void on_tick(struct timer *timer)
 {
-    struct counter *counter = container_of(timer, struct counter, timer);
+    struct peel_usage *peel_usage = container_of(timer, struct peel_usage, timer);
     struct err err;
 
-    timer_set(loop_timers(counter->master->loop), timer, clock_after(clock_now(), TICK_NS),
+    timer_set(loop_timers(peel_usage->master->loop), timer, clock_after(clock_now(), TICK_NS),
               on_tick);
-    if (!lease_is_held(&counter->lease))
+    if (!lease_is_held(&peel_usage->lease))
         return;
     for (size_t i = 0; i < USAGE_PLACES; i++) {
-        struct metered *place = &counter->places[i];
+        struct metered *place = &peel_usage->places[i];
 
         if (!place->is_busy &&
-            nats_stream_info(&counter->master->js, rows[i].stream, on_info, place, &err) == 0)
+            nats_stream_info(&peel_usage->master->js, rows[i].stream, on_info, place, &err) == 0)
             place->is_busy = true;
     }
 }
@@ -385,74 +386,75 @@ static void on_tick(struct timer *timer)
 static void on_wrote(struct usage_meter *meter, enum usage_place place, struct str peel,
                      size_t bytes)
 {
-    usage_add(&container_of(meter, struct counter, meter)->usage, place, peel,
+    usage_add(&container_of(meter, struct peel_usage, meter)->usage, place, peel,
               (int64_t)bytes + MESSAGE_BYTES, clock_now());
 }
 
 static void on_exceeded(struct usage_meter *meter, enum usage_place place, struct str peel)
 {
-    struct counter *counter = container_of(meter, struct counter, meter);
+    struct peel_usage *peel_usage = container_of(meter, struct peel_usage, meter);
 
-    usage_exceed(&counter->usage, place, peel, clock_now());
+    usage_exceed(&peel_usage->usage, place, peel, clock_now());
 }
 
 /* --- life ------------------------------------------------------------------------------- */
 
 static void *open_counter(struct master *master, struct err *err)
 {
-    struct counter *counter = mem_zalloc(sizeof(*counter));
+    struct peel_usage *peel_usage = mem_zalloc(sizeof(*peel_usage));
 
     (void)err;
-    counter->master = master;
+    peel_usage->master = master;
     for (size_t i = 0; i < USAGE_PLACES; i++) {
-        counter->places[i].counter = counter;
-        counter->places[i].number = (enum usage_place)i;
+        peel_usage->places[i].peel_usage = peel_usage;
+        peel_usage->places[i].number = (enum usage_place)i;
     }
-    counter->meter = (struct usage_meter){ on_wrote, on_exceeded };
-    master_roster_set_meter(master, &counter->meter);
-    return counter;
+    peel_usage->meter = (struct usage_meter){ on_wrote, on_exceeded };
+    master_roster_set_meter(master, &peel_usage->meter);
+    return peel_usage;
 }
 
 static int start_counter(void *self, struct err *err)
 {
-    struct counter *counter = self;
+    struct peel_usage *peel_usage = self;
 
     (void)err;
-    counter->lease =
-        (struct lease){ .js = counter->master->js, .key = LEASE, .holder = counter->master->id };
-    lease_start(&counter->lease);
-    timer_set(loop_timers(counter->master->loop), &counter->timer, clock_now(), on_tick);
+    peel_usage->lease = (struct lease){ .js = peel_usage->master->js,
+                                        .key = LEASE,
+                                        .holder = peel_usage->master->id };
+    lease_start(&peel_usage->lease);
+    timer_set(loop_timers(peel_usage->master->loop), &peel_usage->timer, clock_now(), on_tick);
     return 0;
 }
 
 static void stop_counter(void *self)
 {
-    struct counter *counter = self;
+    struct peel_usage *peel_usage = self;
 
-    timer_clear(loop_timers(counter->master->loop), &counter->timer);
+    timer_clear(loop_timers(peel_usage->master->loop), &peel_usage->timer);
     for (size_t i = 0; i < USAGE_PLACES; i++) {
-        nats_ordered_free(counter->places[i].messages);
-        counter->places[i].messages = NULL;
-        usage_done(&counter->places[i].found);
+        nats_ordered_free(peel_usage->places[i].messages);
+        peel_usage->places[i].messages = NULL;
+        usage_done(&peel_usage->places[i].found);
     }
-    (void)lease_stop(&counter->lease, NULL, NULL);
+    (void)lease_stop(&peel_usage->lease, NULL, NULL);
 }
 
 static void free_counter(void *self)
 {
-    struct counter *counter = self;
+    struct peel_usage *peel_usage = self;
 
-    usage_done(&counter->usage);
-    free(counter);
+    usage_done(&peel_usage->usage);
+    free(peel_usage);
 }
 
 static enum health_status check_counter(void *self, char message[static HEALTH_TEXT_MAX])
 {
-    const struct counter *counter = self;
+    const struct peel_usage *peel_usage = self;
 
-    if (clock_now() > counter->problem_until)
+    if (clock_now() > peel_usage->problem_until)
         return HEALTH_OK;
-    (void)snprintf(message, HEALTH_TEXT_MAX, "%s", counter->problem);
+    (void)snprintf(message, HEALTH_TEXT_MAX, "%s", peel_usage->problem);
     return HEALTH_DEGRADED;
 }
 

@@ -14,7 +14,7 @@
 #include "fleet/master/reactor/reactor_engine.h"
 #include "fleet/master/peels/roster.h"
 #include "fleet/master/services.h"
-#include "fleet/master/settings/settings_book.h"
+#include "fleet/master/settings/settings_cache.h"
 #include "fleet/nats/header.h"
 #include "fleet/nats/kv.h"
 #include "fleet/nats/publisher.h"
@@ -28,38 +28,41 @@
 /* For the settings that a target asks for; then the event comes again. */
 #define SETTINGS_NS (20 * CLOCK_SECOND)
 
-static void answer(struct flight *flight, enum outcome_result result, const char *message)
+static void answer(struct reaction_run *reaction_run, enum outcome_result result,
+                   const char *message)
 {
-    flight_answer(flight, &(struct flight_answer){ .result = result, .message = message });
+    reaction_run_answer(reaction_run,
+                        &(struct reaction_run_answer){ .result = result, .message = message });
 }
 
 /* It may succeed when the event comes again. */
-static void answer_later(struct flight *flight, const char *message)
+static void answer_later(struct reaction_run *reaction_run, const char *message)
 {
-    flight_answer(flight, &(struct flight_answer){
-                              .result = OUTCOME_ERROR, .may_pass = true, .message = message });
+    reaction_run_answer(reaction_run, &(struct reaction_run_answer){ .result = OUTCOME_ERROR,
+                                                                     .may_pass = true,
+                                                                     .message = message });
 }
 
 /* --- jobs ------------------------------------------------------------------------- */
 
 static void on_dispatched(void *self, enum dispatch_outcome outcome, const char *text)
 {
-    struct flight *flight = self;
+    struct reaction_run *reaction_run = self;
 
     crash_point("reaction-dispatched");
     switch (outcome) {
-    case DISPATCH_SENT: answer(flight, OUTCOME_DISPATCHED, NULL); break;
+    case DISPATCH_SENT: answer(reaction_run, OUTCOME_DISPATCHED, NULL); break;
     /* The same event again; its targets may have changed meanwhile. */
     case DISPATCH_DUPLICATE:
-    case DISPATCH_CONFLICT: answer(flight, OUTCOME_DUPLICATE, NULL); break;
-    case DISPATCH_INVALID: answer(flight, OUTCOME_ERROR, text); break;
-    case DISPATCH_PENDING: answer_later(flight, "another master has claimed the job"); break;
-    case DISPATCH_FAILED: answer_later(flight, text); break;
+    case DISPATCH_CONFLICT: answer(reaction_run, OUTCOME_DUPLICATE, NULL); break;
+    case DISPATCH_INVALID: answer(reaction_run, OUTCOME_ERROR, text); break;
+    case DISPATCH_PENDING: answer_later(reaction_run, "another master has claimed the job"); break;
+    case DISPATCH_FAILED: answer_later(reaction_run, text); break;
     }
 }
 
-static void send_job(struct reactor_engine *engine, struct flight *flight,
-                     const struct flight_job *wanted, const struct param_strs *peels)
+static void send_job(struct reactor_engine *engine, struct reaction_run *reaction_run,
+                     const struct reaction_run_job *wanted, const struct param_strs *peels)
 {
     const struct job job = {
         .jid = wanted->jid,
@@ -77,26 +80,27 @@ static void send_job(struct reactor_engine *engine, struct flight *flight,
 
     log_info("job %s: %s by '%s' for %zu targets", job.jid, job.function, job.user, peels->n);
     dispatcher_send(master_dispatcher(engine->master), &job, wanted->is_again, on_dispatched,
-                    flight);
+                    reaction_run);
 }
 
-static void send_to_target(struct reactor_engine *engine, struct flight *flight,
-                           const struct flight_job *job, const struct roster_question *question)
+static void send_to_target(struct reactor_engine *engine, struct reaction_run *reaction_run,
+                           const struct reaction_run_job *job,
+                           const struct roster_question *question)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct param_strs peels;
     struct err err;
 
     if (roster_resolve(master_roster(engine->master), &arena, question, &peels, &err) < 0) {
-        answer(flight, OUTCOME_ERROR, err.text);
+        answer(reaction_run, OUTCOME_ERROR, err.text);
     } else if (peels.n == 0) {
-        answer(flight, OUTCOME_NO_TARGETS, "no peel matches the target");
+        answer(reaction_run, OUTCOME_NO_TARGETS, "no peel matches the target");
     } else if (job->dispatch->max_targets > 0 && (int64_t)peels.n > job->dispatch->max_targets) {
-        answer(flight, OUTCOME_ABORTED,
+        answer(reaction_run, OUTCOME_ABORTED,
                arena_printf(&arena, "%zu peels match the target, max_targets is %lld", peels.n,
                             (long long)job->dispatch->max_targets));
     } else {
-        send_job(engine, flight, job, &peels);
+        send_job(engine, reaction_run, job, &peels);
     }
 }
 
@@ -104,12 +108,12 @@ static void send_to_target(struct reactor_engine *engine, struct flight *flight,
 struct settled {
     struct settings_wait wait;
     struct reactor_engine *engine;
-    struct flight *flight;
-    const struct flight_job *job;
+    struct reaction_run *reaction_run;
+    const struct reaction_run_job *job;
 };
 
 static struct roster_question make_question(const struct reactor_engine *engine,
-                                            const struct flight_job *job, bool with_settings)
+                                            const struct reaction_run_job *job, bool with_settings)
 {
     return (struct roster_question){ .expr = job->dispatch->target,
                                      .type = target_type_name(job->dispatch->type),
@@ -125,41 +129,42 @@ static void on_settings(struct settings_wait *wait, const char *problem)
 
     free(settled);
     if (problem)
-        answer_later(copy.flight, problem);
+        answer_later(copy.reaction_run, problem);
     else if (copy.engine->is_stopping || !master_dispatcher(copy.engine->master))
-        answer_later(copy.flight, "this master is stopping");
+        answer_later(copy.reaction_run, "this master is stopping");
     else
-        send_to_target(copy.engine, copy.flight, copy.job, &question);
+        send_to_target(copy.engine, copy.reaction_run, copy.job, &question);
 }
 
-static void wait_for_settings(struct reactor_engine *engine, struct flight *flight,
-                              const struct flight_job *job)
+static void wait_for_settings(struct reactor_engine *engine, struct reaction_run *reaction_run,
+                              const struct reaction_run_job *job)
 {
     struct settled *settled = mem_zalloc(sizeof(*settled));
 
-    *settled = (struct settled){ { .ready = on_settings }, engine, flight, job };
-    settings_book_await(master_settings_book(engine->master), &settled->wait, SETTINGS_NS);
+    *settled = (struct settled){ { .ready = on_settings }, engine, reaction_run, job };
+    settings_cache_await(master_settings_book(engine->master), &settled->wait, SETTINGS_NS);
 }
 
 /* All facts were read before the first event was taken (begin_pulling). */
-void reactor_dispatch(void *user, struct flight *flight, const struct flight_job *job)
+void reactor_dispatch(void *user, struct reaction_run *reaction_run,
+                      const struct reaction_run_job *job)
 {
     struct reactor_engine *engine = user;
 
     if (engine->is_stopping || !master_roster(engine->master) ||
         !master_dispatcher(engine->master)) {
-        answer_later(flight, "this master is stopping");
+        answer_later(reaction_run, "this master is stopping");
     } else if (job->dispatch->by_master) {
         static const char *const master[] = { JOB_TARGET_MASTER };
 
-        send_job(engine, flight, job, &(struct param_strs){ ARRAY_LEN(master), master });
+        send_job(engine, reaction_run, job, &(struct param_strs){ ARRAY_LEN(master), master });
     } else {
         const struct roster_question question = make_question(engine, job, false);
 
         if (roster_needs_settings(&question))
-            wait_for_settings(engine, flight, job);
+            wait_for_settings(engine, reaction_run, job);
         else
-            send_to_target(engine, flight, job, &question);
+            send_to_target(engine, reaction_run, job, &question);
     }
 }
 
@@ -168,18 +173,18 @@ void reactor_dispatch(void *user, struct flight *flight, const struct flight_job
 struct verdict {
     struct arena arena; /* the verdict is in it */
     struct reactor_engine *engine;
-    struct flight *flight;
+    struct reaction_run *reaction_run;
     const struct action_enroll *action;
     const char *rule;
     struct enrollment_request request;
 };
 
-static void end_verdict(struct verdict *verdict, const struct flight_answer *answer)
+static void end_verdict(struct verdict *verdict, const struct reaction_run_answer *answer)
 {
-    struct flight *flight = verdict->flight;
+    struct reaction_run *reaction_run = verdict->reaction_run;
     struct arena arena = verdict->arena;
 
-    flight_answer(flight, answer);
+    reaction_run_answer(reaction_run, answer);
     arena_done(&arena);
 }
 
@@ -192,7 +197,7 @@ static void log_verdict(const struct verdict *verdict, const char *peel, const c
     };
     AUTO_BUF struct buf by = BUF_INIT(BUF_NO_LIMIT);
 
-    buf_printf(&by, FLIGHT_USER_PREFIX "%s", verdict->rule);
+    buf_printf(&by, REACTION_RUN_USER_PREFIX "%s", verdict->rule);
     audit_log(&(struct audit){
         .action = actions[verdict->action->decision],
         .by = buf_text(&by),
@@ -208,7 +213,7 @@ static void on_decided(void *self, const struct registry_verdict *decided)
     struct verdict *verdict = self;
     /* What could not be decided for good was found before: somebody else was faster, or the bus
      * failed. The next delivery finds out which. */
-    const struct flight_answer answer = {
+    const struct reaction_run_answer answer = {
         .result = decided->error ? OUTCOME_ERROR : OUTCOME_DISPATCHED,
         .may_pass = decided->error,
         .message = decided->error,
@@ -227,7 +232,7 @@ static void decide(struct verdict *verdict, const struct enrollment *record)
     };
     const struct authority *authority = master_find(verdict->engine->master, &authority_service);
     const enum admission_decision decision = decisions[verdict->action->decision];
-    struct flight_answer answer = { .result = OUTCOME_REFUSED };
+    struct reaction_run_answer answer = { .result = OUTCOME_REFUSED };
     struct enrollment after;
     struct err err;
 
@@ -249,7 +254,7 @@ static void decide(struct verdict *verdict, const struct enrollment *record)
 static void on_record(void *self, const struct nats_error *error, const struct nats_kv_entry *entry)
 {
     struct verdict *verdict = self;
-    struct flight_answer later = { .result = OUTCOME_ERROR, .may_pass = true };
+    struct reaction_run_answer later = { .result = OUTCOME_ERROR, .may_pass = true };
     struct enrollment record;
     struct err err;
 
@@ -267,24 +272,27 @@ static void on_record(void *self, const struct nats_error *error, const struct n
 }
 
 /* A verdict is moved into its own arena. */
-static struct verdict *make_verdict(struct reactor_engine *engine, struct flight *flight,
-                                    const char *rule, const struct action_enroll *action)
+static struct verdict *make_verdict(struct reactor_engine *engine,
+                                    struct reaction_run *reaction_run, const char *rule,
+                                    const struct action_enroll *action)
 {
     struct arena arena = ARENA_INIT;
     struct verdict *verdict = ARENA_NEW(&arena, struct verdict);
 
     *verdict = (struct verdict){
         .engine = engine,
-        .flight = flight,
+        .reaction_run = reaction_run,
         .action = action,
         .rule = rule,
-        .request = { .id = action->id, .operator_name = FLIGHT_OPERATOR, .reason = action->reason },
+        .request = { .id = action->id,
+                     .operator_name = REACTION_RUN_OPERATOR,
+                     .reason = action->reason },
     };
     verdict->arena = arena;
     return verdict;
 }
 
-void reactor_enroll(void *user, struct flight *flight, const char *rule,
+void reactor_enroll(void *user, struct reaction_run *reaction_run, const char *rule,
                     const struct action_enroll *action)
 {
     struct reactor_engine *engine = user;
@@ -295,10 +303,10 @@ void reactor_enroll(void *user, struct flight *flight, const char *rule,
     struct err err;
 
     if (engine->is_stopping) {
-        answer_later(flight, "this master is stopping");
+        answer_later(reaction_run, "this master is stopping");
         return;
     }
-    verdict = make_verdict(engine, flight, rule, action);
+    verdict = make_verdict(engine, reaction_run, rule, action);
     if (str_starts(str_from(action->id), STR(ADMISSION_ID)) &&
         nats_kv_get(&kv, action->id, on_record, verdict, &err) == 0)
         return;
@@ -309,15 +317,16 @@ void reactor_enroll(void *user, struct flight *flight, const char *rule,
 
 static void on_sent(void *self, const struct nats_error *error, const struct nats_stored_ack *ack)
 {
-    struct flight *flight = self;
+    struct reaction_run *reaction_run = self;
 
     if (error)
-        answer_later(flight, error->text);
+        answer_later(reaction_run, error->text);
     else
-        answer(flight, ack->duplicate ? OUTCOME_DUPLICATE : OUTCOME_DISPATCHED, NULL);
+        answer(reaction_run, ack->duplicate ? OUTCOME_DUPLICATE : OUTCOME_DISPATCHED, NULL);
 }
 
-void reactor_send(void *user, struct flight *flight, const struct flight_send *send)
+void reactor_send(void *user, struct reaction_run *reaction_run,
+                  const struct reaction_run_send *send)
 {
     struct reactor_engine *engine = user;
     AUTO_BUF struct buf bytes = BUF_INIT(REACTOR_EVENT_BYTES), header = BUF_INIT(NATS_HEADER_MAX),
@@ -325,15 +334,15 @@ void reactor_send(void *user, struct flight *flight, const struct flight_send *s
     struct err err;
 
     if (engine->is_stopping) {
-        answer_later(flight, "this master is stopping");
+        answer_later(reaction_run, "this master is stopping");
         return;
     }
     /* With whose event it is: another source may have sent one with the same id. */
-    buf_printf(&id, "%s/%s", flight_event(flight)->source.origin, send->event.id);
+    buf_printf(&id, "%s/%s", reaction_run_event(reaction_run)->source.origin, send->event.id);
     /* An id that cannot stand in a header is left out. */
     (void)nats_header_add(&header, REACTOR_PARENT_HEADER, str_from(send->parent), &err);
     if (record_encode(&bytes, &event_type, &send->event, &err) < 0) {
-        answer(flight, OUTCOME_ERROR, err.text);
+        answer(reaction_run, OUTCOME_ERROR, err.text);
         return;
     }
     if (nats_publisher_send(engine->publisher,
@@ -341,15 +350,16 @@ void reactor_send(void *user, struct flight *flight, const struct flight_send *s
                                                   .payload = buf_view(&bytes),
                                                   .header = buf_view(&header),
                                                   .id = buf_view(&id) },
-                            on_sent, flight, &err) < 0)
-        answer_later(flight, err.text);
+                            on_sent, reaction_run, &err) < 0)
+        answer_later(reaction_run, err.text);
 }
 
 /* --- log ---------------------------------------------------------------------------- */
 
-void reactor_log(void *user, const struct flight *flight, const char *rule, const char *message)
+void reactor_log(void *user, const struct reaction_run *reaction_run, const char *rule,
+                 const char *message)
 {
-    const struct gate_event *event = flight_event(flight);
+    const struct event_gate_event *event = reaction_run_event(reaction_run);
 
     (void)user;
     log_fields(LOG_LEVEL_INFO, message,

@@ -1,7 +1,7 @@
 /*
  * reactor_engine - the reactor of a master, for the files of its service: messages of the consumer
- * become missions, each with a flight (fleet/reactor/flight.h) that renders in a worker and acts on
- * the bus.
+ * become missions, each with a reaction run (fleet/reactor/reaction_run.h) that renders in a worker
+ * and acts on the bus.
  *
  *     reactor_service.c    life, health, messages
  *     reactor_render.c     rendering, by workers or at once
@@ -28,9 +28,9 @@
 
 #include "core/base/rate.h"
 #include "fleet/master/master.h"
-#include "fleet/reactor/flight.h"
+#include "fleet/reactor/reaction_run.h"
 #include "fleet/reactor/pipeline.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 
 struct reaction_env;
 struct nats_consumer_info;
@@ -69,7 +69,7 @@ struct reactor_engine {
     struct nats_publisher *publisher;
     struct nats_sub *tests, *retries;
     struct nats_puller *exhausted;
-    struct chores chores;
+    struct background_tasks background_tasks;
     struct reactor_bench *benches; /* REACTOR_BENCHES_EACH for each worker */
     size_t bench_count;
     struct reaction_env *quick;         /* of renderings that need no worker */
@@ -93,7 +93,7 @@ struct reactor_engine {
 /* A message that is being worked on. */
 struct reactor_mission {
     struct reactor_engine *engine;
-    struct flight *flight;
+    struct reaction_run *reaction_run;
     struct reactor_mission *previous, *next;
     struct reactor_mission *queue_next;
     struct str reply;
@@ -112,21 +112,25 @@ const struct value *reactor_facts(void *user, struct arena *arena, const char *p
 bool reactor_is_stopping(void *user);
 
 /* --- reactor_render.c --- */
-void reactor_render(void *user, struct flight *flight);
+void reactor_render(void *user, struct reaction_run *reaction_run);
 void reactor_open_renderings(struct reactor_engine *engine);
 /* Renderings end early; what they belong to is postponed. */
 void reactor_end_renderings(struct reactor_engine *engine);
 void reactor_free_renderings(struct reactor_engine *engine);
 
 /* --- reactor_acts.c --- */
-void reactor_dispatch(void *user, struct flight *flight, const struct flight_job *job);
-void reactor_enroll(void *user, struct flight *flight, const char *rule,
+void reactor_dispatch(void *user, struct reaction_run *reaction_run,
+                      const struct reaction_run_job *job);
+void reactor_enroll(void *user, struct reaction_run *reaction_run, const char *rule,
                     const struct action_enroll *action);
-void reactor_send(void *user, struct flight *flight, const struct flight_send *send);
-void reactor_log(void *user, const struct flight *flight, const char *rule, const char *message);
+void reactor_send(void *user, struct reaction_run *reaction_run,
+                  const struct reaction_run_send *send);
+void reactor_log(void *user, const struct reaction_run *reaction_run, const char *rule,
+                 const char *message);
 
 /* --- reactor_waits.c --- */
-void reactor_await(void *user, struct flight *flight, const struct flight_job *job);
+void reactor_await(void *user, struct reaction_run *reaction_run,
+                   const struct reaction_run_job *job);
 /* The wait is over: their events are postponed. */
 void reactor_end_waits(struct reactor_engine *engine);
 /* Of reactor_service.c: another message may be taken meanwhile. */

@@ -103,11 +103,11 @@ void reactor_keep_outcome(struct reactor_engine *engine, const struct outcome *o
 void reactor_note_event(struct reactor_engine *engine, const struct pipeline_delivery *delivery,
                         const struct pipeline_verdict *verdict)
 {
-    const struct gate_event *event = verdict->event;
+    const struct event_gate_event *event = verdict->event;
     const struct outcome outcome = {
         .id = event->event.id,
-        .outcome = verdict->drop == GATE_PASS ? OUTCOME_UNMATCHED : OUTCOME_DROPPED,
-        .reason = gate_drop_name(verdict->drop),
+        .outcome = verdict->drop == EVENT_GATE_PASS ? OUTCOME_UNMATCHED : OUTCOME_DROPPED,
+        .reason = event_gate_drop_name(verdict->drop),
         .key = event->source.key ? event->source.key : "",
         .depth = event->event.depth,
         .provenance = event->event.origin ? event->event.origin : "",
@@ -116,7 +116,7 @@ void reactor_note_event(struct reactor_engine *engine, const struct pipeline_del
         .seq = delivery->seq,
     };
 
-    if (!event->event.id || event->event.id[0] == '\0' || gate_is_lifecycle(&event->source))
+    if (!event->event.id || event->event.id[0] == '\0' || event_gate_is_lifecycle(&event->source))
         return; /* nobody could ask for it, or would: there are as many as jobs */
     if (rate_take(&engine->notes, STR("all"), clock_now()) == 0)
         reactor_keep_outcome(engine, &outcome, NULL, NULL);

@@ -14,7 +14,7 @@
 
 /* A rendering, or the place for one: its environment, and what it renders. */
 struct reactor_bench {
-    struct chore chore;
+    struct background_task background_task;
     struct reactor_engine *engine;
     struct reaction_env *env;
     struct reactor_mission *mission; /* NULL: free */
@@ -23,37 +23,39 @@ struct reactor_bench {
 
 /* --- by workers ----------------------------------------------------------------------- */
 
-static void work(struct chore *chore)
+static void work(struct background_task *background_task)
 {
-    struct reactor_bench *bench = container_of(chore, struct reactor_bench, chore);
+    struct reactor_bench *bench =
+        container_of(background_task, struct reactor_bench, background_task);
 
     bench->began = clock_now();
-    (void)flight_render(bench->mission->flight, bench->env);
+    (void)reaction_run_render(bench->mission->reaction_run, bench->env);
 }
 
 static void fill_benches(struct reactor_engine *engine);
 
-static void done(struct chore *chore)
+static void done(struct background_task *background_task)
 {
-    struct reactor_bench *bench = container_of(chore, struct reactor_bench, chore);
+    struct reactor_bench *bench =
+        container_of(background_task, struct reactor_bench, background_task);
     struct reactor_engine *engine = bench->engine;
-    struct flight *flight = bench->mission->flight;
+    struct reaction_run *reaction_run = bench->mission->reaction_run;
 
     metrics_observe(engine->master->metrics, MASTER_REACTOR_RENDER,
                     (double)(clock_now() - bench->began) / (double)CLOCK_SECOND, NULL, NULL);
     bench->mission = NULL;
     crash_point("reaction-rendered");
     if (engine->is_stopping)
-        flight_postpone(flight);
+        reaction_run_postpone(reaction_run);
     else
-        flight_rendered(flight);
+        reaction_run_rendered(reaction_run);
     fill_benches(engine);
 }
 
 static void begin_rendering(struct reactor_bench *bench, struct reactor_mission *mission)
 {
     bench->mission = mission;
-    chore_begin(&bench->engine->chores, &bench->chore, work, done);
+    background_task_begin(&bench->engine->background_tasks, &bench->background_task, work, done);
 }
 
 static struct reactor_mission *take_queued(struct reactor_engine *engine)
@@ -101,7 +103,7 @@ static bool is_quick_over(void *user)
 /* May it be rendered here? A small event, and a small template that only fills in values. */
 static bool may_be_quick(const struct reactor_engine *engine, const struct reactor_mission *mission)
 {
-    const struct rule_file *file = flight_file(mission->flight);
+    const struct rule_file *file = reaction_run_file(mission->reaction_run);
 
     if (!mission->is_small || file->text.n > REACTOR_QUICK_MAX ||
         str_find(file->text, STR("{%"), 0) != STR_NONE)
@@ -123,27 +125,27 @@ static bool render_quickly(struct reactor_engine *engine, const struct reactor_m
         return false;
     engine->quick_early = clock_after(began, QUICK_NS);
     engine->quick_until = 0;
-    is_right = flight_render(mission->flight, engine->quick);
+    is_right = reaction_run_render(mission->reaction_run, engine->quick);
     if (is_quick_over(engine))
-        VEC_PUSH(&engine->slow, flight_file(mission->flight));
+        VEC_PUSH(&engine->slow, reaction_run_file(mission->reaction_run));
     if (is_right)
         metrics_observe(engine->master->metrics, MASTER_REACTOR_RENDER,
                         (double)(clock_now() - began) / (double)CLOCK_SECOND, NULL, NULL);
     return is_right;
 }
 
-void reactor_render(void *user, struct flight *flight)
+void reactor_render(void *user, struct reaction_run *reaction_run)
 {
     struct reactor_engine *engine = user;
-    struct reactor_mission *mission = flight_message(flight);
+    struct reactor_mission *mission = reaction_run_message(reaction_run);
 
     if (engine->is_stopping) {
-        flight_postpone(flight);
+        reaction_run_postpone(reaction_run);
         return;
     }
     if (render_quickly(engine, mission)) {
         crash_point("reaction-rendered");
-        flight_rendered(flight);
+        reaction_run_rendered(reaction_run);
         return;
     }
     *engine->queue = mission;
@@ -189,6 +191,6 @@ void reactor_end_renderings(struct reactor_engine *engine)
     struct reactor_mission *mission;
 
     while ((mission = take_queued(engine)))
-        flight_postpone(mission->flight);
-    chores_close(&engine->chores); /* waits, and does the rest of each */
+        reaction_run_postpone(mission->reaction_run);
+    background_tasks_close(&engine->background_tasks); /* waits, and does the rest of each */
 }

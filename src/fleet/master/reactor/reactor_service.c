@@ -8,7 +8,7 @@
 #include "fleet/bus/bus_time.h"
 #include "fleet/bus/store.h"
 #include "fleet/master/enroll/authority.h"
-#include "fleet/master/enroll/census.h"
+#include "fleet/master/enroll/enrollment_cache.h"
 #include "fleet/master/reactor/reactor_engine.h"
 #include "fleet/master/peels/roster.h"
 #include "fleet/master/reactor/rule_watch.h"
@@ -66,19 +66,20 @@ static bool is_revoked(void *user, const char *peel)
 {
     const struct reactor_engine *engine = user;
 
-    return census_is_revoked(master_find(engine->master, &census_service), str_from(peel));
+    return enrollment_cache_is_revoked(master_find(engine->master, &enrollment_cache_service),
+                                       str_from(peel));
 }
 
 /* --- missions ------------------------------------------------------------------------ */
 
-static struct reactor_mission *add_mission(struct reactor_engine *engine, struct flight *flight,
-                                           struct str reply)
+static struct reactor_mission *add_mission(struct reactor_engine *engine,
+                                           struct reaction_run *reaction_run, struct str reply)
 {
     struct reactor_mission *mission = mem_zalloc(sizeof(*mission) + reply.n);
 
     memcpy(mission->bytes, reply.p, reply.n);
     mission->engine = engine;
-    mission->flight = flight;
+    mission->reaction_run = reaction_run;
     mission->reply = (struct str){ mission->bytes, reply.n };
     mission->previous = engine->last;
     *(engine->last ? &engine->last->next : &engine->first) = mission;
@@ -171,13 +172,14 @@ static void on_last_kept(void *self)
     end_mission(mission);
 }
 
-static void on_end(void *user, struct flight *flight, const struct flight_end *end)
+static void on_end(void *user, struct reaction_run *reaction_run,
+                   const struct reaction_run_end *end)
 {
     struct reactor_engine *engine = user;
-    struct reactor_mission *mission = flight_message(flight);
+    struct reactor_mission *mission = reaction_run_message(reaction_run);
     struct err err;
 
-    mission->flight = NULL;
+    mission->reaction_run = NULL;
     if (engine->is_stopping) {
         if (engine->is_parting) /* another master gets it at once, else after ack_wait */
             (void)nats_nak(engine->master->js.conn, mission->reply, 0, &err);
@@ -186,7 +188,7 @@ static void on_end(void *user, struct flight *flight, const struct flight_end *e
     }
     count_results(engine, end->outcome);
     log_results(end->outcome);
-    if (end->verdict == FLIGHT_EXHAUSTED) {
+    if (end->verdict == REACTION_RUN_EXHAUSTED) {
         reactor_give_up(engine, end->outcome, on_last_kept, mission);
         return;
     }
@@ -195,9 +197,9 @@ static void on_end(void *user, struct flight *flight, const struct flight_end *e
         reactor_keep_outcome(engine, end->outcome, on_last_kept, mission);
         return;
     }
-    if (end->verdict == FLIGHT_ACK || !mission->is_again) /* else it stays given up */
+    if (end->verdict == REACTION_RUN_ACK || !mission->is_again) /* else it stays given up */
         reactor_note_end(engine, end->outcome);
-    if (end->verdict == FLIGHT_ACK)
+    if (end->verdict == REACTION_RUN_ACK)
         acknowledge(engine, mission->reply, mission->seq);
     else if (nats_nak(engine->master->js.conn, mission->reply, PIPELINE_NAK_NS, &err) < 0)
         log_warning("an event was not given back: %s", err.text);
@@ -232,15 +234,15 @@ static const struct pipeline_effects effects = {
 
 static void note_drop(struct reactor_engine *engine, const struct pipeline_verdict *verdict)
 {
-    const struct gate_event *event = verdict->event;
+    const struct event_gate_event *event = verdict->event;
 
-    metrics_add(engine->master->metrics, MASTER_REACTOR_DROPPED, 1, gate_drop_name(verdict->drop),
-                NULL);
-    if (verdict->drop == GATE_STALE)
+    metrics_add(engine->master->metrics, MASTER_REACTOR_DROPPED, 1,
+                event_gate_drop_name(verdict->drop), NULL);
+    if (verdict->drop == EVENT_GATE_STALE)
         log_warning("event is too old and was dropped id=%s key=%s", event->event.id,
                     event->source.key);
     else
-        log_debug("event was dropped reason=%s key=%s", gate_drop_name(verdict->drop),
+        log_debug("event was dropped reason=%s key=%s", event_gate_drop_name(verdict->drop),
                   event->source.key ? event->source.key : "");
 }
 
@@ -248,7 +250,7 @@ static void note_drop(struct reactor_engine *engine, const struct pipeline_verdi
 static void pass_by(struct reactor_engine *engine, const struct pipeline_delivery *delivery,
                     const struct pipeline_verdict *verdict, struct str reply)
 {
-    if (verdict->drop != GATE_PASS)
+    if (verdict->drop != EVENT_GATE_PASS)
         note_drop(engine, verdict);
     else
         metrics_add(engine->master->metrics, MASTER_REACTOR_UNMATCHED, 1, NULL, NULL);
@@ -262,17 +264,17 @@ static void on_last_recorded(void *self)
     struct reactor_mission *mission = self;
 
     if (mission->engine->is_stopping) {
-        flight_cancel(mission->flight);
+        reaction_run_cancel(mission->reaction_run);
         free_mission(mission);
         return;
     }
-    flight_begin(mission->flight);
+    reaction_run_begin(mission->reaction_run);
 }
 
 /* The server says that it gives an event up, once, and to whoever listens: while its streams have
  * no leader, nobody hears it. So the record is there before the last attempt begins. */
 static void record_last(struct reactor_mission *mission, const struct pipeline_delivery *delivery,
-                        const struct gate_event *event)
+                        const struct event_gate_event *event)
 {
     const struct outcome outcome = {
         .id = event->event.id,
@@ -311,26 +313,26 @@ static void on_message(void *self, const struct nats_msg *msg)
         delivery.seq = from.stream_seq;
     }
     if (msg->header.n > 0 && nats_header_find(msg->header, REACTOR_PARENT_HEADER, &parent) &&
-        parent.n <= GATE_ID_MAX)
+        parent.n <= EVENT_GATE_ID_MAX)
         delivery.parent = arena_str(&arena, parent).p;
     pipeline_accept(&engine->pipeline, &delivery, &verdict);
     if (verdict.event->source.key)
         metrics_add(engine->master->metrics, MASTER_REACTOR_EVENTS, 1,
                     event_origin_name(verdict.event->source.type), NULL);
-    if (!verdict.flight) {
+    if (!verdict.reaction_run) {
         pass_by(engine, &delivery, &verdict, msg->reply);
         return;
     }
-    mission = add_mission(engine, verdict.flight, msg->reply);
+    mission = add_mission(engine, verdict.reaction_run, msg->reply);
     mission->seq = delivery.seq;
     mission->is_small = delivery.payload.n <= REACTOR_QUICK_MAX;
     mission->is_again =
         msg->header.n > 0 && nats_header_find(msg->header, REACTOR_AGAIN_HEADER, &again);
-    flight_attach(verdict.flight, mission);
+    reaction_run_attach(verdict.reaction_run, mission);
     if (delivery.number == PIPELINE_DELIVERIES_MAX)
         record_last(mission, &delivery, verdict.event);
     else
-        flight_begin(verdict.flight);
+        reaction_run_begin(verdict.reaction_run);
 }
 
 static void on_trouble(void *self, const struct nats_error *error)
@@ -375,7 +377,7 @@ static void begin_pulling(struct timer *timer)
     struct err err;
 
     if (engine->has_rules && roster && roster_is_seeded(roster) &&
-        census_is_complete(master_find(engine->master, &census_service))) {
+        enrollment_cache_is_complete(master_find(engine->master, &enrollment_cache_service))) {
         engine->puller = nats_puller_new(&engine->master->js, &options, &err);
         if (engine->puller) {
             log_info("reactor has begun rules=%zu", engine->pipeline.rules->rules.n);
@@ -472,11 +474,11 @@ static void init_pipeline(struct reactor_engine *engine)
 {
     const struct master_conf *conf = &engine->master->conf;
     const struct pipeline_options options = {
-        .gate = { .max_chain_depth = conf->reactor_max_depth,
-                  .source_rate = conf->reactor_source_rate,
-                  .max_event_age = conf->reactor_max_age,
-                  .is_revoked = is_revoked,
-                  .user = engine },
+        .event_gate = { .max_chain_depth = conf->reactor_max_depth,
+                        .source_rate = conf->reactor_source_rate,
+                        .max_event_age = conf->reactor_max_age,
+                        .is_revoked = is_revoked,
+                        .user = engine },
         .enable_chaining = conf->reactor_chaining,
         .default_throttle = conf->reactor_throttle,
         .storm_rate = conf->reactor_storm_rate,
@@ -564,14 +566,14 @@ static int start_engine(void *self, struct err *err)
     engine->is_on = engine->master->conf.reactor_enabled;
     if (!engine->is_on)
         return 0;
-    if (chores_open_workers(&engine->chores, engine->master->loop,
-                            (unsigned)engine->master->conf.reactor_workers, err) < 0)
+    if (background_tasks_open_workers(&engine->background_tasks, engine->master->loop,
+                                      (unsigned)engine->master->conf.reactor_workers, err) < 0)
         return -1;
     init_pipeline(engine);
     reactor_open_renderings(engine);
     if (begin_parts(engine, err) < 0) {
         end_parts(engine);
-        chores_close(&engine->chores);
+        background_tasks_close(&engine->background_tasks);
         nats_publisher_free(engine->publisher);
         reactor_free_renderings(engine);
         pipeline_done(&engine->pipeline);
@@ -591,8 +593,8 @@ static void free_engine(void *self)
 
     for (struct reactor_mission *mission = engine->first, *next; mission; mission = next) {
         next = mission->next;
-        if (mission->flight)
-            flight_cancel(mission->flight);
+        if (mission->reaction_run)
+            reaction_run_cancel(mission->reaction_run);
         free(mission);
     }
     if (engine->is_on && engine->benches) {

@@ -17,7 +17,7 @@
 #define ANSWER_MAX ((size_t)1 << 20)
 
 struct trial {
-    struct chore chore;
+    struct background_task background_task;
     struct arena arena; /* the trial is in it */
     struct reactor_engine *engine;
     struct rule_set *rules; /* held; NULL: none */
@@ -37,9 +37,9 @@ static const struct value *find_facts(void *user, struct arena *arena, const cha
     return trial->facts;
 }
 
-static void work(struct chore *chore)
+static void work(struct background_task *background_task)
 {
-    struct trial *trial = container_of(chore, struct trial, chore);
+    struct trial *trial = container_of(background_task, struct trial, background_task);
     const struct reaction_options options = {
         .now = reactor_monotonic,
         .is_stopped = reactor_is_stopping,
@@ -49,7 +49,7 @@ static void work(struct chore *chore)
         .rules = trial->rules,
         .env = reaction_env_new(&options),
         .enable_chaining = trial->engine->pipeline.options.enable_chaining,
-        .max_chain_depth = trial->engine->pipeline.options.gate.max_chain_depth,
+        .max_chain_depth = trial->engine->pipeline.options.event_gate.max_chain_depth,
         .wall = trial->wall,
         .facts = find_facts,
         .user = trial,
@@ -72,9 +72,9 @@ static void send_answer(struct reactor_engine *engine, const char *reply,
         log_warning("answer to a test of rules: %s", err.text);
 }
 
-static void done(struct chore *chore)
+static void done(struct background_task *background_task)
 {
-    struct trial *trial = container_of(chore, struct trial, chore);
+    struct trial *trial = container_of(background_task, struct trial, background_task);
     struct arena arena;
 
     trial->engine->trials--;
@@ -121,7 +121,7 @@ static void on_test(void *self, const struct nats_msg *msg)
     copy_facts(trial);
     trial->rules = engine->pipeline.rules ? rule_set_hold(engine->pipeline.rules) : NULL;
     engine->trials++;
-    chore_begin(&engine->chores, &trial->chore, work, done);
+    background_task_begin(&engine->background_tasks, &trial->background_task, work, done);
 }
 
 int reactor_serve_tests(struct reactor_engine *engine, struct err *err)

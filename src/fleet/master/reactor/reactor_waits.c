@@ -24,7 +24,7 @@
 
 struct reactor_wait {
     struct reactor_engine *engine;
-    struct flight *flight; /* NULL: nobody waits */
+    struct reaction_run *reaction_run; /* NULL: nobody waits */
     struct reactor_wait *previous, *next;
     struct arena arena;
     const char *jid;
@@ -54,12 +54,12 @@ static void free_wait(struct reactor_wait *wait)
 }
 
 /* Stop watching. Returns who has waited. */
-static struct flight *close_wait(struct reactor_wait *wait)
+static struct reaction_run *close_wait(struct reactor_wait *wait)
 {
     struct reactor_engine *engine = wait->engine;
-    struct flight *flight = wait->flight;
+    struct reaction_run *reaction_run = wait->reaction_run;
 
-    wait->flight = NULL;
+    wait->reaction_run = NULL;
     nats_kv_watch_free(wait->watch);
     wait->watch = NULL;
     timer_clear(loop_timers(engine->master->loop), &wait->timer);
@@ -67,16 +67,17 @@ static struct flight *close_wait(struct reactor_wait *wait)
     if (wait->next)
         wait->next->previous = wait->previous;
     count_waits(engine, engine->waiting - 1);
-    return flight;
+    return reaction_run;
 }
 
 static void give_up(struct reactor_wait *wait, const char *message)
 {
-    struct flight *flight = close_wait(wait);
+    struct reaction_run *reaction_run = close_wait(wait);
     const bool is_listing = wait->is_listing;
 
-    flight_answer(flight, &(struct flight_answer){
-                              .result = OUTCOME_ERROR, .may_pass = true, .message = message });
+    reaction_run_answer(reaction_run, &(struct reaction_run_answer){ .result = OUTCOME_ERROR,
+                                                                     .may_pass = true,
+                                                                     .message = message });
     if (!is_listing)
         free_wait(wait); /* else when the list has ended */
 }
@@ -108,7 +109,7 @@ static void finish(struct reactor_wait *wait)
     };
 
     crash_point("reaction-awaited");
-    flight_job_ended(close_wait(wait), &end);
+    reaction_run_job_ended(close_wait(wait), &end);
     free_wait(wait);
 }
 
@@ -130,12 +131,12 @@ static void on_return(void *self, const struct nats_error *error, const struct n
     struct reactor_wait *wait = self;
 
     if (entry) {
-        if (wait->flight && entry->change == NATS_KV_PUT)
+        if (wait->reaction_run && entry->change == NATS_KV_PUT)
             note_return(wait, entry);
         return;
     }
     wait->is_listing = false;
-    if (!wait->flight)
+    if (!wait->reaction_run)
         free_wait(wait);
     else if (error)
         give_up(wait, error->text);
@@ -193,13 +194,13 @@ static void on_overdue(struct timer *timer)
     give_up(container_of(timer, struct reactor_wait, timer), "the job has no end on record");
 }
 
-static struct reactor_wait *add_wait(struct reactor_engine *engine, struct flight *flight,
-                                     const char *jid)
+static struct reactor_wait *add_wait(struct reactor_engine *engine,
+                                     struct reaction_run *reaction_run, const char *jid)
 {
     struct reactor_wait *wait = mem_zalloc(sizeof(*wait));
 
     wait->engine = engine;
-    wait->flight = flight;
+    wait->reaction_run = reaction_run;
     wait->jid = arena_strdup(&wait->arena, jid);
     wait->next = engine->waits;
     if (wait->next)
@@ -209,10 +210,11 @@ static struct reactor_wait *add_wait(struct reactor_engine *engine, struct fligh
     return wait;
 }
 
-void reactor_await(void *user, struct flight *flight, const struct flight_job *job)
+void reactor_await(void *user, struct reaction_run *reaction_run,
+                   const struct reaction_run_job *job)
 {
     struct reactor_engine *engine = user;
-    struct reactor_wait *wait = add_wait(engine, flight, job->jid);
+    struct reactor_wait *wait = add_wait(engine, reaction_run, job->jid);
     const struct nats_kv kv = bucket_of(wait, STORE_JOBS);
     const struct nats_kv_watch_options options = {
         .pattern = wait->jid,
@@ -223,7 +225,7 @@ void reactor_await(void *user, struct flight *flight, const struct flight_job *j
     struct err err;
 
     crash_point("reaction-waits");
-    reactor_leave_room(flight_message(flight));
+    reactor_leave_room(reaction_run_message(reaction_run));
     timer_set(loop_timers(engine->master->loop), &wait->timer,
               clock_after(clock_now(), job->dispatch->timeout + GRACE_NS), on_overdue);
     if (engine->is_stopping) {

@@ -15,7 +15,7 @@
 #include "states/settings/secret_ref.h"
 #include "states/state/secrets.h"
 #include "core/sys/cancel.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 #include "core/sys/loop.h"
 #include "fleet/wire/peel_id.h"
@@ -156,7 +156,7 @@ static void note_failure(struct secret_cache *cache, struct secret *secret, cons
 /* --- asking ----------------------------------------------------------------------------- */
 
 struct asking {
-    struct chore chore;
+    struct background_task background_task;
     struct secret_cache *cache;
     struct backends *backends;
     const struct backend *backend;
@@ -167,9 +167,9 @@ struct asking {
     struct err err;
 };
 
-static void ask_backend(struct chore *chore)
+static void ask_backend(struct background_task *background_task)
 {
-    struct asking *asking = container_of(chore, struct asking, chore);
+    struct asking *asking = container_of(background_task, struct asking, background_task);
 
     asking->rc = backend_get(asking->backend,
                              &(struct backend_call){ .arena = &asking->arena,
@@ -191,9 +191,9 @@ static void note_answer(struct secret_cache *cache, struct secret *secret,
         note_failure(cache, secret, asking->err.text);
 }
 
-static void on_answer(struct chore *chore)
+static void on_answer(struct background_task *background_task)
 {
-    struct asking *asking = container_of(chore, struct asking, chore);
+    struct asking *asking = container_of(background_task, struct asking, background_task);
     struct secret_cache *cache = asking->cache;
     struct secret *secret = map_find(&cache->secrets, str_from(asking->key));
 
@@ -223,7 +223,8 @@ static void begin_asking(struct secret_cache *cache, struct secret *secret,
     asking->path = asking->key + secret->name + 1;
     secret->is_asked = true;
     cache->under_way++;
-    chore_begin(cache->options.chores, &asking->chore, ask_backend, on_answer);
+    background_task_begin(cache->options.background_tasks, &asking->background_task, ask_backend,
+                          on_answer);
 }
 
 static size_t count_asked(const struct secret_cache *cache, struct str name)

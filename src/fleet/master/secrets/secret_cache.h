@@ -24,7 +24,7 @@
 #include "fleet/master/secrets/backend.h"
 
 struct arena;
-struct chores;
+struct background_tasks;
 struct err;
 struct loop;
 struct metrics;
@@ -39,7 +39,7 @@ struct value;
 
 struct secret_cache_options {
     struct loop *loop;
-    struct chores *chores; /* SECRET_CACHE_WORKERS, which must outlive it */
+    struct background_tasks *background_tasks; /* SECRET_CACHE_WORKERS, which must outlive it */
     struct metrics *metrics;
     /* There is another value, or a problem where there was no answer. */
     void (*changed)(void *self, struct str key);

@@ -7,7 +7,7 @@
 #include "fleet/master/audit.h"
 #include "fleet/master/lease.h"
 #include "fleet/master/master.h"
-#include "fleet/master/settings/vault.h"
+#include "fleet/master/settings/sealed_secrets.h"
 #include "fleet/nats/conn.h"
 #include "fleet/wire/question.h"
 #include "fleet/wire/subject.h"
@@ -56,7 +56,7 @@ static void on_view(void *self, const struct nats_msg *msg)
                            .operator= question.by,
                            .peel = question.peel };
     view->arena = arena;
-    vault_show(views->vault, view->peel, on_viewed, view);
+    sealed_secrets_show(views->sealed_secrets, view->peel, on_viewed, view);
 }
 
 int settings_views_start(struct settings_views *views, struct err *err)

@@ -11,12 +11,12 @@ struct err;
 struct lease;
 struct master;
 struct nats_sub;
-struct vault;
+struct sealed_secrets;
 
 struct settings_views {
     struct master *master;
     const struct lease *lease;
-    struct vault *vault;
+    struct sealed_secrets *sealed_secrets;
     struct nats_sub *sub; /* NULL: not started */
 };
 

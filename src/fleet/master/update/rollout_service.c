@@ -37,7 +37,7 @@
 #define STALE_DEFAULT  (60 * CLOCK_SECOND)
 #define RESUME_DEFAULT (60 * CLOCK_SECOND)
 
-struct tower {
+struct rollout_service {
     struct master *master;
     struct update_board *board;
     struct update_sweep *sweep;
@@ -53,42 +53,44 @@ struct tower {
 static void on_scan(struct timer *timer);
 
 /* Records are looked at after the turn that changed them. */
-static void scan_soon(struct tower *tower)
+static void scan_soon(struct rollout_service *rollout_service)
 {
-    if (!tower->is_stopping)
-        timer_set(loop_timers(tower->master->loop), &tower->scan, clock_now(), on_scan);
+    if (!rollout_service->is_stopping)
+        timer_set(loop_timers(rollout_service->master->loop), &rollout_service->scan, clock_now(),
+                  on_scan);
 }
 
 static void on_drive_ended(void *self, struct rollout_drive *drive)
 {
-    struct tower *tower = self;
+    struct rollout_service *rollout_service = self;
 
-    (void)map_remove(&tower->drives, str_from(rollout_drive_id(drive)));
-    scan_soon(tower);
+    (void)map_remove(&rollout_service->drives, str_from(rollout_drive_id(drive)));
+    scan_soon(rollout_service);
 }
 
-static void drive_rollout(struct tower *tower, const char *id, struct str record, uint64_t revision)
+static void drive_rollout(struct rollout_service *rollout_service, const char *id,
+                          struct str record, uint64_t revision)
 {
     struct rollout_drive *drive;
 
-    if (tower->is_stopping || map_has(&tower->drives, str_from(id)))
+    if (rollout_service->is_stopping || map_has(&rollout_service->drives, str_from(id)))
         return;
-    drive = rollout_drive_new(&(struct rollout_drive_options){ .master = tower->master,
-                                                               .board = tower->board,
+    drive = rollout_drive_new(&(struct rollout_drive_options){ .master = rollout_service->master,
+                                                               .board = rollout_service->board,
                                                                .id = id,
                                                                .ended = on_drive_ended,
-                                                               .self = tower },
+                                                               .self = rollout_service },
                               record, revision);
     if (!drive)
         return;
     log_info("driving a rollout id=%s", id);
-    (void)map_set(&tower->drives, str_from(rollout_drive_id(drive)), drive);
+    (void)map_set(&rollout_service->drives, str_from(rollout_drive_id(drive)), drive);
 }
 
 /* A record that is about to be stored with this master as the driver. */
 struct claim {
     struct arena arena;
-    struct tower *tower;
+    struct rollout_service *rollout_service;
     const char *id;
     struct str bytes;
 };
@@ -99,21 +101,22 @@ static void on_claimed(void *self, const struct nats_error *error, uint64_t revi
 
     if (!error) {
         log_info("rollout taken over id=%s", claim->id);
-        drive_rollout(claim->tower, claim->id, claim->bytes, revision);
+        drive_rollout(claim->rollout_service, claim->id, claim->bytes, revision);
     }
     arena_done(&claim->arena);
     free(claim);
 }
 
-static void take_over(struct tower *tower, struct update_rollout *record, uint64_t revision)
+static void take_over(struct rollout_service *rollout_service, struct update_rollout *record,
+                      uint64_t revision)
 {
-    const struct nats_kv kv = rollout_records(tower->master);
+    const struct nats_kv kv = rollout_records(rollout_service->master);
     AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX);
     struct claim *claim = mem_zalloc(sizeof(*claim));
     struct err err;
 
-    record->driver_id = tower->master->id;
-    claim->tower = tower;
+    record->driver_id = rollout_service->master->id;
+    claim->rollout_service = rollout_service;
     claim->id = arena_strdup(&claim->arena, record->id);
     if (record_encode(&bytes, &update_rollout_type, record, &err) == 0) {
         claim->bytes = buf_copy(&bytes, &claim->arena);
@@ -125,21 +128,23 @@ static void take_over(struct tower *tower, struct update_rollout *record, uint64
     free(claim);
 }
 
-static int64_t stale_after(const struct tower *tower)
+static int64_t stale_after(const struct rollout_service *rollout_service)
 {
-    const int64_t wanted = tower->master->conf.rollout_stale_after;
+    const int64_t wanted = rollout_service->master->conf.rollout_stale_after;
 
     return wanted == 0 ? STALE_DEFAULT : wanted < STALE_MIN ? STALE_MIN : wanted;
 }
 
-static bool is_abandoned(const struct tower *tower, const struct update_rollout *record,
-                         const struct update_entry *entry)
+static bool is_abandoned(const struct rollout_service *rollout_service,
+                         const struct update_rollout *record, const struct update_entry *entry)
 {
-    return !record->driver_id[0] || clock_now() - entry->seen > stale_after(tower) ||
-           !roster_master_lives(master_roster(tower->master), str_from(record->driver_id));
+    return !record->driver_id[0] || clock_now() - entry->seen > stale_after(rollout_service) ||
+           !roster_master_lives(master_roster(rollout_service->master),
+                                str_from(record->driver_id));
 }
 
-static void look_at(struct tower *tower, const char *id, const struct update_entry *entry)
+static void look_at(struct rollout_service *rollout_service, const char *id,
+                    const struct update_entry *entry)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     struct update_rollout record;
@@ -147,48 +152,49 @@ static void look_at(struct tower *tower, const char *id, const struct update_ent
 
     if (record_decode(&arena, &update_rollout_type, 1, entry->bytes, &record, &err) < 0 ||
         strcmp(record.id, id) != 0 || update_rollout_is_over(record.state) ||
-        map_has(&tower->drives, str_from(id)))
+        map_has(&rollout_service->drives, str_from(id)))
         return;
-    if (strcmp(record.driver_id, tower->master->id) == 0)
-        drive_rollout(tower, id, entry->bytes, entry->revision);
-    else if (is_abandoned(tower, &record, entry))
-        take_over(tower, &record, entry->revision);
+    if (strcmp(record.driver_id, rollout_service->master->id) == 0)
+        drive_rollout(rollout_service, id, entry->bytes, entry->revision);
+    else if (is_abandoned(rollout_service, &record, entry))
+        take_over(rollout_service, &record, entry->revision);
 }
 
 static void on_scan(struct timer *timer)
 {
-    struct tower *tower = container_of(timer, struct tower, scan);
-    const int64_t interval = tower->master->conf.rollout_resume_interval;
+    struct rollout_service *rollout_service = container_of(timer, struct rollout_service, scan);
+    const int64_t interval = rollout_service->master->conf.rollout_resume_interval;
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
-    timer_set(loop_timers(tower->master->loop), timer,
+    timer_set(loop_timers(rollout_service->master->loop), timer,
               clock_after(clock_now(), interval == 0         ? RESUME_DEFAULT
                                        : interval < SCAN_MIN ? SCAN_MIN
                                                              : interval),
               on_scan);
-    if (!update_board_is_seeded(tower->board) || !master_roster(tower->master) ||
-        !roster_is_seeded(master_roster(tower->master)))
+    if (!update_board_is_seeded(rollout_service->board) ||
+        !master_roster(rollout_service->master) ||
+        !roster_is_seeded(master_roster(rollout_service->master)))
         return;
-    MAP_EACH (update_board_map(tower->board, UPDATE_SHELF_ROLLOUTS), entry)
-        look_at(tower, arena_str(&arena, entry->key).p, entry->value);
+    MAP_EACH (update_board_map(rollout_service->board, UPDATE_SHELF_ROLLOUTS), entry)
+        look_at(rollout_service, arena_str(&arena, entry->key).p, entry->value);
 }
 
 static void on_changed(void *self, enum update_shelf shelf, const char *key)
 {
-    struct tower *tower = self;
+    struct rollout_service *rollout_service = self;
 
     if (shelf == UPDATE_SHELF_ROLLOUTS)
-        scan_soon(tower);
-    else if (tower->keeper && shelf == UPDATE_SHELF_MANIFESTS &&
+        scan_soon(rollout_service);
+    else if (rollout_service->keeper && shelf == UPDATE_SHELF_MANIFESTS &&
              strcmp(key, UPDATE_SWITCH_KEY) == 0)
-        rollout_auto_note_switch(tower->keeper);
+        rollout_auto_note_switch(rollout_service->keeper);
 }
 
 /* --- an abort --------------------------------------------------------------------------- */
 
 struct ending {
     struct arena arena;
-    struct tower *tower;
+    struct rollout_service *rollout_service;
     struct str reply;
     struct update_abort request;
 };
@@ -202,7 +208,7 @@ static void answer_abort(struct ending *ending, const char *error)
                                .by = ending->request.operator,
                                .id = ending->request.rollout_id,
                                .error = error });
-    master_answer(ending->tower->master, ending->reply, &update_aborted_type, &reply);
+    master_answer(ending->rollout_service->master, ending->reply, &update_aborted_type, &reply);
     arena_done(&arena); /* the ending is in it */
 }
 
@@ -213,7 +219,7 @@ static void on_aborted(void *self, const struct nats_error *error, uint64_t revi
     struct ending *ending = self;
 
     (void)revision;
-    if (error && error->fault == NATS_FAULT_CONFLICT && !ending->tower->is_stopping)
+    if (error && error->fault == NATS_FAULT_CONFLICT && !ending->rollout_service->is_stopping)
         begin_abort(ending); /* the driver was faster; the next attempt sees its record */
     else
         answer_abort(ending, error ? error->text : NULL);
@@ -221,7 +227,7 @@ static void on_aborted(void *self, const struct nats_error *error, uint64_t revi
 
 static int store_abort(struct ending *ending, const struct nats_kv_entry *entry, struct err *err)
 {
-    const struct nats_kv kv = rollout_records(ending->tower->master);
+    const struct nats_kv kv = rollout_records(ending->rollout_service->master);
     AUTO_BUF struct buf bytes = BUF_INIT(ROLLOUT_RECORD_MAX);
     struct update_rollout record;
 
@@ -253,7 +259,7 @@ static void on_found(void *self, const struct nats_error *error, const struct na
 
 static void begin_abort(struct ending *ending)
 {
-    struct nats_kv kv = rollout_records(ending->tower->master);
+    struct nats_kv kv = rollout_records(ending->rollout_service->master);
     struct err err;
 
     kv.indirect = true; /* what was just written counts */
@@ -269,7 +275,7 @@ static void on_abort(void *self, const struct nats_msg *msg)
     struct ending *ending = ARENA_NEW(&arena, struct ending);
     struct err err;
 
-    *ending = (struct ending){ .arena = arena, .tower = self };
+    *ending = (struct ending){ .arena = arena, .rollout_service = self };
     ending->reply = arena_str(&ending->arena, msg->reply);
     if (record_decode(&ending->arena, &update_abort_type, 1,
                       arena_str(&ending->arena, msg->payload), &ending->request, &err) < 0)
@@ -280,92 +286,95 @@ static void on_abort(void *self, const struct nats_msg *msg)
 
 static void on_start(void *self, const struct nats_msg *msg)
 {
-    const struct tower *tower = self;
+    const struct rollout_service *rollout_service = self;
 
-    rollout_start_answer(tower->master, tower->board, msg);
+    rollout_start_answer(rollout_service->master, rollout_service->board, msg);
 }
 
 /* --- life ------------------------------------------------------------------------------- */
 
 static void *open_tower(struct master *master, struct err *err)
 {
-    struct tower *tower = mem_zalloc(sizeof(*tower));
+    struct rollout_service *rollout_service = mem_zalloc(sizeof(*rollout_service));
 
     (void)err;
-    tower->master = master;
-    return tower;
+    rollout_service->master = master;
+    return rollout_service;
 }
 
-static struct nats_sub *subscribe(struct tower *tower, enum subject_kind kind, nats_msg_fn *fn,
-                                  struct err *err)
+static struct nats_sub *subscribe(struct rollout_service *rollout_service, enum subject_kind kind,
+                                  nats_msg_fn *fn, struct err *err)
 {
-    return nats_sub_new(tower->master->js.conn,
+    return nats_sub_new(rollout_service->master->js.conn,
                         &(struct nats_sub_options){ .subject = subject_template(kind),
                                                     .queue = subject_queue(kind),
                                                     .message = fn,
-                                                    .self = tower },
+                                                    .self = rollout_service },
                         err);
 }
 
-static void close_tower(struct tower *tower)
+static void close_tower(struct rollout_service *rollout_service)
 {
-    nats_sub_free(tower->starts);
-    nats_sub_free(tower->aborts);
-    tower->starts = tower->aborts = NULL;
-    timer_clear(loop_timers(tower->master->loop), &tower->scan);
-    update_sweep_stop(tower->sweep);
-    rollout_auto_stop(tower->keeper);
-    if (tower->board)
-        update_board_stop(tower->board);
+    nats_sub_free(rollout_service->starts);
+    nats_sub_free(rollout_service->aborts);
+    rollout_service->starts = rollout_service->aborts = NULL;
+    timer_clear(loop_timers(rollout_service->master->loop), &rollout_service->scan);
+    update_sweep_stop(rollout_service->sweep);
+    rollout_auto_stop(rollout_service->keeper);
+    if (rollout_service->board)
+        update_board_stop(rollout_service->board);
 }
 
 static int start_tower(void *self, struct err *err)
 {
-    struct tower *tower = self;
+    struct rollout_service *rollout_service = self;
 
-    tower->board = update_board_new(&(struct update_board_options){ .js = tower->master->js,
-                                                                    .changed = on_changed,
-                                                                    .self = tower },
-                                    err);
-    if (!tower->board)
+    rollout_service->board = update_board_new(
+        &(struct update_board_options){
+            .js = rollout_service->master->js, .changed = on_changed, .self = rollout_service },
+        err);
+    if (!rollout_service->board)
         return -1;
-    tower->sweep = update_sweep_new(tower->master, tower->board);
-    tower->keeper = rollout_auto_new(tower->master, tower->board);
-    tower->starts = subscribe(tower, SUBJECT_UPDATE_START, on_start, err);
-    tower->aborts = tower->starts ? subscribe(tower, SUBJECT_UPDATE_ABORT, on_abort, err) : NULL;
-    if (!tower->aborts) {
-        close_tower(tower);
-        update_sweep_free(tower->sweep);
-        rollout_auto_free(tower->keeper);
-        update_board_free(tower->board);
-        tower->board = NULL;
-        tower->sweep = NULL;
-        tower->keeper = NULL;
+    rollout_service->sweep = update_sweep_new(rollout_service->master, rollout_service->board);
+    rollout_service->keeper = rollout_auto_new(rollout_service->master, rollout_service->board);
+    rollout_service->starts = subscribe(rollout_service, SUBJECT_UPDATE_START, on_start, err);
+    rollout_service->aborts = rollout_service->starts
+                                  ? subscribe(rollout_service, SUBJECT_UPDATE_ABORT, on_abort, err)
+                                  : NULL;
+    if (!rollout_service->aborts) {
+        close_tower(rollout_service);
+        update_sweep_free(rollout_service->sweep);
+        rollout_auto_free(rollout_service->keeper);
+        update_board_free(rollout_service->board);
+        rollout_service->board = NULL;
+        rollout_service->sweep = NULL;
+        rollout_service->keeper = NULL;
         return -1;
     }
-    timer_set(loop_timers(tower->master->loop), &tower->scan, clock_now(), on_scan);
+    timer_set(loop_timers(rollout_service->master->loop), &rollout_service->scan, clock_now(),
+              on_scan);
     return 0;
 }
 
 static void stop_tower(void *self)
 {
-    struct tower *tower = self;
+    struct rollout_service *rollout_service = self;
 
-    tower->is_stopping = true;
-    close_tower(tower);
-    MAP_EACH (&tower->drives, entry)
+    rollout_service->is_stopping = true;
+    close_tower(rollout_service);
+    MAP_EACH (&rollout_service->drives, entry)
         rollout_drive_release(entry->value);
 }
 
 static void free_tower(void *self)
 {
-    struct tower *tower = self;
+    struct rollout_service *rollout_service = self;
 
-    map_done(&tower->drives);
-    update_sweep_free(tower->sweep);
-    rollout_auto_free(tower->keeper);
-    update_board_free(tower->board);
-    free(tower);
+    map_done(&rollout_service->drives);
+    update_sweep_free(rollout_service->sweep);
+    rollout_auto_free(rollout_service->keeper);
+    update_board_free(rollout_service->board);
+    free(rollout_service);
 }
 
 const struct master_service master_rollout_service = {

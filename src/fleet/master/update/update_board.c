@@ -12,7 +12,7 @@
 #include "fleet/nats/kv.h"
 #include "core/sys/clock.h"
 
-struct shelf {
+struct version_list {
     struct update_board *board;
     enum update_shelf number;
     struct map entries;
@@ -22,7 +22,7 @@ struct shelf {
 
 struct update_board {
     struct update_board_options options;
-    struct shelf shelves[UPDATE_SHELVES];
+    struct version_list shelves[UPDATE_SHELVES];
 };
 
 static const enum store_bucket buckets[UPDATE_SHELVES] = {
@@ -32,7 +32,7 @@ static const enum store_bucket buckets[UPDATE_SHELVES] = {
 };
 
 /* The key of the map is in the entry, so the old one goes first. */
-static void keep_entry(struct shelf *shelf, const struct nats_kv_entry *entry)
+static void keep_entry(struct version_list *version_list, const struct nats_kv_entry *entry)
 {
     struct update_entry *kept = mem_alloc(sizeof(*kept) + entry->key.n + entry->value.n);
     char *key = (char *)(kept + 1), *bytes = key + entry->key.n;
@@ -41,52 +41,55 @@ static void keep_entry(struct shelf *shelf, const struct nats_kv_entry *entry)
     if (entry->value.n > 0)
         memcpy(bytes, entry->value.p, entry->value.n);
     *kept = (struct update_entry){ entry->revision, clock_now(), { bytes, entry->value.n } };
-    free(map_remove(&shelf->entries, entry->key));
-    (void)map_set(&shelf->entries, (struct str){ key, entry->key.n }, kept);
+    free(map_remove(&version_list->entries, entry->key));
+    (void)map_set(&version_list->entries, (struct str){ key, entry->key.n }, kept);
 }
 
 static void on_entry(void *self, const struct nats_kv_entry *entry)
 {
-    struct shelf *shelf = self;
-    const struct update_board_options *options = &shelf->board->options;
+    struct version_list *version_list = self;
+    const struct update_board_options *options = &version_list->board->options;
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
     if (entry->change != NATS_KV_PUT)
-        free(map_remove(&shelf->entries, entry->key));
-    else if (map_count(&shelf->entries) < UPDATE_BOARD_MAX || map_has(&shelf->entries, entry->key))
-        keep_entry(shelf, entry);
+        free(map_remove(&version_list->entries, entry->key));
+    else if (map_count(&version_list->entries) < UPDATE_BOARD_MAX ||
+             map_has(&version_list->entries, entry->key))
+        keep_entry(version_list, entry);
     if (options->changed)
-        options->changed(options->self, shelf->number, arena_str(&arena, entry->key).p);
+        options->changed(options->self, version_list->number, arena_str(&arena, entry->key).p);
 }
 
 static void on_caught_up(void *self)
 {
-    ((struct shelf *)self)->is_seeded = true;
+    ((struct version_list *)self)->is_seeded = true;
 }
 
 static void on_failed(void *self, const struct nats_error *error)
 {
-    struct shelf *shelf = self;
+    struct version_list *version_list = self;
 
     if (error->fault != NATS_FAULT_CANCELED)
         log_warning("bucket cannot be watched bucket=%s error=%s",
-                    store_bucket_name(buckets[shelf->number]), error->text);
+                    store_bucket_name(buckets[version_list->number]), error->text);
 }
 
 static int open_shelf(struct update_board *board, enum update_shelf number, struct err *err)
 {
-    struct shelf *shelf = &board->shelves[number];
+    struct version_list *version_list = &board->shelves[number];
     const struct nats_kv kv = { .js = board->options.js,
                                 .bucket = store_bucket_name(buckets[number]) };
 
-    shelf->board = board;
-    shelf->number = number;
-    shelf->watch = nats_kv_watch_new(
-        &kv,
-        &(struct nats_kv_watch_options){
-            .entry = on_entry, .caught_up = on_caught_up, .failed = on_failed, .self = shelf },
-        err);
-    return shelf->watch ? 0 : -1;
+    version_list->board = board;
+    version_list->number = number;
+    version_list->watch =
+        nats_kv_watch_new(&kv,
+                          &(struct nats_kv_watch_options){ .entry = on_entry,
+                                                           .caught_up = on_caught_up,
+                                                           .failed = on_failed,
+                                                           .self = version_list },
+                          err);
+    return version_list->watch ? 0 : -1;
 }
 
 struct update_board *update_board_new(const struct update_board_options *options, struct err *err)
@@ -131,15 +134,15 @@ bool update_board_is_seeded(const struct update_board *board)
     return true;
 }
 
-const struct map *update_board_map(const struct update_board *board, enum update_shelf shelf)
+const struct map *update_board_map(const struct update_board *board, enum update_shelf version_list)
 {
-    return &board->shelves[shelf].entries;
+    return &board->shelves[version_list].entries;
 }
 
 const struct update_entry *update_board_find(const struct update_board *board,
-                                             enum update_shelf shelf, const char *key)
+                                             enum update_shelf version_list, const char *key)
 {
-    return map_find(&board->shelves[shelf].entries, str_from(key));
+    return map_find(&board->shelves[version_list].entries, str_from(key));
 }
 
 bool update_board_node(const struct update_board *board, struct arena *arena,

@@ -25,8 +25,8 @@ struct chance {
 };
 
 /* A seed of any kind counts by what it prints. */
-static int start_chance(struct render *render, const struct bound *bound, const struct value *seed,
-                        struct chance *ret)
+static int start_chance(struct render *render, const struct plan_binding_args *bound,
+                        const struct value *seed, struct chance *ret)
 {
     char hex[DIGEST_HEX_MAX];
     struct str text;
@@ -60,8 +60,8 @@ static uint64_t next_number(struct chance *chance)
 }
 
 /* The first `count` of a random order. */
-static int shuffle(struct render *render, const struct bound *bound, const struct value *seed,
-                   int64_t count, struct value *ret)
+static int shuffle(struct render *render, const struct plan_binding_args *bound,
+                   const struct value *seed, int64_t count, struct value *ret)
 {
     const struct value_list *list;
     struct value_list *made;
@@ -90,13 +90,14 @@ static int shuffle(struct render *render, const struct bound *bound, const struc
     return 0;
 }
 
-static int filter_random_shuffle(struct render *render, const struct bound *bound,
+static int filter_random_shuffle(struct render *render, const struct plan_binding_args *bound,
                                  struct value *ret)
 {
     return shuffle(render, bound, &bound->args[1], -1, ret);
 }
 
-static int filter_random_sample(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_random_sample(struct render *render, const struct plan_binding_args *bound,
+                                struct value *ret)
 {
     int64_t size;
 
@@ -106,7 +107,8 @@ static int filter_random_sample(struct render *render, const struct bound *bound
 }
 
 /* The hash of a number from 1 to the value. */
-static int filter_random_hash(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_random_hash(struct render *render, const struct plan_binding_args *bound,
+                              struct value *ret)
 {
     const struct value none = value_null();
     const struct digest *digest;
@@ -135,7 +137,8 @@ static int filter_random_hash(struct render *render, const struct bound *bound, 
 }
 
 /* Three random bytes after the beginning of a hardware address: '52:54:00'. */
-static int filter_gen_mac(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_gen_mac(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     const struct value none = value_null();
     struct chance chance;
@@ -153,7 +156,8 @@ static int filter_gen_mac(struct render *render, const struct bound *bound, stru
 }
 
 /* This many characters of base64. */
-static int filter_random_str(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_random_str(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     const struct value none = value_null();
     AUTO_BUF struct buf bytes = BUF_INIT(RANDOM_STR_MAX), text = BUF_INIT(RANDOM_STR_MAX * 2);

@@ -76,8 +76,8 @@ static int choose_items(struct choice *choice, size_t depth)
     return 0;
 }
 
-static int make_choices(struct render *render, const struct bound *bound, bool again, bool order,
-                        struct value *ret)
+static int make_choices(struct render *render, const struct plan_binding_args *bound, bool again,
+                        bool order, struct value *ret)
 {
     struct choice choice = { .render = render, .again = again, .order = order };
     int64_t length;
@@ -100,17 +100,20 @@ static int make_choices(struct render *render, const struct bound *bound, bool a
     return choose_items(&choice, 0);
 }
 
-static int filter_combinations(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_combinations(struct render *render, const struct plan_binding_args *bound,
+                               struct value *ret)
 {
     return make_choices(render, bound, false, false, ret);
 }
 
-static int filter_repeated(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_repeated(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     return make_choices(render, bound, true, false, ret);
 }
 
-static int filter_permutations(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_permutations(struct render *render, const struct plan_binding_args *bound,
+                               struct value *ret)
 {
     return make_choices(render, bound, false, true, ret);
 }
@@ -123,7 +126,8 @@ struct lists {
 };
 
 /* The value itself and what `*rest` holds. */
-static int read_lists(struct render *render, const struct bound *bound, struct lists *ret)
+static int read_lists(struct render *render, const struct plan_binding_args *bound,
+                      struct lists *ret)
 {
     const struct value_list *rest = container_list(render, &bound->args[1]);
 
@@ -158,7 +162,8 @@ static int zip(struct render *render, const struct lists *lists, size_t rows,
     return 0;
 }
 
-static int filter_zip(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_zip(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     struct lists lists;
 
@@ -166,7 +171,8 @@ static int filter_zip(struct render *render, const struct bound *bound, struct v
                                                  : zip(render, &lists, lists.shortest, NULL, ret);
 }
 
-static int filter_zip_longest(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_zip_longest(struct render *render, const struct plan_binding_args *bound,
+                              struct value *ret)
 {
     const struct value key = value_text("fillvalue"), none = value_null();
     const struct value_map *named = container_map(render, &bound->args[2]);
@@ -181,7 +187,8 @@ static int filter_zip_longest(struct render *render, const struct bound *bound, 
 }
 
 /* Every item of the first list with every item of the others, the last of which turns fastest. */
-static int filter_product(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_product(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     struct value_list *made = container_new_list(render, 0);
     struct lists lists;
@@ -206,7 +213,8 @@ static int filter_product(struct render *render, const struct bound *bound, stru
     return 0;
 }
 
-static int filter_compress(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_compress(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     struct value_list *made = container_new_list(render, 0);
     const struct value_list *list, *chosen;

@@ -29,7 +29,8 @@ static int count_true(struct render *render, const struct value *v, int64_t *ret
     return 0;
 }
 
-static int filter_exactly_n(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_exactly_n(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     int64_t amount, count;
 
@@ -40,7 +41,8 @@ static int filter_exactly_n(struct render *render, const struct bound *bound, st
     return 0;
 }
 
-static int filter_exactly_one(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_exactly_one(struct render *render, const struct plan_binding_args *bound,
+                              struct value *ret)
 {
     int64_t count;
 
@@ -52,21 +54,24 @@ static int filter_exactly_one(struct render *render, const struct bound *bound, 
 
 /* --- what it is --------------------------------------------------------------------------- */
 
-static int filter_is_list(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_is_list(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     (void)render;
     *ret = value_bool(bound->args[0].kind == VALUE_LIST && !(bound->args[0].flags & VALUE_TUPLE));
     return 0;
 }
 
-static int filter_is_iter(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_is_iter(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     (void)render;
     *ret = value_bool(op_is_iterable(&bound->args[0]) && bound->args[0].kind != VALUE_STR);
     return 0;
 }
 
-static int filter_is_sorted(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_is_sorted(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     const struct value_list *list;
     bool less = false;
@@ -94,7 +99,8 @@ static bool is_hex(struct str text)
     return text.n > 0;
 }
 
-static int filter_is_hex(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_is_hex(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     struct str text;
 
@@ -104,7 +110,8 @@ static int filter_is_hex(struct render *render, const struct bound *bound, struc
     return 0;
 }
 
-static int filter_whitespace(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_whitespace(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     struct str text;
     bool has = false;
@@ -119,7 +126,8 @@ static int filter_whitespace(struct render *render, const struct bound *bound, s
 
 /* --- among others ------------------------------------------------------------------------- */
 
-static int filter_substring(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_substring(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     const struct value_list *list;
     struct str text, item;
@@ -159,7 +167,8 @@ static int matches_any(struct render *render, struct str text, const struct valu
 }
 
 /* A value on the blacklist is out; with a whitelist only its values are in. */
-static int filter_allowed(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_allowed(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     const struct value *white = &bound->args[1], *black = &bound->args[2];
     bool listed, given;
@@ -205,7 +214,8 @@ static int add_missing(struct render *render, const struct value *list, const st
     return 0;
 }
 
-static int filter_compare_lists(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_compare_lists(struct render *render, const struct plan_binding_args *bound,
+                                struct value *ret)
 {
     struct value_map *made = container_new_map(render, 2);
 
@@ -226,7 +236,8 @@ static void add_pair(struct render *render, struct value_map *made, struct value
     value_map_set(render->arena, made, key, value_map(pair));
 }
 
-static int filter_compare_dicts(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_compare_dicts(struct render *render, const struct plan_binding_args *bound,
+                                struct value *ret)
 {
     struct value_map *made = container_new_map(render, 0);
     const struct value_map *old, *now;

@@ -57,7 +57,8 @@ static bool is_salt(const struct render *render)
 }
 
 /* Keys are sorted as in Jinja2; in Salt files they stay as they are. */
-static int filter_tojson(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_tojson(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     const unsigned style = JSON_STYLE_HTML | JSON_STYLE_ASCII;
 
@@ -66,7 +67,8 @@ static int filter_tojson(struct render *render, const struct bound *bound, struc
 }
 
 /* Salt files keep what is not ASCII. */
-static int filter_json(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_json(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     unsigned style = is_salt(render) ? 0 : JSON_STYLE_ASCII;
     bool sorted;
@@ -87,7 +89,8 @@ static int print_yaml(struct render *render, struct buf *out, const struct value
     return flow ? yaml_print_flow(out, v, err) : yaml_print(out, v, err);
 }
 
-static int filter_yaml(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_yaml(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct value plain;
@@ -105,7 +108,8 @@ static int filter_yaml(struct render *render, const struct bound *bound, struct 
 }
 
 /* The arguments of a state: a list of maps with one key each. */
-static int filter_params(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_params(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     struct value args[] = { value_null(), bound->args[1] };
     const struct value_map *map;
@@ -123,11 +127,12 @@ static int filter_params(struct render *render, const struct bound *bound, struc
         value_list_push(render->arena, list, value_map(one));
     }
     args[0] = value_list(list);
-    return filter_yaml(render, &(struct bound){ .args = args, .count = 2, .name = bound->name },
-                       ret);
+    return filter_yaml(
+        render, &(struct plan_binding_args){ .args = args, .count = 2, .name = bound->name }, ret);
 }
 
-static int filter_yaml_dquote(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_yaml_dquote(struct render *render, const struct plan_binding_args *bound,
+                              struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text;
@@ -139,7 +144,8 @@ static int filter_yaml_dquote(struct render *render, const struct bound *bound, 
 }
 
 /* One scalar that YAML reads back as it is. */
-static int filter_yaml_encode(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_yaml_encode(struct render *render, const struct plan_binding_args *bound,
+                              struct value *ret)
 {
     const struct value flow[] = { bound->args[0], value_bool(true) };
 
@@ -148,11 +154,12 @@ static int filter_yaml_encode(struct render *render, const struct bound *bound, 
                            op_type_name(&bound->args[0]));
     if (is_salt(render) && bound->args[0].kind == VALUE_STR)
         return filter_yaml_dquote(render, bound, ret);
-    return filter_yaml(render, &(struct bound){ .args = flow, .count = 2, .name = bound->name },
-                       ret);
+    return filter_yaml(
+        render, &(struct plan_binding_args){ .args = flow, .count = 2, .name = bound->name }, ret);
 }
 
-static int filter_yaml_squote(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_yaml_squote(struct render *render, const struct plan_binding_args *bound,
+                              struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text;
@@ -178,7 +185,8 @@ static int fail_diags(struct render *render, const struct diags *diags)
     return fail_err(render, &err);
 }
 
-static int filter_load_yaml(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_load_yaml(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     struct diags diags = DIAGS_INIT(render->arena);
     struct str text;
@@ -192,7 +200,8 @@ static int filter_load_yaml(struct render *render, const struct bound *bound, st
     return 0;
 }
 
-static int filter_load_json(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_load_json(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     struct diags diags = DIAGS_INIT(render->arena);
     struct str text;
@@ -215,7 +224,8 @@ static int bytes_of(struct render *render, const struct value *v, struct str *re
     return 0;
 }
 
-static int filter_b64encode(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_b64encode(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str bytes;
@@ -226,7 +236,8 @@ static int filter_b64encode(struct render *render, const struct bound *bound, st
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_b64decode(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_b64decode(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text;
@@ -242,7 +253,8 @@ static int filter_b64decode(struct render *render, const struct bound *bound, st
 /* --- words -------------------------------------------------------------------------------- */
 
 /* One shell word, whatever it contains. */
-static int filter_quote(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_quote(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text;
@@ -273,7 +285,8 @@ static int filter_quote(struct render *render, const struct bound *bound, struct
 }
 
 /* What Salt accepts as true: the words yes, true and 1, and numbers above zero. */
-static int filter_to_bool(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_to_bool(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     const struct value *v = &bound->args[0];
     bool yes = false;
@@ -291,7 +304,8 @@ static int filter_to_bool(struct render *render, const struct bound *bound, stru
     return 0;
 }
 
-static int filter_path_join(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_path_join(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     const struct value_list *more = bound->args[1].list;
@@ -310,7 +324,8 @@ static int filter_path_join(struct render *render, const struct bound *bound, st
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_to_bytes(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_to_bytes(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     struct str encoding;
 
@@ -329,7 +344,8 @@ static int filter_to_bytes(struct render *render, const struct bound *bound, str
 }
 
 /* Texts are Unicode anyway. */
-static int filter_as_it_is(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_as_it_is(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     (void)render;
     *ret = bound->args[0];
@@ -376,12 +392,14 @@ static int encode_texts(struct render *render, const struct value *v, struct val
     return 0;
 }
 
-static int filter_encode_texts(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_encode_texts(struct render *render, const struct plan_binding_args *bound,
+                               struct value *ret)
 {
     return encode_texts(render, &bound->args[0], ret);
 }
 
-static int filter_skip(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_skip(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     (void)render;
     (void)bound;

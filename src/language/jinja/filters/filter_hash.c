@@ -34,8 +34,8 @@ static int make_digest(struct render *render, const char *name, struct str bytes
     return render_fail(render, RENDER_TYPE, "%s", err.text);
 }
 
-static int filter_digest(struct render *render, const struct bound *bound, const char *name,
-                         struct value *ret)
+static int filter_digest(struct render *render, const struct plan_binding_args *bound,
+                         const char *name, struct value *ret)
 {
     char hex[DIGEST_HEX_MAX];
     struct str bytes;
@@ -46,29 +46,33 @@ static int filter_digest(struct render *render, const struct bound *bound, const
     return 0;
 }
 
-static int filter_md5(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_md5(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     return filter_digest(render, bound, "md5", ret);
 }
 
-static int filter_sha1(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_sha1(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     return filter_digest(render, bound, "sha1", ret);
 }
 
-static int filter_sha256(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_sha256(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     return filter_digest(render, bound, "sha256", ret);
 }
 
-static int filter_sha512(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_sha512(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     return filter_digest(render, bound, "sha512", ret);
 }
 
 /* --- with a key --------------------------------------------------------------------------- */
 
-static int read_hmac(struct render *render, const struct bound *bound,
+static int read_hmac(struct render *render, const struct plan_binding_args *bound,
                      unsigned char digest[static SHA256_SIZE])
 {
     struct str text, secret;
@@ -80,7 +84,8 @@ static int read_hmac(struct render *render, const struct bound *bound,
     return 0;
 }
 
-static int filter_hmac_compute(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_hmac_compute(struct render *render, const struct plan_binding_args *bound,
+                               struct value *ret)
 {
     unsigned char digest[SHA256_SIZE];
     char hex[SHA256_HEX_SIZE];
@@ -92,7 +97,8 @@ static int filter_hmac_compute(struct render *render, const struct bound *bound,
     return 0;
 }
 
-static int filter_hmac(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_hmac(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     AUTO_BUF struct buf expected = BUF_INIT(TEXT_MAX);
     unsigned char digest[SHA256_SIZE];
@@ -108,7 +114,8 @@ static int filter_hmac(struct render *render, const struct bound *bound, struct 
 /* --- names -------------------------------------------------------------------------------- */
 
 /* A UUID of version 5 (RFC 4122) in Salt's namespace: the same for the same text, everywhere. */
-static int filter_uuid(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_uuid(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     static const unsigned char space[] = { 0x91, 0x63, 0x3e, 0xbf, 0x1c, 0x86, 0x5e, 0x33,
                                            0x93, 0x5a, 0x28, 0x06, 0x1f, 0x4b, 0x48, 0x0e };

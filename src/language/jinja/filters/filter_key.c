@@ -15,7 +15,7 @@ struct spot {
     const struct value *now; /* what is there; NULL */
 };
 
-static int find_spot(struct render *render, const struct bound *bound, struct spot *ret)
+static int find_spot(struct render *render, const struct plan_binding_args *bound, struct spot *ret)
 {
     struct value at = bound->args[0];
     struct str path;
@@ -42,7 +42,8 @@ static int find_spot(struct render *render, const struct bound *bound, struct sp
     }
 }
 
-static int filter_set(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_set(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     struct spot spot;
 
@@ -54,7 +55,8 @@ static int filter_set(struct render *render, const struct bound *bound, struct v
 }
 
 /* The list at the path, made when there is none. */
-static int find_list(struct render *render, const struct bound *bound, struct value_list **ret)
+static int find_list(struct render *render, const struct plan_binding_args *bound,
+                     struct value_list **ret)
 {
     struct spot spot;
 
@@ -72,7 +74,8 @@ static int find_list(struct render *render, const struct bound *bound, struct va
     return 0;
 }
 
-static int filter_append(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_append(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     struct value_list *list;
 
@@ -83,7 +86,8 @@ static int filter_append(struct render *render, const struct bound *bound, struc
     return 0;
 }
 
-static int filter_extend(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_extend(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     const struct value_list *more;
     struct value_list *list;
@@ -97,7 +101,8 @@ static int filter_extend(struct render *render, const struct bound *bound, struc
     return 0;
 }
 
-static int filter_update(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_update(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     const struct value_map *more;
     struct value_map *map;
@@ -122,7 +127,8 @@ static int filter_update(struct render *render, const struct bound *bound, struc
 }
 
 /* {'a': 1} -> [{'key': 'a', 'value': 1}] */
-static int filter_to_entries(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_to_entries(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     struct value_list *list = container_new_list(render, 0);
     const struct value_map *map;
@@ -155,7 +161,8 @@ static const struct value *find_part(const struct value_map *entry, const char *
     return found;
 }
 
-static int filter_from_entries(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_from_entries(struct render *render, const struct plan_binding_args *bound,
+                               struct value *ret)
 {
     static const char *const keys[] = { "key", "k", "name", "Name", "K", "Key", NULL };
     static const char *const values[] = { "value", "v", "Value", "V", NULL };

@@ -188,7 +188,7 @@ static void add_attribute(struct linker *linker, const char *name, struct str te
 }
 
 /* rel: the caller's words, noopener and nofollow, sorted and each once. */
-static int read_rel(struct linker *linker, const struct bound *bound)
+static int read_rel(struct linker *linker, const struct plan_binding_args *bound)
 {
     static const char *const always[] = { "nofollow", "noopener" };
     AUTO_BUF struct buf sorted = BUF_INIT(TEXT_MAX);
@@ -196,8 +196,8 @@ static int read_rel(struct linker *linker, const struct bound *bound)
     const struct value_list *list;
     const struct value exact[] = { value_bool(false),
                                    value_bool(true) }; /* reverse, case_sensitive */
-    const struct call sort = { .args = exact, .count = 2 };
-    const struct call distinct = { .args = exact + 1, .count = 1 };
+    const struct function_call sort = { .args = exact, .count = 2 };
+    const struct function_call distinct = { .args = exact + 1, .count = 1 };
     bool nofollow;
 
     if (op_truth(linker->render, &bound->args[2], &nofollow) < 0)
@@ -242,7 +242,7 @@ static int compile(struct linker *linker)
     return 0;
 }
 
-static int read_options(struct linker *linker, const struct bound *bound)
+static int read_options(struct linker *linker, const struct plan_binding_args *bound)
 {
     struct str target;
 
@@ -263,7 +263,8 @@ static int read_options(struct linker *linker, const struct bound *bound)
     return 0;
 }
 
-static int filter_urlize(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_urlize(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
     struct linker linker = {

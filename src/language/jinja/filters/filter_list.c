@@ -11,7 +11,8 @@
 #include "language/jinja/sequence.h"
 #include "language/jinja/text.h"
 
-static int filter_first(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_first(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     const struct value_list *list;
 
@@ -23,7 +24,8 @@ static int filter_first(struct render *render, const struct bound *bound, struct
     return 0;
 }
 
-static int filter_last(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_last(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     const struct value_list *list;
 
@@ -35,7 +37,8 @@ static int filter_last(struct render *render, const struct bound *bound, struct 
     return 0;
 }
 
-static int filter_random(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_random(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     const struct value_list *list;
 
@@ -51,7 +54,8 @@ static int filter_random(struct render *render, const struct bound *bound, struc
     return 0;
 }
 
-static int filter_length(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_length(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     size_t n;
 
@@ -69,7 +73,8 @@ static struct value_list *copy_items(struct render *render, const struct value_l
     return copy;
 }
 
-static int filter_list(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_list(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     const struct value_list *list;
 
@@ -86,7 +91,8 @@ static int reverse_text(struct render *render, const struct value *v, struct val
     return op_slice(render, v, NULL, NULL, &minus, ret);
 }
 
-static int filter_reverse(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_reverse(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     const struct value_list *list;
     struct value_list *made;
@@ -140,7 +146,8 @@ static int join_plainly(struct render *render, const struct value_list *items,
     return text_finish(render, &out, glue->kind == VALUE_STR ? glue->flags & VALUE_SAFE : 0, ret);
 }
 
-static int filter_join(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_join(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     const struct value *glue = &bound->args[1], *attribute = &bound->args[2];
     const struct value_list *items;
@@ -163,7 +170,8 @@ static int filter_join(struct render *render, const struct bound *bound, struct 
 }
 
 /* Rows of `n`; the last one is filled up when a fill value is given. */
-static int filter_batch(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_batch(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     const struct value *fill = &bound->args[2];
     struct value_list *rows, *row = NULL;
@@ -192,7 +200,8 @@ static int filter_batch(struct render *render, const struct bound *bound, struct
 }
 
 /* `n` columns of nearly equal length, the longer ones first. */
-static int filter_slice(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_slice(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     const struct value *fill = &bound->args[2];
     const struct value_list *list;
@@ -224,7 +233,8 @@ static int filter_slice(struct render *render, const struct bound *bound, struct
     return 0;
 }
 
-static int filter_sum(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_sum(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     const struct value_list *list;
     struct value sum = bound->args[2];
@@ -243,7 +253,8 @@ static int filter_sum(struct render *render, const struct bound *bound, struct v
     return 0;
 }
 
-static int filter_items(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_items(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     const struct value *v = &bound->args[0];
 
@@ -256,7 +267,8 @@ static int filter_items(struct render *render, const struct bound *bound, struct
     return argument_method(render, v, "items", NULL, 0, ret);
 }
 
-static int filter_default(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_default(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     bool missing, loose, truth = true;
 
@@ -269,7 +281,8 @@ static int filter_default(struct render *render, const struct bound *bound, stru
     return 0;
 }
 
-static int filter_attr(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_attr(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     struct str name;
 
@@ -278,11 +291,12 @@ static int filter_attr(struct render *render, const struct bound *bound, struct 
     return op_attribute_only(render, &bound->args[0], name, ret);
 }
 
-static int filter_method(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_method(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     const struct value_list *args = container_list(render, &bound->args[2]);
     const struct value_map *named = container_map(render, &bound->args[3]);
-    const struct call call = { args->items, args->count, named->pairs, named->count };
+    const struct function_call call = { args->items, args->count, named->pairs, named->count };
     struct value method;
     struct str name;
 

@@ -20,7 +20,8 @@
 /* Digits of a double that %f may print: 309 before the point, and the requested ones after it. */
 #define PRECISION_MAX 300
 
-static int filter_abs(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_abs(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     const struct value *v = &bound->args[0];
     struct value zero = value_int(0);
@@ -85,7 +86,8 @@ static bool parse_float(struct str text, double *ret)
     return true;
 }
 
-static int filter_float(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_float(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     const struct value *v = &bound->args[0];
     double d;
@@ -173,7 +175,8 @@ static int int_of_double(struct render *render, double d, const struct value *fa
     return 0;
 }
 
-static int filter_int(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_int(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     const struct value *v = &bound->args[0];
     bool too_large = false;
@@ -217,7 +220,8 @@ static double round_decimal(double d, int64_t precision)
     return nearbyint(d / power) * power;
 }
 
-static int filter_round(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_round(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     const struct value *v = &bound->args[0];
     struct str method;
@@ -245,7 +249,8 @@ static int filter_round(struct render *render, const struct bound *bound, struct
     return 0;
 }
 
-static int filter_filesize(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_filesize(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     static const char letters[] = "kMGTPEZY";
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -255,9 +260,10 @@ static int filter_filesize(struct render *render, const struct bound *bound, str
     size_t i = 0;
 
     if (op_truth(render, &bound->args[1], &binary) < 0 ||
-        filter_float(render,
-                     &(struct bound){ .args = (struct value[]){ bound->args[0], value_null() } },
-                     &number) < 0)
+        filter_float(
+            render,
+            &(struct plan_binding_args){ .args = (struct value[]){ bound->args[0], value_null() } },
+            &number) < 0)
         return -1;
     if (number.kind != VALUE_DOUBLE)
         return render_fail(render, RENDER_TYPE, "could not convert '%s' to a size",
@@ -279,7 +285,8 @@ static int filter_filesize(struct render *render, const struct bound *bound, str
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_avg(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_avg(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     const struct value_list *list;
     double sum = 0, number;
@@ -304,7 +311,8 @@ static int filter_avg(struct render *render, const struct bound *bound, struct v
 }
 
 /* A number when the text is one, else the text. */
-static int filter_to_num(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_to_num(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     struct err ignored;
     struct str text;
@@ -341,7 +349,8 @@ static int unit_power(struct str unit)
 
 /* Salt counts in steps of 1024, also for KB, unless handle_metric is set. Anything else is
  * 0. */
-static int filter_human(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_human(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     struct str text, unit, fallback;
     struct err ignored;

@@ -94,7 +94,8 @@ static int two_flags(struct render *render, const struct value *a, const struct 
     return op_truth(render, a, ret_a) < 0 || op_truth(render, b, ret_b) < 0 ? -1 : 0;
 }
 
-static int filter_sort(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_sort(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     const struct value *paths = &bound->args[3];
     const struct value_list *list;
@@ -117,7 +118,8 @@ static int filter_sort(struct render *render, const struct bound *bound, struct 
 }
 
 /* Pairs of a map, by key or by value. */
-static int filter_dictsort(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_dictsort(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     const struct value *v = &bound->args[0];
     const struct value_list *pairs;
@@ -146,8 +148,8 @@ static int filter_dictsort(struct render *render, const struct bound *bound, str
 
 /* --- the least and the greatest ------------------------------------------------------ */
 
-static int extreme(struct render *render, const struct bound *bound, enum op_compare better,
-                   struct value *ret)
+static int extreme(struct render *render, const struct plan_binding_args *bound,
+                   enum op_compare better, struct value *ret)
 {
     const struct value_list *list;
     struct value best_key;
@@ -180,12 +182,14 @@ static int extreme(struct render *render, const struct bound *bound, enum op_com
     return 0;
 }
 
-static int filter_min(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_min(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     return extreme(render, bound, OP_LT, ret);
 }
 
-static int filter_max(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_max(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     return extreme(render, bound, OP_GT, ret);
 }
@@ -272,7 +276,8 @@ static struct value_list *add_group(struct render *render, struct value_list *gr
 
 /* Sorted by the folded key; neighbours with equal folded keys are one group, which is named by the
  * key of its first member as it was written. */
-static int filter_groupby(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_groupby(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     const struct value *path = &bound->args[1], *fallback = &bound->args[2];
     struct value_list *groups = container_new_list(render, 0), *members = NULL;
@@ -340,7 +345,8 @@ static size_t expected_unique(const struct value_list *list)
     return list->count < UNIQUE_EXPECTED_MAX ? list->count : UNIQUE_EXPECTED_MAX;
 }
 
-static int filter_unique(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_unique(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     struct value_map *seen;
     struct value_list *made;
@@ -372,12 +378,12 @@ static int filter_unique(struct render *render, const struct bound *bound, struc
 /* --- map, select, reject ------------------------------------------------------------------ */
 
 /* The call that is left after the first `used` arguments of `*args, **kwargs`. */
-static struct call rest_of(const struct bound *bound, size_t used)
+static struct function_call rest_of(const struct plan_binding_args *bound, size_t used)
 {
     const struct value_list *args = bound->args[1].list;
     const struct value_map *named = bound->args[2].map;
 
-    return (struct call){
+    return (struct function_call){
         .args = args->items + used,
         .count = args->count - used,
         .named = named->pairs,
@@ -386,8 +392,8 @@ static struct call rest_of(const struct bound *bound, size_t used)
 }
 
 /* map(attribute='a.b', default=x) */
-static int map_attribute(struct render *render, const struct bound *bound, struct value_list *made,
-                         const struct value_list *list)
+static int map_attribute(struct render *render, const struct plan_binding_args *bound,
+                         struct value_list *made, const struct value_list *list)
 {
     const struct value named = bound->args[2];
     const struct value *attribute = value_get(&named, "attribute");
@@ -411,11 +417,11 @@ static int map_attribute(struct render *render, const struct bound *bound, struc
     return 0;
 }
 
-static int map_filter(struct render *render, const struct bound *bound, struct value_list *made,
-                      const struct value_list *list)
+static int map_filter(struct render *render, const struct plan_binding_args *bound,
+                      struct value_list *made, const struct value_list *list)
 {
     const struct value_list *args = bound->args[1].list;
-    struct call rest;
+    struct function_call rest;
 
     if (args->count == 0 || args->items[0].kind != VALUE_STR)
         return render_fail(render, RENDER_TYPE, "map requires a filter argument");
@@ -431,7 +437,8 @@ static int map_filter(struct render *render, const struct bound *bound, struct v
     return 0;
 }
 
-static int filter_map(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_map(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     const struct value named = bound->args[2];
     bool by_attribute = bound->args[1].list->count == 0 && value_get(&named, "attribute");
@@ -455,7 +462,7 @@ static int filter_map(struct render *render, const struct bound *bound, struct v
 
 /* Keep the items for which the test, or their truth, is `wanted`; `by_attribute` asks an attribute
  * of each, whose path is the first argument. */
-static int select_items(struct render *render, const struct bound *bound, bool wanted,
+static int select_items(struct render *render, const struct plan_binding_args *bound, bool wanted,
                         bool by_attribute, struct value *ret)
 {
     const struct value_list *args = bound->args[1].list;
@@ -472,7 +479,7 @@ static int select_items(struct render *render, const struct bound *bound, bool w
         return -1;
     for (size_t i = 0; any && i < list->count; i++) {
         struct value subject = list->items[i];
-        struct call rest;
+        struct function_call rest;
         bool yes;
 
         if (render_step(render, 1) < 0)
@@ -498,22 +505,26 @@ static int select_items(struct render *render, const struct bound *bound, bool w
     return 0;
 }
 
-static int filter_select(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_select(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     return select_items(render, bound, true, false, ret);
 }
 
-static int filter_reject(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_reject(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     return select_items(render, bound, false, false, ret);
 }
 
-static int filter_selectattr(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_selectattr(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     return select_items(render, bound, true, true, ret);
 }
 
-static int filter_rejectattr(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_rejectattr(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     return select_items(render, bound, false, true, ret);
 }

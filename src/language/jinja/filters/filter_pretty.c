@@ -113,7 +113,8 @@ static int print(struct printer *printer, const struct value *v, size_t indent, 
     return result;
 }
 
-static int filter_pprint(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_pprint(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct printer printer = { render, &out };

@@ -24,7 +24,8 @@ struct set_pair {
     struct value_list *made;
 };
 
-static int read_pair(struct render *render, const struct bound *bound, struct set_pair *pair)
+static int read_pair(struct render *render, const struct plan_binding_args *bound,
+                     struct set_pair *pair)
 {
     if (op_list(render, &bound->args[0], &pair->first) < 0 ||
         op_list(render, &bound->args[1], &pair->second) < 0 ||
@@ -53,7 +54,8 @@ static void add_members(struct render *render, struct set_pair *pair, const stru
     }
 }
 
-static int filter_union(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_union(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     struct set_pair pair;
 
@@ -65,7 +67,8 @@ static int filter_union(struct render *render, const struct bound *bound, struct
     return 0;
 }
 
-static int filter_intersect(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_intersect(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     struct set_pair pair;
 
@@ -76,7 +79,8 @@ static int filter_intersect(struct render *render, const struct bound *bound, st
     return 0;
 }
 
-static int filter_difference(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_difference(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     struct set_pair pair;
 
@@ -87,7 +91,8 @@ static int filter_difference(struct render *render, const struct bound *bound, s
     return 0;
 }
 
-static int filter_symmetric(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_symmetric(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     struct set_pair pair;
 
@@ -100,7 +105,8 @@ static int filter_symmetric(struct render *render, const struct bound *bound, st
 }
 
 /* A list stays one, anything else becomes a list of one. */
-static int filter_sequence(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_sequence(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     const struct value *v = &bound->args[0];
     struct value_list *one;
@@ -130,7 +136,8 @@ static const struct value *find_step(struct render *render, const struct value *
 }
 
 /* "a:b:0" from map to map and through lists; the default when there is no such path. */
-static int filter_traverse(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_traverse(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     const struct value *at = &bound->args[0];
     struct str path;
@@ -178,7 +185,8 @@ static int flatten_into(struct render *render, const struct value *v, int64_t le
     return 0;
 }
 
-static int filter_flatten(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_flatten(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     struct value_list *made = container_new_list(render, 0);
     int64_t levels = INT32_MAX;

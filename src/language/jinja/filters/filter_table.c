@@ -39,8 +39,9 @@ static struct value read_cell(const struct value *cell)
 }
 
 /* One row as a map, under the value of its key. */
-static int add_row(struct render *render, const struct bound *bound, const struct value_list *names,
-                   const struct value_list *cells, struct value_map *rows)
+static int add_row(struct render *render, const struct plan_binding_args *bound,
+                   const struct value_list *names, const struct value_list *cells,
+                   struct value_map *rows)
 {
     struct value_map *row = container_new_map(render, names->count);
     const struct value *key;
@@ -55,7 +56,8 @@ static int add_row(struct render *render, const struct bound *bound, const struc
 }
 
 /* Lines of the mysql client: a heading and rows between bars, and lines of dashes. */
-static int filter_mysql_to_dict(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_mysql_to_dict(struct render *render, const struct plan_binding_args *bound,
+                                struct value *ret)
 {
     struct value_map *rows = container_new_map(render, 4);
     const struct value_list *lines, *names = NULL;

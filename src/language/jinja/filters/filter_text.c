@@ -30,8 +30,8 @@ static int soft_text(struct render *render, const struct value *v, struct value 
     return 0;
 }
 
-static int text_method(struct render *render, const struct bound *bound, const char *method,
-                       size_t arguments, struct value *ret)
+static int text_method(struct render *render, const struct plan_binding_args *bound,
+                       const char *method, size_t arguments, struct value *ret)
 {
     struct value text;
 
@@ -40,12 +40,14 @@ static int text_method(struct render *render, const struct bound *bound, const c
     return argument_method(render, &text, method, bound->args + 1, arguments, ret);
 }
 
-static int filter_upper(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_upper(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     return text_method(render, bound, "upper", 0, ret);
 }
 
-static int filter_lower(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_lower(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     const struct value *v = &bound->args[0];
 
@@ -54,22 +56,26 @@ static int filter_lower(struct render *render, const struct bound *bound, struct
     return text_method(render, bound, "lower", 0, ret);
 }
 
-static int filter_capitalize(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_capitalize(struct render *render, const struct plan_binding_args *bound,
+                             struct value *ret)
 {
     return text_method(render, bound, "capitalize", 0, ret);
 }
 
-static int filter_center(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_center(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     return text_method(render, bound, "center", 1, ret);
 }
 
-static int filter_trim(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_trim(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     return text_method(render, bound, "strip", 1, ret);
 }
 
-static int filter_string(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_string(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     return soft_text(render, &bound->args[0], ret);
 }
@@ -111,7 +117,8 @@ static void title_ascii(char *text, size_t n)
 
 /* A letter after a blank, a dash or an opening bracket becomes upper case, the others lower case.
  */
-static int filter_title(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_title(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct value text;
@@ -139,7 +146,8 @@ static int filter_title(struct render *render, const struct bound *bound, struct
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_format(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_format(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     struct value text, values = bound->args[1];
 
@@ -156,7 +164,8 @@ static int filter_format(struct render *render, const struct bound *bound, struc
 }
 
 /* Safe text meets unsafe text only with autoescape on, and then the unsafe is escaped. */
-static int filter_replace(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_replace(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     struct value text, args[3] = { bound->args[1], bound->args[2], bound->args[3] };
 
@@ -196,7 +205,8 @@ static int indent_text(struct render *render, const struct value *width, struct 
     return 0;
 }
 
-static int filter_indent(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_indent(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX), indent = BUF_INIT(TEXT_MAX);
     const struct value_list *lines;
@@ -230,7 +240,8 @@ static int filter_indent(struct render *render, const struct bound *bound, struc
     return text_finish(render, &out, text.flags & VALUE_SAFE, ret);
 }
 
-static int filter_truncate(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_truncate(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     int64_t length, leeway = TRUNCATE_LEEWAY;
@@ -270,7 +281,8 @@ static int filter_truncate(struct render *render, const struct bound *bound, str
     return text_finish(render, &out, text.flags & VALUE_SAFE, ret);
 }
 
-static int filter_wordcount(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_wordcount(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     const struct matcher *word;
     struct matcher_match match;
@@ -294,7 +306,8 @@ static int filter_wordcount(struct render *render, const struct bound *bound, st
 }
 
 /* An upper-case letter begins a word after a lower-case one, and before one. */
-static int filter_snake(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_snake(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text;
@@ -313,7 +326,8 @@ static int filter_snake(struct render *render, const struct bound *bound, struct
     return text_finish(render, &out, 0, ret);
 }
 
-static int filter_camel(struct render *render, const struct bound *bound, struct value *ret)
+static int filter_camel(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     struct str text;
@@ -326,7 +340,8 @@ static int filter_camel(struct render *render, const struct bound *bound, struct
         struct value word = op_new_str(render, str_cut(&text, '_'));
 
         if ((!first || large) &&
-            filter_capitalize(render, &(struct bound){ .args = &word, .count = 1 }, &word) < 0)
+            filter_capitalize(render, &(struct plan_binding_args){ .args = &word, .count = 1 },
+                              &word) < 0)
             return -1;
         buf_add_str(&out, word.s);
     }

@@ -14,7 +14,8 @@
 
 #define RANGE_MAX 100000 /* as Jinja2's sandbox, which Salt uses */
 
-static int global_range(struct render *render, const struct bound *bound, struct value *ret)
+static int global_range(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     const struct value_list *args = bound->args[0].list;
     int64_t numbers[3] = { 0, 0, 1 };
@@ -36,7 +37,8 @@ static int global_range(struct render *render, const struct bound *bound, struct
 }
 
 /* dict(other, a=1): the pairs of the first argument, then the named ones. */
-static int global_dict(struct render *render, const struct bound *bound, struct value *ret)
+static int global_dict(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     const struct value_list *args = bound->args[0].list;
     struct value made = value_map(container_new_map(render, 0)), ignored;
@@ -104,7 +106,8 @@ static const struct object_type namespace_type = {
     .print = namespace_print,
 };
 
-static int global_namespace(struct render *render, const struct bound *bound, struct value *ret)
+static int global_namespace(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     struct namespace *ns;
     struct value map;
@@ -126,7 +129,8 @@ struct cycler {
     size_t at;
 };
 
-static int cycler_next(struct render *render, const struct bound *bound, struct value *ret)
+static int cycler_next(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     struct cycler *cycler = bound->user;
 
@@ -136,7 +140,8 @@ static int cycler_next(struct render *render, const struct bound *bound, struct 
     return 0;
 }
 
-static int cycler_reset(struct render *render, const struct bound *bound, struct value *ret)
+static int cycler_reset(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     struct cycler *cycler = bound->user;
 
@@ -170,7 +175,8 @@ static int cycler_get(struct render *render, struct object *object, struct str n
 
 static const struct object_type cycler_type = { .name = "Cycler", .get = cycler_get };
 
-static int global_cycler(struct render *render, const struct bound *bound, struct value *ret)
+static int global_cycler(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     struct cycler *cycler = ARENA_NEW(render->arena, struct cycler);
 
@@ -188,8 +194,8 @@ struct joiner {
     bool used;
 };
 
-static int joiner_call(struct render *render, struct object *object, const struct call *call,
-                       struct value *ret)
+static int joiner_call(struct render *render, struct object *object,
+                       const struct function_call *call, struct value *ret)
 {
     struct joiner *joiner = container_of(object, struct joiner, object);
 
@@ -202,7 +208,8 @@ static int joiner_call(struct render *render, struct object *object, const struc
 
 static const struct object_type joiner_type = { .name = "Joiner", .call = joiner_call };
 
-static int global_joiner(struct render *render, const struct bound *bound, struct value *ret)
+static int global_joiner(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     struct joiner *joiner = ARENA_NEW(render->arena, struct joiner);
 
@@ -221,7 +228,8 @@ static const char *const words[] = {
 };
 
 /* Text to fill a page with: paragraphs of so many words, from the caller's random source. */
-static int global_lipsum(struct render *render, const struct bound *bound, struct value *ret)
+static int global_lipsum(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     int64_t n, least, most;
@@ -256,7 +264,8 @@ static int global_lipsum(struct render *render, const struct bound *bound, struc
 }
 
 /* A template stops with an error. */
-static int global_raise(struct render *render, const struct bound *bound, struct value *ret)
+static int global_raise(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     struct str text;
 
@@ -267,7 +276,7 @@ static int global_raise(struct render *render, const struct bound *bound, struct
 }
 
 /* What Salt gives for finding out what a template has. */
-static int global_show_full_context(struct render *render, const struct bound *bound,
+static int global_show_full_context(struct render *render, const struct plan_binding_args *bound,
                                     struct value *ret)
 {
     struct eval *eval = eval_of(render);

@@ -13,12 +13,13 @@
 /* Keys shown in a message are cut here. */
 #define SHOWN_MAX 100
 
-static const struct value *find_arg(struct render *render, const struct bound *bound)
+static const struct value *find_arg(struct render *render, const struct plan_binding_args *bound)
 {
     return value_map_find(container_map(render, &bound->args[0]), &bound->args[1]);
 }
 
-static int dict_clear(struct render *render, const struct bound *bound, struct value *ret)
+static int dict_clear(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     struct value_map *map = container_change_map(render, &bound->args[0]);
 
@@ -29,7 +30,8 @@ static int dict_clear(struct render *render, const struct bound *bound, struct v
     return 0;
 }
 
-static int dict_copy(struct render *render, const struct bound *bound, struct value *ret)
+static int dict_copy(struct render *render, const struct plan_binding_args *bound,
+                     struct value *ret)
 {
     const struct value_map *map = container_map(render, &bound->args[0]);
     struct value_map *copy;
@@ -44,7 +46,7 @@ static int dict_copy(struct render *render, const struct bound *bound, struct va
     return 0;
 }
 
-static int dict_get(struct render *render, const struct bound *bound, struct value *ret)
+static int dict_get(struct render *render, const struct plan_binding_args *bound, struct value *ret)
 {
     const struct value *found;
 
@@ -55,19 +57,22 @@ static int dict_get(struct render *render, const struct bound *bound, struct val
     return 0;
 }
 
-static int dict_items(struct render *render, const struct bound *bound, struct value *ret)
+static int dict_items(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     *ret = view_new(render, VIEW_ITEMS, &bound->args[0]);
     return 0;
 }
 
-static int dict_keys(struct render *render, const struct bound *bound, struct value *ret)
+static int dict_keys(struct render *render, const struct plan_binding_args *bound,
+                     struct value *ret)
 {
     *ret = view_new(render, VIEW_KEYS, &bound->args[0]);
     return 0;
 }
 
-static int dict_values(struct render *render, const struct bound *bound, struct value *ret)
+static int dict_values(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     *ret = view_new(render, VIEW_VALUES, &bound->args[0]);
     return 0;
@@ -82,7 +87,7 @@ static int fail_no_key(struct render *render, const struct value *key)
     return render_fail(render, RENDER_TYPE, "no key %s", buf_text(&text));
 }
 
-static int dict_pop(struct render *render, const struct bound *bound, struct value *ret)
+static int dict_pop(struct render *render, const struct plan_binding_args *bound, struct value *ret)
 {
     const struct value *found;
 
@@ -97,7 +102,8 @@ static int dict_pop(struct render *render, const struct bound *bound, struct val
     return 0;
 }
 
-static int dict_popitem(struct render *render, const struct bound *bound, struct value *ret)
+static int dict_popitem(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     struct value_map *map = container_change_map(render, &bound->args[0]);
     struct value_pair last;
@@ -115,7 +121,8 @@ static int dict_popitem(struct render *render, const struct bound *bound, struct
     return 0;
 }
 
-static int dict_setdefault(struct render *render, const struct bound *bound, struct value *ret)
+static int dict_setdefault(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
     const struct value *found;
 
@@ -169,7 +176,8 @@ static int update_from_pairs(struct render *render, struct value_map *map, const
     return 0;
 }
 
-static int dict_update(struct render *render, const struct bound *bound, struct value *ret)
+static int dict_update(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     struct value_map *map = container_change_map(render, &bound->args[0]);
     const struct value *more = &bound->args[1];

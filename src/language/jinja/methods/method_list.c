@@ -16,12 +16,14 @@
 /* Values shown in a message are cut here. */
 #define SHOWN_MAX 100
 
-static const struct value_list *items_of(struct render *render, const struct bound *bound)
+static const struct value_list *items_of(struct render *render,
+                                         const struct plan_binding_args *bound)
 {
     return container_list(render, &bound->args[0]);
 }
 
-static int list_append(struct render *render, const struct bound *bound, struct value *ret)
+static int list_append(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
 
@@ -32,19 +34,22 @@ static int list_append(struct render *render, const struct bound *bound, struct 
     return 0;
 }
 
-static int list_clear(struct render *render, const struct bound *bound, struct value *ret)
+static int list_clear(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     container_change_list(render, &bound->args[0])->count = 0;
     *ret = value_null();
     return 0;
 }
 
-static int list_copy(struct render *render, const struct bound *bound, struct value *ret)
+static int list_copy(struct render *render, const struct plan_binding_args *bound,
+                     struct value *ret)
 {
     return op_slice(render, &bound->args[0], NULL, NULL, NULL, ret);
 }
 
-static int list_count(struct render *render, const struct bound *bound, struct value *ret)
+static int list_count(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     const struct value_list *list = items_of(render, bound);
     int64_t count = 0;
@@ -61,7 +66,8 @@ static int list_count(struct render *render, const struct bound *bound, struct v
     return 0;
 }
 
-static int list_extend(struct render *render, const struct bound *bound, struct value *ret)
+static int list_extend(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     const struct value_list *more;
     struct value_list *list;
@@ -109,7 +115,7 @@ static size_t clamp(int64_t i, size_t count)
     return (uint64_t)i < count ? (size_t)i : count;
 }
 
-static int fail_not_in(struct render *render, const struct bound *bound)
+static int fail_not_in(struct render *render, const struct plan_binding_args *bound)
 {
     AUTO_BUF struct buf text = BUF_INIT(SHOWN_MAX);
 
@@ -120,7 +126,8 @@ static int fail_not_in(struct render *render, const struct bound *bound)
     return render_fail(render, RENDER_TYPE, "%s is not in list", buf_text(&text));
 }
 
-static int list_index(struct render *render, const struct bound *bound, struct value *ret)
+static int list_index(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     const struct value_list *list = items_of(render, bound);
     int64_t start = 0, stop = INT64_MAX;
@@ -137,7 +144,8 @@ static int list_index(struct render *render, const struct bound *bound, struct v
     return 0;
 }
 
-static int list_insert(struct render *render, const struct bound *bound, struct value *ret)
+static int list_insert(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
     int64_t index;
@@ -160,7 +168,7 @@ static void remove_at(struct value_list *list, size_t at)
     list->count--;
 }
 
-static int list_pop(struct render *render, const struct bound *bound, struct value *ret)
+static int list_pop(struct render *render, const struct plan_binding_args *bound, struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
     int64_t index;
@@ -178,7 +186,8 @@ static int list_pop(struct render *render, const struct bound *bound, struct val
     return 0;
 }
 
-static int list_remove(struct render *render, const struct bound *bound, struct value *ret)
+static int list_remove(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
     size_t at;
@@ -192,7 +201,8 @@ static int list_remove(struct render *render, const struct bound *bound, struct 
     return 0;
 }
 
-static int list_reverse(struct render *render, const struct bound *bound, struct value *ret)
+static int list_reverse(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
 
@@ -211,7 +221,7 @@ static int list_reverse(struct render *render, const struct bound *bound, struct
 static int sort_key(struct render *render, const struct value *function, const struct value *item,
                     struct value *ret)
 {
-    const struct call call = { .args = item, .count = 1 };
+    const struct function_call call = { .args = item, .count = 1 };
 
     if (function->kind != VALUE_NULL)
         return op_call(render, function, &call, ret);
@@ -219,7 +229,8 @@ static int sort_key(struct render *render, const struct value *function, const s
     return 0;
 }
 
-static int list_sort(struct render *render, const struct bound *bound, struct value *ret)
+static int list_sort(struct render *render, const struct plan_binding_args *bound,
+                     struct value *ret)
 {
     struct value_list *list = container_change_list(render, &bound->args[0]);
     AUTO_ARENA struct arena scratch = ARENA_INIT;

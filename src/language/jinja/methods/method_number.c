@@ -10,7 +10,7 @@
 /* "-0x1.0000000000000p+1023" and more. */
 #define HEX_TEXT_MAX 64
 
-static int64_t self_int(const struct bound *bound)
+static int64_t self_int(const struct plan_binding_args *bound)
 {
     return bound->args[0].kind == VALUE_BOOL ? bound->args[0].b : bound->args[0].i;
 }
@@ -20,14 +20,16 @@ static uint64_t magnitude(int64_t i)
     return i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
 }
 
-static int int_bit_count(struct render *render, const struct bound *bound, struct value *ret)
+static int int_bit_count(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     (void)render;
     *ret = value_int(__builtin_popcountll(magnitude(self_int(bound))));
     return 0;
 }
 
-static int int_bit_length(struct render *render, const struct bound *bound, struct value *ret)
+static int int_bit_length(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     uint64_t bits = magnitude(self_int(bound));
 
@@ -36,7 +38,8 @@ static int int_bit_length(struct render *render, const struct bound *bound, stru
     return 0;
 }
 
-static int float_is_integer(struct render *render, const struct bound *bound, struct value *ret)
+static int float_is_integer(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     double d = bound->args[0].d;
 
@@ -46,7 +49,8 @@ static int float_is_integer(struct render *render, const struct bound *bound, st
 }
 
 /* One digit before the point, thirteen after it, as Python writes it. */
-static int float_hex(struct render *render, const struct bound *bound, struct value *ret)
+static int float_hex(struct render *render, const struct plan_binding_args *bound,
+                     struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(HEX_TEXT_MAX);
     double d = bound->args[0].d, fraction;

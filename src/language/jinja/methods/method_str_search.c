@@ -38,7 +38,7 @@ static int read_bound(struct render *render, const struct value *v, int64_t *ret
 }
 
 /* Arguments `at` and `at + 1` are start and end. */
-static int window_read(struct render *render, const struct bound *bound, size_t at,
+static int window_read(struct render *render, const struct plan_binding_args *bound, size_t at,
                        struct window *ret)
 {
     struct str text = bound->args[0].s;
@@ -72,7 +72,8 @@ static size_t find_last(struct str text, struct str part)
 }
 
 /* The index of the character where the part begins, or -1. */
-static int find_part(struct render *render, const struct bound *bound, bool last, int64_t *ret)
+static int find_part(struct render *render, const struct plan_binding_args *bound, bool last,
+                     int64_t *ret)
 {
     struct window window;
     struct str part;
@@ -90,8 +91,8 @@ static int find_part(struct render *render, const struct bound *bound, bool last
     return 0;
 }
 
-static int find_or(struct render *render, const struct bound *bound, bool last, bool must,
-                   struct value *ret)
+static int find_or(struct render *render, const struct plan_binding_args *bound, bool last,
+                   bool must, struct value *ret)
 {
     int64_t at;
 
@@ -103,27 +104,32 @@ static int find_or(struct render *render, const struct bound *bound, bool last, 
     return 0;
 }
 
-static int str_find_first(struct render *render, const struct bound *bound, struct value *ret)
+static int str_find_first(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     return find_or(render, bound, false, false, ret);
 }
 
-static int str_rfind(struct render *render, const struct bound *bound, struct value *ret)
+static int str_rfind(struct render *render, const struct plan_binding_args *bound,
+                     struct value *ret)
 {
     return find_or(render, bound, true, false, ret);
 }
 
-static int str_index(struct render *render, const struct bound *bound, struct value *ret)
+static int str_index(struct render *render, const struct plan_binding_args *bound,
+                     struct value *ret)
 {
     return find_or(render, bound, false, true, ret);
 }
 
-static int str_rindex(struct render *render, const struct bound *bound, struct value *ret)
+static int str_rindex(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     return find_or(render, bound, true, true, ret);
 }
 
-static int str_count(struct render *render, const struct bound *bound, struct value *ret)
+static int str_count(struct render *render, const struct plan_binding_args *bound,
+                     struct value *ret)
 {
     struct window window;
     struct str part;
@@ -146,7 +152,7 @@ static int str_count(struct render *render, const struct bound *bound, struct va
 typedef bool affix_fn(struct str text, struct str part);
 
 /* One text or a tuple of them at the beginning or the end. */
-static int has_affix(struct render *render, const struct bound *bound, affix_fn *has,
+static int has_affix(struct render *render, const struct plan_binding_args *bound, affix_fn *has,
                      struct value *ret)
 {
     const struct value *wanted = &bound->args[1];
@@ -174,17 +180,20 @@ static int has_affix(struct render *render, const struct bound *bound, affix_fn 
     return 0;
 }
 
-static int str_startswith(struct render *render, const struct bound *bound, struct value *ret)
+static int str_startswith(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     return has_affix(render, bound, str_starts, ret);
 }
 
-static int str_endswith(struct render *render, const struct bound *bound, struct value *ret)
+static int str_endswith(struct render *render, const struct plan_binding_args *bound,
+                        struct value *ret)
 {
     return has_affix(render, bound, str_ends, ret);
 }
 
-static int str_removeprefix(struct render *render, const struct bound *bound, struct value *ret)
+static int str_removeprefix(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     struct str text = bound->args[0].s, prefix;
     bool has;
@@ -197,7 +206,8 @@ static int str_removeprefix(struct render *render, const struct bound *bound, st
     return 0;
 }
 
-static int str_removesuffix(struct render *render, const struct bound *bound, struct value *ret)
+static int str_removesuffix(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
     struct str text = bound->args[0].s, suffix;
     bool has;
@@ -243,7 +253,8 @@ static void replace(struct str text, struct str old, struct str new, uint64_t co
     buf_add_str(out, str_from_offset(text, done));
 }
 
-static int str_replace(struct render *render, const struct bound *bound, struct value *ret)
+static int str_replace(struct render *render, const struct plan_binding_args *bound,
+                       struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     const struct value *self = &bound->args[0];

@@ -147,7 +147,8 @@ static void split_at_back(struct pieces *pieces, struct str separator, uint64_t 
     reverse(pieces->list);
 }
 
-static int split(struct render *render, const struct bound *bound, bool back, struct value *ret)
+static int split(struct render *render, const struct plan_binding_args *bound, bool back,
+                 struct value *ret)
 {
     struct pieces pieces = { render, &bound->args[0], container_new_list(render, 0) };
     struct str separator;
@@ -171,12 +172,14 @@ static int split(struct render *render, const struct bound *bound, bool back, st
     return text_expect_items(render, pieces.list->count);
 }
 
-static int str_split(struct render *render, const struct bound *bound, struct value *ret)
+static int str_split(struct render *render, const struct plan_binding_args *bound,
+                     struct value *ret)
 {
     return split(render, bound, false, ret);
 }
 
-static int str_rsplit(struct render *render, const struct bound *bound, struct value *ret)
+static int str_rsplit(struct render *render, const struct plan_binding_args *bound,
+                      struct value *ret)
 {
     return split(render, bound, true, ret);
 }
@@ -195,7 +198,8 @@ static size_t line_end(struct str text)
     return str_starts(text, STR("\xe2\x80\xa8")) || str_starts(text, STR("\xe2\x80\xa9")) ? 3 : 0;
 }
 
-static int str_splitlines(struct render *render, const struct bound *bound, struct value *ret)
+static int str_splitlines(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     struct pieces pieces = { render, &bound->args[0], container_new_list(render, 0) };
     struct str text = bound->args[0].s;
@@ -221,7 +225,8 @@ static int str_splitlines(struct render *render, const struct bound *bound, stru
     return text_expect_items(render, pieces.list->count);
 }
 
-static int partition(struct render *render, const struct bound *bound, bool back, struct value *ret)
+static int partition(struct render *render, const struct plan_binding_args *bound, bool back,
+                     struct value *ret)
 {
     const struct value *self = &bound->args[0];
     struct pieces pieces = { render, self, container_new_list(render, 3) };
@@ -248,17 +253,19 @@ static int partition(struct render *render, const struct bound *bound, bool back
     return 0;
 }
 
-static int str_partition(struct render *render, const struct bound *bound, struct value *ret)
+static int str_partition(struct render *render, const struct plan_binding_args *bound,
+                         struct value *ret)
 {
     return partition(render, bound, false, ret);
 }
 
-static int str_rpartition(struct render *render, const struct bound *bound, struct value *ret)
+static int str_rpartition(struct render *render, const struct plan_binding_args *bound,
+                          struct value *ret)
 {
     return partition(render, bound, true, ret);
 }
 
-static int str_join(struct render *render, const struct bound *bound, struct value *ret)
+static int str_join(struct render *render, const struct plan_binding_args *bound, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
     const struct value *self = &bound->args[0];

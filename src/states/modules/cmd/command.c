@@ -299,7 +299,7 @@ static int make_input(struct str input, int *ret_fd, struct err *err)
 }
 
 int command_run(struct state_run *run, const struct command_args *args,
-                const struct command *command, struct process_result *ret, struct err *err)
+                const struct shell_command *command, struct process_result *ret, struct err *err)
 {
     struct process_spec spec = {
         .argv = command->argv,
@@ -391,7 +391,7 @@ static void add_tail(struct buf *out, struct str said)
     buf_add_str(out, str_from_offset(said, said.n > TAIL_MAX ? said.n - TAIL_MAX : 0));
 }
 
-static int set_failure(const struct command_args *args, const struct command *command,
+static int set_failure(const struct command_args *args, const struct shell_command *command,
                        const struct process_result *result, struct err *err)
 {
     AUTO_BUF struct buf why = BUF_INIT(BUF_NO_LIMIT);
@@ -420,7 +420,7 @@ static void detail_output(struct state_run *run, const char *key, struct str out
 }
 
 int command_judge(struct state_run *run, const struct command_args *args,
-                  const struct command *command, const struct process_result *result,
+                  const struct shell_command *command, const struct process_result *result,
                   struct err *err)
 {
     state_detail(run, "command", "%s", command->text);

@@ -42,7 +42,7 @@ struct command_args {
 };
 
 /* What to run: a text for the shell, or words. */
-struct command {
+struct shell_command {
     const char *text;        /* for the shell, and for messages */
     const char *const *argv; /* alternative; ends in NULL */
 };
@@ -51,12 +51,12 @@ int command_validate(const struct command_args *args, struct diags *diags);
 
 /* Run it to completion. Timeouts are errors. */
 int command_run(struct state_run *run, const struct command_args *args,
-                const struct command *command, struct process_result *ret, struct err *err);
+                const struct shell_command *command, struct process_result *ret, struct err *err);
 /* Did it succeed, according to the arguments? */
 bool command_succeeded(const struct command_args *args, const struct process_result *result);
 /* Add the result to the details; an error, with the end of the output, when it failed. */
 int command_judge(struct state_run *run, const struct command_args *args,
-                  const struct command *command, const struct process_result *result,
+                  const struct shell_command *command, const struct process_result *result,
                   struct err *err);
 /* Words of a list as an argv; `first` comes first. */
 const char *const *command_words(struct state_run *run, const char *first,

@@ -40,11 +40,11 @@ static int run_validate(const void *args, const struct value *where, struct diag
     return result;
 }
 
-static struct command command_of(struct state_run *run, const struct run_args *want)
+static struct shell_command command_of(struct state_run *run, const struct run_args *want)
 {
     const bool has_args = want->args && want->args->kind == VALUE_LIST;
 
-    return (struct command){
+    return (struct shell_command){
         .text = want->command,
         .argv = has_args ? command_words(run, want->command, want->args) : NULL,
     };
@@ -54,7 +54,7 @@ static struct command command_of(struct state_run *run, const struct run_args *w
 static int ask_command(struct state_run *run, const struct run_args *want, bool *ret_changes,
                        struct err *err)
 {
-    const struct command command = { .text = stateful_test_name(want->stateful) };
+    const struct shell_command command = { .text = stateful_test_name(want->stateful) };
     struct process_result result;
 
     if (command_run(run, &want->how, &command, &result, err) < 0 ||
@@ -79,7 +79,7 @@ static int run_check(struct state_run *run, const void *args, struct err *err)
 static int run_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct run_args *want = args;
-    const struct command command = command_of(run, want);
+    const struct shell_command command = command_of(run, want);
     struct process_result result;
 
     buf_clear(&run->text); /* it runs now: drop 'will run' */
@@ -93,7 +93,7 @@ static int run_apply(struct state_run *run, const void *args, struct err *err)
 static int run_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     const struct run_args *want = args;
-    const struct command command = command_of(run, want);
+    const struct shell_command command = command_of(run, want);
     struct process_result result;
 
     if (command_run(run, &want->how, &command, &result, err) < 0 ||

@@ -21,7 +21,7 @@ static const struct param run_all_params[] = {
 static int run_all_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     const struct run_all_args *want = args;
-    const struct command command = { .text = want->command };
+    const struct shell_command command = { .text = want->command };
     struct value_map *map = value_map_new(run->arena, 4);
     struct process_result result;
 

@@ -87,15 +87,15 @@ static int make_script(struct state_run *run, const struct scripting_args *want,
 }
 
 /* Through the shell when the arguments are a string; a custom shell runs the script itself. */
-static struct command command_of(struct state_run *run, const struct scripting_args *want,
-                                 const char *path, const char *more)
+static struct shell_command command_of(struct state_run *run, const struct scripting_args *want,
+                                       const char *path, const char *more)
 {
     const char *shell = want->how.shell ? want->how.shell : "";
     const char *text = want->args && want->args->kind == VALUE_STR ? want->args->s.p : "";
 
     if (want->args && want->args->kind == VALUE_LIST && !want->how.shell)
-        return (struct command){ path, command_words(run, path, want->args) };
-    return (struct command){
+        return (struct shell_command){ path, command_words(run, path, want->args) };
+    return (struct shell_command){
         .text = arena_printf(run->arena, "%s%s%s%s%s%s", shell, *shell ? " " : "", path, more,
                              *text ? " " : "", text),
     };
@@ -104,7 +104,7 @@ static struct command command_of(struct state_run *run, const struct scripting_a
 static int run_script(struct state_run *run, const struct scripting_args *want,
                       const struct scratch *scratch, const char *more, struct err *err)
 {
-    struct command command = command_of(run, want, scratch->path, more);
+    struct shell_command command = command_of(run, want, scratch->path, more);
     struct command_args how = want->how;
     struct process_result result;
 
@@ -137,7 +137,7 @@ int scripting_bind(struct state_run *run, const void *args, struct err *err)
     struct content content;
     const char *more;
 
-    if (!run->bound)
+    if (!run->plan_binding)
         return 0;
     if (get_script(run, args, &content, &more, err) < 0)
         return err->code == ERR_CANCELED ? -1 : 0; /* a state before this one may make it */

@@ -21,7 +21,7 @@ static const struct param shell_params[] = {
 static int shell_call(struct state_run *run, const void *args, struct value *ret, struct err *err)
 {
     const struct shell_args *want = args;
-    const struct command command = { .text = want->command };
+    const struct shell_command command = { .text = want->command };
     struct process_result result;
 
     if (command_run(run, &want->how, &command, &result, err) < 0 ||

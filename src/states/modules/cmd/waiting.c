@@ -38,7 +38,7 @@ int waiting_check(struct state_run *run, const void *args, struct err *err)
 int waiting_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct waiting_args *want = args;
-    const struct command command = { .text = want->command };
+    const struct shell_command command = { .text = want->command };
     struct process_result result;
 
     if (command_run(run, &want->how, &command, &result, err) < 0 ||

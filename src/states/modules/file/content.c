@@ -100,7 +100,7 @@ static int check_exclusive(const struct content_args *args, const struct value *
     } wishes[] = {
         { "content", args->has_content },
         { "contents", has_contents(args) },
-        { "contents_pillar", args->pillar.n > 0 },
+        { "contents_pillar", args->peel_settings.n > 0 },
         { "contents_grains", args->grains.n > 0 },
         { "source", has_source(args) },
     };
@@ -261,8 +261,8 @@ static int find_contents(const struct value *tree, const char *place, const char
 static int join_contents(struct state_run *run, const struct content_args *args, struct str *ret,
                          struct err *err)
 {
-    const bool settings = args->pillar.n > 0;
-    const struct param_strs *paths = settings ? &args->pillar : &args->grains;
+    const bool settings = args->peel_settings.n > 0;
+    const struct param_strs *paths = settings ? &args->peel_settings : &args->grains;
     const struct value *tree = settings    ? state_settings(run)
                                : run->salt ? state_grains(run)
                                            : state_facts(run);
@@ -327,7 +327,7 @@ static int get_raw(struct state_run *run, const struct content_args *args, struc
 {
     if (has_source(args))
         return read_sources(run, args, ret, err);
-    if (args->pillar.n > 0 || args->grains.n > 0)
+    if (args->peel_settings.n > 0 || args->grains.n > 0)
         return join_contents(run, args, &ret->text, err);
     if (has_contents(args))
         return join_lines(run, args, args->contents, &ret->text, err);

@@ -23,16 +23,16 @@ struct value;
 
 /* The parameters; all zero: nothing given. */
 struct content_args {
-    const char *path;                 /* its purpose, for messages */
-    struct str content;               /* as it is */
-    bool has_content;                 /* given, maybe empty */
-    const struct value *contents;     /* text, or a list of lines; ends its last line */
-    struct param_strs pillar, grains; /* paths of contents in settings and facts */
-    const char *delimiter;            /* between the parts of the paths; NULL: ':' or '.' */
-    bool no_newline;                  /* do not end the last line */
-    const struct value *source;       /* text, or a list: the first that exists */
-    struct source_trust trust;        /* in the source */
-    const struct value *template;     /* a truth, or "jinja" */
+    const char *path;                        /* its purpose, for messages */
+    struct str content;                      /* as it is */
+    bool has_content;                        /* given, maybe empty */
+    const struct value *contents;            /* text, or a list of lines; ends its last line */
+    struct param_strs peel_settings, grains; /* paths of contents in settings and facts */
+    const char *delimiter;                   /* between the parts of the paths; NULL: ':' or '.' */
+    bool no_newline;                         /* do not end the last line */
+    const struct value *source;              /* text, or a list: the first that exists */
+    struct source_trust trust;               /* in the source */
+    const struct value *template;            /* a truth, or "jinja" */
     const struct value *context, *defaults;
     const struct value *extra; /* a map: variables that defaults and context may hide; or NULL */
     bool streams;              /* the caller copies a large source that is not a template */

@@ -9,7 +9,7 @@
 #define DECODED_MAX ((size_t)64 << 20)
 
 struct decode_args {
-    const char *name, *pillar;
+    const char *name, *peel_settings;
     struct str data;
     bool has_data;
     int type;
@@ -19,7 +19,7 @@ struct decode_args {
 static const struct param decode_params[] = {
     PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("encoded_data", TEXT, ARGS, data, "its content, encoded", PARAM_GIVEN(ARGS, has_data)),
-    PARAM("contents_pillar", STR, ARGS, pillar, "path of the encoded content in the settings", .aliases = "contents_settings"),
+    PARAM("contents_pillar", STR, ARGS, peel_settings, "path of the encoded content in the settings", .aliases = "contents_settings"),
     PARAM("encoding_type", CHOICE, ARGS, type, "its encoding", .choices = "base64", .default_text = "base64"),
     PARAM_IDLE("checksum", "ignored: the content is compared"),
     { 0 },
@@ -30,7 +30,7 @@ static int decode_validate(const void *args, const struct value *where, struct d
 {
     const struct decode_args *want = args;
 
-    if (want->has_data == (want->pillar != NULL))
+    if (want->has_data == (want->peel_settings != NULL))
         return value_diag(diags, where, "set either 'encoded_data' or 'contents_pillar'");
     return 0;
 }
@@ -43,9 +43,9 @@ static int find_data(struct state_run *run, const struct decode_args *want, stru
     *ret = want->data;
     if (want->has_data)
         return 0;
-    found = datapath_find(state_settings(run), want->pillar);
+    found = datapath_find(state_settings(run), want->peel_settings);
     if (!found || found->kind != VALUE_STR)
-        return err_set(err, ERR_NOT_FOUND, "no text '%s' in the settings", want->pillar);
+        return err_set(err, ERR_NOT_FOUND, "no text '%s' in the settings", want->peel_settings);
     *ret = found->s;
     return 0;
 }

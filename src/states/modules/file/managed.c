@@ -36,7 +36,7 @@ static const struct param managed_params[] = {
     PARAM("name", PATH, ARGS, name, "the file", .flags = PARAM_REQUIRED | PARAM_PRIMARY, .aliases = "path"),
     PARAM("content", TEXT, ARGS, content.content, "the content, byte for byte", PARAM_GIVEN(ARGS, content.has_content)),
     PARAM("contents", ANY, ARGS, content.contents, "the content: text, or a list of lines; ends with a newline"),
-    PARAM("contents_pillar", STRS, ARGS, content.pillar, "path of the contents in the settings, or several", .aliases = "contents_settings"),
+    PARAM("contents_pillar", STRS, ARGS, content.peel_settings, "path of the contents in the settings, or several", .aliases = "contents_settings"),
     PARAM("contents_grains", STRS, ARGS, content.grains, "path of the contents in the facts, or several", .aliases = "contents_facts"),
     PARAM("contents_delimiter", STR, ARGS, content.delimiter, "the separator in these paths (default: ':' or '.')", .flags = PARAM_FILLED),
     PARAM("contents_newline", BOOL, ARGS, newline, "end contents with a newline", .default_text = "true"),

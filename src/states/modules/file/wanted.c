@@ -166,7 +166,7 @@ static int bind_content(struct state_run *run, const struct wanted *wanted,
     const struct source_content plain = { .text = wanted->content };
     char hex[DIGEST_HEX_MAX];
 
-    if (!run->bound)
+    if (!run->plan_binding)
         return 0;
     if (found->fd >= 0) {
         if (fs_hash_fd(found->fd, wanted->path, sha256, hex, err) < 0)

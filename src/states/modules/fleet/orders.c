@@ -32,7 +32,7 @@ const struct param orders_state_params[] = {
     TARGET_PARAMS,
     PARAM("sls", STRS, ARGS, sls, "the states to apply", .aliases = "mods"),
     PARAM("highstate", BOOL, ARGS, highstate, "apply the states of the top file"),
-    PARAM("pillar", MAP, ARGS, pillar, "settings on top of those of the peels", .aliases = "settings"),
+    PARAM("pillar", MAP, ARGS, peel_settings, "settings on top of those of the peels", .aliases = "settings"),
     JOB_PARAMS,
     PARAM("revert_on_failure", CHOICE, ARGS, revert_on_failure, "each peel where a state fails reverts what the run has changed there; `wave`, `all`: and when too many fail, so do all peels of that wave, or of all waves", .choices = "false|true|wave|all", .default_text = "false"),
     PARAM("timeout", DURATION, ARGS, timeout, "of the job (5m, with `highstate` 10m)", PARAM_RANGE(1, INT64_MAX)),
@@ -167,8 +167,8 @@ static struct state_job make_state_job(struct state_run *run, const struct order
         buf_printf(&mods, "%s%s", i > 0 ? "," : "", want->sls.p[i]);
     if (want->sls.n > 0)
         set_arg(run, &job, "mods", value_str(buf_copy(&mods, run->arena)));
-    if (want->pillar)
-        set_arg(run, &job, "pillar", *want->pillar);
+    if (want->peel_settings)
+        set_arg(run, &job, "pillar", *want->peel_settings);
     if (want->revert_on_failure != STATE_REVERT_NONE)
         set_arg(run, &job, "revert_on_failure", value_bool(true));
     return job;

@@ -18,7 +18,7 @@ struct orders_args {
     struct param_strs sls;
     bool highstate;
     enum state_revert revert_on_failure;
-    const struct value *pillar;
+    const struct value *peel_settings;
     struct param_strs arg;
     const struct value *kwarg;
     const char *batch;

@@ -28,14 +28,14 @@ int config_validate(const struct config_args *args, const struct value *where, s
     return result;
 }
 
-static struct repo_args repo_of(const struct config *config)
+static struct repo_args repo_of(const struct git_config *config)
 {
     return (struct repo_args){ .path = config->repo, .user = config->args->user };
 }
 
 /* With the words before those for the file, which `git config` takes in this order. */
-static int run_config(struct state_run *run, const struct config *config, const char *const *words,
-                      struct process_result *ret, struct err *err)
+static int run_config(struct state_run *run, const struct git_config *config,
+                      const char *const *words, struct process_result *ret, struct err *err)
 {
     const struct tool tool = run_tool(run);
     const struct repo_args repo = repo_of(config);
@@ -49,7 +49,7 @@ static int run_config(struct state_run *run, const struct config *config, const 
     return repo_try(run, &repo, config->repo, tool_argv(&tool, &all), ret, err);
 }
 
-int config_git(struct state_run *run, const struct config *config, const char *const *words,
+int config_git(struct state_run *run, const struct git_config *config, const char *const *words,
                struct err *err)
 {
     struct process_result result;
@@ -60,7 +60,7 @@ int config_git(struct state_run *run, const struct config *config, const char *c
 }
 
 /* "key\nvalue" with a NUL after each; a key without a value has no line end. */
-static void read_pairs(struct state_run *run, struct str text, struct config *config)
+static void read_pairs(struct state_run *run, struct str text, struct git_config *config)
 {
     while (text.n > 0) {
         struct str value = str_cut(&text, '\0');
@@ -98,13 +98,13 @@ static int find_user_file(struct state_run *run, const char *user, const char **
     return 0;
 }
 
-int config_open(struct state_run *run, const struct config_args *args, struct config *ret,
+int config_open(struct state_run *run, const struct config_args *args, struct git_config *ret,
                 struct err *err)
 {
     struct process_result result;
     struct fs_info info;
 
-    *ret = (struct config){ .args = args, .repo = args->repo };
+    *ret = (struct git_config){ .args = args, .repo = args->repo };
     if ((args->repo ? find_repo_file(run, args->repo, &ret->path, err)
                     : find_user_file(run, args->user, &ret->path, err)) < 0 ||
         fs_stat(ret->path, &info, err) < 0)
@@ -119,7 +119,7 @@ int config_open(struct state_run *run, const struct config_args *args, struct co
     return 0;
 }
 
-int config_keep(struct state_run *run, const struct config *config, struct err *err)
+int config_keep(struct state_run *run, const struct git_config *config, struct err *err)
 {
     return change_save(run, config->path, err);
 }

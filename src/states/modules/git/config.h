@@ -41,7 +41,7 @@ struct config_pair {
     struct str value;
 };
 
-struct config {
+struct git_config {
     const char *path;
     const char *repo; /* whose owner runs git; NULL: the user */
     const struct config_args *args;
@@ -50,12 +50,12 @@ struct config {
 
 int config_validate(const struct config_args *args, const struct value *where, struct diags *diags);
 /* Which file it is, and what is in it; one that is not there is empty. */
-int config_open(struct state_run *run, const struct config_args *args, struct config *ret,
+int config_open(struct state_run *run, const struct config_args *args, struct git_config *ret,
                 struct err *err);
 /* git config with these words, for the file. */
-int config_git(struct state_run *run, const struct config *config, const char *const *words,
+int config_git(struct state_run *run, const struct git_config *config, const char *const *words,
                struct err *err);
 /* Before the first of them: the file comes back with a revert. */
-int config_keep(struct state_run *run, const struct config *config, struct err *err);
+int config_keep(struct state_run *run, const struct git_config *config, struct err *err);
 
 #endif

@@ -39,7 +39,7 @@ static struct param_strs values_of(const struct set_args *want)
 }
 
 /* Section and name of a key have no case, what is between them has; git prints those small. */
-static bool is_set(const struct config *config, const struct set_args *want)
+static bool is_set(const struct git_config *config, const struct set_args *want)
 {
     const struct param_strs values = values_of(want);
     size_t found = 0;
@@ -57,7 +57,7 @@ static bool is_set(const struct config *config, const struct set_args *want)
 static int set_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct set_args *want = args;
-    struct config config;
+    struct git_config config;
 
     if (config_open(run, &want->config, &config, err) < 0)
         return -1;
@@ -69,7 +69,7 @@ static int set_check(struct state_run *run, const void *args, struct err *err)
     return 0;
 }
 
-static int write_values(struct state_run *run, const struct config *config,
+static int write_values(struct state_run *run, const struct git_config *config,
                         const struct set_args *want, struct err *err)
 {
     const struct param_strs values = values_of(want);
@@ -86,7 +86,7 @@ static int write_values(struct state_run *run, const struct config *config,
 static int set_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct set_args *want = args;
-    struct config config;
+    struct git_config config;
 
     if (config_open(run, &want->config, &config, err) < 0)
         return -1;

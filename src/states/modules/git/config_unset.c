@@ -64,7 +64,7 @@ static int is_meant(const struct patterns *patterns, const struct config_pair *p
 }
 
 /* What is there and should not be stays in `ret->pairs`. */
-static int find_pairs(struct state_run *run, const struct unset_args *want, struct config *ret,
+static int find_pairs(struct state_run *run, const struct unset_args *want, struct git_config *ret,
                       struct err *err)
 {
     struct patterns patterns;
@@ -92,7 +92,7 @@ static int find_pairs(struct state_run *run, const struct unset_args *want, stru
 static int unset_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct unset_args *want = args;
-    struct config config;
+    struct git_config config;
 
     if (find_pairs(run, want, &config, err) < 0)
         return -1;
@@ -106,7 +106,7 @@ static int unset_check(struct state_run *run, const void *args, struct err *err)
 static int unset_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct unset_args *want = args;
-    struct config config;
+    struct git_config config;
 
     if (find_pairs(run, want, &config, err) < 0)
         return -1;

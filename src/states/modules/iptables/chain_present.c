@@ -9,7 +9,7 @@
 static const struct param chain_present_params[] = {
     PARAM("name", STR, ARGS, chain, "the chain", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("table", STR, ARGS, table, "the table", .default_text = "filter"),
-    PARAM("family", CHOICE, ARGS, family, "iptables or ip6tables", .choices = "ipv4|ipv6", .default_text = "ipv4"),
+    PARAM("family", CHOICE, ARGS, descendants, "iptables or ip6tables", .choices = "ipv4|ipv6", .default_text = "ipv4"),
     { 0 },
 };
 /* clang-format on */

@@ -11,7 +11,7 @@ static const struct param flush_params[] = {
     PARAM("name", STR, ARGS, name, "what it is called", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("chain", STR, ARGS, chain, "the chain (default: every chain of the table)", .flags = PARAM_FILLED),
     PARAM("table", STR, ARGS, table, "the table", .default_text = "filter"),
-    PARAM("family", CHOICE, ARGS, family, "iptables or ip6tables", .choices = "ipv4|ipv6", .default_text = "ipv4"),
+    PARAM("family", CHOICE, ARGS, descendants, "iptables or ip6tables", .choices = "ipv4|ipv6", .default_text = "ipv4"),
     { 0 },
 };
 /* clang-format on */

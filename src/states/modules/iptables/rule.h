@@ -30,7 +30,7 @@ enum rule_option { RULE_OPTIONS(RULE_ENUM) RULE_OPTION_COUNT };
 
 struct rule_args {
     const char *name, *table, *chain, *jump, *jump_to, *policy;
-    int family;
+    int descendants;
     int64_t position;
     bool has_position;
     const struct value *match, *save;
@@ -46,7 +46,7 @@ struct rule_args {
     PARAM("name", STR, struct rule_args, name, "what it is called; not part of the rule", .flags = PARAM_REQUIRED | PARAM_PRIMARY),                     \
     PARAM("chain", STR, struct rule_args, chain, "the chain", .flags = PARAM_REQUIRED),                                                                 \
     PARAM("table", STR, struct rule_args, table, "the table", .default_text = "filter"),                                                                \
-    PARAM("family", CHOICE, struct rule_args, family, "iptables or ip6tables", .choices = "ipv4|ipv6", .default_text = "ipv4"),                         \
+    PARAM("family", CHOICE, struct rule_args, descendants, "iptables or ip6tables", .choices = "ipv4|ipv6", .default_text = "ipv4"),                         \
     PARAM("save", ANY, struct rule_args, save, "keep the rules for the next start: true, or a file", .kind_text = "bool or path"),                      \
     PARAM("match", ANY, struct rule_args, match, "matches, as a list or between commas", .kind_text = "list of strings", .aliases = "m"),               \
     PARAM("jump", STR, struct rule_args, jump, "the target", .aliases = "j"),                                                                           \

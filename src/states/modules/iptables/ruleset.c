@@ -25,7 +25,7 @@ static const struct {
 static void add_head(const struct tool *tool, const struct rule_args *args, const char *verb,
                      struct tool_words *words)
 {
-    tool_add(tool, words, families[args->family].program);
+    tool_add(tool, words, families[args->descendants].program);
     tool_add(tool, words, "--wait");
     tool_add(tool, words, "--table");
     tool_add(tool, words, args->table);
@@ -155,14 +155,14 @@ int ruleset_restore(struct state_run *run, const struct rule_args *args, struct 
 
     buf_printf(&text, "*%s\n%.*sCOMMIT\n", args->table, STR_ARG(lines));
     options.input = buf_view(&text);
-    return tool_run(&tool, TOOL(families[args->family].restore, "--wait", "--noflush"), &options,
-                    NULL, err);
+    return tool_run(&tool, TOOL(families[args->descendants].restore, "--wait", "--noflush"),
+                    &options, NULL, err);
 }
 
 /* --- the file --------------------------------------------------------------------------- */
 
 static const struct {
-    const char *family, *files[ARRAY_LEN(families)];
+    const char *descendants, *files[ARRAY_LEN(families)];
 } places[] = {
     { "RedHat", { "/etc/sysconfig/iptables", "/etc/sysconfig/ip6tables" } },
     { "Arch", { "/etc/iptables/iptables.rules", "/etc/iptables/ip6tables.rules" } },
@@ -172,16 +172,17 @@ static const struct {
 
 const char *ruleset_file(struct state_run *run, const struct rule_args *args)
 {
-    const char *family = value_get_text(state_grains(run), "os_family");
+    const char *descendants = value_get_text(state_grains(run), "os_family");
     size_t i = 0;
 
     if (!args->save || !value_is_true(args->save))
         return NULL;
     if (args->save->kind == VALUE_STR)
         return args->save->s.p;
-    while (i + 1 < ARRAY_LEN(places) && !(family && strcmp(family, places[i].family) == 0))
+    while (i + 1 < ARRAY_LEN(places) &&
+           !(descendants && strcmp(descendants, places[i].descendants) == 0))
         i++;
-    return places[i].files[args->family];
+    return places[i].files[args->descendants];
 }
 
 /* Without comments, which hold the time, and without counters: the same rules are the same text. */
@@ -192,7 +193,7 @@ static int print_rules(struct state_run *run, const struct rule_args *args, stru
     struct str text;
     struct line line;
 
-    if (tool_run(&tool, TOOL(families[args->family].save), NULL, &text, err) < 0)
+    if (tool_run(&tool, TOOL(families[args->descendants].save), NULL, &text, err) < 0)
         return -1;
     while (lines_next(&text, &line)) {
         const size_t counters =

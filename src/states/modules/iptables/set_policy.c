@@ -14,7 +14,7 @@ static const struct param set_policy_params[] = {
     PARAM("chain", STR, ARGS, chain, "a chain of the kernel", .flags = PARAM_REQUIRED),
     PARAM("policy", STR, ARGS, policy, "ACCEPT or DROP", .flags = PARAM_REQUIRED),
     PARAM("table", STR, ARGS, table, "the table", .default_text = "filter"),
-    PARAM("family", CHOICE, ARGS, family, "iptables or ip6tables", .choices = "ipv4|ipv6", .default_text = "ipv4"),
+    PARAM("family", CHOICE, ARGS, descendants, "iptables or ip6tables", .choices = "ipv4|ipv6", .default_text = "ipv4"),
     PARAM("save", ANY, ARGS, save, "keep the rules for the next start: true, or a file", .kind_text = "bool or path"),
     { 0 },
 };

@@ -9,7 +9,7 @@ static const struct param absent_params[] = {
 };
 
 /* Revoking ALL revokes what exists; a single privilege is revoked even from ALL. */
-static struct privileges find_extra(struct state_run *run, const struct grants *now)
+static struct privileges find_extra(struct state_run *run, const struct mysql_grants *now)
 {
     struct privileges extra = { 0 };
 
@@ -28,7 +28,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
 {
     const struct grants_args *want = args;
     struct privileges extra;
-    struct grants now;
+    struct mysql_grants now;
 
     if (server_is_missing(run, &want->login, "the grant"))
         return 0;
@@ -51,7 +51,7 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
     const struct privileges none = { 0 };
     const struct grants_args *want = args;
     struct privileges extra;
-    struct grants now;
+    struct mysql_grants now;
 
     if (grants_read(run, want, &now, err) < 0)
         return -1;

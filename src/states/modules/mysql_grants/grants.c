@@ -34,7 +34,7 @@ int grants_validate(const void *args, const struct value *where, struct diags *d
 /* --- reading ---------------------------------------------------------------------------- */
 
 static int read_granted(struct state_run *run, const struct grants_args *args,
-                        struct grants *grants, struct err *err)
+                        struct mysql_grants *grants, struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
     struct server_rows rows;
@@ -51,10 +51,10 @@ static int read_granted(struct state_run *run, const struct grants_args *args,
     return 0;
 }
 
-int grants_read(struct state_run *run, const struct grants_args *args, struct grants *ret,
+int grants_read(struct state_run *run, const struct grants_args *args, struct mysql_grants *ret,
                 struct err *err)
 {
-    *ret = (struct grants){ 0 };
+    *ret = (struct mysql_grants){ 0 };
     if (privileges_parse(run->arena, str_from(args->grant), &ret->want, err) < 0 ||
         privileges_object(run->arena, str_from(args->database), args->escape, args->login.db,
                           &ret->object, err) < 0 ||
@@ -113,7 +113,7 @@ int grants_change(struct state_run *run, const struct grants_args *args, struct 
 
 /* --- revert ----------------------------------------------------------------------------- */
 
-int grants_note(struct state_run *run, const struct grants *grants, struct err *err)
+int grants_note(struct state_run *run, const struct mysql_grants *grants, struct err *err)
 {
     if (state_note(run, "account", value_text(grants->account), err) < 0)
         return -1;
@@ -125,7 +125,7 @@ static int restore_account(struct state_run *run, const struct grants_args *args
                            const struct value *account, const char *now, struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
-    struct identity identity;
+    struct mysql_identity identity;
     const char *alter;
 
     if (!account || account->kind != VALUE_STR || str_is(account->s, now))
@@ -142,7 +142,7 @@ int grants_revert(struct state_run *run, const void *args, struct err *err)
     const struct grants_args *want = args;
     const struct value *before = state_noted(run, "before");
     struct privileges old = { 0 }, less, more;
-    struct grants now;
+    struct mysql_grants now;
 
     if (grants_read(run, want, &now, err) < 0)
         return -1;

@@ -34,12 +34,12 @@ struct grants_args {
 int grants_validate(const void *args, const struct value *where, struct diags *diags);
 
 /* A state while it runs. */
-struct grants {
+struct mysql_grants {
     struct str object;
     struct privileges want, have;
     const char *account; /* the statement that would create it; NULL: it does not exist */
 };
-int grants_read(struct state_run *run, const struct grants_args *args, struct grants *ret,
+int grants_read(struct state_run *run, const struct grants_args *args, struct mysql_grants *ret,
                 struct err *err);
 
 /* Revoke these, then grant those. */
@@ -47,7 +47,7 @@ int grants_change(struct state_run *run, const struct grants_args *args, struct 
                   const struct privileges *less, const struct privileges *more, struct err *err);
 
 /* Note the previous privileges, and revert to them. */
-int grants_note(struct state_run *run, const struct grants *grants, struct err *err);
+int grants_note(struct state_run *run, const struct mysql_grants *grants, struct err *err);
 int grants_revert(struct state_run *run, const void *args, struct err *err);
 
 /* "SSL", or "SUBJECT 'x' AND ISSUER 'y'" from `ssl_option`; empty for none. */

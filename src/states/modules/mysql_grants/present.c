@@ -20,7 +20,7 @@ struct plan {
 };
 
 static struct plan make_plan(struct state_run *run, const struct grants_args *want,
-                             const struct grants *now)
+                             const struct mysql_grants *now)
 {
     struct plan plan = { .more = privileges_minus(run->arena, &now->want, &now->have) };
 
@@ -35,7 +35,7 @@ static struct plan make_plan(struct state_run *run, const struct grants_args *wa
 }
 
 static void report_plan(struct state_run *run, const struct grants_args *want,
-                        const struct grants *now)
+                        const struct mysql_grants *now)
 {
     const struct plan plan = make_plan(run, want, now);
     const struct str object = now->object;
@@ -68,7 +68,7 @@ static int fail_without_account(const struct grants_args *want, struct err *err)
 static int present_check(struct state_run *run, const void *args, struct err *err)
 {
     const struct grants_args *want = args;
-    struct grants now;
+    struct mysql_grants now;
 
     if (server_is_missing(run, &want->login, "the grant"))
         return 0;
@@ -99,7 +99,7 @@ static int require_ssl(struct state_run *run, const struct grants_args *want, st
 static int present_apply(struct state_run *run, const void *args, struct err *err)
 {
     const struct grants_args *want = args;
-    struct grants now;
+    struct mysql_grants now;
     struct plan plan;
 
     if (grants_read(run, want, &now, err) < 0)

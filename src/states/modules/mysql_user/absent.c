@@ -104,7 +104,7 @@ static int absent_revert(struct state_run *run, const void *args, struct err *er
         return 0;
     }
     for (size_t i = 0; i < before->list->count; i++) {
-        struct identity identity;
+        struct mysql_identity identity;
 
         identity_parse(run->arena, before->list->items[i].s, &identity);
         state_secret(run, identity.hash);

@@ -46,11 +46,11 @@ static struct str skip_account(struct arena *arena, struct str rest)
     return rest;
 }
 
-void identity_parse(struct arena *arena, struct str statement, struct identity *ret)
+void identity_parse(struct arena *arena, struct str statement, struct mysql_identity *ret)
 {
     struct str rest = skip_account(arena, statement), ahead, word;
 
-    *ret = (struct identity){ .plugin = STR(IDENTITY_NATIVE), .hash = STR("") };
+    *ret = (struct mysql_identity){ .plugin = STR(IDENTITY_NATIVE), .hash = STR("") };
     if (!str_is(next_token(arena, &rest), "IDENTIFIED"))
         return;
     if (str_is(next_token(arena, &rest), "BY")) {

@@ -21,13 +21,13 @@ struct err;
 
 #define IDENTITY_NATIVE "mysql_native_password"
 
-struct identity {
+struct mysql_identity {
     struct str plugin;
     struct str hash; /* empty: none */
     bool several;    /* others are accepted as well */
 };
 
-void identity_parse(struct arena *arena, struct str statement, struct identity *ret);
+void identity_parse(struct arena *arena, struct str statement, struct mysql_identity *ret);
 
 /* The statement that makes an existing account what `statement` would create. */
 const char *identity_alter(struct arena *arena, struct str statement);

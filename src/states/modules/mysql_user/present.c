@@ -77,7 +77,7 @@ static int wanted_hash(struct state_run *run, const struct present_args *want, c
 static int compare_identity(struct state_run *run, const struct present_args *want,
                             const char *statement, bool *ret_same, struct err *err)
 {
-    struct identity now;
+    struct mysql_identity now;
     const char *hash;
 
     identity_parse(run->arena, str_from(statement), &now);
@@ -188,7 +188,7 @@ static int present_revert(struct state_run *run, const void *args, struct err *e
     const struct value *before = state_noted(run, "before");
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
     const char *statement = NULL;
-    struct identity old;
+    struct mysql_identity old;
 
     if (server_show_account(run, &want->login, want->name, want->host, &statement, err) < 0)
         return -1;

@@ -22,7 +22,7 @@ enum { FAMILY_BOTH, FAMILY_INET, FAMILY_INET6 };
 struct network_args {
     const char *text, *cidr;
     bool loopback;
-    int family;
+    int descendants;
 };
 
 /* clang-format off */
@@ -51,7 +51,7 @@ static const struct param start_params[] = {
     { 0 },
 };
 static const struct param route_params[] = {
-    PARAM("family", CHOICE, ARGS, family, "only those of this family", .choices = "both|inet|inet6", .default_text = "both", .flags = PARAM_PRIMARY),
+    PARAM("family", CHOICE, ARGS, descendants, "only those of this family", .choices = "both|inet|inet6", .default_text = "both", .flags = PARAM_PRIMARY),
     { 0 },
 };
 /* clang-format on */
@@ -60,7 +60,7 @@ static const struct param route_params[] = {
 
 /* An address, or a network with its prefix; both families as bytes. */
 struct net {
-    int family;
+    int descendants;
     unsigned char bytes[sizeof(struct in6_addr)];
     size_t size;
     unsigned prefix;
@@ -74,10 +74,10 @@ static bool parse_address(struct str text, struct net *ret)
         return false;
     memcpy(copy, text.p, text.n);
     copy[text.n] = '\0';
-    *ret = (struct net){ .family = strchr(copy, ':') ? AF_INET6 : AF_INET };
-    ret->size = ret->family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
+    *ret = (struct net){ .descendants = strchr(copy, ':') ? AF_INET6 : AF_INET };
+    ret->size = ret->descendants == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
     ret->prefix = (unsigned)ret->size * 8;
-    return inet_pton(ret->family, copy, ret->bytes) == 1;
+    return inet_pton(ret->descendants, copy, ret->bytes) == 1;
 }
 
 static unsigned count_bits(const struct net *mask)
@@ -105,7 +105,7 @@ static int parse_net(const char *text, struct net *ret, struct err *err)
     if (number_parse_int(rest, &prefix, &ignored) == 0 && prefix >= 0 &&
         prefix <= (int64_t)ret->size * 8)
         ret->prefix = (unsigned)prefix;
-    else if (parse_address(rest, &mask) && mask.family == ret->family)
+    else if (parse_address(rest, &mask) && mask.descendants == ret->descendants)
         ret->prefix = count_bits(&mask);
     else
         return err_set(err, ERR_INVALID, "'%s' has no valid prefix", text);
@@ -114,7 +114,7 @@ static int parse_net(const char *text, struct net *ret, struct err *err)
 
 static bool is_inside(const struct net *net, const struct net *address)
 {
-    if (net->family != address->family)
+    if (net->descendants != address->descendants)
         return false;
     for (unsigned i = 0; i < net->prefix; i++)
         if ((net->bytes[i / 8] ^ address->bytes[i / 8]) & (0x80U >> i % 8))
@@ -141,7 +141,7 @@ static struct value print_address(struct state_run *run, const struct net *net)
     char text[INET6_ADDRSTRLEN];
 
     return value_text(arena_strdup(
-        run->arena, inet_ntop(net->family, net->bytes, text, sizeof(text)) ? text : ""));
+        run->arena, inet_ntop(net->descendants, net->bytes, text, sizeof(text)) ? text : ""));
 }
 
 static struct value print_net(struct state_run *run, const struct net *net)
@@ -235,11 +235,11 @@ static int call_reverse_ip(struct state_run *run, const void *args, struct value
     if (parse_net(((const struct network_args *)args)->text, &net, err) < 0)
         return -1;
     for (size_t i = net.size; i-- > 0;)
-        if (net.family == AF_INET)
+        if (net.descendants == AF_INET)
             buf_printf(&out, "%u.", net.bytes[i]);
         else
             buf_printf(&out, "%x.%x.", net.bytes[i] & 0xfU, net.bytes[i] >> 4);
-    buf_add_text(&out, net.family == AF_INET ? "in-addr.arpa" : "ip6.arpa");
+    buf_add_text(&out, net.descendants == AF_INET ? "in-addr.arpa" : "ip6.arpa");
     *ret = value_str(buf_copy(&out, run->arena));
     return 0;
 }
@@ -318,7 +318,7 @@ static void pick_link(struct state_run *run, const struct value *entries, const 
     }
 }
 
-static int pick_all(struct state_run *run, const struct network_args *want, const char *family,
+static int pick_all(struct state_run *run, const struct network_args *want, const char *descendants,
                     pick_fn *pick, struct value *ret, struct err *err)
 {
     struct value_list *list = value_list_new(run->arena, 4);
@@ -329,17 +329,17 @@ static int pick_all(struct state_run *run, const struct network_args *want, cons
         return -1;
     for (size_t i = 0; i < all.map->count; i++)
         if (!want->text || str_is(all.map->pairs[i].key.s, want->text))
-            pick_link(run, value_get(&all.map->pairs[i].value, family), want->cidr ? &only : NULL,
-                      want->loopback, pick, list);
+            pick_link(run, value_get(&all.map->pairs[i].value, descendants),
+                      want->cidr ? &only : NULL, want->loopback, pick, list);
     *ret = value_list(list);
     return 0;
 }
 
-#define PICKER(function, family, pick)                                                             \
+#define PICKER(function, descendants, pick)                                                        \
     static int function(struct state_run *run, const void *args, struct value *ret,                \
                         struct err *err)                                                           \
     {                                                                                              \
-        return pick_all(run, args, family, pick, ret, err);                                        \
+        return pick_all(run, args, descendants, pick, ret, err);                                   \
     }
 
 PICKER(call_ipaddrs, "inet", pick_address)
@@ -441,7 +441,7 @@ static int call_startswith(struct state_run *run, const void *args, struct value
 /* The kernel prints addresses as hexadecimal numbers in the order of the machine. */
 static struct value read_hex(struct state_run *run, struct str text)
 {
-    struct net net = { .family = AF_INET, .size = sizeof(struct in_addr), .prefix = 32 };
+    struct net net = { .descendants = AF_INET, .size = sizeof(struct in_addr), .prefix = 32 };
     const uint32_t number = (uint32_t)strtoul(arena_str(run->arena, text).p, NULL, 16);
 
     memcpy(net.bytes, &number, sizeof(number));
@@ -491,7 +491,7 @@ static int read_routes(struct state_run *run, bool default_only, struct value_li
 /* 32 digits, in the order of the network. */
 static struct value read_hex6(struct state_run *run, struct str text)
 {
-    struct net net = { .family = AF_INET6, .size = sizeof(struct in6_addr), .prefix = 128 };
+    struct net net = { .descendants = AF_INET6, .size = sizeof(struct in6_addr), .prefix = 128 };
 
     for (size_t i = 0; i < net.size; i++)
         net.bytes[i] =
@@ -549,12 +549,12 @@ static int read_routes6(struct state_run *run, bool default_only, struct value_l
 static int list_routes(struct state_run *run, const void *args, bool default_only,
                        struct value *ret, struct err *err)
 {
-    const int family = ((const struct network_args *)args)->family;
+    const int descendants = ((const struct network_args *)args)->descendants;
 
     *ret = value_list(value_list_new(run->arena, 8));
-    if (family != FAMILY_INET6 && read_routes(run, default_only, ret->list, err) < 0)
+    if (descendants != FAMILY_INET6 && read_routes(run, default_only, ret->list, err) < 0)
         return -1;
-    return family != FAMILY_INET ? read_routes6(run, default_only, ret->list, err) : 0;
+    return descendants != FAMILY_INET ? read_routes6(run, default_only, ret->list, err) : 0;
 }
 
 static int call_routes(struct state_run *run, const void *args, struct value *ret, struct err *err)

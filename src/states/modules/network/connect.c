@@ -18,7 +18,7 @@ enum { PROTO_TCP, PROTO_UDP };
 struct connect_args {
     const char *host;
     int64_t port, timeout;
-    int family, proto;
+    int descendants, proto;
 };
 
 /* clang-format off */
@@ -26,7 +26,7 @@ static const struct param connect_params[] = {
     PARAM("host", STR, ARGS, host, "a name or an address", .flags = PARAM_REQUIRED | PARAM_PRIMARY),
     PARAM("port", INT, ARGS, port, "the port", .flags = PARAM_REQUIRED, PARAM_RANGE(1, PORT_MAX)),
     PARAM("timeout", INT, ARGS, timeout, "seconds to wait for each address", .default_text = "5", PARAM_RANGE(1, TIMEOUT_MAX)),
-    PARAM("family", CHOICE, ARGS, family, "which addresses to try", .choices = "any|ipv4|ipv6", .default_text = "any"),
+    PARAM("family", CHOICE, ARGS, descendants, "which addresses to try", .choices = "any|ipv4|ipv6", .default_text = "any"),
     PARAM("proto", CHOICE, ARGS, proto, "the protocol", .choices = "tcp|udp", .default_text = "tcp"),
     PARAM_REFUSED("source", "the system chooses the source address"),
     { 0 },
@@ -91,7 +91,7 @@ static int connect_call(struct state_run *run, const void *args, struct value *r
 {
     static const int families[] = { AF_UNSPEC, AF_INET, AF_INET6 };
     const struct connect_args *want = args;
-    const struct addrinfo hints = { .ai_family = families[want->family],
+    const struct addrinfo hints = { .ai_family = families[want->descendants],
                                     .ai_socktype =
                                         want->proto == PROTO_UDP ? SOCK_DGRAM : SOCK_STREAM };
     struct addrinfo *all = NULL;

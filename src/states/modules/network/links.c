@@ -28,10 +28,10 @@ static struct value_map *find_link(struct state_run *run, struct value_map *all,
     return map;
 }
 
-static void push_value(struct state_run *run, struct value_map *link, const char *family,
+static void push_value(struct state_run *run, struct value_map *link, const char *descendants,
                        struct value_map *address)
 {
-    const struct value key = value_text(family);
+    const struct value key = value_text(descendants);
     const struct value *found = value_map_find(link, &key);
     struct value_list *list = found ? found->list : value_list_new(run->arena, 2);
 
@@ -40,12 +40,12 @@ static void push_value(struct state_run *run, struct value_map *link, const char
         value_map_set(run->arena, link, key, value_list(list));
 }
 
-static struct value text_of(struct state_run *run, int family, const void *bytes)
+static struct value text_of(struct state_run *run, int descendants, const void *bytes)
 {
     char text[INET6_ADDRSTRLEN];
 
     return value_text(
-        arena_strdup(run->arena, inet_ntop(family, bytes, text, sizeof(text)) ? text : ""));
+        arena_strdup(run->arena, inet_ntop(descendants, bytes, text, sizeof(text)) ? text : ""));
 }
 
 static void add_ipv4(struct state_run *run, struct value_map *link, const struct ifaddrs *entry)

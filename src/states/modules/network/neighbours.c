@@ -16,16 +16,16 @@ static void add_line(struct state_run *run, struct str line, struct value_map *f
                           value_str(arena_str(run->arena, address)));
 }
 
-static int list_neighbours(struct state_run *run, const char *family, struct value *ret,
+static int list_neighbours(struct state_run *run, const char *descendants, struct value *ret,
                            struct err *err)
 {
-    const char *const words[] = { "ip", family, "neigh", NULL };
+    const char *const words[] = { "ip", descendants, "neigh", NULL };
     struct process_result result;
 
     if (probe_run(run, words, "show", &result, err) < 0)
         return -1;
     if (!process_status_ok(result.status))
-        return err_set(err, ERR_INVALID, "ip %s neigh show: %.*s", family,
+        return err_set(err, ERR_INVALID, "ip %s neigh show: %.*s", descendants,
                        STR_ARG(str_trim(result.err)));
     *ret = value_map(value_map_new(run->arena, 8));
     while (result.out.n > 0)

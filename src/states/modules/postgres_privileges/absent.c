@@ -8,7 +8,7 @@ static const struct param absent_params[] = {
     { 0 },
 };
 
-static struct acl_entries find_extra(struct state_run *run, const struct acl *acl)
+static struct acl_entries find_extra(struct state_run *run, const struct privilege_list *acl)
 {
     struct acl_entries extra = { 0 };
 
@@ -25,7 +25,7 @@ static int absent_check(struct state_run *run, const void *args, struct err *err
 {
     const struct acl_args *want = args;
     struct acl_entries extra;
-    struct acl now;
+    struct privilege_list now;
 
     if (psql_is_missing(run, &want->login, "the privilege"))
         return 0;
@@ -48,7 +48,7 @@ static int absent_apply(struct state_run *run, const void *args, struct err *err
     const struct acl_entries none = { 0 };
     const struct acl_args *want = args;
     struct acl_entries extra;
-    struct acl now;
+    struct privilege_list now;
 
     if (acl_read(run, want, &now, err) < 0)
         return -1;

@@ -186,7 +186,8 @@ static void add_query(struct state_run *run, struct buf *sql, const struct acl_a
     buf_add_char(sql, ';');
 }
 
-static void read_have(struct state_run *run, const struct psql_rows *rows, struct acl *acl)
+static void read_have(struct state_run *run, const struct psql_rows *rows,
+                      struct privilege_list *acl)
 {
     VEC_EACH (&rows->list, row) {
         if (row->n != 4)
@@ -202,7 +203,7 @@ static void read_have(struct state_run *run, const struct psql_rows *rows, struc
 }
 
 static void add_wish(struct state_run *run, const struct acl_args *args, struct str word,
-                     struct acl *acl)
+                     struct privilege_list *acl)
 {
     VEC_EACH (&acl->objects, object) {
         const struct acl_entry entry = { *object, word, args->grant_option };
@@ -213,7 +214,7 @@ static void add_wish(struct state_run *run, const struct acl_args *args, struct 
 }
 
 /* What an owner has by default is all that there is in this version of the server. */
-static int add_all(struct state_run *run, const struct acl_args *args, struct acl *acl,
+static int add_all(struct state_run *run, const struct acl_args *args, struct privilege_list *acl,
                    struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
@@ -230,7 +231,7 @@ static int add_all(struct state_run *run, const struct acl_args *args, struct ac
     return 0;
 }
 
-static int read_want(struct state_run *run, const struct acl_args *args, struct acl *acl,
+static int read_want(struct state_run *run, const struct acl_args *args, struct privilege_list *acl,
                      struct err *err)
 {
     if (is_group(args)) {
@@ -252,12 +253,13 @@ static int read_want(struct state_run *run, const struct acl_args *args, struct 
     return 0;
 }
 
-int acl_read(struct state_run *run, const struct acl_args *args, struct acl *ret, struct err *err)
+int acl_read(struct state_run *run, const struct acl_args *args, struct privilege_list *ret,
+             struct err *err)
 {
     AUTO_BUF struct buf sql = BUF_INIT(BUF_NO_LIMIT);
     struct psql_rows rows;
 
-    *ret = (struct acl){ .has_role = true, .every = is_every(args) };
+    *ret = (struct privilege_list){ .has_role = true, .every = is_every(args) };
     add_query(run, &sql, args);
     if (psql_run(run, &args->login, &sql, &rows, err) < 0)
         return -1;
@@ -325,7 +327,7 @@ int acl_change(struct state_run *run, const struct acl_args *args, const struct 
 
 /* --- going back ------------------------------------------------------------------------- */
 
-int acl_note(struct state_run *run, const struct acl *acl, struct err *err)
+int acl_note(struct state_run *run, const struct privilege_list *acl, struct err *err)
 {
     struct value_list *before = value_list_new(run->arena, acl->have.list.n);
 
@@ -359,7 +361,7 @@ int acl_revert(struct state_run *run, const void *args, struct err *err)
     const struct acl_args *want = args;
     const struct value *noted = state_noted(run, "before");
     struct acl_entries before;
-    struct acl now;
+    struct privilege_list now;
 
     if (acl_read(run, want, &now, err) < 0)
         return -1;

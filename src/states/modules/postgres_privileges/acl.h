@@ -43,13 +43,14 @@ struct acl_entries {
     VEC(struct acl_entry) list;
 };
 
-struct acl {
+struct privilege_list {
     bool has_role, every; /* every: all of a schema, which may be none */
     VEC(struct str) objects;
     struct acl_entries have, want;
 };
 /* What there is, and what there shall be. */
-int acl_read(struct state_run *run, const struct acl_args *args, struct acl *ret, struct err *err);
+int acl_read(struct state_run *run, const struct acl_args *args, struct privilege_list *ret,
+             struct err *err);
 
 /* "table", "group". */
 const char *acl_type_word(const struct acl_args *args);
@@ -59,7 +60,7 @@ const struct acl_entry *acl_find(const struct acl_entries *entries, const struct
 /* Take these away, then give those. */
 int acl_change(struct state_run *run, const struct acl_args *args, const struct acl_entries *less,
                const struct acl_entries *more, struct err *err);
-int acl_note(struct state_run *run, const struct acl *acl, struct err *err);
+int acl_note(struct state_run *run, const struct privilege_list *acl, struct err *err);
 int acl_revert(struct state_run *run, const void *args, struct err *err);
 
 #endif

@@ -11,7 +11,7 @@ static const struct param present_params[] = {
 };
 /* clang-format on */
 
-static struct acl_entries find_missing(struct state_run *run, const struct acl *acl)
+static struct acl_entries find_missing(struct state_run *run, const struct privilege_list *acl)
 {
     struct acl_entries missing = { 0 };
 
@@ -26,7 +26,7 @@ static struct acl_entries find_missing(struct state_run *run, const struct acl *
 
 /* Something that the privilege is about is not there; NULL: all is. */
 static const char *find_lack(struct state_run *run, const struct acl_args *want,
-                             const struct acl *acl)
+                             const struct privilege_list *acl)
 {
     if (acl->objects.n == 0 && !acl->every)
         return arena_printf(run->arena, "%s '%s' does not exist", acl_type_word(want),
@@ -39,7 +39,7 @@ static int present_check(struct state_run *run, const void *args, struct err *er
     const struct acl_args *want = args;
     struct acl_entries missing;
     const char *lack;
-    struct acl now;
+    struct privilege_list now;
 
     if (psql_is_missing(run, &want->login, "the privilege"))
         return 0;
@@ -68,7 +68,7 @@ static int present_apply(struct state_run *run, const void *args, struct err *er
     const struct acl_args *want = args;
     struct acl_entries missing;
     const char *lack;
-    struct acl now;
+    struct privilege_list now;
 
     if (acl_read(run, want, &now, err) < 0)
         return -1;

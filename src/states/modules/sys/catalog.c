@@ -38,10 +38,10 @@ static struct value_list *list_names(struct state_run *run, bool states_only)
 static bool is_matching(const struct param_strs *patterns, struct str name)
 {
     struct str rest = name;
-    const struct str family = str_cut(&rest, '.');
+    const struct str descendants = str_cut(&rest, '.');
 
     for (size_t i = 0; i < patterns->n; i++)
-        if (str_is(family, patterns->p[i]) || glob_match(str_from(patterns->p[i]), name))
+        if (str_is(descendants, patterns->p[i]) || glob_match(str_from(patterns->p[i]), name))
             return true;
     return patterns->n == 0;
 }
@@ -67,14 +67,14 @@ struct value catalog_families(struct state_run *run, const struct param_strs *pa
 
     for (size_t i = 0; i < names->count; i++) {
         struct str rest = names->items[i].s;
-        const struct str family = str_cut(&rest, '.');
+        const struct str descendants = str_cut(&rest, '.');
         bool is_wanted = patterns->n == 0;
 
         for (size_t j = 0; j < patterns->n; j++)
-            is_wanted = is_wanted || glob_match(str_from(patterns->p[j]), family);
-        if (is_wanted && !str_eq(family, last))
-            value_list_push(run->arena, families, value_str(family));
-        last = family;
+            is_wanted = is_wanted || glob_match(str_from(patterns->p[j]), descendants);
+        if (is_wanted && !str_eq(descendants, last))
+            value_list_push(run->arena, families, value_str(descendants));
+        last = descendants;
     }
     return value_list(families);
 }

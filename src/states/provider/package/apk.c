@@ -20,10 +20,10 @@ static const char *const suffixes[] = { "alpha", "beta", "pre", "rc", "",
 
 /* The parts of a version, in order. Later kinds are older, as "1.2" is older than "1.2.3"; a
  * suffix decides by itself. */
-enum token { TOKEN_NUMBER, TOKEN_LETTER, TOKEN_SUFFIX, TOKEN_REVISION, TOKEN_END, TOKEN_OTHER };
+enum lex_token { TOKEN_NUMBER, TOKEN_LETTER, TOKEN_SUFFIX, TOKEN_REVISION, TOKEN_END, TOKEN_OTHER };
 
 struct part {
-    enum token token;
+    enum lex_token token;
     struct str text;
     int suffix;
 };

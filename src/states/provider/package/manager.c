@@ -43,18 +43,18 @@ static void add_programs(const struct package_manager *manager, struct buf *look
         buf_printf(looked, "%s'%s'", looked->n > 0 ? ", " : "", *program);
 }
 
-static bool may_be(const struct package_manager *manager, const char *choice, const char *family,
-                   bool known)
+static bool may_be(const struct package_manager *manager, const char *choice,
+                   const char *descendants, bool known)
 {
     if (choice)
         return strcmp(manager->name, choice) == 0;
-    return !known || has_word(manager->families, family);
+    return !known || has_word(manager->families, descendants);
 }
 
-static bool is_known_family(const char *family)
+static bool is_known_family(const char *descendants)
 {
-    for (const struct package_manager *const *m = package_manager_table; family && *m; m++)
-        if (has_word((*m)->families, family))
+    for (const struct package_manager *const *m = package_manager_table; descendants && *m; m++)
+        if (has_word((*m)->families, descendants))
             return true;
     return false;
 }
@@ -69,7 +69,7 @@ static int refuse_name(const char *choice, struct err *err)
                    buf_text(&names));
 }
 
-static int report_missing(const char *choice, const char *family, const struct buf *looked,
+static int report_missing(const char *choice, const char *descendants, const struct buf *looked,
                           struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
@@ -79,20 +79,20 @@ static int report_missing(const char *choice, const char *family, const struct b
     return err_set(err, ERR_NOT_FOUND,
                    "no package manager found for %s '%s': searched for %s in PATH '%s'",
                    choice ? "provider" : "os.family",
-                   choice   ? choice
-                   : family ? family
-                            : "unknown",
+                   choice        ? choice
+                   : descendants ? descendants
+                                 : "unknown",
                    buf_text(looked), tool_path(&arena));
 }
 
-static int look_for(struct arena *arena, const char *choice, const char *family,
+static int look_for(struct arena *arena, const char *choice, const char *descendants,
                     const struct package_manager **ret_manager, struct err *err)
 {
     AUTO_BUF struct buf looked = BUF_INIT(LOOKED_MAX);
-    const bool known = is_known_family(family);
+    const bool known = is_known_family(descendants);
 
     for (const struct package_manager *const *m = package_manager_table; *m; m++) {
-        if (!may_be(*m, choice, family, known))
+        if (!may_be(*m, choice, descendants, known))
             continue;
         if (is_there(*m, arena)) {
             *ret_manager = *m;
@@ -100,7 +100,7 @@ static int look_for(struct arena *arena, const char *choice, const char *family,
         }
         add_programs(*m, &looked);
     }
-    return report_missing(choice, family, &looked, err);
+    return report_missing(choice, descendants, &looked, err);
 }
 
 /* Cached: a thousand states ask, and programs do not move. */
@@ -110,20 +110,20 @@ static struct {
     const struct package_manager *answer;
 } found = { .mutex = PTHREAD_MUTEX_INITIALIZER, .question = BUF_INIT(QUESTION_MAX) };
 
-int package_manager_find(struct arena *arena, const char *choice, const char *family,
+int package_manager_find(struct arena *arena, const char *choice, const char *descendants,
                          const struct package_manager **ret_manager, struct err *err)
 {
     AUTO_BUF struct buf question = BUF_INIT(QUESTION_MAX);
     const char *path = getenv("PATH");
     int rc = 0;
 
-    buf_printf(&question, "%s\n%s\n%s", choice ? choice : "", family ? family : "",
+    buf_printf(&question, "%s\n%s\n%s", choice ? choice : "", descendants ? descendants : "",
                path ? path : "");
     (void)pthread_mutex_lock(&found.mutex);
     if (found.answer && !question.full && str_eq(buf_view(&question), buf_view(&found.question))) {
         *ret_manager = found.answer;
     } else {
-        rc = look_for(arena, choice, family, ret_manager, err);
+        rc = look_for(arena, choice, descendants, ret_manager, err);
         found.answer = rc == 0 ? *ret_manager : NULL;
         buf_clear(&found.question);
         buf_add_str(&found.question, buf_view(&question));

@@ -109,7 +109,7 @@ extern const struct package_manager *const package_manager_table[];
 /* The manager called `choice`, or that of the family, or the first one found. `choice` and
  * `family` may be NULL. Fails with ERR_NOT_FOUND and reports what was searched for and where.
  * Cached for the same arguments and PATH. */
-int package_manager_find(struct arena *arena, const char *choice, const char *family,
+int package_manager_find(struct arena *arena, const char *choice, const char *descendants,
                          const struct package_manager **ret_manager, struct err *err);
 /* By name, even if it is not on this machine; NULL: unknown. */
 const struct package_manager *package_manager_called(const char *name);

@@ -150,7 +150,7 @@ TEST(jobs_events_and_reactions_have_their_lists)
     AUTO_BUF struct buf out = BUF_INIT(1 << 20);
 
     for (int list = TOP_JOBS; list < TOP_LISTS; list++) {
-        struct top_view view = { .list = (enum top_list)list };
+        struct top_view view = { .list = (enum top_panel)list };
 
         top_frame_print(model, &view, NOW, &out);
     }
@@ -205,7 +205,7 @@ TEST(what_machines_say_steers_no_terminal)
     top_model_take_job(
         model, &(struct job){ .jid = evil, .function = evil, .user = evil, .target_expr = evil });
     for (int list = 0; list < TOP_LISTS; list++) {
-        struct top_view view = { .list = (enum top_list)list,
+        struct top_view view = { .list = (enum top_panel)list,
                                  .base.rows = 10,
                                  .base.columns = 200 };
         struct str rest;

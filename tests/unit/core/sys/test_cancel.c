@@ -37,10 +37,10 @@ TEST(a_token_that_was_moved_works_where_it_is_and_is_gone_where_it_was)
     struct cancel first, second = { .fd = -1 };
 
     CHECK_INT(cancel_init(&first, &err), 0);
-    first.births = 7;
+    first.child_registry = 7;
     cancel_move(&second, &first);
     CHECK_INT(cancel_fd(&first), -1);
-    CHECK_INT(second.births, 0);
+    CHECK_INT(second.child_registry, 0);
     CHECK(!cancel_is_raised(&second) && !is_readable(&second));
     cancel_raise(&second);
     CHECK(cancel_is_raised(&second) && is_readable(&second) && !cancel_is_raised(&first));

@@ -4,7 +4,7 @@
 
 #include "core/base/err.h"
 #include "core/data/value.h"
-#include "fleet/peel/curfew.h"
+#include "fleet/peel/maintenance_window.h"
 #include "test.h"
 
 /* 2026-01-31 is a Saturday. */
@@ -125,25 +125,25 @@ TEST(what_is_not_a_window_is_refused_with_what_is_wrong)
 TEST(the_earliest_of_several_windows_counts_and_none_is_always)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct curfew curfew = CURFEW_INIT;
+    struct maintenance_window maintenance_window = MAINTENANCE_WINDOW_INIT;
     struct value list = value_list(value_list_new(&arena, 2));
     const time_t now = moment("2026-01-30 12:00");
 
     use_zone("UTC");
-    CHECK(curfew_read(&curfew, NULL) == NULL);
-    CHECK(curfew_allows(&curfew, now));
-    CHECK(curfew_read(&curfew, &list) == NULL);
-    CHECK(curfew_allows(&curfew, now));
+    CHECK(maintenance_window_read(&maintenance_window, NULL) == NULL);
+    CHECK(maintenance_window_allows(&maintenance_window, now));
+    CHECK(maintenance_window_read(&maintenance_window, &list) == NULL);
+    CHECK(maintenance_window_allows(&maintenance_window, now));
     value_list_push(&arena, list.list, value_text("Sun 01:00-05:00"));
     value_list_push(&arena, list.list, value_text("Sat 01:00-05:00"));
-    CHECK(curfew_read(&curfew, &list) == NULL);
-    CHECK(!curfew_allows(&curfew, now));
-    CHECK_STR(curfew_describe(&curfew, &arena, now),
+    CHECK(maintenance_window_read(&maintenance_window, &list) == NULL);
+    CHECK(!maintenance_window_allows(&maintenance_window, now));
+    CHECK_STR(maintenance_window_describe(&maintenance_window, &arena, now),
               "not run: outside of the maintenance windows of this machine (Sun 01:00-05:00; Sat "
               "01:00-05:00), the next opens Sat 2026-01-31 01:00 UTC");
     value_list_push(&arena, list.list, value_int(5));
-    CHECK(strstr(curfew_read(&curfew, &list), "expected a text") != NULL);
-    CHECK(!curfew_allows(&curfew, moment("2026-01-31 02:00")));
-    CHECK_INT(curfew_next(&curfew, now), -1);
-    curfew_done(&curfew);
+    CHECK(strstr(maintenance_window_read(&maintenance_window, &list), "expected a text") != NULL);
+    CHECK(!maintenance_window_allows(&maintenance_window, moment("2026-01-31 02:00")));
+    CHECK_INT(maintenance_window_next(&maintenance_window, now), -1);
+    maintenance_window_done(&maintenance_window);
 }

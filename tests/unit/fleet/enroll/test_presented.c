@@ -100,13 +100,13 @@ TEST(a_port_that_nobody_listens_on_is_told_from_one_that_answers)
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t size = sizeof(address);
-    AUTO_FD int bound = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    AUTO_FD int plan_binding = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     AUTO_FD int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     struct certificate certificate = { 0 };
     struct err err;
 
-    CHECK(bind(bound, (struct sockaddr *)&address, size) == 0); /* and does not listen */
-    CHECK(getsockname(bound, (struct sockaddr *)&address, &size) == 0);
+    CHECK(bind(plan_binding, (struct sockaddr *)&address, size) == 0); /* and does not listen */
+    CHECK(getsockname(plan_binding, (struct sockaddr *)&address, &size) == 0);
     (void)connect(fd, (struct sockaddr *)&address, size);
     CHECK_INT(presented_fetch(fd, PRESENTED_HTTPS, "localhost", LONG_NS, &certificate, &err), -1);
     CHECK_INT(err.code, ERR_SYSTEM);

@@ -17,7 +17,7 @@
 #include "fleet/nats/nkey.h"
 #include "fleet/nats/object.h"
 #include "fleet/nats/stream.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/fs.h"
 #include "test.h"
 #include "fleet/wire/canary.h"
@@ -40,7 +40,7 @@ static const struct publisher_kind rules = { .name = "reactor",
 struct shop {
     struct js_scene world;
     struct arena arena;
-    struct chores chores;
+    struct background_tasks background_tasks;
     struct lease lease;
     struct publisher *publisher;
     const char *folder, *file;
@@ -93,21 +93,23 @@ static void shop_begin(struct shop *shop, const struct publisher_kind *kind)
     shop->folder = arena_printf(&shop->arena, "%s/tree", test_folder());
     shop->file = arena_printf(&shop->arena, "%s/large", shop->folder);
     CHECK_INT(fs_mkdirs(shop->folder, 0755, err), 0);
-    CHECK_INT(chores_open_workers(&shop->chores, shop->world.scene.loop, 1, err), 0);
+    CHECK_INT(
+        background_tasks_open_workers(&shop->background_tasks, shop->world.scene.loop, 1, err), 0);
     shop->lease = (struct lease){ .js = shop->world.js, .key = "publisher", .holder = "master-1" };
     lease_start(&shop->lease);
     SCENE_RUN(&shop->world.scene, lease_is_held(&shop->lease));
     nats_nkey_make(NATS_NKEY_ACCOUNT, (const unsigned char[ED25519_SEED_SIZE]){ 1 },
                    &shop->account);
-    shop->publisher = publisher_new(&(struct publisher_options){ .js = shop->world.js,
-                                                                 .kind = kind,
-                                                                 .folder = shop->folder,
-                                                                 .chores = &shop->chores,
-                                                                 .lease = &shop->lease,
-                                                                 .keep = &shop->keep,
-                                                                 .master = "master-1",
-                                                                 .account = &shop->account },
-                                    err);
+    shop->publisher =
+        publisher_new(&(struct publisher_options){ .js = shop->world.js,
+                                                   .kind = kind,
+                                                   .folder = shop->folder,
+                                                   .background_tasks = &shop->background_tasks,
+                                                   .lease = &shop->lease,
+                                                   .keep = &shop->keep,
+                                                   .master = "master-1",
+                                                   .account = &shop->account },
+                      err);
     CHECK(shop->publisher);
 }
 
@@ -115,7 +117,7 @@ static void shop_end(struct shop *shop)
 {
     publisher_free(shop->publisher);
     (void)lease_stop(&shop->lease, NULL, NULL);
-    chores_close(&shop->chores);
+    background_tasks_close(&shop->background_tasks);
     js_scene_end(&shop->world);
     arena_done(&shop->arena);
 }

@@ -10,7 +10,7 @@
 #include "core/data/msgpack.h"
 #include "fleet/nats/xkey.h"
 #include "fleet/peel/agent.h"
-#include "fleet/peel/pillar.h"
+#include "fleet/peel/peel_settings.h"
 #include "test.h"
 #include "fleet/wire/canary.h"
 #include "fleet/wire/fileset.h"
@@ -511,7 +511,7 @@ TEST(secrets_are_opened_here_and_never_shown)
     publish(&agent, STORE_SETTINGS_FILES, files, ARRAY_LEN(files));
     agent_start(&agent);
     agent_wait_connected(&agent);
-    CHECK_STR(agent_ask(&agent, "settings.get", "db.user", "key=db.user"), PILLAR_UNKNOWN);
+    CHECK_STR(agent_ask(&agent, "settings.get", "db.user", "key=db.user"), PEEL_SETTINGS_UNKNOWN);
     put_secret(&agent, "db.password", "hunter2-hunter2");
     SCENE_RUN(&agent.scene, has_setting(&agent, "db.user", "app"));
     CHECK_STR(agent_ask(&agent, "settings.get", "db.password", "key=db.password"), "********");

@@ -4,7 +4,7 @@
 #include "fleet/nats/js_scene.h"
 #include "fleet/peel/agent.h"
 #include "fleet/peel/event_send.h"
-#include "fleet/peel/heart.h"
+#include "fleet/peel/heartbeat.h"
 #include "fleet/peel/job.h"
 #include "fleet/peel/source.h"
 #include "states/run/lastrun.h"
@@ -219,7 +219,7 @@ static struct {
     char text[256];
 } said;
 
-static void on_said(struct job *job)
+static void on_said(struct peel_job *job)
 {
     said.count++;
     (void)snprintf(said.text, sizeof(said.text), "%s",
@@ -229,12 +229,12 @@ static void on_said(struct job *job)
 
 static void send_event(struct agent *agent, struct nats_publisher *publisher)
 {
-    static const struct desk_options options = { .peel_id = "web-01" };
+    static const struct job_queue_options options = { .peel_id = "web-01" };
     const struct exec_request request = {
         .jid = "", .module = EVENT_SEND, .id = "app/deploy", .args = agent_args(agent, "")
     };
 
-    struct job *job = job_new(NULL, &options, &request);
+    struct peel_job *job = job_new(NULL, &options, &request);
 
     said.count = 0;
     job->reply_max = 1 << 20;
@@ -383,22 +383,22 @@ static struct str keep_run(struct agent *agent, const char *error)
 TEST(a_run_that_came_to_the_same_as_the_last_one_can_wait_for_the_next_heartbeat)
 {
     struct agent agent;
-    struct heart heart;
+    struct heartbeat heartbeat;
     int64_t next;
 
     agent_begin(&agent, "web-01");
-    heart_init(&heart, agent.scene.loop, "web-09", agent.folder);
+    heartbeat_init(&heartbeat, agent.scene.loop, "web-09", agent.folder);
     (void)keep_run(&agent, "one mistake");
-    heart_connect(&heart, &agent.js);
-    SCENE_RUN(&agent.scene, heart_is_heard(&heart));
-    next = heart.timer.deadline;
-    heart_tell_run(&heart, keep_run(&agent, "one mistake"));
-    CHECK_INT(heart.timer.deadline, next);
-    heart_tell_run(&heart, (struct str){ 0 });
-    CHECK_INT(heart.timer.deadline, next);
-    heart_tell_run(&heart, keep_run(&agent, "another mistake"));
-    CHECK(heart.timer.deadline < next);
-    heart_done(&heart);
+    heartbeat_connect(&heartbeat, &agent.js);
+    SCENE_RUN(&agent.scene, heartbeat_is_heard(&heartbeat));
+    next = heartbeat.timer.deadline;
+    heartbeat_tell_run(&heartbeat, keep_run(&agent, "one mistake"));
+    CHECK_INT(heartbeat.timer.deadline, next);
+    heartbeat_tell_run(&heartbeat, (struct str){ 0 });
+    CHECK_INT(heartbeat.timer.deadline, next);
+    heartbeat_tell_run(&heartbeat, keep_run(&agent, "another mistake"));
+    CHECK(heartbeat.timer.deadline < next);
+    heartbeat_done(&heartbeat);
     agent_end(&agent);
 }
 

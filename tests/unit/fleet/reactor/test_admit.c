@@ -1,7 +1,7 @@
 #include "fleet/reactor/admit.h"
 
 #include "fleet/reactor/action.h"
-#include "fleet/reactor/flight.h"
+#include "fleet/reactor/reaction_run.h"
 #include "test.h"
 #include "fleet/wire/enrollment.h"
 
@@ -25,7 +25,7 @@ TEST(decisions_follow_the_states_of_an_enrollment)
             const struct action_enroll action = { (enum action_decision)decision, "enr-1", "web-*",
                                                   "" };
             const struct enrollment record = { .peel_id = "web-01", .state = rows[i].state };
-            struct flight_answer answer = { 0 };
+            struct reaction_run_answer answer = { 0 };
             const bool proceeds = admit_judge(&action, &record, &answer) == ADMIT_PROCEED;
 
             CHECK_STR(proceeds ? "" : outcome_result_name(answer.result),
@@ -48,7 +48,7 @@ TEST(a_missing_record_and_another_peel_are_refused)
         { "*.example.com", "web-01", false },
         { "Web-*", "web-01", false },
     };
-    struct flight_answer answer = { 0 };
+    struct reaction_run_answer answer = { 0 };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct action_enroll action = { ACTION_APPROVE, "enr-1", rows[i].pattern, "" };

@@ -52,7 +52,7 @@ static void take_rows(struct fleet_enrollments *all)
     }
 }
 
-static const char *list_names(struct arena *arena, const struct fleet_peels *peels)
+static const char *list_names(struct arena *arena, const struct issuer_peels *peels)
 {
     const char *text = "";
 

@@ -22,14 +22,15 @@ static struct str make_list(struct arena *arena, const struct ed25519_pair *sign
 
     for (size_t i = 0; i < count; i++)
         value_map_set(arena, map, value_text(arena_printf(arena, "U%zu", i)), value_int(1000));
-    return revoked_sign(arena, signer, &(struct revoked_list){ .time = 7, .keys = value_map(map) });
+    return revoked_sign(arena, signer,
+                        &(struct revoked_notice){ .time = 7, .keys = value_map(map) });
 }
 
 TEST(a_list_comes_back_as_it_was_signed)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct ed25519_pair pair = make_pair(0);
-    struct revoked_list list;
+    struct revoked_notice list;
     struct err err;
 
     CHECK_INT(revoked_read(&arena, pair.public_key, make_list(&arena, &pair, 2), &list, &err), 0);
@@ -44,7 +45,7 @@ TEST(every_byte_of_a_list_is_signed)
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct ed25519_pair pair = make_pair(0), other = make_pair(1);
     const struct str stored = make_list(&arena, &pair, 3);
-    struct revoked_list list;
+    struct revoked_notice list;
     struct err err;
 
     CHECK(revoked_read(&arena, other.public_key, stored, &list, &err) < 0);
@@ -64,7 +65,7 @@ TEST(a_list_that_is_too_large_is_refused)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
     const struct ed25519_pair pair = make_pair(0);
-    struct revoked_list list;
+    struct revoked_notice list;
     struct err err;
 
     CHECK_INT(revoked_read(&arena, pair.public_key, make_list(&arena, &pair, REVOKED_KEYS_MAX),

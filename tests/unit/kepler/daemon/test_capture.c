@@ -10,7 +10,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "kepler/daemon/scribe.h"
+#include "kepler/daemon/log_thread.h"
 #include "kepler/logs/log_reader.h"
 #include "kepler/config/config.h"
 #include "kepler/config/hook_phase.h"
@@ -18,13 +18,13 @@
 #include "core/sys/path.h"
 #include "test.h"
 
-/* A daemon's loop, a scribe, and one config. */
+/* A daemon's loop, a log thread, and one config. */
 struct desk {
     struct loop *loop;
-    struct scribe scribe;
+    struct log_thread log_thread;
     struct capture capture;
     struct config_logs logs;
-    struct job_sink sink;
+    struct service_process_sink sink;
     const char *folder;
     int news, flushes;
     bool keeps;
@@ -34,7 +34,7 @@ static struct arena arena = ARENA_INIT;
 static struct err err;
 static const struct real_tag web = { 0, "web", HOOK_PHASES }, hook = { 0, "web", HOOK_PRE_START };
 
-static bool keeps(void *self, uint32_t service, enum job_stream stream)
+static bool keeps(void *self, uint32_t service, enum service_process_stream stream)
 {
     (void)service;
     (void)stream;
@@ -56,8 +56,8 @@ static void open_desk(struct desk *desk)
     *desk = (struct desk){ .loop = loop_new(&err), .keeps = true };
     desk->folder = path_join(&arena, test_folder(), "logs");
     CHECK(desk->loop);
-    CHECK_INT(scribe_start(&desk->scribe, desk->loop, &err), 0);
-    CHECK_INT(capture_open(&desk->capture, &desk->scribe,
+    CHECK_INT(log_thread_start(&desk->log_thread, desk->loop, &err), 0);
+    CHECK_INT(capture_open(&desk->capture, &desk->log_thread,
                            &(struct capture_options){ desk->folder, &desk->logs, keeps, on_data,
                                                       on_flushed, desk },
                            &err),
@@ -68,7 +68,7 @@ static void open_desk(struct desk *desk)
 static void close_desk(struct desk *desk)
 {
     capture_close(&desk->capture);
-    scribe_stop(&desk->scribe);
+    log_thread_stop(&desk->log_thread);
     loop_free(desk->loop);
 }
 
@@ -106,7 +106,7 @@ static int feed(struct desk *desk, const struct real_tag *tag)
     int ends[2];
 
     CHECK_INT(pipe2(ends, O_CLOEXEC), 0);
-    CHECK(desk->sink.take(desk->sink.self, tag, JOB_STDOUT, ends[0]));
+    CHECK(desk->sink.take(desk->sink.self, tag, SERVICE_PROCESS_STDOUT, ends[0]));
     return ends[1];
 }
 
@@ -118,13 +118,13 @@ static void put(int fd, const char *text)
 /* --- a thread that waits, as one does for a disk --------------------------------------- */
 
 static struct stall {
-    struct errand errand;
+    struct loop_message loop_message;
     sem_t begun, end;
 } stall;
 
-static void do_stall(struct errand *errand)
+static void do_stall(struct loop_message *loop_message)
 {
-    (void)errand;
+    (void)loop_message;
     (void)sem_post(&stall.begun);
     while (sem_wait(&stall.end) < 0)
         continue;
@@ -134,7 +134,7 @@ static void stall_begin(struct desk *desk)
 {
     (void)sem_init(&stall.begun, 0, 0);
     (void)sem_init(&stall.end, 0, 0);
-    scribe_send(&desk->scribe, &stall.errand, do_stall);
+    log_thread_send(&desk->log_thread, &stall.loop_message, do_stall);
     while (sem_wait(&stall.begun) < 0)
         continue;
 }
@@ -155,9 +155,9 @@ TEST(pipes_notes_and_bytes_end_up_in_the_store)
     fd = feed(&desk, &web);
     put(fd, "from the pipe\n");
     flush(&desk);
-    desk.sink.add(desk.sink.self, &hook, JOB_STDOUT, STR("handed "));
-    desk.sink.add(desk.sink.self, &hook, JOB_STDOUT, STR("over\n"));
-    desk.sink.add(desk.sink.self, &hook, JOB_STDOUT, (struct str){ NULL, 0 });
+    desk.sink.add(desk.sink.self, &hook, SERVICE_PROCESS_STDOUT, STR("handed "));
+    desk.sink.add(desk.sink.self, &hook, SERVICE_PROCESS_STDOUT, STR("over\n"));
+    desk.sink.add(desk.sink.self, &hook, SERVICE_PROCESS_STDOUT, (struct str){ NULL, 0 });
     capture_note(&desk.capture, &web, WORLD_WARNING, "a note");
     flush(&desk);
     CHECK_STR(stored(&desk), "from the pipe\n(hook) handed over\n(warning) a note\n");
@@ -311,11 +311,11 @@ TEST(a_disk_that_stands_still_holds_up_who_writes_and_nobody_else)
 }
 
 struct reader {
-    struct job_waiter waiter;
+    struct service_process_waiter waiter;
     int called;
 };
 
-static void on_room(struct job_waiter *waiter)
+static void on_room(struct service_process_waiter *waiter)
 {
     ((struct reader *)waiter)->called++;
 }
@@ -332,13 +332,14 @@ TEST(bytes_that_are_handed_over_wait_for_room)
     open_desk(&desk);
     stall_begin(&desk);
     while (desk.sink.ask(desk.sink.self, &first.waiter)) {
-        desk.sink.add(desk.sink.self, &web, JOB_STDOUT, (struct str){ block, sizeof(block) });
+        desk.sink.add(desk.sink.self, &web, SERVICE_PROCESS_STDOUT,
+                      (struct str){ block, sizeof(block) });
         handed += sizeof(block);
     }
     CHECK_INT((long)handed, (long)CAPTURE_HELD_MAX);
     CHECK(!desk.sink.ask(desk.sink.self, &second.waiter));
     CHECK(!desk.sink.ask(desk.sink.self, &gone.waiter));
-    job_waiter_leave(&gone.waiter);
+    service_process_waiter_leave(&gone.waiter);
     stall_end();
     while (first.called == 0 || second.called == 0) {
         loop_turn(desk.loop);
@@ -364,7 +365,7 @@ TEST(configs_come_and_go_while_others_write)
                                                  on_data, on_flushed, &desk };
         struct capture other;
 
-        CHECK_INT(capture_open(&other, &desk.scribe, &options, &err), 0);
+        CHECK_INT(capture_open(&other, &desk.log_thread, &options, &err), 0);
         capture_note(&other, &web, WORLD_ERROR, "x");
         put(fd, "line\n");
         capture_close(&other);

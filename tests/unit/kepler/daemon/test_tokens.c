@@ -26,7 +26,7 @@ TEST(a_token_is_lent_once_for_a_run_and_only_with_permissions)
     struct tokens tokens = { NULL };
     struct project project = { .config = &plain }, other = { .config = &plain };
     char first[TOKEN_TEXT_SIZE];
-    const struct token *found;
+    const struct service_token *found;
 
     CHECK(!tokens_lend(&tokens, &project, 1));
     memcpy(first, tokens_lend(&tokens, &project, 0), sizeof(first));
@@ -51,7 +51,7 @@ TEST(a_ceiling_limits_rights_and_raises_the_level)
 {
     struct tokens tokens = { NULL };
     struct project project = { .config = &limited };
-    const struct token *found = tokens_find(&tokens, tokens_lend(&tokens, &project, 0));
+    const struct service_token *found = tokens_find(&tokens, tokens_lend(&tokens, &project, 0));
 
     CHECK_INT(found->rights, RIGHT_BIT(RIGHT_STATUS));
     CHECK_INT(found->floor, HARDENING_STRICT);

@@ -559,7 +559,7 @@ static const struct world_ops fake_ops = {
 
 /* --- events of the engine -------------------------------------------------------------------- */
 
-FAKE void fake_sink(void *self, const struct event *event)
+FAKE void fake_sink(void *self, const struct engine_event *event)
 {
     struct fake *fake = self;
 

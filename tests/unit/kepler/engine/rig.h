@@ -25,7 +25,7 @@
 #include "kepler/supervise/real_world.h"
 #include "kepler/engine/why.h"
 #include "kepler/engine/why_text.h"
-#include "core/sys/chore.h"
+#include "core/sys/background_task.h"
 #include "core/sys/clock.h"
 #include "test.h"
 
@@ -44,7 +44,7 @@ struct rig {
     struct cgroup cgroup;
     struct proctree_home home;
     struct filewatch_hub files;
-    struct chores chores;
+    struct background_tasks background_tasks;
     const struct config *config;
     struct real_world *real;
     struct engine *engine;
@@ -56,7 +56,7 @@ struct rig {
     pid_t pid; /* for conditions */
 };
 
-RIG void on_add(void *self, const void *tag, enum job_stream stream, struct str bytes)
+RIG void on_add(void *self, const void *tag, enum service_process_stream stream, struct str bytes)
 {
     struct rig *rig = self;
     const struct real_tag *real = tag;
@@ -167,11 +167,12 @@ RIG struct rig *rig_new(const char *yaml, bool grouped)
     options.loop = rig->loop;
     options.home = &rig->home;
     options.files = &rig->files;
-    CHECK(chores_open_workers(&rig->chores, rig->loop, CHORES_COMPUTING, &err) == 0);
-    options.chores = &rig->chores;
+    CHECK(background_tasks_open_workers(&rig->background_tasks, rig->loop,
+                                        BACKGROUND_TASKS_COMPUTING, &err) == 0);
+    options.background_tasks = &rig->background_tasks;
     options.config = rig->config;
     options.outputs = arena_printf(&rig->arena, "%s/outputs", test_folder());
-    options.sink = (struct job_sink){ .self = rig, .add = on_add };
+    options.sink = (struct service_process_sink){ .self = rig, .add = on_add };
     rig->real = real_world_new(&options);
     rig->engine = engine_new(rig->config, real_world_base(rig->real), (struct event_sink){ 0 });
     loop_on_step(rig->loop, on_step, rig);
@@ -184,7 +185,7 @@ RIG void rig_free(struct rig *rig)
 
     engine_free(rig->engine);
     real_world_free(rig->real);
-    chores_close(&rig->chores);
+    background_tasks_close(&rig->background_tasks);
     filewatch_hub_done(&rig->files);
     loop_free(rig->loop);
     if (rig->cgroup.path)

@@ -34,11 +34,11 @@ static void write_text(struct log_store *store, const char *service, struct str 
 static void write_metric(struct log_store *store, const char *service, int64_t time, double cpu)
 {
     AUTO_BUF struct buf line = BUF_INIT(BUF_NO_LIMIT);
-    struct metric metric = { .timestamp = time,
-                             .cpu_percent = cpu,
-                             .memory_rss = (int64_t)cpu * 100,
-                             .memory_vss = (int64_t)cpu * 1000,
-                             .pids = value_list(value_list_new(&arena, 1)) };
+    struct usage_metric metric = { .timestamp = time,
+                                   .cpu_percent = cpu,
+                                   .memory_rss = (int64_t)cpu * 100,
+                                   .memory_vss = (int64_t)cpu * 1000,
+                                   .pids = value_list(value_list_new(&arena, 1)) };
 
     value_list_push(&arena, metric.pids.list, value_int(time % 1000));
     CHECK_INT(metric_print(&metric, &line, &err), 0);
@@ -49,7 +49,7 @@ static void write_metric(struct log_store *store, const char *service, int64_t t
 static const char *run(struct metric_search search)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
-    struct metrics found;
+    struct usage_metrics found;
     bool cut;
 
     search.folder = path_join(&arena, test_folder(), "monitor");
@@ -127,7 +127,7 @@ TEST(of_many_metrics_the_newest_are_found)
     struct log_store *store = open_store();
     struct metric_search search = { .folder = path_join(&arena, test_folder(), "monitor"),
                                     .history = true };
-    struct metrics found;
+    struct usage_metrics found;
     bool cut;
 
     for (int i = 1; i <= METRIC_SEARCH_MAX; i++)

@@ -46,7 +46,7 @@ TEST(a_process_that_computes_uses_a_processor_and_one_that_waits_does_not)
     const pid_t busy = start_child(true), idle = start_child(false);
     const struct sampler_target targets[] = { { "busy", busy, NULL }, { "idle", idle, NULL } };
     struct sampler sampler = { 0 };
-    struct metrics found;
+    struct usage_metrics found;
     clockid_t clock;
 
     CHECK_INT(clock_getcpuclockid(busy, &clock), 0);
@@ -72,7 +72,7 @@ TEST(all_processes_below_the_main_one_are_counted)
     const struct sampler_target target = { "web", main, NULL };
     const struct timespec pause = { 0, 1000000 };
     struct sampler sampler = { 0 };
-    struct metrics found = { VEC_INIT };
+    struct usage_metrics found = { VEC_INIT };
 
     if (main == 0) {
         pid_t child = start_child(false);
@@ -97,7 +97,7 @@ TEST(a_service_whose_processes_are_gone_has_no_metric)
                                               { "none", 0, NULL },
                                               { "group", 0, "/sys/fs/cgroup/not-there" } };
     struct sampler sampler = { 0 };
-    struct metrics found;
+    struct usage_metrics found;
 
     end_child(pid);
     sampler_take(&sampler, targets, 3, &arena, &found);

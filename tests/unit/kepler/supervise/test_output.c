@@ -4,7 +4,7 @@
 #include "test.h"
 
 struct seen {
-    struct output output;
+    struct output_capture output;
     struct buf passed;
 };
 

@@ -68,7 +68,7 @@ static int ops_call(struct render *render, const struct value_list *args, struct
 {
     const struct value *last = &args->items[args->count - 1];
     const struct value *named = args->count > 2 ? value_get(last, "$k") : NULL;
-    struct call call = { .args = args->items + 2, .count = args->count - 2 };
+    struct function_call call = { .args = args->items + 2, .count = args->count - 2 };
     struct value method;
 
     if (named) {

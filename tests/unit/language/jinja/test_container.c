@@ -41,7 +41,7 @@ static const char *shown(struct scene *scene, const struct value *v)
 static void call(struct scene *scene, const struct value *self, const char *name,
                  const struct value *arg)
 {
-    const struct call with = { .args = arg, .count = arg ? 1 : 0 };
+    const struct function_call with = { .args = arg, .count = arg ? 1 : 0 };
     struct value ret;
 
     CHECK(method_call(&scene->render, builtins_method(&filter_builtins, self, str_from(name)), self,
@@ -164,7 +164,7 @@ TEST(containers_that_hold_themselves_print_with_dots)
 TEST(sorting_backwards_keeps_equal_items_in_their_order)
 {
     struct value_pair reverse = { value_text("reverse"), value_bool(true) };
-    const struct call with = { .named = &reverse, .named_count = 1 };
+    const struct function_call with = { .named = &reverse, .named_count = 1 };
     struct value list, ret;
     struct scene scene;
 

@@ -12,7 +12,7 @@ static const char *tokens(struct arena *arena, const char *text, bool trim, bool
 
     lex_init(lex, str_from(text), trim, lstrip);
     for (;;) {
-        struct token token = lex_next(lex);
+        struct lex_token token = lex_next(lex);
 
         if (token.kind == TOKEN_EOF)
             break;
@@ -78,7 +78,7 @@ TEST(a_tag_can_be_left_from_within)
     lex_init(lex, STR("{{ ( ? }}after"), false, false);
     (void)lex_next(lex);
     (void)lex_next(lex);
-    struct token bad = lex_next(lex);
+    struct lex_token bad = lex_next(lex);
     CHECK_INT(bad.kind, TOKEN_ERROR);
     lex_skip_tag(lex, bad.at);
     CHECK_INT(lex_next(lex).kind, TOKEN_DATA);

@@ -35,7 +35,7 @@ static const char *bind(struct arena *arena, const char *text, const struct valu
                                             { .kind = VALUE_INT, .i = 12 },
                                             { .kind = VALUE_INT, .i = 13 } };
     const struct value_pair pair = { value_text(named ? named : ""), value_int(99) };
-    const struct call call = { numbers, count, &pair, named ? 1 : 0 };
+    const struct function_call call = { numbers, count, &pair, named ? 1 : 0 };
     const struct signature *s = signature_new(arena, text);
     struct value args[SIGNATURE_MAX];
     struct render render;

@@ -28,7 +28,7 @@ static void scene_init(struct scene *scene, const struct jinja_options *options)
 static int refuse(struct scene *scene, unsigned which)
 {
     const struct value *u = &scene->undefined, one = value_int(1), text = value_text("a");
-    const struct call call = { 0 };
+    const struct function_call call = { 0 };
     struct value ret;
     bool answer;
 

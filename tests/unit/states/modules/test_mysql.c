@@ -10,7 +10,7 @@
 
 static const char *identity(struct arena *arena, const char *statement)
 {
-    struct identity found;
+    struct mysql_identity found;
 
     identity_parse(arena, str_from(statement), &found);
     return arena_printf(arena, "%s|%s|%d", found.plugin.p, found.hash.p, found.several);

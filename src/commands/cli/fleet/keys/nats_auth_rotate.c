@@ -72,7 +72,7 @@ static int read_issuers(struct rotate *rotate, struct err *err)
     return 0;
 }
 
-static const char *list_names(struct arena *arena, const struct fleet_peels *peels)
+static const char *list_names(struct arena *arena, const struct issuer_peels *peels)
 {
     AUTO_BUF struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -86,7 +86,7 @@ static const char *list_names(struct arena *arena, const struct fleet_peels *pee
 /* --- showing ------------------------------------------------------------------------ */
 
 static void add_names(struct arena *arena, struct value *map, const char *key,
-                      const struct fleet_peels *peels)
+                      const struct issuer_peels *peels)
 {
     struct value_list *list = value_list_new(arena, peels->list.n);
 
@@ -124,7 +124,7 @@ static struct value status_value(struct rotate *rotate)
     return map;
 }
 
-static void print_group(struct arena *arena, const char *words, const struct fleet_peels *peels)
+static void print_group(struct arena *arena, const char *words, const struct issuer_peels *peels)
 {
     if (peels->list.n > 0)
         printf("%s %zu (%s)\n", words, peels->list.n, list_names(arena, peels));

@@ -15,7 +15,7 @@
 #include "core/data/time_text.h"
 #include "fleet/nats/error.h"
 #include "fleet/nats/ordered.h"
-#include "fleet/reactor/gate.h"
+#include "fleet/reactor/event_gate.h"
 #include "fleet/reactor/published.h"
 #include "fleet/reactor/replay.h"
 #include "fleet/reactor/rule_set.h"
@@ -254,7 +254,7 @@ static bool has_mistake(const struct replay *replay)
 }
 
 static void add_row(struct session *session, const struct stored_event *stored,
-                    const struct gate_event *event, const struct replay *replay,
+                    const struct event_gate_event *event, const struct replay *replay,
                     const struct outcome *recorded)
 {
     struct arena *arena = session->arena;
@@ -276,19 +276,19 @@ static void add_row(struct session *session, const struct stored_event *stored,
     value_list_push(arena, session->rows, value_map(row));
 }
 
-/* Without the gates that depend on the moment. */
-static enum gate_drop pass_gates(struct session *session, const struct stored_event *stored,
-                                 struct gate_event *ret_event)
+/* Without the event gates that depend on the moment. */
+static enum event_gate_drop pass_gates(struct session *session, const struct stored_event *stored,
+                                       struct event_gate_event *ret_event)
 {
-    const struct gate_delivery delivery = { .subject = stored->subject,
-                                            .payload = stored->payload,
-                                            .wall = stored->time };
-    enum gate_drop drop;
-    struct gate gate;
+    const struct event_gate_delivery delivery = { .subject = stored->subject,
+                                                  .payload = stored->payload,
+                                                  .wall = stored->time };
+    enum event_gate_drop drop;
+    struct event_gate event_gate;
 
-    gate_init(&gate, &(struct gate_options){ .max_chain_depth = DEPTH_MAX });
-    drop = gate_check(&gate, session->arena, &delivery, ret_event);
-    gate_done(&gate);
+    event_gate_init(&event_gate, &(struct event_gate_options){ .max_chain_depth = DEPTH_MAX });
+    drop = event_gate_check(&event_gate, session->arena, &delivery, ret_event);
+    event_gate_done(&event_gate);
     return drop;
 }
 
@@ -304,11 +304,11 @@ static int replay_stored(struct session *session, const struct stored_event *sto
     };
     const struct outcome *recorded;
     const struct value *facts;
-    struct gate_event event;
+    struct event_gate_event event;
     struct outcome outcome;
     struct replay replay;
 
-    if (pass_gates(session, stored, &event) != GATE_PASS) {
+    if (pass_gates(session, stored, &event) != EVENT_GATE_PASS) {
         session->dropped++;
         return 0;
     }

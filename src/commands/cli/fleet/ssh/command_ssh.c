@@ -20,7 +20,7 @@
 #include "states/local/perform.h"
 #include "states/local/session.h"
 #include "fleet/ssh/call.h"
-#include "fleet/ssh/parcel.h"
+#include "fleet/ssh/tree_files.h"
 #include "fleet/ssh/roster.h"
 #include "fleet/ssh/settings.h"
 #include "core/sys/cancel.h"
@@ -157,7 +157,7 @@ static int read_states(struct cli *cli, const struct ssh_args *args, bool is_nee
                        struct ssh_question *question)
 {
     const char *folder = session_find_states(args->states_dir);
-    struct ssh_parcel *parcel = ARENA_NEW(cli->arena, struct ssh_parcel);
+    struct ssh_tree *parcel = ARENA_NEW(cli->arena, struct ssh_tree);
     struct err err;
 
     if (!is_folder(folder))
@@ -165,7 +165,7 @@ static int read_states(struct cli *cli, const struct ssh_args *args, bool is_nee
                    ? cli_error(cli, "the folder of states '%s' does not exist (--states-dir DIR)",
                                folder)
                    : CLI_OK;
-    if (ssh_parcel_open(cli->arena, folder, parcel, &err) < 0)
+    if (ssh_tree_open(cli->arena, folder, parcel, &err) < 0)
         return cli_err(cli, &err);
     question->parcel = parcel;
     return CLI_OK;
@@ -299,9 +299,9 @@ static int run_ssh(struct cli *cli, const void *options, struct param_strs opera
     status = ask_machines(cli, args, &machines, &question);
     secret_args_wipe(&request.secret_args);
     if (question.parcel) {
-        struct ssh_parcel parcel = *question.parcel;
+        struct ssh_tree parcel = *question.parcel;
 
-        ssh_parcel_close(&parcel);
+        ssh_tree_close(&parcel);
     }
     return status;
 }

@@ -7,7 +7,7 @@
 #include "core/base/err.h"
 #include "core/base/map.h"
 #include "fleet/ssh/call.h"
-#include "fleet/ssh/parcel.h"
+#include "fleet/ssh/tree_files.h"
 #include "fleet/ssh/roster.h"
 #include "core/sys/cancel.h"
 #include "core/sys/pool.h"

@@ -100,7 +100,7 @@ static int print_once(struct top *top, const struct top_args *want)
         return fleet_print(top->cli, want->json ? FLEET_JSON : want->fleet.format, &frame);
     }
     for (int list = 0; list < TOP_LISTS; list++) {
-        top->view = (struct top_view){ .list = (enum top_list)list };
+        top->view = (struct top_view){ .list = (enum top_panel)list };
         buf_add_text(&out, list > 0 ? "\n" : "");
         top_frame_print(top->model, &top->view, clock_wall(), &out);
     }

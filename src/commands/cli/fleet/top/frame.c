@@ -221,7 +221,7 @@ static void add_lists(const struct top_view *view, struct buf *out)
 }
 
 static void add_last(const struct table *table, const struct top_view *view, const char *title,
-                     enum top_list list, struct buf *out)
+                     enum top_panel list, struct buf *out)
 {
     AUTO_BUF struct buf line = BUF_INIT(4096);
     const char *cells[COLUMNS_MOST] = { 0 };

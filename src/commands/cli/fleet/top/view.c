@@ -16,7 +16,7 @@ const char *top_sort_name(enum top_sort sort)
     return sort_names[sort];
 }
 
-static void show_list(struct top_view *view, enum top_list list)
+static void show_list(struct top_view *view, enum top_panel list)
 {
     view->list = list;
     list_view_rewind(&view->base);
@@ -35,6 +35,6 @@ void top_view_press(struct top_view *view, int key)
     case '\t': show_list(view, (view->list + 1) % TOP_LISTS); break;
     default:
         if (key >= '1' && key < '1' + TOP_LISTS)
-            show_list(view, (enum top_list)(key - '1'));
+            show_list(view, (enum top_panel)(key - '1'));
     }
 }

@@ -14,7 +14,7 @@
 
 #include "commands/cli/shared/list_view.h"
 
-enum top_list { TOP_MACHINES, TOP_JOBS, TOP_EVENTS, TOP_REACTIONS };
+enum top_panel { TOP_MACHINES, TOP_JOBS, TOP_EVENTS, TOP_REACTIONS };
 #define TOP_LISTS (TOP_REACTIONS + 1)
 
 /* Of machines; the other lists have the newest first. */
@@ -24,7 +24,7 @@ const char *top_sort_name(enum top_sort sort);
 
 struct top_view {
     struct list_view base;
-    enum top_list list;
+    enum top_panel list;
     enum top_sort sort;
     bool reverse;
     bool is_over;      /* the operator leaves */

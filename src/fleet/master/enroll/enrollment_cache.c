@@ -1,0 +1,409 @@
+#include "fleet/master/enroll/enrollment_cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/map.h"
+#include "fleet/bus/store.h"
+#include "fleet/enroll/registry.h"
+#include "fleet/master/audit.h"
+#include "fleet/master/enroll/authority.h"
+#include "fleet/nats/kv.h"
+
+/* What is known of one peel. */
+struct enrolled_peel {
+    char *peel;
+    char *id;        /* its current enrollment, by the index; "" before there is one */
+    char *curve_key; /* of that enrollment; NULL: not read yet */
+    enum enrollment_state state;
+    bool has_facts;
+};
+
+/* A machine without a join token that waits for a decision. */
+struct waiting {
+    char *id; /* of its enrollment */
+    char *address;
+};
+
+struct enrollment_cache {
+    struct master *master;
+    struct map residents; /* by peel; values are struct enrolled_peel */
+    struct map waiting;   /* struct waiting by id */
+    struct nats_kv_watch *records, *facts;
+    struct enrollment_cache_listener *listeners;
+    char *pause; /* why no new machine is admitted; NULL: they are */
+    bool is_complete;
+    char problem[HEALTH_TEXT_MAX];
+};
+
+static char *copy_text(struct str text)
+{
+    char *copy = mem_alloc(text.n + 1);
+
+    memcpy(copy, text.p, text.n);
+    copy[text.n] = '\0';
+    return copy;
+}
+
+static struct enrolled_peel *take_resident(struct enrollment_cache *enrollment_cache,
+                                           struct str peel)
+{
+    struct enrolled_peel *enrolled_peel = map_find(&enrollment_cache->residents, peel);
+
+    if (enrolled_peel)
+        return enrolled_peel;
+    enrolled_peel = mem_zalloc(sizeof(*enrolled_peel));
+    enrolled_peel->peel = copy_text(peel);
+    enrolled_peel->id = mem_strdup("");
+    (void)map_set(&enrollment_cache->residents, str_from(enrolled_peel->peel), enrolled_peel);
+    return enrolled_peel;
+}
+
+/* --- what follows ------------------------------------------------------------------- */
+
+static void on_activated(void *self, const struct registry_verdict *verdict)
+{
+    (void)self;
+    if (verdict->error)
+        log_debug("enrollment not activated error=%s",
+                  verdict->error); /* another master was faster */
+    else
+        audit_log(&(struct audit){ .action = "enroll.activate",
+                                   .by = "facts",
+                                   .id = verdict->record->id,
+                                   .peel = verdict->record->peel_id });
+}
+
+static void on_purged(void *self, const struct nats_error *error, uint64_t revision)
+{
+    (void)self;
+    (void)revision;
+    if (error && error->fault != NATS_FAULT_CANCELED)
+        log_warning("facts of a revoked peel cannot be removed error=%s", error->text);
+}
+
+static void purge_facts(struct enrollment_cache *enrollment_cache,
+                        const struct enrolled_peel *enrolled_peel)
+{
+    const struct nats_kv kv = { .js = enrollment_cache->master->js,
+                                .bucket = store_bucket_name(STORE_FACTS),
+                                .history = store_bucket_history(STORE_FACTS) };
+    struct err err;
+
+    log_warning("facts of a revoked peel are removed peel=%s", enrolled_peel->peel);
+    if (nats_kv_purge(&kv, enrolled_peel->peel, 0, on_purged, enrollment_cache, &err) < 0)
+        log_warning("facts of a revoked peel cannot be removed error=%s", err.text);
+}
+
+static void judge_resident(struct enrollment_cache *enrollment_cache,
+                           const struct enrolled_peel *enrolled_peel)
+{
+    const struct authority *authority = master_find(enrollment_cache->master, &authority_service);
+
+    if (!enrollment_cache->is_complete || !enrolled_peel->has_facts || !enrolled_peel->id[0])
+        return;
+    if (enrolled_peel->state == ENROLLMENT_ISSUED)
+        registry_decide(&authority->registry, ADMISSION_ACTIVATE,
+                        &(struct enrollment_request){
+                            .id = enrolled_peel->id, .operator_name = "", .reason = "" },
+                        on_activated, enrollment_cache);
+    else if (enrolled_peel->state == ENROLLMENT_REVOKED)
+        purge_facts(enrollment_cache, enrolled_peel);
+}
+
+/* --- watching ----------------------------------------------------------------------- */
+
+/* An index is written once its record is there, and a record only changes after that. So whatever
+ * matters here comes after the index. */
+static void note_index(struct enrollment_cache *enrollment_cache, struct str peel, struct str id)
+{
+    struct enrolled_peel *enrolled_peel = take_resident(enrollment_cache, peel);
+
+    if (!str_starts(id, STR(ADMISSION_ID))) {
+        log_warning("index of an enrollment cannot be read peel=%.*s", STR_ARG(peel));
+        return;
+    }
+    if (str_eq(id, str_from(enrolled_peel->id)))
+        return;
+    free(enrolled_peel->id);
+    enrolled_peel->id = copy_text(id);
+    free(enrolled_peel->curve_key);
+    enrolled_peel->curve_key = NULL;
+    enrolled_peel->state = ENROLLMENT_PENDING;
+}
+
+static void note_record(struct enrollment_cache *enrollment_cache, const struct enrollment *record)
+{
+    struct enrolled_peel *enrolled_peel =
+        take_resident(enrollment_cache, str_from(record->peel_id));
+
+    if (strcmp(record->id, enrolled_peel->id) != 0)
+        return;
+    enrolled_peel->state = record->state;
+    free(enrolled_peel->curve_key);
+    enrolled_peel->curve_key = mem_strdup(record->curve_public_key);
+    judge_resident(enrollment_cache, enrolled_peel);
+}
+
+static void forget_waiting(struct enrollment_cache *enrollment_cache, struct str id)
+{
+    struct waiting *waiting = map_remove(&enrollment_cache->waiting, id);
+
+    if (!waiting)
+        return;
+    free(waiting->id);
+    free(waiting->address);
+    free(waiting);
+}
+
+static void note_waiting(struct enrollment_cache *enrollment_cache, const struct enrollment *record)
+{
+    struct waiting *waiting;
+
+    forget_waiting(enrollment_cache, str_from(record->id));
+    if (record->state != ENROLLMENT_PENDING || record->sponsor[0])
+        return;
+    waiting = mem_zalloc(sizeof(*waiting));
+    waiting->id = mem_strdup(record->id);
+    waiting->address = mem_strdup(record->remote_addr);
+    (void)map_set(&enrollment_cache->waiting, str_from(waiting->id), waiting);
+}
+
+static void note_pause(struct enrollment_cache *enrollment_cache, struct str value)
+{
+    struct authority *authority = master_find(enrollment_cache->master, &authority_service);
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct enrollment_pause pause;
+    struct err err;
+
+    if (record_decode(&arena, &enrollment_pause_type, 1, value, &pause, &err) < 0) {
+        log_warning("pause of enrollment cannot be read error=%s", err.text);
+        return;
+    }
+    free(enrollment_cache->pause);
+    enrollment_cache->pause = pause.is_paused ? mem_strdup(pause.reason) : NULL;
+    authority->registry.policy.pause = enrollment_cache->pause;
+    log_info("enrollment %s by=%s reason=%s", pause.is_paused ? "paused" : "open",
+             pause.operator_name, pause.reason);
+}
+
+static void on_record(void *self, const struct nats_kv_entry *entry)
+{
+    struct enrollment_cache *enrollment_cache = self;
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct enrollment record;
+    struct err err;
+
+    if (entry->change != NATS_KV_PUT) {
+        forget_waiting(enrollment_cache, entry->key);
+        return;
+    }
+    if (str_is(entry->key, ENROLLMENT_PAUSE_KEY))
+        note_pause(enrollment_cache, entry->value);
+    if (str_starts(entry->key, STR(ADMISSION_INDEX)))
+        note_index(enrollment_cache, str_from_offset(entry->key, strlen(ADMISSION_INDEX)),
+                   entry->value);
+    if (!str_starts(entry->key, STR(ADMISSION_ID)))
+        return;
+    if (record_decode(&arena, &enrollment_type, 1, entry->value, &record, &err) < 0) {
+        log_warning("enrollment cannot be read key=%.*s error=%s", STR_ARG(entry->key), err.text);
+        return;
+    }
+    if (!str_eq_text(entry->key, record.id)) {
+        log_warning("enrollment is ignored: it is that of another key=%.*s id=%s",
+                    STR_ARG(entry->key), record.id);
+        return;
+    }
+    note_waiting(enrollment_cache, &record);
+    note_record(enrollment_cache, &record);
+    for (struct enrollment_cache_listener *listener = enrollment_cache->listeners; listener;
+         listener = listener->next)
+        listener->changed(listener, &record);
+}
+
+static void on_records_there(void *self)
+{
+    struct enrollment_cache *enrollment_cache = self;
+
+    enrollment_cache->is_complete = true;
+    MAP_EACH (&enrollment_cache->residents, entry)
+        judge_resident(enrollment_cache, entry->value);
+    for (struct enrollment_cache_listener *listener = enrollment_cache->listeners; listener;
+         listener = listener->next)
+        if (listener->caught_up)
+            listener->caught_up(listener);
+}
+
+static void on_facts(void *self, const struct nats_kv_entry *entry)
+{
+    struct enrollment_cache *enrollment_cache = self;
+    struct enrolled_peel *enrolled_peel = take_resident(enrollment_cache, entry->key);
+
+    enrolled_peel->has_facts = entry->change == NATS_KV_PUT;
+    if (enrolled_peel->has_facts)
+        judge_resident(enrollment_cache, enrolled_peel);
+}
+
+static void on_failed(void *self, const struct nats_error *error)
+{
+    struct enrollment_cache *enrollment_cache = self;
+
+    (void)snprintf(enrollment_cache->problem, sizeof(enrollment_cache->problem), "%s", error->text);
+    log_error("enrollments cannot be watched error=%s", error->text);
+}
+
+/* --- the service -------------------------------------------------------------------- */
+
+static void *open_census(struct master *master, struct err *err)
+{
+    struct enrollment_cache *enrollment_cache = mem_zalloc(sizeof(*enrollment_cache));
+
+    (void)err;
+    enrollment_cache->master = master;
+    return enrollment_cache;
+}
+
+static struct nats_kv_watch *watch_bucket(struct enrollment_cache *enrollment_cache,
+                                          enum store_bucket bucket,
+                                          const struct nats_kv_watch_options *options,
+                                          struct err *err)
+{
+    const struct nats_kv kv = { .js = enrollment_cache->master->js,
+                                .bucket = store_bucket_name(bucket) };
+
+    return nats_kv_watch_new(&kv, options, err);
+}
+
+static void stop_census(void *self)
+{
+    struct enrollment_cache *enrollment_cache = self;
+
+    nats_kv_watch_free(enrollment_cache->records);
+    nats_kv_watch_free(enrollment_cache->facts);
+    enrollment_cache->records = enrollment_cache->facts = NULL;
+}
+
+static int start_census(void *self, struct err *err)
+{
+    struct enrollment_cache *enrollment_cache = self;
+
+    enrollment_cache->records =
+        watch_bucket(enrollment_cache, STORE_ENROLLMENTS,
+                     &(struct nats_kv_watch_options){ .entry = on_record,
+                                                      .caught_up = on_records_there,
+                                                      .failed = on_failed,
+                                                      .self = enrollment_cache },
+                     err);
+    if (enrollment_cache->records)
+        enrollment_cache->facts =
+            watch_bucket(enrollment_cache, STORE_FACTS,
+                         &(struct nats_kv_watch_options){ .without_values = true,
+                                                          .entry = on_facts,
+                                                          .failed = on_failed,
+                                                          .self = enrollment_cache },
+                         err);
+    if (enrollment_cache->facts)
+        return 0;
+    stop_census(enrollment_cache);
+    return -1;
+}
+
+static void free_census(void *self)
+{
+    struct enrollment_cache *enrollment_cache = self;
+
+    MAP_EACH (&enrollment_cache->residents, entry) {
+        struct enrolled_peel *enrolled_peel = entry->value;
+
+        free(enrolled_peel->peel);
+        free(enrolled_peel->id);
+        free(enrolled_peel->curve_key);
+        free(enrolled_peel);
+    }
+    map_done(&enrollment_cache->residents);
+    while (map_count(&enrollment_cache->waiting) > 0)
+        forget_waiting(enrollment_cache, map_next(&enrollment_cache->waiting, NULL)->key);
+    map_done(&enrollment_cache->waiting);
+    free(enrollment_cache->pause);
+    free(enrollment_cache);
+}
+
+static enum health_status check_census(void *self, char message[static HEALTH_TEXT_MAX])
+{
+    const struct enrollment_cache *enrollment_cache = self;
+
+    (void)snprintf(message, HEALTH_TEXT_MAX, "%s",
+                   enrollment_cache->is_complete || enrollment_cache->problem[0]
+                       ? enrollment_cache->problem
+                       : "reading");
+    if (enrollment_cache->problem[0])
+        return HEALTH_DOWN;
+    return enrollment_cache->is_complete ? HEALTH_OK : HEALTH_DEGRADED;
+}
+
+const struct master_service enrollment_cache_service = {
+    .name = "enrollments",
+    .open = open_census,
+    .start = start_census,
+    .stop = stop_census,
+    .free = free_census,
+    .check = check_census,
+};
+
+void enrollment_cache_listen(struct enrollment_cache *enrollment_cache,
+                             struct enrollment_cache_listener *listener)
+{
+    listener->next = enrollment_cache->listeners;
+    enrollment_cache->listeners = listener;
+}
+
+void enrollment_cache_forget(struct enrollment_cache *enrollment_cache,
+                             struct enrollment_cache_listener *listener)
+{
+    struct enrollment_cache_listener **place = &enrollment_cache->listeners;
+
+    while (*place && *place != listener)
+        place = &(*place)->next;
+    if (*place)
+        *place = listener->next;
+}
+
+bool enrollment_cache_is_complete(const struct enrollment_cache *enrollment_cache)
+{
+    return enrollment_cache->is_complete;
+}
+
+bool enrollment_cache_is_revoked(const struct enrollment_cache *enrollment_cache, struct str peel)
+{
+    const struct enrolled_peel *enrolled_peel = map_find(&enrollment_cache->residents, peel);
+
+    return enrolled_peel && enrolled_peel->state == ENROLLMENT_REVOKED;
+}
+
+struct enrollment_cache_waiting
+enrollment_cache_count_waiting(const struct enrollment_cache *enrollment_cache, const char *address)
+{
+    struct enrollment_cache_waiting count = { .all = map_count(&enrollment_cache->waiting) };
+
+    MAP_EACH (&enrollment_cache->waiting, entry)
+        count.of_address += strcmp(((const struct waiting *)entry->value)->address, address) == 0;
+    return count;
+}
+
+bool enrollment_cache_has(const struct enrollment_cache *enrollment_cache, struct str peel)
+{
+    return map_has(&enrollment_cache->residents, peel);
+}
+
+const char *enrollment_cache_curve_key(const struct enrollment_cache *enrollment_cache,
+                                       struct str peel)
+{
+    const struct enrolled_peel *enrolled_peel = map_find(&enrollment_cache->residents, peel);
+    bool counts = enrolled_peel && (enrolled_peel->state == ENROLLMENT_ISSUED ||
+                                    enrolled_peel->state == ENROLLMENT_ACTIVE);
+
+    return counts ? enrolled_peel->curve_key : NULL;
+}

@@ -1,0 +1,158 @@
+#include "fleet/master/enroll/token_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/map.h"
+#include "fleet/bus/bus_time.h"
+#include "fleet/bus/store.h"
+#include "fleet/nats/error.h"
+#include "fleet/nats/kv.h"
+#include "core/sys/clock.h"
+
+/* In its own arena. */
+struct cached_token {
+    struct arena arena;
+    struct token_record record;
+};
+
+struct token_cache {
+    struct nats_js js;
+    struct map pages; /* by id */
+    struct nats_kv_watch *watch;
+};
+
+static void free_page(struct cached_token *cached_token)
+{
+    struct arena arena;
+
+    if (!cached_token)
+        return;
+    arena = cached_token->arena;
+    arena_done(&arena);
+}
+
+static void add_page(struct token_cache *book, struct str id, struct str value)
+{
+    struct arena arena = ARENA_INIT;
+    struct cached_token *cached_token = ARENA_NEW(&arena, struct cached_token);
+    struct err err;
+    int result = record_decode(&arena, &token_record_type, 1, arena_str(&arena, value),
+                               &cached_token->record, &err);
+
+    cached_token->arena = arena;
+    if (result < 0 || !str_eq_text(id, cached_token->record.id) ||
+        map_count(&book->pages) >= TOKEN_CACHE_MAX) {
+        log_warning("join token is ignored id=%.*s error=%s", STR_ARG(id),
+                    result < 0 ? err.text : "not its own, or too many");
+        free_page(cached_token);
+        return;
+    }
+    (void)map_set(&book->pages, str_from(cached_token->record.id), cached_token);
+}
+
+static void on_entry(void *self, const struct nats_kv_entry *entry)
+{
+    struct token_cache *book = self;
+    struct str id = str_from_offset(entry->key, strlen(TOKEN_KEY));
+
+    free_page(map_remove(&book->pages, id));
+    if (entry->change == NATS_KV_PUT)
+        add_page(book, id, entry->value);
+}
+
+static void on_failed(void *self, const struct nats_error *error)
+{
+    (void)self;
+    log_error("join tokens cannot be watched error=%s", error->text);
+}
+
+struct token_cache *token_cache_new(const struct nats_js *js, struct err *err)
+{
+    const struct nats_kv kv = { .js = *js, .bucket = store_bucket_name(STORE_ENROLLMENTS) };
+    struct token_cache *book = mem_zalloc(sizeof(*book));
+
+    book->js = *js;
+    book->watch = nats_kv_watch_new(
+        &kv,
+        &(struct nats_kv_watch_options){
+            .pattern = TOKEN_KEY "*", .entry = on_entry, .failed = on_failed, .self = book },
+        err);
+    if (book->watch)
+        return book;
+    free(book);
+    return NULL;
+}
+
+void token_cache_stop(struct token_cache *book)
+{
+    nats_kv_watch_free(book->watch);
+    book->watch = NULL;
+}
+
+void token_cache_free(struct token_cache *book)
+{
+    if (!book)
+        return;
+    MAP_EACH (&book->pages, entry)
+        free_page(entry->value);
+    map_done(&book->pages);
+    free(book);
+}
+
+const struct token_record *token_cache_find(const struct token_cache *book, struct str text,
+                                            struct str peel)
+{
+    const struct cached_token *cached_token;
+    struct token token;
+    struct err err;
+
+    if (!book || text.n == 0 || token_parse(text, &token, &err) < 0)
+        return NULL;
+    cached_token = map_find(&book->pages, str_from(token.id));
+    if (!cached_token || !token_allows(&cached_token->record, &token, peel, bus_time_seconds()))
+        return NULL;
+    return &cached_token->record;
+}
+
+/* A look into the bucket that is under way. */
+struct fetch {
+    struct token_cache *book;
+    token_cache_fn *fn;
+    void *self;
+};
+
+static void on_fetched(void *self, const struct nats_error *error,
+                       const struct nats_kv_entry *entry)
+{
+    struct fetch *fetch = self;
+
+    if (!error)
+        on_entry(fetch->book, entry);
+    fetch->fn(fetch->self);
+    free(fetch);
+}
+
+int token_cache_fetch(struct token_cache *book, struct str text, token_cache_fn *fn, void *self,
+                      struct err *err)
+{
+    const struct nats_kv kv = { .js = book->js,
+                                .bucket = store_bucket_name(STORE_ENROLLMENTS),
+                                .indirect = true };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct fetch *fetch;
+    struct token token;
+
+    if (token_parse(text, &token, err) < 0)
+        return -1;
+    fetch = mem_zalloc(sizeof(*fetch));
+    *fetch = (struct fetch){ book, fn, self };
+    if (nats_kv_get(&kv, arena_printf(&arena, TOKEN_KEY "%s", token.id), on_fetched, fetch, err) ==
+        0)
+        return 0;
+    free(fetch);
+    return -1;
+}

@@ -1,0 +1,223 @@
+#include "fleet/master/peels/basket_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/map.h"
+#include "fleet/bus/bus_time.h"
+#include "fleet/bus/store.h"
+#include "fleet/master/peels/roster.h"
+#include "fleet/nats/conn.h"
+#include "fleet/nats/error.h"
+#include "fleet/nats/kv.h"
+#include "core/sys/clock.h"
+
+/* After this long without an interruption a peel that is there has been heard. */
+#define LISTEN_NS (60 * CLOCK_SECOND)
+
+struct basket_entry {
+    int64_t time; /* bus_time of its write */
+    uint64_t revision;
+    size_t key_size, size;
+    char bytes[]; /* the key, then the value */
+};
+
+/* A peel that shares something. */
+struct owner {
+    size_t keys, bytes;
+    bool is_reported; /* that it shares too much */
+    char id[];
+};
+
+struct basket_cache {
+    struct basket_cache_options options;
+    struct nats_kv kv;
+    struct nats_listener bus;
+    int64_t listening_since; /* clock_now */
+    struct nats_kv_watch *watch;
+    struct map jars;   /* struct basket_entry by key */
+    struct map owners; /* struct owner by id */
+};
+
+static struct str owner_id(struct str key)
+{
+    return str_slice(key, 0, str_find_char(key, '.', 0));
+}
+
+static struct owner *get_owner(struct basket_cache *basket_cache, struct str id)
+{
+    struct owner *owner = map_find(&basket_cache->owners, id);
+
+    if (owner)
+        return owner;
+    owner = mem_zalloc(sizeof(*owner) + id.n + 1);
+    memcpy(owner->id, id.p, id.n);
+    (void)map_set(&basket_cache->owners, (struct str){ owner->id, id.n }, owner);
+    return owner;
+}
+
+static void remove_jar(struct basket_cache *basket_cache, struct str key)
+{
+    struct basket_entry *basket_entry = map_remove(&basket_cache->jars, key);
+    struct owner *owner = basket_entry ? map_find(&basket_cache->owners, owner_id(key)) : NULL;
+
+    if (owner) {
+        owner->keys--;
+        owner->bytes -= basket_entry->key_size + basket_entry->size;
+    }
+    if (owner && owner->keys == 0)
+        free(map_remove(&basket_cache->owners, owner_id(key)));
+    free(basket_entry);
+}
+
+/* There is a place for it; else it is reported, once for each peel. */
+static bool take_place(struct basket_cache *basket_cache, const struct nats_kv_entry *entry)
+{
+    struct owner *owner = get_owner(basket_cache, owner_id(entry->key));
+    const size_t size = entry->key.n + entry->value.n;
+
+    if (entry->value.n <= BASKET_CACHE_VALUE_MAX && owner->keys < BASKET_CACHE_KEYS_MAX &&
+        owner->bytes + size <= BASKET_CACHE_BYTES_MAX) {
+        owner->keys++;
+        owner->bytes += size;
+        return true;
+    }
+    if (!owner->is_reported)
+        log_warning("a peel shares too much: ignored peel=%s key=%.*s values=%zu bytes=%zu",
+                    owner->id, STR_ARG(entry->key), owner->keys, owner->bytes);
+    owner->is_reported = true;
+    if (basket_cache->options.exceeded)
+        basket_cache->options.exceeded(basket_cache->options.self, str_from(owner->id));
+    return false;
+}
+
+static void on_entry(void *self, const struct nats_kv_entry *entry)
+{
+    struct basket_cache *basket_cache = self;
+    struct basket_entry *basket_entry;
+
+    remove_jar(basket_cache, entry->key);
+    if (basket_cache->options.wrote)
+        basket_cache->options.wrote(basket_cache->options.self, owner_id(entry->key),
+                                    entry->key.n + entry->value.n);
+    if (entry->change != NATS_KV_PUT || !take_place(basket_cache, entry))
+        return;
+    basket_entry = mem_alloc(sizeof(*basket_entry) + entry->key.n + entry->value.n);
+    *basket_entry =
+        (struct basket_entry){ entry->time, entry->revision, entry->key.n, entry->value.n };
+    memcpy(basket_entry->bytes, entry->key.p, entry->key.n);
+    memcpy(basket_entry->bytes + entry->key.n, entry->value.p, entry->value.n);
+    (void)map_set(&basket_cache->jars, (struct str){ basket_entry->bytes, basket_entry->key_size },
+                  basket_entry);
+}
+
+static void on_failed(void *self, const struct nats_error *error)
+{
+    (void)self;
+    if (error->fault != NATS_FAULT_CANCELED)
+        log_error("baskets cannot be watched error=%s", error->text);
+}
+
+static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    if (event->kind == NATS_EVENT_CONNECTED)
+        container_of(listener, struct basket_cache, bus)->listening_since = clock_now();
+}
+
+struct basket_cache *basket_cache_new(const struct nats_js *js,
+                                      const struct basket_cache_options *options, struct err *err)
+{
+    struct basket_cache *basket_cache = mem_zalloc(sizeof(*basket_cache));
+
+    basket_cache->options = *options;
+    basket_cache->kv = (struct nats_kv){ .js = *js, .bucket = store_bucket_name(STORE_BASKET) };
+    basket_cache->listening_since = clock_now();
+    nats_listen(js->conn, &basket_cache->bus, on_bus_event);
+    basket_cache->watch =
+        nats_kv_watch_new(&basket_cache->kv,
+                          &(struct nats_kv_watch_options){
+                              .entry = on_entry, .failed = on_failed, .self = basket_cache },
+                          err);
+    if (basket_cache->watch)
+        return basket_cache;
+    basket_cache_free(basket_cache);
+    return NULL;
+}
+
+void basket_cache_free(struct basket_cache *basket_cache)
+{
+    if (!basket_cache)
+        return;
+    nats_unlisten(basket_cache->kv.js.conn, &basket_cache->bus);
+    nats_kv_watch_free(basket_cache->watch);
+    MAP_EACH (&basket_cache->jars, entry)
+        free(entry->value);
+    MAP_EACH (&basket_cache->owners, entry)
+        free(entry->value);
+    map_done(&basket_cache->jars);
+    map_done(&basket_cache->owners);
+    free(basket_cache);
+}
+
+struct str basket_cache_get(const struct basket_cache *basket_cache, const char *peel,
+                            const char *name)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const char *key = arena_printf(&arena, "%s.%s", peel, name);
+    const struct basket_entry *basket_entry = map_find(&basket_cache->jars, str_from(key));
+
+    return basket_entry
+               ? (struct str){ basket_entry->bytes + basket_entry->key_size, basket_entry->size }
+               : (struct str){ NULL, 0 };
+}
+
+/* --- what has expired ------------------------------------------------------------------ */
+
+static void on_removed(void *self, const struct nats_error *error, uint64_t revision)
+{
+    AUTO_FREE char *key = self;
+
+    (void)revision;
+    if (!error)
+        log_info("an entry of a basket has expired: its peel is gone key=%s", key);
+    else if (error->fault != NATS_FAULT_CONFLICT && error->fault != NATS_FAULT_CANCELED)
+        log_warning("an entry of a basket that has expired is not removed key=%s error=%s", key,
+                    error->text);
+}
+
+static void remove_entry(const struct basket_cache *basket_cache,
+                         const struct basket_entry *basket_entry)
+{
+    char *key = mem_zalloc(basket_entry->key_size + 1); /* may outlive the basket cache */
+    struct err err;
+
+    memcpy(key, basket_entry->bytes, basket_entry->key_size);
+    /* at this revision: what the peel writes meanwhile stays */
+    if (nats_kv_delete(&basket_cache->kv, key, basket_entry->revision, on_removed, key, &err) < 0)
+        free(key);
+}
+
+static bool has_expired(const struct basket_entry *basket_entry, const struct roster *roster,
+                        int64_t expires)
+{
+    const struct str key = { basket_entry->bytes, basket_entry->key_size };
+    const int64_t seen = roster_seen(roster, owner_id(key));
+
+    return bus_time() - basket_entry->time > expires && (seen == 0 || clock_now() - seen > expires);
+}
+
+void basket_cache_sweep(struct basket_cache *basket_cache, const struct roster *roster,
+                        int64_t expires)
+{
+    const int64_t wait = expires < LISTEN_NS ? expires : LISTEN_NS;
+
+    if (clock_now() - basket_cache->listening_since < wait ||
+        nats_conn_state(basket_cache->kv.js.conn) != NATS_CONN_CONNECTED)
+        return;
+    MAP_EACH (&basket_cache->jars, entry)
+        if (has_expired(entry->value, roster, expires))
+            remove_entry(basket_cache, entry->value);
+}

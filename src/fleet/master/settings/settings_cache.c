@@ -1,0 +1,511 @@
+#include "fleet/master/settings/settings_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/map.h"
+#include "core/base/sha256.h"
+#include "fleet/bus/mirror.h"
+#include "fleet/bus/store.h"
+#include "core/data/msgpack.h"
+#include "core/data/value.h"
+#include "fleet/master/enroll/authority.h"
+#include "fleet/master/peels/roster.h"
+#include "fleet/master/services.h"
+#include "fleet/master/settings/settings_tree.h"
+#include "core/sys/background_task.h"
+#include "core/sys/clock.h"
+#include "core/sys/loop.h"
+#include "core/sys/path.h"
+#include "fleet/wire/peel_id.h"
+
+/* Peels that one background task renders for. */
+#define BATCH 64
+/* Of the settings of a peel, as bytes; more are not kept. */
+#define SETTINGS_MAX ((size_t)4 << 20)
+/* Peels that a warning names. */
+#define NAMED_MAX 3
+
+/* Settings that some peels have. */
+struct settings_page {
+    size_t users;
+    struct arena arena;
+    struct value settings;
+    char sum[SHA256_HEX_SIZE];
+};
+
+/* A peel. */
+struct peel_settings {
+    struct settings_page *settings_page; /* NULL: not known */
+    bool is_due;                         /* in the list of those */
+    bool is_broken;                      /* they could not be made */
+    char peel[];
+};
+
+struct settings_cache {
+    struct master *master;
+    struct roster_listener facts;
+    struct nats_listener listener;
+    struct background_tasks *background_tasks;
+    struct mirror *mirror; /* NULL: nobody has asked yet */
+    struct tree_trust trust;
+    struct arena arena;
+    const char *folder;
+    struct map cards, pages; /* by peel; by sum */
+    VEC(struct peel_settings *) due;
+    struct settings_tree *tree;    /* NULL: not read yet */
+    uint64_t syncs, read, reading; /* trees that came; that was read; that is being read */
+    size_t under_way;              /* background tasks */
+    struct settings_wait *waits;
+    bool is_reading, is_gone;
+};
+
+static void advance(struct settings_cache *book);
+
+/* --- those who wait ------------------------------------------------------------------- */
+
+static void end_wait(struct settings_wait *wait, const char *problem)
+{
+    struct settings_wait **place = &wait->book->waits;
+
+    while (*place != wait)
+        place = &(*place)->next;
+    *place = wait->next;
+    timer_clear(loop_timers(wait->book->master->loop), &wait->timer);
+    wait->ready(wait, problem);
+}
+
+static void end_all_waits(struct settings_cache *book, const char *problem)
+{
+    while (book->waits)
+        end_wait(book->waits, problem);
+}
+
+static void on_late(struct timer *timer)
+{
+    struct settings_wait *wait = container_of(timer, struct settings_wait, timer);
+
+    wait->is_late = true;
+    end_wait(wait, "this master is still working out the settings of the peels; try again");
+}
+
+/* --- settings pages ----------------------------------------------------------------------------
+ */
+
+static struct peel_settings *get_card(struct settings_cache *book, struct str peel)
+{
+    struct peel_settings *peel_settings = map_find(&book->cards, peel);
+
+    if (peel_settings)
+        return peel_settings;
+    peel_settings = mem_zalloc(sizeof(*peel_settings) + peel.n + 1);
+    memcpy(peel_settings->peel, peel.p, peel.n);
+    (void)map_set(&book->cards, str_from(peel_settings->peel), peel_settings);
+    return peel_settings;
+}
+
+static void mark_due(struct settings_cache *book, struct peel_settings *peel_settings)
+{
+    if (!peel_settings->is_due)
+        VEC_PUSH(&book->due, peel_settings);
+    peel_settings->is_due = true;
+}
+
+static void drop_page(struct settings_cache *book, struct settings_page *settings_page)
+{
+    if (!settings_page || --settings_page->users > 0)
+        return;
+    (void)map_remove(&book->pages, str_from(settings_page->sum));
+    arena_done(&settings_page->arena);
+    free(settings_page);
+}
+
+/* The settings page with these bytes, which its caller becomes a user of; NULL: they cannot be
+ * read. */
+static struct settings_page *get_page(struct settings_cache *book, struct str bytes)
+{
+    char sum[SHA256_HEX_SIZE];
+    struct settings_page *settings_page;
+    struct err ignored; /* we have written it */
+
+    sha256_hex(bytes.p, bytes.n, sum);
+    settings_page = map_find(&book->pages, str_from(sum));
+    if (!settings_page) {
+        settings_page = mem_zalloc(sizeof(*settings_page));
+        memcpy(settings_page->sum, sum, sizeof(sum));
+        if (msgpack_decode(&settings_page->arena, arena_str(&settings_page->arena, bytes),
+                           &settings_page->settings, &ignored) < 0) {
+            arena_done(&settings_page->arena);
+            free(settings_page);
+            return NULL;
+        }
+        (void)map_set(&book->pages, str_from(settings_page->sum), settings_page);
+    }
+    settings_page->users++;
+    return settings_page;
+}
+
+/* `bytes` is a NULL view: they are not known. */
+static void set_page(struct settings_cache *book, struct peel_settings *peel_settings,
+                     struct str bytes)
+{
+    struct settings_page *old = peel_settings->settings_page;
+
+    peel_settings->settings_page = bytes.p ? get_page(book, bytes) : NULL;
+    roster_put_settings(master_roster(book->master), str_from(peel_settings->peel),
+                        peel_settings->settings_page ? &peel_settings->settings_page->settings
+                                                     : NULL);
+    drop_page(book, old);
+}
+
+/* --- rendering ------------------------------------------------------------------------ */
+
+struct item {
+    const char *peel;
+    struct value facts;
+    struct str bytes; /* a NULL view: failed */
+};
+
+struct batch {
+    struct background_task background_task;
+    struct settings_cache *book;
+    struct settings_tree *tree;
+    struct arena arena; /* items, and what they become */
+    struct item items[BATCH];
+    size_t count;
+};
+
+static int render_item(const struct batch *batch, struct arena *scratch, const struct item *item,
+                       struct buf *out, struct err *err)
+{
+    struct value settings;
+
+    if (settings_tree_disclose(batch->tree, scratch, item->peel, &item->facts, &settings, err) < 0)
+        return -1;
+    if (msgpack_encode(out, &settings, err) < 0)
+        return -1;
+    return out->full ? err_set(err, ERR_LIMIT, "more than %zu bytes", SETTINGS_MAX) : 0;
+}
+
+static void render_batch(struct background_task *background_task)
+{
+    struct batch *batch = container_of(background_task, struct batch, background_task);
+
+    for (size_t i = 0; i < batch->count; i++) {
+        AUTO_ARENA struct arena scratch = ARENA_INIT;
+        AUTO_BUF struct buf out = BUF_INIT(SETTINGS_MAX);
+        struct err err; /* `zester settings show PEEL` has the words */
+
+        if (render_item(batch, &scratch, &batch->items[i], &out, &err) == 0)
+            batch->items[i].bytes = buf_copy(&out, &batch->arena);
+    }
+}
+
+static void keep_item(struct settings_cache *book, const struct item *item)
+{
+    struct peel_settings *peel_settings = get_card(book, str_from(item->peel));
+
+    if (!item->bytes.p && !peel_settings->is_broken)
+        log_warning("settings of a peel cannot be made, so I@ and J@ do not mean it peel=%s",
+                    peel_settings->peel);
+    peel_settings->is_broken = !item->bytes.p;
+    set_page(book, peel_settings, item->bytes);
+}
+
+static void on_rendered(struct background_task *background_task)
+{
+    struct batch *batch = container_of(background_task, struct batch, background_task);
+    struct settings_cache *book = batch->book;
+
+    for (size_t i = 0; i < batch->count && !book->is_gone; i++)
+        keep_item(book, &batch->items[i]);
+    settings_tree_drop(batch->tree);
+    arena_done(&batch->arena);
+    free(batch);
+    book->under_way--;
+    advance(book);
+}
+
+/* False: nothing is known of the peel. */
+static bool add_item(struct batch *batch, struct peel_settings *peel_settings)
+{
+    const struct value *facts =
+        roster_facts(master_roster(batch->book->master), str_from(peel_settings->peel));
+
+    peel_settings->is_due = false;
+    if (!facts)
+        return false;
+    batch->items[batch->count++] =
+        (struct item){ .peel = peel_settings->peel, .facts = value_copy(&batch->arena, facts) };
+    return true;
+}
+
+static void begin_batch(struct settings_cache *book)
+{
+    struct batch *batch = mem_zalloc(sizeof(*batch));
+
+    batch->book = book;
+    while (book->due.n > 0 && batch->count < BATCH) {
+        struct peel_settings *peel_settings = book->due.p[--book->due.n];
+
+        if (!add_item(batch, peel_settings)) {
+            peel_settings->is_broken = false;
+            set_page(book, peel_settings, (struct str){ NULL, 0 });
+        }
+    }
+    batch->tree = settings_tree_hold(book->tree);
+    book->under_way++;
+    background_task_begin(book->background_tasks, &batch->background_task, render_batch,
+                          on_rendered);
+}
+
+/* --- the tree ------------------------------------------------------------------------- */
+
+struct reading {
+    struct background_task background_task;
+    struct settings_cache *book;
+    struct settings_tree *tree; /* NULL: failed */
+    struct err err;
+};
+
+static void read_tree(struct background_task *background_task)
+{
+    struct reading *reading = container_of(background_task, struct reading, background_task);
+
+    reading->tree = settings_tree_read(reading->book->folder, &reading->err);
+}
+
+static void mark_all_due(struct settings_cache *book)
+{
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    struct param_strs peels;
+    struct err err;
+
+    if (roster_resolve(master_roster(book->master), &arena,
+                       &(struct roster_question){ .expr = "*", .type = "" }, &peels, &err) == 0)
+        for (size_t i = 0; i < peels.n; i++)
+            mark_due(book, get_card(book, str_from(peels.p[i])));
+}
+
+static void use_tree(struct settings_cache *book, struct reading *reading)
+{
+    book->is_reading = false;
+    if (!reading->tree) {
+        log_error("published settings cannot be read error=%s", reading->err.text);
+        end_all_waits(book, reading->err.text);
+        return;
+    }
+    book->read = book->reading;
+    if (settings_tree_equal(book->tree, reading->tree))
+        return;
+    settings_tree_drop(book->tree);
+    book->tree = settings_tree_hold(reading->tree);
+    mark_all_due(book);
+}
+
+static void on_tree(struct background_task *background_task)
+{
+    struct reading *reading = container_of(background_task, struct reading, background_task);
+    struct settings_cache *book = reading->book;
+
+    if (!book->is_gone)
+        use_tree(book, reading);
+    settings_tree_drop(reading->tree);
+    free(reading);
+    book->under_way--;
+    advance(book);
+}
+
+static void begin_reading(struct settings_cache *book)
+{
+    struct reading *reading = mem_zalloc(sizeof(*reading));
+
+    reading->book = book;
+    book->is_reading = true;
+    book->reading = book->syncs;
+    book->under_way++;
+    background_task_begin(book->background_tasks, &reading->background_task, read_tree, on_tree);
+}
+
+static void on_synced(void *self, const struct mirror_sync *sync)
+{
+    struct settings_cache *book = self;
+
+    book->syncs += sync->changed || book->syncs == 0;
+}
+
+static void on_sync_failed(void *self, const char *bucket, const char *problem)
+{
+    (void)self;
+    log_warning("settings for targets not synced, trying again bucket=%s error=%s", bucket,
+                problem);
+}
+
+static void on_sync_ended(void *self)
+{
+    advance(self);
+}
+
+static int open_mirror(struct settings_cache *book, struct err *err)
+{
+    struct master *master = book->master;
+    const char *room = workroom_open(&master->workroom, master->conf.orchestrate_dir, err);
+
+    if (!room)
+        return -1;
+    book->folder = path_join(&book->arena, room, "settings");
+    book->trust = authority_trust(master, "settings");
+    book->mirror =
+        mirror_new(&(struct mirror_options){ .loop = master->loop,
+                                             .bucket = store_bucket_name(STORE_SETTINGS_FILES),
+                                             .folder = book->folder,
+                                             .trust = &book->trust,
+                                             .synced = on_synced,
+                                             .failed = on_sync_failed,
+                                             .ended = on_sync_ended,
+                                             .self = book },
+                   err);
+    if (!book->mirror)
+        return -1;
+    mirror_connect(book->mirror, &master->js);
+    return 0;
+}
+
+/* There may be news that nobody told. */
+static void on_bus_event(struct nats_listener *listener, const struct nats_event *event)
+{
+    struct settings_cache *book = container_of(listener, struct settings_cache, listener);
+
+    if (event->kind == NATS_EVENT_CONNECTED && book->mirror)
+        mirror_connect(book->mirror, &book->master->js);
+}
+
+/* --- what is next --------------------------------------------------------------------- */
+
+static bool has_tree(const struct settings_cache *book)
+{
+    return mirror_has_synced(book->mirror) && !mirror_is_busy(book->mirror) && !book->is_reading &&
+           book->tree && book->read == book->syncs;
+}
+
+static void advance(struct settings_cache *book)
+{
+    if (book->is_gone) {
+        if (book->under_way == 0)
+            settings_cache_free(book);
+        return;
+    }
+    if (!book->waits || !book->mirror)
+        return;
+    if (!has_tree(book)) {
+        if (mirror_has_synced(book->mirror) && !mirror_is_busy(book->mirror) && !book->is_reading)
+            begin_reading(book);
+        return;
+    }
+    while (book->due.n > 0 && book->under_way < BACKGROUND_TASKS_COMPUTING)
+        begin_batch(book);
+    if (book->due.n == 0 && book->under_way == 0)
+        end_all_waits(book, NULL);
+}
+
+void settings_cache_await(struct settings_cache *book, struct settings_wait *wait, int64_t timeout)
+{
+    struct err err;
+
+    wait->book = book;
+    wait->is_late = false;
+    wait->next = book->waits;
+    book->waits = wait;
+    timer_set(loop_timers(book->master->loop), &wait->timer, clock_after(clock_now(), timeout),
+              on_late);
+    if (!book->mirror && open_mirror(book, &err) < 0) {
+        end_wait(wait, err.text);
+        return;
+    }
+    mirror_hasten(book->mirror);
+    advance(book);
+}
+
+const char *settings_cache_warning(const struct settings_cache *book, struct arena *arena)
+{
+    AUTO_BUF struct buf names = BUF_INIT(BUF_NO_LIMIT);
+    size_t count = 0;
+
+    MAP_EACH (&book->cards, entry) {
+        const struct peel_settings *peel_settings = entry->value;
+        char name[PEEL_ID_SIZE];
+
+        if (!peel_settings->is_broken)
+            continue;
+        peel_id_decode(str_from(peel_settings->peel), name);
+        if (count++ < NAMED_MAX)
+            buf_printf(&names, "%s%s", count > 1 ? ", " : "", name);
+    }
+    if (count == 0)
+        return "";
+    return arena_printf(arena,
+                        "the settings of %zu peel(s) cannot be rendered, so I@ and J@ leave them "
+                        "out: %s%s (zester settings show PEEL)",
+                        count, buf_text(&names), count > NAMED_MAX ? ", ..." : "");
+}
+
+/* --- life ----------------------------------------------------------------------------- */
+
+static void on_facts(struct roster_listener *listener, struct str peel)
+{
+    struct settings_cache *book = container_of(listener, struct settings_cache, facts);
+
+    if (book->tree)
+        mark_due(book, get_card(book, peel));
+}
+
+struct settings_cache *settings_cache_new(struct master *master,
+                                          struct background_tasks *background_tasks)
+{
+    struct settings_cache *book = mem_zalloc(sizeof(*book));
+
+    book->master = master;
+    book->background_tasks = background_tasks;
+    book->facts.changed = on_facts;
+    master_roster_listen(master, &book->facts);
+    nats_listen(master->js.conn, &book->listener, on_bus_event);
+    return book;
+}
+
+static void part(struct settings_cache *book)
+{
+    book->is_gone = true;
+    end_all_waits(book, "this master is stopping");
+    nats_unlisten(book->master->js.conn, &book->listener);
+    master_roster_forget(book->master, &book->facts);
+    mirror_free(book->mirror);
+    book->mirror = NULL;
+}
+
+void settings_cache_free(struct settings_cache *book)
+{
+    if (!book)
+        return;
+    if (!book->is_gone)
+        part(book);
+    if (book->under_way > 0)
+        return; /* the last background task frees it */
+    MAP_EACH (&book->cards, entry)
+        free(entry->value);
+    MAP_EACH (&book->pages, entry) {
+        struct settings_page *settings_page = entry->value;
+
+        arena_done(&settings_page->arena);
+        free(settings_page);
+    }
+    map_done(&book->cards);
+    map_done(&book->pages);
+    vec_done(&book->due);
+    settings_tree_drop(book->tree);
+    arena_done(&book->arena);
+    free(book);
+}

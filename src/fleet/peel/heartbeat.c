@@ -1,0 +1,132 @@
+#include "fleet/peel/heartbeat.h"
+
+#include <stdlib.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "fleet/bus/store.h"
+#include "fleet/nats/error.h"
+#include "fleet/nats/kv.h"
+#include "states/run/lastrun.h"
+#include "core/sys/clock.h"
+#include "fleet/wire/exec.h"
+#include "fleet/wire/liveness.h"
+
+#define BEAT_MAX (LASTRUN_MAX + 256)
+
+/* One beat; its heartbeat may be gone when the answer comes. */
+struct heartbeat_beat {
+    struct heartbeat *heartbeat; /* NULL: nobody waits for it */
+};
+
+static void forget_beat(struct heartbeat *heartbeat)
+{
+    if (heartbeat->under_way)
+        heartbeat->under_way->heartbeat = NULL;
+    heartbeat->under_way = NULL;
+}
+
+static void on_beat(void *self, const struct nats_error *error, uint64_t revision)
+{
+    struct heartbeat_beat *beat = self;
+
+    (void)revision;
+    if (beat->heartbeat) {
+        if (!error)
+            beat->heartbeat->heard = clock_now();
+        else
+            log_debug("heartbeat not stored error=%s", error->text);
+        beat->heartbeat->under_way = NULL;
+    }
+    free(beat);
+}
+
+/* False: there is none. */
+static bool read_last_run(struct arena *arena, const struct heartbeat *heartbeat,
+                          struct lastrun *ret_run)
+{
+    struct err err;
+
+    if (lastrun_read(arena, heartbeat->data_dir, ret_run, &err) == 0)
+        return true;
+    if (err.code != ERR_NOT_FOUND)
+        log_debug("last run cannot be read error=%s", err.text);
+    return false;
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct heartbeat *heartbeat = container_of(timer, struct heartbeat, timer);
+    const struct nats_kv kv = { .js = heartbeat->js,
+                                .bucket = store_bucket_name(STORE_PEEL_HEARTBEAT) };
+    AUTO_ARENA struct arena arena = ARENA_INIT;
+    const int64_t now = clock_wall();
+    struct liveness_peel sign = {
+        .ts = { now / CLOCK_SECOND, (uint32_t)(now % CLOCK_SECOND) },
+        .version = ZESTER_VERSION,
+        .protocol = EXEC_PROTOCOL,
+    };
+    AUTO_BUF struct buf bytes = BUF_INIT(BEAT_MAX);
+    struct heartbeat_beat *beat;
+    struct lastrun run;
+    struct err err;
+
+    timer_set(loop_timers(heartbeat->loop), timer, clock_after(clock_now(), HEARTBEAT_BEAT),
+              on_timer);
+    if (!heartbeat->js.conn || nats_conn_state(heartbeat->js.conn) != NATS_CONN_CONNECTED)
+        return;
+    forget_beat(heartbeat);
+    if (read_last_run(&arena, heartbeat, &run)) {
+        sign.run = record_value(&arena, &lastrun_type, &run);
+        buf_clear(&heartbeat->outcome);
+        lastrun_print_outcome(&heartbeat->outcome, &run);
+    }
+    beat = mem_zalloc(sizeof(*beat));
+    if (record_encode(&bytes, &liveness_peel_type, &sign, &err) < 0 ||
+        nats_kv_put(&kv, heartbeat->peel_id, buf_view(&bytes), on_beat, beat, &err) < 0) {
+        free(beat);
+        return;
+    }
+    beat->heartbeat = heartbeat;
+    heartbeat->under_way = beat;
+}
+
+void heartbeat_init(struct heartbeat *heartbeat, struct loop *loop, const char *peel_id,
+                    const char *data_dir)
+{
+    *heartbeat = (struct heartbeat){
+        .loop = loop, .peel_id = peel_id, .data_dir = data_dir, .outcome = BUF_INIT(BEAT_MAX)
+    };
+}
+
+void heartbeat_done(struct heartbeat *heartbeat)
+{
+    forget_beat(heartbeat);
+    if (heartbeat->loop)
+        timer_clear(loop_timers(heartbeat->loop), &heartbeat->timer);
+    buf_done(&heartbeat->outcome);
+}
+
+void heartbeat_connect(struct heartbeat *heartbeat, const struct nats_js *js)
+{
+    forget_beat(heartbeat);
+    heartbeat->js = js ? *js : (struct nats_js){ 0 };
+    if (js)
+        timer_set(loop_timers(heartbeat->loop), &heartbeat->timer, clock_now(), on_timer);
+    else
+        timer_clear(loop_timers(heartbeat->loop), &heartbeat->timer);
+}
+
+void heartbeat_tell_run(struct heartbeat *heartbeat, struct str outcome)
+{
+    if (heartbeat->js.conn && outcome.n > 0 && !str_eq(outcome, buf_view(&heartbeat->outcome)))
+        timer_set(loop_timers(heartbeat->loop), &heartbeat->timer, clock_now(), on_timer);
+}
+
+bool heartbeat_is_heard(const struct heartbeat *heartbeat)
+{
+    return heartbeat->heard > 0 && clock_now() - heartbeat->heard < HEARTBEAT_LOST;
+}

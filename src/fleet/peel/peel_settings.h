@@ -1,0 +1,72 @@
+/*
+ * peel settings - the settings of this machine: files that masters publish, rendered here, with
+ * secrets that only this machine can open.
+ *
+ * Resolved in a worker when the files, the facts or the secrets have changed, and every
+ * PEEL_SETTINGS_AGAIN when a template reads what other machines share. A result replaces the
+ * last one only when it is whole: no mistakes, no secret that is missing. It is kept on disk, so
+ * that a machine that starts without a bus has its settings.
+ *
+ *     <folder>                             the files, by fleet/bus/mirror.h
+ *     <data_dir>/settings-snapshot.msgpack the last result
+ *
+ * In files a secret is a placeholder (states/settings/placeholder.h); the bucket of secrets has a
+ * map of their names to sealed values under the id of the machine, and the key of the sender.
+ *
+ *     peel_settings_new -> peel_settings_connect... -> peel_settings_free
+ *
+ * Threads: the loop's; a worker resolves.
+ */
+#ifndef FLEET_PEEL_PEEL_SETTINGS_H
+#define FLEET_PEEL_PEEL_SETTINGS_H
+
+#include <stdbool.h>
+
+struct arena;
+struct basket_question;
+struct err;
+struct loop;
+struct nats_js;
+struct nats_nkey;
+struct nats_xkey;
+struct peel_settings;
+struct snapshot;
+struct value;
+
+#define PEEL_SETTINGS_SNAPSHOT "settings-snapshot.msgpack"
+#define PEEL_SETTINGS_AGAIN    (INT64_C(60) * 1000000000)
+#define PEEL_SETTINGS_UNKNOWN                                                                      \
+    "settings are not known yet: none were received since this machine was set up"
+
+struct peel_settings_options {
+    struct loop *loop;
+    const char *peel_id, *data_dir, *folder;
+    const struct nats_nkey *key;
+    struct snapshot *(*facts)(void *self); /* held */
+    /* The key that secrets must be sealed with; NULL: it is not known, and the one of the bucket
+     * counts. */
+    const struct nats_xkey *(*sealer)(void *self);
+    /* What other machines share, for templates; from the worker. NULL: nothing. */
+    int (*ask)(void *self, const struct basket_question *question, struct arena *arena,
+               struct value *ret, struct err *err);
+    void (*changed)(void *self); /* there are new settings */
+    void (*ended)(void *self);   /* the last resolution has ended; it may have failed */
+    void *self;
+};
+
+struct peel_settings *peel_settings_new(const struct peel_settings_options *options,
+                                        struct err *err);
+/* NULL is fine. */
+void peel_settings_free(struct peel_settings *peel_settings);
+void peel_settings_connect(struct peel_settings *peel_settings, const struct nats_js *js);
+
+/* Files or facts have changed. */
+void peel_settings_refresh(struct peel_settings *peel_settings);
+
+/* Are they being resolved? Then `ended` follows. */
+bool peel_settings_is_busy(const struct peel_settings *peel_settings);
+
+/* Held by the caller; NULL when they are not known. */
+struct snapshot *peel_settings_hold(const struct peel_settings *peel_settings);
+
+#endif

@@ -1,0 +1,312 @@
+#include "kepler/daemon/authorization.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kepler/access/acl.h"
+#include "core/base/err.h"
+#include "core/base/log.h"
+#include "core/base/vec.h"
+#include "kepler/config/authorizer.h"
+#include "kepler/daemon/call.h"
+#include "kepler/daemon/daemon.h"
+#include "core/sys/background_task.h"
+#include "core/sys/clock.h"
+
+/* All authorizers of one call. */
+#define TIME_MAX (5 * CLOCK_SECOND)
+
+/* --- what they are asked ---------------------------------------------------------------------- */
+
+static void put_strs(struct call *call, struct value_map *map, const char *key,
+                     struct param_strs strs)
+{
+    struct value_list *list = value_list_new(&call->arena, strs.n);
+
+    for (size_t i = 0; i < strs.n; i++)
+        value_list_push(&call->arena, list, value_text(strs.p[i]));
+    value_map_set(&call->arena, map, value_text(key), value_list(list));
+}
+
+static void put_value(struct call *call, struct value_map *map, const char *key, struct value v)
+{
+    value_map_set(&call->arena, map, value_text(key), v);
+}
+
+static void put_text(struct call *call, struct value_map *map, const char *key, const char *text)
+{
+    if (text)
+        put_value(call, map, key, value_text(text));
+}
+
+static void put_start(struct call *call, struct value_map *map)
+{
+    const struct request_start *start = call->args;
+
+    put_strs(call, map, "services", start->services);
+    put_value(call, map, "no_deps", value_bool(start->no_deps));
+    put_value(call, map, "start_clean", value_bool(start->start_clean));
+    put_value(call, map, "override_envs",
+              value_bool(start->refresh_env || start->overrides.n > 0 || start->flags.n > 0));
+    put_text(call, map, "hardening", start->hardening);
+}
+
+static void put_ask(struct call *call, struct value_map *map)
+{
+    const struct request_ask *ask = call->args;
+
+    put_strs(call, map, "services", ask->services);
+    put_text(call, map, "service", ask->services.n > 0 ? ask->services.p[0] : NULL);
+    put_value(call, map, "include_services", value_bool(ask->with_services));
+    put_value(call, map, "include_environment", value_bool(ask->with_environment));
+    put_value(call, map, "include_flags", value_bool(ask->with_flags));
+}
+
+static void put_stop(struct call *call, struct value_map *map)
+{
+    const struct request_stop *stop = call->args;
+
+    put_strs(call, map, "services", stop->services);
+    put_value(call, map, "clean", value_bool(stop->clean));
+    put_text(call, map, "signal", stop->signal);
+}
+
+static void put_logs(struct call *call, struct value_map *map)
+{
+    const struct request_logs *logs = call->args;
+
+    put_strs(call, map, "services", logs->services);
+    put_text(call, map, "service", logs->services.n > 0 ? logs->services.p[0] : NULL);
+    put_text(call, map, "filter", logs->query);
+}
+
+static void put_metrics(struct call *call, struct value_map *map)
+{
+    const struct request_metrics *metrics = call->args;
+
+    put_strs(call, map, "services", metrics->services);
+    put_text(call, map, "service", metrics->services.n > 0 ? metrics->services.p[0] : NULL);
+    put_text(call, map, "filter", metrics->query);
+}
+
+static void put_wait(struct call *call, struct value_map *map)
+{
+    const struct request_wait *wait = call->args;
+
+    put_strs(call, map, "services", wait->services);
+}
+
+/* `request` of authorizers. */
+static struct value request_value(struct call *call)
+{
+    static void (*const put[REQUEST_KINDS])(struct call * call, struct value_map * map) = {
+        [REQUEST_LIST] = put_ask,        [REQUEST_STATUS] = put_ask, [REQUEST_START] = put_start,
+        [REQUEST_RUN] = put_start,       [REQUEST_STOP] = put_stop,  [REQUEST_RESTART] = put_start,
+        [REQUEST_RECREATE] = put_start,  [REQUEST_LOGS] = put_logs,  [REQUEST_INSPECT] = put_ask,
+        [REQUEST_METRICS] = put_metrics, [REQUEST_WHY] = put_ask,    [REQUEST_WAIT] = put_wait,
+    };
+    struct value_map *map = value_map_new(&call->arena, 2);
+    struct value_map *params = value_map_new(&call->arena, 8);
+
+    if (put[call->kind])
+        put[call->kind](call, params);
+    put_text(call, map, "action", request_get(call->kind)->record.name);
+    put_value(call, map, "params", value_map(params));
+    return value_map(map);
+}
+
+/* `caller` of authorizers. */
+static struct value caller_value(struct call *call)
+{
+    const struct acl_caller *caller = &call->caller;
+    struct value_map *map = value_map_new(&call->arena, 5);
+    struct value_list *groups = value_list_new(&call->arena, caller->groups.n);
+
+    VEC_EACH (&caller->groups, group)
+        value_list_push(
+            &call->arena, groups,
+            value_text(group->name ? group->name : arena_printf(&call->arena, "%u", group->gid)));
+    put_value(call, map, "uid", value_int(caller->uid));
+    put_value(call, map, "gid", value_int(caller->gid));
+    put_text(call, map, "username", caller->name);
+    put_value(call, map, "groups", value_list(groups));
+    put_value(call, map, "token", value_bool(caller->kind == ACL_TOKEN));
+    return value_map(map);
+}
+
+/* --- what they say ---------------------------------------------------------------------------- */
+
+struct question {
+    struct value code, lua;
+    bool has_lua;
+};
+
+/* What the authorizers of one config say. */
+struct opinion {
+    const char *path;
+    uint64_t serial;
+    VEC(struct question) questions;
+    bool agrees;
+    bool failed, slow;
+    struct err err;
+};
+
+/* Between background_task_begin and `done` all but `call` is the worker's. */
+struct authorization {
+    struct background_task background_task;
+    struct call *call; /* NULL: it is gone */
+    authorization_fn *heard;
+    struct arena arena;
+    struct value request, caller;
+    VEC(struct opinion) opinions;
+    uid_t uid;
+    bool done;
+};
+
+static void drop_hearing(struct authorization *authorization)
+{
+    arena_done(&authorization->arena);
+    free(authorization);
+}
+
+void authorization_free(struct authorization *authorization)
+{
+    if (!authorization)
+        return;
+    if (authorization->done)
+        drop_hearing(authorization);
+    else
+        authorization->call = NULL;
+}
+
+static struct authorization *need_hearing(struct call *call)
+{
+    if (!call->authorization) {
+        call->authorization = mem_zalloc(sizeof(*call->authorization));
+        call->authorization->call = call;
+        call->authorization->uid = call->caller.uid;
+    }
+    return call->authorization;
+}
+
+/* All that the worker looks at is copied: config and call may go meanwhile. */
+void authorization_add(struct call *call, const struct authorization_config *config,
+                       const struct acl_verdict *verdict)
+{
+    struct authorization *authorization = need_hearing(call);
+    struct arena *arena = &authorization->arena;
+    struct opinion opinion = { .path = arena_strdup(arena, config->path),
+                               .serial = config->serial };
+
+    VEC_EACH (&verdict->authorizers, one) {
+        struct question question = { .code = value_copy(arena, one->code),
+                                     .has_lua = one->lua != NULL };
+
+        if (one->lua)
+            question.lua = value_copy(arena, one->lua);
+        VEC_PUSH_IN(arena, &opinion.questions, question);
+    }
+    VEC_PUSH_IN(arena, &authorization->opinions, opinion);
+}
+
+size_t authorization_count(const struct call *call)
+{
+    return call->authorization ? call->authorization->opinions.n : 0;
+}
+
+enum authorization_answer authorization_answer(const struct call *call,
+                                               const struct authorization_config *config)
+{
+    if (call->authorization && call->authorization->done)
+        VEC_EACH (&call->authorization->opinions, opinion)
+            if (opinion->serial == config->serial && strcmp(opinion->path, config->path) == 0)
+                return opinion->agrees ? AUTHORIZATION_AGREES : AUTHORIZATION_REFUSES;
+    return AUTHORIZATION_NONE;
+}
+
+static void ask_config(struct authorization *authorization, struct opinion *opinion)
+{
+    opinion->agrees = true;
+    VEC_EACH (&opinion->questions, one) {
+        const struct authorizer_question question = { .code = &one->code,
+                                                      .lua = one->has_lua ? &one->lua : NULL,
+                                                      .request = &authorization->request,
+                                                      .caller = &authorization->caller };
+        int64_t begun = clock_real();
+        bool agrees = false;
+
+        opinion->failed = authorizer_ask(&question, &agrees, &opinion->err) < 0;
+        opinion->slow = opinion->slow || clock_real() - begun > AUTHORIZER_TIME_SLOW;
+        opinion->agrees = agrees && !opinion->failed;
+        if (!opinion->agrees)
+            return;
+    }
+}
+
+/* What there is no time for is refused. */
+static void ask_all(struct background_task *background_task)
+{
+    struct authorization *authorization =
+        container_of(background_task, struct authorization, background_task);
+    int64_t end = clock_after(clock_real(), TIME_MAX);
+
+    VEC_EACH (&authorization->opinions, opinion)
+        if (clock_real() < end)
+            ask_config(authorization, opinion);
+}
+
+/* The text of an error is the owner's, and may tell what the caller must not know. */
+static void log_opinion(const struct authorization *authorization, const struct opinion *opinion)
+{
+    if (opinion->failed)
+        log_warning("authorizer failed: refused config=%s uid=%u error=%s", opinion->path,
+                    authorization->uid, opinion->err.text);
+    else if (!opinion->agrees)
+        log_info("authorizer refused config=%s uid=%u", opinion->path, authorization->uid);
+    if (opinion->slow)
+        log_warning("authorizer took more than %lld ms config=%s",
+                    (long long)(AUTHORIZER_TIME_SLOW / CLOCK_MS), opinion->path);
+}
+
+static void on_heard(struct background_task *background_task)
+{
+    struct authorization *authorization =
+        container_of(background_task, struct authorization, background_task);
+
+    authorization->done = true;
+    VEC_EACH (&authorization->opinions, opinion)
+        log_opinion(authorization, opinion);
+    if (authorization->call)
+        authorization->heard(authorization->call);
+    else
+        drop_hearing(authorization);
+}
+
+static size_t count_hearings(const struct call *call)
+{
+    size_t count = 0;
+
+    for (const struct call *other = call->daemon->calls; other; other = other->next)
+        count += other->authorization && !other->authorization->done &&
+                 other->caller.uid == call->caller.uid;
+    return count;
+}
+
+void authorization_begin(struct call *call, authorization_fn *heard)
+{
+    struct authorization *authorization = call->authorization;
+
+    if (count_hearings(call) > AUTHORIZATION_MAX) {
+        authorization->done = true;
+        call_refuse(call, MESSAGE_ERROR, "%d of your requests are being judged: try again",
+                    AUTHORIZATION_MAX);
+        return;
+    }
+    authorization->heard = heard;
+    authorization->request = request_value(call);
+    authorization->request = value_copy(&authorization->arena, &authorization->request);
+    authorization->caller = caller_value(call);
+    authorization->caller = value_copy(&authorization->arena, &authorization->caller);
+    background_task_begin(&call->daemon->judges, &authorization->background_task, ask_all,
+                          on_heard);
+}

@@ -1,0 +1,58 @@
+/*
+ * history file - the histories of the services of a config, as a file: history.log.
+ *
+ * A line of JSON for each change, appended in the turn of the loop in which it happens, so that
+ * a daemon that is killed leaves it behind:
+ *
+ *     {"service":"web","number":4,"from":"running","to":"restarting","time":1794742156684002132,
+ *      "cause":"its dependency db restarts","by":{"service":"db","number":9}}
+ *
+ * When the file has become long it is written anew with what the histories still hold. Lines that
+ * make no sense, such as one that a full disk has cut, are passed over. What cannot be written is
+ * not missed: services go on, and the next daemon knows less.
+ *
+ *     history_file_load -> history_file_open -> { history_file_note..., history_file_flush }... ->
+ *     history_file_close
+ *
+ * Memory: lives in its owner's struct; what is loaded, in the arena. Threads: the loop's.
+ */
+#ifndef KEPLER_DAEMON_HISTORY_FILE_H
+#define KEPLER_DAEMON_HISTORY_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "kepler/engine/history.h"
+
+struct arena;
+struct engine;
+struct err;
+
+#define HISTORY_FILE_FILE     "history.log"
+#define HISTORY_FILE_FILE_MAX ((size_t)64 << 20)
+
+struct history_file {
+    const char *path; /* kept */
+    const struct engine *engine;
+    uint64_t *written; /* of each service: how many of its changes are in the file */
+    size_t lines;
+    int fd;             /* -1: not open */
+    bool torn;          /* the last line has no end */
+    struct buf pending; /* lines that were not written yet */
+};
+
+/* What the file in `folder` holds; links are by place among its services. No file: nothing. */
+int history_file_load(struct arena *arena, const char *folder, struct history_book *ret_book,
+                      struct err *err);
+
+/* Write what the engine's histories hold, and go on from there. The arena must live as long. */
+void history_file_open(struct history_file *history_file, struct arena *arena, const char *folder,
+                       const struct engine *engine);
+void history_file_close(struct history_file *history_file);
+/* A service has changed; written by the next flush. */
+void history_file_note(struct history_file *history_file, uint32_t service);
+void history_file_flush(struct history_file *history_file);
+
+#endif

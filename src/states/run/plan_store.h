@@ -1,0 +1,38 @@
+/*
+ * plan store - the dry runs of jobs, each under the id of its job, so that a later run can be held
+ * to what was shown.
+ *
+ * One file a plan, in <data_dir>/plans: one frame with a record (core/data/record.h) of the states
+ * that would change and how. The newest PLAN_STORE_MAX are kept, none longer than PLAN_STORE_AGE.
+ * Secrets are masked in them, as in everything that is shown.
+ *
+ *     plan_store_keep after a dry run -> plan_store_find before a run -> plan_binding_compare
+ * (states/run/plan_binding.h)
+ *
+ * Memory: the arena. Threads: any.
+ */
+#ifndef STATES_RUN_PLAN_STORE_H
+#define STATES_RUN_PLAN_STORE_H
+
+#include <stdint.h>
+
+struct arena;
+struct plan_binding_args;
+struct err;
+struct run_result;
+
+#define PLAN_STORE_FOLDER "plans"
+#define PLAN_STORE_MAX    50
+/* As long as the record of the job. */
+#define PLAN_STORE_AGE (INT64_C(7) * 86400)
+/* Bytes of one plan. */
+#define PLAN_STORE_SIZE_MAX ((size_t)32 << 20)
+
+/* Store the dry run `result` as plan `id`, a KSUID. On disk when this returns. */
+int plan_store_keep(const char *data_dir, const char *id, const struct run_result *result,
+                    struct err *err);
+/* Fails with ERR_NOT_FOUND when this machine has no such plan. */
+int plan_store_find(struct arena *arena, const char *data_dir, const char *id,
+                    struct plan_binding_args *ret_bound, struct err *err);
+
+#endif

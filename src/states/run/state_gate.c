@@ -1,0 +1,255 @@
+#include "states/run/state_gate.h"
+
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "states/run/owed.h"
+#include "states/compile/plan.h"
+
+struct asking {
+    struct arena *arena;
+    const struct state_gate_view *view;
+    const struct plan_state *state;
+    const struct owed_found *debts;
+    struct state_gate state_gate;
+};
+
+typedef bool result_fn(const struct state_result *result);
+
+static bool is_broken(const struct state_result *result)
+{
+    return state_result_is_broken(result);
+}
+
+static bool has_changed(const struct state_result *result)
+{
+    return result->outcome == OUTCOME_CHANGED;
+}
+
+static bool has_failed(const struct state_result *result)
+{
+    return result->outcome == OUTCOME_FAILED;
+}
+
+static bool has_not_failed(const struct state_result *result)
+{
+    return !has_failed(result);
+}
+
+/* The first target of the kind of which `is` holds; NULL when there is none. */
+static const struct state_result *first(const struct asking *a, enum requisite kind, result_fn *is)
+{
+    const struct plan_targets *targets = &a->state->requisites[kind];
+
+    for (size_t i = 0; i < targets->n; i++) {
+        const struct state_result *result = &a->view->results[a->view->position[targets->p[i]]];
+
+        if (is(result))
+            return result;
+    }
+    return NULL;
+}
+
+static bool all_broken(const struct asking *a, enum requisite kind)
+{
+    const struct plan_targets *targets = &a->state->requisites[kind];
+
+    for (size_t i = 0; i < targets->n; i++)
+        if (!is_broken(&a->view->results[a->view->position[targets->p[i]]]))
+            return false;
+    return targets->n > 0;
+}
+
+static const char *target_name(const struct asking *a, enum requisite kind)
+{
+    const struct plan_targets *targets = &a->state->requisites[kind];
+
+    return a->view->names[targets->p[0]];
+}
+
+/* Does a change of this name count for the kind? */
+static bool has_target(const struct asking *a, enum requisite kind, const char *name)
+{
+    const struct plan_targets *targets = &a->state->requisites[kind];
+
+    for (size_t i = 0; i < targets->n; i++)
+        if (strcmp(a->view->names[targets->p[i]], name) == 0)
+            return true;
+    return false;
+}
+
+/* What was due, and whose source the state no longer names, is due all the same. */
+static bool is_dropped(const struct asking *a, const struct owed_debt *debt)
+{
+    for (enum requisite kind = 0; kind < REQUISITES; kind++)
+        if (requisite_rule(kind)->change && has_target(a, kind, debt->source))
+            return false;
+    return true;
+}
+
+/* A debt that counts like a change of a target of this kind; NULL: none. */
+static const struct owed_debt *find_debt(const struct asking *a, enum requisite kind)
+{
+    VEC_EACH (&a->debts->list, debt)
+        if (a->state->requisites[kind].n > 0 &&
+            (has_target(a, kind, (*debt)->source) || is_dropped(a, *debt)))
+            return *debt;
+    return NULL;
+}
+
+/* --- words ------------------------------------------------------------------------- */
+
+static const char *why_broken(const struct asking *a, const struct state_result *result)
+{
+    if (result->outcome == OUTCOME_FAILED)
+        return arena_printf(a->arena, "%s failed: %s", result->name,
+                            result->error ? result->error : "no reason given");
+    if (result->cause)
+        return arena_printf(a->arena, "%s was skipped: %s", result->name, result->cause);
+    return arena_printf(a->arena, "%s was skipped", result->name);
+}
+
+static const char *others(const struct asking *a, enum requisite kind)
+{
+    size_t n = a->state->requisites[kind].n;
+
+    return n > 1 ? arena_printf(a->arena, " and %zu more", n - 1) : "";
+}
+
+/* --- kinds ------------------------------------------------------------------------- */
+
+static bool refuse_state(struct asking *a, enum skip_reason reason, const char *cause)
+{
+    a->state_gate.skip = reason;
+    a->state_gate.cause = cause;
+    return false;
+}
+
+static bool ask_all(struct asking *a, enum requisite kind)
+{
+    const struct state_result *broken = first(a, kind, is_broken);
+
+    return !broken || refuse_state(a, SKIP_REQUIRE_FAILED, why_broken(a, broken));
+}
+
+static bool ask_any(struct asking *a, enum requisite kind)
+{
+    if (!all_broken(a, kind))
+        return true;
+    return refuse_state(a, SKIP_REQUIRE_FAILED,
+                        arena_printf(a->arena, "all of %s failed: %s", requisite_name(kind),
+                                     why_broken(a, first(a, kind, is_broken))));
+}
+
+/* A change among those watched; named after the first. */
+static void note_change(struct asking *a, enum requisite kind, bool forces)
+{
+    const struct state_result *changed = first(a, kind, has_changed);
+
+    if (!changed)
+        return;
+    a->state_gate.reacts = true;
+    a->state_gate.forced |= forces;
+    if (!a->state_gate.cause)
+        a->state_gate.cause = arena_printf(a->arena, "%s %s", changed->name,
+                                           a->view->test ? "would change" : "changed");
+}
+
+static bool ask_success(struct asking *a, enum requisite kind)
+{
+    return requisite_rule(kind)->one ? ask_any(a, kind) : ask_all(a, kind);
+}
+
+static bool ask_change(struct asking *a, enum requisite kind)
+{
+    if (!ask_success(a, kind))
+        return false;
+    note_change(a, kind, false);
+    if (first(a, kind, has_changed) || find_debt(a, kind))
+        return true;
+    return refuse_state(
+        a, SKIP_ONCHANGES_NOT_MET,
+        arena_printf(a->arena, "no change in %s%s", target_name(a, kind), others(a, kind)));
+}
+
+static bool ask_failure(struct asking *a, enum requisite kind)
+{
+    const bool one = requisite_rule(kind)->one;
+    const struct state_result *failed = first(a, kind, has_failed);
+    const struct state_result *well = first(a, kind, has_not_failed);
+
+    if (one && !failed)
+        return refuse_state(
+            a, SKIP_ONFAIL_NOT_MET,
+            arena_printf(a->arena, "no failure of %s%s", target_name(a, kind), others(a, kind)));
+    if (!one && well)
+        return refuse_state(a, SKIP_ONFAIL_NOT_MET,
+                            arena_printf(a->arena, "%s did not fail", well->name));
+    if (!a->state_gate.cause)
+        a->state_gate.cause = why_broken(a, failed);
+    return true;
+}
+
+static void note_debts(struct asking *a)
+{
+    for (enum requisite kind = 0; a->debts->list.n > 0 && kind < REQUISITES; kind++) {
+        const struct requisite_rule *rule = requisite_rule(kind);
+        const struct owed_debt *debt = rule->change ? find_debt(a, kind) : NULL;
+
+        if (!debt)
+            continue;
+        a->state_gate.reacts = true;
+        a->state_gate.forced |= !rule->only_change;
+        if (!a->state_gate.cause)
+            a->state_gate.cause =
+                arena_printf(a->arena, "owed since run %s: %s had changed", debt->run,
+                             debt->source[0] ? debt->source : "something");
+    }
+}
+
+/* What has to succeed before, whether it changed or not. */
+static bool ask_order(struct asking *a)
+{
+    for (enum requisite kind = 0; kind < REQUISITES; kind++) {
+        const struct requisite_rule *rule = requisite_rule(kind);
+
+        if (a->state->requisites[kind].n == 0)
+            continue;
+        if (rule->success && !rule->only_change && !ask_success(a, kind))
+            return false;
+    }
+    return true;
+}
+
+/* Is there a change, or a failure, where the state waits for one? */
+static void ask_occasion(struct asking *a)
+{
+    for (enum requisite kind = 0; kind < REQUISITES; kind++) {
+        const struct requisite_rule *rule = requisite_rule(kind);
+
+        if (a->state->requisites[kind].n == 0)
+            continue;
+        if ((rule->only_change && !ask_change(a, kind)) || (rule->failure && !ask_failure(a, kind)))
+            return;
+    }
+}
+
+struct state_gate state_gate_ask(struct arena *arena, const struct state_gate_view *view,
+                                 uint32_t state, const struct owed_found *debts)
+{
+    struct asking a = {
+        .arena = arena, .view = view, .state = &view->plan->states[state], .debts = debts
+    };
+
+    if (!ask_order(&a))
+        return a.state_gate;
+    for (enum requisite kind = 0; kind < REQUISITES; kind++)
+        if (a.state->requisites[kind].n > 0 && requisite_rule(kind)->change &&
+            !requisite_rule(kind)->only_change)
+            note_change(&a, kind, true);
+    note_debts(&a);
+    ask_occasion(&a);
+    if (a.state_gate.skip != SKIP_NONE)
+        a.state_gate.forced = false;
+    return a.state_gate;
+}

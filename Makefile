@@ -57,7 +57,8 @@ PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(LIBS)) -lpthread -l
 SOURCES  := $(sort $(wildcard $(foreach depth,*/* */*/* */*/*/* */*/*/*/*,src/$(depth).c)))
 PROGRAMS := $(patsubst src/commands/programs/%.c,%,$(wildcard src/commands/programs/*.c))
 # Tables that are made from the names of files: modules, beacons, and each kind of managers.
-TABLES   := $(addprefix build/generated/,modules.c beacons.c $(patsubst src/states/provider/%/manager.h,%_managers.c,$(wildcard src/states/provider/*/manager.h)))
+TABLES   := $(addprefix build/generated/,modules.c $(patsubst src/fleet/beacons/kind.h,beacons.c,$(wildcard src/fleet/beacons/kind.h)) \
+              $(patsubst src/states/provider/%/manager.h,%_managers.c,$(wildcard src/states/provider/*/manager.h)))
 # Folders, and tables, that a variant does without, because none of its tests is linked with them: compiling takes longer
 # than running. A test that needs one of them fails to link; then take it out of the list.
 WITHOUT_fuzz := core/http fleet/beacons fleet/master fleet/peel fleet/watchdog kepler/engine states/facts states/local states/modules states/settings

@@ -37,14 +37,14 @@ def project(tmp_path):
     for path in ("Makefile", "tools/compile-commands", "tools/gen-build", "tools/gen-modules", "tools/gen-providers", "packaging/commit", ".gitattributes"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         shutil.copy(TOP / path, tmp_path / path)
-    files = {"src/core/base/a.h": "int a(void);\n", "src/core/base/a.c": '#include "base/a.h"\n\nint a(void)\n{\n    return 0;\n}\n',
-             "src/core/base/b.h": "int b(void);\n", "src/core/base/b.c": '#include "base/b.h"\n\nint b(void)\n{\n    return 1;\n}\n',
+    files = {"src/core/base/a.h": "int a(void);\n", "src/core/base/a.c": '#include "core/base/a.h"\n\nint a(void)\n{\n    return 0;\n}\n',
+             "src/core/base/b.h": "int b(void);\n", "src/core/base/b.c": '#include "core/base/b.h"\n\nint b(void)\n{\n    return 1;\n}\n',
              "src/core/base/build.h": "struct build {\n    const char *version, *commit, *built;\n};\nextern const struct build build_info;\n",
              "src/states/state/module.h": "#include <stddef.h>\n\nstruct module {\n    const char *name;\n};\n"
                                    "extern const struct module *const module_table[];\nextern const size_t module_count;\n",
-             "src/modules/m/n.c": '#include "states/state/module.h"\n\nextern const struct module module_m_n;\n'
+             "src/states/modules/m/n.c": '#include "states/state/module.h"\n\nextern const struct module module_m_n;\n'
                                   'const struct module module_m_n = {\n    .name = "m.n",\n};\n',
-             "src/commands/programs/p.c": '#include <stdio.h>\n\n#include "base/a.h"\n#include "core/base/build.h"\n\nint main(void)\n{\n'
+             "src/commands/programs/p.c": '#include <stdio.h>\n\n#include "core/base/a.h"\n#include "core/base/build.h"\n\nint main(void)\n{\n'
                                  '    return printf("%s\\n%s\\n%s\\n", ZESTER_VERSION, build_info.commit, build_info.built) < 0 ? 1 : a();\n}\n'}
     for path, text in files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def test_the_version_is_in_one_place_and_reaches_the_program(project):
 def test_the_compilation_database_is_json_with_the_flags_of_the_release_build(project, version):
     make("-j2", "V=asan", cwd=project)
     entries = json.loads((project / "compile_commands.json").read_text())
-    assert [entry["file"] for entry in entries] == ["src/core/base/a.c", "src/core/base/b.c", "src/modules/m/n.c", "src/commands/programs/p.c"]
+    assert [entry["file"] for entry in entries] == ["src/commands/programs/p.c", "src/core/base/a.c", "src/core/base/b.c", "src/states/modules/m/n.c"]
     arguments = entries[0]["arguments"]
     assert f'-DZESTER_VERSION="{version}"' in arguments and "-O2" in arguments
     assert not any("sanitize" in word for word in arguments)

@@ -101,7 +101,7 @@ def test_the_manual_of_the_nats_client_names_every_header_and_its_program_compil
     listed, code = re.search(r"in their order\.\n\n(.*?)\n\n.*?main:\n\n((?:    [^\n]*\n|\n)*)", page, re.S).groups()
     named = {name for line in listed.splitlines() for name in re.split(r"  +", line.strip())[0].split(", ")}
     assert named == {path.stem for path in (TOP / "src/fleet/nats").glob("*.h")} - INNER_HEADERS
-    headers = "".join(f'#include "{name}.h"\n' for name in ("base/err", "nats/conn", "nats/hub", "sys/loop"))
+    headers = "".join(f'#include "{name}.h"\n' for name in ("core/base/err", "fleet/nats/conn", "fleet/nats/hub", "core/sys/loop"))
     (tmp_path / "hello.c").write_text(f"#include <stdio.h>\n{headers}{code}\nint hello(struct loop *, struct nats_tls *);\n"
                                       "int hello(struct loop *loop, struct nats_tls *tls)\n"
                                       "{\n    struct err err;\n\n    return say_hello(loop, tls, &err);\n}\n")

@@ -60,11 +60,11 @@ def tree(tmp_path):
 
 
 def test_the_last_line_is_the_sum_of_all_kinds(tree):
-    tree.unit("base/test_a", 'echo "3 passed, 0 failed"')
-    tree.unit("sys/test_b", 'echo "2 passed, 0 failed"')
-    tree.unit("sys/test_b", 'echo "2 passed, 0 failed"', "tsan")
+    tree.unit("core/base/test_a", 'echo "3 passed, 0 failed"')
+    tree.unit("core/sys/test_b", 'echo "2 passed, 0 failed"')
+    tree.unit("core/sys/test_b", 'echo "2 passed, 0 failed"', "tsan")
     tree.fuzz("p", "exit 0")
-    tree.write("tests/e2e/test_x.py", "import pytest\ndef test_a(): pass\n@pytest.mark.skip\ndef test_b(): pass\n")
+    tree.write("tests/e2e/states/test_x.py", "import pytest\ndef test_a(): pass\n@pytest.mark.skip\ndef test_b(): pass\n")
     tree.lint()
     status, out, last = tree.run()
     assert (status, last) == (0, "10 passed, 0 failed"), out
@@ -72,7 +72,7 @@ def test_the_last_line_is_the_sum_of_all_kinds(tree):
 
 
 def test_a_failure_is_counted_and_its_output_shown(tree):
-    tree.unit("base/test_a", 'echo "FAIL the_sky_is_green"; echo "2 passed, 1 failed"; exit 1')
+    tree.unit("core/base/test_a", 'echo "FAIL the_sky_is_green"; echo "2 passed, 1 failed"; exit 1')
     status, out, last = tree.run("--only", "unit")
     assert (status, last) == (1, "2 passed, 1 failed")
     assert "FAIL the_sky_is_green" in out
@@ -82,23 +82,23 @@ FAILS_ONCE = 'echo x >> tries; [ $(wc -l < tries) -gt 1 ] && echo "2 passed, 0 f
 
 
 def test_a_job_that_fails_once_and_then_passes_alone_is_reported_as_unstable(tree):
-    tree.unit("base/test_a", FAILS_ONCE % "")
+    tree.unit("core/base/test_a", FAILS_ONCE % "")
     status, out, last = tree.run("--only", "unit")
     assert (status, last) == (0, "2 passed, 0 failed"), out
-    assert "UNSTABLE unit base/test_a: failed once, then passed 2 times alone" in out
+    assert "UNSTABLE unit core/base/test_a: failed once, then passed 2 times alone" in out
 
 
 def test_an_unstable_job_is_a_failure_when_asked_to_be_strict_or_when_a_sanitizer_found_something(tree):
-    tree.unit("base/test_a", FAILS_ONCE % "")
+    tree.unit("core/base/test_a", FAILS_ONCE % "")
     assert tree.run("--only", "unit", "--strict")[::2] == (1, "1 passed, 1 failed")
     (tree.root / "tries").unlink()
-    tree.unit("base/test_a", FAILS_ONCE % "==1==ERROR: AddressSanitizer: heap-use-after-free")
+    tree.unit("core/base/test_a", FAILS_ONCE % "==1==ERROR: AddressSanitizer: heap-use-after-free")
     assert tree.run("--only", "unit")[::2] == (1, "1 passed, 1 failed")
 
 
 def test_many_jobs_that_fail_are_not_run_again(tree):
     for name in "abcd":
-        tree.unit(f"base/test_{name}", FAILS_ONCE.replace("tries", f"tries_{name}") % "")
+        tree.unit(f"core/base/test_{name}", FAILS_ONCE.replace("tries", f"tries_{name}") % "")
     status, out, _ = tree.run("--only", "unit")
     assert status == 1 and "[again" not in out
 
@@ -109,18 +109,18 @@ CRASHES = {"a crash": "kill -9 $$", "silence": "exit 0", "nothing run": 'echo "0
 
 @pytest.mark.parametrize("name", CRASHES)
 def test_a_program_that_does_not_count_its_tests_is_a_failure(tree, name):
-    tree.unit("base/test_a", CRASHES[name])
+    tree.unit("core/base/test_a", CRASHES[name])
     status, out, last = tree.run("--only", "unit")
     assert (status, last) == (1, "0 passed, 1 failed"), out
 
 
 def test_a_bad_exit_status_after_a_good_line_is_a_failure(tree):
-    tree.unit("base/test_a", 'echo "2 passed, 0 failed"; exit 23')
+    tree.unit("core/base/test_a", 'echo "2 passed, 0 failed"; exit 23')
     assert tree.run("--only", "unit")[2] == "2 passed, 1 failed"
 
 
 def test_a_job_that_hangs_is_ended_with_all_that_it_started_and_says_where_they_stood(tree):
-    tree.unit("base/test_a", "echo begun; setsid sleep 271828 & exec sleep 314159")
+    tree.unit("core/base/test_a", "echo begun; setsid sleep 271828 & exec sleep 314159")
     for seconds in (2, 8, 32):  # a busy machine may need longer to start them
         status, out, last = tree.run("--only", "unit", "--seconds", str(seconds))
         assert (status, last) == (1, "0 passed, 1 failed")
@@ -134,11 +134,11 @@ def test_a_job_that_hangs_is_ended_with_all_that_it_started_and_says_where_they_
 
 
 def test_what_a_job_leaves_behind_is_ended_and_reported(tree):
-    tree.unit("base/test_a", "setsid sh -c 'touch up; exec sleep 161803' & until [ -e up ]; do sleep 0.01; done; "
+    tree.unit("core/base/test_a", "setsid sh -c 'touch up; exec sleep 161803' & until [ -e up ]; do sleep 0.01; done; "
               "echo '1 passed, 0 failed'")
     status, out, last = tree.run("--only", "unit")
     assert (status, last) == (0, "1 passed, 0 failed")
-    assert "unit base/test_a left behind" in out
+    assert "unit core/base/test_a left behind" in out
     pid, = re.findall(r"^process (\d+): sleep 161803 *$", out, re.M)
     assert has_ended(pid)
 
@@ -194,8 +194,8 @@ def test_a_test_that_was_not_built_is_a_failure(tree):
 
 
 def test_a_program_whose_source_is_gone_is_not_run(tree):
-    tree.unit("base/test_a", 'echo "1 passed, 0 failed"')
-    tree.unit("base/test_gone", "exit 1")
+    tree.unit("core/base/test_a", 'echo "1 passed, 0 failed"')
+    tree.unit("core/base/test_gone", "exit 1")
     (tree.root / "tests/unit/core/base/test_gone.c").unlink()
     assert tree.run("--only", "unit")[2] == "1 passed, 0 failed"
 
@@ -205,7 +205,7 @@ def test_no_tests_at_all_is_a_failure(tree):
 
 
 def test_the_sanitizers_are_told_to_stop_at_the_first_error(tree):
-    tree.unit("base/test_a", 'echo "$ASAN_OPTIONS $UBSAN_OPTIONS"; echo "0 passed, 1 failed"; exit 1')
+    tree.unit("core/base/test_a", 'echo "$ASAN_OPTIONS $UBSAN_OPTIONS"; echo "0 passed, 1 failed"; exit 1')
     out = tree.run("--only", "unit")[1]
     assert "detect_leaks=1" in out and "halt_on_error=1" in out
 
@@ -236,20 +236,20 @@ def test_fuzzers_without_a_time_try_the_same_inputs_in_every_run(tree):
 
 
 def test_what_failed_is_repeated_in_short_before_the_sums(tree):
-    tree.unit("base/test_a", 'echo "noise"; echo "==1==ERROR: AddressSanitizer: leak"; echo "SUMMARY: what it was"; exit 3')
-    tree.unit("base/test_b", 'echo "1 passed, 0 failed"')
+    tree.unit("core/base/test_a", 'echo "noise"; echo "==1==ERROR: AddressSanitizer: leak"; echo "SUMMARY: what it was"; exit 3')
+    tree.unit("core/base/test_b", 'echo "1 passed, 0 failed"')
     lines = tree.run("--only", "unit")[1].splitlines()
-    assert lines[-5:-2] == ["FAILED unit base/test_a", "    SUMMARY: what it was", "    exit status 3"], lines
+    assert lines[-5:-2] == ["FAILED unit core/base/test_a", "    SUMMARY: what it was", "    exit status 3"], lines
 
 
 def test_the_thread_sanitizer_is_for_folders_with_threads(tree):
-    tree.unit("base/test_a", "exit 1", "tsan")
-    tree.unit("sys/test_b", 'echo "1 passed, 0 failed"', "tsan")
+    tree.unit("core/base/test_a", "exit 1", "tsan")
+    tree.unit("core/sys/test_b", 'echo "1 passed, 0 failed"', "tsan")
     assert tree.run("--only", "tsan")[2] == "1 passed, 0 failed"
 
 
 def test_unit_tests_of_another_variant_run_through_a_command(tree):
-    tree.unit("base/test_a", 'echo "1 passed, 0 failed"', "release")
+    tree.unit("core/base/test_a", 'echo "1 passed, 0 failed"', "release")
     tree.write("through", '#!/bin/sh\necho "$1" >> calls; exec "$@"\n', 0o755)
     status, out, last = tree.run("--only", "unit", "--variant", "release", "--through", f"{tree.root}/through")
     assert (status, last) == (0, "1 passed, 0 failed"), out
@@ -257,7 +257,7 @@ def test_unit_tests_of_another_variant_run_through_a_command(tree):
 
 
 def test_end_to_end_tests_are_told_where_the_programs_are(tree):
-    tree.write("tests/e2e/test_x.py", "import os\ndef test_a(): assert os.environ['ZESTER_BUILD'] == 'build/asan-clang'\n"
+    tree.write("tests/e2e/states/test_x.py", "import os\ndef test_a(): assert os.environ['ZESTER_BUILD'] == 'build/asan-clang'\n"
                "def test_b(): assert 1 == 2\n")
     status, out, last = tree.run("--only", "e2e", "--suffix=-clang")
     assert (status, last) == (1, "1 passed, 1 failed")
@@ -265,15 +265,15 @@ def test_end_to_end_tests_are_told_where_the_programs_are(tree):
 
 
 def test_an_end_to_end_file_that_cannot_be_read_is_a_failure(tree):
-    tree.write("tests/e2e/test_x.py", "import nosuchmodule\n")
+    tree.write("tests/e2e/states/test_x.py", "import nosuchmodule\n")
     status, out, last = tree.run("--only", "e2e")
     assert (status, last) == (1, "0 passed, 1 failed") and "nosuchmodule" in out
 
 
 def test_a_word_chooses_among_names_and_else_among_end_to_end_tests(tree):
-    tree.unit("base/test_map", 'echo "1 passed, 0 failed"')
-    tree.unit("base/test_str", "exit 1")
-    tree.write("tests/e2e/test_x.py", "def test_map_a(): pass\ndef test_other(): assert False\n")
+    tree.unit("core/base/test_map", 'echo "1 passed, 0 failed"')
+    tree.unit("core/base/test_str", "exit 1")
+    tree.write("tests/e2e/states/test_x.py", "def test_map_a(): pass\ndef test_other(): assert False\n")
     tree.lint("sys.exit(1)")
     assert tree.run("-k", "map")[2] == "2 passed, 0 failed"
 
@@ -289,19 +289,19 @@ def has_memory():
 
 @pytest.mark.skipif(not has_memory(), reason="less than 8 GiB of memory are free")
 def test_what_tests_write_is_in_memory_and_goes_with_the_run(tree):
-    tree.unit("base/test_a", WHERE_FILES_GO)
+    tree.unit("core/base/test_a", WHERE_FILES_GO)
     out = tree.run("--only", "unit", "--strict")[1]
     folder, = re.findall(r"^in memory: (\S+)$", out, re.M)
     assert folder not in ("/tmp", "/dev/shm") and not os.path.exists(folder)
 
 
 def test_what_tests_write_stays_on_the_disk_when_asked_to(tree):
-    tree.unit("base/test_a", "echo TMPDIR=${TMPDIR-unset}; exit 1")
+    tree.unit("core/base/test_a", "echo TMPDIR=${TMPDIR-unset}; exit 1")
     assert "TMPDIR=unset\n" in tree.run("--only", "unit", "--strict", "--disk")[1]
 
 
 def test_a_job_shows_how_long_it_took_and_how_much_of_that_it_computed(tree):
-    tree.unit("base/test_a", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; echo '1 passed, 0 failed'")
+    tree.unit("core/base/test_a", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; echo '1 passed, 0 failed'")
     found = re.search(r"test_a: 1 passed, 0 failed \(([\d.]+) s, CPU ([\d.]+) s\)", tree.run("--only", "unit")[1])
     assert 0 < float(found[2]) <= float(found[1]) + 0.1
 
@@ -354,6 +354,6 @@ def test_no_more_jobs_run_at_a_time_than_asked_for(runner):
 
 def test_the_longest_end_to_end_files_start_first(tree):
     for name in ("accounts", "contract", "zebra"):
-        tree.write(f"tests/e2e/test_{name}.py", "def test_a(): pass\n")
+        tree.write(f"tests/e2e/states/test_{name}.py", "def test_a(): pass\n")
     out = tree.run("--only", "e2e", "--jobs", "1")[1]
     assert re.findall(r"e2e +test_(\w+):", out) == ["contract", "accounts", "zebra"]

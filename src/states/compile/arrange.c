@@ -19,7 +19,7 @@
 #define CYCLES_MAX  10
 #define MEMBERS_MAX 20
 
-static struct dag *make_dag(struct arena *arena, const struct plan *plan)
+static struct dag *make_state_dag(struct arena *arena, const struct plan *plan)
 {
     struct dag *dag = dag_new(arena, plan->count);
 
@@ -86,7 +86,7 @@ static int report_cycles(struct arena *arena, const struct plan *plan, const str
 }
 
 /* For qsort_r: by level, then order, then name; states with a written order by that. */
-static int compare_states(const void *a, const void *b, void *plan)
+static int compare_arranged_states(const void *a, const void *b, void *plan)
 {
     const struct plan_state *states = ((const struct plan *)plan)->states;
     const struct plan_state *x = &states[*(const uint32_t *)a], *y = &states[*(const uint32_t *)b];
@@ -131,7 +131,7 @@ static void find_starts(struct arena *arena, struct plan *plan)
 /* The graph with implied requisites, except those that contradict explicit ones. */
 static struct dag *resolve_implied(struct arena *arena, struct plan *plan, struct levels *levels)
 {
-    struct dag *dag = make_dag(arena, plan);
+    struct dag *dag = make_state_dag(arena, plan);
 
     while (!levels_build(arena, dag, levels)) {
         struct cycle cycles[CYCLES_MAX];
@@ -139,7 +139,7 @@ static struct dag *resolve_implied(struct arena *arena, struct plan *plan, struc
 
         for (size_t i = 0; i < n; i++)
             (void)implied_drop(plan, &cycles[i]); /* without it there was no cycle */
-        dag = make_dag(arena, plan);
+        dag = make_state_dag(arena, plan);
     }
     return dag;
 }
@@ -147,7 +147,7 @@ static struct dag *resolve_implied(struct arena *arena, struct plan *plan, struc
 int arrange_plan(struct arena *arena, struct plan *plan, const struct state_host *host,
                  struct diags *diags)
 {
-    struct dag *dag = make_dag(arena, plan);
+    struct dag *dag = make_state_dag(arena, plan);
     struct levels levels;
     uint32_t *order;
 
@@ -159,7 +159,7 @@ int arrange_plan(struct arena *arena, struct plan *plan, const struct state_host
     if (written_is_needed(plan)) {
         stamps_doubt(host->stamps); /* it looks where paths lead, see states/compile/touch.h */
         written_order(arena, plan, dag);
-        dag = make_dag(arena, plan);
+        dag = make_state_dag(arena, plan);
         (void)levels_build(arena, dag, &levels); /* the order has no cycle */
     }
     plan->dag = dag;
@@ -171,7 +171,7 @@ int arrange_plan(struct arena *arena, struct plan *plan, const struct state_host
     for (uint32_t i = 0; i < plan->count; i++)
         order[i] = i;
     if (plan->count > 1)
-        qsort_r(order, plan->count, sizeof(*order), compare_states, plan);
+        qsort_r(order, plan->count, sizeof(*order), compare_arranged_states, plan);
     plan->order = order;
     find_starts(arena, plan);
     return 0;

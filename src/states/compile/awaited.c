@@ -45,9 +45,9 @@ static void refuse_form(const struct decl *decl, const struct requisite_form *fo
         "a service has no changes and no requisites: name the kepler.running state of its config");
 }
 
-static void add_target(struct decl_set *set, const struct decl *decl,
-                       const struct requisite_form *form, const struct value_pair *pair,
-                       struct diags *diags)
+static void add_awaited_target(struct decl_set *set, const struct decl *decl,
+                               const struct requisite_form *form, const struct value_pair *pair,
+                               struct diags *diags)
 {
     const struct decl_file file = { .file = set, .ref = decl->ref, .dialect = decl->dialect };
     const struct decl *other;
@@ -69,21 +69,21 @@ static void add_target(struct decl_set *set, const struct decl *decl,
         set->list.p[set->list.n - 1]->sequence = decl->sequence;
 }
 
-static void add_item(struct decl_set *set, const struct decl *decl,
-                     const struct requisite_form *form, const struct value *item,
-                     struct diags *diags)
+static void add_awaited_item(struct decl_set *set, const struct decl *decl,
+                             const struct requisite_form *form, const struct value *item,
+                             struct diags *diags)
 {
     for (size_t i = 0; value_is(item, VALUE_MAP) && i < item->map->count; i++)
-        add_target(set, decl, form, &item->map->pairs[i], diags);
+        add_awaited_target(set, decl, form, &item->map->pairs[i], diags);
 }
 
-static void add_all(struct decl_set *set, const struct decl *decl,
-                    const struct requisite_form *form, const struct value *value,
-                    struct diags *diags)
+static void add_awaited_list(struct decl_set *set, const struct decl *decl,
+                             const struct requisite_form *form, const struct value *value,
+                             struct diags *diags)
 {
-    add_item(set, decl, form, value, diags);
+    add_awaited_item(set, decl, form, value, diags);
     for (size_t i = 0; value_is(value, VALUE_LIST) && i < value->list->count; i++)
-        add_item(set, decl, form, &value->list->items[i], diags);
+        add_awaited_item(set, decl, form, &value->list->items[i], diags);
 }
 
 void awaited_add(struct decl_set *set, struct diags *diags)
@@ -98,7 +98,7 @@ void awaited_add(struct decl_set *set, struct diags *diags)
             const struct requisite_form *form = requisite_form_find(pair->key.s);
 
             if (form)
-                add_all(set, decl, form, &pair->value, diags);
+                add_awaited_list(set, decl, form, &pair->value, diags);
         }
     }
 }

@@ -27,7 +27,7 @@
 /* Limit on what the account databases return for one name. */
 #define ACCOUNT_TEXT_MAX ((size_t)64 << 10)
 
-static struct builtin_context *context_of(const struct plan_binding_args *bound)
+static struct builtin_context *get_builtin_context(const struct plan_binding_args *bound)
 {
     return bound->user;
 }
@@ -75,8 +75,8 @@ struct value builtin_opts(struct arena *arena, const struct state_host *host)
 /* --- facts and settings ------------------------------------------------------- */
 
 /* Follow a path with either separator: a key that contains it wins, then ':', then '.'. */
-static const struct value *follow_path(const struct value *tree, struct str path,
-                                       const char *separators)
+static const struct value *follow_value_path(const struct value *tree, struct str path,
+                                             const char *separators)
 {
     const struct value *found = NULL;
 
@@ -104,16 +104,16 @@ static int pick_separators(struct render *render, const struct plan_binding_args
 }
 
 /* `path` in `tree`, or the default; without a default `missing`. */
-static int get_path(struct render *render, const struct plan_binding_args *bound,
-                    const struct value *tree, const char *separators, struct value missing,
-                    struct value *ret)
+static int get_value_at_path(struct render *render, const struct plan_binding_args *bound,
+                             const struct value *tree, const char *separators, struct value missing,
+                             struct value *ret)
 {
     const struct value *found;
     struct str path;
 
     if (argument_text(render, &bound->args[0], &path) < 0)
         return -1;
-    found = follow_path(tree, path, separators);
+    found = follow_value_path(tree, path, separators);
     if (found)
         *ret = *found;
     else
@@ -121,17 +121,18 @@ static int get_path(struct render *render, const struct plan_binding_args *bound
     return 0;
 }
 
-static int call_facts_get(struct render *render, const struct plan_binding_args *bound,
-                          struct value *ret)
+static int call_fact_lookup(struct render *render, const struct plan_binding_args *bound,
+                            struct value *ret)
 {
-    return get_path(render, bound, host_facts(context_of(bound)->host), ".:", value_null(), ret);
+    return get_value_at_path(render, bound, host_facts(get_builtin_context(bound)->host),
+                             ".:", value_null(), ret);
 }
 
 /* What others share, as a list of {peel_id, value}. */
-static int call_basket(struct render *render, const struct plan_binding_args *bound,
-                       struct value *ret)
+static int call_basket_get(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
-    const struct state_host *host = context_of(bound)->host;
+    const struct state_host *host = get_builtin_context(bound)->host;
     struct value_list *list = value_list_new(render->arena, 4);
     struct str target, name;
     struct value shared;
@@ -162,24 +163,26 @@ static int call_basket(struct render *render, const struct plan_binding_args *bo
 static int call_pillar_get(struct render *render, const struct plan_binding_args *bound,
                            struct value *ret)
 {
-    return get_path(render, bound, context_of(bound)->host->settings, ":", value_null(), ret);
+    return get_value_at_path(render, bound, get_builtin_context(bound)->host->settings, ":",
+                             value_null(), ret);
 }
 
 /* Salt's form of a fact first: there, `os` is text, here a map. */
 static int call_grains_get(struct render *render, const struct plan_binding_args *bound,
                            struct value *ret)
 {
-    const struct state_host *host = context_of(bound)->host;
+    const struct state_host *host = get_builtin_context(bound)->host;
     const char *separators;
     struct str path;
 
     if (argument_text(render, &bound->args[0], &path) < 0 ||
         pick_separators(render, bound, 2, ":.", &separators) < 0)
         return -1;
-    return get_path(render, bound,
-                    follow_path(host_grains(host), path, separators) ? host_grains(host)
-                                                                     : host_facts(host),
-                    separators, value_text(""), ret);
+    return get_value_at_path(render, bound,
+                             follow_value_path(host_grains(host), path, separators)
+                                 ? host_grains(host)
+                                 : host_facts(host),
+                             separators, value_text(""), ret);
 }
 
 static int get_grain(struct render *render, const struct plan_binding_args *bound,
@@ -221,16 +224,16 @@ static int call_grains_item(struct render *render, const struct plan_binding_arg
 
 /* pillar.get(key, default?, merge=false, merge_nested_lists=false, delimiter=none): with
  * `merge`, the value found is merged over the default, if both are maps or both are lists. */
-static int call_settings_get(struct render *render, const struct plan_binding_args *bound,
-                             struct value *ret)
+static int call_setting_lookup(struct render *render, const struct plan_binding_args *bound,
+                               struct value *ret)
 {
     const struct value *fallback = &bound->args[1];
     const char *separators;
     struct value found;
 
     if (pick_separators(render, bound, 4, ":.", &separators) < 0 ||
-        get_path(render, bound, context_of(bound)->host->settings, separators, value_text(""),
-                 &found) < 0)
+        get_value_at_path(render, bound, get_builtin_context(bound)->host->settings, separators,
+                          value_text(""), &found) < 0)
         return -1;
     if (value_is_true(&bound->args[2]) && fallback->kind == found.kind &&
         (found.kind == VALUE_MAP || found.kind == VALUE_LIST))
@@ -247,14 +250,14 @@ static int call_facts_items(struct render *render, const struct plan_binding_arg
                             struct value *ret)
 {
     (void)render;
-    *ret = *host_facts(context_of(bound)->host);
+    *ret = *host_facts(get_builtin_context(bound)->host);
     return 0;
 }
 
-static int call_grains_items(struct render *render, const struct plan_binding_args *bound,
-                             struct value *ret)
+static int call_all_grains(struct render *render, const struct plan_binding_args *bound,
+                           struct value *ret)
 {
-    const struct state_host *host = context_of(bound)->host;
+    const struct state_host *host = get_builtin_context(bound)->host;
 
     (void)render;
     *ret = *host_grains(host);
@@ -265,7 +268,7 @@ static int call_settings_items(struct render *render, const struct plan_binding_
                                struct value *ret)
 {
     (void)render;
-    *ret = *context_of(bound)->host->settings;
+    *ret = *get_builtin_context(bound)->host->settings;
     return 0;
 }
 
@@ -278,7 +281,7 @@ static int call_settings_items(struct render *render, const struct plan_binding_
 static int call_config_get(struct render *render, const struct plan_binding_args *bound,
                            struct value *ret)
 {
-    const struct state_host *host = context_of(bound)->host;
+    const struct state_host *host = get_builtin_context(bound)->host;
     const struct value opts = builtin_opts(render->arena, host);
     const struct value *places[CONFIG_PLACES] = {
         value_is_true(&bound->args[4]) ? NULL : &opts,
@@ -293,7 +296,8 @@ static int call_config_get(struct render *render, const struct plan_binding_args
         pick_separators(render, bound, 2, ":.", &separators) < 0)
         return -1;
     for (size_t i = CONFIG_PLACES; i-- > 0;) {
-        const struct value *found = places[i] ? follow_path(places[i], path, separators) : NULL;
+        const struct value *found =
+            places[i] ? follow_value_path(places[i], path, separators) : NULL;
 
         if (found && value_is_true(&bound->args[3]) && merged.kind == VALUE_MAP &&
             found->kind == VALUE_MAP) {
@@ -313,14 +317,14 @@ static int call_config_get(struct render *render, const struct plan_binding_args
 static int call_config_items(struct render *render, const struct plan_binding_args *bound,
                              struct value *ret)
 {
-    *ret = builtin_opts(render->arena, context_of(bound)->host);
+    *ret = builtin_opts(render->arena, get_builtin_context(bound)->host);
     return 0;
 }
 
 /* --- merging --------------------------------------------------------------------- */
 
-static int want_map(struct render *render, const struct plan_binding_args *bound,
-                    const struct value *v, const char *what)
+static int check_argument_is_map(struct render *render, const struct plan_binding_args *bound,
+                                 const struct value *v, const char *what)
 {
     if (v->kind == VALUE_MAP)
         return 0;
@@ -329,15 +333,15 @@ static int want_map(struct render *render, const struct plan_binding_args *bound
 }
 
 /* The grain of a lookup: Salt's form first, where `os` is text. */
-static const struct value *find_grain(const struct state_host *host, struct str path)
+static const struct value *find_grain_value(const struct state_host *host, struct str path)
 {
-    const struct value *found = follow_path(host_grains(host), path, ":.");
+    const struct value *found = follow_value_path(host_grains(host), path, ":.");
 
     if (!found)
-        found = follow_path(host_facts(host), path, ":.");
+        found = follow_value_path(host_facts(host), path, ":.");
     return found || !str_is(path, "os_family")
                ? found
-               : follow_path(host_facts(host), STR("os.family"), ".");
+               : follow_value_path(host_facts(host), STR("os.family"), ".");
 }
 
 /* grains.filter_by(lookup, grain='os_family', merge=none, default='default', base=none) */
@@ -348,7 +352,7 @@ static int call_filter_by(struct render *render, const struct plan_binding_args 
 
     if (bound->args[1].kind != VALUE_MAP && argument_text(render, &bound->args[1], &grain) < 0)
         return -1;
-    return filter_by(render, bound, find_grain(context_of(bound)->host, grain), ret);
+    return filter_by(render, bound, find_grain_value(get_builtin_context(bound)->host, grain), ret);
 }
 
 /* pillar.filter_by(lookup, pillar, merge=none, default='default', base=none) */
@@ -359,7 +363,8 @@ static int call_pillar_filter_by(struct render *render, const struct plan_bindin
 
     if (argument_text(render, &bound->args[1], &path) < 0)
         return -1;
-    return filter_by(render, bound, follow_path(context_of(bound)->host->settings, path, ":."),
+    return filter_by(render, bound,
+                     follow_value_path(get_builtin_context(bound)->host->settings, path, ":."),
                      ret);
 }
 
@@ -376,8 +381,8 @@ static int call_defaults_merge(struct render *render, const struct plan_binding_
         base = base->kind == VALUE_NULL ? &nothing : base;
         over = over->kind == VALUE_NULL ? &nothing : over;
     }
-    if (want_map(render, bound, base, "the first argument") < 0 ||
-        want_map(render, bound, over, "the second argument") < 0)
+    if (check_argument_is_map(render, bound, base, "the first argument") < 0 ||
+        check_argument_is_map(render, bound, over, "the second argument") < 0)
         return -1;
     if (!value_is_true(&bound->args[3]))
         return merging_make(render, base, over, lists, ret);
@@ -398,8 +403,8 @@ static int call_defaults_update(struct render *render, const struct plan_binding
 
     if (value_is_true(&bound->args[4]))
         defaults = defaults->kind == VALUE_NULL ? &nothing : defaults;
-    if (want_map(render, bound, nodes, "the first argument") < 0 ||
-        want_map(render, bound, defaults, "the second argument") < 0)
+    if (check_argument_is_map(render, bound, nodes, "the first argument") < 0 ||
+        check_argument_is_map(render, bound, defaults, "the second argument") < 0)
         return -1;
     *ret = *nodes;
     if (!value_is_true(&bound->args[3]) &&
@@ -412,7 +417,7 @@ static int call_defaults_update(struct render *render, const struct plan_binding
 
         if (node->kind == VALUE_NULL && value_is_true(&bound->args[4]))
             node = &nothing;
-        if (want_map(render, bound, node, "a value of the first argument") < 0 ||
+        if (check_argument_is_map(render, bound, node, "a value of the first argument") < 0 ||
             merging_make(render, defaults, node, lists, &made) < 0)
             return -1;
         value_map_set(render->arena, map, map->pairs[i].key, made);
@@ -565,8 +570,8 @@ static int path_has_kind(struct render *render, const struct plan_binding_args *
     return 0;
 }
 
-static int call_file_exists(struct render *render, const struct plan_binding_args *bound,
-                            struct value *ret)
+static int call_state_file_exists(struct render *render, const struct plan_binding_args *bound,
+                                  struct value *ret)
 {
     return path_has_kind(render, bound, FS_FILE, ret);
 }
@@ -650,7 +655,7 @@ static int call_outputs(struct render *render, const struct plan_binding_args *b
     struct output_object *output = ARENA_NEW(render->arena, struct output_object);
 
     output->object.type = &output_type;
-    output->outputs = context_of(bound)->outputs;
+    output->outputs = get_builtin_context(bound)->outputs;
     if (!output->outputs)
         return render_fail(render, RENDER_HOST, "outputs() works in state files only");
     if (text_argument(render, bound, 0, &output->target) < 0)
@@ -689,23 +694,23 @@ const struct function builtin_salt_functions[] = {
     { "file.basename", "path", call_basename, "the last part of a path" },
     { "file.directory_exists", "path", call_directory_exists, "whether a folder exists" },
     { "file.dirname", "path", call_dirname, "all but the last part of a path" },
-    { "file.file_exists", "path", call_file_exists, "whether a file exists" },
-    { "facts.get", "key, default?", call_facts_get, "a fact by path" },
+    { "file.file_exists", "path", call_state_file_exists, "whether a file exists" },
+    { "facts.get", "key, default?", call_fact_lookup, "a fact by path" },
     { "facts.items", "", call_facts_items, "all facts" },
     { "grains.fetch", "key, default?, delimiter=none", call_grains_get, "a fact by path" },
     { "grains.filter_by", "lookup_dict, grain='os_family', merge=none, default='default', base=none",
       call_filter_by, "the entry of a map that matches this machine" },
     { "grains.get", "key, default?, delimiter=none", call_grains_get, "a fact by path" },
     { "grains.item", "*keys", call_grains_item, "facts by their paths: in Salt files a map of them; else a fact, or a default" },
-    { "grains.items", "", call_grains_items, "all facts" },
+    { "grains.items", "", call_all_grains, "all facts" },
     { "pillar.fetch", "key, default?, merge=false, merge_nested_lists=false, delimiter=none",
-      call_settings_get, "a setting by path" },
+      call_setting_lookup, "a setting by path" },
     { "pillar.filter_by", "lookup_dict, pillar, merge=none, default='default', base=none",
       call_pillar_filter_by, "the entry of a map that matches a setting" },
     { "pillar.get", "key, default?, merge=false, merge_nested_lists=false, delimiter=none",
-      call_settings_get, "a setting by path" },
+      call_setting_lookup, "a setting by path" },
     { "settings.get", "key, default?, merge=false, merge_nested_lists=false, delimiter=none",
-      call_settings_get, "a setting by path" },
+      call_setting_lookup, "a setting by path" },
     { "settings.items", "", call_settings_items, "all settings" },
     { "user.info", "name", call_user_info, "information about a user account" },
     { "user.list_groups", "name", call_list_groups, "the groups of a user" },
@@ -714,9 +719,9 @@ const struct function builtin_salt_functions[] = {
 };
 
 const struct function builtin_globals[] = {
-    { "basket", "target, name", call_basket, "what machines of the fleet share under a name: a list of peel_id and value" },
+    { "basket", "target, name", call_basket_get, "what machines of the fleet share under a name: a list of peel_id and value" },
     { "cmd_has_exec", "name", call_has_exec, "whether a program is in PATH" },
-    { "facts_get", "key, default?", call_facts_get, "a fact by dotted path" },
+    { "facts_get", "key, default?", call_fact_lookup, "a fact by dotted path" },
     { "file_dirname", "path", call_dirname, "all but the last part of a path" },
     { "grains_filter_by", "lookup, grain='os.family', merge=none, default='default', base=none",
       call_filter_by, "the entry of a map that matches this machine" },

@@ -50,7 +50,7 @@ struct compiling {
 
 /* --- states --------------------------------------------------------------------------- */
 
-static bool has_secret(const struct module *module, const struct value_map *body)
+static bool has_secret_argument(const struct module *module, const struct value_map *body)
 {
     const bool looks_up = params_know_secrets(module->params);
 
@@ -122,7 +122,8 @@ static void check_step(struct compiling *c, const struct plan_state *state, cons
     diag_hint(c->diags, "a reaction orchestrates fleet.state and fleet.function only");
 }
 
-static void add_state(struct compiling *c, const struct decl *decl, const struct names_state *from)
+static void add_compiled_state(struct compiling *c, const struct decl *decl,
+                               const struct names_state *from)
 {
     struct value_map *body = value_map_new(c->arena, from->args->count);
     struct origin origin = { .decl = decl, .args = from->args, .broken = decl->broken };
@@ -158,7 +159,7 @@ static void add_state(struct compiling *c, const struct decl *decl, const struct
     state.body = value_at(value_map(body), &decl->where);
     state.deferred = (c->outputs->list.n > 0 && output_has_mark(&state.body)) ||
                      (state.dialect->salt_attributes && slot_find(&state.body));
-    state.secret = has_secret(state.module, body);
+    state.secret = has_secret_argument(state.module, body);
     lookup_add(&c->lookup, &(struct lookup_names){ .module = decl->module->name,
                                                    .id = from->id,
                                                    .alias = from->alias,
@@ -197,7 +198,7 @@ static void build_states(struct compiling *c)
         (void)names_expand(c->arena, *decl, &names, c->diags);
         VEC_EACH (&names.list, state) {
             separate_name(c, *decl, state);
-            add_state(c, *decl, state);
+            add_compiled_state(c, *decl, state);
         }
         if (c->states.n > COMPILE_STATES_MAX) {
             (void)value_diag(c->diags, &(*decl)->where, "more than %d states in one run",
@@ -221,7 +222,7 @@ static void name_states(struct compiling *c)
     }
 }
 
-static void index_states(struct compiling *c)
+static void index_compiled_states(struct compiling *c)
 {
     name_states(c);
     VEC_EACH (&c->states, state) {
@@ -362,7 +363,7 @@ static void decode_states(struct compiling *c)
 }
 
 /* Report identical warnings once: formulas repeat themselves. */
-static void drop_repeated(struct diags *warnings)
+static void drop_repeated_warnings(struct diags *warnings)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct map told = MAP_INIT_IN(&scratch);
@@ -482,7 +483,7 @@ static int finish_compile(struct compiling *c, struct param_strs refs, size_t be
     (void)use_apply(c->arena, &c->load.decls, c->diags);
     awaited_add(&c->load.decls, c->diags);
     build_states(c);
-    index_states(c);
+    index_compiled_states(c);
     resolve_requisites(c);
     decode_states(c);
     pick_selected(c);
@@ -502,7 +503,7 @@ static int finish_compile(struct compiling *c, struct param_strs refs, size_t be
         .marked = c->load.marked,
     };
     (void)arrange_plan(c->arena, plan, c->host, c->diags);
-    drop_repeated(c->warnings);
+    drop_repeated_warnings(c->warnings);
     if (diags_count(c->diags) > before) {
         tell_warnings(c);
         return -1;

@@ -17,7 +17,7 @@ struct rivals {
 };
 
 /* The normalised path of a state of the family `file`; NULL: none, or not known yet. */
-static const char *path_of(struct arena *arena, const struct plan_state *state)
+static const char *find_claimed_path(struct arena *arena, const struct plan_state *state)
 {
     const struct param *primary = params_find_primary(state->module->params);
     const char *path;
@@ -30,7 +30,7 @@ static const char *path_of(struct arena *arena, const struct plan_state *state)
 }
 
 /* Without content, file.managed leaves the content to others. */
-static bool is_whole(const struct plan_state *state)
+static bool claims_whole_path(const struct plan_state *state)
 {
     static const char *const contents[] = { "content",         "contents",
                                             "contents_pillar", "contents_settings",
@@ -56,16 +56,16 @@ static void report_contest(const struct plan_state *one, const struct plan_state
 }
 
 /* Two identical declarations do no harm. */
-static bool is_same_wish(const struct plan_state *one, const struct plan_state *other)
+static bool is_same_claim(const struct plan_state *one, const struct plan_state *other)
 {
     return one->module == other->module && value_equal(&one->body, &other->body);
 }
 
-static void compare_states(struct arena *arena, struct map *paths, const struct plan_state *state,
-                           struct diags *warnings)
+static void compare_path_claims(struct arena *arena, struct map *paths,
+                                const struct plan_state *state, struct diags *warnings)
 {
-    const char *path = path_of(arena, state);
-    const bool whole = path && is_whole(state);
+    const char *path = find_claimed_path(arena, state);
+    const bool whole = path && claims_whole_path(state);
     const struct plan_state *rival;
     struct rivals *rivals;
     void **place;
@@ -77,7 +77,7 @@ static void compare_states(struct arena *arena, struct map *paths, const struct 
         *place = ARENA_NEW(arena, struct rivals);
     rivals = *place;
     rival = rivals->whole ? rivals->whole : whole ? rivals->other : NULL;
-    if (rival && !is_same_wish(rival, state) && diags_count(warnings) < TOLD_MAX)
+    if (rival && !is_same_claim(rival, state) && diags_count(warnings) < TOLD_MAX)
         report_contest(rival, state, path, warnings);
     if (whole && !rivals->whole)
         rivals->whole = state;
@@ -92,6 +92,6 @@ void contest_tell(const struct plan *plan, struct diags *warnings)
         struct map paths = MAP_INIT_IN(&scratch);
 
         for (uint32_t i = plan->level_start[level]; i < plan->level_start[level + 1]; i++)
-            compare_states(&scratch, &paths, &plan->states[plan->order[i]], warnings);
+            compare_path_claims(&scratch, &paths, &plan->states[plan->order[i]], warnings);
     }
 }

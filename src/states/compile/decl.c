@@ -96,8 +96,8 @@ struct value decl_join(struct arena *arena, const struct value *list, const stru
 /* --- arguments -------------------------------------------------------------------- */
 
 /* In one list the later of two equal names wins, but requisites add up. */
-static int add_argument(const struct reader *reader, struct value_map *args,
-                        const struct value_pair *pair)
+static int add_decl_argument(const struct reader *reader, struct value_map *args,
+                             const struct value_pair *pair)
 {
     struct arena *arena = reader->set->arena;
     const struct value *old;
@@ -119,13 +119,13 @@ static int add_argument(const struct reader *reader, struct value_map *args,
     return 0;
 }
 
-static int add_arguments(const struct reader *reader, struct value_map *args,
-                         const struct value *map)
+static int add_decl_arguments(const struct reader *reader, struct value_map *args,
+                              const struct value *map)
 {
     int result = 0;
 
     for (size_t i = 0; i < map->map->count; i++)
-        if (add_argument(reader, args, &map->map->pairs[i]) < 0)
+        if (add_decl_argument(reader, args, &map->map->pairs[i]) < 0)
             result = -1;
     return result;
 }
@@ -144,8 +144,8 @@ static int refuse_item(const struct reader *reader, const struct value *item, si
 
 /* The arguments of a module: nothing, a list of maps, or a map. Texts in the list, such as the
  * function of the split form, are skipped if `texts` is set. */
-static int read_arguments(const struct reader *reader, const char *module, const struct value *body,
-                          bool texts, struct value_map **ret)
+static int read_decl_arguments(const struct reader *reader, const char *module,
+                               const struct value *body, bool texts, struct value_map **ret)
 {
     struct value_map *args = value_map_new(
         reader->set->arena, body->kind == VALUE_LIST ? body->list->count : EXPECTED_ARGUMENTS);
@@ -155,7 +155,7 @@ static int read_arguments(const struct reader *reader, const char *module, const
     if (body->kind == VALUE_NULL)
         return 0;
     if (body->kind == VALUE_MAP)
-        return add_arguments(reader, args, body);
+        return add_decl_arguments(reader, args, body);
     if (body->kind != VALUE_LIST)
         return value_diag(reader->diags, body, "state '%s': %s: expected list, got %s",
                           reader->id_text, module, value_describe(body));
@@ -163,7 +163,7 @@ static int read_arguments(const struct reader *reader, const char *module, const
         const struct value *item = &body->list->items[i];
 
         if (item->kind == VALUE_MAP)
-            result |= add_arguments(reader, args, item);
+            result |= add_decl_arguments(reader, args, item);
         else if (item->kind != VALUE_STR || !texts)
             result |= refuse_item(reader, item, i + 1, module);
     }
@@ -206,7 +206,7 @@ static void drop_names(const struct reader *reader, struct decl *decl, const str
 }
 
 /* A list is shared by all that only one file declares. */
-static void add_file(const struct reader *reader, struct decl *decl)
+static void note_decl_file(const struct reader *reader, struct decl *decl)
 {
     struct param_strs *all;
     const char **list;
@@ -234,7 +234,7 @@ static int merge_decl(const struct reader *reader, struct decl *decl, const stru
     drop_names(reader, decl, args);
     for (size_t i = 0; i < args->count; i++)
         result |= merge_argument(reader, decl, &args->pairs[i]);
-    add_file(reader, decl);
+    note_decl_file(reader, decl);
     decl->file = reader->file->file;
     return result;
 }
@@ -269,7 +269,7 @@ static struct decl *new_decl(const struct reader *reader, const struct module *m
 }
 
 /* "module:id"; printf would take a tenth of the time of a declaration. */
-static const char *full_name(struct arena *arena, const char *module, const char *id)
+static const char *join_state_name(struct arena *arena, const char *module, const char *id)
 {
     const size_t length = strlen(module), rest = strlen(id);
     char *name = arena_alloc(arena, length + rest + 2);
@@ -330,7 +330,7 @@ static struct decl *replace_function(const struct reader *reader, const struct m
 static int add_decl(const struct reader *reader, const struct module *module,
                     struct value_map *args)
 {
-    const char *name = full_name(reader->set->arena, module->name, reader->id_text);
+    const char *name = join_state_name(reader->set->arena, module->name, reader->id_text);
     struct decl *decl = map_find(&reader->set->names, str_from(name));
     int result;
 
@@ -448,7 +448,7 @@ static int read_split(const struct reader *reader, const struct value *key,
     if (split_function(reader, key, body, &function) < 0)
         return -1;
     if (!function.p && reader->file->extend && body->kind != VALUE_NULL) {
-        if (read_arguments(reader, key->s.p, body, true, &args) < 0)
+        if (read_decl_arguments(reader, key->s.p, body, true, &args) < 0)
             return -1;
         return extend_family(reader, key, args);
     }
@@ -462,7 +462,7 @@ static int read_split(const struct reader *reader, const struct value *key,
     module = module_or_stand_in(reader, str_from(name), key);
     if (body->kind == VALUE_STR)
         args = value_map_new(reader->set->arena, 0);
-    else if (read_arguments(reader, name, body, true, &args) < 0)
+    else if (read_decl_arguments(reader, name, body, true, &args) < 0)
         return -1;
     return add_decl(reader, module, args);
 }
@@ -479,7 +479,7 @@ static int read_module(const struct reader *reader, const struct value *key,
     if (str_find_char(key->s, '.', 0) == STR_NONE)
         return read_split(reader, key, body);
     module = module_or_stand_in(reader, key->s, key);
-    if (read_arguments(reader, module->name, body, false, &args) < 0)
+    if (read_decl_arguments(reader, module->name, body, false, &args) < 0)
         return -1;
     return add_decl(reader, module, args);
 }
@@ -487,7 +487,7 @@ static int read_module(const struct reader *reader, const struct value *key,
 /* --- bodies ---------------------------------------------------------------------------- */
 
 /* Is it `file.managed`, not `file` with the function in its list? */
-static bool is_dotted(const struct value *key)
+static bool is_dotted_key(const struct value *key)
 {
     return key->kind == VALUE_STR && str_find_char(key->s, '.', 0) != STR_NONE;
 }
@@ -499,15 +499,15 @@ static int read_modules(const struct reader *reader, const struct value *map)
     int result = 0;
 
     for (size_t i = 0; split_first && i < map->map->count; i++)
-        if (!is_dotted(&map->map->pairs[i].key))
+        if (!is_dotted_key(&map->map->pairs[i].key))
             result |= read_module(reader, &map->map->pairs[i].key, &map->map->pairs[i].value);
     for (size_t i = 0; i < map->map->count; i++)
-        if (!split_first || is_dotted(&map->map->pairs[i].key))
+        if (!split_first || is_dotted_key(&map->map->pairs[i].key))
             result |= read_module(reader, &map->map->pairs[i].key, &map->map->pairs[i].value);
     return result;
 }
 
-static int read_short(const struct reader *reader, const struct value *module_name)
+static int read_short_decl(const struct reader *reader, const struct value *module_name)
 {
     const struct value nothing = value_null();
 
@@ -520,14 +520,14 @@ static int read_short(const struct reader *reader, const struct value *module_na
     return read_module(reader, module_name, &nothing);
 }
 
-static int read_body(const struct reader *reader, const struct value *body)
+static int read_decl_body(const struct reader *reader, const struct value *body)
 {
     int result = 0;
 
     if (body->kind == VALUE_MAP)
         return read_modules(reader, body);
     if (body->kind == VALUE_STR)
-        return read_short(reader, body);
+        return read_short_decl(reader, body);
     if (body->kind != VALUE_LIST) {
         (void)value_diag(reader->diags, body->kind == VALUE_NULL ? reader->id : body,
                          "state '%s': expected map, got %s", reader->id_text, value_describe(body));
@@ -537,7 +537,7 @@ static int read_body(const struct reader *reader, const struct value *body)
         const struct value *item = &body->list->items[i];
 
         if (item->kind == VALUE_STR)
-            result |= read_short(reader, item);
+            result |= read_short_decl(reader, item);
         else if (item->kind == VALUE_MAP)
             result |= read_modules(reader, item);
         else
@@ -547,7 +547,7 @@ static int read_body(const struct reader *reader, const struct value *body)
     return result;
 }
 
-static int open_reader(struct reader *reader)
+static int open_decl_reader(struct reader *reader)
 {
     const struct str text = decl_text(reader->set->arena, reader->id);
 
@@ -561,7 +561,7 @@ static int open_reader(struct reader *reader)
     return 0;
 }
 
-static int report_missing(const struct reader *reader)
+static int report_missing_module(const struct reader *reader)
 {
     struct suggest best;
 
@@ -606,16 +606,16 @@ int decl_read(struct decl_set *set, const struct decl_file *file, const struct v
     struct reader reader = { .set = set, .file = file, .id = id, .diags = diags };
     const char *named;
 
-    if (open_reader(&reader) < 0 || check_unique(&reader) < 0)
+    if (open_decl_reader(&reader) < 0 || check_unique(&reader) < 0)
         return -1;
     if (!file->extend || map_has(&set->ids, str_from(reader.id_text)))
-        return read_body(&reader, body);
+        return read_decl_body(&reader, body);
     named =
         file->dialect->extends_families ? extend_find(set, str_from(reader.id_text), body) : NULL;
     if (!named)
-        return report_missing(&reader);
+        return report_missing_module(&reader);
     reader.id_text = named;
-    return read_body(&reader, body);
+    return read_decl_body(&reader, body);
 }
 
 int decl_add(struct decl_set *set, const struct decl_file *file, const struct value *id,
@@ -624,7 +624,8 @@ int decl_add(struct decl_set *set, const struct decl_file *file, const struct va
     struct reader reader = { .set = set, .file = file, .id = id, .diags = diags };
     struct value_map *map;
 
-    if (open_reader(&reader) < 0 || read_arguments(&reader, module->name, args, false, &map) < 0)
+    if (open_decl_reader(&reader) < 0 ||
+        read_decl_arguments(&reader, module->name, args, false, &map) < 0)
         return -1;
     return add_decl(&reader, module, map);
 }

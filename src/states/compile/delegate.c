@@ -12,7 +12,7 @@
 #include "states/compile/requisite.h"
 #include "states/compile/unsupported.h"
 
-static bool is_dotted(struct str key)
+static bool is_dotted_name(struct str key)
 {
     return str_find_char(key, '.', 0) != STR_NONE;
 }
@@ -25,8 +25,9 @@ static bool is_generic(struct str key)
 
 /* The value under a module name: a map, or Salt's list of maps and positional arguments.
  */
-static int add_all(struct arena *arena, const struct module *module, struct value_map *to,
-                   const struct value *from, struct diags *diags)
+static int copy_delegate_arguments(struct arena *arena, const struct module *module,
+                                   struct value_map *to, const struct value *from,
+                                   struct diags *diags)
 {
     size_t place = 0;
 
@@ -38,7 +39,7 @@ static int add_all(struct arena *arena, const struct module *module, struct valu
         const struct param *param;
 
         if (item->kind == VALUE_MAP || item->kind == VALUE_LIST) {
-            if (add_all(arena, module, to, item, diags) < 0)
+            if (copy_delegate_arguments(arena, module, to, item, diags) < 0)
                 return -1;
             continue;
         }
@@ -79,7 +80,7 @@ static int find_target(const struct decl *decl, const struct value_map *args,
 
     *ret_dotted = NULL;
     for (size_t i = 0; i < args->count; i++) {
-        if (!is_dotted(args->pairs[i].key.s))
+        if (!is_dotted_name(args->pairs[i].key.s))
             continue;
         if (*ret_dotted)
             return value_diag(diags, &args->pairs[i].key,
@@ -106,7 +107,8 @@ static int split_arguments(struct arena *arena, const struct module *module,
     for (size_t i = 0; i < args->count; i++) {
         const struct value_pair *pair = &args->pairs[i];
 
-        if (pair == dotted && add_all(arena, module, target, &pair->value, diags) < 0)
+        if (pair == dotted &&
+            copy_delegate_arguments(arena, module, target, &pair->value, diags) < 0)
             return -1;
         if (pair == dotted)
             continue;
@@ -132,7 +134,7 @@ static int gather_beside(struct arena *arena, const struct module *function,
         if (is_generic(key) || str_is(key, "name"))
             continue;
         if (str_is(key, "args") || str_is(key, "kwargs")) {
-            if (add_all(arena, function, to, &pair->value, diags) < 0)
+            if (copy_delegate_arguments(arena, function, to, &pair->value, diags) < 0)
                 return -1;
         } else {
             value_map_set(arena, to, plain_key(function, &pair->key), pair->value);
@@ -178,9 +180,10 @@ static int add_dotted(struct arena *arena, const struct value_map *args, struct 
         const struct value_pair *pair = &args->pairs[i];
         struct value_map *arguments = value_map_new(arena, 4);
 
-        if (!is_dotted(pair->key.s))
+        if (!is_dotted_name(pair->key.s))
             continue;
-        if (add_all(arena, module_find(pair->key.s), arguments, &pair->value, diags) < 0 ||
+        if (copy_delegate_arguments(arena, module_find(pair->key.s), arguments, &pair->value,
+                                    diags) < 0 ||
             add_call(arena, pair->key.s, &pair->key, arguments, calls, diags) < 0)
             result = -1;
     }
@@ -190,7 +193,7 @@ static int add_dotted(struct arena *arena, const struct value_map *args, struct 
 static bool has_dotted(const struct value_map *args)
 {
     for (size_t i = 0; i < args->count; i++)
-        if (is_dotted(args->pairs[i].key.s))
+        if (is_dotted_name(args->pairs[i].key.s))
             return true;
     return false;
 }
@@ -231,7 +234,7 @@ static int read_calls(struct arena *arena, const struct decl *decl, const struct
 }
 
 /* A single target that is only a state replaces module.run, as in .zy files. */
-static bool is_state(const struct decl *decl, const struct value_map *args)
+static bool is_state_delegate(const struct decl *decl, const struct value_map *args)
 {
     const struct value key = value_text("name");
     const struct value *name = value_map_find(args, &key);
@@ -240,7 +243,7 @@ static bool is_state(const struct decl *decl, const struct value_map *args)
     size_t dotted = 0;
 
     for (size_t i = 0; i < args->count; i++)
-        if (is_dotted(args->pairs[i].key.s)) {
+        if (is_dotted_name(args->pairs[i].key.s)) {
             found = module_find(args->pairs[i].key.s);
             dotted++;
         }
@@ -260,7 +263,7 @@ int delegate_read(struct arena *arena, const struct decl *decl, const struct mod
         return read_calls(arena, decl, args, diags);
     if (strcmp((*module)->name, DELEGATE_MODULE) != 0)
         return 0;
-    if (decl->dialect->salt_attributes && !is_state(decl, *args))
+    if (decl->dialect->salt_attributes && !is_state_delegate(decl, *args))
         return read_calls(arena, decl, args, diags);
     if (find_target(decl, *args, &dotted, &name, diags) < 0)
         return -1;

@@ -10,8 +10,8 @@ bool extend_is_of(const struct decl *decl, struct str descendants)
     return str_starts(name, descendants) && name.n > descendants.n && name.p[descendants.n] == '.';
 }
 
-static bool is_called(const struct decl_set *set, const struct decl *decl, const char *key,
-                      struct str name)
+static bool is_decl_called(const struct decl_set *set, const struct decl *decl, const char *key,
+                           struct str name)
 {
     const struct value word = value_text(key);
     const struct value *v = value_map_find(decl->args, &word);
@@ -26,7 +26,7 @@ static bool is_called(const struct decl_set *set, const struct decl *decl, const
 }
 
 /* "file" of {file.managed: ...} */
-static struct str family_of(const struct value *body)
+static struct str find_body_family(const struct value *body)
 {
     const struct value *key = body;
 
@@ -39,12 +39,12 @@ static struct str family_of(const struct value *body)
 
 const char *extend_find(const struct decl_set *set, struct str name, const struct value *body)
 {
-    const struct str descendants = family_of(body);
+    const struct str descendants = find_body_family(body);
     const char *found = NULL;
 
     VEC_EACH (&set->list, decl) {
-        if (!extend_is_of(*decl, descendants) ||
-            (!is_called(set, *decl, "name", name) && !is_called(set, *decl, "names", name)))
+        if (!extend_is_of(*decl, descendants) || (!is_decl_called(set, *decl, "name", name) &&
+                                                  !is_decl_called(set, *decl, "names", name)))
             continue;
         if (found)
             return NULL;

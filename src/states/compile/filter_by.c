@@ -12,8 +12,8 @@
 #include "language/jinja/function.h"
 #include "language/jinja/render.h"
 
-static int want_map(struct render *render, const struct plan_binding_args *bound,
-                    const struct value *v, const char *what)
+static int check_lookup_is_map(struct render *render, const struct plan_binding_args *bound,
+                               const struct value *v, const char *what)
 {
     if (v->kind == VALUE_MAP)
         return 0;
@@ -22,7 +22,7 @@ static int want_map(struct render *render, const struct plan_binding_args *bound
 }
 
 /* A scalar as text; a NULL view for anything else. */
-static struct str text_of(struct arena *arena, const struct value *v)
+static struct str print_fact_text(struct arena *arena, const struct value *v)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
@@ -32,14 +32,14 @@ static struct str text_of(struct arena *arena, const struct value *v)
 }
 
 /* Match the key exactly, as a pattern, and last ignoring case: our own facts are in lower case. */
-static const struct value *find_entry(struct render *render, const struct value_map *map,
-                                      const struct value *fact)
+static const struct value *find_matching_entry(struct render *render, const struct value_map *map,
+                                               const struct value *fact)
 {
     const struct value *found = value_map_find(map, fact), *other = NULL;
-    const struct str text = text_of(render->arena, fact);
+    const struct str text = print_fact_text(render->arena, fact);
 
     for (size_t i = 0; text.p && !found && i < map->count; i++) {
-        const struct str key = text_of(render->arena, &map->pairs[i].key);
+        const struct str key = print_fact_text(render->arena, &map->pairs[i].key);
 
         if (key.p && glob_match(key, text))
             found = &map->pairs[i].value;
@@ -56,9 +56,9 @@ static const struct value *pick_entry(struct render *render, const struct value 
     const struct value *found = NULL;
 
     for (size_t i = 0; fact && fact->kind == VALUE_LIST && !found && i < fact->list->count; i++)
-        found = find_entry(render, map, &fact->list->items[i]);
+        found = find_matching_entry(render, map, &fact->list->items[i]);
     if (fact && fact->kind != VALUE_LIST)
-        found = find_entry(render, map, fact);
+        found = find_matching_entry(render, map, fact);
     return found ? found : value_map_find(map, fallback);
 }
 
@@ -89,7 +89,7 @@ int filter_by(struct render *render, const struct plan_binding_args *bound,
     const struct value *found;
     struct value result;
 
-    if (want_map(render, bound, lookup, "the lookup") < 0)
+    if (check_lookup_is_map(render, bound, lookup, "the lookup") < 0)
         return -1;
     if (bound->args[1].kind == VALUE_MAP && argument_is_none(merge))
         merge = &bound->args[1];
@@ -101,7 +101,7 @@ int filter_by(struct render *render, const struct plan_binding_args *bound,
         *ret = result;
         return 0;
     }
-    if (want_map(render, bound, merge, "merge") < 0)
+    if (check_lookup_is_map(render, bound, merge, "merge") < 0)
         return -1;
     if (result.kind == VALUE_NULL) {
         *ret = *merge;

@@ -115,7 +115,7 @@ static struct idle idle_of(const struct plan_state *state, struct diags *warning
 /* --- order and retry ------------------------------------------------------------------- */
 
 /* On the command line, every number is text. */
-static bool is_number(const struct value *v)
+static bool is_plain_number(const struct value *v)
 {
     struct err ignored;
     int64_t number;
@@ -137,7 +137,7 @@ static int read_order(struct arena *arena, const struct value *v, int64_t *ret, 
         *ret = PLAN_ORDER_LAST;
     } else if (v->kind == VALUE_DOUBLE && v->d >= -ORDER_MAX && v->d <= ORDER_MAX) {
         *ret = (int64_t)v->d;
-    } else if (v->kind == VALUE_INT || is_number(v)) {
+    } else if (v->kind == VALUE_INT || is_plain_number(v)) {
         return params_decode_one(arena, &number, &(struct params_policy){ 0 }, v, ret, diags);
     } else {
         (void)value_diag(diags, v, "'order' must be a number, 'first' or 'last'");
@@ -169,7 +169,7 @@ static int check_until(const struct value *v, struct idle idle, bool *ret_once, 
 static bool is_misshapen_retry(const struct value *v, struct idle idle)
 {
     if (idle.result < 0 || v->kind == VALUE_MAP || v->kind == VALUE_BOOL || v->kind == VALUE_INT ||
-        is_number(v))
+        is_plain_number(v))
         return false;
     (void)value_diag(idle.diags, v, "'retry' must be a map, not %s: it is tried twice, %s",
                      value_describe(v), "30 seconds apart");
@@ -177,8 +177,9 @@ static bool is_misshapen_retry(const struct value *v, struct idle idle)
     return true;
 }
 
-static int read_retry(struct arena *arena, const struct value *v, const struct dialect *dialect,
-                      struct plan_retry *ret, struct idle idle, struct diags *diags)
+static int read_retry_option(struct arena *arena, const struct value *v,
+                             const struct dialect *dialect, struct plan_retry *ret,
+                             struct idle idle, struct diags *diags)
 {
     static const char *const checked[] = { "until", NULL };
     const struct params_policy policy = { .owner = "retry", .allowed = checked };
@@ -382,7 +383,7 @@ int generic_read(struct arena *arena, const struct value_map *args, struct plan_
     state->guard_user = got.runas ? got.runas : module_user(state->module, ret_body);
     result |= read_guards(arena, &got, state, ret_body, warnings, diags);
     result |= read_order(arena, got.order, &state->order, diags);
-    result |= read_retry(arena, got.retry, state->dialect, &state->retry, idle, diags);
+    result |= read_retry_option(arena, got.retry, state->dialect, &state->retry, idle, diags);
     result |= read_fire_event(got.fire_event, &state->fire_event, diags);
     if (map->count > 0)
         result |= check_sense(&got, state, &map->pairs[0].key, idle, diags);

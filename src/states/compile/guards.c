@@ -67,8 +67,8 @@ static size_t gather_options(const struct reading *r, struct value_map *ret)
 
 /* A command with options is a call of cmd.retcode. Options that do not fit are reported by the
  * state itself. */
-static void add_options(const struct reading *r, const struct value *command,
-                        struct plan_guard *guard)
+static void add_guard_options(const struct reading *r, const struct value *command,
+                              struct plan_guard *guard)
 {
     const struct value given = value_map(value_map_new(r->arena, 0));
     struct diags ignored = DIAGS_INIT(r->arena);
@@ -85,7 +85,8 @@ static void add_options(const struct reading *r, const struct value *command,
     guard->is_status = true;
 }
 
-static int read_command(const struct reading *r, const struct value *v, struct plan_guard *ret)
+static int read_guard_command(const struct reading *r, const struct value *v,
+                              struct plan_guard *ret)
 {
     const struct str text = decl_text(r->arena, v);
     const struct value command = value_str(text);
@@ -95,7 +96,7 @@ static int read_command(const struct reading *r, const struct value *v, struct p
                           text.p ? "an empty text" : value_describe(v));
     *ret = (struct plan_guard){ .command = text.p, .at = value_place(v) };
     if (r->functions)
-        add_options(r, &command, ret);
+        add_guard_options(r, &command, ret);
     return 0;
 }
 
@@ -107,7 +108,7 @@ static bool is_action(const struct module *function)
     return (function->flags & MODULE_ACTS) && !str_starts(str_from(function->name), STR("cmd."));
 }
 
-static int refuse_unknown(const struct reading *r, const struct value *name)
+static int refuse_unknown_guard(const struct reading *r, const struct value *name)
 {
     struct suggest best;
 
@@ -125,7 +126,7 @@ static int refuse_unknown(const struct reading *r, const struct value *name)
     return -1;
 }
 
-static const struct module *find_function(const struct reading *r, const struct value *v)
+static const struct module *find_guard_function(const struct reading *r, const struct value *v)
 {
     const struct value *name = value_get(v, "fun");
     const struct module *found;
@@ -137,7 +138,7 @@ static const struct module *find_function(const struct reading *r, const struct 
     }
     found = module_find(name->s);
     if (!found || !found->call) {
-        (void)refuse_unknown(r, name);
+        (void)refuse_unknown_guard(r, name);
         return NULL;
     }
     if (is_action(found)) {
@@ -150,7 +151,8 @@ static const struct module *find_function(const struct reading *r, const struct 
 }
 
 /* What is beside `fun`. */
-static void add_named(const struct reading *r, const struct value *v, struct value_map *ret)
+static void add_named_argument(const struct reading *r, const struct value *v,
+                               struct value_map *ret)
 {
     for (size_t i = 0; i < v->map->count; i++) {
         const struct value_pair *pair = &v->map->pairs[i];
@@ -177,7 +179,7 @@ static int gather_arguments(const struct reading *r, const struct module *functi
     if (bound < n)
         return value_diag(r->diags, &items[bound], "%s takes at most %zu positional arguments",
                           function->name, bound);
-    add_named(r, v, ret);
+    add_named_argument(r, v, ret);
     return 0;
 }
 
@@ -194,13 +196,13 @@ static void read_template_function(const struct reading *r, const struct value *
         .pairs = value_at(value_map(value_map_new(r->arena, v->map->count)), v),
         .at = value_place(v),
     };
-    add_named(r, v, ret->pairs.map);
+    add_named_argument(r, v, ret->pairs.map);
 }
 
 static int read_module_function(const struct reading *r, const struct value *v,
                                 struct plan_guard *ret)
 {
-    const struct module *function = find_function(r, v);
+    const struct module *function = find_guard_function(r, v);
     const struct value given = value_at(value_map(value_map_new(r->arena, v->map->count)), v);
 
     if (!function || gather_arguments(r, function, v, given.map) < 0)
@@ -231,7 +233,7 @@ static int read_function(const struct reading *r, const struct value *v, struct 
 /* --- all ------------------------------------------------------------------------------- */
 
 /* Salt ignores what is neither text nor map, and under onlyif what follows it, too. */
-static bool is_ignored(const struct reading *r, const struct value *v)
+static bool is_ignored_guard(const struct reading *r, const struct value *v)
 {
     if (!r->owner->options || v->kind == VALUE_STR || v->kind == VALUE_MAP)
         return false;
@@ -243,7 +245,7 @@ static bool is_ignored(const struct reading *r, const struct value *v)
     return true;
 }
 
-static int read_list(const struct reading *r, const struct value *v, struct plan_guards *ret)
+static int read_guard_list(const struct reading *r, const struct value *v, struct plan_guards *ret)
 {
     const struct value *items = v;
     struct plan_guard *guards;
@@ -258,14 +260,14 @@ static int read_list(const struct reading *r, const struct value *v, struct plan
     }
     guards = ARENA_ARRAY(r->arena, struct plan_guard, n);
     for (size_t i = 0; i < n; i++) {
-        if (is_ignored(r, &items[i])) {
+        if (is_ignored_guard(r, &items[i])) {
             if (str_is(str_from(r->key), "onlyif"))
                 break;
             continue;
         }
         result |= items[i].kind == VALUE_MAP && r->functions
                       ? read_function(r, &items[i], &guards[kept])
-                      : read_command(r, &items[i], &guards[kept]);
+                      : read_guard_command(r, &items[i], &guards[kept]);
         kept++;
     }
     *ret = (struct plan_guards){ guards, kept };
@@ -277,7 +279,7 @@ int guards_read(const struct guards_owner *owner, const struct value *v, const c
 {
     const struct reading reading = { owner->arena, key, owner->diags, true, owner };
 
-    return read_list(&reading, v, ret);
+    return read_guard_list(&reading, v, ret);
 }
 
 int guards_read_commands(const struct guards_owner *owner, const struct value *v, const char *key,
@@ -285,5 +287,5 @@ int guards_read_commands(const struct guards_owner *owner, const struct value *v
 {
     const struct reading reading = { owner->arena, key, owner->diags, false, owner };
 
-    return read_list(&reading, v, ret);
+    return read_guard_list(&reading, v, ret);
 }

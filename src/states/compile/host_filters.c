@@ -32,7 +32,8 @@
 #define DAY_SECONDS   86400
 
 /* The argument of all of them: with it, they look at the machine. */
-static int read_path(struct render *render, const struct plan_binding_args *bound, const char **ret)
+static int read_filter_path(struct render *render, const struct plan_binding_args *bound,
+                            const char **ret)
 {
     struct str text;
 
@@ -43,8 +44,8 @@ static int read_path(struct render *render, const struct plan_binding_args *boun
     return 0;
 }
 
-static int fail_err(struct render *render, const struct plan_binding_args *bound,
-                    const struct err *err)
+static int fail_host_filter(struct render *render, const struct plan_binding_args *bound,
+                            const struct err *err)
 {
     return render_fail(render, RENDER_HOST, "%s: %s", bound->name, err->text);
 }
@@ -52,21 +53,22 @@ static int fail_err(struct render *render, const struct plan_binding_args *bound
 /* --- files --------------------------------------------------------------------------------- */
 
 /* The bytes of a file; a NULL view when it does not exist. */
-static int read_file(struct render *render, const struct plan_binding_args *bound, struct str *ret)
+static int read_filtered_file(struct render *render, const struct plan_binding_args *bound,
+                              struct str *ret)
 {
     struct fs_info info;
     const char *path;
     struct err err;
 
-    if (read_path(render, bound, &path) < 0)
+    if (read_filter_path(render, bound, &path) < 0)
         return -1;
     *ret = (struct str){ NULL, 0 };
     if (fs_stat(path, &info, &err) < 0)
-        return fail_err(render, bound, &err);
+        return fail_host_filter(render, bound, &err);
     if (info.kind != FS_FILE)
         return 0;
     if (fs_read(render->arena, path, FILE_MAX, ret, &err) < 0)
-        return fail_err(render, bound, &err);
+        return fail_host_filter(render, bound, &err);
     return 0;
 }
 
@@ -87,7 +89,7 @@ static int filter_is_text_file(struct render *render, const struct plan_binding_
 {
     struct str bytes;
 
-    if (read_file(render, bound, &bytes) < 0)
+    if (read_filtered_file(render, bound, &bytes) < 0)
         return -1;
     *ret = value_bool(bytes.p && looks_like_text(bytes));
     return 0;
@@ -98,7 +100,7 @@ static int filter_is_bin_file(struct render *render, const struct plan_binding_a
 {
     struct str bytes;
 
-    if (read_file(render, bound, &bytes) < 0)
+    if (read_filtered_file(render, bound, &bytes) < 0)
         return -1;
     *ret = value_bool(bytes.p && !looks_like_text(bytes));
     return 0;
@@ -109,7 +111,7 @@ static int filter_is_empty_file(struct render *render, const struct plan_binding
 {
     struct str bytes;
 
-    if (read_file(render, bound, &bytes) < 0)
+    if (read_filtered_file(render, bound, &bytes) < 0)
         return -1;
     *ret = value_bool(bytes.p && bytes.n == 0);
     return 0;
@@ -123,7 +125,8 @@ static int filter_file_hashsum(struct render *render, const struct plan_binding_
     struct str form, bytes;
     struct err err;
 
-    if (argument_text(render, &bound->args[1], &form) < 0 || read_file(render, bound, &bytes) < 0)
+    if (argument_text(render, &bound->args[1], &form) < 0 ||
+        read_filtered_file(render, bound, &bytes) < 0)
         return -1;
     digest = digest_find(form);
     if (!digest)
@@ -132,7 +135,7 @@ static int filter_file_hashsum(struct render *render, const struct plan_binding_
     if (!bytes.p)
         return render_fail(render, RENDER_HOST, "%s: there is no such file", bound->name);
     if (digest_hex(digest, bytes, NULL, hex, &err) < 0)
-        return fail_err(render, bound, &err);
+        return fail_host_filter(render, bound, &err);
     *ret = value_text(arena_strdup(render->arena, hex));
     return 0;
 }
@@ -169,10 +172,10 @@ static int filter_list_files(struct render *render, const struct plan_binding_ar
     const char *path;
     struct err err;
 
-    if (read_path(render, bound, &path) < 0)
+    if (read_filter_path(render, bound, &path) < 0)
         return -1;
     if (add_files(render, path, 0, list, &err) < 0)
-        return fail_err(render, bound, &err);
+        return fail_host_filter(render, bound, &err);
     *ret = value_list(list);
     return 0;
 }
@@ -184,7 +187,7 @@ static int filter_which(struct render *render, const struct plan_binding_args *b
 {
     const char *name, *found;
 
-    if (read_path(render, bound, &name) < 0)
+    if (read_filter_path(render, bound, &name) < 0)
         return -1;
     found = program_find(render->arena, name);
     *ret = found ? value_text(found) : value_null();
@@ -208,7 +211,7 @@ static int filter_dns_check(struct render *render, const struct plan_binding_arg
     const char *name;
     int rc;
 
-    if (read_path(render, bound, &name) < 0)
+    if (read_filter_path(render, bound, &name) < 0)
         return -1;
     if (!argument_is_none(&bound->args[3]))
         hints.ai_family = value_is_true(&bound->args[3]) ? AF_INET6 : AF_INET;
@@ -234,7 +237,7 @@ static int filter_http_query(struct render *render, const struct plan_binding_ar
     struct str body;
     struct err err;
 
-    if (read_path(render, bound, &url) < 0)
+    if (read_filter_path(render, bound, &url) < 0)
         return -1;
     if (fetch(render->arena, url, &options, &body, &err) < 0)
         value_map_set(render->arena, map, value_text("error"),
@@ -256,10 +259,10 @@ static int filter_get_uid(struct render *render, const struct plan_binding_args 
         *ret = value_int(geteuid());
         return 0;
     }
-    if (read_path(render, bound, &name) < 0)
+    if (read_filter_path(render, bound, &name) < 0)
         return -1;
     if (account_find(render->arena, name, &account, &err) < 0)
-        return fail_err(render, bound, &err);
+        return fail_host_filter(render, bound, &err);
     *ret = account ? value_int(account->uid) : value_null();
     return 0;
 }
@@ -287,8 +290,8 @@ static bool read_moment(const struct value *v, int64_t *ret)
 }
 
 /* The filter on values alone, and the moments that need a clock. */
-static int filter_strftime(struct render *render, const struct plan_binding_args *bound,
-                           struct value *ret)
+static int filter_host_strftime(struct render *render, const struct plan_binding_args *bound,
+                                struct value *ret)
 {
     const struct function *plain = builtins_find(filter_builtins.filters, str_from(bound->name));
     struct value args[] = { bound->args[0], bound->args[1] };
@@ -305,7 +308,7 @@ static int filter_strftime(struct render *render, const struct plan_binding_args
 
 /* clang-format off */
 static const struct function host_functions[] = {
-    { "date_format",   "value=none, format='%Y-%m-%d'", filter_strftime, "a moment as text, in UTC; none is now" },
+    { "date_format",   "value=none, format='%Y-%m-%d'", filter_host_strftime, "a moment as text, in UTC; none is now" },
     { "dns_check",     "value, port=80, safe=false, ipv6=none", filter_dns_check, "the address of a name" },
     { "file_hashsum",  "value, form='sha256'", filter_file_hashsum, "the hash of a file" },
     { "get_uid",       "value=none", filter_get_uid, "the ID of a user, or of this process; none when there is no such user" },
@@ -316,7 +319,7 @@ static const struct function host_functions[] = {
     { "is_empty_file", "value", filter_is_empty_file, "is it an empty file?" },
     { "is_text_file",  "value", filter_is_text_file, "is it a file of text?" },
     { "list_files",    "value", filter_list_files, "a folder and all that is below it" },
-    { "strftime",      "value=none, format='%Y-%m-%d'", filter_strftime, "a moment as text, in UTC; none is now" },
+    { "strftime",      "value=none, format='%Y-%m-%d'", filter_host_strftime, "a moment as text, in UTC; none is now" },
     { "which",         "value", filter_which, "where a program is on the path; none" },
     { 0 },
 };

@@ -32,7 +32,7 @@ struct implying {
     struct numbers needed; /* of the current state */
 };
 
-static bool is_called(const struct plan_state *state, const char *module)
+static bool is_state_of(const struct plan_state *state, const char *module)
 {
     return strcmp(state->module->name, module) == 0;
 }
@@ -49,7 +49,7 @@ static void add_provider(struct implying *w, struct map *map, struct str name, u
 }
 
 /* The subject of a state: its primary parameter, as given, or its ID. */
-static struct str find_subject(const struct plan_state *state)
+static struct str find_state_subject(const struct plan_state *state)
 {
     const struct param *primary = params_find_primary(state->module->params);
 
@@ -62,22 +62,22 @@ static struct str find_subject(const struct plan_state *state)
     return str_from(state->id);
 }
 
-static bool is_folder(const struct plan_state *state)
+static bool is_folder_state(const struct plan_state *state)
 {
-    return is_called(state, "file.directory") || is_called(state, "file.symlink") ||
-           is_called(state, "file.recurse") || is_called(state, "mount.mounted");
+    return is_state_of(state, "file.directory") || is_state_of(state, "file.symlink") ||
+           is_state_of(state, "file.recurse") || is_state_of(state, "mount.mounted");
 }
 
 static bool installs_packages(const struct plan_state *state)
 {
-    return is_called(state, "pkg.installed") || is_called(state, "pkg.latest");
+    return is_state_of(state, "pkg.installed") || is_state_of(state, "pkg.latest");
 }
 
 /* The packages of a state: of a list, names or maps of names to versions; else its subject. */
 static void add_packages(struct implying *w, const struct plan_state *state, uint32_t number)
 {
     const struct value *list = value_get(&state->body, "pkgs");
-    const struct str name = find_subject(state);
+    const struct str name = find_state_subject(state);
 
     list = list ? list : value_get(&state->body, "sources");
     if (!value_is(list, VALUE_LIST)) {
@@ -100,28 +100,28 @@ static void collect_providers(struct implying *w)
 {
     for (uint32_t i = 0; i < w->plan->count; i++) {
         const struct plan_state *state = &w->plan->states[i];
-        const struct str name = find_subject(state);
+        const struct str name = find_state_subject(state);
 
         if (!state->listener && installs_packages(state))
             add_packages(w, state, i);
         if (!name.p || name.n == 0 || state->listener)
             continue;
-        if (is_folder(state) && name.p[0] == '/')
+        if (is_folder_state(state) && name.p[0] == '/')
             add_provider(w, &w->folders, str_from(path_normalise(w->arena, name.p)), i);
-        else if (is_called(state, "user.present"))
+        else if (is_state_of(state, "user.present"))
             add_provider(w, &w->users, name, i);
-        else if (is_called(state, "group.present"))
+        else if (is_state_of(state, "group.present"))
             add_provider(w, &w->groups, name, i);
-        else if (is_called(state, "pkgrepo.managed"))
+        else if (is_state_of(state, "pkgrepo.managed"))
             VEC_PUSH_IN(w->arena, &w->repositories.list, i);
-        else if (is_called(state, AWAITED_MODULE))
+        else if (is_state_of(state, AWAITED_MODULE))
             VEC_PUSH_IN(w->arena, &w->conditions.list, i);
-        else if (is_called(state, "kepler.running") || is_called(state, "service.running"))
+        else if (is_state_of(state, "kepler.running") || is_state_of(state, "service.running"))
             VEC_PUSH_IN(w->arena, &w->services.list, i);
     }
 }
 
-static bool has_target(const struct plan_state *state, uint32_t target)
+static bool has_implied_target(const struct plan_state *state, uint32_t target)
 {
     for (enum requisite kind = 0; kind < REQUISITES; kind++)
         for (size_t i = 0; i < state->requisites[kind].n; i++)
@@ -134,7 +134,7 @@ static void collect_askers(struct implying *w)
 {
     for (uint32_t i = 0; w->conditions.list.n > 0 && i < w->plan->count; i++)
         VEC_EACH (&w->conditions.list, condition)
-            if (has_target(&w->plan->states[i], *condition)) {
+            if (has_implied_target(&w->plan->states[i], *condition)) {
                 VEC_PUSH_IN(w->arena, &w->askers.list, i);
                 break;
             }
@@ -199,7 +199,7 @@ static void need_what_dependents_need(struct implying *w, uint32_t number)
     VEC_EACH (&w->askers.list, asker) {
         const struct plan_state *state = &w->plan->states[*asker];
 
-        if (!has_target(state, number))
+        if (!has_implied_target(state, number))
             continue;
         for (enum requisite kind = 0; kind < REQUISITES; kind++)
             for (size_t i = 0; requisite_rule(kind)->success && i < state->requisites[kind].n; i++)
@@ -233,18 +233,18 @@ static void find_needs(struct implying *w, uint32_t number)
 
         need_named(w, &w->users, &user, number);
     }
-    need_folders(w, find_subject(state), number);
+    need_folders(w, find_state_subject(state), number);
     if (str_starts(descendants, STR("service.")))
-        need_shipped(w, shipped_find_unit(&w->shipped, find_subject(state)), number);
+        need_shipped(w, shipped_find_unit(&w->shipped, find_state_subject(state)), number);
     else if (str_starts(descendants, STR("file.")) || str_starts(descendants, STR("ini.")))
-        need_package_of_folder(w, state, find_subject(state), number);
+        need_package_of_folder(w, state, find_state_subject(state), number);
     if (str_starts(descendants, STR("pkg.")))
         need_all(w, &w->repositories, number);
-    if (is_called(state, AWAITED_MODULE))
+    if (is_state_of(state, AWAITED_MODULE))
         need_what_dependents_need(w, number);
 }
 
-static int compare_numbers(const void *a, const void *b)
+static int compare_implied_targets(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -257,7 +257,7 @@ static void keep_needed(struct implying *w, uint32_t state)
     uint32_t *kept = ARENA_ARRAY(w->arena, uint32_t, n);
     size_t count = 0;
 
-    qsort(w->needed.list.p, n, sizeof(*w->needed.list.p), compare_numbers);
+    qsort(w->needed.list.p, n, sizeof(*w->needed.list.p), compare_implied_targets);
     for (size_t i = 0; i < n; i++)
         if (count == 0 || kept[count - 1] != w->needed.list.p[i])
             kept[count++] = w->needed.list.p[i];

@@ -34,7 +34,7 @@ void load_init(struct load *load, struct arena *arena, struct state_host *host,
 
 /* --- one file ------------------------------------------------------------------------ */
 
-static int read_text(struct load *load, const char *path, struct str *ret)
+static int read_sls_text(struct load *load, const char *path, struct str *ret)
 {
     const struct place at = { .file = path };
     struct err err;
@@ -58,7 +58,7 @@ static int parse_plain(struct load *load, const char *path, struct str text, str
 }
 
 /* From here on nobody shows what the file marks with !secret. */
-static void hide_secrets(struct load *load, struct value *doc)
+static void hide_document_secrets(struct load *load, struct value *doc)
 {
     if (!secret_tag_mark(load->arena, doc))
         return;
@@ -100,7 +100,7 @@ static int read_rendered(struct load *load, const char *ref, const char *path, s
 {
     if (render_and_parse(load, ref, path, text, ret) < 0)
         return -1;
-    hide_secrets(load, ret);
+    hide_document_secrets(load, ret);
     return 0;
 }
 
@@ -108,14 +108,14 @@ int load_document(struct load *load, const char *ref, const char *path, struct v
 {
     struct str text;
 
-    return read_text(load, path, &text) < 0 ? -1 : read_rendered(load, ref, path, text, ret);
+    return read_sls_text(load, path, &text) < 0 ? -1 : read_rendered(load, ref, path, text, ret);
 }
 
 /* --- includes ------------------------------------------------------------------------- */
 
 /* ".x" is relative to the file's folder, "..x" to its parent; an init file counts as its folder. */
-static int absolute_ref(struct load *load, const struct load_file *from, struct str ref,
-                        const struct value *where, struct str *ret)
+static int resolve_sls_ref(struct load *load, const struct load_file *from, struct str ref,
+                           const struct value *where, struct str *ret)
 {
     struct str base = str_from(from->ref);
     size_t dots = 0;
@@ -172,7 +172,8 @@ static int include_matching(struct load *load, struct str pattern, const struct 
 }
 
 /* An item: a reference, or Salt's {environment: reference}. */
-static int read_include(struct load *load, const struct load_file *from, const struct value *item)
+static int read_sls_include(struct load *load, const struct load_file *from,
+                            const struct value *item)
 {
     const struct value *text = item;
     struct str ref;
@@ -183,21 +184,21 @@ static int read_include(struct load *load, const struct load_file *from, const s
         return value_diag(load->diags, item,
                           "compiler: include must be a list of references, not %s",
                           value_describe(item));
-    if (absolute_ref(load, from, text->s, text, &ref) < 0)
+    if (resolve_sls_ref(load, from, text->s, text, &ref) < 0)
         return -1;
     return glob_is_plain(ref) ? load_ref(load, ref, text) : include_matching(load, ref, text);
 }
 
-static int read_includes(struct load *load, const struct load_file *from, const struct value *v)
+static int read_sls_includes(struct load *load, const struct load_file *from, const struct value *v)
 {
     int result = 0;
 
     if (v->kind == VALUE_NULL)
         return 0;
     if (v->kind != VALUE_LIST)
-        return read_include(load, from, v);
+        return read_sls_include(load, from, v);
     for (size_t i = 0; i < v->list->count; i++)
-        result |= read_include(load, from, &v->list->items[i]);
+        result |= read_sls_include(load, from, &v->list->items[i]);
     return result;
 }
 
@@ -244,12 +245,12 @@ static const struct {
     const char *key;
     section_fn *read;
 } sections[] = {
-    { "include", read_includes },
+    { "include", read_sls_includes },
     { "extend", keep_extends },
     { "exclude", keep_excludes },
 };
 
-static section_fn *find_section(const struct value *key)
+static section_fn *find_sls_section(const struct value *key)
 {
     for (size_t i = 0; key->kind == VALUE_STR && i < ARRAY_LEN(sections); i++)
         if (str_is(key->s, sections[i].key))
@@ -264,7 +265,8 @@ static void number_decls(struct load *load, size_t first, size_t last)
         load->decls.list.p[i]->sequence = load->numbered++;
 }
 
-static int read_document(struct load *load, const struct load_file *file, const struct value *doc)
+static int read_sls_document(struct load *load, const struct load_file *file,
+                             const struct value *doc)
 {
     const struct decl_file by = {
         .file = file, .ref = file->ref, .files = &file->files, .dialect = file->dialect
@@ -283,7 +285,7 @@ static int read_document(struct load *load, const struct load_file *file, const 
     for (size_t i = 0; i < doc->map->count; i++) {
         const struct value_pair *pair = &doc->map->pairs[i];
 
-        if (!find_section(&pair->key))
+        if (!find_sls_section(&pair->key))
             result |= decl_read(&load->decls, &by, &pair->key, &pair->value, load->diags);
     }
     last = load->decls.list.n;
@@ -291,7 +293,7 @@ static int read_document(struct load *load, const struct load_file *file, const 
         return value_diag(load->diags, doc, "more than %d states in one run", COMPILE_STATES_MAX);
     for (size_t i = 0; i < doc->map->count; i++) {
         const struct value_pair *pair = &doc->map->pairs[i];
-        section_fn *read = find_section(&pair->key);
+        section_fn *read = find_sls_section(&pair->key);
 
         if (read)
             result |= read(load, file, &pair->value);
@@ -303,7 +305,7 @@ static int read_document(struct load *load, const struct load_file *file, const 
 /* --- references ------------------------------------------------------------------------- */
 
 /* At the reference, or without a place if it came from the command line. */
-static int refuse_ref(struct load *load, const struct value *where, const char *text)
+static int refuse_sls_ref(struct load *load, const struct value *where, const char *text)
 {
     load->broken = true;
     if (where)
@@ -324,12 +326,12 @@ static void hint_paths(struct load *load, struct str ref)
               path, path, root ? " in " : "", root ? root : "");
 }
 
-static int refuse_missing(struct load *load, struct str ref, const struct value *where)
+static int refuse_missing_sls(struct load *load, struct str ref, const struct value *where)
 {
     const char *near = tree_suggest(load->host->tree, load->arena, ref);
 
-    (void)refuse_ref(load, where,
-                     arena_printf(load->arena, "compiler: no state file for '%.*s'", STR_ARG(ref)));
+    (void)refuse_sls_ref(
+        load, where, arena_printf(load->arena, "compiler: no state file for '%.*s'", STR_ARG(ref)));
     if (near)
         diag_hint(load->diags, "did you mean '%s'?", near);
     else if (glob_is_plain(ref))
@@ -347,9 +349,9 @@ static int refuse_cycle(struct load *load, const struct load_file *file, const s
         if (inside)
             buf_printf(&members, "%s ", (*item)->ref);
     }
-    return refuse_ref(load, where,
-                      arena_printf(load->arena, "compiler: include cycle detected: [%s%s]",
-                                   buf_text(&members), file->ref));
+    return refuse_sls_ref(load, where,
+                          arena_printf(load->arena, "compiler: include cycle detected: [%s%s]",
+                                       buf_text(&members), file->ref));
 }
 
 static struct load_file *new_file(struct load *load, struct str ref, const char *path)
@@ -381,22 +383,22 @@ static int read_loaded(struct load *load, struct load_file *file, struct value *
         return -1;
     }
     VEC_PUSH_IN(load->arena, &load->stack, file);
-    result = read_document(load, file, doc);
+    result = read_sls_document(load, file, doc);
     load->stack.n--;
     return result;
 }
 
-static int read_file(struct load *load, struct load_file *file, const struct value *where)
+static int read_sls_file(struct load *load, struct load_file *file, const struct value *where)
 {
     struct value *doc = ARENA_NEW(load->arena, struct value);
 
     if (load->stack.n >= LOAD_DEPTH_MAX)
-        return refuse_ref(load, where,
-                          arena_printf(load->arena,
-                                       "compiler: includes exceed the limit of %d levels",
-                                       LOAD_DEPTH_MAX));
+        return refuse_sls_ref(load, where,
+                              arena_printf(load->arena,
+                                           "compiler: includes exceed the limit of %d levels",
+                                           LOAD_DEPTH_MAX));
     if (map_count(&load->files) > COMPILE_FILES_MAX)
-        return refuse_ref(
+        return refuse_sls_ref(
             load, where,
             arena_printf(load->arena, "compiler: more than %d files", COMPILE_FILES_MAX));
     return read_loaded(load, file, doc, load_document(load, file->ref, file->path, doc) == 0);
@@ -420,9 +422,9 @@ int load_match(struct load *load, struct str ref, const struct value *where,
     if (glob_is_plain(ref))
         VEC_PUSH_IN(load->arena, &found.list, arena_str(load->arena, ref).p);
     else if (tree_match(load->host->tree, load->arena, ref, &found, &err) < 0)
-        return refuse_ref(load, where, err.text);
+        return refuse_sls_ref(load, where, err.text);
     if (found.list.n == 0)
-        return refuse_missing(load, ref, where);
+        return refuse_missing_sls(load, ref, where);
     *ret_refs = found;
     return 0;
 }
@@ -441,12 +443,12 @@ int load_ref(struct load *load, struct str ref, const struct value *where)
 
     if (!file) {
         if (tree_find(load->host->tree, load->arena, ref, &path, &err) < 0)
-            return refuse_ref(load, where, err.text);
+            return refuse_sls_ref(load, where, err.text);
         if (!path)
-            return refuse_missing(load, ref, where);
+            return refuse_missing_sls(load, ref, where);
         file = map_find(&load->files, str_from(path));
         if (!file)
-            return read_file(load, new_file(load, ref, path), where);
+            return read_sls_file(load, new_file(load, ref, path), where);
         (void)map_set(&load->refs, arena_str(load->arena, ref), file);
     }
     return is_on_stack(load, file) && !is_cycle_fine(load) ? refuse_cycle(load, file, where) : 0;
@@ -477,7 +479,7 @@ static int exclude_file(struct load *load, const struct load_exclude *exclude,
     struct err ignored;
     size_t found = 0;
 
-    if (absolute_ref(load, exclude->file, ref, item, &ref) < 0)
+    if (resolve_sls_ref(load, exclude->file, ref, item, &ref) < 0)
         return -1;
     file = map_find(&load->refs, ref);
     VEC_EACH (&load->decls.list, decl)

@@ -47,7 +47,7 @@ static size_t key_size(struct str module, struct str id)
 }
 
 /* "<kind><module>:<id>", without the colon when there is no module; `key` has room for it. */
-static struct str make_key(char *key, enum key_kind kind, struct str module, struct str id)
+static struct str make_lookup_key(char *key, enum key_kind kind, struct str module, struct str id)
 {
     size_t n = 0;
 
@@ -64,11 +64,11 @@ static struct str make_key(char *key, enum key_kind kind, struct str module, str
     return (struct str){ key, n };
 }
 
-static void add_key(struct lookup *lookup, enum key_kind kind, struct str module, const char *id,
-                    uint32_t number)
+static void add_lookup_key(struct lookup *lookup, enum key_kind kind, struct str module,
+                           const char *id, uint32_t number)
 {
     char *room = arena_alloc(lookup->arena, key_size(module, str_from(id)));
-    const struct str key = make_key(room, kind, module, str_from(id));
+    const struct str key = make_lookup_key(room, kind, module, str_from(id));
     void **place = map_place(&lookup->table, key);
     struct numbers *numbers = *place;
 
@@ -78,7 +78,7 @@ static void add_key(struct lookup *lookup, enum key_kind kind, struct str module
         VEC_PUSH_IN(lookup->arena, &numbers->list, number);
 }
 
-static struct str family_of(const char *module)
+static struct str cut_module_family(const char *module)
 {
     const char *dot = strrchr(module, '.');
 
@@ -88,23 +88,24 @@ static struct str family_of(const char *module)
 static void index_state(struct lookup *lookup, uint32_t number)
 {
     const struct lookup_names *names = &lookup->states.p[number];
-    const struct str module = str_from(names->module), descendants = family_of(names->module);
+    const struct str module = str_from(names->module),
+                     descendants = cut_module_family(names->module);
     const struct str none = { NULL, 0 };
     const char *const ids[] = { names->id, names->alias };
 
     for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
         if (!ids[i])
             continue;
-        add_key(lookup, KEY_FULL, module, ids[i], number);
-        add_key(lookup, KEY_FAMILY, descendants, ids[i], number);
-        add_key(lookup, KEY_ID, none, ids[i], number);
+        add_lookup_key(lookup, KEY_FULL, module, ids[i], number);
+        add_lookup_key(lookup, KEY_FAMILY, descendants, ids[i], number);
+        add_lookup_key(lookup, KEY_ID, none, ids[i], number);
     }
     if (names->name) {
-        add_key(lookup, KEY_FULL_NAME, module, names->name, number);
-        add_key(lookup, KEY_FAMILY_NAME, descendants, names->name, number);
-        add_key(lookup, KEY_NAME, none, names->name, number);
+        add_lookup_key(lookup, KEY_FULL_NAME, module, names->name, number);
+        add_lookup_key(lookup, KEY_FAMILY_NAME, descendants, names->name, number);
+        add_lookup_key(lookup, KEY_NAME, none, names->name, number);
     }
-    add_key(lookup, KEY_REF, none, names->ref, number);
+    add_lookup_key(lookup, KEY_REF, none, names->ref, number);
 }
 
 void lookup_add(struct lookup *lookup, const struct lookup_names *names)
@@ -134,14 +135,15 @@ void lookup_add_below(struct lookup *lookup, const char *by, const char *ref)
     VEC_PUSH_IN(lookup->arena, &files->list, ref);
 }
 
-static struct plan_targets find_key(const struct lookup *lookup, enum key_kind kind,
-                                    struct str module, struct str id)
+static struct plan_targets find_lookup_key(const struct lookup *lookup, enum key_kind kind,
+                                           struct str module, struct str id)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT; /* rarely used: not worth the memory */
     const size_t size = key_size(module, id);
     char few[FEW_BYTES];
     char *room = size <= sizeof(few) ? few : arena_alloc(&scratch, size);
-    const struct numbers *numbers = map_find(&lookup->table, make_key(room, kind, module, id));
+    const struct numbers *numbers =
+        map_find(&lookup->table, make_lookup_key(room, kind, module, id));
 
     assert(lookup->indexed == lookup->states.n);
     return numbers ? (struct plan_targets){ numbers->list.p, numbers->list.n }
@@ -151,9 +153,9 @@ static struct plan_targets find_key(const struct lookup *lookup, enum key_kind k
 static struct plan_targets find_either(const struct lookup *lookup, enum key_kind by_id,
                                        enum key_kind by_name, struct str module, struct str id)
 {
-    const struct plan_targets found = find_key(lookup, by_id, module, id);
+    const struct plan_targets found = find_lookup_key(lookup, by_id, module, id);
 
-    return found.n > 0 ? found : find_key(lookup, by_name, module, id);
+    return found.n > 0 ? found : find_lookup_key(lookup, by_name, module, id);
 }
 
 struct plan_targets lookup_full(const struct lookup *lookup, struct str module, struct str id)
@@ -163,7 +165,7 @@ struct plan_targets lookup_full(const struct lookup *lookup, struct str module, 
 
 struct plan_targets lookup_exact(const struct lookup *lookup, struct str text)
 {
-    return find_key(lookup, KEY_FULL, (struct str){ NULL, 0 }, text);
+    return find_lookup_key(lookup, KEY_FULL, (struct str){ NULL, 0 }, text);
 }
 
 struct plan_targets lookup_family(const struct lookup *lookup, struct str descendants,
@@ -183,7 +185,7 @@ bool lookup_ref(const struct lookup *lookup, struct str ref, struct plan_targets
 
     if (!first)
         return false;
-    *ret = find_key(lookup, KEY_REF, (struct str){ NULL, 0 }, str_from(first));
+    *ret = find_lookup_key(lookup, KEY_REF, (struct str){ NULL, 0 }, str_from(first));
     return true;
 }
 
@@ -214,8 +216,8 @@ struct plan_targets lookup_all(const struct lookup *lookup, struct arena *arena,
                                struct str descendants, struct str id)
 {
     return join_targets(
-        arena, find_key(lookup, descendants.p ? KEY_FAMILY : KEY_ID, descendants, id),
-        find_key(lookup, descendants.p ? KEY_FAMILY_NAME : KEY_NAME, descendants, id));
+        arena, find_lookup_key(lookup, descendants.p ? KEY_FAMILY : KEY_ID, descendants, id),
+        find_lookup_key(lookup, descendants.p ? KEY_FAMILY_NAME : KEY_NAME, descendants, id));
 }
 
 bool lookup_ref_all(const struct lookup *lookup, struct arena *arena, struct str ref,
@@ -229,14 +231,15 @@ bool lookup_ref_all(const struct lookup *lookup, struct arena *arena, struct str
         return false;
     files = map_find(&lookup->below, str_from(first));
     for (size_t i = 0; files && i < files->list.n; i++)
-        *ret =
-            join_targets(arena, *ret, find_key(lookup, KEY_REF, none, str_from(files->list.p[i])));
+        *ret = join_targets(arena, *ret,
+                            find_lookup_key(lookup, KEY_REF, none, str_from(files->list.p[i])));
     return true;
 }
 
 static bool matches_state(const struct lookup_names *names, struct str module, struct str pattern)
 {
-    if (module.p && !str_is(module, names->module) && !str_eq(module, family_of(names->module)))
+    if (module.p && !str_is(module, names->module) &&
+        !str_eq(module, cut_module_family(names->module)))
         return false;
     return glob_match(pattern, str_from(names->id)) ||
            (names->alias && glob_match(pattern, str_from(names->alias))) ||

@@ -9,14 +9,14 @@
 #include "language/jinja/render.h"
 #include "states/state/host.h"
 
-static const struct state_host *host_of(const struct plan_binding_args *bound)
+static const struct state_host *get_function_host(const struct plan_binding_args *bound)
 {
     return ((struct builtin_context *)bound->user)->host;
 }
 
 static const struct value *grains_of(const struct plan_binding_args *bound)
 {
-    return host_grains(host_of(bound));
+    return host_grains(get_function_host(bound));
 }
 
 static struct value copy_keys(struct render *render, const struct value_map *map)
@@ -31,8 +31,9 @@ static struct value copy_keys(struct render *render, const struct value_map *map
 /* --- settings ------------------------------------------------------------------------- */
 
 /* A map of what is at each of the paths; the default where there is nothing. */
-static int pick_items(struct render *render, const struct value *tree,
-                      const struct value_list *paths, struct value otherwise, struct value *ret)
+static int pick_value_items(struct render *render, const struct value *tree,
+                            const struct value_list *paths, struct value otherwise,
+                            struct value *ret)
 {
     struct value_map *map = container_new_map(render, paths->count);
 
@@ -54,25 +55,27 @@ static int call_pillar_item(struct render *render, const struct plan_binding_arg
 {
     const struct value *otherwise = value_get(&bound->args[1], "default");
 
-    return pick_items(render, host_of(bound)->settings, container_list(render, &bound->args[0]),
-                      otherwise ? *otherwise : value_text(""), ret);
+    return pick_value_items(render, get_function_host(bound)->settings,
+                            container_list(render, &bound->args[0]),
+                            otherwise ? *otherwise : value_text(""), ret);
 }
 
-static int call_pillar_items(struct render *render, const struct plan_binding_args *bound,
-                             struct value *ret)
+static int call_pick_pillar_items(struct render *render, const struct plan_binding_args *bound,
+                                  struct value *ret)
 {
     const struct value_list *paths = container_list(render, &bound->args[0]);
 
     if (paths->count > 0)
-        return pick_items(render, host_of(bound)->settings, paths, value_text(""), ret);
-    *ret = *host_of(bound)->settings;
+        return pick_value_items(render, get_function_host(bound)->settings, paths, value_text(""),
+                                ret);
+    *ret = *get_function_host(bound)->settings;
     return 0;
 }
 
 static int call_pillar_keys(struct render *render, const struct plan_binding_args *bound,
                             struct value *ret)
 {
-    const struct value *tree = host_of(bound)->settings;
+    const struct value *tree = get_function_host(bound)->settings;
     struct str path;
 
     if (argument_is_none(&bound->args[0])) {
@@ -92,7 +95,7 @@ static int call_pillar_keys(struct render *render, const struct plan_binding_arg
 static int call_pillar_raw(struct render *render, const struct plan_binding_args *bound,
                            struct value *ret)
 {
-    const struct value *tree = host_of(bound)->settings;
+    const struct value *tree = get_function_host(bound)->settings;
     struct str key;
 
     if (argument_is_none(&bound->args[0])) {
@@ -107,21 +110,21 @@ static int call_pillar_raw(struct render *render, const struct plan_binding_args
 }
 
 /* The same tree with the kinds of its values instead of them. */
-static struct value hide_values(struct render *render, const struct value *v)
+static struct value hide_setting_values(struct render *render, const struct value *v)
 {
     if (v->kind == VALUE_MAP) {
         struct value_map *map = container_new_map(render, v->map->count);
 
         for (size_t i = 0; i < v->map->count; i++)
             value_map_set(render->arena, map, v->map->pairs[i].key,
-                          hide_values(render, &v->map->pairs[i].value));
+                          hide_setting_values(render, &v->map->pairs[i].value));
         return value_map(map);
     }
     if (v->kind == VALUE_LIST) {
         struct value_list *list = container_new_list(render, v->list->count);
 
         for (size_t i = 0; i < v->list->count; i++)
-            value_list_push(render->arena, list, hide_values(render, &v->list->items[i]));
+            value_list_push(render->arena, list, hide_setting_values(render, &v->list->items[i]));
         return value_list(list);
     }
     return value_text(arena_printf(render->arena, "<%s>", op_type_name(v)));
@@ -132,16 +135,16 @@ static int call_pillar_obfuscate(struct render *render, const struct plan_bindin
 {
     struct value found;
 
-    if (call_pillar_items(render, bound, &found) < 0)
+    if (call_pick_pillar_items(render, bound, &found) < 0)
         return -1;
-    *ret = hide_values(render, &found);
+    *ret = hide_setting_values(render, &found);
     return 0;
 }
 
 static int call_pillar_ls(struct render *render, const struct plan_binding_args *bound,
                           struct value *ret)
 {
-    *ret = copy_keys(render, host_of(bound)->settings->map);
+    *ret = copy_keys(render, get_function_host(bound)->settings->map);
     return 0;
 }
 
@@ -154,8 +157,8 @@ static int call_grains_ls(struct render *render, const struct plan_binding_args 
     return 0;
 }
 
-static int find_grain(struct render *render, const struct plan_binding_args *bound,
-                      const struct value **ret)
+static int find_grain_argument(struct render *render, const struct plan_binding_args *bound,
+                               const struct value **ret)
 {
     struct str path;
 
@@ -170,7 +173,7 @@ static int call_grains_has_value(struct render *render, const struct plan_bindin
 {
     const struct value *found;
 
-    if (find_grain(render, bound, &found) < 0)
+    if (find_grain_argument(render, bound, &found) < 0)
         return -1;
     *ret = value_bool(found);
     return 0;
@@ -183,7 +186,7 @@ static int call_grains_equals(struct render *render, const struct plan_binding_a
     const struct value *found;
     struct str have = STR(""), want;
 
-    if (find_grain(render, bound, &found) < 0 ||
+    if (find_grain_argument(render, bound, &found) < 0 ||
         argument_text(render, &bound->args[1], &want) < 0 ||
         (found && argument_text(render, found, &have) < 0))
         return -1;
@@ -197,7 +200,7 @@ static int call_grains_equals(struct render *render, const struct plan_binding_a
 static int call_dot_vals(struct render *render, const struct plan_binding_args *bound,
                          struct value *ret)
 {
-    const struct value *settings = host_of(bound)->settings;
+    const struct value *settings = get_function_host(bound)->settings;
     struct value_map *map = container_new_map(render, 0);
     struct str name;
 
@@ -265,7 +268,7 @@ static int call_deepcopy(struct render *render, const struct plan_binding_args *
 
 /* --- environment and time ----------------------------------------------------------------- */
 
-static int find_variable(struct render *render, const struct value *key, const char **ret)
+static int find_process_variable(struct render *render, const struct value *key, const char **ret)
 {
     struct str name;
 
@@ -283,7 +286,7 @@ static int call_environ_has_value(struct render *render, const struct plan_bindi
     struct str want = { NULL, 0 };
     const char *found;
 
-    if (find_variable(render, &bound->args[0], &found) < 0 ||
+    if (find_process_variable(render, &bound->args[0], &found) < 0 ||
         (!any && argument_text(render, &bound->args[1], &want) < 0))
         return -1;
     *ret = value_bool(found && (any || str_is(want, found)));
@@ -304,7 +307,7 @@ static int call_environ_item(struct render *render, const struct plan_binding_ar
     for (size_t i = 0; i < keys->count; i++) {
         const char *found;
 
-        if (find_variable(render, &keys->items[i], &found) < 0)
+        if (find_process_variable(render, &keys->items[i], &found) < 0)
             return -1;
         value_map_set(render->arena, map, keys->items[i],
                       found ? value_text(arena_strdup(render->arena, found)) : bound->args[1]);
@@ -356,7 +359,7 @@ const struct function lookup_functions[] = {
     { "grains.has_value", "key", call_grains_has_value, "whether there is a fact at a path" },
     { "grains.ls", "", call_grains_ls, "the names of all facts" },
     { "pillar.item", "*keys, **kwargs", call_pillar_item, "settings by their paths, as a map" },
-    { "pillar.items", "*keys", call_pillar_items, "all settings, or those at the paths" },
+    { "pillar.items", "*keys", call_pick_pillar_items, "all settings, or those at the paths" },
     { "pillar.keys", "key=none", call_pillar_keys, "the keys of a setting, or of all" },
     { "pillar.ls", "", call_pillar_ls, "the names of all settings" },
     { "pillar.obfuscate", "*keys", call_pillar_obfuscate, "settings with the kinds of their values instead of them" },

@@ -39,9 +39,9 @@ static int find_type(struct render *render, const struct plan_binding_args *boun
 }
 
 /* Does the machine, or another one by its name, match? A truth is its own answer. */
-static int match_machine(struct render *render, const struct plan_binding_args *bound,
-                         const struct value *expression, enum target_type type,
-                         const struct value *id, bool *ret)
+static int match_this_machine(struct render *render, const struct plan_binding_args *bound,
+                              const struct value *expression, enum target_type type,
+                              const struct value *id, bool *ret)
 {
     const struct state_host *host = ((const struct builtin_context *)bound->user)->host;
     struct target_subject subject = {
@@ -92,7 +92,7 @@ static int call_match_filter_by(struct render *render, const struct plan_binding
 
         if (value_equal(key, &bound->args[5]))
             continue;
-        if (match_machine(render, bound, key, type, &bound->args[2], &matches) < 0)
+        if (match_this_machine(render, bound, key, type, &bound->args[2], &matches) < 0)
             return -1;
         found = matches ? key : NULL;
     }
@@ -120,8 +120,8 @@ static int call_search_by(struct render *render, const struct plan_binding_args 
         bool matches = false;
 
         for (size_t k = 0; k < (list ? list->count : 1) && !matches; k++)
-            if (match_machine(render, bound, list ? &list->items[k] : all, type, &bound->args[2],
-                              &matches) < 0)
+            if (match_this_machine(render, bound, list ? &list->items[k] : all, type,
+                                   &bound->args[2], &matches) < 0)
                 return -1;
         if (matches)
             value_list_push(render->arena, keys, lookup->pairs[i].key);
@@ -147,7 +147,7 @@ static int pick_value(struct render *render, const struct plan_binding_args *bou
     for (size_t i = 0; i + 1 < args->count; i += 2) {
         bool matches;
 
-        if (match_machine(render, bound, &args->items[i], type, id, &matches) < 0)
+        if (match_this_machine(render, bound, &args->items[i], type, id, &matches) < 0)
             return -1;
         if (!matches)
             continue;

@@ -17,7 +17,7 @@ struct entry {
     const struct value *overrides; /* or NULL */
 };
 
-static bool is_primary(const struct module *module, struct str key)
+static bool is_subject_parameter(const struct module *module, struct str key)
 {
     const struct param *primary = params_find_primary(module->params);
 
@@ -25,11 +25,11 @@ static bool is_primary(const struct module *module, struct str key)
 }
 
 /* The subject of the state, if it is given. */
-static const char *find_subject(struct arena *arena, const struct module *module,
-                                const struct value_map *args)
+static const char *find_subject_argument(struct arena *arena, const struct module *module,
+                                         const struct value_map *args)
 {
     for (size_t i = 0; i < args->count; i++) {
-        const struct str text = is_primary(module, args->pairs[i].key.s)
+        const struct str text = is_subject_parameter(module, args->pairs[i].key.s)
                                     ? decl_text(arena, &args->pairs[i].value)
                                     : (struct str){ NULL, 0 };
 
@@ -63,7 +63,7 @@ static struct value_map *entry_args(struct arena *arena, const struct decl *decl
     for (size_t i = 0; i < decl->args->count; i++) {
         const struct value_pair *pair = &decl->args->pairs[i];
 
-        if (!str_is(pair->key.s, "names") && !is_primary(decl->module, pair->key.s))
+        if (!str_is(pair->key.s, "names") && !is_subject_parameter(decl->module, pair->key.s))
             value_map_set(arena, args, pair->key, pair->value);
     }
     value_map_set(arena, args, value_at(value_text(primary ? primary->name : "name"), &entry->name),
@@ -85,8 +85,8 @@ static bool are_overrides(const struct value *v)
     return v->kind == VALUE_LIST;
 }
 
-static int add_entry(struct arena *arena, const struct decl *decl, const struct value *item,
-                     struct names *names, struct diags *diags)
+static int add_names_entry(struct arena *arena, const struct decl *decl, const struct value *item,
+                           struct names *names, struct diags *diags)
 {
     struct entry entry = { .name = *item };
 
@@ -115,7 +115,7 @@ static int add_entry(struct arena *arena, const struct decl *decl, const struct 
 }
 
 /* The same name again, which counts once in Salt's files. */
-static bool is_repeated(const struct decl *decl, struct map *seen, const struct value *item)
+static bool is_repeated_name(const struct decl *decl, struct map *seen, const struct value *item)
 {
     return decl->dialect->ignores_repeats && item->kind == VALUE_STR &&
            map_set(seen, item->s, seen) != NULL;
@@ -134,7 +134,7 @@ int names_expand(struct arena *arena, const struct decl *decl, struct names *ret
         const struct names_state state = {
             .id = decl->id,
             .args = decl->args,
-            .about = find_subject(arena, decl->module, decl->args),
+            .about = find_subject_argument(arena, decl->module, decl->args),
         };
 
         VEC_RESERVE_IN(arena, &ret->list, 1);
@@ -142,9 +142,9 @@ int names_expand(struct arena *arena, const struct decl *decl, struct names *ret
         return 0;
     }
     if (names->kind != VALUE_LIST)
-        return add_entry(arena, decl, names, ret, diags);
+        return add_names_entry(arena, decl, names, ret, diags);
     for (size_t i = 0; i < names->list->count; i++)
-        if (!is_repeated(decl, &seen, &names->list->items[i]))
-            result |= add_entry(arena, decl, &names->list->items[i], ret, diags);
+        if (!is_repeated_name(decl, &seen, &names->list->items[i]))
+            result |= add_names_entry(arena, decl, &names->list->items[i], ret, diags);
     return result;
 }

@@ -29,8 +29,8 @@ struct str output_mark(struct output_list *outputs, const char *target, struct s
 }
 
 /* The next mark at or after `from`: where it begins, where it ends, its number. */
-static bool find_mark(struct str text, size_t from, size_t *ret_begin, size_t *ret_end,
-                      uint64_t *ret_number)
+static bool find_output_mark(struct str text, size_t from, size_t *ret_begin, size_t *ret_end,
+                             uint64_t *ret_number)
 {
     struct err ignored;
 
@@ -64,7 +64,7 @@ static void search_text(struct search *search, struct str text)
     size_t begin, end = 0;
     uint64_t number;
 
-    while (find_mark(text, end, &begin, &end, &number)) {
+    while (find_output_mark(text, end, &begin, &end, &number)) {
         if (search->outputs && number < search->outputs->list.n)
             search->found(search->user, &search->outputs->list.p[number]);
         search->count++;
@@ -113,8 +113,8 @@ struct filling {
 };
 
 /* The current value of a mark. */
-static int look_up(const struct filling *filling, const struct output *output,
-                   const struct value **ret)
+static int find_output_value(const struct filling *filling, const struct output *output,
+                             const struct value **ret)
 {
     const struct value *details = filling->details(filling->user, output->state);
 
@@ -131,19 +131,19 @@ static int look_up(const struct filling *filling, const struct output *output,
     return 0;
 }
 
-static int fill_text(const struct filling *filling, const struct value *v, struct value *ret)
+static int fill_output_text(const struct filling *filling, const struct value *v, struct value *ret)
 {
     AUTO_BUF struct buf out = BUF_INIT(OUTPUT_TEXT_MAX);
     size_t at = 0, begin, end = 0;
     uint8_t flags = v->flags;
     uint64_t number;
 
-    while (find_mark(v->s, end, &begin, &end, &number)) {
+    while (find_output_mark(v->s, end, &begin, &end, &number)) {
         const struct value *now;
 
         if (number >= filling->outputs->list.n)
             continue; /* other use of these characters */
-        if (look_up(filling, &filling->outputs->list.p[number], &now) < 0)
+        if (find_output_value(filling, &filling->outputs->list.p[number], &now) < 0)
             return -1;
         if (begin == 0 && end == v->s.n) {
             *ret = value_at(value_copy(filling->arena, now), v);
@@ -165,20 +165,20 @@ static int fill_text(const struct filling *filling, const struct value *v, struc
     return 0;
 }
 
-static int fill_value(const struct filling *filling, const struct value *v, unsigned depth,
-                      struct value *ret)
+static int fill_output_value(const struct filling *filling, const struct value *v, unsigned depth,
+                             struct value *ret)
 {
     *ret = *v;
     if (depth > OUTPUT_DEPTH_MAX)
         return 0;
     if (v->kind == VALUE_STR)
-        return fill_text(filling, v, ret);
+        return fill_output_text(filling, v, ret);
     if (v->kind == VALUE_LIST) {
         ret->list = value_list_new(filling->arena, v->list->count);
         for (size_t i = 0; i < v->list->count; i++) {
             struct value item;
 
-            if (fill_value(filling, &v->list->items[i], depth + 1, &item) < 0)
+            if (fill_output_value(filling, &v->list->items[i], depth + 1, &item) < 0)
                 return -1;
             value_list_push(filling->arena, ret->list, item);
         }
@@ -187,8 +187,8 @@ static int fill_value(const struct filling *filling, const struct value *v, unsi
         for (size_t i = 0; i < v->map->count; i++) {
             struct value key, item;
 
-            if (fill_value(filling, &v->map->pairs[i].key, depth + 1, &key) < 0 ||
-                fill_value(filling, &v->map->pairs[i].value, depth + 1, &item) < 0)
+            if (fill_output_value(filling, &v->map->pairs[i].key, depth + 1, &key) < 0 ||
+                fill_output_value(filling, &v->map->pairs[i].value, depth + 1, &item) < 0)
                 return -1;
             value_map_set(filling->arena, ret->map, key, item);
         }
@@ -202,7 +202,7 @@ int output_fill(struct arena *arena, const struct output_list *outputs, const st
     const struct filling filling = { arena, outputs, details, user, err };
     struct value filled;
 
-    if (fill_value(&filling, v, 0, &filled) < 0)
+    if (fill_output_value(&filling, v, 0, &filled) < 0)
         return -1;
     *ret = filled;
     return 0;

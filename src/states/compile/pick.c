@@ -8,7 +8,8 @@
 #include "core/graph/reach.h"
 
 /* Each state after those it needs: its requisites, and states with a prereq on it. */
-static struct dag *make_dag(struct arena *arena, const struct plan_state *states, uint32_t count)
+static struct dag *make_picked_dag(struct arena *arena, const struct plan_state *states,
+                                   uint32_t count)
 {
     struct dag *dag = dag_new(arena, count);
 
@@ -30,7 +31,7 @@ static struct reach *find_needed(struct arena *arena, const struct plan_state *s
 
     VEC_EACH (wanted, state)
         (void)reach_add(needed, *state);
-    reach_extend(needed, make_dag(arena, states, count), DAG_REVERSE, DAG_ALL_TYPES);
+    reach_extend(needed, make_picked_dag(arena, states, count), DAG_REVERSE, DAG_ALL_TYPES);
     return needed;
 }
 

@@ -57,7 +57,8 @@ int plan_decode(struct arena *arena, const struct plan_state *state, const struc
     return 0;
 }
 
-static int refuse_unknown(const struct module *module, const struct value *key, struct diags *diags)
+static int refuse_unknown_argument(const struct module *module, const struct value *key,
+                                   struct diags *diags)
 {
     struct suggest best;
 
@@ -89,9 +90,9 @@ int plan_check_given(struct arena *arena, const struct plan_state *state, struct
         if (!param && unknown && params_find_rest(state->module->params, &state->body))
             continue;
         if (!param && unknown)
-            (void)refuse_unknown(state->module, &pair->key, unknown);
+            (void)refuse_unknown_argument(state->module, &pair->key, unknown);
         else if (!param)
-            result |= refuse_unknown(state->module, &pair->key, diags);
+            result |= refuse_unknown_argument(state->module, &pair->key, diags);
         else if (param->flags & PARAM_UNSUPPORTED)
             result |= params_refuse(param, &policy, pair, false, diags);
         else if (pair->value.kind != VALUE_NULL && !output_has_mark(&pair->value) &&

@@ -35,8 +35,8 @@ struct renderer {
 
 /* --- variables --------------------------------------------------------------------- */
 
-static void set_variable(struct arena *arena, struct value_map *map, const char *key,
-                         struct value value)
+static void set_context_variable(struct arena *arena, struct value_map *map, const char *key,
+                                 struct value value)
 {
     value_map_set(arena, map, value_text(key), value);
 }
@@ -58,11 +58,11 @@ static void set_template_place(struct arena *arena, struct value_map *map, const
     const struct str root = str_cut(&rest, '/');
     const bool at_root = strcmp(folder, ".") == 0;
 
-    set_variable(arena, map, "tplfile", value_text(path));
-    set_variable(arena, map, "tpldir", value_text(folder));
-    set_variable(arena, map, "tpldot",
-                 value_text(at_root ? "" : replace_variable(arena, folder, '/', '.')));
-    set_variable(arena, map, "tplroot", value_str(arena_str(arena, root)));
+    set_context_variable(arena, map, "tplfile", value_text(path));
+    set_context_variable(arena, map, "tpldir", value_text(folder));
+    set_context_variable(arena, map, "tpldot",
+                         value_text(at_root ? "" : replace_variable(arena, folder, '/', '.')));
+    set_context_variable(arena, map, "tplroot", value_str(arena_str(arena, root)));
 }
 
 /* The same for a state file: sls a.b, slspath a/b when that is the folder of its init file. */
@@ -72,25 +72,28 @@ static void set_state_place(struct arena *arena, struct value_map *map, const ch
     const char *folder = path_dirname(arena, path);
     const char *slspath = strcmp(folder, ".") == 0 ? "" : folder;
 
-    set_variable(arena, map, "sls", value_text(ref));
-    set_variable(arena, map, "slspath", value_text(slspath));
-    set_variable(arena, map, "sls_path", value_text(replace_variable(arena, slspath, '/', '_')));
-    set_variable(arena, map, "slsdotpath", value_text(replace_variable(arena, slspath, '/', '.')));
-    set_variable(arena, map, "slscolonpath",
-                 value_text(replace_variable(arena, slspath, '/', ':')));
+    set_context_variable(arena, map, "sls", value_text(ref));
+    set_context_variable(arena, map, "slspath", value_text(slspath));
+    set_context_variable(arena, map, "sls_path",
+                         value_text(replace_variable(arena, slspath, '/', '_')));
+    set_context_variable(arena, map, "slsdotpath",
+                         value_text(replace_variable(arena, slspath, '/', '.')));
+    set_context_variable(arena, map, "slscolonpath",
+                         value_text(replace_variable(arena, slspath, '/', ':')));
 }
 
-static struct value_map *new_context(struct arena *arena, const struct state_host *host,
-                                     const char *path)
+static struct value_map *new_render_context(struct arena *arena, const struct state_host *host,
+                                            const char *path)
 {
     struct value_map *map = value_map_new(arena, 16);
 
-    set_variable(arena, map, "facts", *host_facts(host));
-    set_variable(arena, map, "grains", *host_grains(host));
-    set_variable(arena, map, "settings", *host->settings);
-    set_variable(arena, map, "pillar", *host->settings);
-    set_variable(arena, map, "opts", builtin_opts(arena, host));
-    set_variable(arena, map, "saltenv", value_text(host->environment ? host->environment : "base"));
+    set_context_variable(arena, map, "facts", *host_facts(host));
+    set_context_variable(arena, map, "grains", *host_grains(host));
+    set_context_variable(arena, map, "settings", *host->settings);
+    set_context_variable(arena, map, "pillar", *host->settings);
+    set_context_variable(arena, map, "opts", builtin_opts(arena, host));
+    set_context_variable(arena, map, "saltenv",
+                         value_text(host->environment ? host->environment : "base"));
     set_template_place(arena, map, path);
     return map;
 }
@@ -98,8 +101,8 @@ static struct value_map *new_context(struct arena *arena, const struct state_hos
 /* --- callbacks ------------------------------------------------------------------ */
 
 /* "./x" and "../x" are relative to the folder of the rendered file; the rest to the root. */
-static int load_template(void *user, struct str name, struct arena *arena, struct str *ret_text,
-                         struct err *err)
+static int load_tree_template(void *user, struct str name, struct arena *arena,
+                              struct str *ret_text, struct err *err)
 {
     struct renderer *renderer = user;
     const char *path = arena_strndup(arena, name.p, name.n);
@@ -111,7 +114,7 @@ static int load_template(void *user, struct str name, struct arena *arena, struc
     return tree_read(renderer->host->tree, arena, path, ret_text, err);
 }
 
-static int64_t read_clock(void *user)
+static int64_t read_host_clock(void *user)
 {
     (void)user;
     return clock_now();
@@ -133,7 +136,7 @@ static void note_question(void *user, const char *function)
         stamps_doubt(renderer->host->stamps);
 }
 
-static uint64_t random_number(void *user)
+static uint64_t read_host_random(void *user)
 {
     uint64_t number = 0;
 
@@ -147,7 +150,7 @@ static const struct value *describe_template(void *user, const char *template, s
     const struct renderer *renderer = user;
     struct value *all = ARENA_NEW(arena, struct value);
 
-    *all = value_map(new_context(arena, renderer->host, template));
+    *all = value_map(new_render_context(arena, renderer->host, template));
     if (renderer->ref)
         set_state_place(arena, all->map, renderer->ref, renderer->path);
     return all;
@@ -160,11 +163,11 @@ static void make_environment(struct renderer *renderer)
         .lenient = !host->strict_templates,
         .salt = renderer->salt,
         .builtins = renderer->builtins,
-        .load = host->tree ? load_template : NULL,
+        .load = host->tree ? load_tree_template : NULL,
         .about = describe_template,
         .is_stopped = is_stopped,
-        .now = read_clock,
-        .random = random_number,
+        .now = read_host_clock,
+        .random = read_host_random,
         .asked = note_question,
         .user = renderer,
     };
@@ -215,9 +218,9 @@ void renderer_free(struct renderer *renderer)
 
 /* --- rendering --------------------------------------------------------------------- */
 
-static int run_render(struct renderer *renderer, struct arena *arena, const char *path,
-                      struct str text, struct value_map *context, struct buf *out,
-                      struct trace *trace, struct diags *diags)
+static int render_source_text(struct renderer *renderer, struct arena *arena, const char *path,
+                              struct str text, struct value_map *context, struct buf *out,
+                              struct trace *trace, struct diags *diags)
 {
     const struct value value = value_map(context);
 
@@ -231,13 +234,13 @@ int renderer_run_state(struct renderer *renderer, const char *ref, const char *p
                        struct str text, struct buf *out, struct trace *trace, struct diags *diags)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct value_map *context = new_context(&arena, renderer->host, path);
+    struct value_map *context = new_render_context(&arena, renderer->host, path);
     int result;
 
     set_state_place(&arena, context, ref, path);
     renderer->ref = ref;
     renderer->path = path;
-    result = run_render(renderer, &arena, path, text, context, out, trace, diags);
+    result = render_source_text(renderer, &arena, path, text, context, out, trace, diags);
     renderer->ref = renderer->path = NULL;
     return result;
 }
@@ -246,10 +249,10 @@ int renderer_run(struct renderer *renderer, const char *path, struct str text,
                  const struct value *extra, struct buf *out, struct diags *diags)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
-    struct value_map *context = new_context(&arena, renderer->host, path);
+    struct value_map *context = new_render_context(&arena, renderer->host, path);
 
     if (extra && extra->kind == VALUE_MAP)
         for (size_t i = 0; i < extra->map->count; i++)
             value_map_set(&arena, context, extra->map->pairs[i].key, extra->map->pairs[i].value);
-    return run_render(renderer, &arena, path, text, context, out, NULL, diags);
+    return render_source_text(renderer, &arena, path, text, context, out, NULL, diags);
 }

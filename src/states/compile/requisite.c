@@ -88,7 +88,7 @@ static unsigned find_letters(void)
 }
 
 /* The first letter decides most calls: keys are parameters, as a rule. */
-static bool may_begin(char first)
+static bool may_begin_name(char first)
 {
     return first >= 'a' && first <= 'z' && (find_letters() >> (first - 'a') & 1U) != 0;
 }
@@ -97,7 +97,7 @@ const struct requisite_form *requisite_form_find(struct str key)
 {
     const char first = key.n > 0 ? key.p[0] : '\0';
 
-    if (!may_begin(first))
+    if (!may_begin_name(first))
         return NULL;
     for (const struct requisite_form *form = requisite_forms; form->name; form++)
         if (form->name[0] == first && !form->internal && str_is(key, form->name))
@@ -116,8 +116,8 @@ static struct str unfold_item(struct str module)
 }
 
 /* {sls: web}: a file, or a pattern over files. */
-static bool find_file(struct arena *arena, const struct lookup *lookup, struct str ref, bool salt,
-                      struct plan_targets *ret)
+static bool find_file_targets(struct arena *arena, const struct lookup *lookup, struct str ref,
+                              bool salt, struct plan_targets *ret)
 {
     struct requisite_set all = { 0 };
     bool found = false;
@@ -146,7 +146,7 @@ static bool find_keyed(struct arena *arena, const struct lookup *lookup, struct 
     const bool is_family = str_find_char(module, '.', 0) == STR_NONE;
 
     if (str_is(module, "sls"))
-        return find_file(arena, lookup, id, salt, ret);
+        return find_file_targets(arena, lookup, id, salt, ret);
     if (str_is(module, "id")) {
         *ret =
             salt ? lookup_all(lookup, arena, (struct str){ NULL, 0 }, id) : lookup_id(lookup, id);
@@ -203,8 +203,8 @@ int requisite_find(struct arena *arena, const struct lookup *lookup,
 
 /* --- reading ------------------------------------------------------------------------- */
 
-static void add_target(struct requisites *requisites, uint32_t state, enum requisite kind,
-                       uint32_t target)
+static void add_requisite_target(struct requisites *requisites, uint32_t state, enum requisite kind,
+                                 uint32_t target)
 {
     struct requisite_set **set = &requisites->sets[state];
 
@@ -223,10 +223,10 @@ int requisite_add(struct requisites *requisites, uint32_t state, enum requisite 
                         "more than %d requisites in one run", REQUISITES_MAX);
     if (requisites->count > REQUISITES_MAX)
         return -1;
-    add_target(requisites, state, kind, target);
+    add_requisite_target(requisites, state, kind, target);
     /* The target of a prereq runs later, and not at all if the prereq fails. */
     if (requisite_rule(kind)->later)
-        add_target(requisites, target, REQUISITE_REQUIRE, state);
+        add_requisite_target(requisites, target, REQUISITE_REQUIRE, state);
     return 0;
 }
 
@@ -260,9 +260,9 @@ static bool suggest_target(struct requisites *requisites, const struct value *ke
     return found.n > 0;
 }
 
-static int report_unknown(struct requisites *requisites, uint32_t state,
-                          const struct requisite_form *form, const struct value *where,
-                          const char *text)
+static int report_unknown_target(struct requisites *requisites, uint32_t state,
+                                 const struct requisite_form *form, const struct value *where,
+                                 const char *text)
 {
     const char *name = requisites->states[state].name;
 
@@ -311,8 +311,8 @@ static struct plan_targets sort_targets(const struct requisites *requisites,
 }
 
 /* An optional target that is not part of the run is shown, and otherwise ignored. */
-static void note_absent(struct requisites *requisites, uint32_t state,
-                        const struct requisite_form *form, const char *target)
+static void note_absent_target(struct requisites *requisites, uint32_t state,
+                               const struct requisite_form *form, const char *target)
 {
     struct requisite_set **set = &requisites->sets[state];
 
@@ -323,9 +323,9 @@ static void note_absent(struct requisites *requisites, uint32_t state,
 }
 
 /* One target: `key` is NULL for a plain text. */
-static int read_target(struct requisites *requisites, uint32_t state,
-                       const struct requisite_form *form, const struct value *key,
-                       const struct value *id, bool optional)
+static int read_requisite_target(struct requisites *requisites, uint32_t state,
+                                 const struct requisite_form *form, const struct value *key,
+                                 const struct value *id, bool optional)
 {
     const struct str text = decl_text(requisites->arena, id);
     struct plan_targets found;
@@ -351,10 +351,10 @@ static int read_target(struct requisites *requisites, uint32_t state,
     };
     if (requisite_find(requisites->arena, requisites->lookup, &item, &found, &unknown) < 0) {
         if (optional) {
-            note_absent(requisites, state, form, unknown);
+            note_absent_target(requisites, state, form, unknown);
             return 0;
         }
-        (void)report_unknown(requisites, state, form, key ? key : id, unknown);
+        (void)report_unknown_target(requisites, state, form, key ? key : id, unknown);
         if (!suggest_target(requisites, key, text) && item.salt)
             diag_hint(requisites->diags, "declare it, or include the file that does");
         return -1;
@@ -406,21 +406,22 @@ static int read_optional(struct requisites *requisites, uint32_t state,
     return 0;
 }
 
-static int read_item(struct requisites *requisites, uint32_t state,
-                     const struct requisite_form *form, const struct value *item)
+static int read_requisite_item(struct requisites *requisites, uint32_t state,
+                               const struct requisite_form *form, const struct value *item)
 {
     bool optional;
     int result = 0;
 
     if (item->kind != VALUE_MAP)
-        return read_target(requisites, state, form, NULL, item, false);
+        return read_requisite_target(requisites, state, form, NULL, item, false);
     if (read_optional(requisites, state, form, item, &optional) < 0)
         return -1;
     for (size_t i = 0; i < item->map->count; i++) {
         const struct value_pair *pair = &item->map->pairs[i];
 
         if (pair->key.kind != VALUE_STR || !str_is(pair->key.s, OPTIONAL))
-            result |= read_target(requisites, state, form, &pair->key, &pair->value, optional);
+            result |=
+                read_requisite_target(requisites, state, form, &pair->key, &pair->value, optional);
     }
     return result;
 }
@@ -433,15 +434,15 @@ int requisite_read(struct requisites *requisites, uint32_t state, const struct r
     if (value->kind == VALUE_NULL)
         return 0;
     if (value->kind != VALUE_LIST)
-        return read_item(requisites, state, form, value);
+        return read_requisite_item(requisites, state, form, value);
     for (size_t i = 0; i < value->list->count; i++)
-        result |= read_item(requisites, state, form, &value->list->items[i]);
+        result |= read_requisite_item(requisites, state, form, &value->list->items[i]);
     return result;
 }
 
 /* --- sealing -------------------------------------------------------------------------- */
 
-static int compare_numbers(const void *a, const void *b)
+static int compare_targets(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -453,7 +454,7 @@ static size_t sort_unique(uint32_t *p, size_t n)
     size_t kept = 0;
 
     if (n > 1)
-        qsort(p, n, sizeof(*p), compare_numbers);
+        qsort(p, n, sizeof(*p), compare_targets);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || p[i] != p[i - 1])
             p[kept++] = p[i];
@@ -463,7 +464,7 @@ static size_t sort_unique(uint32_t *p, size_t n)
 static bool has_number(const struct plan_targets *targets, uint32_t number)
 {
     return targets->n > 0 &&
-           bsearch(&number, targets->p, targets->n, sizeof(number), compare_numbers);
+           bsearch(&number, targets->p, targets->n, sizeof(number), compare_targets);
 }
 
 /* The kind of requisite that needs `target` to succeed; REQUISITES when there is none.

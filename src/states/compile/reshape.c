@@ -15,8 +15,8 @@
 /* Limit on the text of a command. */
 #define COMMAND_MAX ((size_t)1 << 20)
 
-static int call_module(struct render *render, const struct plan_binding_args *bound,
-                       const char *name, const struct value *given, struct value *ret)
+static int call_reshaped_module(struct render *render, const struct plan_binding_args *bound,
+                                const char *name, const struct value *given, struct value *ret)
 {
     const struct module *module = module_find(str_from(name));
     struct builtin_context *context = bound->user;
@@ -32,7 +32,7 @@ static int call_module(struct render *render, const struct plan_binding_args *bo
     return render_fail(render, RENDER_HOST, "%s(): %s", bound->name, err.text);
 }
 
-static bool is_salt(const struct render *render)
+static bool is_salt_render(const struct render *render)
 {
     return render->yaml == YAML_DIALECT_SALT;
 }
@@ -97,17 +97,17 @@ static int command_arguments(struct render *render, const struct plan_binding_ar
 }
 
 /* In Salt files, what a command wrote: its output, its error output, or one after the other. */
-static int run_command(struct render *render, const struct plan_binding_args *bound,
-                       const char *module, const char *wanted, struct value *ret)
+static int run_shell_command(struct render *render, const struct plan_binding_args *bound,
+                             const char *module, const char *wanted, struct value *ret)
 {
     struct str out, errors;
     struct value given, result;
 
     if (command_arguments(render, bound, &given) < 0)
         return -1;
-    if (!is_salt(render) && module)
-        return call_module(render, bound, module, &given, ret);
-    if (call_module(render, bound, "cmd.run_all", &given, &result) < 0)
+    if (!is_salt_render(render) && module)
+        return call_reshaped_module(render, bound, module, &given, ret);
+    if (call_reshaped_module(render, bound, "cmd.run_all", &given, &result) < 0)
         return -1;
     out = value_get_view(&result, "stdout");
     errors = value_get_view(&result, "stderr");
@@ -125,25 +125,25 @@ static int run_command(struct render *render, const struct plan_binding_args *bo
 static int call_cmd_run(struct render *render, const struct plan_binding_args *bound,
                         struct value *ret)
 {
-    return run_command(render, bound, "cmd.run", NULL, ret);
+    return run_shell_command(render, bound, "cmd.run", NULL, ret);
 }
 
 static int call_cmd_shell(struct render *render, const struct plan_binding_args *bound,
                           struct value *ret)
 {
-    return run_command(render, bound, "cmd.shell", NULL, ret);
+    return run_shell_command(render, bound, "cmd.shell", NULL, ret);
 }
 
 static int call_run_stdout(struct render *render, const struct plan_binding_args *bound,
                            struct value *ret)
 {
-    return run_command(render, bound, NULL, "stdout", ret);
+    return run_shell_command(render, bound, NULL, "stdout", ret);
 }
 
 static int call_run_stderr(struct render *render, const struct plan_binding_args *bound,
                            struct value *ret)
 {
-    return run_command(render, bound, NULL, "stderr", ret);
+    return run_shell_command(render, bound, NULL, "stderr", ret);
 }
 
 /* --- packages and services ------------------------------------------------------------- */
@@ -154,7 +154,7 @@ static int find_versions(struct render *render, const struct plan_binding_args *
     const struct value none = value_null(), given = argument_map(render, "", &none);
     struct value installed;
 
-    if (call_module(render, bound, "pkg.list_pkgs", &given, &installed) < 0)
+    if (call_reshaped_module(render, bound, "pkg.list_pkgs", &given, &installed) < 0)
         return -1;
     for (size_t i = 0; i < names->count; i++) {
         const struct value *version;
@@ -177,9 +177,9 @@ static int call_pkg_version(struct render *render, const struct plan_binding_arg
 
     if (names->count == 0)
         return render_fail(render, RENDER_TYPE, "%s() expects a name", bound->name);
-    if (!is_salt(render)) {
+    if (!is_salt_render(render)) {
         given = argument_map(render, "name", &names->items[0]);
-        return call_module(render, bound, "pkg.version", &given, ret);
+        return call_reshaped_module(render, bound, "pkg.version", &given, ret);
     }
     if (find_versions(render, bound, names, versions) < 0)
         return -1;
@@ -192,9 +192,9 @@ static int call_service_status(struct render *render, const struct plan_binding_
 {
     const struct value given = argument_map(render, "name", &bound->args[0]);
 
-    if (call_module(render, bound, "service.status", &given, ret) < 0)
+    if (call_reshaped_module(render, bound, "service.status", &given, ret) < 0)
         return -1;
-    if (is_salt(render))
+    if (is_salt_render(render))
         *ret = value_bool(str_is(ret->s, "running"));
     return 0;
 }
@@ -202,7 +202,7 @@ static int call_service_status(struct render *render, const struct plan_binding_
 /* --- disks ------------------------------------------------------------------------------ */
 
 /* A line of df -P as a row of the map, by its folder. */
-static void add_usage(struct render *render, struct value_map *map, struct str line)
+static void add_disk_usage(struct render *render, struct value_map *map, struct str line)
 {
     static const char *const keys[] = { "filesystem", "1K-blocks", "used", "available",
                                         "capacity" };
@@ -227,14 +227,14 @@ static int call_disk_usage(struct render *render, const struct plan_binding_args
     struct value_map *map = container_new_map(render, 0);
     struct str rest;
 
-    if (call_module(render, bound, "disk.usage", &given, ret) < 0)
+    if (call_reshaped_module(render, bound, "disk.usage", &given, ret) < 0)
         return -1;
-    if (!is_salt(render))
+    if (!is_salt_render(render))
         return 0;
     rest = ret->s;
     (void)str_cut(&rest, '\n'); /* the heads of the columns */
     while (rest.p)
-        add_usage(render, map, str_cut(&rest, '\n'));
+        add_disk_usage(render, map, str_cut(&rest, '\n'));
     *ret = value_map(map);
     return 0;
 }

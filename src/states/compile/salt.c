@@ -83,9 +83,9 @@ static int module_arguments(struct render *render, const struct module *module,
     return 0;
 }
 
-static int call_module(struct render *render, struct builtin_context *context,
-                       const struct module *module, const struct function_call *call,
-                       struct value *ret)
+static int call_function_module(struct render *render, struct builtin_context *context,
+                                const struct module *module, const struct function_call *call,
+                                struct value *ret)
 {
     struct diags diags = DIAGS_INIT(render->arena);
     struct value given;
@@ -110,7 +110,7 @@ int salt_dispatch(struct render *render, void *user, struct str name,
     if (function)
         return function_call(render, function, context, call, ret);
     if (module && module->call)
-        return call_module(render, context, module, call, ret);
+        return call_function_module(render, context, module, call, ret);
 
     const char *reason = unsupported_reason(name);
     const struct str near = reason ? (struct str){ NULL, 0 } : suggest_salt(name);

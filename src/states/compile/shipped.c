@@ -22,8 +22,8 @@ static void add_to(struct shipped *shipped, struct map *map, struct str name, ui
         VEC_PUSH_IN(shipped->arena, &states->list, state);
 }
 
-static void add_all(struct shipped *shipped, struct map *map, struct str name,
-                    const struct shipped_states *states)
+static void add_shipped_lines(struct shipped *shipped, struct map *map, struct str name,
+                              const struct shipped_states *states)
 {
     VEC_EACH (&states->list, state)
         add_to(shipped, map, name, *state);
@@ -40,7 +40,7 @@ void shipped_add(struct shipped *shipped, struct str package, uint32_t state)
 
 /* --- lists --------------------------------------------------------------------------------- */
 
-static struct str base_of(struct str path)
+static struct str find_base_name(struct str path)
 {
     size_t n = path.n;
 
@@ -50,11 +50,11 @@ static struct str base_of(struct str path)
 }
 
 /* "/lib/systemd/system/nginx.service", "/etc/init.d/nginx": nginx; a NULL view: not a unit. */
-static struct str unit_of(struct str path)
+static struct str cut_unit_name(struct str path)
 {
     static const char *const folders[] = { "/lib/systemd/system/", "/usr/lib/systemd/system/",
                                            "/etc/init.d/" };
-    const struct str base = base_of(path);
+    const struct str base = find_base_name(path);
 
     for (size_t i = 0; i < ARRAY_LEN(folders); i++)
         if (str_starts(path, str_from(folders[i])) && path.n == strlen(folders[i]) + base.n)
@@ -65,15 +65,16 @@ static struct str unit_of(struct str path)
 }
 
 /* Every line is a path; folders have lines of their own. */
-static void read_list(struct shipped *shipped, struct str text, const struct shipped_states *states)
+static void read_shipped_list(struct shipped *shipped, struct str text,
+                              const struct shipped_states *states)
 {
     while (text.n > 0) {
-        const struct str path = str_cut(&text, '\n'), unit = unit_of(path);
+        const struct str path = str_cut(&text, '\n'), unit = cut_unit_name(path);
 
         if (unit.n > 0)
-            add_all(shipped, &shipped->units, unit, states);
+            add_shipped_lines(shipped, &shipped->units, unit, states);
         else if (str_starts(path, STR("/etc/")))
-            add_all(shipped, &shipped->folders, path, states);
+            add_shipped_lines(shipped, &shipped->folders, path, states);
     }
 }
 
@@ -87,10 +88,10 @@ static void read_package(struct shipped *shipped, struct str name,
 
     stamps_add(shipped->stamps, path);
     if (fs_read(shipped->arena, path, LIST_MAX, &text, &ignored) == 0 && text.p)
-        read_list(shipped, text, states);
+        read_shipped_list(shipped, text, states);
 }
 
-static void read_all(struct shipped *shipped)
+static void read_shipped_tree(struct shipped *shipped)
 {
     if (shipped->is_read)
         return;
@@ -98,9 +99,10 @@ static void read_all(struct shipped *shipped)
     MAP_EACH (&shipped->packages, entry) {
         const struct shipped_states *states = entry->value;
 
-        add_all(shipped, &shipped->units, entry->key, states);
-        add_all(shipped, &shipped->folders,
-                str_from(arena_printf(shipped->arena, "/etc/%.*s", STR_ARG(entry->key))), states);
+        add_shipped_lines(shipped, &shipped->units, entry->key, states);
+        add_shipped_lines(shipped, &shipped->folders,
+                          str_from(arena_printf(shipped->arena, "/etc/%.*s", STR_ARG(entry->key))),
+                          states);
         if (shipped->lists)
             read_package(shipped, entry->key, states);
     }
@@ -112,7 +114,7 @@ const struct shipped_states *shipped_find_unit(struct shipped *shipped, struct s
 {
     if (map_count(&shipped->packages) == 0)
         return NULL;
-    read_all(shipped);
+    read_shipped_tree(shipped);
     if (str_ends(service, STR(".service")))
         service.n -= sizeof(".service") - 1;
     return map_find(&shipped->units, service);
@@ -122,6 +124,6 @@ const struct shipped_states *shipped_find_folder(struct shipped *shipped, struct
 {
     if (map_count(&shipped->packages) == 0 || !str_starts(folder, STR("/etc/")))
         return NULL;
-    read_all(shipped);
+    read_shipped_tree(shipped);
     return map_find(&shipped->folders, folder);
 }

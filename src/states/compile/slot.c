@@ -21,7 +21,7 @@ struct slot {
     struct str append;         /* may be empty */
 };
 
-static bool is_slot(const struct value *v)
+static bool is_slot_text(const struct value *v)
 {
     return v->kind == VALUE_STR && str_starts(v->s, STR(PREFIX));
 }
@@ -34,13 +34,13 @@ const struct value *slot_find(const struct value *v)
         found = slot_find(&v->list->items[i]);
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count && !found; i++)
         found = slot_find(&v->map->pairs[i].value);
-    return is_slot(v) ? v : found;
+    return is_slot_text(v) ? v : found;
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
 
 /* Where the first of `ends` is, outside of quotes and brackets; STR_NONE. */
-static size_t find_end(struct str text, const char *ends)
+static size_t find_argument_end(struct str text, const char *ends)
 {
     unsigned depth = 0;
     char quote = '\0';
@@ -62,23 +62,24 @@ static size_t find_end(struct str text, const char *ends)
     return STR_NONE;
 }
 
-static bool is_word(char c)
+static bool is_slot_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static int add_argument(struct arena *arena, struct slot *slot, struct str text, struct err *err)
+static int add_slot_argument(struct arena *arena, struct slot *slot, struct str text,
+                             struct err *err)
 {
     const struct yaml_options options = { .dialect = YAML_DIALECT_SALT };
     struct diags diags = DIAGS_INIT(arena);
-    const size_t equals = find_end(text, "=");
+    const size_t equals = find_argument_end(text, "=");
     struct str key = { text.p, equals == STR_NONE ? 0 : equals };
     struct str rest = equals == STR_NONE ? text : str_from_offset(text, equals + 1);
     struct value v;
 
     key = str_trim(key);
     for (size_t i = 0; i < key.n; i++)
-        if (!is_word(key.p[i]))
+        if (!is_slot_letter(key.p[i]))
             key.n = 0; /* not a name: all of it is the argument */
     if (key.n == 0)
         rest = text;
@@ -91,27 +92,28 @@ static int add_argument(struct arena *arena, struct slot *slot, struct str text,
     return 0;
 }
 
-static int read_arguments(struct arena *arena, struct slot *slot, struct str text, struct err *err)
+static int read_slot_arguments(struct arena *arena, struct slot *slot, struct str text,
+                               struct err *err)
 {
     while (str_trim(text).n > 0) {
-        const size_t end = find_end(text, ",");
+        const size_t end = find_argument_end(text, ",");
         const struct str one = { text.p, end == STR_NONE ? text.n : end };
 
-        if (add_argument(arena, slot, str_trim(one), err) < 0)
+        if (add_slot_argument(arena, slot, str_trim(one), err) < 0)
             return -1;
         text = end == STR_NONE ? STR("") : str_from_offset(text, end + 1);
     }
     return 0;
 }
 
-static struct str unquoted(struct str text)
+static struct str unquote_argument(struct str text)
 {
     if (text.n >= 2 && (text.p[0] == '"' || text.p[0] == '\'') && text.p[text.n - 1] == text.p[0])
         return (struct str){ text.p + 1, text.n - 2 };
     return text;
 }
 
-static int read_slot(struct arena *arena, struct str text, struct slot *ret, struct err *err)
+static int parse_slot(struct arena *arena, struct str text, struct slot *ret, struct err *err)
 {
     struct slot slot = {
         .words = value_list(value_list_new(arena, 2)),
@@ -124,17 +126,17 @@ static int read_slot(struct arena *arena, struct str text, struct slot *ret, str
         return err_set(err, ERR_INVALID, "unknown kind of slot; expected '" PREFIX ENGINE "'");
     rest = str_from_offset(rest, sizeof(ENGINE) - 1);
     open = str_find_char(rest, '(', 0);
-    close = open == STR_NONE ? STR_NONE : find_end(str_from_offset(rest, open + 1), ")");
+    close = open == STR_NONE ? STR_NONE : find_argument_end(str_from_offset(rest, open + 1), ")");
     if (close == STR_NONE)
         return err_set(err, ERR_INVALID, "a slot has the form '" PREFIX ENGINE "mod.fun(...)'");
     slot.name = arena_str(arena, (struct str){ rest.p, open });
-    if (read_arguments(arena, &slot, (struct str){ rest.p + open + 1, close }, err) < 0)
+    if (read_slot_arguments(arena, &slot, (struct str){ rest.p + open + 1, close }, err) < 0)
         return -1;
     rest = str_from_offset(rest, open + 1 + close + 1);
-    tilde = find_end(rest, "~");
+    tilde = find_argument_end(rest, "~");
     slot.keys = str_trim((struct str){ rest.p, tilde == STR_NONE ? rest.n : tilde });
     slot.append =
-        tilde == STR_NONE ? STR("") : unquoted(str_trim(str_from_offset(rest, tilde + 1)));
+        tilde == STR_NONE ? STR("") : unquote_argument(str_trim(str_from_offset(rest, tilde + 1)));
     if (slot.keys.n > 0 && slot.keys.p[0] != '.')
         return err_set(err, ERR_INVALID, "unexpected '%.*s' after the slot", STR_ARG(slot.keys));
     *ret = slot;
@@ -152,9 +154,9 @@ int slot_check(struct arena *arena, const struct value *v, struct diags *diags)
         result |= slot_check(arena, &v->list->items[i], diags);
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
         result |= slot_check(arena, &v->map->pairs[i].value, diags);
-    if (!is_slot(v))
+    if (!is_slot_text(v))
         return result;
-    if (read_slot(arena, v->s, &slot, &err) < 0)
+    if (parse_slot(arena, v->s, &slot, &err) < 0)
         return value_diag(diags, v, "%s", err.text);
     module = module_find(slot.name);
     if (!(module && module->call) && !salt_has(slot.name))
@@ -206,7 +208,7 @@ static int fill_one(struct arena *arena, struct state_host *host, const struct v
     struct diags diags = DIAGS_INIT(arena);
     struct slot slot;
 
-    if (read_slot(arena, v->s, &slot, err) < 0)
+    if (parse_slot(arena, v->s, &slot, err) < 0)
         return -1;
     if (host->test && may_change(module_find(slot.name))) {
         *ret_forecast = arena_printf(arena, "depends on what %.*s will return", STR_ARG(slot.name));
@@ -231,7 +233,7 @@ int slot_fill(struct arena *arena, struct state_host *host, const struct value *
         *ret = *v;
         return 0;
     }
-    if (is_slot(v))
+    if (is_slot_text(v))
         return fill_one(arena, host, v, ret, ret_forecast, err);
     if (v->kind == VALUE_LIST) {
         made.list = value_list_new(arena, v->list->count);

@@ -105,8 +105,8 @@ static enum merging_lists lists_of(const struct value *merge_lists)
     return value_is_true(merge_lists) ? MERGING_JOIN : MERGING_REPLACE;
 }
 
-static int call_merge(struct render *render, const struct plan_binding_args *bound,
-                      struct value *ret)
+static int call_slsutil_merge(struct render *render, const struct plan_binding_args *bound,
+                              struct value *ret)
 {
     merge_fn *merge;
 
@@ -168,8 +168,8 @@ struct source {
     const struct value *context;
 };
 
-static int fail_diags(struct render *render, const struct plan_binding_args *bound,
-                      const struct diags *diags)
+static int fail_with_source_diags(struct render *render, const struct plan_binding_args *bound,
+                                  const struct diags *diags)
 {
     struct err err;
 
@@ -178,7 +178,7 @@ static int fail_diags(struct render *render, const struct plan_binding_args *bou
 }
 
 /* The variables of a source: Salt renders it from a cache, without the folder that it is in. */
-static struct value add_place(struct render *render, const struct source *source)
+static struct value add_source_place(struct render *render, const struct source *source)
 {
     static const struct {
         const char *name, *text;
@@ -196,7 +196,7 @@ static struct value add_place(struct render *render, const struct source *source
 }
 
 /* What a template of Salt renders means what it means there, whatever its name is. */
-static bool is_salt(const struct render *render, const struct source *source)
+static bool is_salt_source(const struct render *render, const struct source *source)
 {
     return render->yaml == YAML_DIALECT_SALT && !str_ends(str_from(source->name), STR(".zy"));
 }
@@ -204,7 +204,7 @@ static bool is_salt(const struct render *render, const struct source *source)
 static int render_source(struct render *render, const struct plan_binding_args *bound,
                          struct source *source)
 {
-    const struct value place = add_place(render, source);
+    const struct value place = add_source_place(render, source);
     struct builtin_context *context = bound->user;
     struct diags diags = DIAGS_INIT(render->arena);
     AUTO_BUF struct buf out = BUF_INIT(TEXT_MAX);
@@ -215,37 +215,37 @@ static int render_source(struct render *render, const struct plan_binding_args *
         return render_fail(render, RENDER_LIMIT, "%s(): more than %d inside one another",
                            bound->name, SLSUTIL_DEPTH_MAX);
     renderer = renderer_new_inside(context);
-    if (is_salt(render, source))
+    if (is_salt_source(render, source))
         renderer_speak_salt(renderer);
-    result = renderer_run(renderer, source->name, source->result.s,
-                          is_salt(render, source) && source->text.p ? &place : source->context,
-                          &out, &diags);
+    result = renderer_run(
+        renderer, source->name, source->result.s,
+        is_salt_source(render, source) && source->text.p ? &place : source->context, &out, &diags);
     renderer_free(renderer);
     if (result < 0)
-        return fail_diags(render, bound, &diags);
+        return fail_with_source_diags(render, bound, &diags);
     source->result = value_str(buf_copy(&out, render->arena));
     return 0;
 }
 
-static int parse_yaml(struct render *render, const struct plan_binding_args *bound,
-                      struct source *source)
+static int parse_yaml_source(struct render *render, const struct plan_binding_args *bound,
+                             struct source *source)
 {
     const struct yaml_options options = { .dialect = YAML_DIALECT_SALT };
     struct diags diags = DIAGS_INIT(render->arena);
 
     if (yaml_parse(render->arena, source->name, source->result.s, &options, &source->result,
                    &diags) < 0)
-        return fail_diags(render, bound, &diags);
+        return fail_with_source_diags(render, bound, &diags);
     return 0;
 }
 
-static int parse_json(struct render *render, const struct plan_binding_args *bound,
-                      struct source *source)
+static int parse_json_source(struct render *render, const struct plan_binding_args *bound,
+                             struct source *source)
 {
     struct diags diags = DIAGS_INIT(render->arena);
 
     if (json_parse(render->arena, source->name, source->result.s, &source->result, &diags) < 0)
-        return fail_diags(render, bound, &diags);
+        return fail_with_source_diags(render, bound, &diags);
     return 0;
 }
 
@@ -254,8 +254,8 @@ static const struct stage {
     int (*run)(struct render *render, const struct plan_binding_args *bound, struct source *source);
 } stages[] = {
     { "jinja", render_source },
-    { "yaml", parse_yaml },
-    { "json", parse_json },
+    { "yaml", parse_yaml_source },
+    { "json", parse_json_source },
 };
 
 static int run_stage(struct render *render, const struct plan_binding_args *bound,
@@ -277,8 +277,8 @@ static int run_stage(struct render *render, const struct plan_binding_args *boun
     return -1;
 }
 
-static int read_source(struct render *render, const struct plan_binding_args *bound,
-                       struct source *source)
+static int read_sls_source(struct render *render, const struct plan_binding_args *bound,
+                           struct source *source)
 {
     const struct state_host *host = ((struct builtin_context *)bound->user)->host;
     struct str path;
@@ -324,7 +324,7 @@ static int call_renderer(struct render *render, const struct plan_binding_args *
     if (argument_text(render, &bound->args[2], &source.pipe) < 0)
         return -1;
     if (argument_is_none(&bound->args[0]) ? argument_text(render, &bound->args[1], &source.text) < 0
-                                          : read_source(render, bound, &source) < 0)
+                                          : read_sls_source(render, bound, &source) < 0)
         return -1;
     cut_shebang(&source);
     source.result = value_str(source.text);
@@ -353,7 +353,7 @@ static int run_import(struct render *render, const struct plan_binding_args *bou
     for (size_t i = 0; i < bound->count && i < ARRAY_LEN(keys); i++)
         value_map_set(render->arena, names, value_text(keys[i]), bound->args[i]);
     source.result = value_text(text);
-    if (render_source(render, bound, &source) < 0 || parse_json(render, bound, &source) < 0)
+    if (render_source(render, bound, &source) < 0 || parse_json_source(render, bound, &source) < 0)
         return -1;
     *ret = source.result;
     return 0;
@@ -384,7 +384,7 @@ const struct function slsutil_functions[] = {
     { "jinja.import_json", "path", call_import_json, "a JSON file of the state tree, rendered and parsed" },
     { "jinja.import_yaml", "path", call_import_yaml, "a YAML file of the state tree, rendered and parsed" },
     { "jinja.load_map", "path, data", call_load_map, "what a variable of a template of the state tree holds" },
-    { "slsutil.merge", "obj_a, obj_b, strategy='smart', renderer='yaml', merge_lists=false", call_merge,
+    { "slsutil.merge", "obj_a, obj_b, strategy='smart', renderer='yaml', merge_lists=false", call_slsutil_merge,
       "both maps, the second on top" },
     { "slsutil.merge_all", "lst, strategy='smart', renderer='yaml', merge_lists=false", call_merge_all,
       "all maps of a list, each on top of those before" },

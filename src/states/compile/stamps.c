@@ -16,7 +16,7 @@ void stamps_doubt(struct stamps *stamps)
 }
 
 /* Of what the content of a file depends on; a file that is read has another atime. */
-static bool is_same(const struct fs_info *a, const struct fs_info *b)
+static bool is_same_stamp(const struct fs_info *a, const struct fs_info *b)
 {
     if (a->kind != b->kind || a->kind == FS_NONE)
         return a->kind == b->kind;
@@ -51,7 +51,7 @@ bool stamps_hold(const struct stamps *stamps)
         struct fs_info now;
         struct err ignored;
 
-        if (fs_stat(stamp->path, &now, &ignored) < 0 || !is_same(&now, &stamp->info))
+        if (fs_stat(stamp->path, &now, &ignored) < 0 || !is_same_stamp(&now, &stamp->info))
             return false;
     }
     return true;

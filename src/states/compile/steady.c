@@ -20,12 +20,12 @@ static const char *const names[] = { /* in byte order */
 };
 /* clang-format on */
 
-static int compare_names(const void *key, const void *item)
+static int compare_steady_name(const void *key, const void *item)
 {
     return strcmp(key, *(const char *const *)item);
 }
 
 bool steady_has(const char *name)
 {
-    return bsearch(name, names, ARRAY_LEN(names), sizeof(*names), compare_names);
+    return bsearch(name, names, ARRAY_LEN(names), sizeof(*names), compare_steady_name);
 }

@@ -12,7 +12,7 @@
 
 static const char *const top_files[] = { "top.zy", "top.sls" };
 
-static int find_file(struct load *load, const char **ret)
+static int find_top_file(struct load *load, const char **ret)
 {
     struct str text;
     struct err err;
@@ -49,7 +49,7 @@ static int report_none(struct load *load, const char *path)
     return -1;
 }
 
-static int read_top(struct load *load, struct top_refs *ret)
+static int read_top_file(struct load *load, struct top_refs *ret)
 {
     const struct state_host *host = load->host;
     const struct target_subject subject = {
@@ -62,7 +62,7 @@ static int read_top(struct load *load, struct top_refs *ret)
     struct value doc;
     struct err err;
 
-    if (find_file(load, &path) < 0 || load_document(load, "top", path, &doc) < 0 ||
+    if (find_top_file(load, &path) < 0 || load_document(load, "top", path, &doc) < 0 ||
         top_read(load->arena, &doc, &subject,
                  &(struct top_options){ find_groups(host), host->environment }, &refs,
                  load->diags) < 0)
@@ -80,8 +80,8 @@ static int read_top(struct load *load, struct top_refs *ret)
     return 0;
 }
 
-static int read_refs(struct arena *arena, struct state_host *host, struct top_refs *ret,
-                     struct diags *diags)
+static int read_top_refs(struct arena *arena, struct state_host *host, struct top_refs *ret,
+                         struct diags *diags)
 {
     struct renderer *renderer = renderer_new(host, NULL);
     struct load load;
@@ -89,7 +89,7 @@ static int read_refs(struct arena *arena, struct state_host *host, struct top_re
 
     *ret = (struct top_refs){ VEC_INIT };
     load_init(&load, arena, host, renderer, diags, diags);
-    result = read_top(&load, ret);
+    result = read_top_file(&load, ret);
     renderer_free(renderer);
     return result;
 }
@@ -100,7 +100,7 @@ int top_list(struct arena *arena, struct state_host *host, struct top_list *ret,
     struct top_refs refs;
     const char **names;
 
-    if (read_refs(arena, host, &refs, diags) < 0)
+    if (read_top_refs(arena, host, &refs, diags) < 0)
         return -1;
     names = ARENA_ARRAY(arena, const char *, refs.list.n);
     ret->refs = (struct param_strs){ refs.list.n, names };
@@ -118,7 +118,7 @@ int compile_top_refs(struct arena *arena, struct state_host *host, struct value 
     struct value map = value_map(value_map_new(arena, 1));
     struct top_refs refs;
 
-    if (read_refs(arena, host, &refs, diags) < 0)
+    if (read_top_refs(arena, host, &refs, diags) < 0)
         return -1;
     VEC_EACH (&refs.list, ref) {
         const struct value *found = value_map_find(map.map, ref->environment);

@@ -84,7 +84,7 @@ enum touched {
     TOUCHED_PACKAGES,
 };
 
-static bool is_one_of(struct str key, const char *const *names, size_t count)
+static bool is_listed_key(struct str key, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (str_is(key, names[i]))
@@ -93,7 +93,7 @@ static bool is_one_of(struct str key, const char *const *names, size_t count)
 }
 
 /* Does it have anything that may read or change more than its module declares? */
-static bool is_plain(const struct plan_state *state)
+static bool is_plain_state(const struct plan_state *state)
 {
     return !state->deferred && !state->alone && !state->failhard && state->onlyif.n == 0 &&
            state->unless.n == 0 && state->check_cmd.n == 0 && state->creates.n == 0 &&
@@ -110,7 +110,7 @@ static bool has_local_params(const struct plan_state *state)
         if (str_is(pair->key.s, "source") && pair->value.kind == VALUE_STR &&
             str_starts(pair->value.s, STR("salt://")))
             continue;
-        if (!is_one_of(pair->key.s, local_params, ARRAY_LEN(local_params)))
+        if (!is_listed_key(pair->key.s, local_params, ARRAY_LEN(local_params)))
             return false;
     }
     return true;
@@ -122,7 +122,7 @@ static bool has_package_params(const struct plan_state *state)
     const struct value_map *body = state->body.map;
 
     for (size_t i = 0; i < body->count; i++)
-        if (!is_one_of(body->pairs[i].key.s, names, ARRAY_LEN(names)))
+        if (!is_listed_key(body->pairs[i].key.s, names, ARRAY_LEN(names)))
             return false;
     return true;
 }
@@ -138,7 +138,7 @@ static const char *primary_path(const struct plan_state *state)
 
 static enum touched classify_state(const struct plan_state *state)
 {
-    if (!(state->module->flags & MODULE_LOCAL) || !is_plain(state))
+    if (!(state->module->flags & MODULE_LOCAL) || !is_plain_state(state))
         return TOUCHED_ANYTHING;
     if (state->module->lock)
         return has_package_params(state) ? TOUCHED_PACKAGES : TOUCHED_ANYTHING;
@@ -190,7 +190,7 @@ static bool is_above_or_below(struct touch_window *window, const char *path)
     return false;
 }
 
-static void add_path(struct touch_window *window, const char *path)
+static void add_window_path(struct touch_window *window, const char *path)
 {
     (void)map_set(&window->things, str_from(path), window);
     for (const char *up = path_dirname(&window->arena, path);
@@ -230,7 +230,7 @@ static bool joins_paths(struct touch_window *window, const struct plan_state *st
          (makes && window->makes && !make_alike(window->makes, state)) ||
          (is_new && window->new_folder && strcmp(window->new_folder, folder) != 0)))
         return false;
-    add_path(window, path);
+    add_window_path(window, path);
     if (makes && !window->makes)
         window->makes = state;
     if (is_new)

@@ -234,8 +234,8 @@ int tree_locate(const struct tree *tree, struct arena *arena, const char *source
 
 /* --- reading ------------------------------------------------------------------- */
 
-static int has_file(const struct tree *tree, struct arena *arena, const char *path, bool *ret,
-                    struct err *err)
+static int has_tree_file(const struct tree *tree, struct arena *arena, const char *path, bool *ret,
+                         struct err *err)
 {
     struct fs_info info = { .kind = FS_NONE };
     const char *real;
@@ -274,7 +274,7 @@ int tree_find(const struct tree *tree, struct arena *arena, struct str ref, cons
         const char *path = arena_printf(arena, "%s%s", stem, ref_ends[i]);
         bool there;
 
-        if (has_file(tree, arena, path, &there, err) < 0)
+        if (has_tree_file(tree, arena, path, &there, err) < 0)
             return -1;
         if (there) {
             *ret_path = path;
@@ -418,7 +418,7 @@ static int list_disk(const struct tree *tree, struct arena *arena, const char *f
     return 0;
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_entry_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -435,7 +435,7 @@ int tree_list(const struct tree *tree, struct arena *arena, const char *source,
     if ((tree->root ? list_disk : list_memory)(tree, arena, folder, &names, err) < 0)
         return -1;
     if (names.list.n > 1)
-        qsort(names.list.p, names.list.n, sizeof(*names.list.p), compare_names);
+        qsort(names.list.p, names.list.n, sizeof(*names.list.p), compare_entry_names);
     *ret_names = names;
     return 0;
 }

@@ -36,8 +36,8 @@ static void index_decls(struct using *using)
     lookup_index(&using->lookup);
 }
 
-static int read_target(struct using *using, uint32_t number, const struct requisite_form *form,
-                       const struct value *key, const struct value *id)
+static int read_use_target(struct using *using, uint32_t number, const struct requisite_form *form,
+                           const struct value *key, const struct value *id)
 {
     const struct str text = decl_text(using->arena, id);
     const struct decl *decl = using->set->list.p[number];
@@ -68,16 +68,16 @@ static int read_target(struct using *using, uint32_t number, const struct requis
     return 0;
 }
 
-static int read_item(struct using *using, uint32_t number, const struct requisite_form *form,
-                     const struct value *item)
+static int read_use_item(struct using *using, uint32_t number, const struct requisite_form *form,
+                         const struct value *item)
 {
     int result = 0;
 
     if (item->kind != VALUE_MAP)
-        return read_target(using, number, form, NULL, item);
+        return read_use_target(using, number, form, NULL, item);
     for (size_t i = 0; i < item->map->count; i++)
-        result |=
-            read_target(using, number, form, &item->map->pairs[i].key, &item->map->pairs[i].value);
+        result |= read_use_target(using, number, form, &item->map->pairs[i].key,
+                                  &item->map->pairs[i].value);
     return result;
 }
 
@@ -93,9 +93,9 @@ static int read_decl(struct using *using, uint32_t number)
         if (!form || !form->use || v->kind == VALUE_NULL)
             continue;
         if (v->kind != VALUE_LIST)
-            result |= read_item(using, number, form, v);
+            result |= read_use_item(using, number, form, v);
         for (size_t k = 0; v->kind == VALUE_LIST && k < v->list->count; k++)
-            result |= read_item(using, number, form, &v->list->items[k]);
+            result |= read_use_item(using, number, form, &v->list->items[k]);
     }
     return result;
 }
@@ -115,7 +115,7 @@ static bool has_argument(const struct decl *decl, struct str key)
 }
 
 /* The primary parameter is never taken over. */
-static bool is_primary(const struct decl *decl, struct str key)
+static bool is_used_subject(const struct decl *decl, struct str key)
 {
     const struct param *primary = params_find_primary(decl->module->params);
 
@@ -128,7 +128,7 @@ static void copy_arguments(struct arena *arena, const struct decl *from, struct 
     for (size_t i = 0; i < from->args->count; i++) {
         const struct value_pair *pair = &from->args->pairs[i];
 
-        if (!requisite_form_find(pair->key.s) && !is_primary(from, pair->key.s) &&
+        if (!requisite_form_find(pair->key.s) && !is_used_subject(from, pair->key.s) &&
             !has_argument(to, pair->key.s))
             value_map_set(arena, to->args, pair->key, pair->value);
     }

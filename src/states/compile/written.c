@@ -168,7 +168,7 @@ static bool waits_for_window(const struct writing *w, uint32_t state, uint32_t s
     return false;
 }
 
-static void add_edge(struct writing *w, uint32_t before, uint32_t after)
+static void add_writing_edge(struct writing *w, uint32_t before, uint32_t after)
 {
     uint32_t *target = ARENA_NEW(w->arena, uint32_t);
 
@@ -196,7 +196,7 @@ static void cut_windows(struct writing *w)
         }
         alone = apart;
         if (start > 0)
-            add_edge(w, w->line.p[start - 1], number);
+            add_writing_edge(w, w->line.p[start - 1], number);
     }
     touch_done(&window);
 }

@@ -63,7 +63,7 @@ static int nest_fact(struct arena *arena, struct str key, const struct value *va
 }
 
 /* What would be overwritten: a text where the path needs a map. */
-static int check_path(const struct value *map, struct str key, struct err *err)
+static int check_fact_path(const struct value *map, struct str key, struct err *err)
 {
     for (size_t at = str_find_char(key, '.', 0); at != STR_NONE;
          at = str_find_char(key, '.', at + 1)) {
@@ -76,7 +76,7 @@ static int check_path(const struct value *map, struct str key, struct err *err)
     return 0;
 }
 
-static int write_file(const char *path, const struct value *map, struct err *err)
+static int write_facts_file(const char *path, const struct value *map, struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(CUSTOM_FILE_MAX);
     struct fs_replace_options options = { .attr = { FILE_MODE, FS_KEEP, FS_KEEP }, .follow = true };
@@ -94,10 +94,10 @@ static int change_file(struct arena *arena, const char *path, struct str key,
 
     if (custom_read(arena, path, &before, &diags) < 0)
         return diags_to_err(&diags, err);
-    if (nest_fact(arena, key, value, &change, err) < 0 || check_path(&before, key, err) < 0)
+    if (nest_fact(arena, key, value, &change, err) < 0 || check_fact_path(&before, key, err) < 0)
         return -1;
     after = value_merge(arena, &before, &change, VALUE_MERGE_REPLACE);
-    return write_file(path, &after, err);
+    return write_facts_file(path, &after, err);
 }
 
 /* Others, states of the same level among them, set facts at the same time. */

@@ -37,7 +37,7 @@ static bool has_space(struct str filesystems, struct str folder, struct str kind
 }
 
 /* Blanks and backslashes are written as \040 and the like. */
-static struct str decode(const struct scan *scan, struct str text)
+static struct str decode_mount_text(const struct scan *scan, struct str text)
 {
     char *copy = arena_alloc(scan->arena, text.n + 1);
     size_t n = 0;
@@ -79,8 +79,8 @@ static void add_space(struct scan *scan, struct value_map *mount, const char *fo
 static void add_mount(struct scan *scan, struct value_list *mounts, struct str filesystems,
                       struct str line)
 {
-    struct str device = decode(scan, scan_word(&line));
-    struct str folder = decode(scan, scan_word(&line));
+    struct str device = decode_mount_text(scan, scan_word(&line));
+    struct str folder = decode_mount_text(scan, scan_word(&line));
     struct str kind = scan_word(&line), opts = scan_word(&line);
     struct value_map *mount;
 
@@ -110,17 +110,17 @@ static void add_mounts(struct scan *scan)
 
 /* --- devices ------------------------------------------------------------------------ */
 
-static int by_name(const void *a, const void *b)
+static int compare_disk_names(const void *a, const void *b)
 {
     const struct value *x = a, *y = b;
 
     return str_compare(x->s, y->s);
 }
 
-static void sort_names(struct value_list *list)
+static void sort_disk_names(struct value_list *list)
 {
     if (list->count > 1)
-        qsort(list->items, list->count, sizeof(list->items[0]), by_name);
+        qsort(list->items, list->count, sizeof(list->items[0]), compare_disk_names);
 }
 
 static bool is_disk(const char *name)
@@ -155,8 +155,8 @@ static void add_devices(struct scan *scan)
                        str_from(entry->d_name));
     }
     (void)closedir(folder);
-    sort_names(disks);
-    sort_names(ssds);
+    sort_disk_names(disks);
+    sort_disk_names(ssds);
 }
 
 void facts_disk(struct scan *scan)

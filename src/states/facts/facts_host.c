@@ -47,7 +47,7 @@ static struct str name_on_line(struct str line, struct str host)
 
 /* The full name without a network query: the host name itself, /etc/hosts, or the domain
  * that the kernel knows. */
-static struct str full_name(struct scan *scan, struct str host)
+static struct str find_full_host_name(struct scan *scan, struct str host)
 {
     struct str rest = scan_read(scan, "etc/hosts", HOSTS_MAX);
     struct str domain = scan_line(scan, "proc/sys/kernel/domainname");
@@ -65,12 +65,12 @@ static struct str full_name(struct scan *scan, struct str host)
 void facts_id(struct scan *scan)
 {
     scan_add_text(scan, scan->facts, "id",
-                  scan->id ? str_from(scan->id) : full_name(scan, host_name(scan)));
+                  scan->id ? str_from(scan->id) : find_full_host_name(scan, host_name(scan)));
 }
 
-static void add_names(struct scan *scan)
+static void add_host_names(struct scan *scan)
 {
-    struct str node = host_name(scan), full = full_name(scan, node);
+    struct str node = host_name(scan), full = find_full_host_name(scan, node);
     struct str rest = node, domain = full, host = str_cut(&rest, '.');
 
     (void)str_cut(&domain, '.');
@@ -100,7 +100,7 @@ static void add_user(struct scan *scan)
         scan_add_text(scan, scan->facts, "groupname", str_from(group->name));
 }
 
-static void add_environment(struct scan *scan)
+static void add_environment_facts(struct scan *scan)
 {
     const char *path = getenv("PATH"), *shell = getenv("SHELL");
     struct str rest = str_from(path ? path : PATH_FOLDER_DEFAULT);
@@ -181,9 +181,9 @@ static const char *find_init(struct scan *scan)
 
 void facts_host(struct scan *scan)
 {
-    add_names(scan);
+    add_host_names(scan);
     add_user(scan);
-    add_environment(scan);
+    add_environment_facts(scan);
     add_dns(scan);
     add_timezone(scan);
     add_selinux(scan);

@@ -5,7 +5,7 @@
 #define KIB         1024
 #define MIB         ((int64_t)1024 * 1024)
 
-static int64_t bytes_of(struct scan *scan, struct str info, const char *key)
+static int64_t read_meminfo_bytes(struct scan *scan, struct str info, const char *key)
 {
     int64_t kib = scan_number(scan_field(scan, info, key, ':'));
 
@@ -15,10 +15,10 @@ static int64_t bytes_of(struct scan *scan, struct str info, const char *key)
 void facts_memory(struct scan *scan)
 {
     struct str info = scan_read(scan, "proc/meminfo", MEMINFO_MAX);
-    int64_t total = bytes_of(scan, info, "MemTotal");
-    int64_t available = bytes_of(scan, info, "MemAvailable");
-    int64_t swap = bytes_of(scan, info, "SwapTotal");
-    int64_t swap_free = bytes_of(scan, info, "SwapFree");
+    int64_t total = read_meminfo_bytes(scan, info, "MemTotal");
+    int64_t available = read_meminfo_bytes(scan, info, "MemAvailable");
+    int64_t swap = read_meminfo_bytes(scan, info, "SwapTotal");
+    int64_t swap_free = read_meminfo_bytes(scan, info, "SwapFree");
     struct value_map *memory;
 
     if (total == 0)
@@ -29,7 +29,7 @@ void facts_memory(struct scan *scan)
     scan_add_int(scan, memory, "used", total - available);
     scan_add(scan, memory, "used_percent",
              value_double((double)(total - available) * 100.0 / (double)total));
-    scan_add_int(scan, memory, "free", bytes_of(scan, info, "MemFree"));
+    scan_add_int(scan, memory, "free", read_meminfo_bytes(scan, info, "MemFree"));
     scan_add_int(scan, memory, "swap_total", swap);
     scan_add_int(scan, memory, "swap_used", swap - swap_free);
     scan_add_int(scan, memory, "swap_free", swap_free);

@@ -41,7 +41,7 @@ static const struct {
     { IFF_RUNNING, "running" },
 };
 
-static struct value_map *find_interface(struct links *links, const char *name)
+static struct value_map *find_link_facts(struct links *links, const char *name)
 {
     for (size_t i = 0; i < links->interfaces->count; i++) {
         const struct value *item = &links->interfaces->items[i];
@@ -64,7 +64,7 @@ static struct value_list *list_in(struct links *links, struct value_map *map, co
 static struct value_map *interface_of(struct links *links, const struct ifaddrs *entry)
 {
     struct scan *scan = links->scan;
-    struct value_map *interface = find_interface(links, entry->ifa_name);
+    struct value_map *interface = find_link_facts(links, entry->ifa_name);
     struct value_list *flags;
 
     if (interface)
@@ -98,8 +98,8 @@ static unsigned prefix_of(const struct sockaddr *mask, bool v6)
     return bits;
 }
 
-static void add_address(struct links *links, const struct ifaddrs *entry,
-                        struct value_map *interface)
+static void add_link_address(struct links *links, const struct ifaddrs *entry,
+                             struct value_map *interface)
 {
     bool v6 = entry->ifa_addr->sa_family == AF_INET6;
     const void *bytes =
@@ -120,7 +120,8 @@ static void add_address(struct links *links, const struct ifaddrs *entry,
     scan_push_text(scan, list_in(links, links->salt_all, entry->ifa_name), str_from(text));
 }
 
-static void add_mac(struct links *links, const struct ifaddrs *entry, struct value_map *interface)
+static void add_link_mac(struct links *links, const struct ifaddrs *entry,
+                         struct value_map *interface)
 {
     const struct sockaddr_ll *link = (const struct sockaddr_ll *)(const void *)entry->ifa_addr;
     const unsigned char *b = link->sll_addr;
@@ -149,9 +150,9 @@ static void add_interfaces(struct links *links)
 
         count++;
         if (descendants == AF_PACKET)
-            add_mac(links, entry, interface);
+            add_link_mac(links, entry, interface);
         else if (descendants == AF_INET || descendants == AF_INET6)
-            add_address(links, entry, interface);
+            add_link_address(links, entry, interface);
     }
     freeifaddrs(all);
 }
@@ -222,7 +223,7 @@ static void sort_texts(struct value_list *list)
         qsort(list->items, list->count, sizeof(list->items[0]), by_text);
 }
 
-static void add_names(struct scan *scan, struct value_map *network)
+static void add_interface_names(struct scan *scan, struct value_map *network)
 {
     static const struct {
         const char *from, *to;
@@ -242,7 +243,7 @@ void facts_network(struct scan *scan)
     struct links links = { .scan = scan };
 
     links.network = scan_add_map(scan, scan->facts, "network");
-    add_names(scan, links.network);
+    add_interface_names(scan, links.network);
     links.lists[0] = scan_add_list(scan, links.network, "ipv4");
     links.lists[1] = scan_add_list(scan, links.network, "ipv6");
     links.interfaces = scan_add_list(scan, links.network, "interfaces");

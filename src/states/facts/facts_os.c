@@ -212,7 +212,7 @@ static void add_kernel(struct scan *scan, struct value_map *os)
     add_architecture(scan, os, machine.p ? machine : str_from(names.machine));
 }
 
-static void add_times(struct scan *scan, struct value_map *os)
+static void add_os_times(struct scan *scan, struct value_map *os)
 {
     struct str uptime = scan_line(scan, "proc/uptime");
     struct str boot = scan_read(scan, "proc/stat", (size_t)1 << 20);
@@ -274,5 +274,5 @@ void facts_os(struct scan *scan)
     }
     add_lsb(scan, &dist, release);
     add_kernel(scan, os);
-    add_times(scan, os);
+    add_os_times(scan, os);
 }

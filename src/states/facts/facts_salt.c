@@ -106,7 +106,8 @@ static void add_server_id(struct scan *scan)
 }
 
 /* The addresses by which others reach the machine under its full name. */
-static void add_addresses(struct scan *scan, const char *from, const char *to, const char *own)
+static void add_grain_addresses(struct scan *scan, const char *from, const char *to,
+                                const char *own)
 {
     const struct value key = value_text(from);
     const struct value *all = value_map_find(scan->facts, &key);
@@ -135,7 +136,7 @@ static bool has_address(const struct scan *scan, const char *fact, struct str ad
 }
 
 /* A word without its quotes, in which blanks do not end it. */
-static struct str cut_word(const struct scan *scan, struct str *rest)
+static struct str cut_command_word(const struct scan *scan, struct str *rest)
 {
     char *word = arena_strndup(scan->arena, rest->p, rest->n);
     size_t i, n = 0;
@@ -157,7 +158,7 @@ static void add_kernel_parameters(struct scan *scan)
     struct value_list *list = scan_add_list(scan, scan->facts, "kernelparams");
 
     while (rest.n > 0) {
-        struct str value = cut_word(scan, &rest);
+        struct str value = cut_command_word(scan, &rest);
         const struct str name = str_cut(&value, '=');
         struct value_list *pair;
 
@@ -245,8 +246,8 @@ void facts_salt(struct scan *scan)
     scan_add(scan, scan->facts, "transactional",
              value_bool(scan_exists(scan, "usr/sbin/transactional-update")));
     add_server_id(scan);
-    add_addresses(scan, "ipv4", "fqdn_ip4", "127.");
-    add_addresses(scan, "ipv6", "fqdn_ip6", "::1");
+    add_grain_addresses(scan, "ipv4", "fqdn_ip4", "127.");
+    add_grain_addresses(scan, "ipv6", "fqdn_ip6", "::1");
     add_full_names(scan);
     add_displays(scan);
 }

@@ -81,7 +81,7 @@ bool scan_exists(const struct scan *scan, const char *path)
     return fd >= 0;
 }
 
-static struct str unquote(const struct scan *scan, struct str text)
+static struct str unquote_scanned_text(const struct scan *scan, struct str text)
 {
     char *copy;
     size_t n = 0;
@@ -107,7 +107,7 @@ struct str scan_field(const struct scan *scan, struct str text, const char *key,
         struct str name = str_trim(str_cut(&value, separator));
 
         if (value.p && str_is(name, key))
-            return unquote(scan, str_trim(value));
+            return unquote_scanned_text(scan, str_trim(value));
     }
     return (struct str){ NULL, 0 };
 }

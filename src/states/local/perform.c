@@ -47,7 +47,7 @@ struct deed {
 
 /* --- answers ---------------------------------------------------------------------- */
 
-static void set_failure(struct deed *deed, const char *text)
+static void set_call_failure(struct deed *deed, const char *text)
 {
     struct secrets *secrets = deed->session->host.secrets;
 
@@ -55,17 +55,17 @@ static void set_failure(struct deed *deed, const char *text)
         arena_str(deed->arena, secrets_masked(secrets, deed->arena, str_from(text))).p;
 }
 
-static void fail_diags(struct deed *deed)
+static void fail_with_call_diags(struct deed *deed)
 {
     AUTO_BUF struct buf text = BUF_INIT(ERROR_MAX);
 
     session_open_paths(deed->session, &deed->diags);
     diags_print(&deed->diags, &text);
-    set_failure(deed, arena_str(deed->arena, str_trim_right(buf_view(&text))).p);
+    set_call_failure(deed, arena_str(deed->arena, str_trim_right(buf_view(&text))).p);
 }
 
 /* A function has one result, whose details hold what it said. */
-static void succeed(struct deed *deed, const char *name, struct value said)
+static void set_call_success(struct deed *deed, const char *name, struct value said)
 {
     struct state_result one = { .name = name, .outcome = OUTCOME_UNCHANGED };
 
@@ -86,11 +86,11 @@ static bool bind_plan(struct deed *deed, const struct plan *plan)
 
     if (plan_store_find(deed->arena, host->data_dir, deed->request->plan, plan_binding, &err) < 0 ||
         run_plan(deed->arena, host, plan, RUN_TEST, NULL, &now, &err) < 0) {
-        set_failure(deed, err.text);
+        set_call_failure(deed, err.text);
         return false;
     }
     if (plan_binding_compare(plan_binding, &now, &deed->diags) < 0) {
-        fail_diags(deed);
+        fail_with_call_diags(deed);
         return false;
     }
     host->plan_binding = plan_binding;
@@ -118,7 +118,7 @@ static void run_plan_now(struct deed *deed, const struct plan *plan)
     host->run_id = deed->request->job;
     if (run_plan(deed->arena, host, plan, host->test ? RUN_TEST : RUN_APPLY, deed->sink,
                  &deed->answer->result, &err) < 0) {
-        set_failure(deed, err.text);
+        set_call_failure(deed, err.text);
         return;
     }
     if (deed->session->revert_on_failure)
@@ -138,7 +138,7 @@ static bool has_given(const struct deed *deed, const char *key)
 }
 
 /* The positional argument, unless a pair says the same. */
-static struct param_strs words_of(struct deed *deed)
+static struct param_strs list_call_words(struct deed *deed)
 {
     const char *id = deed->request->id;
     const char **word;
@@ -151,7 +151,7 @@ static struct param_strs words_of(struct deed *deed)
 }
 
 /* For heartbeats and reports. */
-static void keep_last_run(struct deed *deed, struct param_strs refs)
+static void keep_last_run_report(struct deed *deed, struct param_strs refs)
 {
     const struct lastrun_request request = { deed->request->function, refs,
                                              deed->session->host.test,
@@ -175,42 +175,42 @@ static void compile_and_run(struct deed *deed, struct param_strs words, const ch
 
     if (wish_read(deed->session, deed->request->function, words, &deed->given, &wish,
                   &deed->diags) < 0) {
-        fail_diags(deed);
+        fail_with_call_diags(deed);
         return;
     }
     if (session_compile(deed->session, &wish, &plan, &deed->diags) < 0)
-        fail_diags(deed);
+        fail_with_call_diags(deed);
     else
         run_plan_now(deed, plan);
     if (!only && deed->session->host.data_dir)
-        keep_last_run(deed, wish.refs);
+        keep_last_run_report(deed, wish.refs);
 }
 
-static void state_apply(struct deed *deed)
+static void call_state_apply(struct deed *deed)
 {
-    compile_and_run(deed, words_of(deed), NULL);
+    compile_and_run(deed, list_call_words(deed), NULL);
 }
 
-static void state_highstate(struct deed *deed)
+static void call_state_highstate(struct deed *deed)
 {
     compile_and_run(deed, (struct param_strs){ 0 }, NULL);
 }
 
-static void state_test(struct deed *deed)
+static void call_state_test(struct deed *deed)
 {
     deed->session->host.test = deed->answer->test = true;
-    state_apply(deed);
+    call_state_apply(deed);
 }
 
-static void state_sls_id(struct deed *deed)
+static void call_state_sls_id(struct deed *deed)
 {
     if (deed->request->id[0] && has_given(deed, "mods"))
         compile_and_run(deed, (struct param_strs){ 0 }, deed->request->id);
     else
-        set_failure(deed, "state.sls_id requires an ID, and mods=REF");
+        set_call_failure(deed, "state.sls_id requires an ID, and mods=REF");
 }
 
-static const char *take_text(struct deed *deed, const char *key)
+static const char *take_text_argument(struct deed *deed, const char *key)
 {
     const struct value name = value_text(key);
     const char *text = value_get_text(&deed->given, key);
@@ -221,9 +221,9 @@ static const char *take_text(struct deed *deed, const char *key)
 }
 
 /* The positional argument, or the pair of that name. */
-static const char *take_word(struct deed *deed, const char *key)
+static const char *take_word_argument(struct deed *deed, const char *key)
 {
-    const char *text = take_text(deed, key);
+    const char *text = take_text_argument(deed, key);
 
     if (text)
         return text;
@@ -232,24 +232,24 @@ static const char *take_word(struct deed *deed, const char *key)
 }
 
 /* A run of its own text has no reference, so heartbeats do not tell of it. */
-static void state_template_str(struct deed *deed)
+static void call_state_template_str(struct deed *deed)
 {
-    const char *text = take_word(deed, "tem");
+    const char *text = take_word_argument(deed, "tem");
     struct compile_wish wish = { 0 };
     const struct plan *plan;
 
     if (!text) {
-        set_failure(deed, "state.template_str requires a text");
+        set_call_failure(deed, "state.template_str requires a text");
         return;
     }
     if (wish_read(deed->session, deed->request->function, (struct param_strs){ 0 }, &deed->given,
                   &wish, &deed->diags) < 0) {
-        fail_diags(deed);
+        fail_with_call_diags(deed);
         return;
     }
     wish.text = str_from(text);
     if (session_compile(deed->session, &wish, &plan, &deed->diags) < 0)
-        fail_diags(deed);
+        fail_with_call_diags(deed);
     else
         run_plan_now(deed, plan);
 }
@@ -262,11 +262,11 @@ static void apply_single(struct deed *deed, const struct module *module, const c
     const struct plan *plan;
 
     if (missing)
-        set_failure(deed, arena_printf(deed->arena, "%s requires a %s argument", module->name,
-                                       missing->name));
+        set_call_failure(deed, arena_printf(deed->arena, "%s requires a %s argument", module->name,
+                                            missing->name));
     else if (compile_single(deed->arena, &deed->session->host, module->name, name, &deed->given,
                             &plan, &deed->diags) < 0)
-        fail_diags(deed);
+        fail_with_call_diags(deed);
     else
         run_plan_now(deed, plan);
 }
@@ -274,21 +274,21 @@ static void apply_single(struct deed *deed, const struct module *module, const c
 /* 'state.single fun=pkg.installed name=vim', or the function as the positional argument. */
 static void state_single(struct deed *deed)
 {
-    const char *fun = take_text(deed, "fun");
+    const char *fun = take_text_argument(deed, "fun");
     const struct value where = value_text(fun ? fun : deed->request->id);
     const struct module *module = decl_module(where.s, &where, &deed->diags);
     const char *name = value_get_text(&deed->given, "name");
 
     if (!module)
-        fail_diags(deed);
+        fail_with_call_diags(deed);
     else
         apply_single(deed, module, name ? name : NO_NAME);
 }
 
-static void state_revert(struct deed *deed)
+static void call_state_revert(struct deed *deed)
 {
     const struct value *force = value_get(&deed->given, "force");
-    const char *target = take_text(deed, "target");
+    const char *target = take_text_argument(deed, "target");
     struct revert_options how = { .target = target ? target : deed->request->id };
     struct err err;
 
@@ -298,12 +298,12 @@ static void state_revert(struct deed *deed)
                     ? strcasecmp(force->s.p, "true") == 0 || strcmp(force->s.p, "1") == 0
                     : false;
     if (!how.target[0] || strcmp(how.target, NO_NAME) == 0) {
-        set_failure(deed, "state.revert requires a reference, or the id of a job or run");
+        set_call_failure(deed, "state.revert requires a reference, or the id of a job or run");
     } else if (deed->session->host.test) {
-        set_failure(deed, "a revert has no dry run; nothing was reverted");
+        set_call_failure(deed, "a revert has no dry run; nothing was reverted");
     } else if (revert_run(deed->arena, &deed->session->host, &how, deed->sink,
                           &deed->answer->result, &err) < 0) {
-        set_failure(deed, err.text);
+        set_call_failure(deed, err.text);
     } else {
         deed->answer->success = run_result_is_success(&deed->answer->result);
     }
@@ -317,9 +317,9 @@ static void state_show_top(struct deed *deed)
     if (wish_read(deed->session, deed->request->function, (struct param_strs){ 0 }, &deed->given,
                   &wish, &deed->diags) < 0 ||
         compile_top_refs(deed->arena, &deed->session->host, &refs, &deed->diags) < 0)
-        fail_diags(deed);
+        fail_with_call_diags(deed);
     else
-        succeed(deed, deed->request->function, refs);
+        set_call_success(deed, deed->request->function, refs);
 }
 
 /* --- functions that show states --------------------------------------------------- */
@@ -329,11 +329,11 @@ static const struct plan *compile_shown(struct deed *deed)
     struct compile_wish wish = { 0 };
     const struct plan *plan;
 
-    if (wish_read(deed->session, deed->request->function, words_of(deed), &deed->given, &wish,
-                  &deed->diags) == 0 &&
+    if (wish_read(deed->session, deed->request->function, list_call_words(deed), &deed->given,
+                  &wish, &deed->diags) == 0 &&
         session_compile(deed->session, &wish, &plan, &deed->diags) == 0)
         return plan;
-    fail_diags(deed);
+    fail_with_call_diags(deed);
     return NULL;
 }
 
@@ -342,7 +342,7 @@ static void state_show(struct deed *deed)
     const struct plan *plan = compile_shown(deed);
 
     if (plan)
-        succeed(deed, deed->request->function, show_plan(deed->arena, plan));
+        set_call_success(deed, deed->request->function, show_plan(deed->arena, plan));
 }
 
 /* Mistakes mean no. */
@@ -351,35 +351,37 @@ static void state_sls_exists(struct deed *deed)
     struct compile_wish wish = { 0 };
     const struct plan *plan;
 
-    if (wish_read(deed->session, deed->request->function, words_of(deed), &deed->given, &wish,
-                  &deed->diags) < 0)
-        fail_diags(deed);
+    if (wish_read(deed->session, deed->request->function, list_call_words(deed), &deed->given,
+                  &wish, &deed->diags) < 0)
+        fail_with_call_diags(deed);
     else if (wish.refs.n == 0)
-        set_failure(deed, "state.sls_exists requires references");
+        set_call_failure(deed, "state.sls_exists requires references");
     else
-        succeed(deed, deed->request->function,
-                value_bool(session_compile(deed->session, &wish, &plan, &deed->diags) == 0));
+        set_call_success(
+            deed, deed->request->function,
+            value_bool(session_compile(deed->session, &wish, &plan, &deed->diags) == 0));
 }
 
 static void state_id_exists(struct deed *deed)
 {
-    const char *ids = take_word(deed, "ids");
+    const char *ids = take_word_argument(deed, "ids");
     struct compile_wish wish = { 0 };
     const struct plan *plan;
 
     if (!ids || !has_given(deed, "mods"))
-        set_failure(deed, "state.id_exists requires IDs, and mods=REF");
+        set_call_failure(deed, "state.id_exists requires IDs, and mods=REF");
     else if (wish_read(deed->session, deed->request->function, (struct param_strs){ 0 },
                        &deed->given, &wish, &deed->diags) < 0 ||
              session_compile(deed->session, &wish, &plan, &deed->diags) < 0)
-        fail_diags(deed);
+        fail_with_call_diags(deed);
     else
-        succeed(deed, deed->request->function,
-                value_bool(wish_has_ids(plan, wish_read_ids(deed->arena, ids))));
+        set_call_success(deed, deed->request->function,
+                         value_bool(wish_has_ids(plan, wish_read_ids(deed->arena, ids))));
 }
 
 /* As text, by one of the functions of states/local/show.h. */
-static void show_text(struct deed *deed, void (*print)(const struct plan *plan, struct buf *out))
+static void show_plan_text(struct deed *deed,
+                           void (*print)(const struct plan *plan, struct buf *out))
 {
     AUTO_BUF struct buf out = BUF_INIT(ERROR_MAX);
     const struct plan *plan = compile_shown(deed);
@@ -387,17 +389,17 @@ static void show_text(struct deed *deed, void (*print)(const struct plan *plan, 
     if (!plan)
         return;
     print(plan, &out);
-    succeed(deed, deed->request->function, value_str(buf_copy(&out, deed->arena)));
+    set_call_success(deed, deed->request->function, value_str(buf_copy(&out, deed->arena)));
 }
 
 static void state_graph(struct deed *deed)
 {
-    show_text(deed, show_levels);
+    show_plan_text(deed, show_levels);
 }
 
 static void state_check(struct deed *deed)
 {
-    show_text(deed, show_counts);
+    show_plan_text(deed, show_counts);
 }
 
 /* --- the last run ----------------------------------------------------------------- */
@@ -408,9 +410,10 @@ static void state_last(struct deed *deed)
     struct err err;
 
     if (lastrun_read_value(deed->arena, deed->session->host.data_dir, &last, &err) == 0)
-        succeed(deed, deed->request->function, last);
+        set_call_success(deed, deed->request->function, last);
     else
-        set_failure(deed, err.code == ERR_NOT_FOUND ? "no run of states is on record" : err.text);
+        set_call_failure(deed,
+                         err.code == ERR_NOT_FOUND ? "no run of states is on record" : err.text);
 }
 
 /* --- owed work -------------------------------------------------------------------- */
@@ -422,12 +425,12 @@ static void state_owed(struct deed *deed)
     struct err err;
 
     if (owed_list(deed->arena, deed->session->host.data_dir, &debts, &err) < 0) {
-        set_failure(deed, err.text);
+        set_call_failure(deed, err.text);
         return;
     }
     VEC_EACH (&debts.list, debt)
         value_list_push(deed->arena, list.list, record_value(deed->arena, &owed_debt_type, debt));
-    succeed(deed, deed->request->function, list);
+    set_call_success(deed, deed->request->function, list);
 }
 
 static void state_waive(struct deed *deed)
@@ -437,19 +440,21 @@ static void state_waive(struct deed *deed)
     bool found;
 
     if (!state[0] || strcmp(state, NO_NAME) == 0)
-        set_failure(deed, "state.waive requires the name of a state, as shown by state.owed");
+        set_call_failure(deed, "state.waive requires the name of a state, as shown by state.owed");
     else if (deed->session->host.test)
-        set_failure(deed, "state.waive has no dry run; nothing was waived");
+        set_call_failure(deed, "state.waive has no dry run; nothing was waived");
     else if (owed_waive(deed->session->host.data_dir, state, &found, &err) < 0)
-        set_failure(deed, err.text);
+        set_call_failure(deed, err.text);
     else if (!found)
-        set_failure(deed, arena_printf(deed->arena,
-                                       "'%s' owes no reaction; 'state.owed' lists the states that "
-                                       "do",
-                                       state));
+        set_call_failure(deed,
+                         arena_printf(deed->arena,
+                                      "'%s' owes no reaction; 'state.owed' lists the states that "
+                                      "do",
+                                      state));
     else
-        succeed(deed, deed->request->function,
-                value_text(arena_printf(deed->arena, "%s no longer owes a reaction", state)));
+        set_call_success(
+            deed, deed->request->function,
+            value_text(arena_printf(deed->arena, "%s no longer owes a reaction", state)));
 }
 
 /* --- dispatch --------------------------------------------------------------------- */
@@ -458,13 +463,13 @@ typedef void verb_fn(struct deed *deed);
 
 /* clang-format off */
 static verb_fn *const verbs[] = {
-    [VERB_APPLY]          = state_apply,
-    [VERB_HIGHSTATE]      = state_highstate,
-    [VERB_SLS_ID]         = state_sls_id,
-    [VERB_TEMPLATE_STR]   = state_template_str,
-    [VERB_TEST]           = state_test,
+    [VERB_APPLY]          = call_state_apply,
+    [VERB_HIGHSTATE]      = call_state_highstate,
+    [VERB_SLS_ID]         = call_state_sls_id,
+    [VERB_TEMPLATE_STR]   = call_state_template_str,
+    [VERB_TEST]           = call_state_test,
     [VERB_SINGLE]         = state_single,
-    [VERB_REVERT]         = state_revert,
+    [VERB_REVERT]         = call_state_revert,
     [VERB_SHOW]           = state_show,
     [VERB_SHOW_HIGHSTATE] = state_show,
     [VERB_SHOW_TOP]       = state_show_top,
@@ -483,7 +488,7 @@ static const char *const quick_families[] = { "facts.", "grains.", "settings.", 
 /* clang-format on */
 
 /* NULL: not one of an agent. */
-static const struct verb *find_verb(const char *name)
+static const struct verb *find_local_verb(const char *name)
 {
     const struct verb *verb = verb_find(name);
 
@@ -491,12 +496,12 @@ static const struct verb *find_verb(const char *name)
 }
 
 /* A state of the same name comes before the function, unless it only answers. */
-static bool is_answer(const struct module *module)
+static bool is_answer_module(const struct module *module)
 {
     return module->call && (!module->apply || strcmp(module->name, "test.ping") == 0);
 }
 
-static bool is_quick(const struct module *module)
+static bool is_quick_module(const struct module *module)
 {
     for (size_t i = 0; i < ARRAY_LEN(quick_families); i++)
         if (str_starts(str_from(module->name), str_from(quick_families[i])))
@@ -506,20 +511,20 @@ static bool is_quick(const struct module *module)
 
 enum perform_class perform_class(const char *name)
 {
-    const struct verb *verb = find_verb(name);
+    const struct verb *verb = find_local_verb(name);
     const struct module *module = verb ? NULL : module_find(str_from(name));
 
     if (verb)
         return verb->class;
     if (!module)
         return PERFORM_UNKNOWN;
-    if (!is_answer(module) || (module->flags & MODULE_ACTS))
+    if (!is_answer_module(module) || (module->flags & MODULE_ACTS))
         return PERFORM_ACT;
-    return is_quick(module) ? PERFORM_QUICK : PERFORM_READ;
+    return is_quick_module(module) ? PERFORM_QUICK : PERFORM_READ;
 }
 
 /* The positional argument is the primary parameter, unless a pair says it. */
-static void call_module(struct deed *deed, const struct module *module)
+static void call_wished_module(struct deed *deed, const struct module *module)
 {
     const struct param *primary = params_find_primary(module->params);
     const char *id = deed->request->id;
@@ -529,24 +534,24 @@ static void call_module(struct deed *deed, const struct module *module)
     struct value said;
 
     if (deed->request->plan) {
-        set_failure(deed,
-                    arena_printf(deed->arena, "%s has no plan; nothing was done", module->name));
+        set_call_failure(
+            deed, arena_printf(deed->arena, "%s has no plan; nothing was done", module->name));
         return;
     }
     if (deed->session->host.test && (module->flags & MODULE_ACTS)) {
-        set_failure(deed,
-                    arena_printf(deed->arena, "%s has no dry run; nothing was done", module->name));
+        set_call_failure(
+            deed, arena_printf(deed->arena, "%s has no dry run; nothing was done", module->name));
         return;
     }
     if (call_function(deed->arena, &deed->session->host, module, &deed->given,
                       has_word ? &word : NULL, &said, &deed->diags) < 0)
-        fail_diags(deed);
+        fail_with_call_diags(deed);
     else
-        succeed(deed,
-                module->apply
-                    ? arena_printf(deed->arena, "%s:%s", module->name, id[0] ? id : "ping")
-                    : module->name,
-                value_copy(deed->arena, &said));
+        set_call_success(deed,
+                         module->apply
+                             ? arena_printf(deed->arena, "%s:%s", module->name, id[0] ? id : "ping")
+                             : module->name,
+                         value_copy(deed->arena, &said));
 }
 
 const char *perform_unknown(struct arena *arena, const char *name)
@@ -568,18 +573,18 @@ const char *perform_unknown(struct arena *arena, const char *name)
     return arena_printf(arena, "unknown function '%s' (did you mean '%.*s'?)", name, STR_ARG(best));
 }
 
-static void dispatch(struct deed *deed)
+static void dispatch_call(struct deed *deed)
 {
     const char *name = deed->request->function;
-    const struct verb *verb = find_verb(name);
+    const struct verb *verb = find_local_verb(name);
     const struct module *module = verb ? NULL : module_find(str_from(name));
 
     if (verb)
         verbs[verb->kind](deed);
     else if (!module)
-        set_failure(deed, perform_unknown(deed->arena, name));
-    else if (is_answer(module))
-        call_module(deed, module);
+        set_call_failure(deed, perform_unknown(deed->arena, name));
+    else if (is_answer_module(module))
+        call_wished_module(deed, module);
     else
         apply_single(deed, module, deed->request->id[0] ? deed->request->id : NO_NAME);
 }
@@ -601,9 +606,9 @@ void perform(struct session *session, const struct perform_request *request,
                                                  : value_map(value_map_new(deed.arena, 0));
     session_hide_secrets(session, &deed.given);
     if (wish_take_test(&deed.given, &session->host.test, &deed.diags) < 0) {
-        fail_diags(&deed);
+        fail_with_call_diags(&deed);
         return;
     }
     ret_answer->test = session->host.test;
-    dispatch(&deed);
+    dispatch_call(&deed);
 }

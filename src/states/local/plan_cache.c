@@ -47,8 +47,8 @@ static struct compile_wish copy_wish(struct arena *arena, const struct compile_w
                                   .id = wish->id ? arena_strdup(arena, wish->id) : NULL };
 }
 
-static struct plan_cache_plan *new_plan(const struct plan_cache *plan_cache,
-                                        const struct plan_cache_request *request)
+static struct plan_cache_plan *new_cached_plan(const struct plan_cache *plan_cache,
+                                               const struct plan_cache_request *request)
 {
     struct plan_cache_plan *plan = mem_zalloc(sizeof(*plan));
     const struct state_host *host = request->host;
@@ -79,7 +79,7 @@ bool plan_cache_is_old(const struct plan_cache_plan *held)
     return held && atomic_load(&held->is_old);
 }
 
-static bool is_same_wish(const struct compile_wish *a, const struct compile_wish *b)
+static bool is_same_compile_wish(const struct compile_wish *a, const struct compile_wish *b)
 {
     if (a->refs.n != b->refs.n || !a->id != !b->id || (a->id && strcmp(a->id, b->id) != 0))
         return false;
@@ -99,7 +99,7 @@ static bool is_plan_of(const struct plan_cache_plan *plan, const struct plan_cac
            plan->strict_templates == host->strict_templates &&
            strcmp(plan->environment, host->environment ? host->environment : "") == 0 &&
            strcmp(tree_root(plan->tree), tree_root(host->tree)) == 0 &&
-           is_same_wish(&plan->wish, request->wish);
+           is_same_compile_wish(&plan->wish, request->wish);
 }
 
 /* --- places ----------------------------------------------------------------------- */
@@ -123,8 +123,8 @@ static struct plan_cache_plan *find_plan(struct plan_cache *plan_cache,
 
 /* The place of the plan of the same request; else an empty one; else that of the plan which was not
  * used for the longest time. */
-static struct plan_cache_plan **choose_place(struct plan_cache *plan_cache,
-                                             const struct plan_cache_request *request)
+static struct plan_cache_plan **choose_plan_place(struct plan_cache *plan_cache,
+                                                  const struct plan_cache_request *request)
 {
     struct plan_cache_plan **best = &plan_cache->plans[0];
 
@@ -147,7 +147,7 @@ static void put_plan(struct plan_cache *plan_cache, const struct plan_cache_requ
     atomic_fetch_add(&plan->holders, 1);
     plan->used = clock_now();
     (void)pthread_mutex_lock(&plan_cache->mutex);
-    place = choose_place(plan_cache, request);
+    place = choose_plan_place(plan_cache, request);
     old = *place;
     *place = plan;
     (void)pthread_mutex_unlock(&plan_cache->mutex);
@@ -204,7 +204,7 @@ int plan_cache_compile(struct plan_cache *plan_cache, const struct plan_cache_re
         return 0;
     }
     plan_cache_release(plan);
-    *ret_held = plan = new_plan(plan_cache, request);
+    *ret_held = plan = new_cached_plan(plan_cache, request);
     if (compile_plan(plan, request->host, diags) < 0)
         return -1;
     if (may_keep(plan))

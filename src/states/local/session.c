@@ -82,7 +82,7 @@ void session_open_results(const struct session *session, struct arena *arena,
 
 /* --- secrets in mistakes --------------------------------------------------------------- */
 
-static const char *mask_text(struct secrets *secrets, struct arena *arena, const char *text)
+static const char *mask_session_text(struct secrets *secrets, struct arena *arena, const char *text)
 {
     return text ? arena_str(arena, secrets_masked(secrets, arena, str_from(text))).p : NULL;
 }
@@ -90,11 +90,11 @@ static const char *mask_text(struct secrets *secrets, struct arena *arena, const
 static void mask_diags(struct secrets *secrets, struct diags *diags)
 {
     VEC_EACH (&diags->list, diag) {
-        diag->text = mask_text(secrets, diags->arena, diag->text);
-        diag->hint = mask_text(secrets, diags->arena, diag->hint);
+        diag->text = mask_session_text(secrets, diags->arena, diag->text);
+        diag->hint = mask_session_text(secrets, diags->arena, diag->hint);
         diag->source = secrets_masked(secrets, diags->arena, diag->source);
         VEC_EACH (&diag->notes, note)
-            note->text = mask_text(secrets, diags->arena, note->text);
+            note->text = mask_session_text(secrets, diags->arena, note->text);
     }
 }
 
@@ -103,7 +103,7 @@ void session_mask_diags(const struct session *session, struct diags *diags)
     mask_diags(session->host.secrets, diags);
 }
 
-static bool is_folder(const char *path)
+static bool is_session_folder(const char *path)
 {
     struct fs_info info;
     struct err ignored;
@@ -111,7 +111,7 @@ static bool is_folder(const char *path)
     return fs_stat(path, &info, &ignored) == 0 && info.kind == FS_FOLDER;
 }
 
-static bool is_missing(const char *path)
+static bool is_missing_path(const char *path)
 {
     struct fs_info info;
     struct err ignored;
@@ -120,25 +120,25 @@ static bool is_missing(const char *path)
 }
 
 /* The requested one; else ours; else Salt's, when only that exists. */
-static const char *find_folder(const char *given, const char *ours, const char *salts)
+static const char *find_session_folder(const char *given, const char *ours, const char *salts)
 {
     if (given)
         return given;
-    return !is_folder(ours) && is_folder(salts) ? salts : ours;
+    return !is_session_folder(ours) && is_session_folder(salts) ? salts : ours;
 }
 
 const char *session_find_states(const char *given)
 {
-    return find_folder(given, STATES_DIR, SALT_STATES_DIR);
+    return find_session_folder(given, STATES_DIR, SALT_STATES_DIR);
 }
 
 const char *session_find_settings(const char *given)
 {
-    return find_folder(given, SETTINGS_DIR, SALT_SETTINGS_DIR);
+    return find_session_folder(given, SETTINGS_DIR, SALT_SETTINGS_DIR);
 }
 
-static int open_tree(struct session *session, const struct session_options *options,
-                     enum session_need need, struct diags *diags)
+static int open_session_tree(struct session *session, const struct session_options *options,
+                             enum session_need need, struct diags *diags)
 {
     const char *root = session_find_states(options->states_dir);
     struct fs_info info;
@@ -187,7 +187,7 @@ static int set_fact(const struct state_host *host, const char *key, const struct
 }
 
 /* What is known of the machine may have changed, so nothing that was handed in counts. */
-static int reload_facts(struct state_host *host, struct err *err)
+static int reload_session_facts(struct state_host *host, struct err *err)
 {
     struct session *session = container_of(host, struct session, host);
     struct diags diags = DIAGS_INIT(&session->arena);
@@ -249,8 +249,8 @@ static int init_facts(struct session *session, const struct session_options *opt
     return 0;
 }
 
-static int load_settings(struct session *session, const struct session_options *options,
-                         struct diags *diags)
+static int load_session_settings(struct session *session, const struct session_options *options,
+                                 struct diags *diags)
 {
     struct builtin_context salt = { .host = &session->host };
     const struct settings_options where = {
@@ -278,8 +278,9 @@ static int learn_settings(struct session *session, const struct session_options 
     session->nothing = value_map(value_map_new(&session->arena, 0));
     session->host.settings = options->settings ? options->settings : &session->nothing;
     if (!options->settings &&
-        (options->settings_dir || !is_missing(SETTINGS_DIR) || !is_missing(SALT_SETTINGS_DIR)) &&
-        load_settings(session, options, diags) < 0)
+        (options->settings_dir || !is_missing_path(SETTINGS_DIR) ||
+         !is_missing_path(SALT_SETTINGS_DIR)) &&
+        load_session_settings(session, options, diags) < 0)
         return -1;
     session_hide_secrets(session, session->host.settings);
     return 0;
@@ -311,7 +312,7 @@ static void fill_session(struct session *session, const struct session_options *
         .parallel = (unsigned)options->parallel,
         .set_fact = set_fact,
         .log = options->log,
-        .reload_facts = reload_facts,
+        .reload_facts = reload_session_facts,
         .fire = options->fire,
         .fire_user = options->fire_user,
         .send_event = options->send_event,
@@ -350,7 +351,7 @@ int session_init(struct session *session, const struct session_options *given,
     /* A machine may be a target of its own orchestration: one run must not wait for the other. */
     if (!options->data_dir && options->fleet)
         session->host.data_dir = path_join(&session->arena, session->host.data_dir, "orchestrate");
-    if (open_tree(session, options, need, diags) < 0)
+    if (open_session_tree(session, options, need, diags) < 0)
         return -1;
     session->host.tree = session->tree; /* before the settings, which may ask for its files */
     return init_facts(session, options, diags) < 0 ? -1 : learn_settings(session, options, diags);

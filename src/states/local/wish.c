@@ -10,7 +10,7 @@
 #include "states/local/session.h"
 #include "states/state/host.h"
 
-static int read_test(const struct value *asked, bool *test, struct diags *diags)
+static int read_test_option(const struct value *asked, bool *test, struct diags *diags)
 {
     static const char *const yes[] = { "true", "yes", "1", "on" };
     static const char *const no[] = { "false", "no", "0", "off" };
@@ -36,7 +36,7 @@ int wish_take_test(struct value *given, bool *test, struct diags *diags)
 
     if (!asked)
         return 0;
-    if (read_test(asked, test, diags) < 0)
+    if (read_test_option(asked, test, diags) < 0)
         return -1;
     (void)value_map_remove(given->map, &key);
     return 0;

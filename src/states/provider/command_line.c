@@ -12,13 +12,13 @@
 /* Of one process; the kernel allows more, but longer ones are not searched. */
 #define LINE_MAX_BYTES ((size_t)4 << 20)
 
-static bool is_number(const char *name)
+static bool is_process_number(const char *name)
 {
     return name[0] != '\0' && strspn(name, "0123456789") == strlen(name);
 }
 
 /* Arguments end in NUL there. One that cannot be read is gone, or not ours to see. */
-static bool has_text(struct arena *arena, const char *pid, struct str text)
+static bool has_process_text(struct arena *arena, const char *pid, struct str text)
 {
     struct err ignored;
     struct str line;
@@ -46,8 +46,8 @@ int command_line_find(const char *text, bool *ret_found, struct err *err)
     VEC_EACH (&names.list, name) {
         AUTO_ARENA struct arena scratch = ARENA_INIT;
 
-        if (is_number(*name) && strcmp(*name, self) != 0)
-            *ret_found |= has_text(&scratch, *name, str_from(text));
+        if (is_process_number(*name) && strcmp(*name, self) != 0)
+            *ret_found |= has_process_text(&scratch, *name, str_from(text));
         if (*ret_found)
             break;
     }

@@ -30,7 +30,7 @@ bool orchestrator_is_here(struct arena *arena)
     return home_find_client(arena, &home, &ignored) == 0 && home_connect(&home, &fd, &ignored) == 0;
 }
 
-static bool is_reply(const struct message *answer, const char *name)
+static bool is_orchestrator_reply(const struct message *answer, const char *name)
 {
     return strcmp(answer->name, name) == 0;
 }
@@ -50,7 +50,7 @@ static int query_daemon(const struct tool *tool, int kind, const void *args, str
     return 0;
 }
 
-static int report_refusal(const struct message *answer, struct err *err)
+static int report_orchestrator_refusal(const struct message *answer, struct err *err)
 {
     return err_set(err, ERR_INVALID, "kepler: %s",
                    message_text(answer, "message", "the daemon gave no reason"));
@@ -61,7 +61,7 @@ int orchestrator_ask(const struct tool *tool, int kind, const void *args, struct
 {
     if (query_daemon(tool, kind, args, ret, err) < 0)
         return -1;
-    return is_reply(ret, MESSAGE_OK) ? 0 : report_refusal(ret, err);
+    return is_orchestrator_reply(ret, MESSAGE_OK) ? 0 : report_orchestrator_refusal(ret, err);
 }
 
 struct param_strs orchestrator_environment(struct arena *arena)
@@ -114,7 +114,7 @@ struct parts {
     const char *service;
 };
 
-static struct parts parse_name(struct arena *arena, const char *name)
+static struct parts parse_service_name(struct arena *arena, const char *name)
 {
     const char *colon = name[0] == '/' ? strrchr(name, ':') : NULL;
     const char *slash = strrchr(name, '/');
@@ -164,7 +164,7 @@ static int search_configs(const struct tool *tool, const struct value *configs, 
 int orchestrator_find(const struct tool *tool, const char *name, struct orchestrator_service *ret,
                       struct err *err)
 {
-    const struct parts parts = parse_name(tool->arena, name);
+    const struct parts parts = parse_service_name(tool->arena, name);
     const struct request_ask args = { .config = parts.config };
     const struct value *services;
     struct message answer;
@@ -172,10 +172,10 @@ int orchestrator_find(const struct tool *tool, const char *name, struct orchestr
     *ret = (struct orchestrator_service){ .config = parts.config, .service = parts.service };
     if (query_daemon(tool, REQUEST_STATUS, &args, &answer, err) < 0)
         return -1;
-    if (parts.config && is_reply(&answer, MESSAGE_UNKNOWN))
+    if (parts.config && is_orchestrator_reply(&answer, MESSAGE_UNKNOWN))
         return 0;
-    if (!is_reply(&answer, MESSAGE_OK))
-        return report_refusal(&answer, err);
+    if (!is_orchestrator_reply(&answer, MESSAGE_OK))
+        return report_orchestrator_refusal(&answer, err);
     if (!parts.config)
         return search_configs(tool, value_get(&answer.body, "configs"), parts.project, ret, err);
     services = value_get(&answer.body, "services");
@@ -208,8 +208,8 @@ int orchestrator_list(const struct tool *tool, struct orchestrator_services *ret
 
 /* --- history --------------------------------------------------------------------------------- */
 
-static bool read_change(const char *service, const struct value *entry,
-                        struct orchestrator_change *ret)
+static bool read_service_change(const char *service, const struct value *entry,
+                                struct orchestrator_change *ret)
 {
     const struct value *wall = value_get(entry, "wall"), *number = value_get(entry, "number");
 
@@ -256,14 +256,14 @@ int orchestrator_history(const struct tool *tool, const char *config, struct par
 
     if (query_daemon(tool, REQUEST_WHY, &args, &answer, err) < 0)
         return -1;
-    told = is_reply(&answer, MESSAGE_OK) ? value_get(&answer.body, "services") : NULL;
+    told = is_orchestrator_reply(&answer, MESSAGE_OK) ? value_get(&answer.body, "services") : NULL;
     for (size_t i = 0; value_is(told, VALUE_LIST) && i < told->list->count; i++) {
         const char *service = value_get_text(&told->list->items[i], "service");
         const struct value *history = value_get(&told->list->items[i], "history");
         struct orchestrator_change change;
 
         for (size_t k = value_is(history, VALUE_LIST) ? history->list->count : 0; k-- > 0;)
-            if (service && read_change(service, &history->list->items[k], &change))
+            if (service && read_service_change(service, &history->list->items[k], &change))
                 VEC_PUSH_IN(tool->arena, &ret->list, change);
     }
     return 0;
@@ -291,7 +291,7 @@ struct str orchestrator_condition(int condition)
 }
 
 /* The texts of a list, as one; NULL: there are none. */
-static const char *join_texts(struct arena *arena, const struct value *list)
+static const char *join_reply_texts(struct arena *arena, const struct value *list)
 {
     const char *all = NULL;
 
@@ -337,8 +337,9 @@ int orchestrator_wait(const struct tool *tool, const struct orchestrator_wait *w
         if (ask_condition(tool, &again, &answer, err) < 0)
             return -1;
     }
-    errors = join_texts(tool->arena, value_get(&answer.body, "errors"));
-    *ret_unmet = errors ? errors : join_texts(tool->arena, value_get(&answer.body, "pending"));
+    errors = join_reply_texts(tool->arena, value_get(&answer.body, "errors"));
+    *ret_unmet =
+        errors ? errors : join_reply_texts(tool->arena, value_get(&answer.body, "pending"));
     if (ret_final)
         *ret_final = errors != NULL;
     return 0;
@@ -356,10 +357,10 @@ int orchestrator_read(const struct tool *tool, const char *config, bool with_tex
     *ret = (struct orchestrator_config){ 0 };
     if (query_daemon(tool, REQUEST_STATUS, &args, &answer, err) < 0)
         return -1;
-    if (is_reply(&answer, MESSAGE_UNKNOWN))
+    if (is_orchestrator_reply(&answer, MESSAGE_UNKNOWN))
         return 0;
-    if (!is_reply(&answer, MESSAGE_OK))
-        return report_refusal(&answer, err);
+    if (!is_orchestrator_reply(&answer, MESSAGE_OK))
+        return report_orchestrator_refusal(&answer, err);
     ret->known = true;
     ret->services = value_get(&answer.body, "services");
     digest = value_get(&answer.body, "digest");
@@ -398,7 +399,7 @@ int orchestrator_start(const struct tool *tool, const struct orchestrator_start 
 
     if (orchestrator_ask(tool, start->anew ? REQUEST_RUN : REQUEST_START, &args, &answer, err) < 0)
         return -1;
-    errors = join_texts(tool->arena, value_get(&answer.body, "errors"));
+    errors = join_reply_texts(tool->arena, value_get(&answer.body, "errors"));
     return errors ? err_set(err, ERR_INVALID, "kepler: %s", errors) : 0;
 }
 

@@ -76,8 +76,9 @@ static void env_put(const struct tool *tool, struct tool_words *env, const char 
     tool_add(tool, env, entry);
 }
 
-static const char *const *make_env(const struct tool *tool, const struct account *account,
-                                   const struct tool_options *options)
+static const char *const *make_tool_environment(const struct tool *tool,
+                                                const struct account *account,
+                                                const struct tool_options *options)
 {
     struct tool_words env = { 0 };
 
@@ -110,13 +111,13 @@ int tool_missing(const char *program, struct err *err)
 }
 
 /* Is the program missing, or did the start fail for another reason, such as its folder? */
-static bool is_missing(const struct tool *tool, const char *program)
+static bool is_missing_program(const struct tool *tool, const char *program)
 {
     return strchr(program, '/') ? access(program, F_OK) < 0 : !tool_find(tool->arena, program);
 }
 
-static int find_account(const struct tool *tool, const struct tool_options *how,
-                        const struct account **ret, struct process_user *user, struct err *err)
+static int find_tool_account(const struct tool *tool, const struct tool_options *how,
+                             const struct account **ret, struct process_user *user, struct err *err)
 {
     const char *name = how->runas ? how->runas : tool->runas;
     struct account_gids gids = { .list = VEC_INIT };
@@ -148,14 +149,14 @@ int tool_try(const struct tool *tool, const char *const *argv, const struct tool
     };
 
     if ((how->runas || how->account || tool->runas) &&
-        find_account(tool, how, &account, &user, err) < 0)
+        find_tool_account(tool, how, &account, &user, err) < 0)
         return -1;
     if (account && (user.uid != geteuid() || user.gid != getegid()))
         spec.user = &user;
-    spec.env = make_env(tool, account, how);
+    spec.env = make_tool_environment(tool, account, how);
     if (process_run(&spec, &bounds, tool->cancel, tool->arena, ret_result, err) < 0)
-        return is_missing(tool, argv[0]) ? tool_missing(argv[0], err)
-                                         : err_wrap(err, "%s", argv[0]);
+        return is_missing_program(tool, argv[0]) ? tool_missing(argv[0], err)
+                                                 : err_wrap(err, "%s", argv[0]);
     if (ret_result->canceled)
         return err_set(err, ERR_CANCELED, "canceled while running %s", argv[0]);
     if (ret_result->timed_out)

@@ -32,7 +32,7 @@ struct step {
 /* --- arguments ----------------------------------------------------------------------- */
 
 /* Details that are a text stand for what a dry run cannot know. */
-static const struct value *look_up(void *user, uint32_t state)
+static const struct value *find_state_output(void *user, uint32_t state)
 {
     struct step *step = user;
     const struct value *details = step->world->details(step->world->user, state);
@@ -53,7 +53,7 @@ static int ignore_failure(struct step *step, int rc, const struct err *err)
     return 0;
 }
 
-static int find_args(struct step *step, struct err *err)
+static int find_step_arguments(struct step *step, struct err *err)
 {
     struct arena *arena = step->attempt->run.arena;
     struct diags diags = DIAGS_INIT(arena), unknown = DIAGS_INIT(arena);
@@ -64,8 +64,8 @@ static int find_args(struct step *step, struct err *err)
     if (!step->state->deferred)
         return 0;
     filled = ARENA_NEW(arena, struct value);
-    if (output_fill(arena, step->world->plan->outputs, &step->state->body, look_up, step, filled,
-                    err) < 0 ||
+    if (output_fill(arena, step->world->plan->outputs, &step->state->body, find_state_output, step,
+                    filled, err) < 0 ||
         slot_fill(arena, step->world->host, filled, filled, &step->forecast, err) < 0)
         return -1;
     step->body = filled;
@@ -82,7 +82,7 @@ static int find_args(struct step *step, struct err *err)
 /* --- canceling ----------------------------------------------------------------------- */
 
 /* Until the end of the work, walks, reads and copies of this thread can be canceled. */
-static const struct cancel *begin_work(const struct step *step)
+static const struct cancel *begin_step_work(const struct step *step)
 {
     cancel_begin();
     return cancel_heed(step->world->host->cancel);
@@ -112,7 +112,7 @@ static int is_created(const struct plan_state *state, bool *ret, struct err *err
 
 /* Sets run.differs. Forced states are checked in a dry run only, for what to report: a
  * module that acts because it is forced says so. */
-static int check(struct step *step, struct err *err)
+static int check_state_changes(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
     const struct cancel *before;
@@ -133,7 +133,7 @@ static int check(struct step *step, struct err *err)
         run->differs = true;
         return 0;
     }
-    before = begin_work(step);
+    before = begin_step_work(step);
     rc = end_work(before, step->state->module->check(run, step->args, err), err);
     return ignore_failure(step, rc, err);
 }
@@ -161,7 +161,7 @@ static bool hides_content(const struct step *step)
     return !shown.changes;
 }
 
-static int begin_step(struct step *step, struct err *err)
+static int begin_attempt_step(struct step *step, struct err *err)
 {
     struct attempt *attempt = step->attempt;
     const struct undo_state state = {
@@ -200,7 +200,7 @@ static enum attempt_traces find_traces(const struct step *step, int rc, const st
     return err->code == ERR_CANCELED ? TRACES_CHANGED : TRACES_UNKNOWN;
 }
 
-static void end(struct step *step, int rc, const struct err *err)
+static void end_attempt(struct step *step, int rc, const struct err *err)
 {
     struct attempt *attempt = step->attempt;
     enum state_outcome outcome = rc < 0                   ? OUTCOME_FAILED
@@ -244,7 +244,7 @@ static void tell_as_found(struct attempt *attempt, struct str found)
     buf_add_str(text, more);
 }
 
-static int apply(struct step *step, struct err *err)
+static int apply_state_changes(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
     const struct cancel *before;
@@ -254,16 +254,16 @@ static int apply(struct step *step, struct err *err)
     if (!step->state->module->apply)
         return err_set(err, ERR_UNSUPPORTED, "%s cannot be applied: it is a function",
                        step->state->module->name);
-    if (begin_step(step, err) < 0)
+    if (begin_attempt_step(step, err) < 0)
         return -1;
     if (!(step->state->module->flags & MODULE_IDLE))
         (void)host_facts(run->host); /* learned at the latest now, before anything changes */
     found = tell_as_done(step->attempt);
-    before = begin_work(step);
+    before = begin_step_work(step);
     rc = end_work(before, step->state->module->apply(run, step->args, err), err);
     if (rc < 0 || run->unchanged)
         tell_as_found(step->attempt, found);
-    end(step, rc, err);
+    end_attempt(step, rc, err);
     if (rc < 0)
         return -1;
     step->attempt->changed = !run->unchanged;
@@ -271,7 +271,7 @@ static int apply(struct step *step, struct err *err)
 }
 
 /* What check_cmd says about a state that was run; one that was canceled was not. */
-static int decide(struct step *step, int rc, struct err *err)
+static int decide_changes(struct step *step, int rc, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
     const char *failure = rc < 0 ? arena_strdup(run->arena, err->text) : NULL;
@@ -304,7 +304,7 @@ static int stay_within(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
 
-    if (run->forced && check(step, err) < 0)
+    if (run->forced && check_state_changes(step, err) < 0)
         return -1;
     if (!run->differs)
         return 0;
@@ -321,10 +321,10 @@ static int check_past(struct step *step, struct err *err)
 }
 
 /* What its arguments are, and whether its guards let it run. */
-static int prepare(struct step *step, bool *ret_met, struct err *err)
+static int prepare_state(struct step *step, bool *ret_met, struct err *err)
 {
-    const struct cancel *before = begin_work(step);
-    int rc = find_args(step, err);
+    const struct cancel *before = begin_step_work(step);
+    int rc = find_step_arguments(step, err);
 
     if (rc == 0)
         rc = guard_ask(&step->attempt->run, step->state, ret_met, err);
@@ -346,20 +346,20 @@ static int hash_change(struct step *step, struct err *err)
     return 0;
 }
 
-static int go(struct step *step, struct err *err)
+static int run_guarded_step(struct step *step, struct err *err)
 {
     struct state_run *run = &step->attempt->run;
     bool met;
 
-    if (prepare(step, &met, err) < 0)
+    if (prepare_state(step, &met, err) < 0)
         return -1;
     if (!met) {
         buf_clear(&run->text);
         state_say(run, GUARD_NOT_MET);
         return check_past(step, err);
     }
-    if ((!run->forced || step->test) && check(step, err) < 0)
-        return step->test ? -1 : decide(step, -1, err);
+    if ((!run->forced || step->test) && check_state_changes(step, err) < 0)
+        return step->test ? -1 : decide_changes(step, -1, err);
     if (step->test) {
         step->attempt->changed = run->differs;
         return run->plan_binding && run->differs ? hash_change(step, err) : 0;
@@ -371,13 +371,13 @@ static int go(struct step *step, struct err *err)
             return 0;
     }
     if (!run->differs && !run->forced && !run->acts)
-        return decide(step, check_past(step, err), err);
-    return decide(step, apply(step, err), err);
+        return decide_changes(step, check_past(step, err), err);
+    return decide_changes(step, apply_state_changes(step, err), err);
 }
 
 /* Ready for another state; memory is used again. */
-static void reset(struct attempt *attempt, const struct attempt_world *world,
-                  const struct plan_state *state, bool forced)
+static void reset_attempt(struct attempt *attempt, const struct attempt_world *world,
+                          const struct plan_state *state, bool forced)
 {
     struct buf text = attempt->run.text;
 
@@ -475,8 +475,8 @@ void attempt_done(struct attempt *attempt)
     arena_done(&attempt->arena);
 }
 
-static int run_once(struct attempt *attempt, const struct attempt_world *world, uint32_t state,
-                    bool forced, struct err *err)
+static int run_attempt_once(struct attempt *attempt, const struct attempt_world *world,
+                            uint32_t state, bool forced, struct err *err)
 {
     struct step step = {
         .attempt = attempt,
@@ -485,22 +485,22 @@ static int run_once(struct attempt *attempt, const struct attempt_world *world, 
         .test = !world->undo,
     };
 
-    reset(attempt, world, step.state, forced);
+    reset_attempt(attempt, world, step.state, forced);
     if (step.state->mistake)
         return err_set(err, ERR_INVALID, "%s", step.state->mistake);
-    return go(&step, err);
+    return run_guarded_step(&step, err);
 }
 
 int attempt_run(struct attempt *attempt, const struct attempt_world *world, uint32_t state,
                 bool forced, struct err *err)
 {
     forget_past(attempt);
-    return run_once(attempt, world, state, forced, err);
+    return run_attempt_once(attempt, world, state, forced, err);
 }
 
 int attempt_again(struct attempt *attempt, const struct attempt_world *world, uint32_t state,
                   bool forced, struct err *err)
 {
     keep_past(attempt);
-    return run_once(attempt, world, state, forced, err);
+    return run_attempt_once(attempt, world, state, forced, err);
 }

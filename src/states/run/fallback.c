@@ -12,7 +12,7 @@
 #include "states/state/outcome.h"
 
 /* The place of each state, from 1, by its name; the first of several. */
-static struct map index_states(struct arena *arena, const struct run_result *result)
+static struct map index_state_results(struct arena *arena, const struct run_result *result)
 {
     struct map places = MAP_INIT_IN(arena);
 
@@ -21,7 +21,7 @@ static struct map index_states(struct arena *arena, const struct run_result *res
     return places;
 }
 
-static void add_line(struct arena *arena, struct state_result *state, const char *line)
+static void add_result_line(struct arena *arena, struct state_result *state, const char *line)
 {
     AUTO_BUF struct buf diff = BUF_INIT(BUF_NO_LIMIT);
 
@@ -39,17 +39,17 @@ static void fail_state(struct arena *arena, struct state_result *state, const ch
     state->outcome = OUTCOME_FAILED;
 }
 
-static void note_state(struct arena *arena, struct state_result *state,
-                       const struct state_result *reverted)
+static void note_reverted_state(struct arena *arena, struct state_result *state,
+                                const struct state_result *reverted)
 {
     const bool is_back = reverted->outcome == OUTCOME_CHANGED;
 
     if (reverted->outcome == OUTCOME_FAILED)
         fail_state(arena, state, reverted->error ? reverted->error : "unknown reason");
     else if (is_back)
-        add_line(arena, state, "reverted, because the run failed");
+        add_result_line(arena, state, "reverted, because the run failed");
     else if (state->outcome == OUTCOME_CHANGED)
-        add_line(arena, state, "not reverted: nothing to revert");
+        add_result_line(arena, state, "not reverted: nothing to revert");
     else
         return;
     if (!state->details)
@@ -59,8 +59,8 @@ static void note_state(struct arena *arena, struct state_result *state,
 }
 
 /* What nobody in the run answers for: a journal that cannot be read. */
-static void add_failure(struct arena *arena, struct run_result *result, const char *name,
-                        const char *error)
+static void add_fallback_failure(struct arena *arena, struct run_result *result, const char *name,
+                                 const char *error)
 {
     struct state_result one = { .name = name };
 
@@ -78,19 +78,19 @@ void fallback_revert(struct arena *arena, struct state_host *host, struct run_re
     if (result->test || result->canceled || !result->run_id || run_result_is_success(result))
         return;
     if (revert_run(arena, host, &options, NULL, &undone, &err) < 0) {
-        add_failure(arena, result, "state.revert", err.text);
+        add_fallback_failure(arena, result, "state.revert", err.text);
     } else {
         result->fallback = undone.failed > 0    ? FALLBACK_PARTIAL
                            : undone.changed > 0 ? FALLBACK_WHOLE
                                                 : FALLBACK_NONE;
-        places = index_states(arena, result);
+        places = index_state_results(arena, result);
         VEC_EACH (&undone.states, reverted) {
             const uintptr_t place = (uintptr_t)map_find(&places, str_from(reverted->name));
 
             if (place > 0)
-                note_state(arena, &result->states.p[place - 1], reverted);
+                note_reverted_state(arena, &result->states.p[place - 1], reverted);
             else if (reverted->outcome == OUTCOME_FAILED)
-                add_failure(arena, result, reverted->name, reverted->error);
+                add_fallback_failure(arena, result, reverted->name, reverted->error);
         }
         result->duration += undone.duration;
     }

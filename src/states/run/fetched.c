@@ -18,20 +18,21 @@ struct kept {
     struct fs_info info;
 };
 
-static const char *folder_of(struct arena *arena, const struct state_host *host)
+static const char *find_fetched_folder(struct arena *arena, const struct state_host *host)
 {
     return path_join(arena, host->data_dir, "fetched");
 }
 
-static const char *path_of(struct arena *arena, const struct state_host *host, struct str hash)
+static const char *find_fetched_path(struct arena *arena, const struct state_host *host,
+                                     struct str hash)
 {
-    return path_join(arena, folder_of(arena, host), arena_str(arena, hash).p);
+    return path_join(arena, find_fetched_folder(arena, host), arena_str(arena, hash).p);
 }
 
 const char *fetched_find(struct arena *arena, const struct state_host *host,
                          const struct source_hash *hash)
 {
-    const char *path = path_of(arena, host, hash->digits);
+    const char *path = find_fetched_path(arena, host, hash->digits);
     const int64_t now = clock_wall();
     AUTO_FD int fd = -1;
     struct fs_info info;
@@ -45,7 +46,7 @@ const char *fetched_find(struct arena *arena, const struct state_host *host,
     return path;
 }
 
-static int newest_first(const void *a, const void *b)
+static int compare_fetched_age(const void *a, const void *b)
 {
     const int64_t left = ((const struct kept *)a)->info.mtime;
     const int64_t right = ((const struct kept *)b)->info.mtime;
@@ -54,9 +55,9 @@ static int newest_first(const void *a, const void *b)
 }
 
 /* A copy that cannot be removed does no harm. */
-static void prune(struct arena *arena, const struct state_host *host)
+static void prune_fetched_files(struct arena *arena, const struct state_host *host)
 {
-    const char *folder = folder_of(arena, host);
+    const char *folder = find_fetched_folder(arena, host);
     const int64_t oldest = clock_wall() - FETCHED_AGE;
     struct fs_names names = { 0 };
     VEC(struct kept) all = VEC_INIT;
@@ -72,7 +73,7 @@ static void prune(struct arena *arena, const struct state_host *host)
             VEC_PUSH_IN(arena, &all, kept);
     }
     if (all.n > 0)
-        qsort(all.p, all.n, sizeof(*all.p), newest_first);
+        qsort(all.p, all.n, sizeof(*all.p), compare_fetched_age);
     VEC_EACH (&all, kept) {
         bytes += kept->info.size;
         if (kept->info.mtime < oldest || (bytes > FETCHED_BYTES_MAX && kept != all.p))
@@ -97,18 +98,18 @@ int fetched_make(struct arena *arena, const struct state_host *host, const char 
                  const struct source_hash *hash, const char **ret_path, struct err *err)
 {
     const struct fs_replace_options private = { .attr = { 0600, FS_KEEP, FS_KEEP } };
-    const char *path = path_of(arena, host, hash->digits);
+    const char *path = find_fetched_path(arena, host, hash->digits);
     struct draft draft;
     int rc;
 
-    if (fs_mkdirs(folder_of(arena, host), 0700, err) < 0 ||
+    if (fs_mkdirs(find_fetched_folder(arena, host), 0700, err) < 0 ||
         draft_open(&draft, path, &private, err) < 0)
         return -1;
     rc = fetch_draft(&draft, host, url, hash, err);
     draft_done(&draft);
     if (rc < 0)
         return -1;
-    prune(arena, host);
+    prune_fetched_files(arena, host);
     *ret_path = path;
     return 0;
 }

@@ -19,8 +19,8 @@
 #define STATUS_MAX 64
 
 /* The rights of the user that guards run as. */
-static int find_user(struct arena *arena, const char *name, struct process_user *ret,
-                     struct err *err)
+static int find_guard_user(struct arena *arena, const char *name, struct process_user *ret,
+                           struct err *err)
 {
     const struct account *account;
     struct account_gids gids = { 0 };
@@ -46,7 +46,7 @@ static int run_guard(struct state_run *run, const struct plan_state *state, cons
     struct process_user user;
 
     if (state->guard_user) {
-        if (find_user(run->arena, state->guard_user, &user, err) < 0)
+        if (find_guard_user(run->arena, state->guard_user, &user, err) < 0)
             return -1;
         spec.user = &user;
     }
@@ -159,7 +159,8 @@ int guard_ask(struct state_run *run, const struct plan_state *state, bool *ret_m
     return 0;
 }
 
-static int tell_failure(const char *command, const struct process_result *result, struct err *err)
+static int report_guard_failure(const char *command, const struct process_result *result,
+                                struct err *err)
 {
     AUTO_BUF struct buf status = BUF_INIT(STATUS_MAX);
     struct str said = str_trim(result->err.n > 0 ? result->err : result->out);
@@ -180,7 +181,7 @@ int guard_check(struct state_run *run, const struct plan_state *state, struct er
         if (run_guard(run, state, command, &result, err) < 0)
             return err_wrap(err, "check_cmd \"%s\"", command);
         if (!process_status_ok(result.status))
-            return tell_failure(command, &result, err);
+            return report_guard_failure(command, &result, err);
     }
     return 0;
 }

@@ -74,7 +74,7 @@ const struct record_type lastrun_states_type = RECORD_TYPE("states of the last r
 /* --- summaries ---------------------------------------------------------------------- */
 
 /* At a boundary of characters. */
-static const char *cut_text(struct arena *arena, const char *text)
+static const char *cut_result_text(struct arena *arena, const char *text)
 {
     struct str all = str_from(text);
     struct str kept = str_slice(all, 0, LASTRUN_TEXT_MAX);
@@ -92,7 +92,7 @@ static void bound_texts(struct arena *arena, struct param_strs *texts)
     if (texts->n > LASTRUN_NAMES)
         texts->n = LASTRUN_NAMES;
     for (size_t i = 0; i < texts->n; i++)
-        cut[i] = cut_text(arena, texts->p[i]);
+        cut[i] = cut_result_text(arena, texts->p[i]);
     texts->p = cut;
 }
 
@@ -109,9 +109,9 @@ void lastrun_bound(struct lastrun *run, struct arena *arena)
     bound_time(&run->converged);
     bound_texts(arena, &run->refs);
     bound_texts(arena, &run->differs);
-    run->id = cut_text(arena, run->id);
-    run->function = cut_text(arena, run->function);
-    run->error = cut_text(arena, run->error);
+    run->id = cut_result_text(arena, run->id);
+    run->function = cut_result_text(arena, run->function);
+    run->error = cut_result_text(arena, run->error);
 }
 
 uint32_t lastrun_count_differs(const struct lastrun *run)
@@ -153,13 +153,13 @@ static struct record_log log_of(struct arena *arena, const char *data_dir)
                                 .max = LASTRUN_STATES_MAX };
 }
 
-static const char *mask_text(struct secrets *secrets, struct arena *arena, const char *text)
+static const char *mask_result_text(struct secrets *secrets, struct arena *arena, const char *text)
 {
     return secrets ? secrets_masked(secrets, arena, str_from(text)).p : text;
 }
 
-static struct lastrun_state describe_state(struct arena *arena, const struct state_result *state,
-                                           struct secrets *secrets)
+static struct lastrun_state
+describe_last_state(struct arena *arena, const struct state_result *state, struct secrets *secrets)
 {
     struct lastrun_state stored = {
         .name = state->name,
@@ -175,11 +175,11 @@ static struct lastrun_state describe_state(struct arena *arena, const struct sta
         .needs = report_needs(arena, state),
     };
 
-    stored.name = mask_text(secrets, arena, stored.name);
-    stored.error = mask_text(secrets, arena, stored.error);
-    stored.reason = mask_text(secrets, arena, stored.reason);
-    stored.cause = mask_text(secrets, arena, stored.cause);
-    stored.diff = mask_text(secrets, arena, stored.diff);
+    stored.name = mask_result_text(secrets, arena, stored.name);
+    stored.error = mask_result_text(secrets, arena, stored.error);
+    stored.reason = mask_result_text(secrets, arena, stored.reason);
+    stored.cause = mask_result_text(secrets, arena, stored.cause);
+    stored.diff = mask_result_text(secrets, arena, stored.diff);
     return stored;
 }
 
@@ -188,9 +188,9 @@ static void mask_summary(struct lastrun *run, struct arena *arena, struct secret
     const char **names = ARENA_ARRAY(arena, const char *, run->differs.n);
 
     for (size_t i = 0; i < run->differs.n; i++)
-        names[i] = mask_text(secrets, arena, run->differs.p[i]);
+        names[i] = mask_result_text(secrets, arena, run->differs.p[i]);
     run->differs.p = names;
-    run->error = mask_text(secrets, arena, run->error);
+    run->error = mask_result_text(secrets, arena, run->error);
 }
 
 /* Differences are left out when all of it is too large. */
@@ -207,7 +207,7 @@ static int write_run(struct arena *arena, struct record_log_writer *writer,
     if (result)
         VEC_RESERVE_IN(arena, &states.list, result->states.n);
     for (size_t i = 0; result && i < result->states.n; i++)
-        VEC_PUSH_IN(arena, &states.list, describe_state(arena, &result->states.p[i], secrets));
+        VEC_PUSH_IN(arena, &states.list, describe_last_state(arena, &result->states.p[i], secrets));
     if (record_log_add(writer, parts, PARTS, err) == 0)
         return 0;
     if (err->code != ERR_LIMIT)
@@ -227,12 +227,12 @@ static void mark_states(struct arena *arena, const struct run_result *result,
         const struct state_result *state = &result->states.p[i];
         const bool broken = state_result_is_broken(state);
         const char *why = state->error ? state->error : state->cause ? state->cause : "";
-        struct standing_mark mark = { .name = mask_text(secrets, arena, state->name),
+        struct standing_mark mark = { .name = mask_result_text(secrets, arena, state->name),
                                       .success = !broken,
                                       .error = "" };
 
         if (broken)
-            mark.error = cut_text(arena, mask_text(secrets, arena, why));
+            mark.error = cut_result_text(arena, mask_result_text(secrets, arena, why));
         if (state->outcome == OUTCOME_CHANGED)
             mark.changed = time;
         if (strlen(mark.name) <= STANDING_NAME_MAX)
@@ -310,8 +310,8 @@ static void find_converged(struct arena *arena, const char *data_dir, struct las
 }
 
 /* False with no error: a dry run makes no folder. */
-static int open_log(struct record_log_writer *writer, const struct record_log *log,
-                    const char *data_dir, bool test, struct err *err)
+static int open_lastrun_log(struct record_log_writer *writer, const struct record_log *log,
+                            const char *data_dir, bool test, struct err *err)
 {
     if (record_log_open(writer, log, err) == 0)
         return 1;
@@ -333,7 +333,7 @@ int lastrun_keep(struct arena *arena, const char *data_dir, const struct lastrun
     int status;
 
     *ret_run = sum_up(arena, request, result, error);
-    status = open_log(&writer, &log, data_dir, request->test, err);
+    status = open_lastrun_log(&writer, &log, data_dir, request->test, err);
     if (status <= 0)
         return status;
     find_converged(arena, data_dir, ret_run);

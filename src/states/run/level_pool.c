@@ -63,8 +63,8 @@ void level_pool_free(struct level_pool *level_pool)
     free(level_pool);
 }
 
-static void post(struct level_pool *level_pool, struct level_pool_mail *mail,
-                 struct level_pool_task *task, bool ended)
+static void post_to_worker(struct level_pool *level_pool, struct level_pool_mail *mail,
+                           struct level_pool_task *task, bool ended)
 {
     mail->task = task;
     mail->ended = ended;
@@ -72,11 +72,11 @@ static void post(struct level_pool *level_pool, struct level_pool_mail *mail,
         (void)mailbox_post(&level_pool->box, &mail->mail); /* it has no limit and is open */
 }
 
-static void run_task(struct level_pool *level_pool, struct level_pool_task *task)
+static void run_pool_task(struct level_pool *level_pool, struct level_pool_task *task)
 {
-    post(level_pool, &task->begin, task, false);
+    post_to_worker(level_pool, &task->begin, task, false);
     level_pool->options.run(level_pool->options.user, task);
-    post(level_pool, &task->end, task, true);
+    post_to_worker(level_pool, &task->end, task, true);
 }
 
 /* Run it and those that waited for it in its lane; or leave it to whoever is in there. */
@@ -88,16 +88,16 @@ static void take_task(struct level_pool *level_pool, struct level_pool_task *tas
     if (!named_lock_enter(&level_pool->named_locks, named_lock, ticket))
         return;
     for (; ticket; ticket = named_lock_leave(&level_pool->named_locks, named_lock))
-        run_task(level_pool, container_of(ticket, struct level_pool_task, ticket));
+        run_pool_task(level_pool, container_of(ticket, struct level_pool_task, ticket));
 }
 
-static void work(void *self)
+static void run_pool_worker(void *self)
 {
     struct level_pool *level_pool = self;
     size_t i = atomic_fetch_add(&level_pool->next, 1);
 
     if (i + 1 < level_pool->count)
-        pool_submit(level_pool->pool, work, level_pool);
+        pool_submit(level_pool->pool, run_pool_worker, level_pool);
     for (; i < level_pool->count; i = atomic_fetch_add(&level_pool->next, 1))
         take_task(level_pool, level_pool->tasks[i]);
 }
@@ -151,11 +151,11 @@ static bool call_helpers(struct level_pool *level_pool)
         return false;
     if (working > 0)
         pool_join(level_pool->pool);
-    pool_submit(level_pool->pool, work, level_pool);
+    pool_submit(level_pool->pool, run_pool_worker, level_pool);
     return true;
 }
 
-static void on_block(void *self)
+static void on_worker_block(void *self)
 {
     struct level_pool *level_pool = self;
 
@@ -183,12 +183,12 @@ static void work_here(struct level_pool *level_pool)
 {
     const int64_t began = clock_now();
 
-    pool_watch_blocks(on_block, level_pool);
+    pool_watch_blocks(on_worker_block, level_pool);
     for (size_t i; (i = atomic_fetch_add(&level_pool->next, 1)) < level_pool->count;) {
         take_task(level_pool, level_pool->tasks[i]);
         if (!level_pool->is_helped &&
             is_long(clock_now() - began, i + 1, level_pool->count - i - 1))
-            on_block(level_pool);
+            on_worker_block(level_pool);
     }
     pool_watch_blocks(NULL, NULL);
     pool_leave();

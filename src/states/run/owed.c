@@ -105,8 +105,8 @@ static int find_payload(struct str bytes, struct str *ret, struct err *err)
     return 0;
 }
 
-static int decode(struct arena *arena, const char *name, struct str bytes, struct owed_debt *ret,
-                  struct err *err)
+static int decode_debt(struct arena *arena, const char *name, struct str bytes,
+                       struct owed_debt *ret, struct err *err)
 {
     char hex[SHA256_HEX_SIZE];
     struct str payload;
@@ -145,8 +145,8 @@ static int compare_debts(const void *a, const void *b)
 }
 
 /* A file that cannot be read is reported, and does not stop the others. */
-static void add_file(struct arena *arena, const char *folder, const char *name,
-                     struct owed_debts *debts)
+static void add_debt_file(struct arena *arena, const char *folder, const char *name,
+                          struct owed_debts *debts)
 {
     struct owed_debt debt;
     struct str bytes;
@@ -155,7 +155,7 @@ static void add_file(struct arena *arena, const char *folder, const char *name,
     if (fs_read(arena, path_join(arena, folder, name), DEBT_SIZE_MAX, &bytes, &err) == 0) {
         if (!bytes.p)
             return; /* settled meanwhile */
-        if (decode(arena, name, bytes, &debt, &err) == 0) {
+        if (decode_debt(arena, name, bytes, &debt, &err) == 0) {
             VEC_PUSH_IN(arena, &debts->list, debt);
             return;
         }
@@ -180,7 +180,7 @@ int owed_list(struct arena *arena, const char *data_dir, struct owed_debts *ret_
         return -1;
     VEC_EACH (&names.list, name) {
         if (is_debt_name(*name))
-            add_file(arena, folder, *name, ret_debts);
+            add_debt_file(arena, folder, *name, ret_debts);
         else if (fs_is_temp_name(*name))
             VEC_PUSH_IN(arena, &ret_debts->drafts, path_join(arena, folder, *name));
     }
@@ -195,7 +195,7 @@ const char *owed_describe(struct arena *arena, const struct owed_debt *debt)
                         debt->files.n > 0 ? ", " : "", first_file(debt), debt->source);
 }
 
-static bool has_text(const struct param_strs *list, struct str text)
+static bool has_listed_text(const struct param_strs *list, struct str text)
 {
     for (size_t i = 0; i < list->n; i++)
         if (str_is(text, list->p[i]))
@@ -204,12 +204,12 @@ static bool has_text(const struct param_strs *list, struct str text)
 }
 
 /* "cmd.run:reload", or "web:cmd.run:reload". */
-static bool is_meant(const struct owed_debt *debt, const char *words)
+static bool is_debt_named(const struct owed_debt *debt, const char *words)
 {
     struct str rest = str_from(words), file = str_cut(&rest, ':');
 
     return strcmp(debt->state, words) == 0 ||
-           (rest.p && str_is(rest, debt->state) && has_text(&debt->files, file));
+           (rest.p && str_is(rest, debt->state) && has_listed_text(&debt->files, file));
 }
 
 /* The debts that the words mean must be those of one state. */
@@ -219,7 +219,7 @@ static int select_debts(const struct owed_debts *debts, const char *words, struc
     VEC_EACH (&debts->list, debt) {
         const struct owed_debt *first = ret->list.n > 0 ? &ret->list.p[0] : debt;
 
-        if (!is_meant(debt, words))
+        if (!is_debt_named(debt, words))
             continue;
         if (strcmp(first_file(first), first_file(debt)) != 0)
             return err_set(err, ERR_INVALID,
@@ -233,7 +233,7 @@ static int select_debts(const struct owed_debts *debts, const char *words, struc
 }
 
 /* A file whatever is in it. */
-static int remove_file(const char *path, bool *ret_found, struct err *err)
+static int remove_debt_file(const char *path, bool *ret_found, struct err *err)
 {
     struct fs_info info;
 
@@ -252,26 +252,26 @@ int owed_waive(const char *data_dir, const char *state, bool *ret_found, struct 
     char hex[SHA256_HEX_SIZE];
 
     if (is_debt_name(state))
-        return remove_file(path_join(&arena, folder, state), ret_found, err);
+        return remove_debt_file(path_join(&arena, folder, state), ret_found, err);
     if (owed_list(&arena, data_dir, &debts, err) < 0 ||
         select_debts(&debts, state, &meant, &arena, err) < 0)
         return -1;
     VEC_EACH (&meant.list, debt) {
         name_debt(debt, hex);
-        if (remove_file(path_join(&arena, folder, hex), ret_found, err) < 0)
+        if (remove_debt_file(path_join(&arena, folder, hex), ret_found, err) < 0)
             return -1;
     }
     *ret_found = meant.list.n > 0;
     if (*ret_found)
         return 0;
     name_file(state, NULL, NULL, hex);
-    return remove_file(path_join(&arena, folder, hex), ret_found, err);
+    return remove_debt_file(path_join(&arena, folder, hex), ret_found, err);
 }
 
 /* --- in a run ---------------------------------------------------------------------- */
 
-static void add_entry(struct owed *owed, const struct owed_debt *debt, const char *file,
-                      bool is_new)
+static void add_owed_entry(struct owed *owed, const struct owed_debt *debt, const char *file,
+                           bool is_new)
 {
     struct entry *entry = ARENA_NEW(&owed->arena, struct entry);
     void **place = map_place(&owed->states, str_from(debt->state));
@@ -296,7 +296,7 @@ static int load_folder(struct owed *owed, const char *data_dir, enum owed_drafts
         return -1;
     VEC_EACH (&debts.list, debt) {
         name_debt(debt, hex);
-        add_entry(owed, debt, hex, false);
+        add_owed_entry(owed, debt, hex, false);
     }
     VEC_EACH (&debts.damaged, damage)
         map_set(&owed->damaged, str_from(damage->file), damage);
@@ -354,26 +354,27 @@ bool owed_has_any(const struct owed *owed)
     return owed->has_old;
 }
 
-static bool is_of(const struct entry *entry, const struct owed_state *state)
+static bool is_entry_of_state(const struct entry *entry, const struct owed_state *state)
 {
     const struct param_strs *files = &entry->debt.files;
 
     if (files->n == 0 || entry->is_adopted)
-        return !entry->debt.source[0] || has_text(&state->sources, str_from(entry->debt.source));
+        return !entry->debt.source[0] ||
+               has_listed_text(&state->sources, str_from(entry->debt.source));
     for (size_t i = 0; i < files->n; i++)
-        if (has_text(state->files, str_from(files->p[i])))
+        if (has_listed_text(state->files, str_from(files->p[i])))
             return true;
     return false;
 }
 
-static struct entry *find_entry(const struct owed *owed, const struct owed_state *state,
-                                const char *source)
+static struct entry *find_owed_entry(const struct owed *owed, const struct owed_state *state,
+                                     const char *source)
 {
     const struct entries *entries = map_find(&owed->states, str_from(state->name));
 
     for (size_t i = 0; entries && i < entries->list.n; i++)
         if (strcmp(entries->list.p[i]->debt.source, source) == 0 &&
-            is_of(entries->list.p[i], state))
+            is_entry_of_state(entries->list.p[i], state))
             return entries->list.p[i];
     return NULL;
 }
@@ -395,7 +396,7 @@ static void claim_file(struct owed *owed, const struct owed_state *state, const 
         files[0] = arena_strdup(&owed->arena, file);
         debt.files = (struct param_strs){ 1, files };
     }
-    add_entry(owed, &debt, hex, false);
+    add_owed_entry(owed, &debt, hex, false);
 }
 
 /* Under the mutex. */
@@ -421,12 +422,12 @@ void owed_find(struct owed *owed, struct arena *arena, const struct owed_state *
     claim_damaged(owed, state);
     entries = map_find(&owed->states, str_from(state->name));
     for (size_t i = 0; entries && i < entries->list.n; i++)
-        if (!entries->list.p[i]->is_new && is_of(entries->list.p[i], state))
+        if (!entries->list.p[i]->is_new && is_entry_of_state(entries->list.p[i], state))
             VEC_PUSH_IN(arena, &ret_found->list, &entries->list.p[i]->debt);
     (void)pthread_mutex_unlock(&owed->mutex);
 }
 
-static struct param_strs copy_files(struct arena *arena, const struct param_strs *files)
+static struct param_strs copy_debt_files(struct arena *arena, const struct param_strs *files)
 {
     const char **copy = ARENA_ARRAY(arena, const char *, files->n + 1);
 
@@ -443,14 +444,14 @@ static int add_debt(struct owed *owed, const struct owed_state *state, const cha
     char hex[SHA256_HEX_SIZE];
 
     claim_damaged(owed, state);
-    if (find_entry(owed, state, source))
+    if (find_owed_entry(owed, state, source))
         return 0;
     if (!owed->has_folder && fs_mkdirs(owed->folder, 0700, err) < 0)
         return -1;
     owed->has_folder = true;
     debt = (struct owed_debt){
         .state = arena_strdup(&owed->arena, state->name),
-        .files = copy_files(&owed->arena, state->files),
+        .files = copy_debt_files(&owed->arena, state->files),
         .source = arena_strdup(&owed->arena, source),
         .run = owed->run_id,
         .since = clock_wall() / CLOCK_SECOND,
@@ -458,7 +459,7 @@ static int add_debt(struct owed *owed, const struct owed_state *state, const cha
     name_debt(&debt, hex);
     if (write_debt(path_join(&owed->arena, owed->folder, hex), &debt, err) < 0)
         return err_wrap(err, "record the reaction owed by '%s'", state->name);
-    add_entry(owed, &debt, hex, true);
+    add_owed_entry(owed, &debt, hex, true);
     return 0;
 }
 
@@ -485,7 +486,7 @@ static bool is_meant_by(const struct removal *removal, const struct entry *entry
 {
     if (removal->made_by && !(entry->is_new && strcmp(entry->debt.source, removal->made_by) == 0))
         return false;
-    return !removal->but || !has_text(removal->but, str_from(entry->debt.source));
+    return !removal->but || !has_listed_text(removal->but, str_from(entry->debt.source));
 }
 
 /* Under the mutex. */
@@ -499,7 +500,7 @@ static int remove_debts(struct owed *owed, const struct owed_state *state,
     for (size_t i = 0; entries && i < entries->list.n; i++) {
         struct entry *entry = entries->list.p[i];
 
-        if (!is_of(entry, state) || !is_meant_by(removal, entry))
+        if (!is_entry_of_state(entry, state) || !is_meant_by(removal, entry))
             entries->list.p[left++] = entry;
         else if (fs_unlink(path_join(&owed->arena, owed->folder, entry->file), err) < 0)
             rc = -1;

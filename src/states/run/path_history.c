@@ -15,8 +15,8 @@ struct steps {
     VEC(struct step) list;
 };
 
-static void add_step(struct path_history *path_history, uint32_t state,
-                     const struct undo_image *image)
+static void add_history_step(struct path_history *path_history, uint32_t state,
+                             const struct undo_image *image)
 {
     const struct str path = str_from(image->image.path);
     struct steps *steps = map_find(&path_history->paths, path);
@@ -39,7 +39,7 @@ void path_history_init(struct path_history *path_history, struct arena *arena,
     for (uint32_t i = 0; i < run->states.n; i++) {
         path_history->restored[i] = run->states.p[i].restored;
         VEC_EACH (&run->states.p[i].images, image)
-            add_step(path_history, i, image);
+            add_history_step(path_history, i, image);
     }
 }
 
@@ -48,7 +48,7 @@ void path_history_restored(struct path_history *path_history, uint32_t number)
     path_history->restored[number] = true;
 }
 
-static bool knows(const struct undo_image *image, const char *mark)
+static bool has_image_mark(const struct undo_image *image, const char *mark)
 {
     if (!image->image.whole)
         return false;
@@ -67,7 +67,7 @@ bool path_history_knows(const struct path_history *path_history, const char *pat
     if (!steps)
         return false;
     VEC_EACH (&steps->list, step)
-        if (knows(step->image, mark))
+        if (has_image_mark(step->image, mark))
             return true;
     return false;
 }

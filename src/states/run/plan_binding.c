@@ -15,8 +15,8 @@
 /* --- the key -------------------------------------------------------------------------- */
 
 /* Two dry runs may make it at once: the one that is there counts. */
-static int make_key(struct arena *arena, const char *data_dir, const char *path, struct str *ret,
-                    struct err *err)
+static int make_binding_key(struct arena *arena, const char *data_dir, const char *path,
+                            struct str *ret, struct err *err)
 {
     static const struct fs_replace_options fresh = { .attr = { 0600, FS_KEEP, FS_KEEP },
                                                      .fresh = true };
@@ -42,7 +42,7 @@ void plan_binding_find_key(const char *data_dir, struct plan_binding_key *ret_ke
         return;
     path = path_join(&arena, data_dir, PLAN_BINDING_KEY_FILE);
     if (fs_read(&arena, path, PLAN_BINDING_KEY_SIZE, &bytes, &ignored) < 0 ||
-        (!bytes.p && make_key(&arena, data_dir, path, &bytes, &ignored) < 0) || !bytes.p ||
+        (!bytes.p && make_binding_key(&arena, data_dir, path, &bytes, &ignored) < 0) || !bytes.p ||
         bytes.n != PLAN_BINDING_KEY_SIZE)
         return;
     memcpy(ret_key->bytes, bytes.p, PLAN_BINDING_KEY_SIZE);
@@ -64,7 +64,7 @@ const char *plan_binding_hash(struct arena *arena, const struct plan_binding_key
 
 /* --- the plan ------------------------------------------------------------------------- */
 
-static bool is_true(const struct value *v, const char *key)
+static bool is_true_key(const struct value *v, const char *key)
 {
     const struct value *flag = value_get(v, key);
 
@@ -88,7 +88,7 @@ int plan_binding_read(struct arena *arena, const struct value *record, const cha
 
     if (!machine || !value_is(results, VALUE_LIST))
         return err_set(err, ERR_INVALID, "it contains no dry run of '%s'", peel_id);
-    if (!is_true(machine, "test"))
+    if (!is_true_key(machine, "test"))
         return err_set(err, ERR_INVALID, "it contains a run of '%s', not a dry run", peel_id);
     *ret = (struct plan_binding_args){ .changes = MAP_INIT_IN(arena) };
     for (size_t i = 0; i < results->list->count; i++) {
@@ -97,7 +97,7 @@ int plan_binding_read(struct arena *arena, const struct value *record, const cha
         const struct plan_binding_change change = { value_get_view(state, "diff"),
                                                     hash ? hash : "" };
 
-        if (is_true(state, "changed"))
+        if (is_true_key(state, "changed"))
             plan_binding_add(arena, ret, arena_str(arena, value_get_view(state, "name")).p,
                              &change);
     }

@@ -48,12 +48,12 @@ static const struct record_type plan_type = RECORD_TYPE("plan", struct stored_pl
 
 /* --- age ---------------------------------------------------------------------------- */
 
-static int compare_names(const void *a, const void *b)
+static int compare_plan_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)b, *(const char *const *)a);
 }
 
-static bool is_old(const char *name)
+static bool is_old_plan(const char *name)
 {
     struct ksuid id;
     struct err err;
@@ -71,9 +71,9 @@ static int prune_plans(struct arena *arena, const char *folder, struct err *err)
     if (fs_list(arena, folder, &names, err) < 0)
         return -1;
     if (names.list.n > 1)
-        qsort(names.list.p, names.list.n, sizeof(names.list.p[0]), compare_names);
+        qsort(names.list.p, names.list.n, sizeof(names.list.p[0]), compare_plan_names);
     VEC_EACH (&names.list, name)
-        if ((is_old(*name) || ++kept > PLAN_STORE_MAX) &&
+        if ((is_old_plan(*name) || ++kept > PLAN_STORE_MAX) &&
             fs_unlink(path_join(arena, folder, *name), err) < 0)
             return -1;
     return 0;
@@ -81,8 +81,8 @@ static int prune_plans(struct arena *arena, const char *folder, struct err *err)
 
 /* --- plans -------------------------------------------------------------------------- */
 
-static int find_path(struct arena *arena, const char *data_dir, const char *id,
-                     const char **ret_folder, const char **ret_path, struct err *err)
+static int find_plan_path(struct arena *arena, const char *data_dir, const char *id,
+                          const char **ret_folder, const char **ret_path, struct err *err)
 {
     struct ksuid ksuid;
 
@@ -101,7 +101,7 @@ int plan_store_keep(const char *data_dir, const char *id, const struct run_resul
     struct stored_plan plan = { .id = id };
     const char *folder, *path;
 
-    if (find_path(&arena, data_dir, id, &folder, &path, err) < 0)
+    if (find_plan_path(&arena, data_dir, id, &folder, &path, err) < 0)
         return -1;
     VEC_EACH (&result->states, state)
         if (state->outcome == OUTCOME_CHANGED)
@@ -136,11 +136,11 @@ int plan_store_find(struct arena *arena, const char *data_dir, const char *id,
     struct stored_plan plan;
     struct str bytes;
 
-    if (find_path(arena, data_dir, id, &folder, &path, err) < 0)
+    if (find_plan_path(arena, data_dir, id, &folder, &path, err) < 0)
         return -1;
     if (fs_read(arena, path, PLAN_STORE_SIZE_MAX, &bytes, err) < 0)
         return -1;
-    if (!bytes.p || is_old(id))
+    if (!bytes.p || is_old_plan(id))
         return err_set(err, ERR_NOT_FOUND,
                        "no plan '%s' is stored on this machine: its dry run failed, or was too "
                        "long ago; nothing was changed",

@@ -9,7 +9,7 @@
 #include "states/state/secrets.h"
 
 /* Targets whose changes are a reason to act; none for other requisites. */
-static struct plan_targets watched(const struct plan_state *state, enum requisite kind)
+static struct plan_targets find_watched_targets(const struct plan_state *state, enum requisite kind)
 {
     return state->requisites[kind].n > 0 && requisite_rule(kind)->change
                ? state->requisites[kind]
@@ -21,7 +21,7 @@ static size_t count_watched(const struct plan_state *state)
     size_t count = 0;
 
     for (enum requisite kind = 0; kind < REQUISITES; kind++)
-        count += watched(state, kind).n;
+        count += find_watched_targets(state, kind).n;
     return count;
 }
 
@@ -33,7 +33,7 @@ static void find_watchers(struct reactions *reactions, struct arena *arena)
 
     for (uint32_t s = 0; s < plan->count; s++)
         for (enum requisite kind = 0; kind < REQUISITES; kind++) {
-            const struct plan_targets targets = watched(&plan->states[s], kind);
+            const struct plan_targets targets = find_watched_targets(&plan->states[s], kind);
 
             VEC_EACH (&targets, target)
                 start[*target + 2]++;
@@ -43,7 +43,7 @@ static void find_watchers(struct reactions *reactions, struct arena *arena)
     reactions->watchers = ARENA_ARRAY(arena, uint32_t, start[plan->count + 1] + 1);
     for (uint32_t s = 0; s < plan->count; s++)
         for (enum requisite kind = 0; kind < REQUISITES; kind++) {
-            const struct plan_targets targets = watched(&plan->states[s], kind);
+            const struct plan_targets targets = find_watched_targets(&plan->states[s], kind);
 
             VEC_EACH (&targets, target)
                 reactions->watchers[start[*target + 1]++] = s;
@@ -63,7 +63,7 @@ static void find_names(struct reactions *reactions, struct arena *arena, struct 
 }
 
 /* In doubt it is there: then its debts are its own. */
-static bool has_file(const void *user, const char *file)
+static bool has_source_file(const void *user, const char *file)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     const struct tree *tree = user;
@@ -79,13 +79,13 @@ int reactions_open(struct reactions *reactions, struct arena *arena, const struc
 {
     *reactions = (struct reactions){ .plan = plan };
     find_watchers(reactions, arena);
-    find_names(reactions, arena, host->secrets);
+    find_reaction_names(reactions, arena, host->secrets);
     if (!host->data_dir)
         return 0;
     reactions->owed = owed_open(host->data_dir, run_id, drafts, err);
     if (!reactions->owed)
         return -1;
-    owed_adopt(reactions->owed, has_file, host->tree);
+    owed_adopt(reactions->owed, has_source_file, host->tree);
     return 0;
 }
 
@@ -96,15 +96,15 @@ void reactions_close(struct reactions *reactions)
 }
 
 /* The state, in the words of a debt. */
-static struct owed_state describe(const struct reactions *reactions, struct arena *arena,
-                                  uint32_t number)
+static struct owed_state describe_owed_state(const struct reactions *reactions, struct arena *arena,
+                                             uint32_t number)
 {
     const struct plan_state *state = &reactions->plan->states[number];
     const char **sources = ARENA_ARRAY(arena, const char *, count_watched(state) + 1);
     size_t n = 0;
 
     for (enum requisite kind = 0; kind < REQUISITES; kind++) {
-        const struct plan_targets targets = watched(state, kind);
+        const struct plan_targets targets = find_watched_targets(state, kind);
 
         VEC_EACH (&targets, target)
             sources[n++] = reactions->names[*target];
@@ -121,7 +121,7 @@ void reactions_find(struct reactions *reactions, struct arena *arena, uint32_t s
     if (!reactions->owed || !owed_has_any(reactions->owed) ||
         count_watched(&reactions->plan->states[state]) == 0)
         return;
-    known = describe(reactions, arena, state);
+    known = describe_owed_state(reactions, arena, state);
     owed_find(reactions->owed, arena, &known, ret_found);
 }
 
@@ -132,7 +132,8 @@ int reactions_expect(struct reactions *reactions, uint32_t state, struct err *er
     const uint32_t *start = reactions->watcher_start;
 
     for (uint32_t i = start[state]; i < start[state + 1]; i++) {
-        const struct owed_state known = describe(reactions, &scratch, reactions->watchers[i]);
+        const struct owed_state known =
+            describe_owed_state(reactions, &scratch, reactions->watchers[i]);
 
         if (owed_expect(reactions->owed, &known, source, err) < 0)
             return -1;
@@ -144,7 +145,7 @@ int reactions_expect(struct reactions *reactions, uint32_t state, struct err *er
 static bool needs_change(const struct plan_state *state, uint32_t source)
 {
     for (enum requisite kind = 0; kind < REQUISITES; kind++) {
-        const struct plan_targets targets = watched(state, kind);
+        const struct plan_targets targets = find_watched_targets(state, kind);
 
         if (requisite_rule(kind)->only_change)
             VEC_EACH (&targets, target)
@@ -166,14 +167,15 @@ void reactions_conclude(struct reactions *reactions, uint32_t state, enum attemp
         return;
     for (uint32_t i = start[state]; i < start[state + 1]; i++) {
         const uint32_t watcher = reactions->watchers[i];
-        const struct owed_state known = describe(reactions, &scratch, watcher);
+        const struct owed_state known = describe_owed_state(reactions, &scratch, watcher);
 
         if (traces == TRACES_NONE || needs_change(&states[watcher], state))
             (void)owed_drop(reactions->owed, &known, reactions->names[state], &ignored);
     }
 }
 
-static void settle_debts(struct reactions *reactions, uint32_t state, const struct param_strs *but)
+static void settle_reaction_debts(struct reactions *reactions, uint32_t state,
+                                  const struct param_strs *but)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct owed_state known;
@@ -181,13 +183,13 @@ static void settle_debts(struct reactions *reactions, uint32_t state, const stru
 
     if (!reactions->owed)
         return;
-    known = describe(reactions, &scratch, state);
+    known = describe_owed_state(reactions, &scratch, state);
     (void)owed_settle(reactions->owed, &known, but, &ignored);
 }
 
 void reactions_settle(struct reactions *reactions, uint32_t state)
 {
-    settle_debts(reactions, state, NULL);
+    settle_reaction_debts(reactions, state, NULL);
 }
 
 void reactions_waive(struct reactions *reactions, uint32_t number,
@@ -199,11 +201,11 @@ void reactions_waive(struct reactions *reactions, uint32_t number,
     size_t n = 0;
 
     for (enum requisite kind = 0; kind < REQUISITES; kind++) {
-        const struct plan_targets targets = watched(state, kind);
+        const struct plan_targets targets = find_watched_targets(state, kind);
 
         VEC_EACH (&targets, target)
             if (state_result_is_broken(&view->results[view->position[*target]]))
                 broken[n++] = reactions->names[*target];
     }
-    settle_debts(reactions, number, &(struct param_strs){ n, broken });
+    settle_reaction_debts(reactions, number, &(struct param_strs){ n, broken });
 }

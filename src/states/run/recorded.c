@@ -111,7 +111,7 @@ static int judge_unknown(struct arena *arena, const struct recorded_want *wanted
                    ref.p);
 }
 
-static int tell_missing(const struct recorded_want *wanted, struct err *err)
+static int report_missing_record(const struct recorded_want *wanted, struct err *err)
 {
     return err_set(err, ERR_NOT_FOUND,
                    "no record of run '%s' is left: it changed nothing, or is too old",
@@ -135,7 +135,7 @@ static int judge_missing(struct arena *arena, const struct recorded_want *wanted
         (ksuid_parse(str_from(places.list.p[places.list.n - 1].id), &oldest, &ignored) == 0 &&
          oldest.seconds < seconds))
         return 0;
-    return tell_missing(wanted, err);
+    return report_missing_record(wanted, err);
 }
 
 /* The run of a job whose id is not that of the run. */
@@ -156,7 +156,7 @@ static int find_by_job(struct recorded *recorded, const struct recorded_want *wa
             VEC_PUSH_IN(recorded->arena, &recorded->list, run);
         return 0;
     }
-    return places.list.n < UNDO_KEEP_LEAST ? 0 : tell_missing(wanted, err);
+    return places.list.n < UNDO_KEEP_LEAST ? 0 : report_missing_record(wanted, err);
 }
 
 int recorded_find(struct recorded *recorded, const struct recorded_want *wanted, struct err *err)

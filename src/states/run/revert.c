@@ -59,7 +59,7 @@ struct reverting {
     bool unmarked;                /* some of them are not marked as restored */
 };
 
-static void emit(const struct reverting *r, struct run_event event)
+static void emit_revert_event(const struct reverting *r, struct run_event event)
 {
     if (!r->sink)
         return;
@@ -68,7 +68,7 @@ static void emit(const struct reverting *r, struct run_event event)
     r->sink->emit(r->sink->self, &event);
 }
 
-static void add_failure(struct reverting *r, const struct undo_run *run, const char *error)
+static void add_revert_failure(struct reverting *r, const struct undo_run *run, const char *error)
 {
     const struct state_result failure = {
         .name = arena_printf(r->arena, "state.revert:%s", run->place.id),
@@ -82,12 +82,12 @@ static void add_failure(struct reverting *r, const struct undo_run *run, const c
 /* It may have been of this reference, and nobody can know. */
 static void tell_nameless(struct reverting *r, const struct undo_run *run)
 {
-    add_failure(r, run,
-                arena_printf(r->arena,
-                             "the undo journal of run %s is damaged and does not say what was "
-                             "applied: %s; revert it by its ID if it belongs to '%s'",
-                             run->place.id, undo_describe_damage(r->arena, run),
-                             r->options->target));
+    add_revert_failure(
+        r, run,
+        arena_printf(r->arena,
+                     "the undo journal of run %s is damaged and does not say what was "
+                     "applied: %s; revert it by its ID if it belongs to '%s'",
+                     run->place.id, undo_describe_damage(r->arena, run), r->options->target));
 }
 
 /* --- one path ---------------------------------------------------------------------------- */
@@ -135,8 +135,8 @@ static bool gives_rights(const struct image *image, const struct fs_info *now)
 
 /* Is there what the run has left, or what it found? A newer run that found something else is the
  * one before which it was changed. */
-static int check_owner(const struct reverting *r, const struct undo_image *image, struct site *site,
-                       struct arena *scratch, struct err *err)
+static int check_path_owner(const struct reverting *r, const struct undo_image *image,
+                            struct site *site, struct arena *scratch, struct err *err)
 {
     const char *path = image->image.path, *mark;
     const struct undo_run *newer;
@@ -212,7 +212,7 @@ static int put_checked(struct reverting *r, struct state_run *run, const struct 
     AUTO_SITE struct site site = SITE_INIT;
 
     if (restore_find(&r->restore, &image->image, &site, err) < 0 ||
-        check_owner(r, image, &site, run->arena, err) < 0)
+        check_path_owner(r, image, &site, run->arena, err) < 0)
         return -1;
     tell_content(run, &image->image, &site);
     if (restore_put(&r->restore, &image->image, &site, &words, changed, err) < 0)
@@ -382,7 +382,7 @@ static struct state_result *result_for(struct reverting *r, const struct undo_en
     return &r->result->states.p[at - 1];
 }
 
-static void add_words(struct reverting *r, struct state_result *result, struct buf *words)
+static void add_revert_words(struct reverting *r, struct state_result *result, struct buf *words)
 {
     struct str text;
 
@@ -397,7 +397,7 @@ static void add_words(struct reverting *r, struct state_result *result, struct b
 }
 
 /* Marks of values are not in the journal: if no parameter says what is secret, all of it is. */
-static void hide_secrets(struct reverting *r, const struct undo_entry *entry)
+static void hide_entry_secrets(struct reverting *r, const struct undo_entry *entry)
 {
     const struct module *module = module_find(str_from(entry->module));
 
@@ -438,7 +438,7 @@ static void revert_state(struct reverting *r, uint32_t number)
     result->outcome = outcome_merge(result->outcome, rc < 0 || lost ? OUTCOME_FAILED
                                                      : changed      ? OUTCOME_CHANGED
                                                                     : OUTCOME_UNCHANGED);
-    add_words(r, result, &run.text);
+    add_revert_words(r, result, &run.text);
     buf_done(&run.text);
     result->duration += clock_real() - began;
     emit(r,
@@ -460,7 +460,7 @@ struct place_in_run {
 };
 
 /* The last level first; in a level, who changed something last. */
-static int backwards(const void *a, const void *b)
+static int compare_backwards(const void *a, const void *b)
 {
     const struct place_in_run *left = a, *right = b;
 
@@ -483,7 +483,7 @@ static void skip_state(struct reverting *r, const struct undo_entry *entry)
 
 /* A disk that is full or broken has left the state half reverted. What came before it was done to
  * what it found, so it waits until that is back. */
-static bool is_blocked(const struct reverting *r, const struct undo_entry *entry)
+static bool is_entry_blocked(const struct reverting *r, const struct undo_entry *entry)
 {
     return r->stuck && (r->stuck_run != r->run || entry->level < r->stuck->level);
 }
@@ -503,7 +503,7 @@ static void block_state(struct reverting *r, const struct undo_entry *entry)
                      r->stuck->name, r->stuck_run->place.id);
 }
 
-static int deepest_first(const void *a, const void *b)
+static int compare_revert_depth(const void *a, const void *b)
 {
     const struct full_folder *left = a, *right = b;
     const size_t m = strlen(left->image->path), n = strlen(right->image->path);
@@ -514,7 +514,7 @@ static int deepest_first(const void *a, const void *b)
 static int restore_full_folders(struct reverting *r, struct err *err)
 {
     if (r->full.n > 1)
-        qsort(r->full.p, r->full.n, sizeof(*r->full.p), deepest_first);
+        qsort(r->full.p, r->full.n, sizeof(*r->full.p), compare_revert_depth);
     VEC_EACH (&r->full, full) {
         AUTO_BUF struct buf words = BUF_INIT(ATTEMPT_TEXT_MAX);
         struct state_result *result = result_for(r, full->entry);
@@ -522,7 +522,7 @@ static int restore_full_folders(struct reverting *r, struct err *err)
 
         if (put_image(r, full->image, &words, &changed, err) < 0)
             return -1;
-        add_words(r, result, &words);
+        add_revert_words(r, result, &words);
         if (changed)
             result->outcome = outcome_merge(result->outcome, OUTCOME_CHANGED);
     }
@@ -532,13 +532,13 @@ static int restore_full_folders(struct reverting *r, struct err *err)
 
 /* What was not reverted is not forgotten: the run stays, to be tried again with a journal from a
  * backup; unless the caller insists. */
-static void tell_damage(struct reverting *r)
+static void report_undo_damage(struct reverting *r)
 {
     const struct undo_run *run = r->run;
 
     if (!undo_is_damaged(run))
         return;
-    add_failure(
+    add_revert_failure(
         r, run,
         arena_printf(
             r->arena,
@@ -572,11 +572,11 @@ static int revert_states(struct reverting *r, struct err *err)
         if (!entry->restored)
             order[count++] = (struct place_in_run){ i, entry->level, entry->sequence };
     }
-    qsort(order, count, sizeof(*order), backwards);
+    qsort(order, count, sizeof(*order), compare_backwards);
     for (size_t i = 0; i < count; i++) {
         if (cancel_is_raised(r->host->cancel))
             skip_state(r, &r->run->states.p[order[i].number]);
-        else if (is_blocked(r, &r->run->states.p[order[i].number]))
+        else if (is_entry_blocked(r, &r->run->states.p[order[i].number]))
             block_state(r, &r->run->states.p[order[i].number]);
         else
             revert_state(r, order[i].number);
@@ -614,7 +614,7 @@ static void tell_nothing(struct reverting *r)
     VEC_PUSH_IN(r->arena, &r->result->states, nothing);
 }
 
-static int revert(struct reverting *r, struct err *err)
+static int revert_entries(struct reverting *r, struct err *err)
 {
     int64_t began = clock_real();
     const struct recorded_want wanted = { r->host, r->options->target, r->options->has_run };
@@ -629,17 +629,17 @@ static int revert(struct reverting *r, struct err *err)
         r->result->run_id = recorded->list.p[0].place.id;
     VEC_EACH (&recorded->list, run)
         VEC_PUSH_IN(r->arena, &r->result->reverted, run->place.id);
-    emit(r, (struct run_event){ .kind = RUN_STARTED });
+    emit_revert_event(r, (struct run_event){ .kind = RUN_STARTED });
     VEC_EACH (&recorded->list, run)
         if (revert_one(r, run, err) < 0) {
-            emit(r, (struct run_event){ .kind = RUN_FINISHED });
+            emit_revert_event(r, (struct run_event){ .kind = RUN_FINISHED });
             return -1;
         }
     if (r->result->states.n == 0)
         tell_nothing(r);
     run_result_count(r->result);
     r->result->duration = clock_real() - began;
-    emit(r, (struct run_event){ .kind = RUN_FINISHED, .run = r->result });
+    emit_revert_event(r, (struct run_event){ .kind = RUN_FINISHED, .run = r->result });
     return 0;
 }
 
@@ -667,7 +667,7 @@ int revert_run(struct arena *arena, struct state_host *host, const struct revert
     if (runlock_take(&lock, host, sink, err) < 0)
         return -1;
     r.drafts = r.restore.log = tidy_begin(host->data_dir);
-    rc = revert(&r, err);
+    rc = revert_entries(&r, err);
     draft_log_close(r.drafts);
     lock_drop(&lock);
     if (rc == 0)

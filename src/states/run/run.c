@@ -21,7 +21,7 @@
 
 /* --- events --------------------------------------------------------------------------- */
 
-static void emit(const struct runner *runner, struct run_event event)
+static void emit_run_event(const struct runner *runner, struct run_event event)
 {
     if (!runner->sink)
         return;
@@ -50,14 +50,14 @@ static void on_task(void *user, struct level_pool_task *level_pool_task, bool en
     emit_state(user, container_of(level_pool_task, struct runner_task, task)->state, ended);
 }
 
-static void on_run(void *user, struct level_pool_task *level_pool_task)
+static void run_pool_state(void *user, struct level_pool_task *level_pool_task)
 {
     const struct runner *runner = user;
     const bool tells = runner->sink && runner->sink->any_thread;
 
     if (tells)
         on_task(user, level_pool_task, false);
-    runner_run_state(user, container_of(level_pool_task, struct runner_task, task));
+    runner_execute(user, container_of(level_pool_task, struct runner_task, task));
     if (tells)
         on_task(user, level_pool_task, true);
 }
@@ -118,7 +118,7 @@ static int on_peer(void *user, const char *name, struct err *err)
 
 /* --- preparing -------------------------------------------------------------------------- */
 
-static void hide_secrets(const struct runner *runner)
+static void hide_run_secrets(const struct runner *runner)
 {
     VEC_EACH (&runner->plan->marked.list, doc)
         secrets_add_marked(runner->host->secrets, *doc);
@@ -169,11 +169,11 @@ static void init_worlds(struct runner *runner)
     runner->world.hashes = runner->key.id[0] != '\0';
 }
 
-static int init(struct runner *runner, struct err *err)
+static int open_runner(struct runner *runner, struct err *err)
 {
     run_id_make(runner->host->run_id, runner->run_id);
     (void)pthread_mutex_init(&runner->mutex, NULL);
-    hide_secrets(runner);
+    hide_run_secrets(runner);
     if (reactions_open(&runner->reactions, runner->arena, runner->host, runner->plan,
                        runner->run_id, runner->test ? OWED_LEAVE_DRAFTS : OWED_REMOVE_DRAFTS,
                        err) < 0)
@@ -189,7 +189,7 @@ static int init(struct runner *runner, struct err *err)
     return 0;
 }
 
-static void done(struct runner *runner)
+static void close_runner(struct runner *runner)
 {
     undo_free(runner->undo);
     draft_log_close(runner->drafts);
@@ -281,7 +281,7 @@ static void run_level(struct runner *runner, struct level_pool *level_pool,
     struct level_pool_task **ready = ARENA_ARRAY(&scratch, struct level_pool_task *, last - first);
     size_t count = 0;
 
-    emit(runner, (struct run_event){ .kind = RUN_LEVEL_STARTED });
+    emit_run_event(runner, (struct run_event){ .kind = RUN_LEVEL_STARTED });
     for (uint32_t i = first; i < last; i++) {
         const uint32_t state = plan->order[i];
         const struct state_gate state_gate = ask_gate(runner, state, abort);
@@ -316,7 +316,7 @@ static const struct state_result *find_failhard(const struct runner *runner)
 
 /* Between two levels nobody reads facts. If they cannot be collected, the state that asked for it
  * fails. */
-static void reload_facts(struct runner *runner, uint32_t position)
+static void reload_run_facts(struct runner *runner, uint32_t position)
 {
     struct state_result *result = &runner->results[position];
     struct err err;
@@ -338,7 +338,7 @@ static void end_level(struct runner *runner)
         const struct plan_state *state = &plan->states[plan->order[i]];
 
         if (state->reload_facts)
-            reload_facts(runner, i);
+            reload_run_facts(runner, i);
         if (state->fire_event && runner->host->fire && !runner->test)
             runner->host->fire(runner->host, state->fire_event[0] ? state->fire_event : state->id,
                                &runner->results[i]);
@@ -349,7 +349,7 @@ static int run_levels(struct runner *runner, struct err *err)
 {
     const struct level_pool_options options = {
         .limit = runner->host->parallel,
-        .run = on_run,
+        .run = run_pool_state,
         .tell = needs_telling(runner) ? on_task : NULL,
         .user = runner,
     };
@@ -477,16 +477,16 @@ static void fill_result(struct runner *runner, int64_t began, struct run_result 
     run_result_count(ret);
 }
 
-static int run_states(struct runner *runner, struct run_result *ret, struct err *err)
+static int run_plan_levels(struct runner *runner, struct run_result *ret, struct err *err)
 {
     int64_t began = clock_real();
     struct err ignored;
 
-    if (init(runner, err) < 0)
+    if (open_runner(runner, err) < 0)
         return -1;
-    emit(runner, (struct run_event){ .kind = RUN_STARTED });
+    emit_run_event(runner, (struct run_event){ .kind = RUN_STARTED });
     if (run_levels(runner, err) < 0) {
-        emit(runner, (struct run_event){ .kind = RUN_FINISHED });
+        emit_run_event(runner, (struct run_event){ .kind = RUN_FINISHED });
         return -1;
     }
     if (runner->undo && undo_is_open(runner->undo)) /* old runs that stay do no harm */
@@ -494,7 +494,7 @@ static int run_states(struct runner *runner, struct run_result *ret, struct err 
                          &ignored);
     find_handlers(runner);
     fill_result(runner, began, ret);
-    emit(runner, (struct run_event){ .kind = RUN_FINISHED, .run = ret });
+    emit_run_event(runner, (struct run_event){ .kind = RUN_FINISHED, .run = ret });
     return 0;
 }
 
@@ -512,8 +512,8 @@ int run_plan(struct arena *arena, struct state_host *host, const struct plan *pl
         return err_set(err, ERR_INVALID, "a run requires a data folder");
     if (!runner.test && runlock_take(&lock, host, sink, err) < 0)
         return -1;
-    rc = run_states(&runner, ret_result, err);
-    done(&runner);
+    rc = run_plan_levels(&runner, ret_result, err);
+    close_runner(&runner);
     lock_drop(&lock);
     return rc;
 }

@@ -14,7 +14,7 @@
 #define COMMAND_MAX 4096
 
 /* "process 17 (zester state.apply web)" */
-static const char *describe(struct arena *arena, const char *path)
+static const char *describe_lock_owner(struct arena *arena, const char *path)
 {
     struct str line = { NULL, 0 };
     struct err ignored;
@@ -59,7 +59,7 @@ int runlock_take(struct lock *lock, const struct state_host *host, const struct 
     }
     if (err->code != ERR_BUSY)
         return -1;
-    holder = describe(&arena, path);
+    holder = describe_lock_owner(&arena, path);
     report_wait(sink, arena_printf(&arena, "waiting for the run of %s", holder));
     if (lock_take(lock, path, LOCK_EXCLUSIVE, wait, host->cancel, err) == 0)
         return 0;

@@ -1,5 +1,5 @@
 /*
- * runner - what a run knows while it runs; shared by run.c and run_state.c only.
+ * runner - what a run knows while it runs; shared by run.c and runner_state.c only.
  *
  * The thread that called run_plan walks the levels and asks the state gates; workers run
  * single states and write the result of each to its place. What workers share (the
@@ -57,7 +57,7 @@ struct runner {
 };
 
 /* Run one state and write its result. In a worker. */
-void runner_run_state(struct runner *runner, struct runner_task *task);
+void runner_execute(struct runner *runner, struct runner_task *task);
 /* The result of a state that does not run. */
 void runner_skip(struct runner *runner, uint32_t state, const struct state_gate *state_gate);
 void runner_free_spares(struct runner *runner);

@@ -56,7 +56,8 @@ static struct state_result *result_of(struct runner *runner, uint32_t state)
 }
 
 /* A state that has reacted, or whose own condition was not met, no longer owes anything. */
-static void settle_debts(struct runner *runner, uint32_t state, const struct state_gate *state_gate)
+static void settle_state_debts(struct runner *runner, uint32_t state,
+                               const struct state_gate *state_gate)
 {
     const struct state_result *result = result_of(runner, state);
 
@@ -89,8 +90,8 @@ static struct str shown_diff(struct runner *runner, struct state_run *run)
 }
 
 /* Under the mutex: everything that stays is copied into the arena of the results. */
-static void keep_words(struct runner *runner, uint32_t number, struct attempt *attempt,
-                       const struct err *err)
+static void keep_result_words(struct runner *runner, uint32_t number, struct attempt *attempt,
+                              const struct err *err)
 {
     struct state_result *result = result_of(runner, number);
     struct state_run *run = &attempt->run;
@@ -132,8 +133,8 @@ static void keep_hash(struct runner *runner, struct state_result *result,
     (void)pthread_mutex_unlock(&runner->mutex);
 }
 
-static void finish(struct runner *runner, struct runner_task *task, struct attempt *attempt,
-                   const struct err *err)
+static void finish_state(struct runner *runner, struct runner_task *task, struct attempt *attempt,
+                         const struct err *err)
 {
     struct state_result *result = result_of(runner, task->state);
 
@@ -148,12 +149,12 @@ static void finish(struct runner *runner, struct runner_task *task, struct attem
         keep_hash(runner, result, attempt);
     if (has_words(attempt, err)) {
         (void)pthread_mutex_lock(&runner->mutex);
-        keep_words(runner, task->state, attempt, err);
+        keep_result_words(runner, task->state, attempt, err);
         (void)pthread_mutex_unlock(&runner->mutex);
     }
     if (!runner->test)
         reactions_conclude(&runner->reactions, task->state, attempt->traces);
-    settle_debts(runner, task->state, &task->state_gate);
+    settle_state_debts(runner, task->state, &task->state_gate);
 }
 
 void runner_skip(struct runner *runner, uint32_t state, const struct state_gate *state_gate)
@@ -163,7 +164,7 @@ void runner_skip(struct runner *runner, uint32_t state, const struct state_gate 
     result->outcome = OUTCOME_SKIPPED;
     result->skip_reason = state_gate->skip;
     result->cause = state_gate->cause;
-    settle_debts(runner, state, state_gate);
+    settle_state_debts(runner, state, state_gate);
 }
 
 /* --- prereq --------------------------------------------------------------------------- */
@@ -224,8 +225,8 @@ static int64_t pause_of(const struct plan_retry *retry)
     return retry->interval + (int64_t)more;
 }
 
-static int try(struct runner *runner, const struct runner_task *task, struct attempt *attempt,
-               struct err *err)
+static int try_state(struct runner *runner, const struct runner_task *task, struct attempt *attempt,
+                     struct err *err)
 {
     const struct plan_state *state = &runner->plan->states[task->state];
     const struct attempt_world *world = state->dry ? &runner->ahead : &runner->world;
@@ -252,18 +253,18 @@ static void run_gated(struct runner *runner, struct runner_task *task, struct at
     int rc;
 
     if (look_ahead(runner, task, attempt, &err) < 0) {
-        finish(runner, task, attempt, &err);
+        finish_state(runner, task, attempt, &err);
         return;
     }
     if (task->state_gate.skip != SKIP_NONE) {
         runner_skip(runner, task->state, &task->state_gate);
         return;
     }
-    rc = try(runner, task, attempt, &err);
-    finish(runner, task, attempt, rc < 0 ? &err : NULL);
+    rc = try_state(runner, task, attempt, &err);
+    finish_state(runner, task, attempt, rc < 0 ? &err : NULL);
 }
 
-void runner_run_state(struct runner *runner, struct runner_task *task)
+void runner_execute(struct runner *runner, struct runner_task *task)
 {
     struct runner_spare *spare;
     int64_t began = clock_real();

@@ -13,8 +13,8 @@
 
 #define RENDER_MAX ((size_t)64 << 20)
 
-static int read_source(struct state_run *run, const char *source, const struct source_trust *trust,
-                       struct str *ret, struct err *err)
+static int read_trusted_source(struct state_run *run, const char *source,
+                               const struct source_trust *trust, struct str *ret, struct err *err)
 {
     return source_read(run->arena, run->host, source, trust, ret, err);
 }
@@ -31,7 +31,8 @@ static int list_sources(struct state_run *run, const char *source, struct value_
     return source_list(run->arena, run->host, source, ret, err);
 }
 
-static int find_source(struct state_run *run, const char *source, const char **ret, struct err *err)
+static int find_trusted_source(struct state_run *run, const char *source, const char **ret,
+                               struct err *err)
 {
     return source_locate(run->arena, run->host, source, ret, err);
 }
@@ -72,9 +73,9 @@ static int keep_note(struct state_run *run, const char *key, const struct value 
 }
 
 const struct state_services run_services = {
-    .source = read_source,
+    .source = read_trusted_source,
     .source_content = get_source,
-    .source_path = find_source,
+    .source_path = find_trusted_source,
     .source_list = list_sources,
     .render = render_text,
     .note = keep_note,

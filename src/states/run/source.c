@@ -23,7 +23,7 @@
 
 /* --- reading ------------------------------------------------------------------------ */
 
-static bool is_remote(const char *source)
+static bool is_remote_source(const char *source)
 {
     return strncasecmp(source, "http://", 7) == 0 || strncasecmp(source, "https://", 8) == 0;
 }
@@ -52,8 +52,9 @@ static int find_remote(struct arena *arena, const struct state_host *host, const
     return source_hash_check(hash, source, ret->text, err);
 }
 
-static int read_remote(struct arena *arena, const struct state_host *host, const char *source,
-                       const struct source_hash *hash, struct str *ret, struct err *err)
+static int read_remote_source(struct arena *arena, const struct state_host *host,
+                              const char *source, const struct source_hash *hash, struct str *ret,
+                              struct err *err)
 {
     struct source_content content;
 
@@ -75,8 +76,8 @@ static const char *skip_scheme(const char *source)
     return strncmp(source, FILE_SCHEME, n) == 0 ? source + n : source;
 }
 
-static int read_any(struct arena *arena, const struct state_host *host, const char *source,
-                    size_t max, struct str *ret, struct err *err)
+static int read_any_source(struct arena *arena, const struct state_host *host, const char *source,
+                           size_t max, struct str *ret, struct err *err)
 {
     source = skip_scheme(source);
     if (source[0] == '/')
@@ -98,9 +99,9 @@ static int read_checksums(struct arena *arena, const struct state_host *host, co
 {
     struct str checksums;
 
-    if (is_remote(trust->hash)
+    if (is_remote_source(trust->hash)
             ? fetch_source(arena, host, trust->hash, &checksums, err) < 0
-            : read_any(arena, host, trust->hash, SOURCE_SIZE_MAX, &checksums, err) < 0)
+            : read_any_source(arena, host, trust->hash, SOURCE_SIZE_MAX, &checksums, err) < 0)
         return -1;
     if (!checksums.p)
         return err_set(err, ERR_NOT_FOUND, "it does not exist");
@@ -124,13 +125,13 @@ static int find_hash(struct arena *arena, const struct state_host *host, const c
 }
 
 /* What is on this machine; ERR_LIMIT above `max` bytes. */
-static int read_local(struct arena *arena, const struct state_host *host, const char *source,
-                      const struct source_hash *want, size_t max, struct str *ret_bytes,
-                      struct err *err)
+static int read_local_source(struct arena *arena, const struct state_host *host, const char *source,
+                             const struct source_hash *want, size_t max, struct str *ret_bytes,
+                             struct err *err)
 {
     struct str bytes;
 
-    if (read_any(arena, host, source, max, &bytes, err) < 0)
+    if (read_any_source(arena, host, source, max, &bytes, err) < 0)
         return -1;
     if (!bytes.p)
         return err_set(err, ERR_NOT_FOUND, "source '%s' does not exist", source);
@@ -147,9 +148,9 @@ int source_read(struct arena *arena, const struct state_host *host, const char *
 
     if (find_hash(arena, host, source, trust, &want, err) < 0)
         return -1;
-    if (is_remote(source)) {
+    if (is_remote_source(source)) {
         if (want.kind)
-            return read_remote(arena, host, source, &want, ret_bytes, err);
+            return read_remote_source(arena, host, source, &want, ret_bytes, err);
         if (trust->skip_verify)
             return fetch_source(arena, host, source, ret_bytes, err);
         return err_set(err, ERR_INVALID,
@@ -157,7 +158,7 @@ int source_read(struct arena *arena, const struct state_host *host, const char *
                        "source_hash: sha256=<digits> (curl -fsSL '%s' | sha256sum)",
                        source, source);
     }
-    return read_local(arena, host, source, &want, SOURCE_SIZE_MAX, ret_bytes, err);
+    return read_local_source(arena, host, source, &want, SOURCE_SIZE_MAX, ret_bytes, err);
 }
 
 /* --- large ones --------------------------------------------------------------------- */
@@ -200,13 +201,13 @@ static int open_large(struct arena *arena, const struct state_host *host, const 
     if (is_guarded(ret->file, &info))
         return source_hash_check_fd(want, source, fd, err);
     ret->file = NULL;
-    return read_local(arena, host, source, want, SOURCE_SIZE_MAX, &ret->text, err);
+    return read_local_source(arena, host, source, want, SOURCE_SIZE_MAX, &ret->text, err);
 }
 
 static int get_local(struct arena *arena, const struct state_host *host, const char *source,
                      const struct source_hash *want, struct source_content *ret, struct err *err)
 {
-    if (read_local(arena, host, source, want, SOURCE_HELD_MAX, &ret->text, err) == 0) {
+    if (read_local_source(arena, host, source, want, SOURCE_HELD_MAX, &ret->text, err) == 0) {
         ret->size = ret->text.n;
         return 0;
     }
@@ -248,7 +249,7 @@ int source_get(struct arena *arena, const struct state_host *host, const char *s
     *ret = (struct source_content){ 0 };
     if (find_hash(arena, host, source, trust, &want, err) < 0)
         return -1;
-    if (!is_remote(source))
+    if (!is_remote_source(source))
         return get_local(arena, host, source, &want, ret, err);
     if (want.kind)
         return get_remote(arena, host, source, &want, ret, err);

@@ -21,23 +21,24 @@ static bool is_broken(const struct state_result *result)
     return state_result_is_broken(result);
 }
 
-static bool has_changed(const struct state_result *result)
+static bool has_changed_result(const struct state_result *result)
 {
     return result->outcome == OUTCOME_CHANGED;
 }
 
-static bool has_failed(const struct state_result *result)
+static bool has_failed_result(const struct state_result *result)
 {
     return result->outcome == OUTCOME_FAILED;
 }
 
 static bool has_not_failed(const struct state_result *result)
 {
-    return !has_failed(result);
+    return !has_failed_result(result);
 }
 
 /* The first target of the kind of which `is` holds; NULL when there is none. */
-static const struct state_result *first(const struct asking *a, enum requisite kind, result_fn *is)
+static const struct state_result *find_first_target(const struct asking *a, enum requisite kind,
+                                                    result_fn *is)
 {
     const struct plan_targets *targets = &a->state->requisites[kind];
 
@@ -68,7 +69,7 @@ static const char *target_name(const struct asking *a, enum requisite kind)
 }
 
 /* Does a change of this name count for the kind? */
-static bool has_target(const struct asking *a, enum requisite kind, const char *name)
+static bool has_watched_target(const struct asking *a, enum requisite kind, const char *name)
 {
     const struct plan_targets *targets = &a->state->requisites[kind];
 
@@ -79,10 +80,10 @@ static bool has_target(const struct asking *a, enum requisite kind, const char *
 }
 
 /* What was due, and whose source the state no longer names, is due all the same. */
-static bool is_dropped(const struct asking *a, const struct owed_debt *debt)
+static bool is_dropped_debt(const struct asking *a, const struct owed_debt *debt)
 {
     for (enum requisite kind = 0; kind < REQUISITES; kind++)
-        if (requisite_rule(kind)->change && has_target(a, kind, debt->source))
+        if (requisite_rule(kind)->change && has_watched_target(a, kind, debt->source))
             return false;
     return true;
 }
@@ -92,7 +93,7 @@ static const struct owed_debt *find_debt(const struct asking *a, enum requisite 
 {
     VEC_EACH (&a->debts->list, debt)
         if (a->state->requisites[kind].n > 0 &&
-            (has_target(a, kind, (*debt)->source) || is_dropped(a, *debt)))
+            (has_watched_target(a, kind, (*debt)->source) || is_dropped_debt(a, *debt)))
             return *debt;
     return NULL;
 }
@@ -109,7 +110,7 @@ static const char *why_broken(const struct asking *a, const struct state_result 
     return arena_printf(a->arena, "%s was skipped", result->name);
 }
 
-static const char *others(const struct asking *a, enum requisite kind)
+static const char *name_other_targets(const struct asking *a, enum requisite kind)
 {
     size_t n = a->state->requisites[kind].n;
 
@@ -125,9 +126,9 @@ static bool refuse_state(struct asking *a, enum skip_reason reason, const char *
     return false;
 }
 
-static bool ask_all(struct asking *a, enum requisite kind)
+static bool check_all_targets(struct asking *a, enum requisite kind)
 {
-    const struct state_result *broken = first(a, kind, is_broken);
+    const struct state_result *broken = find_first_target(a, kind, is_broken);
 
     return !broken || refuse_state(a, SKIP_REQUIRE_FAILED, why_broken(a, broken));
 }
@@ -138,13 +139,13 @@ static bool ask_any(struct asking *a, enum requisite kind)
         return true;
     return refuse_state(a, SKIP_REQUIRE_FAILED,
                         arena_printf(a->arena, "all of %s failed: %s", requisite_name(kind),
-                                     why_broken(a, first(a, kind, is_broken))));
+                                     why_broken(a, find_first_target(a, kind, is_broken))));
 }
 
 /* A change among those watched; named after the first. */
-static void note_change(struct asking *a, enum requisite kind, bool forces)
+static void note_target_change(struct asking *a, enum requisite kind, bool forces)
 {
-    const struct state_result *changed = first(a, kind, has_changed);
+    const struct state_result *changed = find_first_target(a, kind, has_changed_result);
 
     if (!changed)
         return;
@@ -157,31 +158,31 @@ static void note_change(struct asking *a, enum requisite kind, bool forces)
 
 static bool ask_success(struct asking *a, enum requisite kind)
 {
-    return requisite_rule(kind)->one ? ask_any(a, kind) : ask_all(a, kind);
+    return requisite_rule(kind)->one ? ask_any(a, kind) : check_all_targets(a, kind);
 }
 
 static bool ask_change(struct asking *a, enum requisite kind)
 {
     if (!ask_success(a, kind))
         return false;
-    note_change(a, kind, false);
-    if (first(a, kind, has_changed) || find_debt(a, kind))
+    note_target_change(a, kind, false);
+    if (find_first_target(a, kind, has_changed_result) || find_debt(a, kind))
         return true;
-    return refuse_state(
-        a, SKIP_ONCHANGES_NOT_MET,
-        arena_printf(a->arena, "no change in %s%s", target_name(a, kind), others(a, kind)));
+    return refuse_state(a, SKIP_ONCHANGES_NOT_MET,
+                        arena_printf(a->arena, "no change in %s%s", target_name(a, kind),
+                                     name_other_targets(a, kind)));
 }
 
 static bool ask_failure(struct asking *a, enum requisite kind)
 {
     const bool one = requisite_rule(kind)->one;
-    const struct state_result *failed = first(a, kind, has_failed);
-    const struct state_result *well = first(a, kind, has_not_failed);
+    const struct state_result *failed = find_first_target(a, kind, has_failed_result);
+    const struct state_result *well = find_first_target(a, kind, has_not_failed);
 
     if (one && !failed)
-        return refuse_state(
-            a, SKIP_ONFAIL_NOT_MET,
-            arena_printf(a->arena, "no failure of %s%s", target_name(a, kind), others(a, kind)));
+        return refuse_state(a, SKIP_ONFAIL_NOT_MET,
+                            arena_printf(a->arena, "no failure of %s%s", target_name(a, kind),
+                                         name_other_targets(a, kind)));
     if (!one && well)
         return refuse_state(a, SKIP_ONFAIL_NOT_MET,
                             arena_printf(a->arena, "%s did not fail", well->name));
@@ -246,7 +247,7 @@ struct state_gate state_gate_ask(struct arena *arena, const struct state_gate_vi
     for (enum requisite kind = 0; kind < REQUISITES; kind++)
         if (a.state->requisites[kind].n > 0 && requisite_rule(kind)->change &&
             !requisite_rule(kind)->only_change)
-            note_change(&a, kind, true);
+            note_target_change(&a, kind, true);
     note_debts(&a);
     ask_occasion(&a);
     if (a.state_gate.skip != SKIP_NONE)

@@ -17,8 +17,8 @@ static const struct ask *ask_of(const struct plan_binding_args *bound)
 }
 
 /* The value at a path, by either separator; else the default, or `missing`. */
-static int get_path(struct render *render, const struct plan_binding_args *bound,
-                    const struct value *tree, struct value missing, struct value *ret)
+static int get_settings_path(struct render *render, const struct plan_binding_args *bound,
+                             const struct value *tree, struct value missing, struct value *ret)
 {
     const struct value *found;
     struct str path;
@@ -35,48 +35,48 @@ static int get_path(struct render *render, const struct plan_binding_args *bound
     return 0;
 }
 
-static int call_facts_get(struct render *render, const struct plan_binding_args *bound,
-                          struct value *ret)
+static int call_settings_facts_get(struct render *render, const struct plan_binding_args *bound,
+                                   struct value *ret)
 {
-    return get_path(render, bound, ask_of(bound)->facts, value_null(), ret);
+    return get_settings_path(render, bound, ask_of(bound)->facts, value_null(), ret);
 }
 
-static int call_settings_get(struct render *render, const struct plan_binding_args *bound,
-                             struct value *ret)
+static int call_settings_lookup(struct render *render, const struct plan_binding_args *bound,
+                                struct value *ret)
 {
-    return get_path(render, bound, ask_of(bound)->settings, value_null(), ret);
+    return get_settings_path(render, bound, ask_of(bound)->settings, value_null(), ret);
 }
 
 static int call_salt_grains(struct render *render, const struct plan_binding_args *bound,
                             struct value *ret)
 {
-    return get_path(render, bound, ask_of(bound)->grains, value_text(""), ret);
+    return get_settings_path(render, bound, ask_of(bound)->grains, value_text(""), ret);
 }
 
 static int call_salt_pillar(struct render *render, const struct plan_binding_args *bound,
                             struct value *ret)
 {
-    return get_path(render, bound, ask_of(bound)->settings, value_text(""), ret);
+    return get_settings_path(render, bound, ask_of(bound)->settings, value_text(""), ret);
 }
 
-static int call_grains_items(struct render *render, const struct plan_binding_args *bound,
-                             struct value *ret)
+static int call_settings_grains(struct render *render, const struct plan_binding_args *bound,
+                                struct value *ret)
 {
     (void)render;
     *ret = *ask_of(bound)->grains;
     return 0;
 }
 
-static int call_pillar_items(struct render *render, const struct plan_binding_args *bound,
-                             struct value *ret)
+static int call_settings_pillar(struct render *render, const struct plan_binding_args *bound,
+                                struct value *ret)
 {
     (void)render;
     *ret = *ask_of(bound)->settings;
     return 0;
 }
 
-static int call_file_exists(struct render *render, const struct plan_binding_args *bound,
-                            struct value *ret)
+static int call_settings_file_exists(struct render *render, const struct plan_binding_args *bound,
+                                     struct value *ret)
 {
     struct str path, text;
     struct err err;
@@ -124,8 +124,8 @@ static int call_mine_get(struct render *render, const struct plan_binding_args *
     return ask_shared(render, bound, type, ret);
 }
 
-static int call_basket(struct render *render, const struct plan_binding_args *bound,
-                       struct value *ret)
+static int call_settings_basket(struct render *render, const struct plan_binding_args *bound,
+                                struct value *ret)
 {
     struct value shared;
     struct value_list *list;
@@ -146,24 +146,24 @@ static int call_basket(struct render *render, const struct plan_binding_args *bo
 
 /* clang-format off */
 static const struct function globals[] = {
-    { "basket",       "target, name",  call_basket,       "what machines of the fleet share under a name: a list of peel_id and value" },
-    { "facts_get",    "key, default?", call_facts_get,    "a fact by path" },
-    { "pillar_get",   "key, default?", call_settings_get, "a setting by path" },
-    { "settings_get", "key, default?", call_settings_get, "a setting by path" },
+    { "basket",       "target, name",  call_settings_basket,    "what machines of the fleet share under a name: a list of peel_id and value" },
+    { "facts_get",    "key, default?", call_settings_facts_get, "a fact by path" },
+    { "pillar_get",   "key, default?", call_settings_lookup,    "a setting by path" },
+    { "settings_get", "key, default?", call_settings_lookup,    "a setting by path" },
     { 0 },
 };
 
 static const struct function salt_functions[] = {
-    { "facts.get",      "key, default?", call_facts_get,    "a fact by path" },
-    { "grains.get",     "key, default?", call_salt_grains,  "a fact by path" },
-    { "grains.item",    "key, default?", call_salt_grains,  "a fact by path" },
-    { "grains.items",   "",              call_grains_items, "all facts" },
-    { "mine.get",       "tgt, fun, tgt_type?", call_mine_get, "what machines of the fleet share under a name, by machine" },
-    { "pillar.file_exists", "path, saltenv=none", call_file_exists, "whether there is a file of settings" },
-    { "pillar.get",     "key, default?", call_salt_pillar,  "a setting by path" },
-    { "pillar.items",   "",              call_pillar_items, "all settings so far" },
-    { "settings.get",   "key, default?", call_salt_pillar,  "a setting by path" },
-    { "settings.items", "",              call_pillar_items, "all settings so far" },
+    { "facts.get",          "key, default?",       call_settings_facts_get,   "a fact by path" },
+    { "grains.get",         "key, default?",       call_salt_grains,          "a fact by path" },
+    { "grains.item",        "key, default?",       call_salt_grains,          "a fact by path" },
+    { "grains.items",       "",                    call_settings_grains,      "all facts" },
+    { "mine.get",           "tgt, fun, tgt_type?", call_mine_get,             "what machines of the fleet share under a name, by machine" },
+    { "pillar.file_exists", "path, saltenv=none",  call_settings_file_exists, "whether there is a file of settings" },
+    { "pillar.get",         "key, default?",       call_salt_pillar,          "a setting by path" },
+    { "pillar.items",       "",                    call_settings_pillar,      "all settings so far" },
+    { "settings.get",       "key, default?",       call_salt_pillar,          "a setting by path" },
+    { "settings.items",     "",                    call_settings_pillar,      "all settings so far" },
     { 0 },
 };
 /* clang-format on */

@@ -29,8 +29,8 @@ static int check_ref(struct str ref, struct err *err)
 }
 
 /* A NULL view when there is no such file. */
-static int read_path(struct arena *arena, const struct folder *folder, const char *path,
-                     struct str *ret_text, struct err *err)
+static int read_folder_path(struct arena *arena, const struct folder *folder, const char *path,
+                            struct str *ret_text, struct err *err)
 {
     const struct str *held = folder->files ? map_find(folder->files, str_from(path)) : NULL;
 
@@ -60,7 +60,7 @@ int folder_find(struct arena *arena, const struct folder *folder, struct str ref
     for (size_t i = 0; i < ARRAY_LEN(endings) && !file.path; i++) {
         char *path = arena_printf(arena, "%s%s", folder_path(arena, ref), endings[i].end);
 
-        if (read_path(arena, folder, path, &file.text, err) < 0)
+        if (read_folder_path(arena, folder, path, &file.text, err) < 0)
             return -1;
         if (file.text.p) {
             file.path = path;
@@ -120,7 +120,7 @@ int folder_read(struct arena *arena, const struct folder *folder, struct str pat
     *ret_text = (struct str){ NULL, 0 };
     if (path_escapes(name))
         return 0;
-    return read_path(arena, folder, name, ret_text, err);
+    return read_folder_path(arena, folder, name, ret_text, err);
 }
 
 bool folder_has_files(struct arena *arena, const struct folder *folder)

@@ -18,7 +18,7 @@ struct filling {
     void *self;
 };
 
-static bool is_plain(struct str path, size_t at)
+static bool is_plain_path_char(struct str path, size_t at)
 {
     const char c = path.p[at];
 
@@ -31,7 +31,7 @@ static bool is_plain(struct str path, size_t at)
 void placeholder_add_name(struct buf *out, struct str path)
 {
     for (size_t i = 0; i < path.n; i++) {
-        if (is_plain(path, i))
+        if (is_plain_path_char(path, i))
             buf_add_char(out, path.p[i]);
         else
             buf_printf(out, "%%%02X", (unsigned char)path.p[i]);
@@ -50,7 +50,7 @@ void placeholder_marks_init(struct placeholder_marks *marks, struct arena *arena
     (void)snprintf(marks->prefix, sizeof(marks->prefix), PLACEHOLDER_BEGIN "%s:", digits);
 }
 
-static void add_mark(struct placeholder_marks *marks, struct buf *out, struct str name)
+static void add_placeholder_mark(struct placeholder_marks *marks, struct buf *out, struct str name)
 {
     buf_printf(out, "%s%zu" PLACEHOLDER_END, marks->prefix, marks->names.n);
     VEC_PUSH_IN(marks->arena, &marks->names, arena_str(marks->arena, name));
@@ -73,7 +73,7 @@ int placeholder_mark(struct placeholder_marks *marks, struct str text, struct st
         if (end == STR_NONE)
             return err_set(err, ERR_INVALID, "the placeholder of a secret does not end");
         buf_add_str(&out, str_slice(rest, 0, at));
-        add_mark(marks, &out, str_slice(rest, name, end - name));
+        add_placeholder_mark(marks, &out, str_slice(rest, name, end - name));
         rest = str_from_offset(rest, end + strlen(PLACEHOLDER_END));
     }
     buf_add_str(&out, rest);
@@ -82,8 +82,8 @@ int placeholder_mark(struct placeholder_marks *marks, struct str text, struct st
 }
 
 /* The next mark of a text: its name, and what follows it. False: there is none. */
-static bool find_mark(const struct placeholder_marks *marks, struct str *rest, struct str *before,
-                      struct str *name)
+static bool find_placeholder_mark(const struct placeholder_marks *marks, struct str *rest,
+                                  struct str *before, struct str *name)
 {
     const struct str prefix = str_from(marks->prefix);
 
@@ -110,19 +110,19 @@ static bool has_mark(const struct placeholder_marks *marks, struct str text)
 {
     struct str before, name;
 
-    return find_mark(marks, &text, &before, &name);
+    return find_placeholder_mark(marks, &text, &before, &name);
 }
 
 /* --- filling in ----------------------------------------------------------------------- */
 
-static int fill_text(const struct filling *filling, struct value *v, struct err *err)
+static int fill_placeholder_text(const struct filling *filling, struct value *v, struct err *err)
 {
     AUTO_BUF struct buf out = BUF_INIT(PLACEHOLDER_TEXT_MAX);
     struct str rest = v->s, before, name, secret;
 
     if (!has_mark(filling->marks, rest))
         return 0;
-    while (find_mark(filling->marks, &rest, &before, &name)) {
+    while (find_placeholder_mark(filling->marks, &rest, &before, &name)) {
         if (filling->open(filling->self, name, &secret, err) < 0)
             return -1;
         buf_add_str(&out, before);
@@ -138,20 +138,20 @@ static int fill_text(const struct filling *filling, struct value *v, struct err 
     return 0;
 }
 
-static int fill_value(const struct filling *filling, struct value *v, unsigned depth,
-                      struct diags *diags);
+static int fill_placeholder_value(const struct filling *filling, struct value *v, unsigned depth,
+                                  struct diags *diags);
 
 static int fill_pair(const struct filling *filling, struct value_pair *pair, unsigned depth,
                      struct diags *diags)
 {
     if (pair->key.kind == VALUE_STR && has_mark(filling->marks, pair->key.s))
         return value_diag(diags, &pair->key, "a secret cannot be the key of a map");
-    return fill_value(filling, &pair->value, depth, diags);
+    return fill_placeholder_value(filling, &pair->value, depth, diags);
 }
 
 /* All mistakes, each at its place. */
-static int fill_value(const struct filling *filling, struct value *v, unsigned depth,
-                      struct diags *diags)
+static int fill_placeholder_value(const struct filling *filling, struct value *v, unsigned depth,
+                                  struct diags *diags)
 {
     int result = 0;
     struct err err;
@@ -159,10 +159,10 @@ static int fill_value(const struct filling *filling, struct value *v, unsigned d
     if (depth > PLACEHOLDER_DEPTH_MAX)
         return value_diag(diags, v, "settings are nested more than %d levels deep",
                           PLACEHOLDER_DEPTH_MAX);
-    if (v->kind == VALUE_STR && fill_text(filling, v, &err) < 0)
+    if (v->kind == VALUE_STR && fill_placeholder_text(filling, v, &err) < 0)
         return value_diag(diags, v, "%s", err.text);
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        result |= fill_value(filling, &v->list->items[i], depth + 1, diags);
+        result |= fill_placeholder_value(filling, &v->list->items[i], depth + 1, diags);
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
         result |= fill_pair(filling, &v->map->pairs[i], depth + 1, diags);
     return result;
@@ -173,20 +173,20 @@ int placeholder_fill(const struct placeholder_marks *marks, struct value *v, pla
 {
     const struct filling filling = { marks, open, self };
 
-    return fill_value(&filling, v, 0, diags);
+    return fill_placeholder_value(&filling, v, 0, diags);
 }
 
 /* --- messages ------------------------------------------------------------------------- */
 
-static struct str show_text(const struct placeholder_marks *marks, struct arena *arena,
-                            struct str text)
+static struct str show_placeholder_text(const struct placeholder_marks *marks, struct arena *arena,
+                                        struct str text)
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct str before, name;
 
     if (!text.p || !has_mark(marks, text))
         return text;
-    while (find_mark(marks, &text, &before, &name))
+    while (find_placeholder_mark(marks, &text, &before, &name))
         buf_printf(&out, "%.*s" PLACEHOLDER_BEGIN "%.*s" PLACEHOLDER_END, STR_ARG(before),
                    STR_ARG(name));
     buf_add_str(&out, text);
@@ -198,9 +198,9 @@ void placeholder_show(const struct placeholder_marks *marks, struct diags *diags
     for (size_t i = from; i < diags->list.n; i++) {
         struct diag *diag = &diags->list.p[i];
 
-        diag->text = show_text(marks, diags->arena, str_from(diag->text)).p;
-        diag->source = show_text(marks, diags->arena, diag->source);
+        diag->text = show_placeholder_text(marks, diags->arena, str_from(diag->text)).p;
+        diag->source = show_placeholder_text(marks, diags->arena, diag->source);
         if (diag->hint)
-            diag->hint = show_text(marks, diags->arena, str_from(diag->hint)).p;
+            diag->hint = show_placeholder_text(marks, diags->arena, str_from(diag->hint)).p;
     }
 }

@@ -24,7 +24,7 @@ const char *const sanitize_tags[] = { SANITIZE_ENCRYPTED, SANITIZE_SECRET_FROM, 
 /* --- template tags -------------------------------------------------------------------- */
 
 /* Is there nothing but blanks around these bytes of the line? */
-static bool is_alone(struct str text, size_t start, size_t end)
+static bool is_alone_on_line(struct str text, size_t start, size_t end)
 {
     while (start > 0 && (text.p[start - 1] == ' ' || text.p[start - 1] == '\t'))
         start--;
@@ -36,7 +36,7 @@ static bool is_alone(struct str text, size_t start, size_t end)
 /* An expression becomes a word, unless it is all there is in its line. */
 static void fill_expression(struct str text, char *blank, size_t start, size_t end)
 {
-    const char filler = is_alone(text, start, end) ? ' ' : FILLER;
+    const char filler = is_alone_on_line(text, start, end) ? ' ' : FILLER;
 
     for (size_t i = start; i < end; i++)
         blank[i] = text.p[i] == '\n' ? '\n' : filler;
@@ -83,7 +83,7 @@ struct sanitizer {
 };
 
 /* Branches of a template may have one path each. */
-static const char *choose_name(struct sanitizer *self, const struct yaml_span *span)
+static const char *choose_placeholder_name(struct sanitizer *self, const struct yaml_span *span)
 {
     AUTO_BUF struct buf name = BUF_INIT(BUF_NO_LIMIT);
     struct str plain;
@@ -118,7 +118,7 @@ static int check_span(const struct sanitizer *self, const struct yaml_span *span
 }
 
 /* A value of several lines leaves empty ones behind, so that mistakes are found where they are. */
-static void keep_lines(struct sanitizer *self, const struct yaml_span *span)
+static void keep_span_lines(struct sanitizer *self, const struct yaml_span *span)
 {
     for (size_t i = span->start; i < span->end; i++)
         if (self->text.p[i] == '\n')
@@ -131,12 +131,12 @@ static int replace_span(struct sanitizer *self, const struct yaml_span *span, st
 
     if (check_span(self, span, err) < 0)
         return -1;
-    name = choose_name(self, span);
+    name = choose_placeholder_name(self, span);
     buf_add_str(&self->out, str_slice(self->text, self->copied, span->start - self->copied));
     if (span->anchor)
         buf_printf(&self->out, "&%s ", span->anchor);
     buf_printf(&self->out, "'" PLACEHOLDER_BEGIN "%s" PLACEHOLDER_END "'", name);
-    keep_lines(self, span);
+    keep_span_lines(self, span);
     self->copied = span->end;
     VEC_PUSH_IN(
         self->arena, &self->ret->secrets,
@@ -146,7 +146,7 @@ static int replace_span(struct sanitizer *self, const struct yaml_span *span, st
     return 0;
 }
 
-static uint32_t find_line(struct str text, size_t at)
+static uint32_t find_line_number(struct str text, size_t at)
 {
     uint32_t line = 1;
 
@@ -155,7 +155,7 @@ static uint32_t find_line(struct str text, size_t at)
     return line;
 }
 
-static int replace_all(struct sanitizer *self, struct err *err)
+static int replace_secret_spans(struct sanitizer *self, struct err *err)
 {
     struct yaml_spans spans;
     size_t left;
@@ -170,7 +170,7 @@ static int replace_all(struct sanitizer *self, struct err *err)
     if (left != STR_NONE)
         return err_set(err, ERR_INVALID,
                        "line %u: " SANITIZE_ENCRYPTED " in a comment or a template tag",
-                       find_line(buf_view(&self->out), left));
+                       find_line_number(buf_view(&self->out), left));
     self->ret->text = buf_copy(&self->out, self->arena);
     return 0;
 }
@@ -201,7 +201,7 @@ int sanitize_settings(struct arena *arena, const char *path, struct str text, st
     if (is_template(arena, path, text) && blank_tags(arena, text, &self.blank, err) < 0)
         return -1;
     self.out = (struct buf)BUF_INIT(BUF_NO_LIMIT);
-    result = replace_all(&self, err);
+    result = replace_secret_spans(&self, err);
     buf_done(&self.out);
     return result;
 }

@@ -24,20 +24,20 @@ static int check_tag(const struct value *v, struct diags *diags)
 }
 
 /* Depth: that of the document, which its reader has limited. */
-static int check_tags(const struct value *v, struct diags *diags)
+static int check_seal_tags(const struct value *v, struct diags *diags)
 {
     int result = check_tag(v, diags);
 
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        result |= check_tags(&v->list->items[i], diags);
+        result |= check_seal_tags(&v->list->items[i], diags);
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
-        result |= check_tags(&v->map->pairs[i].value, diags);
+        result |= check_seal_tags(&v->map->pairs[i].value, diags);
     return result;
 }
 
 int seal_mark(struct arena *arena, struct value *doc, struct diags *diags)
 {
-    if (check_tags(doc, diags) < 0)
+    if (check_seal_tags(doc, diags) < 0)
         return -1;
     (void)secret_tag_mark(arena, doc);
     return 0;

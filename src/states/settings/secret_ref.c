@@ -15,7 +15,7 @@ bool secret_ref_is_name(struct str name)
     return name.p && name.n > 0 && name.n <= SECRET_REF_NAME_MAX;
 }
 
-static bool has_control(struct str text)
+static bool has_control_byte(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
         if ((unsigned char)text.p[i] < ' ' || text.p[i] == '\x7f')
@@ -51,13 +51,13 @@ static bool has_odd_part(struct str path)
     return false;
 }
 
-static int check_path(struct str path, struct err *err)
+static int check_secret_path(struct str path, struct err *err)
 {
     if (!path.p || path.n == 0)
         return err_set(err, ERR_INVALID, "expected NAME:PATH or NAME:PATH#FIELD");
     if (path.n > SECRET_REF_PATH_MAX)
         return err_set(err, ERR_INVALID, "the path has more than %d bytes", SECRET_REF_PATH_MAX);
-    if (has_control(path))
+    if (has_control_byte(path))
         return err_set(err, ERR_INVALID, "the path has control characters");
     if (path.p[0] == '-')
         return err_set(err, ERR_INVALID, "the path begins with '-', like an option");
@@ -69,13 +69,13 @@ static int check_path(struct str path, struct err *err)
     return 0;
 }
 
-static int check_field(struct str field, struct err *err)
+static int check_secret_field(struct str field, struct err *err)
 {
     if (field.n == 0)
         return err_set(err, ERR_INVALID, "no field after '#'");
     if (field.n > SECRET_REF_FIELD_MAX)
         return err_set(err, ERR_INVALID, "the field has more than %d bytes", SECRET_REF_FIELD_MAX);
-    if (has_control(field))
+    if (has_control_byte(field))
         return err_set(err, ERR_INVALID, "the field has control characters");
     return 0;
 }
@@ -97,11 +97,11 @@ int secret_ref_parse(struct str text, struct secret_ref *ret, struct err *err)
         return err_set(err, ERR_INVALID,
                        "the name of a back-end has up to %d of a-z, 0-9, '_' and '-'",
                        SECRET_REF_NAME_MAX);
-    if (check_path(ref.path, err) < 0)
+    if (check_secret_path(ref.path, err) < 0)
         return -1;
     if (hash != STR_NONE) {
         ref.field = str_from_offset(rest, hash + 1);
-        if (check_field(ref.field, err) < 0)
+        if (check_secret_field(ref.field, err) < 0)
             return -1;
     }
     *ret = ref;

@@ -60,8 +60,8 @@ static int mark_secrets(struct loader *loader, struct str *text, struct err *err
     return placeholder_mark(&loader->marks, *text, text, err);
 }
 
-static int load_template(void *user, struct str name, struct arena *arena, struct str *ret_text,
-                         struct err *err)
+static int load_settings_template(void *user, struct str name, struct arena *arena,
+                                  struct str *ret_text, struct err *err)
 {
     struct loader *loader = user;
 
@@ -70,24 +70,26 @@ static int load_template(void *user, struct str name, struct arena *arena, struc
     return mark_secrets(loader, ret_text, err);
 }
 
-static int64_t now(void *user)
+static int64_t read_settings_clock(void *user)
 {
     (void)user;
     return clock_now();
 }
 
-static uint64_t random_number(void *user)
+static uint64_t read_settings_random(void *user)
 {
     (void)user;
     return chance_number();
 }
 
-static void set_key(struct loader *loader, struct value_map *map, const char *key, struct value v)
+static void set_settings_key(struct loader *loader, struct value_map *map, const char *key,
+                             struct value v)
 {
     value_map_set(loader->arena, map, value_text(key), v);
 }
 
-static struct value context_of(struct loader *loader, const struct value *defaults, struct str ref)
+static struct value make_file_context(struct loader *loader, const struct value *defaults,
+                                      struct str ref)
 {
     struct value_map *map = value_map_new(loader->arena, 8);
     struct value_map *opts = value_map_new(loader->arena, 3);
@@ -95,16 +97,17 @@ static struct value context_of(struct loader *loader, const struct value *defaul
     const char *environment = loader->options->environment;
     const struct value saltenv = value_text(environment ? environment : "base");
 
-    set_key(loader, opts, "saltenv", saltenv);
-    set_key(loader, opts, "pillarenv", saltenv);
-    set_key(loader, opts, "id", value_str(arena_str(loader->arena, loader->options->subject.id)));
-    set_key(loader, map, "facts", loader->facts);
-    set_key(loader, map, "grains", *loader->ask.grains);
-    set_key(loader, map, "settings", loader->settings);
-    set_key(loader, map, "pillar", loader->settings);
-    set_key(loader, map, "opts", value_map(opts));
-    set_key(loader, map, "saltenv", saltenv);
-    set_key(loader, map, "sls", value_str(arena_str(loader->arena, ref)));
+    set_settings_key(loader, opts, "saltenv", saltenv);
+    set_settings_key(loader, opts, "pillarenv", saltenv);
+    set_settings_key(loader, opts, "id",
+                     value_str(arena_str(loader->arena, loader->options->subject.id)));
+    set_settings_key(loader, map, "facts", loader->facts);
+    set_settings_key(loader, map, "grains", *loader->ask.grains);
+    set_settings_key(loader, map, "settings", loader->settings);
+    set_settings_key(loader, map, "pillar", loader->settings);
+    set_settings_key(loader, map, "opts", value_map(opts));
+    set_settings_key(loader, map, "saltenv", saltenv);
+    set_settings_key(loader, map, "sls", value_str(arena_str(loader->arena, ref)));
     if (defaults)
         context = value_merge(loader->arena, &context, defaults, VALUE_MERGE_REPLACE);
     return context;
@@ -117,12 +120,12 @@ static const struct value *template_context(void *user, const char *template, st
     struct value *all = ARENA_NEW(arena, struct value);
 
     (void)template;
-    *all = context_of(loader, NULL, loader->ref);
+    *all = make_file_context(loader, NULL, loader->ref);
     return all;
 }
 
-static int render(struct loader *loader, const char *path, struct str text,
-                  const struct value *context, struct buf *out, struct trace *trace)
+static int render_settings_file(struct loader *loader, const char *path, struct str text,
+                                const struct value *context, struct buf *out, struct trace *trace)
 {
     bool wanted;
 
@@ -149,8 +152,8 @@ static int open_secrets(struct loader *loader, struct value *doc)
 }
 
 /* The document of a file, with its secrets filled in and marked. */
-static int read_document(struct loader *loader, const char *path, struct str text,
-                         const struct value *context, struct value *ret)
+static int read_settings_document(struct loader *loader, const char *path, struct str text,
+                                  const struct value *context, struct value *ret)
 {
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     AUTO_BUF struct buf out = BUF_INIT(SETTINGS_RENDERED_MAX);
@@ -163,7 +166,7 @@ static int read_document(struct loader *loader, const char *path, struct str tex
 
     if (mark_secrets(loader, &text, &err) < 0)
         return diag_err(loader->diags, (struct place){ .file = path }, &err);
-    result = render(loader, path, text, context, &out, &trace);
+    result = render_settings_file(loader, path, text, context, &out, &trace);
     if (result == 0) {
         result = yaml_parse(loader->arena, path, buf_view(&out), &options, ret, loader->diags);
         if (!str_eq(text, buf_view(&out)))
@@ -199,7 +202,7 @@ static struct value nest_value(struct loader *loader, struct str key, struct val
     return doc;
 }
 
-static void merge(struct loader *loader, struct str key, const struct value *doc)
+static void merge_settings_file(struct loader *loader, struct str key, const struct value *doc)
 {
     struct value_map *map = value_map_new_like(loader->arena, doc->map);
     struct value own = value_map(map);
@@ -219,7 +222,7 @@ static void merge(struct loader *loader, struct str key, const struct value *doc
 static int load_file(struct loader *loader, struct wish *wish);
 
 /* ".x" is beside the file, "..x" one folder above; an init file counts as its folder. */
-static int absolute_ref(struct loader *loader, const struct wish *from, struct wish *wish)
+static int resolve_settings_ref(struct loader *loader, const struct wish *from, struct wish *wish)
 {
     struct str base = from->ref;
     size_t dots = 0;
@@ -244,7 +247,7 @@ static int absolute_ref(struct loader *loader, const struct wish *from, struct w
 }
 
 /* What follows a reference: {key: 'a:b', defaults: {...}}. */
-static int read_rules(struct loader *loader, const struct value *rules, struct wish *wish)
+static int read_settings_rules(struct loader *loader, const struct value *rules, struct wish *wish)
 {
     if (rules->kind == VALUE_NULL)
         return 0;
@@ -266,14 +269,15 @@ static int read_rules(struct loader *loader, const struct value *rules, struct w
     return 0;
 }
 
-static int read_include(struct loader *loader, const struct wish *from, const struct value *item)
+static int read_settings_include(struct loader *loader, const struct wish *from,
+                                 const struct value *item)
 {
     struct wish wish = { .where = item, .key = from->key, .outer = from };
     const struct value *name = item;
 
     if (item->kind == VALUE_MAP && item->map->count == 1) {
         name = &item->map->pairs[0].key;
-        if (read_rules(loader, &item->map->pairs[0].value, &wish) < 0)
+        if (read_settings_rules(loader, &item->map->pairs[0].value, &wish) < 0)
             return -1;
     }
     if (name->kind != VALUE_STR || name->s.n == 0)
@@ -281,12 +285,13 @@ static int read_include(struct loader *loader, const struct wish *from, const st
                           value_describe(item));
     wish.where = name;
     wish.ref = name->s;
-    if (absolute_ref(loader, from, &wish) < 0)
+    if (resolve_settings_ref(loader, from, &wish) < 0)
         return -1;
     return load_file(loader, &wish);
 }
 
-static int read_includes(struct loader *loader, const struct wish *from, const struct value *doc)
+static int read_settings_includes(struct loader *loader, const struct wish *from,
+                                  const struct value *doc)
 {
     const struct value *list = value_get(doc, "include");
     int result = 0;
@@ -297,7 +302,7 @@ static int read_includes(struct loader *loader, const struct wish *from, const s
         return value_diag(loader->diags, list, "include must be a list of references, not %s",
                           value_describe(list));
     for (size_t i = 0; i < list->list->count; i++)
-        result |= read_include(loader, from, &list->list->items[i]);
+        result |= read_settings_include(loader, from, &list->list->items[i]);
     return result;
 }
 
@@ -325,7 +330,7 @@ static bool is_seen(struct loader *loader, const struct wish *wish)
     return map_set(&loader->seen, str_from(name), loader) != NULL;
 }
 
-static int check_limits(struct loader *loader, const struct wish *wish)
+static int check_settings_limits(struct loader *loader, const struct wish *wish)
 {
     size_t depth = 0;
 
@@ -349,7 +354,7 @@ static int load_file(struct loader *loader, struct wish *wish)
 
     if (is_seen(loader, wish))
         return 0;
-    if (check_limits(loader, wish) < 0)
+    if (check_settings_limits(loader, wish) < 0)
         return -1;
     if (folder_find(loader->arena, &loader->folder, wish->ref, &file, &err) < 0)
         return value_diag(loader->diags, wish->where, "settings: %s", err.text);
@@ -357,17 +362,17 @@ static int load_file(struct loader *loader, struct wish *wish)
         return missing_file(loader, wish);
     wish->is_init = file.is_init;
     loader->ref = wish->ref;
-    context = context_of(loader, wish->defaults, wish->ref);
-    if (read_document(loader, file.path, file.text, &context, &doc) < 0)
+    context = make_file_context(loader, wish->defaults, wish->ref);
+    if (read_settings_document(loader, file.path, file.text, &context, &doc) < 0)
         return -1;
     if (doc.kind == VALUE_NULL)
         return 0;
     if (doc.kind != VALUE_MAP)
         return value_diag(loader->diags, &doc, "settings must be a map, got %s",
                           value_describe(&doc));
-    if (read_includes(loader, wish, &doc) < 0)
+    if (read_settings_includes(loader, wish, &doc) < 0)
         return -1;
-    merge(loader, wish->key, &doc);
+    merge_settings_file(loader, wish->key, &doc);
     return 0;
 }
 
@@ -394,7 +399,7 @@ static int find_top(struct loader *loader, const char **ret_path, struct str *re
 
 static int load_all(struct loader *loader)
 {
-    struct value context = context_of(loader, NULL, STR("top")), doc;
+    struct value context = make_file_context(loader, NULL, STR("top")), doc;
     struct top_refs refs = { VEC_INIT };
     const char *path = NULL;
     struct str text;
@@ -404,7 +409,7 @@ static int load_all(struct loader *loader)
         return -1;
     if (!text.p)
         return 0;
-    if (read_document(loader, path, text, &context, &doc) < 0 ||
+    if (read_settings_document(loader, path, text, &context, &doc) < 0 ||
         top_read(loader->arena, &doc, &loader->options->subject,
                  &(struct top_options){ loader->options->groups, loader->options->environment },
                  &refs, loader->diags) < 0)
@@ -424,10 +429,10 @@ int settings_load(struct arena *arena, const struct settings_options *options,
     struct jinja_options jinja = {
         .lenient = !options->strict_templates,
         .builtins = options->builtins ? options->builtins : &filter_builtins,
-        .load = load_template,
+        .load = load_settings_template,
         .about = template_context,
-        .now = now,
-        .random = random_number,
+        .now = read_settings_clock,
+        .random = read_settings_random,
         .user = &loader,
     };
     unsigned char random[PLACEHOLDER_RANDOM_SIZE];

@@ -37,7 +37,8 @@ void accumulators_free(struct accumulators *accumulators)
     free(accumulators);
 }
 
-static bool has_text(const struct accumulators *accumulators, const struct accumulated *text)
+static bool has_accumulated_text(const struct accumulators *accumulators,
+                                 const struct accumulated *text)
 {
     VEC_EACH (&accumulators->list, one)
         if (strcmp(one->file, text->file) == 0 && strcmp(one->name, text->name) == 0 &&
@@ -54,7 +55,7 @@ void accumulators_add(struct accumulators *accumulators, const char *file, const
     if (!accumulators)
         return;
     (void)pthread_mutex_lock(&accumulators->lock);
-    if (!has_text(accumulators, &fresh)) {
+    if (!has_accumulated_text(accumulators, &fresh)) {
         fresh.file = arena_strdup(&accumulators->arena, file);
         fresh.name = arena_strdup(&accumulators->arena, name);
         fresh.text = arena_str(&accumulators->arena, text);
@@ -63,7 +64,8 @@ void accumulators_add(struct accumulators *accumulators, const char *file, const
     (void)pthread_mutex_unlock(&accumulators->lock);
 }
 
-static void add_text(struct arena *arena, struct value_map *all, const struct accumulated *one)
+static void add_accumulated_text(struct arena *arena, struct value_map *all,
+                                 const struct accumulated *one)
 {
     const struct value key = value_str(arena_str(arena, str_from(one->name)));
     const struct value *known = value_map_find(all, &key);
@@ -86,7 +88,7 @@ struct value_map *accumulators_get(struct accumulators *accumulators, struct are
             continue;
         if (!all)
             all = value_map_new(arena, 2);
-        add_text(arena, all, one);
+        add_accumulated_text(arena, all, one);
     }
     (void)pthread_mutex_unlock(&accumulators->lock);
     return all;

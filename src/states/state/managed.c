@@ -17,27 +17,27 @@ void managed_init(struct managed *managed, struct arena *arena)
     *managed = (struct managed){ .arena = arena, .paths = MAP_INIT_IN(arena) };
 }
 
-static const char *text_at(const void *args, const struct param *param)
+static const char *get_text_argument(const void *args, const struct param *param)
 {
     return *(const char *const *)(const void *)((const char *)args + param->offset);
 }
 
-static const char *path_of(const struct module *module, const void *args)
+static const char *find_managed_path(const struct module *module, const void *args)
 {
     const struct param *primary = params_find_primary(module->params);
     const struct param *target = params_find(module->params, STR("target"));
     const char *path = NULL;
 
     if (target && target->kind == PARAM_PATH)
-        path = text_at(args, target);
+        path = get_text_argument(args, target);
     if (!path && primary && (primary->kind == PARAM_PATH || (module->flags & MODULE_TREE)))
-        path = text_at(args, primary);
+        path = get_text_argument(args, primary);
     return path && path[0] == '/' ? path : NULL;
 }
 
 /* The entry of a path. The folders above it are entries as well: an empty one may be on the way to
  * what a state is about to put there. */
-static struct managed_path *enter(struct managed *managed, const char *path)
+static struct managed_path *enter_managed_path(struct managed *managed, const char *path)
 {
     struct managed_path *entry = map_find(&managed->paths, str_from(path));
 
@@ -46,7 +46,7 @@ static struct managed_path *enter(struct managed *managed, const char *path)
     entry = ARENA_NEW(managed->arena, struct managed_path);
     map_set(&managed->paths, str_from(path), entry);
     if (path[0] == '/' && path[1] != '\0')
-        (void)enter(managed, path_dirname(managed->arena, path));
+        (void)enter_managed_path(managed, path_dirname(managed->arena, path));
     return entry;
 }
 
@@ -58,10 +58,10 @@ void managed_add(struct managed *managed, const char *name, const struct module 
 
     if (!args || !module->params || (module->flags & MODULE_REMOVES))
         return;
-    path = path_of(module, args);
+    path = find_managed_path(module, args);
     if (!path)
         return;
-    entry = enter(managed, path_normalise(managed->arena, path));
+    entry = enter_managed_path(managed, path_normalise(managed->arena, path));
     if (!(module->flags & MODULE_TREE))
         return;
     entry->shared = entry->tree != NULL;

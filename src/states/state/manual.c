@@ -8,14 +8,14 @@
 #define WIDTH          100
 #define EXAMPLE_FOLDER "/tmp"
 
-static struct str family_of(const struct module *module)
+static struct str cut_manual_family(const struct module *module)
 {
     struct str rest = str_from(module->name);
 
     return str_cut(&rest, '.');
 }
 
-static bool is_state(const struct module *module)
+static bool is_state_module(const struct module *module)
 {
     return module->apply != NULL;
 }
@@ -44,7 +44,7 @@ void manual_print_index(struct buf *out)
 
         if (module->flags & MODULE_HIDDEN)
             continue;
-        if (i > 0 && !str_eq(family_of(module), family_of(module_table[i - 1])))
+        if (i > 0 && !str_eq(cut_manual_family(module), cut_manual_family(module_table[i - 1])))
             buf_add_char(out, '\n');
         buf_printf(out, "  %-32s %s\n", module->name, module->summary);
     }
@@ -86,11 +86,12 @@ static const char *primary_of(const struct module *module)
 {
     const struct param *primary = params_find_primary(module->params);
 
-    return is_state(module) && primary && (primary->flags & PARAM_REQUIRED) ? "the ID" : NULL;
+    return is_state_module(module) && primary && (primary->flags & PARAM_REQUIRED) ? "the ID"
+                                                                                   : NULL;
 }
 
 /* Paragraphs as lines of a screen; lines that begin with a blank stay as they are. */
-static void print_wrapped(struct str text, struct buf *out)
+static void print_wrapped_text(struct str text, struct buf *out)
 {
     while (text.p && text.n > 0) {
         struct str line = str_cut(&text, '\n');
@@ -120,13 +121,13 @@ static void print_module(const struct module *module, struct buf *out)
 {
     buf_printf(out, "%s - %s\n\n", module->name, module->summary);
     if (module->details)
-        print_wrapped(str_trim_right(str_from(module->details)), out);
+        print_wrapped_text(str_trim_right(str_from(module->details)), out);
     if (module->params && module->params->name) {
         buf_add_text(out, "parameters:\n");
         params_print_doc(module->params, primary_of(module), out);
         buf_add_char(out, '\n');
     }
-    if (is_state(module) && module->example) {
+    if (is_state_module(module) && module->example) {
         buf_add_text(out, "example:\n");
         print_example(module, out);
     }
@@ -139,7 +140,7 @@ bool manual_print(struct str name, struct buf *out)
     for (size_t i = 0; i < module_count; i++) {
         const struct module *module = module_table[i];
 
-        if (!str_is(name, module->name) && !str_eq(name, family_of(module)))
+        if (!str_is(name, module->name) && !str_eq(name, cut_manual_family(module)))
             continue;
         if (found)
             buf_add_char(out, '\n');
@@ -149,7 +150,8 @@ bool manual_print(struct str name, struct buf *out)
     return found;
 }
 
-static void put_text(struct arena *arena, struct value_map *map, const char *key, const char *text)
+static void put_manual_text(struct arena *arena, struct value_map *map, const char *key,
+                            const char *text)
 {
     if (text)
         value_map_set(arena, map, value_text(key), value_text(text));
@@ -159,7 +161,7 @@ static const char *example_text(struct arena *arena, const struct module *module
 {
     AUTO_BUF struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
-    if (!is_state(module))
+    if (!is_state_module(module))
         return NULL;
     print_example(module, &out);
     return buf_copy(&out, arena).p;
@@ -169,26 +171,26 @@ struct value manual_value(struct arena *arena, const struct module *module)
 {
     struct value_map *map = value_map_new(arena, 6);
 
-    put_text(arena, map, "name", module->name);
-    put_text(arena, map, "kind", is_state(module) ? "state" : "function");
-    put_text(arena, map, "summary", module->summary);
-    put_text(arena, map, "details", module->details);
-    put_text(arena, map, "example", module->example ? example_text(arena, module) : NULL);
+    put_manual_text(arena, map, "name", module->name);
+    put_manual_text(arena, map, "kind", is_state_module(module) ? "state" : "function");
+    put_manual_text(arena, map, "summary", module->summary);
+    put_manual_text(arena, map, "details", module->details);
+    put_manual_text(arena, map, "example", module->example ? example_text(arena, module) : NULL);
     value_map_set(arena, map, value_text("parameters"), params_doc_value(arena, module->params));
     return value_map(map);
 }
 
-static void print_markdown(const struct module *module, struct buf *out)
+static void print_module_markdown(const struct module *module, struct buf *out)
 {
     buf_printf(out, "\n### %s\n\n%s%s.\n", module->name,
-               is_state(module) ? "" : "Function: ", module->summary);
+               is_state_module(module) ? "" : "Function: ", module->summary);
     if (module->details)
         buf_printf(out, "\n%.*s\n", STR_ARG(str_trim_right(str_from(module->details))));
     if (module->params && module->params->name) {
         buf_add_char(out, '\n');
         params_print_markdown(module->params, primary_of(module), out);
     }
-    if (is_state(module) && module->example) {
+    if (is_state_module(module) && module->example) {
         buf_add_text(out, "\n```yaml\n");
         print_example(module, out);
         buf_add_text(out, "```\n");
@@ -207,10 +209,10 @@ void manual_print_markdown(struct buf *out)
 
         if (module->flags & MODULE_HIDDEN)
             continue;
-        if (!str_eq(descendants, family_of(module))) {
-            descendants = family_of(module);
+        if (!str_eq(descendants, cut_manual_family(module))) {
+            descendants = cut_manual_family(module);
             buf_printf(out, "\n## %.*s\n", STR_ARG(descendants));
         }
-        print_markdown(module, out);
+        print_module_markdown(module, out);
     }
 }

@@ -4,7 +4,8 @@
 #include "core/base/buf.h"
 #include "states/state/outcome.h"
 
-static void put_value(struct arena *arena, struct value_map *map, const char *key, struct value v)
+static void put_report_value(struct arena *arena, struct value_map *map, const char *key,
+                             struct value v)
 {
     value_map_set(arena, map, value_text(key), v);
 }
@@ -25,32 +26,33 @@ struct value report_state(struct arena *arena, const struct state_result *result
     bool skipped = result->outcome == OUTCOME_SKIPPED;
     const char *place = report_place(arena, result);
 
-    put_value(arena, map, "name", value_text(result->name));
-    put_value(arena, map, "level", value_int(result->level));
-    put_value(arena, map, "changed", value_bool(result->outcome == OUTCOME_CHANGED));
+    put_report_value(arena, map, "name", value_text(result->name));
+    put_report_value(arena, map, "level", value_int(result->level));
+    put_report_value(arena, map, "changed", value_bool(result->outcome == OUTCOME_CHANGED));
     if (result->diff.n > 0)
-        put_value(arena, map, "diff", value_str(result->diff));
+        put_report_value(arena, map, "diff", value_str(result->diff));
     if (result->hash)
-        put_value(arena, map, "plan_hash", value_text(result->hash));
-    put_value(arena, map, "duration", value_int(result->duration));
+        put_report_value(arena, map, "plan_hash", value_text(result->hash));
+    put_report_value(arena, map, "duration", value_int(result->duration));
     if (result->details && result->details->count > 0)
-        put_value(arena, map, "details", value_map(result->details));
+        put_report_value(arena, map, "details", value_map(result->details));
     if (result->error)
-        put_value(arena, map, "error", value_text(result->error));
+        put_report_value(arena, map, "error", value_text(result->error));
     if (place[0])
-        put_value(arena, map, "place", value_text(place));
+        put_report_value(arena, map, "place", value_text(place));
     if (result->dry)
-        put_value(arena, map, "test", value_bool(true));
+        put_report_value(arena, map, "test", value_bool(true));
     if (result->would_change)
-        put_value(arena, map, "would_change", value_bool(true));
+        put_report_value(arena, map, "would_change", value_bool(true));
     if (skipped)
-        put_value(arena, map, "skipped", value_bool(true));
+        put_report_value(arena, map, "skipped", value_bool(true));
     if (skipped && skip_reason_text(result->skip_reason)[0])
-        put_value(arena, map, "skip_reason", value_text(skip_reason_text(result->skip_reason)));
+        put_report_value(arena, map, "skip_reason",
+                         value_text(skip_reason_text(result->skip_reason)));
     if (result->handler)
-        put_value(arena, map, "handled_by", value_text(result->handler));
+        put_report_value(arena, map, "handled_by", value_text(result->handler));
     if (result->cause)
-        put_value(arena, map, "cause", value_text(result->cause));
+        put_report_value(arena, map, "cause", value_text(result->cause));
     return value_map(map);
 }
 
@@ -66,61 +68,61 @@ struct value report_needs(struct arena *arena, const struct state_result *result
     return value_list(list);
 }
 
-static struct value summary(struct arena *arena, const struct run_result *result)
+static struct value make_report_summary(struct arena *arena, const struct run_result *result)
 {
     struct value_map *map = value_map_new(arena, 8);
 
-    put_value(arena, map, "states", value_int((int64_t)result->states.n));
-    put_value(arena, map, "changed", value_int(result->changed));
-    put_value(arena, map, "failed", value_int(result->failed));
-    put_value(arena, map, "skipped", value_int(result->skipped));
+    put_report_value(arena, map, "states", value_int((int64_t)result->states.n));
+    put_report_value(arena, map, "changed", value_int(result->changed));
+    put_report_value(arena, map, "failed", value_int(result->failed));
+    put_report_value(arena, map, "skipped", value_int(result->skipped));
     if (result->would_change > 0)
-        put_value(arena, map, "would_change", value_int(result->would_change));
-    put_value(arena, map, "duration", value_int(result->duration));
-    put_value(arena, map, "canceled", value_bool(result->canceled));
+        put_report_value(arena, map, "would_change", value_int(result->would_change));
+    put_report_value(arena, map, "duration", value_int(result->duration));
+    put_report_value(arena, map, "canceled", value_bool(result->canceled));
     if (result->run_id)
-        put_value(arena, map, "run_id", value_text(result->run_id));
+        put_report_value(arena, map, "run_id", value_text(result->run_id));
     if (result->revert) {
         struct value_list *ids = value_list_new(arena, result->reverted.n);
 
         VEC_EACH (&result->reverted, id)
             value_list_push(arena, ids, value_text(*id));
-        put_value(arena, map, "reverted", value_list(ids));
+        put_report_value(arena, map, "reverted", value_list(ids));
     }
     return value_map(map);
 }
 
-static struct value_map *head(struct arena *arena, const char *peel_id, bool success)
+static struct value_map *make_report_head(struct arena *arena, const char *peel_id, bool success)
 {
     struct value_map *map = value_map_new(arena, 8);
 
-    put_value(arena, map, "peel_id", value_text(peel_id));
-    put_value(arena, map, "status", value_text(success ? "success" : "failed"));
-    put_value(arena, map, "success", value_bool(success));
+    put_report_value(arena, map, "peel_id", value_text(peel_id));
+    put_report_value(arena, map, "status", value_text(success ? "success" : "failed"));
+    put_report_value(arena, map, "success", value_bool(success));
     return map;
 }
 
 struct value report_run(struct arena *arena, const char *peel_id, const struct run_result *result)
 {
-    struct value_map *map = head(arena, peel_id, run_result_is_success(result));
+    struct value_map *map = make_report_head(arena, peel_id, run_result_is_success(result));
     struct value_list *list = value_list_new(arena, result->states.n);
 
     if (result->test)
-        put_value(arena, map, "test", value_bool(true));
+        put_report_value(arena, map, "test", value_bool(true));
     VEC_EACH (&result->states, state)
         value_list_push(arena, list, report_state(arena, state));
-    put_value(arena, map, "results", value_list(list));
-    put_value(arena, map, "summary", summary(arena, result));
+    put_report_value(arena, map, "results", value_list(list));
+    put_report_value(arena, map, "summary", make_report_summary(arena, result));
     if (result->canceled)
-        put_value(arena, map, "error", value_text("execution canceled"));
+        put_report_value(arena, map, "error", value_text("execution canceled"));
     return value_map(map);
 }
 
 struct value report_error(struct arena *arena, const char *peel_id, const char *error)
 {
-    struct value_map *map = head(arena, peel_id, false);
+    struct value_map *map = make_report_head(arena, peel_id, false);
 
-    put_value(arena, map, "results", value_list(value_list_new(arena, 0)));
-    put_value(arena, map, "error", value_text(error));
+    put_report_value(arena, map, "results", value_list(value_list_new(arena, 0)));
+    put_report_value(arena, map, "error", value_text(error));
     return value_map(map);
 }

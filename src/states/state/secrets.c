@@ -61,15 +61,15 @@ void secrets_free(struct secrets *secrets)
 
 /* --- learning ----------------------------------------------------------------- */
 
-static struct str view(const struct secret *secret)
+static struct str view_secret(const struct secret *secret)
 {
     return (struct str){ secret->p, secret->n };
 }
 
-static bool has_text(const struct secrets *secrets, struct str text)
+static bool has_secret_text(const struct secrets *secrets, struct str text)
 {
     VEC_EACH (&secrets->list, secret)
-        if (str_eq(view(secret), text))
+        if (str_eq(view_secret(secret), text))
             return true;
     return false;
 }
@@ -110,7 +110,7 @@ static void add_one(struct secrets *secrets, struct str text)
 {
     struct secret secret = { NULL, text.n, find_forms(text) };
 
-    if (text.n < SECRETS_SHORTEST || has_text(secrets, text))
+    if (text.n < SECRETS_SHORTEST || has_secret_text(secrets, text))
         return;
     secret.p = mem_alloc(text.n);
     memcpy(secret.p, text.p, text.n);
@@ -119,7 +119,8 @@ static void add_one(struct secrets *secrets, struct str text)
 }
 
 /* The letters that do not depend on what is before and after the text, when `before` bytes are. */
-static void add_part(struct secrets *secrets, struct str text, size_t before, enum base64_form form)
+static void add_encoded_part(struct secrets *secrets, struct str text, size_t before,
+                             enum base64_form form)
 {
     AUTO_BUF struct buf bytes = BUF_INIT(BUF_NO_LIMIT), out = BUF_INIT(BUF_NO_LIMIT);
     const size_t first = (before * 8 + 5) / 6, last = (before + text.n) * 8 / 6;
@@ -146,7 +147,7 @@ static void add_encoded(struct secrets *secrets, struct str text)
     explicit_bzero(out.p, out.n);
     for (size_t i = 0; text.n >= PART_SHORTEST && i < ARRAY_LEN(alphabets); i++)
         for (size_t before = 0; before < 3; before++)
-            add_part(secrets, text, before, alphabets[i]);
+            add_encoded_part(secrets, text, before, alphabets[i]);
 }
 
 /* What filters of templates make of it: upper, lower. */
@@ -202,7 +203,7 @@ void secrets_add_value(struct secrets *secrets, const struct value *v)
 }
 
 /* The parts that are marked, wherever they are. */
-static bool add_marked(struct secrets *secrets, const struct value *v, unsigned depth)
+static bool add_marked_secrets(struct secrets *secrets, const struct value *v, unsigned depth)
 {
     bool any = v->flags & VALUE_SECRET;
 
@@ -211,16 +212,16 @@ static bool add_marked(struct secrets *secrets, const struct value *v, unsigned 
     if (any || depth > DEPTH_MAX)
         return any;
     for (size_t i = 0; v->kind == VALUE_LIST && i < v->list->count; i++)
-        any |= add_marked(secrets, &v->list->items[i], depth + 1);
+        any |= add_marked_secrets(secrets, &v->list->items[i], depth + 1);
     for (size_t i = 0; v->kind == VALUE_MAP && i < v->map->count; i++)
-        any |= add_marked(secrets, &v->map->pairs[i].value, depth + 1);
+        any |= add_marked_secrets(secrets, &v->map->pairs[i].value, depth + 1);
     return any;
 }
 
 void secrets_add_marked(struct secrets *secrets, const struct value *v)
 {
     if (secrets)
-        (void)add_marked(secrets, v, 0);
+        (void)add_marked_secrets(secrets, v, 0);
 }
 
 bool secrets_add_body(struct secrets *secrets, const struct param *params, const struct value *body)
@@ -234,7 +235,7 @@ bool secrets_add_body(struct secrets *secrets, const struct param *params, const
         const struct param *param =
             pair->key.kind == VALUE_STR ? params_find(params, pair->key.s) : NULL;
 
-        any |= add_marked(secrets, &pair->value, 0);
+        any |= add_marked_secrets(secrets, &pair->value, 0);
         if (param && param->flags & PARAM_SECRET) {
             add_deep(secrets, &pair->value, 0);
             any = true;

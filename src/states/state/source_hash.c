@@ -9,7 +9,7 @@
 #include "core/sys/cancel.h"
 #include "core/sys/fs.h"
 
-static bool is_hex(struct str text)
+static bool is_hex_digits(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
         if (str_find_char(STR("0123456789abcdefABCDEF"), text.p[i], 0) == STR_NONE)
@@ -18,9 +18,9 @@ static bool is_hex(struct str text)
 }
 
 /* `name` may be empty. */
-static bool fits(struct str name, struct str digits, struct source_hash *ret)
+static bool fill_fitting_hash(struct str name, struct str digits, struct source_hash *ret)
 {
-    const struct digest *kind = is_hex(digits) ? digest_find_digits(digits.n) : NULL;
+    const struct digest *kind = is_hex_digits(digits) ? digest_find_digits(digits.n) : NULL;
 
     if (!kind || (name.n > 0 && digest_find(name) != kind))
         return false;
@@ -34,9 +34,9 @@ bool source_hash_parse(struct str text, struct source_hash *ret)
 
     for (size_t i = 0; i < whole.n; i++)
         if (whole.p[i] == '=' || whole.p[i] == ':')
-            return fits(str_trim(str_slice(whole, 0, i)),
-                        str_trim(str_slice(whole, i + 1, whole.n)), ret);
-    return fits(STR(""), whole, ret);
+            return fill_fitting_hash(str_trim(str_slice(whole, 0, i)),
+                                     str_trim(str_slice(whole, i + 1, whole.n)), ret);
+    return fill_fitting_hash(STR(""), whole, ret);
 }
 
 /* --- files of checksums ---------------------------------------------------------------- */
@@ -49,11 +49,12 @@ static bool read_bsd(struct str line, struct str *ret_name, struct source_hash *
     if (open == STR_NONE || close == STR_NONE || close < open + 2)
         return false;
     *ret_name = str_slice(line, open + 2, close - open - 2);
-    return fits(str_slice(line, 0, open), str_trim(str_slice(line, close + 4, line.n)), ret);
+    return fill_fitting_hash(str_slice(line, 0, open), str_trim(str_slice(line, close + 4, line.n)),
+                             ret);
 }
 
 /* "hex  name", "hex *name", or a hash alone. */
-static bool read_line(struct str line, struct str *ret_name, struct source_hash *ret)
+static bool read_hash_line(struct str line, struct str *ret_name, struct source_hash *ret)
 {
     size_t end = 0;
 
@@ -62,7 +63,7 @@ static bool read_line(struct str line, struct str *ret_name, struct source_hash 
         return true;
     while (end < line.n && line.p[end] != ' ' && line.p[end] != '\t')
         end++;
-    if (!fits(STR(""), str_slice(line, 0, end), ret))
+    if (!fill_fitting_hash(STR(""), str_slice(line, 0, end), ret))
         return false;
     *ret_name = str_trim(str_slice(line, end, line.n));
     if (ret_name->n > 0 && ret_name->p[0] == '*')
@@ -81,7 +82,7 @@ static struct str last_part(struct str path)
 bool source_hash_next(struct str *checksums, struct str *ret_name, struct source_hash *ret)
 {
     while (checksums->p && checksums->n > 0)
-        if (read_line(str_trim(str_cut(checksums, '\n')), ret_name, ret))
+        if (read_hash_line(str_trim(str_cut(checksums, '\n')), ret_name, ret))
             return true;
     return false;
 }
@@ -114,8 +115,8 @@ int source_hash_find(struct str checksums, const char *name, struct source_hash 
                    count);
 }
 
-static int compare_digits(const struct source_hash *hash, const char *source, const char *now,
-                          struct err *err)
+static int compare_hash_digits(const struct source_hash *hash, const char *source, const char *now,
+                               struct err *err)
 {
     if (strncasecmp(now, hash->digits.p, hash->digits.n) == 0)
         return 0;
@@ -130,7 +131,7 @@ int source_hash_check(const struct source_hash *hash, const char *source, struct
 
     if (digest_hex(hash->kind, bytes, cancel_check, now, err) < 0)
         return err_wrap(err, "'%s'", source);
-    return compare_digits(hash, source, now, err);
+    return compare_hash_digits(hash, source, now, err);
 }
 
 int source_hash_check_fd(const struct source_hash *hash, const char *source, int fd,
@@ -140,5 +141,5 @@ int source_hash_check_fd(const struct source_hash *hash, const char *source, int
 
     if (fs_hash_fd(fd, source, hash->kind, now, err) < 0)
         return -1;
-    return compare_digits(hash, source, now, err);
+    return compare_hash_digits(hash, source, now, err);
 }

@@ -20,14 +20,14 @@
 
 /* --- differences ------------------------------------------------------------------ */
 
-static void end_line(struct buf *text)
+static void end_message_line(struct buf *text)
 {
     if (text->n > 0 && text->p[text->n - 1] != '\n')
         buf_add_char(text, '\n');
 }
 
 /* Is `said` a line of the text? */
-static bool has_line(struct str text, struct str said)
+static bool has_message_line(struct str text, struct str said)
 {
     while (text.p && text.n > 0)
         if (str_eq(str_cut(&text, '\n'), said))
@@ -45,9 +45,9 @@ static void note_sentence(struct state_run *run, size_t from)
         return;
     if (from == 0)
         buf_clear(&done->text);
-    if (has_line(buf_view(&done->text), str_from_offset(buf_view(&run->text), from)))
+    if (has_message_line(buf_view(&done->text), str_from_offset(buf_view(&run->text), from)))
         return;
-    end_line(&done->text);
+    end_message_line(&done->text);
     done->last = done->text.n;
     buf_add_str(&done->text, str_from_offset(buf_view(&run->text), from));
 }
@@ -58,11 +58,11 @@ static void PRINTF_LIKE(2, 0) add_sentence(struct state_run *run, const char *fm
     const size_t before = run->text.n;
     size_t from;
 
-    end_line(&run->text);
+    end_message_line(&run->text);
     from = run->text.n;
     buf_vprintf(&run->text, fmt, args);
-    if (has_line(str_slice(buf_view(&run->text), 0, from),
-                 str_from_offset(buf_view(&run->text), from)))
+    if (has_message_line(str_slice(buf_view(&run->text), 0, from),
+                         str_from_offset(buf_view(&run->text), from)))
         buf_cut(&run->text, before);
     else
         note_sentence(run, from);
@@ -169,7 +169,7 @@ void state_diff_content(struct state_run *run, const char *path, struct str old,
     state_bind(run, old);
     state_bind(run, now);
     if (shown && (old.n > 0 || now.n > 0)) {
-        end_line(&run->text);
+        end_message_line(&run->text);
         from = run->text.n;
         textdiff(old, now, old.p ? path : "/dev/null", now.p ? path : "/dev/null", &run->text);
         note_sentence(run, from);

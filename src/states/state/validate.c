@@ -9,7 +9,7 @@
 
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-static bool has_control(const char *text)
+static bool has_control_char(const char *text)
 {
     for (; *text; text++)
         if ((unsigned char)*text < ' ' || *text == 0x7f)
@@ -30,9 +30,10 @@ static const char *find_mistake(const char *text, enum validate_kind kind)
     if (kind != VALIDATE_LINE && text[0] == '\0')
         return "must not be empty";
     switch (kind) {
-    case VALIDATE_LINE: return has_control(text) ? "must not contain control characters" : NULL;
+    case VALIDATE_LINE:
+        return has_control_char(text) ? "must not contain control characters" : NULL;
     case VALIDATE_FIELD:
-        return has_control(text) || strchr(text, ':')
+        return has_control_char(text) || strchr(text, ':')
                    ? "must not contain colons or control characters"
                    : NULL;
     case VALIDATE_USER:
@@ -44,8 +45,9 @@ static const char *find_mistake(const char *text, enum validate_kind kind)
         break;
     case VALIDATE_WORD: break;
     }
-    return has_control(text) || strchr(text, ' ') ? "must not contain blanks or control characters"
-                                                  : NULL;
+    return has_control_char(text) || strchr(text, ' ')
+               ? "must not contain blanks or control characters"
+               : NULL;
 }
 
 int validate_text(const char *key, const char *text, enum validate_kind kind,

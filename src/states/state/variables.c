@@ -37,7 +37,7 @@ void variables_free(struct variables *variables)
     free(variables);
 }
 
-static struct variable *find_variable(struct variables *variables, const char *name, size_t n)
+static struct variable *find_run_variable(struct variables *variables, const char *name, size_t n)
 {
     VEC_EACH (&variables->list, variable)
         if (strlen(variable->name) == n && memcmp(variable->name, name, n) == 0)
@@ -52,7 +52,7 @@ void variables_set(struct variables *variables, const char *name, const char *va
     if (!variables)
         return;
     (void)pthread_mutex_lock(&variables->lock);
-    known = find_variable(variables, name, strlen(name));
+    known = find_run_variable(variables, name, strlen(name));
     if (!known) {
         const struct variable fresh = { arena_strdup(&variables->arena, name), NULL };
 
@@ -72,7 +72,7 @@ const char *variables_find(struct variables *variables, struct arena *arena, con
     if (!variables)
         return value;
     (void)pthread_mutex_lock(&variables->lock);
-    known = find_variable(variables, name, strlen(name));
+    known = find_run_variable(variables, name, strlen(name));
     if (known)
         value = known->value;
     value = value ? arena_strdup(arena, value) : NULL;
@@ -88,7 +88,7 @@ const char *const *variables_make(struct variables *variables, struct arena *are
         return NULL;
     (void)pthread_mutex_lock(&variables->lock);
     for (char **entry = environ; variables->list.n > 0 && *entry; entry++)
-        if (!find_variable(variables, *entry, strcspn(*entry, "=")))
+        if (!find_run_variable(variables, *entry, strcspn(*entry, "=")))
             VEC_PUSH_IN(arena, &all, *entry);
     VEC_EACH (&variables->list, variable)
         if (variable->value)

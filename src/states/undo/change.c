@@ -25,7 +25,7 @@
 enum { KEPT_ATTRIBUTES, KEPT_WHOLE, KEPT_OPEN, KEPT_KINDS };
 static char kept[KEPT_KINDS];
 
-static int allow(const struct state_run *run, const char *path, struct err *err)
+static int allow_change(const struct state_run *run, const char *path, struct err *err)
 {
     if (run->test || !run->change)
         return err_set(err, ERR_UNSUPPORTED, "change '%s': nothing may be changed while checking",
@@ -81,7 +81,7 @@ static void note_act(const struct state_run *run)
 static int find_site(struct state_run *run, const char *path, unsigned flags, struct site *ret,
                      struct err *err)
 {
-    if (allow(run, path, err) < 0 || site_walk(ret, path, flags, err) < 0)
+    if (allow_change(run, path, err) < 0 || site_walk(ret, path, flags, err) < 0)
         return -1;
     ret->log = run->change->drafts;
     return 0;
@@ -116,8 +116,9 @@ static struct fs_replace_options options_for(const struct state_run *run, const 
     return options;
 }
 
-static int fill_draft(const struct state_run *run, const struct site *site, struct str content,
-                      const struct fs_replace_options *options, struct err *err)
+static int fill_change_draft(const struct state_run *run, const struct site *site,
+                             struct str content, const struct fs_replace_options *options,
+                             struct err *err)
 {
     const bool stalled = stall_begin();
     struct draft draft;
@@ -142,13 +143,13 @@ static int rewrite_site(struct state_run *run, struct site *site, const struct f
     options.seen = seen;
     if (keep_image(run, site, IMAGE_WHOLE, image_mark_content(run->arena, content), err) < 0)
         return -1;
-    return fill_draft(run, site, content, &options, err);
+    return fill_change_draft(run, site, content, &options, err);
 }
 
 /* Where a walk of this state has led to, before it is written. */
-static int look_again(struct state_run *run, struct site *site, struct err *err)
+static int inspect_site_again(struct state_run *run, struct site *site, struct err *err)
 {
-    if (allow(run, site->path, err) < 0 || site_look(site, err) < 0)
+    if (allow_change(run, site->path, err) < 0 || site_look(site, err) < 0)
         return -1;
     site->log = run->change->drafts;
     if (site->info.kind == FS_LINK) /* the walk would have followed it */
@@ -159,7 +160,7 @@ static int look_again(struct state_run *run, struct site *site, struct err *err)
 int change_rewrite_at(struct state_run *run, struct site *site, const struct fs_info *seen,
                       struct str content, const struct change_attr *attr, struct err *err)
 {
-    if (look_again(run, site, err) < 0)
+    if (inspect_site_again(run, site, err) < 0)
         return -1;
     return rewrite_site(run, site, seen, content, attr, err);
 }
@@ -206,7 +207,7 @@ int change_refill_at(struct state_run *run, struct site *site, const struct fs_i
     struct draft draft;
     int rc;
 
-    if (look_again(run, site, err) < 0)
+    if (inspect_site_again(run, site, err) < 0)
         return -1;
     if (lseek(from, 0, SEEK_SET) < 0)
         return err_sys(err, errno, "read what is copied to '%s'", site->path);
@@ -274,8 +275,8 @@ static struct fs_attr folder_attr(const struct state_run *run, const struct site
     return want;
 }
 
-static int make_folder(struct state_run *run, struct site *site, const struct change_attr *attr,
-                       struct err *err)
+static int make_changed_folder(struct state_run *run, struct site *site,
+                               const struct change_attr *attr, struct err *err)
 {
     const struct fs_attr want = folder_attr(run, site, attr);
 
@@ -302,7 +303,7 @@ int change_mkdir(struct state_run *run, const char *path, const struct change_at
         return -1;
     if (site.info.kind == FS_FOLDER)
         return attr ? change_attr_at(run, &site, attr, err) : 0;
-    return make_folder(run, &site, attr, err);
+    return make_changed_folder(run, &site, attr, err);
 }
 
 int change_make_parents(struct state_run *run, const char *path, struct err *err)
@@ -342,8 +343,8 @@ int change_symlink(struct state_run *run, const char *target, const char *path, 
 /* --- whole trees ------------------------------------------------------------------- */
 
 /* Children before their folder, so that images, restored from the end, create the folder first. */
-static int keep_entry(void *self, enum tree_step step, const struct tree_entry *entry,
-                      struct err *err)
+static int keep_tree_entry(void *self, enum tree_step step, const struct tree_entry *entry,
+                           struct err *err)
 {
     AUTO_SITE struct site site = SITE_INIT;
 
@@ -418,7 +419,7 @@ int change_rename(struct state_run *run, const char *from, const char *to, struc
 
     if (find_site(run, from, 0, &old, err) < 0 || find_site(run, to, 0, &new, err) < 0)
         return -1;
-    if (tree_walk_at(&old, keep_entry, run, err) < 0 ||
+    if (tree_walk_at(&old, keep_tree_entry, run, err) < 0 ||
         tree_walk_at(&old, keep_arrival, &moving, err) < 0 || settle_change(run, err) < 0)
         return -1;
     if (site_rename(&old, &new, err) < 0)
@@ -437,7 +438,7 @@ int change_remove(struct state_run *run, const char *path, struct err *err)
         return -1;
     if (site.info.kind == FS_NONE)
         return 0;
-    if (tree_walk_at(&site, keep_entry, run, err) < 0 || settle_change(run, err) < 0)
+    if (tree_walk_at(&site, keep_tree_entry, run, err) < 0 || settle_change(run, err) < 0)
         return -1;
     note_act(run);
     return tree_remove_at(&site, err) < 0 ? -1 : site_sync(&site, err);
@@ -450,7 +451,8 @@ int change_attr_at(struct state_run *run, struct site *site, const struct change
 {
     const struct fs_attr want = { attr->mode, attr->uid, attr->gid };
 
-    if (allow(run, site->path, err) < 0 || keep_image(run, site, IMAGE_ATTRIBUTES, NULL, err) < 0)
+    if (allow_change(run, site->path, err) < 0 ||
+        keep_image(run, site, IMAGE_ATTRIBUTES, NULL, err) < 0)
         return -1;
     note_act(run);
     return site_set(site, &want, err);
@@ -477,7 +479,7 @@ int change_touch(struct state_run *run, const char *path, int64_t atime, int64_t
         const struct fs_replace_options options = options_for(run, &site, NULL);
 
         if (keep_image(run, &site, IMAGE_WHOLE, image_mark_content(run->arena, STR("")), err) < 0 ||
-            fill_draft(run, &site, STR(""), &options, err) < 0 || site_look(&site, err) < 0)
+            fill_change_draft(run, &site, STR(""), &options, err) < 0 || site_look(&site, err) < 0)
             return -1;
     } else if (keep_image(run, &site, IMAGE_ATTRIBUTES, NULL, err) < 0) {
         return -1;
@@ -501,7 +503,7 @@ int change_save(struct state_run *run, const char *path, struct err *err)
 
 int change_make_draft(struct state_run *run, struct site *site, struct err *err)
 {
-    if (allow(run, site->path, err) < 0)
+    if (allow_change(run, site->path, err) < 0)
         return -1;
     site->log = run->change->drafts;
     if (site->log && draft_log_add(site->log, site, site->name, err) < 0)

@@ -99,8 +99,8 @@ int image_mark_path(struct arena *arena, const char *path, const char **ret_mark
 
 /* --- taking ---------------------------------------------------------------------- */
 
-static int copy_file(struct arena *arena, int fd, struct image *image, const char *folder,
-                     struct err *err)
+static int copy_image_file(struct arena *arena, int fd, struct image *image, const char *folder,
+                           struct err *err)
 {
     const struct fs_replace_options options = { .attr = { 0600, FS_KEEP, FS_KEEP } };
     struct draft draft;
@@ -132,7 +132,7 @@ static int take_content(struct arena *arena, int fd, struct image *image, const 
     }
     image->content = (struct str){ NULL, 0 };
     image->copy = copy;
-    return copy_file(arena, fd, image, folder, err);
+    return copy_image_file(arena, fd, image, folder, err);
 }
 
 /* All of it from one open file: content, owner, mode and extended attributes belong together. */

@@ -36,8 +36,8 @@ int rebuild_check_copy(struct rebuild *rebuild, const struct image *image, struc
     return 0;
 }
 
-static int fill_draft(struct rebuild *rebuild, const struct image *image, struct draft *draft,
-                      struct err *err)
+static int fill_rebuilt_draft(struct rebuild *rebuild, const struct image *image,
+                              struct draft *draft, struct err *err)
 {
     AUTO_SITE struct site copy = SITE_INIT;
     AUTO_FD int fd = -1;
@@ -138,7 +138,7 @@ static int make_file(struct rebuild *rebuild, const struct image *image, struct 
     if (site_create(site, &fd, err) < 0)
         return -1;
     draft.fd = fd;
-    return fill_draft(rebuild, image, &draft, err);
+    return fill_rebuilt_draft(rebuild, image, &draft, err);
 }
 
 static int make_empty(struct rebuild *rebuild, const struct image *image, struct site *site,
@@ -216,7 +216,7 @@ static int replace_file(struct rebuild *rebuild, const struct image *image, stru
     int rc = draft_open_at(&draft, site, &options, err);
 
     if (rc == 0)
-        rc = fill_draft(rebuild, image, &draft, err);
+        rc = fill_rebuilt_draft(rebuild, image, &draft, err);
     if (rc == 0)
         rc = attributes_copy(image, draft.fd, err);
     if (rc == 0)
@@ -282,8 +282,8 @@ struct building {
     struct err why; /* of `damaged` */
 };
 
-static int open_level(struct building *b, const struct image *image, struct site *site,
-                      struct err *err)
+static int open_folder_level(struct building *b, const struct image *image, struct site *site,
+                             struct err *err)
 {
     struct level level = { .image = image };
 
@@ -299,7 +299,7 @@ static int open_level(struct building *b, const struct image *image, struct site
 }
 
 /* The deepest folder is full. */
-static int close_level(struct building *b, struct err *err)
+static int close_folder_level(struct building *b, struct err *err)
 {
     struct level *level = &b->levels.p[--b->levels.n];
     const int rc = attributes_copy(level->image, level->fd, err);
@@ -321,8 +321,8 @@ static bool link_inside(struct building *b, const struct image *image, struct si
     return fd >= 0 && link_remade(site, fd, remade);
 }
 
-static int add_file(struct building *b, const struct image *image, struct site *site,
-                    struct err *err)
+static int rebuild_file(struct building *b, const struct image *image, struct site *site,
+                        struct err *err)
 {
     if (link_inside(b, image, site))
         return 0;
@@ -351,14 +351,14 @@ static int add_node(struct building *b, const struct image *image, struct err *e
     }
     buf_printf(b->out, "restored %s\n", image->path);
     if (image->info.kind == FS_FILE)
-        return add_file(b, image, &site, err);
+        return rebuild_file(b, image, &site, err);
     if (make_node(b->rebuild, image, &site, err) < 0)
         return -1;
-    return image->info.kind == FS_FOLDER ? open_level(b, image, &site, err) : 0;
+    return image->info.kind == FS_FOLDER ? open_folder_level(b, image, &site, err) : 0;
 }
 
 /* Is it in the folder that is open? Its own folder may be missing in a damaged journal. */
-static bool is_in(struct building *b, const struct image *image)
+static bool is_in_level(struct building *b, const struct image *image)
 {
     const struct level *level = &b->levels.p[b->levels.n - 1];
 
@@ -372,24 +372,24 @@ static int fill_folder(struct building *b, const struct rebuild_tree *tree, stru
 
         while (b->levels.n > 1 &&
                !path_is_inside(image->path, b->levels.p[b->levels.n - 1].image->path))
-            if (close_level(b, err) < 0)
+            if (close_folder_level(b, err) < 0)
                 return -1;
-        if (is_in(b, image) && add_node(b, image, err) < 0)
+        if (is_in_level(b, image) && add_node(b, image, err) < 0)
             return -1;
     }
     while (b->levels.n > 1)
-        if (close_level(b, err) < 0)
+        if (close_folder_level(b, err) < 0)
             return -1;
     /* one call for the whole file system: there may be a million files */
     if (syncfs(b->levels.p[0].fd) < 0)
         return err_sys(err, errno, "sync '%s'", b->top);
-    return close_level(b, err);
+    return close_folder_level(b, err);
 }
 
 static int build_draft(struct building *b, const struct rebuild_tree *tree, struct site *draft,
                        struct err *err)
 {
-    int rc = open_level(b, tree->list.p[0], draft, err);
+    int rc = open_folder_level(b, tree->list.p[0], draft, err);
 
     if (rc == 0)
         rc = fill_folder(b, tree, err);

@@ -100,7 +100,7 @@ static int restore_none(const struct image *image, struct site *site, struct buf
 /* --- something was there --------------------------------------------------------------------- */
 
 /* What cannot be replaced in one step. A folder goes only when it is empty. */
-static int clear_way(const struct image *image, struct site *site, struct err *err)
+static int clear_restored_path(const struct image *image, struct site *site, struct err *err)
 {
     const enum fs_kind now = site->info.kind, was = image->info.kind;
 
@@ -129,7 +129,8 @@ static int restore_attributes(const struct image *image, struct site *site, stru
 static int restore_node(struct restore *restore, const struct image *image, struct site *site,
                         struct buf *out, bool *ret_changed, struct err *err)
 {
-    if (rebuild_check_copy(&restore->rebuild, image, err) < 0 || clear_way(image, site, err) < 0 ||
+    if (rebuild_check_copy(&restore->rebuild, image, err) < 0 ||
+        clear_restored_path(image, site, err) < 0 ||
         rebuild_node(&restore->rebuild, image, site, err) < 0)
         return -1;
     if (image->info.kind == FS_LINK)
@@ -160,13 +161,14 @@ static struct rebuild_tree find_tree(struct restore *restore, const struct image
     return tree;
 }
 
-static int make_folder(struct restore *restore, const struct image *image, struct site *site,
-                       struct buf *out, bool *ret_changed, struct err *err)
+static int restore_folder_image(struct restore *restore, const struct image *image,
+                                struct site *site, struct buf *out, bool *ret_changed,
+                                struct err *err)
 {
     const struct rebuild_tree tree = find_tree(restore, image);
     int rc;
 
-    if (clear_way(image, site, err) < 0)
+    if (clear_restored_path(image, site, err) < 0)
         return -1;
     rc = rebuild_folder(&restore->rebuild, &tree, site, out, err);
     if (site->info.kind != FS_FOLDER)
@@ -227,7 +229,7 @@ static int restore_there(struct restore *restore, const struct image *image, str
     if (was == FS_FOLDER)
         return site->info.kind == FS_FOLDER
                    ? keep_for_later(restore, image, site, err)
-                   : make_folder(restore, image, site, out, ret_changed, err);
+                   : restore_folder_image(restore, image, site, out, ret_changed, err);
     same = !image->whole;
     if (!same && is_as_it_was(restore, image, site, &same, err) < 0)
         return -1;
@@ -254,7 +256,7 @@ struct late {
 };
 
 /* The deepest first; of one folder the oldest image last, as they came. */
-static int deepest_first(const void *a, const void *b)
+static int compare_restore_depth(const void *a, const void *b)
 {
     const struct late *left = a, *right = b;
 
@@ -280,7 +282,7 @@ int restore_finish(struct restore *restore, struct buf *out, bool *ret_changed, 
     for (size_t i = 0; i < count; i++)
         late[i] =
             (struct late){ restore->late.list.p[i], count_parts(restore->late.list.p[i]->path), i };
-    qsort(late, count, sizeof(*late), deepest_first);
+    qsort(late, count, sizeof(*late), compare_restore_depth);
     restore->late.list.n = 0;
     for (size_t i = 0; i < count; i++) {
         AUTO_SITE struct site site = SITE_INIT;

@@ -48,7 +48,7 @@ struct undo {
     atomic_uint copies, large;
 };
 
-static struct undo *make(const char *file, const char *purpose, const char *run_id)
+static struct undo *make_undo(const char *file, const char *purpose, const char *run_id)
 {
     struct undo *undo = mem_zalloc(sizeof(*undo));
 
@@ -66,7 +66,7 @@ static struct undo *make(const char *file, const char *purpose, const char *run_
 
 struct undo *undo_new(const char *data_dir, const char *run_id, struct param_strs refs)
 {
-    struct undo *undo = make(UNDO_JOURNAL_NAME, UNDO_JOURNAL_PURPOSE, run_id);
+    struct undo *undo = make_undo(UNDO_JOURNAL_NAME, UNDO_JOURNAL_PURPOSE, run_id);
 
     undo->data_dir = arena_strdup(&undo->arena, data_dir);
     undo->refs = refs;
@@ -75,7 +75,7 @@ struct undo *undo_new(const char *data_dir, const char *run_id, struct param_str
 
 struct undo *undo_reopen(const struct undo_run *run)
 {
-    struct undo *undo = make(UNDO_MARKS_NAME, UNDO_MARKS_PURPOSE, run->place.id);
+    struct undo *undo = make_undo(UNDO_MARKS_NAME, UNDO_MARKS_PURPOSE, run->place.id);
 
     undo->folder = arena_strdup(&undo->arena, run->place.folder);
     undo->marks = true;
@@ -134,7 +134,7 @@ bool undo_is_heavy(const struct undo *undo)
 /* --- records ----------------------------------------------------------------------- */
 
 /* Under the mutex: create the folder with the first record worth keeping. */
-static int make_folder(struct undo *undo, struct err *err)
+static int make_undo_folder(struct undo *undo, struct err *err)
 {
     const char *folder;
 
@@ -153,7 +153,7 @@ static int open_journal(struct undo *undo, struct err *err)
 {
     if (undo->fd >= 0)
         return 0;
-    if (make_folder(undo, err) < 0)
+    if (make_undo_folder(undo, err) < 0)
         return -1;
     undo->fd = open(path_join(&undo->arena, undo->folder, undo->file),
                     O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | (undo->marks ? 0 : O_EXCL), 0600);
@@ -162,8 +162,8 @@ static int open_journal(struct undo *undo, struct err *err)
     return 0;
 }
 
-static int encode(struct buf *framed, const struct undo *undo, enum undo_kind kind,
-                  const struct undo_record *record, struct err *err)
+static int encode_record_frame(struct buf *framed, const struct undo *undo, enum undo_kind kind,
+                               const struct undo_record *record, struct err *err)
 {
     if (undo_record_encode(framed, kind, record, undo->salt, err) < 0)
         return err_wrap(err, "write the undo journal");
@@ -171,7 +171,7 @@ static int encode(struct buf *framed, const struct undo *undo, enum undo_kind ki
 }
 
 /* Under the mutex. */
-static void append(struct undo *undo, struct str framed)
+static void append_frame(struct undo *undo, struct str framed)
 {
     buf_add_str(&undo->pending, framed);
     undo->appended += framed.n;
@@ -203,12 +203,12 @@ static int append_head(struct undo *undo, struct err *err)
 
     if (undo->appended > 0)
         return 0;
-    if (!undo->marks && encode(&framed, undo, UNDO_RUN, &run, err) < 0)
+    if (!undo->marks && encode_record_frame(&framed, undo, UNDO_RUN, &run, err) < 0)
         return -1;
     frame_file_begin(&undo->pending, undo->purpose, undo->salt);
     undo->appended = undo->pending.n;
     if (!undo->marks)
-        append(undo, buf_view(&framed));
+        append_frame(undo, buf_view(&framed));
     return 0;
 }
 
@@ -220,14 +220,14 @@ static int append_record(struct undo *undo, enum undo_kind kind, const struct un
     AUTO_BUF struct buf framed = BUF_INIT(UNDO_RECORD_MAX);
     int rc;
 
-    if (encode(&framed, undo, kind, record, err) < 0)
+    if (encode_record_frame(&framed, undo, kind, record, err) < 0)
         return -1;
     (void)pthread_mutex_lock(&undo->mutex);
     rc = worth == WORTH_A_FILE ? open_journal(undo, err) : 0;
     if (rc == 0)
         rc = append_head(undo, err);
     if (rc == 0)
-        append(undo, buf_view(&framed));
+        append_frame(undo, buf_view(&framed));
     (void)pthread_mutex_unlock(&undo->mutex);
     return rc;
 }
@@ -273,9 +273,9 @@ int undo_begin(struct undo *undo, const struct undo_state *state, uint32_t *ret_
     record.state = (uint32_t)undo->states.n;
     rc = append_head(undo, err);
     if (rc == 0)
-        rc = encode(&framed, undo, UNDO_BEGIN, &record, err);
+        rc = encode_record_frame(&framed, undo, UNDO_BEGIN, &record, err);
     if (rc == 0) {
-        append(undo, buf_view(&framed));
+        append_frame(undo, buf_view(&framed));
         VEC_PUSH(&undo->states, 1);
         *ret_number = record.state;
     }
@@ -354,7 +354,7 @@ static int sync_folders(struct undo *undo, struct err *err)
     return 0;
 }
 
-static int put_record(struct undo *undo, struct str bytes, bool sync, struct err *err)
+static int put_undo_record(struct undo *undo, struct str bytes, bool sync, struct err *err)
 {
     if (fd_write(undo->fd, bytes.p, bytes.n, err) < 0)
         return err_wrap(err, "write the undo journal");
@@ -366,7 +366,7 @@ static int put_record(struct undo *undo, struct str bytes, bool sync, struct err
 }
 
 /* Under the mutex, which is let go of meanwhile: write all that is pending. */
-static void lead(struct undo *undo, bool sync)
+static void lead_group_write(struct undo *undo, bool sync)
 {
     struct buf batch = undo->pending;
     uint64_t upto = undo->appended;
@@ -376,7 +376,7 @@ static void lead(struct undo *undo, bool sync)
     undo->pending = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     undo->leading = true;
     (void)pthread_mutex_unlock(&undo->mutex);
-    rc = put_record(undo, buf_view(&batch), sync, &why);
+    rc = put_undo_record(undo, buf_view(&batch), sync, &why);
     buf_done(&batch);
     (void)pthread_mutex_lock(&undo->mutex);
     undo->leading = false;
@@ -403,7 +403,7 @@ static int settle_journal(struct undo *undo, bool sync, struct err *err)
         if (undo->leading)
             (void)pthread_cond_wait(&undo->written, &undo->mutex);
         else
-            lead(undo, sync);
+            lead_group_write(undo, sync);
     }
     if (undo->broken) {
         *err = undo->why;

@@ -22,7 +22,7 @@ static bool is_run_id(const char *text)
     return ksuid_parse(str_from(text), &ksuid, &ignored) == 0;
 }
 
-static bool parse_name(const char *name, struct undo_place *ret)
+static bool parse_undo_file_name(const char *name, struct undo_place *ret)
 {
     char *end = NULL;
     unsigned long long number;
@@ -41,7 +41,7 @@ static bool parse_name(const char *name, struct undo_place *ret)
 }
 
 /* By number; those without one by their id, which begins with the time. */
-static int newest_first(const void *a, const void *b)
+static int compare_run_age(const void *a, const void *b)
 {
     const struct undo_place *left = a, *right = b;
 
@@ -66,12 +66,12 @@ int undo_list(struct arena *arena, const char *data_dir, struct undo_places *ret
     if (fs_list(arena, root, &names, err) < 0)
         return -1;
     VEC_EACH (&names.list, name)
-        if (parse_name(*name, &place)) {
+        if (parse_undo_file_name(*name, &place)) {
             place.folder = path_join(arena, root, *name);
             VEC_PUSH_IN(arena, &ret_places->list, place);
         }
     if (ret_places->list.n > 1)
-        qsort(ret_places->list.p, ret_places->list.n, sizeof(place), newest_first);
+        qsort(ret_places->list.p, ret_places->list.n, sizeof(place), compare_run_age);
     return 0;
 }
 
@@ -91,7 +91,7 @@ int undo_next_folder(struct arena *arena, const char *data_dir, const char *run_
 
 /* --- old runs ---------------------------------------------------------------------- */
 
-static int64_t time_of(const struct undo_place *place)
+static int64_t read_place_time(const struct undo_place *place)
 {
     struct ksuid ksuid = { 0 };
     struct err ignored; /* it was read as an id before */
@@ -106,15 +106,15 @@ static int64_t age_limit(const struct undo_places *places)
     int64_t reference = INT64_MAX;
 
     for (size_t i = 0; i < places->list.n && i < UNDO_KEEP_LEAST; i++) {
-        int64_t time = time_of(&places->list.p[i]);
+        int64_t time = read_place_time(&places->list.p[i]);
 
         reference = time < reference ? time : reference;
     }
     return reference - UNDO_KEEP_DAYS * DAY;
 }
 
-static int add_size(void *self, enum tree_step step, const struct tree_entry *entry,
-                    struct err *err)
+static int add_entry_size(void *self, enum tree_step step, const struct tree_entry *entry,
+                          struct err *err)
 {
     uint64_t *sum = self;
 
@@ -136,9 +136,9 @@ int undo_prune(const char *data_dir, const char *keep, bool weigh, struct err *e
     oldest = age_limit(&places);
     for (size_t i = 0; i < places.list.n; i++) {
         const struct undo_place *place = &places.list.p[i];
-        const bool old = i >= UNDO_KEEP_LEAST && time_of(place) < oldest;
+        const bool old = i >= UNDO_KEEP_LEAST && read_place_time(place) < oldest;
 
-        if (weigh && tree_walk(place->folder, add_size, &bytes, err) < 0)
+        if (weigh && tree_walk(place->folder, add_entry_size, &bytes, err) < 0)
             return -1;
         if (i < UNDO_KEEP_RUNS && bytes <= UNDO_KEEP_BYTES && !old)
             continue;

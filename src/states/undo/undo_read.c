@@ -64,7 +64,7 @@ static struct undo_entry *get_state(struct reader *reader, uint32_t number)
     return &run->states.p[number];
 }
 
-static bool on_run(struct reader *reader, const struct undo_record *record)
+static bool on_run_record(struct reader *reader, const struct undo_record *record)
 {
     reader->run->time = record->time;
     reader->run->refs = record->refs;
@@ -131,7 +131,7 @@ static bool on_note(struct reader *reader, const struct undo_record *record)
     return entry != NULL;
 }
 
-static bool on_end(struct reader *reader, const struct undo_record *record)
+static bool on_end_record(struct reader *reader, const struct undo_record *record)
 {
     struct undo_entry *entry = get_state(reader, record->state);
 
@@ -145,14 +145,14 @@ static bool on_end(struct reader *reader, const struct undo_record *record)
     return true;
 }
 
-static bool on_restored(struct reader *reader, const struct undo_record *record)
+static bool on_restored_record(struct reader *reader, const struct undo_record *record)
 {
     if (record->state < reader->run->states.n)
         reader->run->states.p[record->state].restored = true;
     return true;
 }
 
-static bool on_reverted(struct reader *reader, const struct undo_record *record)
+static bool on_reverted_record(struct reader *reader, const struct undo_record *record)
 {
     (void)record;
     reader->run->reverted = true;
@@ -165,7 +165,7 @@ static bool on_seal(struct reader *reader, const struct undo_record *record)
     if (strcmp(record->run, reader->run->place.id) != 0)
         return false;
     if (!reader->run->named)
-        (void)on_run(reader, record);
+        (void)on_run_record(reader, record);
     reader->run->sealed = true;
     if (record->records > reader->run->records)
         reader->run->missing = record->records - reader->run->records;
@@ -175,12 +175,19 @@ static bool on_seal(struct reader *reader, const struct undo_record *record)
 typedef bool record_fn(struct reader *reader, const struct undo_record *record);
 
 static record_fn *const handlers[UNDO_KINDS] = {
-    [UNDO_RUN] = on_run,           [UNDO_BEGIN] = on_begin,       [UNDO_IMAGE] = on_image,
-    [UNDO_LEFT] = on_left,         [UNDO_NOTE] = on_note,         [UNDO_END] = on_end,
-    [UNDO_RESTORED] = on_restored, [UNDO_REVERTED] = on_reverted, [UNDO_SEAL] = on_seal,
+    [UNDO_RUN] = on_run_record,
+    [UNDO_BEGIN] = on_begin,
+    [UNDO_IMAGE] = on_image,
+    [UNDO_LEFT] = on_left,
+    [UNDO_NOTE] = on_note,
+    [UNDO_END] = on_end_record,
+    [UNDO_RESTORED] = on_restored_record,
+    [UNDO_REVERTED] = on_reverted_record,
+    [UNDO_SEAL] = on_seal,
 };
 
-static int read_record(struct reader *reader, struct str payload, unsigned version, struct err *err)
+static int read_undo_record(struct reader *reader, struct str payload, unsigned version,
+                            struct err *err)
 {
     struct undo_record record;
     enum undo_kind kind;
@@ -207,7 +214,7 @@ static size_t read_frames(struct reader *reader, struct frame_scan *scan)
     for (;;) {
         switch (frame_next(scan, &frame)) {
         case FRAME_WHOLE:
-            if (read_record(reader, frame.payload, frame.version, &err) < 0)
+            if (read_undo_record(reader, frame.payload, frame.version, &err) < 0)
                 add_gap(reader, frame.offset, frame.size, err.text);
             break;
         case FRAME_DAMAGE:
@@ -257,7 +264,7 @@ void undo_decode_old(struct arena *arena, struct str journal, struct undo_run *r
             add_gap(&reader, offset, left, "the checksum does not match, or it is cut off");
             break;
         }
-        if (read_record(&reader, payload, UNDO_VERSION_OLD, &err) < 0) {
+        if (read_undo_record(&reader, payload, UNDO_VERSION_OLD, &err) < 0) {
             add_gap(&reader, offset, left, err.text);
             break;
         }

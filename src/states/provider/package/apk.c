@@ -58,7 +58,7 @@ static struct part cut_suffix(struct str *rest)
     return part;
 }
 
-static struct part cut_part(struct str *rest, bool *first)
+static struct part cut_version_part(struct str *rest, bool *first)
 {
     struct part part = { .token = TOKEN_END, .suffix = PLAIN };
     const bool begins = *first;
@@ -113,7 +113,7 @@ static int compare_kinds(const struct part *a, const struct part *b)
     return a->token < b->token ? 1 : -1;
 }
 
-static int compare_versions(struct str a, struct str b)
+static int compare_apk_versions(struct str a, struct str b)
 {
     bool first = true;
 
@@ -121,7 +121,7 @@ static int compare_versions(struct str a, struct str b)
     b = str_trim(b);
     for (;;) {
         bool begins = first, other = first;
-        const struct part x = cut_part(&a, &first), y = cut_part(&b, &other);
+        const struct part x = cut_version_part(&a, &first), y = cut_version_part(&b, &other);
         int order;
 
         if (x.token != y.token)
@@ -142,7 +142,7 @@ struct record {
 };
 
 /* "so:libc.musl-x86_64.so.1=1 cmd:sh=1.0 mta": virtual names are those without a kind. */
-static void read_provides(struct package_db *db, struct str provides, struct package *package)
+static void read_apk_provides(struct package_db *db, struct str provides, struct package *package)
 {
     while (provides.p) {
         struct str word = str_cut(&provides, ' ');
@@ -161,13 +161,13 @@ static int end_record(struct package_db *db, struct record *record, struct err *
         if (package_db_add(db, record->package, record->version, record->arch, PACKAGE_INSTALLED,
                            &package, err) < 0)
             return -1;
-        read_provides(db, record->provides, package);
+        read_apk_provides(db, record->provides, package);
     }
     *record = (struct record){ 0 };
     return 0;
 }
 
-static int parse_installed(struct package_db *db, struct str text, struct err *err)
+static int parse_apk_database(struct package_db *db, struct str text, struct err *err)
 {
     struct record record = { 0 };
     struct str *const fields[] = { ['P'] = &record.package,
@@ -195,7 +195,7 @@ static int parse_installed(struct package_db *db, struct str text, struct err *e
  *         lib/apk/db/installed
  *         https://dl-cdn.alpinelinux.org/alpine/v3.18/main
  */
-static void parse_offers(struct package_offers *offers, struct arena *arena, struct str text)
+static void parse_apk_offers(struct package_offers *offers, struct arena *arena, struct str text)
 {
     struct package_offer *offer = NULL;
 
@@ -215,8 +215,8 @@ static void parse_offers(struct package_offers *offers, struct arena *arena, str
 
 /* --- repositories: lines in one file ---------------------------------------------------------- */
 
-static int repo_managed(const struct package_repo_host *host, const struct package_repo *repo,
-                        struct package_repo_files *files, struct err *err)
+static int write_apk_repo(const struct package_repo_host *host, const struct package_repo *repo,
+                          struct package_repo_files *files, struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(PACKAGE_REPO_TEXT_MAX);
     struct package_repo_file *file;
@@ -231,8 +231,8 @@ static int repo_managed(const struct package_repo_host *host, const struct packa
     return 0;
 }
 
-static int drop_line(const struct package_repo *repo, const char *path, struct str text,
-                     struct buf *out, size_t *ret_count, struct err *err)
+static int drop_apk_repo_line(const struct package_repo *repo, const char *path, struct str text,
+                              struct buf *out, size_t *ret_count, struct err *err)
 {
     (void)path;
     (void)err;
@@ -241,11 +241,11 @@ static int drop_line(const struct package_repo *repo, const char *path, struct s
     return 0;
 }
 
-static int repo_absent(const struct package_repo_host *host, const struct package_repo *repo,
-                       struct package_repo_files *files, struct err *err)
+static int remove_apk_repo(const struct package_repo_host *host, const struct package_repo *repo,
+                           struct package_repo_files *files, struct err *err)
 {
-    return package_repo_drop(host, repo, repo->file ? repo->file : host->place, drop_line, files,
-                             err);
+    return package_repo_drop(host, repo, repo->file ? repo->file : host->place, drop_apk_repo_line,
+                             files, err);
 }
 
 /* --- the manager ------------------------------------------------------------------------------ */
@@ -267,11 +267,11 @@ const struct package_manager package_manager_apk = {
     .families = "alpine",
     .programs = TOOL("apk"),
     .program_packages = programs,
-    .compare = compare_versions,
+    .compare = compare_apk_versions,
     .installed_files = TOOL("/lib/apk/db/installed", "/usr/lib/apk/db/installed"),
-    .parse_installed = parse_installed,
+    .parse_installed = parse_apk_database,
     .offers_command = TOOL("apk", "policy"),
-    .parse_offers = parse_offers,
+    .parse_offers = parse_apk_offers,
     .index = TOOL("/var/cache/apk", "/etc/apk/cache"),
     .actions = {
         [PACKAGE_INSTALL]   = TOOL("apk", "add", "--upgrade"),
@@ -282,6 +282,6 @@ const struct package_manager package_manager_apk = {
     .pin = '=',
     .fromrepo = "--repository=",
     .skip_verify = "--allow-untrusted",
-    .repos = { "/etc/apk/repositories", 0, repo_managed, repo_absent },
+    .repos = { "/etc/apk/repositories", 0, write_apk_repo, remove_apk_repo },
 };
 /* clang-format on */

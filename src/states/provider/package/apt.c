@@ -31,7 +31,7 @@ static void read_policy_line(struct package_offer *offer, struct arena *arena, s
     }
 }
 
-static void parse_offers(struct package_offers *offers, struct arena *arena, struct str text)
+static void parse_apt_offers(struct package_offers *offers, struct arena *arena, struct str text)
 {
     struct package_offer *offer = NULL;
 
@@ -111,7 +111,7 @@ const struct package_manager package_manager_apt = {
     .journal = "/var/lib/dpkg/updates",
     .repair = TOOL("dpkg", "--force-confdef", "--force-confold", "--configure", "-a"),
     .offers_command = TOOL("apt-cache", "-q", "policy", "--"),
-    .parse_offers = parse_offers,
+    .parse_offers = parse_apt_offers,
     .index = TOOL("/var/lib/apt/lists", "/var/lib/apt/periodic/update-success-stamp"),
     .actions = {
         [PACKAGE_INSTALL]   = TOOL(APT, "install"),

@@ -14,7 +14,7 @@ bool armor_is(struct str text)
 }
 
 /* The base64 of a block, without its headers and the optional checksum. */
-static int read_block(struct str *text, struct buf *letters, struct err *err)
+static int read_armor_block(struct str *text, struct buf *letters, struct err *err)
 {
     bool body = false;
 
@@ -40,7 +40,7 @@ int armor_decode(struct arena *arena, struct str text, struct str *ret_bytes, st
 
         if (!str_starts(str_trim(str_cut(&text, '\n')), STR(BEGIN)))
             continue;
-        if (read_block(&text, &letters, err) < 0)
+        if (read_armor_block(&text, &letters, err) < 0)
             return -1;
         if (base64_decode(buf_view(&letters), BASE64_STANDARD, &bytes, err) < 0)
             return err_wrap(err, "an armored key");

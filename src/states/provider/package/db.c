@@ -35,7 +35,7 @@ void package_db_free(struct package_db *db)
     free(db);
 }
 
-static bool is_native(const struct package_db *db, const struct package *package)
+static bool is_native_package(const struct package_db *db, const struct package *package)
 {
     return !db->native || package->arch[0] == '\0' || strcmp(package->arch, "all") == 0 ||
            strcmp(package->arch, "noarch") == 0 || strcmp(package->arch, db->native) == 0;
@@ -51,7 +51,7 @@ static void enter_package(struct package_db *db, const char *key, struct package
 }
 
 /* Lists of managers contain words; anything else means a damaged list. */
-static bool is_word(struct str text)
+static bool is_printable_word(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
         if ((unsigned char)text.p[i] <= ' ' || text.p[i] == 0x7f)
@@ -69,7 +69,8 @@ int package_db_add(struct package_db *db, struct str name, struct str version, s
     if (name.n > PACKAGE_TEXT_MAX || version.n > PACKAGE_TEXT_MAX || arch.n > PACKAGE_TEXT_MAX)
         return err_set(err, ERR_LIMIT, "a name or version exceeds the limit of %d bytes",
                        PACKAGE_TEXT_MAX);
-    if (name.n == 0 || !is_word(name) || !is_word(version) || !is_word(arch))
+    if (name.n == 0 || !is_printable_word(name) || !is_printable_word(version) ||
+        !is_printable_word(arch))
         return err_set(err, ERR_INVALID, "'%.*s' '%.*s' is not a valid package and version",
                        STR_ARG(name), STR_ARG(version));
     package = ARENA_NEW(&db->arena, struct package);
@@ -80,7 +81,7 @@ int package_db_add(struct package_db *db, struct str name, struct str version, s
         .state = state,
     };
     VEC_PUSH_IN(&db->arena, &db->list, package);
-    if (is_native(db, package))
+    if (is_native_package(db, package))
         enter_package(db, package->name, package);
     if (arch.n > 0)
         enter_package(db, arena_printf(&db->arena, "%s:%s", package->name, package->arch), package);

@@ -22,7 +22,7 @@ static bool is_field(struct str name, const char *word)
     return name.n == strlen(word) && strncasecmp(name.p, word, name.n) == 0;
 }
 
-static void read_field(struct stanza *stanza, struct str line)
+static void read_stanza_field(struct stanza *stanza, struct str line)
 {
     struct str rest = line, name = str_cut(&rest, ':');
     const struct {
@@ -50,7 +50,7 @@ static const struct {
 };
 
 /* "hold ok installed": wanted state, errors, current state. */
-static enum package_state read_status(struct str status, bool *held)
+static enum package_state parse_dpkg_status(struct str status, bool *held)
 {
     struct str rest = status, wanted = str_cut(&rest, ' ');
     struct str word;
@@ -66,7 +66,7 @@ static enum package_state read_status(struct str status, bool *held)
 }
 
 /* "mail-transport-agent, foo (= 1.0), bar:any" */
-static void read_provides(struct package_db *db, struct str provides, struct package *package)
+static void read_dpkg_provides(struct package_db *db, struct str provides, struct package *package)
 {
     while (provides.p) {
         struct str rest = str_trim(str_cut(&provides, ','));
@@ -78,7 +78,7 @@ static void read_provides(struct package_db *db, struct str provides, struct pac
 }
 
 /* Records of the journal come before those of the status file that they replace. */
-static bool is_replaced(const struct package_db *db, const struct stanza *stanza)
+static bool is_already_listed(const struct package_db *db, const struct stanza *stanza)
 {
     AUTO_BUF struct buf key = BUF_INIT(2 * PACKAGE_TEXT_MAX);
 
@@ -92,14 +92,14 @@ static int end_stanza(struct package_db *db, struct stanza *stanza, struct err *
     enum package_state state;
     bool held;
 
-    if (stanza->package.n > 0 && !is_replaced(db, stanza)) {
-        state = read_status(stanza->status, &held);
+    if (stanza->package.n > 0 && !is_already_listed(db, stanza)) {
+        state = parse_dpkg_status(stanza->status, &held);
         if (package_db_add(db, stanza->package, stanza->version, stanza->arch, state, &package,
                            err) < 0)
             return -1;
         package->held = held;
         if (state == PACKAGE_INSTALLED)
-            read_provides(db, stanza->provides, package);
+            read_dpkg_provides(db, stanza->provides, package);
     }
     *stanza = (struct stanza){ 0 };
     return 0;
@@ -135,7 +135,7 @@ int dpkg_parse_status(struct package_db *db, struct str text, struct err *err)
             if (end_stanza(db, &stanza, err) < 0)
                 return -1;
         } else if (line.p[0] != ' ' && line.p[0] != '\t') {
-            read_field(&stanza, line);
+            read_stanza_field(&stanza, line);
         }
     }
     return end_stanza(db, &stanza, err);
@@ -143,7 +143,7 @@ int dpkg_parse_status(struct package_db *db, struct str text, struct err *err)
 
 /* --- versions --------------------------------------------------------------------------------- */
 
-static bool is_digit(struct str s, size_t at)
+static bool is_digit_at(struct str s, size_t at)
 {
     return at < s.n && isdigit((unsigned char)s.p[at]);
 }
@@ -170,27 +170,27 @@ static int compare_number(struct str a, size_t *i, struct str b, size_t *j)
         (*i)++;
     while (*j < b.n && b.p[*j] == '0')
         (*j)++;
-    while (is_digit(a, *i) && is_digit(b, *j)) {
+    while (is_digit_at(a, *i) && is_digit_at(b, *j)) {
         if (first == 0)
             first = a.p[*i] - b.p[*j];
         (*i)++;
         (*j)++;
     }
-    if (is_digit(a, *i))
+    if (is_digit_at(a, *i))
         return 1;
-    if (is_digit(b, *j))
+    if (is_digit_at(b, *j))
         return -1;
     return first;
 }
 
-static int compare_part(struct str a, struct str b)
+static int compare_dpkg_part(struct str a, struct str b)
 {
     size_t i = 0, j = 0;
 
     while (i < a.n || j < b.n) {
         int order;
 
-        while ((i < a.n && !is_digit(a, i)) || (j < b.n && !is_digit(b, j))) {
+        while ((i < a.n && !is_digit_at(a, i)) || (j < b.n && !is_digit_at(b, j))) {
             order = weigh_char(a, i) - weigh_char(b, j);
             if (order != 0)
                 return order;
@@ -206,5 +206,5 @@ static int compare_part(struct str a, struct str b)
 
 int dpkg_compare(struct str a, struct str b)
 {
-    return version_compare_parts(a, b, compare_part, VERSION_MISSING_IS_EMPTY);
+    return version_compare_parts(a, b, compare_dpkg_part, VERSION_MISSING_IS_EMPTY);
 }

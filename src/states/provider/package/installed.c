@@ -48,8 +48,8 @@ static int stamp_paths(const struct package_host *host, const char *const *paths
     return 0;
 }
 
-static int take_stamp(const struct package_manager *manager, const struct package_host *host,
-                      struct buf *stamp, struct err *err)
+static int take_database_stamp(const struct package_manager *manager,
+                               const struct package_host *host, struct buf *stamp, struct err *err)
 {
     buf_printf(stamp, "%s\n", host->root);
     if (stamp_paths(host, manager->installed_files, stamp, err) < 0 ||
@@ -67,8 +67,8 @@ static int take_stamp(const struct package_manager *manager, const struct packag
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static int read_file(const struct package_host *host, const char *path, struct arena *arena,
-                     struct str *ret, struct err *err)
+static int read_database_file(const struct package_host *host, const char *path,
+                              struct arena *arena, struct str *ret, struct err *err)
 {
     return fs_read(arena, arena_printf(arena, "%s%s", host->root, path), DATABASE_MAX, ret, err);
 }
@@ -79,7 +79,7 @@ static int read_first(const struct package_host *host, const char *const *paths,
     for (const char *const *path = paths; *path; path++) {
         struct str text;
 
-        if (read_file(host, *path, arena, &text, err) < 0)
+        if (read_database_file(host, *path, arena, &text, err) < 0)
             return -1;
         if (text.p) {
             *ret = text;
@@ -89,8 +89,8 @@ static int read_first(const struct package_host *host, const char *const *paths,
     return err_set(err, ERR_NOT_FOUND, "'%s%s' does not exist", host->root, paths[0]);
 }
 
-static int read_names(const struct package_host *host, const char *folder, struct arena *arena,
-                      struct str *ret, struct err *err)
+static int read_folder_names(const struct package_host *host, const char *folder,
+                             struct arena *arena, struct str *ret, struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(DATABASE_MAX);
     struct fs_names names;
@@ -103,7 +103,7 @@ static int read_names(const struct package_host *host, const char *folder, struc
     return 0;
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_package_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -124,7 +124,7 @@ static int list_journal(const struct package_manager *manager, const struct pack
         if ((*name)[strspn(*name, "0123456789")] == '\0')
             VEC_PUSH_IN(arena, &ret->list, *name);
     if (ret->list.n > 1)
-        qsort(ret->list.p, ret->list.n, sizeof(ret->list.p[0]), compare_names);
+        qsort(ret->list.p, ret->list.n, sizeof(ret->list.p[0]), compare_package_names);
     return 0;
 }
 
@@ -143,7 +143,7 @@ static int add_journal(const struct package_manager *manager, const struct packa
     for (size_t i = names.list.n; i-- > 0;) {
         const char *path = arena_printf(arena, "%s/%s", manager->journal, names.list.p[i]);
 
-        if (read_file(host, path, arena, &part, err) < 0)
+        if (read_database_file(host, path, arena, &part, err) < 0)
             return -1;
         buf_add_str(&text, part.p ? part : STR(""));
         buf_add_text(&text, "\n\n");
@@ -165,15 +165,15 @@ bool installed_is_torn(const struct package_manager *manager, const struct packa
     return list_journal(manager, host, &arena, &names, &ignored) == 0 && names.list.n > 0;
 }
 
-static int read_list(const struct package_manager *manager, const struct package_host *host,
-                     struct arena *arena, struct str *ret, struct err *err)
+static int read_package_list(const struct package_manager *manager, const struct package_host *host,
+                             struct arena *arena, struct str *ret, struct err *err)
 {
     if (manager->installed_files)
         return read_first(host, manager->installed_files, arena, ret, err) < 0
                    ? -1
                    : add_journal(manager, host, arena, ret, err);
     if (manager->installed_folder)
-        return read_names(host, manager->installed_folder, arena, ret, err);
+        return read_folder_names(host, manager->installed_folder, arena, ret, err);
     return package_manager_ask(manager, host, manager->installed_command, NULL, ret, err);
 }
 
@@ -183,11 +183,11 @@ static int fill_db(const struct package_manager *manager, const struct package_h
     AUTO_ARENA struct arena scratch = ARENA_INIT;
     struct str text;
 
-    if (read_list(manager, host, &scratch, &text, err) < 0 ||
+    if (read_package_list(manager, host, &scratch, &text, err) < 0 ||
         manager->parse_installed(db, text, err) < 0)
         return -1;
     for (const struct package_holds *holds = manager->holds; holds && holds->path; holds++) {
-        if (read_file(host, holds->path, &scratch, &text, err) < 0)
+        if (read_database_file(host, holds->path, &scratch, &text, err) < 0)
             return -1;
         if (text.p)
             holds->parse(db, text);
@@ -202,8 +202,8 @@ static void drop_list(void)
     buf_done(&cache.stamp);
 }
 
-static int load_list(const struct package_manager *manager, const struct package_host *host,
-                     struct err *err)
+static int load_package_list(const struct package_manager *manager, const struct package_host *host,
+                             struct err *err)
 {
     struct package_db *db = package_db_new();
 
@@ -222,12 +222,12 @@ static int bring_up_to_date(const struct package_manager *manager, const struct 
     AUTO_BUF struct buf now = BUF_INIT(STAMP_MAX);
 
     /* Taken before reading: a change in between is noticed the next time. */
-    if (take_stamp(manager, host, &now, err) < 0)
+    if (take_database_stamp(manager, host, &now, err) < 0)
         return -1;
     if (cache.db && cache.manager == manager && str_eq(buf_view(&now), buf_view(&cache.stamp)))
         return 0;
     drop_list();
-    if (load_list(manager, host, err) < 0)
+    if (load_package_list(manager, host, err) < 0)
         return -1;
     buf_add_str(&cache.stamp, buf_view(&now));
     return 0;

@@ -19,7 +19,7 @@
 
 /* --- finding one ---------------------------------------------------------------------------- */
 
-static bool is_there(const struct package_manager *manager, struct arena *arena)
+static bool has_manager_programs(const struct package_manager *manager, struct arena *arena)
 {
     for (const char *const *program = manager->programs; *program; program++)
         if (!tool_find(arena, *program))
@@ -27,7 +27,7 @@ static bool is_there(const struct package_manager *manager, struct arena *arena)
     return true;
 }
 
-static bool has_word(const char *words, const char *word)
+static bool has_descendant_word(const char *words, const char *word)
 {
     struct str rest = str_from(words);
 
@@ -48,18 +48,18 @@ static bool may_be(const struct package_manager *manager, const char *choice,
 {
     if (choice)
         return strcmp(manager->name, choice) == 0;
-    return !known || has_word(manager->families, descendants);
+    return !known || has_descendant_word(manager->families, descendants);
 }
 
 static bool is_known_family(const char *descendants)
 {
     for (const struct package_manager *const *m = package_manager_table; descendants && *m; m++)
-        if (has_word((*m)->families, descendants))
+        if (has_descendant_word((*m)->families, descendants))
             return true;
     return false;
 }
 
-static int refuse_name(const char *choice, struct err *err)
+static int refuse_manager_name(const char *choice, struct err *err)
 {
     AUTO_BUF struct buf names = BUF_INIT(BUF_NO_LIMIT);
 
@@ -69,13 +69,13 @@ static int refuse_name(const char *choice, struct err *err)
                    buf_text(&names));
 }
 
-static int report_missing(const char *choice, const char *descendants, const struct buf *looked,
-                          struct err *err)
+static int report_missing_manager(const char *choice, const char *descendants,
+                                  const struct buf *looked, struct err *err)
 {
     AUTO_ARENA struct arena arena = ARENA_INIT;
 
     if (looked->n == 0)
-        return refuse_name(choice, err);
+        return refuse_manager_name(choice, err);
     return err_set(err, ERR_NOT_FOUND,
                    "no package manager found for %s '%s': searched for %s in PATH '%s'",
                    choice ? "provider" : "os.family",
@@ -94,13 +94,13 @@ static int look_for(struct arena *arena, const char *choice, const char *descend
     for (const struct package_manager *const *m = package_manager_table; *m; m++) {
         if (!may_be(*m, choice, descendants, known))
             continue;
-        if (is_there(*m, arena)) {
+        if (has_manager_programs(*m, arena)) {
             *ret_manager = *m;
             return 0;
         }
         add_programs(*m, &looked);
     }
-    return report_missing(choice, descendants, &looked, err);
+    return report_missing_manager(choice, descendants, &looked, err);
 }
 
 /* Cached: a thousand states ask, and programs do not move. */
@@ -148,14 +148,14 @@ const char *package_manager_program(struct arena *arena, const char *program)
     if (package_manager_find(arena, NULL, NULL, &manager, &ignored) < 0 || !manager)
         return NULL;
     for (const struct package_programs *row = manager->program_packages; row && row->package; row++)
-        if (has_word(row->programs, program))
+        if (has_descendant_word(row->programs, program))
             return row->package;
     return NULL;
 }
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static bool is_fine(struct process_status status, const int *fine)
+static bool is_accepted_status(struct process_status status, const int *fine)
 {
     if (process_status_ok(status))
         return true;
@@ -188,7 +188,7 @@ int package_manager_ask(const struct package_manager *manager, const struct pack
 
     if (tool_try(&host->tool, argv, &options, &result, err) < 0)
         return -1;
-    if (!is_fine(result.status, fine)) {
+    if (!is_accepted_status(result.status, fine)) {
         if (manager->reasons)
             add_reasons(host->tool.arena, manager->reasons(result.out), &result.err);
         return tool_fail(argv, &result, err);

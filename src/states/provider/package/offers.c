@@ -37,8 +37,8 @@ void package_offer_add(struct package_offer *offer, struct arena *arena, struct 
     VEC_PUSH_IN(arena, &offer->versions, arena_str(arena, version).p);
 }
 
-static const char *find_newest(const struct package_manager *manager,
-                               const struct package_offer *offer)
+static const char *find_newest_offer(const struct package_manager *manager,
+                                     const struct package_offer *offer)
 {
     const char *best = NULL;
 
@@ -85,7 +85,7 @@ int package_offers_ask(const struct package_manager *manager, const struct packa
         struct package_offer *offer = entry->value;
 
         if (!offer->candidate)
-            offer->candidate = find_newest(manager, offer);
+            offer->candidate = find_newest_offer(manager, offer);
         if (offer->candidate)
             map_set(&ret_offers->by_name, entry->key, offer);
     }

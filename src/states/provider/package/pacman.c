@@ -33,7 +33,7 @@ static int compare_rest(struct str rest, size_t separators)
     return isalpha((unsigned char)rest.p[0]) && separators == 0 ? -1 : 1;
 }
 
-static int compare_part(struct str a, struct str b)
+static int compare_pacman_part(struct str a, struct str b)
 {
     size_t x = 0, y = 0;
 
@@ -58,9 +58,9 @@ static int compare_part(struct str a, struct str b)
     return a.n > 0 ? compare_rest(a, x) : -compare_rest(b, y);
 }
 
-static int compare_versions(struct str a, struct str b)
+static int compare_pacman_versions(struct str a, struct str b)
 {
-    return version_compare_parts(a, b, compare_part, VERSION_MISSING_IS_ANY);
+    return version_compare_parts(a, b, compare_pacman_part, VERSION_MISSING_IS_ANY);
 }
 
 /* --- installed and available packages --------------------------------------------------------- */
@@ -74,7 +74,7 @@ static size_t find_last_dash(struct str text)
 }
 
 /* The name of a folder: name-version-release. */
-static int read_folder(struct package_db *db, struct str folder, struct err *err)
+static int read_package_folder(struct package_db *db, struct str folder, struct err *err)
 {
     size_t release = find_last_dash(folder);
     size_t version = release == STR_NONE ? STR_NONE : find_last_dash(str_slice(folder, 0, release));
@@ -86,15 +86,15 @@ static int read_folder(struct package_db *db, struct str folder, struct err *err
                           STR(""), PACKAGE_INSTALLED, &package, err);
 }
 
-static int parse_installed(struct package_db *db, struct str text, struct err *err)
+static int parse_pacman_database(struct package_db *db, struct str text, struct err *err)
 {
     while (text.p)
-        if (read_folder(db, str_cut(&text, '\n'), err) < 0)
+        if (read_package_folder(db, str_cut(&text, '\n'), err) < 0)
             return -1;
     return 0;
 }
 
-static void parse_offers(struct package_offers *offers, struct arena *arena, struct str text)
+static void parse_pacman_offers(struct package_offers *offers, struct arena *arena, struct str text)
 {
     struct package_offer *offer = NULL;
 
@@ -118,8 +118,8 @@ static struct str all_of(struct str output)
 
 /* --- repositories: sections of one file ------------------------------------------------------- */
 
-static int repo_managed(const struct package_repo_host *host, const struct package_repo *repo,
-                        struct package_repo_files *files, struct err *err)
+static int write_pacman_repo(const struct package_repo_host *host, const struct package_repo *repo,
+                             struct package_repo_files *files, struct err *err)
 {
     AUTO_BUF struct buf text = BUF_INIT(PACKAGE_REPO_TEXT_MAX);
     const struct repo_key keys[] = {
@@ -141,8 +141,8 @@ static int repo_managed(const struct package_repo_host *host, const struct packa
     return 0;
 }
 
-static int repo_absent(const struct package_repo_host *host, const struct package_repo *repo,
-                       struct package_repo_files *files, struct err *err)
+static int remove_pacman_repo(const struct package_repo_host *host, const struct package_repo *repo,
+                              struct package_repo_files *files, struct err *err)
 {
     return package_repo_drop(host, repo, repo->file ? repo->file : host->place, repo_section_drop,
                              files, err);
@@ -168,12 +168,12 @@ const struct package_manager package_manager_pacman = {
     .families = "arch",
     .programs = TOOL("pacman"),
     .program_packages = programs,
-    .compare = compare_versions,
+    .compare = compare_pacman_versions,
     .installed_folder = "/var/lib/pacman/local",
-    .parse_installed = parse_installed,
+    .parse_installed = parse_pacman_database,
     .offers_command = TOOL("pacman", "-Si"),
     .offers_none = 1,
-    .parse_offers = parse_offers,
+    .parse_offers = parse_pacman_offers,
     .index = TOOL("/var/lib/pacman/sync"),
     .actions = {
         [PACKAGE_INSTALL]   = TOOL("pacman", "--noconfirm", "-S"),
@@ -187,6 +187,6 @@ const struct package_manager package_manager_pacman = {
     .reasons = all_of,
     .names = TOOL("pacman", "-Slq"),
     .show_file = TOOL("pacman", "-Qp"),
-    .repos = { "/etc/pacman.conf", PACKAGE_REPO_MIRRORLIST | PACKAGE_REPO_UNSIGNED, repo_managed, repo_absent },
+    .repos = { "/etc/pacman.conf", PACKAGE_REPO_MIRRORLIST | PACKAGE_REPO_UNSIGNED, write_pacman_repo, remove_pacman_repo },
 };
 /* clang-format on */

@@ -14,20 +14,21 @@
 
 /* --- supported parts -------------------------------------------------------------------------- */
 
-static bool is_line(const char *text)
+static bool is_deb_line(const char *text)
 {
     return text && repo_line_is(str_from(text));
 }
 
-static int check_parts(const struct package_manager *manager, const struct package_repo *repo,
-                       struct err *err)
+static int check_supported_parts(const struct package_manager *manager,
+                                 const struct package_repo *repo, struct err *err)
 {
     const struct {
         const char *key;
         bool given;
         enum package_repo_part part;
     } rules[] = {
-        { "a 'deb' line", is_line(repo->name) || is_line(repo->baseurl), PACKAGE_REPO_LINE },
+        { "a 'deb' line", is_deb_line(repo->name) || is_deb_line(repo->baseurl),
+          PACKAGE_REPO_LINE },
         { "ppa", repo->ppa != NULL, PACKAGE_REPO_PPA },
         { "dist", repo->dist != NULL, PACKAGE_REPO_DIST },
         { "comps", repo->comps.n > 0, PACKAGE_REPO_COMPS },
@@ -55,7 +56,7 @@ int package_repo_managed(const struct package_manager *manager, struct package_r
 {
     host.place = manager->repos.place;
     *ret_files = (struct package_repo_files){ 0 };
-    if (check_parts(manager, repo, err) < 0)
+    if (check_supported_parts(manager, repo, err) < 0)
         return -1;
     return manager->repos.managed(&host, repo, ret_files, err);
 }

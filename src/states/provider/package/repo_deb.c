@@ -14,7 +14,7 @@
 #define KEYRINGS  "/etc/apt/keyrings"
 #define PPA_HOST  "https://ppa.launchpadcontent.net"
 
-static bool is_line(const char *text)
+static bool is_line_argument(const char *text)
 {
     return text && repo_line_is(str_from(text));
 }
@@ -91,11 +91,11 @@ static int compose_line(const struct package_repo_host *host, const struct packa
 static int resolve_source(const struct package_repo_host *host, const struct package_repo *repo,
                           struct source *ret, struct err *err)
 {
-    const char *text = is_line(repo->baseurl) ? repo->baseurl : repo->name;
-    const bool named = !is_line(repo->name);
+    const char *text = is_line_argument(repo->baseurl) ? repo->baseurl : repo->name;
+    const bool named = !is_line_argument(repo->name);
 
-    if (is_line(text) ? repo_line_parse(str_from(text), &ret->line, err) < 0
-                      : compose_line(host, repo, &ret->line, err) < 0)
+    if (is_line_argument(text) ? repo_line_parse(str_from(text), &ret->line, err) < 0
+                               : compose_line(host, repo, &ret->line, err) < 0)
         return -1;
     ret->line.disabled |= !package_repo_is_used(repo);
     ret->own = !repo->file && named;
@@ -118,8 +118,8 @@ static struct str find_option(struct str options, struct str key)
     return (struct str){ NULL, 0 };
 }
 
-static void add_option(struct arena *arena, struct repo_line *line, struct str key,
-                       const char *value)
+static void add_line_option(struct arena *arena, struct repo_line *line, struct str key,
+                            const char *value)
 {
     if (!value || !value[0] || find_option(line->options, key).p)
         return;
@@ -145,9 +145,9 @@ static const char *find_key_path(const struct package_repo_host *host,
 }
 
 /* The key is compared in full, so that a new one is noticed. Sets the path for signed-by. */
-static int add_key(const struct package_repo_host *host, const struct package_repo *repo,
-                   const struct source *source, struct package_repo_files *files,
-                   const char **ret_path, struct err *err)
+static int add_signing_key(const struct package_repo_host *host, const struct package_repo *repo,
+                           const struct source *source, struct package_repo_files *files,
+                           const char **ret_path, struct err *err)
 {
     struct str key = repo->key_text;
     struct package_repo_file *file;
@@ -171,17 +171,17 @@ static int add_key(const struct package_repo_host *host, const struct package_re
 
 /* --- adding a repository ---------------------------------------------------------------------- */
 
-static void add_options(const struct package_repo_host *host, const struct package_repo *repo,
-                        const char *signs, struct repo_line *line)
+static void add_line_options(const struct package_repo_host *host, const struct package_repo *repo,
+                             const char *signs, struct repo_line *line)
 {
     struct arena *arena = host->arena;
 
-    add_option(arena, line, STR("arch"), join_words(arena, repo->architectures, ","));
-    add_option(arena, line, STR("signed-by"), signs);
+    add_line_option(arena, line, STR("arch"), join_words(arena, repo->architectures, ","));
+    add_line_option(arena, line, STR("signed-by"), signs);
     for (size_t i = 0; i < repo->options.n; i++)
-        add_option(arena, line, str_from(repo->options.p[i].key), repo->options.p[i].value);
+        add_line_option(arena, line, str_from(repo->options.p[i].key), repo->options.p[i].value);
     if (!repo->gpgcheck)
-        add_option(arena, line, STR("trusted"), "yes");
+        add_line_option(arena, line, STR("trusted"), "yes");
 }
 
 int repo_deb_managed(const struct package_repo_host *host, const struct package_repo *repo,
@@ -194,10 +194,10 @@ int repo_deb_managed(const struct package_repo_host *host, const struct package_
     struct str old;
 
     if (resolve_source(host, repo, &source, err) < 0 ||
-        add_key(host, repo, &source, files, &signs, err) < 0 ||
+        add_signing_key(host, repo, &source, files, &signs, err) < 0 ||
         package_repo_add_file(host, files, source.file, &file, err) < 0)
         return -1;
-    add_options(host, repo, signs, &source.line);
+    add_line_options(host, repo, signs, &source.line);
     comment = arena_printf(host->arena, "Managed by Zester: %s",
                            repo->humanname ? repo->humanname : source.id);
     old = source.own || repo->clean_file || !file->old.p ? STR("") : file->old;
@@ -217,8 +217,8 @@ static void drop_matching(const char *path, struct str text, const struct repo_l
                                                                         ret_count);
 }
 
-static int drop_line(const struct package_repo *repo, const char *path, struct str text,
-                     struct buf *out, size_t *ret_count, struct err *err)
+static int drop_deb_line(const struct package_repo *repo, const char *path, struct str text,
+                         struct buf *out, size_t *ret_count, struct err *err)
 {
     struct repo_line line;
 
@@ -237,7 +237,8 @@ static int drop_only(const struct package_repo *repo, const char *path, struct s
         .suite = str_from(repo->dist ? repo->dist : ""),
     };
 
-    if (is_line(repo->baseurl) && repo_line_parse(str_from(repo->baseurl), &pattern, err) < 0)
+    if (is_line_argument(repo->baseurl) &&
+        repo_line_parse(str_from(repo->baseurl), &pattern, err) < 0)
         return -1;
     drop_matching(path, text, &pattern, out, ret_count);
     if (*ret_count > 1 && !repo->baseurl)
@@ -273,12 +274,12 @@ static int drop_own(const struct package_repo_host *host, const struct package_r
 int repo_deb_absent(const struct package_repo_host *host, const struct package_repo *repo,
                     struct package_repo_files *files, struct err *err)
 {
-    if (!is_line(repo->name))
+    if (!is_line_argument(repo->name))
         return drop_own(host, repo, files, err);
     if (repo->file)
-        return package_repo_drop(host, repo, repo->file, drop_line, files, err);
-    if (package_repo_drop(host, repo, MAIN_LIST, drop_line, files, err) < 0 ||
-        package_repo_drop_each(host, repo, STR(".list"), drop_line, files, err) < 0)
+        return package_repo_drop(host, repo, repo->file, drop_deb_line, files, err);
+    if (package_repo_drop(host, repo, MAIN_LIST, drop_deb_line, files, err) < 0 ||
+        package_repo_drop_each(host, repo, STR(".list"), drop_deb_line, files, err) < 0)
         return -1;
-    return package_repo_drop_each(host, repo, STR(".sources"), drop_line, files, err);
+    return package_repo_drop_each(host, repo, STR(".sources"), drop_deb_line, files, err);
 }

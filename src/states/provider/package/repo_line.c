@@ -7,7 +7,7 @@
 
 static const struct str types[] = { { "deb", 3 }, { "deb-src", 7 } };
 
-static struct str cut_word(struct str *rest)
+static struct str cut_line_word(struct str *rest)
 {
     size_t n = 0;
     struct str word;
@@ -20,7 +20,7 @@ static struct str cut_word(struct str *rest)
     return word;
 }
 
-static bool is_type(struct str word)
+static bool is_line_type(struct str word)
 {
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
         if (str_eq(word, types[i]))
@@ -32,7 +32,7 @@ bool repo_line_is(struct str text)
 {
     struct str rest = str_trim(text);
 
-    return is_type(cut_word(&rest)) && rest.n > 0;
+    return is_line_type(cut_line_word(&rest)) && rest.n > 0;
 }
 
 bool repo_line_is_clean(struct str text)
@@ -67,14 +67,14 @@ int repo_line_parse(struct str text, struct repo_line *ret_line, struct err *err
         line.disabled = true;
         rest = str_trim_left(str_from_offset(rest, 1));
     }
-    line.type = cut_word(&rest);
-    if (!is_type(line.type))
+    line.type = cut_line_word(&rest);
+    if (!is_line_type(line.type))
         return err_set(err, ERR_INVALID, "a source must begin with 'deb' or 'deb-src': '%.*s'",
                        STR_ARG(text));
     if (cut_options(&rest, &line.options, err) < 0)
         return -1;
-    line.uri = cut_word(&rest);
-    line.suite = cut_word(&rest);
+    line.uri = cut_line_word(&rest);
+    line.suite = cut_line_word(&rest);
     line.components = str_trim(rest);
     if (line.uri.n == 0 || line.suite.n == 0)
         return err_set(err, ERR_INVALID, "a source requires a URL and a suite: '%.*s'",
@@ -120,7 +120,7 @@ bool repo_line_matches(const struct repo_line *line, const struct repo_line *pat
            matches_line(line->suite, pattern->suite);
 }
 
-static bool is_word(struct str text)
+static bool is_safe_word(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
         if (isspace((unsigned char)text.p[i]))
@@ -138,7 +138,7 @@ int repo_line_check(const struct repo_line *line, const char *comment, struct er
             return err_set(err, ERR_INVALID, "source contains a control character");
     if (!repo_line_is_clean(str_from(comment)))
         return err_set(err, ERR_INVALID, "comment contains a control character");
-    if (!is_type(line->type) || !is_word(line->uri) || !is_word(line->suite) ||
+    if (!is_line_type(line->type) || !is_safe_word(line->uri) || !is_safe_word(line->suite) ||
         str_find_char(line->options, ']', 0) != STR_NONE)
         return err_set(err, ERR_INVALID, "'%.*s %.*s' is not a valid URL and suite of a source",
                        STR_ARG(line->uri), STR_ARG(line->suite));
@@ -159,7 +159,7 @@ bool repo_line_next(struct str *text, struct str *ret)
     return true;
 }
 
-static bool is_for(struct str text, const struct repo_line *line)
+static bool is_line_for(struct str text, const struct repo_line *line)
 {
     struct repo_line other;
     struct err ignored;
@@ -178,7 +178,7 @@ int repo_line_set(struct str text, const struct repo_line *line, const char *com
     if (text.n == 0)
         buf_printf(out, "# %s\n", comment);
     while (repo_line_next(&text, &next)) {
-        if (!is_for(next, line)) {
+        if (!is_line_for(next, line)) {
             repo_line_add(out, next);
         } else if (!done) {
             repo_line_print(line, out);

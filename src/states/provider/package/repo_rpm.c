@@ -4,8 +4,8 @@
 #include "core/base/buf.h"
 #include "states/provider/package/repo_section.h"
 
-static struct repo_key *make_keys(struct arena *arena, const struct package_repo *repo,
-                                  size_t *ret_count)
+static struct repo_key *make_section_keys(struct arena *arena, const struct package_repo *repo,
+                                          size_t *ret_count)
 {
     const struct repo_key fixed[] = {
         { "name", repo->humanname ? repo->humanname : repo->name },
@@ -32,7 +32,7 @@ int repo_rpm_managed(const struct package_repo_host *host, const struct package_
     AUTO_BUF struct buf text = BUF_INIT(PACKAGE_REPO_TEXT_MAX);
     struct package_repo_file *file;
     size_t count;
-    const struct repo_key *keys = make_keys(host->arena, repo, &count);
+    const struct repo_key *keys = make_section_keys(host->arena, repo, &count);
     const char *path =
         repo->file ? repo->file : arena_printf(host->arena, "%s/%s.repo", host->place, repo->name);
 

@@ -79,7 +79,7 @@ static void finish_section(struct edit *edit)
     buf_add_str(edit->out, buf_view(&blanks));
 }
 
-static void begin_section(struct edit *edit, struct str name)
+static void begin_repo_section(struct edit *edit, struct str name)
 {
     if (edit->out->n > 0 && !str_ends(buf_view(edit->out), STR("\n\n")))
         buf_add_char(edit->out, '\n');
@@ -115,7 +115,7 @@ int repo_section_set(struct str text, struct str name, const struct repo_key *ke
             edit.blank = out->n;
     }
     if (!found)
-        begin_section(&edit, name);
+        begin_repo_section(&edit, name);
     if (inside || !found)
         finish_section(&edit);
     return 0;

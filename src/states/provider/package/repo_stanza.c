@@ -41,7 +41,7 @@ bool repo_stanza_is_file(const char *path)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static bool is_blank(struct str line)
+static bool is_blank_line(struct str line)
 {
     return str_trim(line).n == 0;
 }
@@ -66,8 +66,8 @@ static bool cut_block(struct str *text, struct str *ret)
 
     if (!cut_line(&rest, &line))
         return false;
-    blank = is_blank(line);
-    for (ahead = rest; cut_line(&ahead, &line) && is_blank(line) == blank;)
+    blank = is_blank_line(line);
+    for (ahead = rest; cut_line(&ahead, &line) && is_blank_line(line) == blank;)
         rest = ahead;
     *ret = str_slice(*text, 0, text->n - rest.n);
     *text = rest;
@@ -75,7 +75,7 @@ static bool cut_block(struct str *text, struct str *ret)
 }
 
 /* Nothing but lines that begin with '#'. */
-static bool is_comment(struct str block)
+static bool is_comment_block(struct str block)
 {
     struct str line;
 
@@ -90,50 +90,50 @@ static bool is_continued(struct str line)
     return line.n > 0 && (line.p[0] == ' ' || line.p[0] == '\t');
 }
 
-static bool is_named(struct str name, const char *word)
+static bool is_field_named(struct str name, const char *word)
 {
     return name.n == strlen(word) && strncasecmp(name.p, word, name.n) == 0;
 }
 
 /* The value of a field; multi-line values never belong to a single source. */
-static struct str find_field(struct str block, const char *field)
+static struct str find_stanza_field(struct str block, const char *field)
 {
     struct str line;
 
     while (cut_line(&block, &line)) {
         struct str rest = line, name = str_cut(&rest, ':');
 
-        if (rest.p && !is_continued(line) && is_named(str_trim(name), field))
+        if (rest.p && !is_continued(line) && is_field_named(str_trim(name), field))
             return is_continued(block) ? STR("several lines") : str_trim(rest);
     }
     return STR("");
 }
 
-static struct repo_line read_source(struct str block)
+static struct repo_line read_stanza_source(struct str block)
 {
     return (struct repo_line){
-        .type = find_field(block, "Types"),
-        .uri = find_field(block, "URIs"),
-        .suite = find_field(block, "Suites"),
+        .type = find_stanza_field(block, "Types"),
+        .uri = find_stanza_field(block, "URIs"),
+        .suite = find_stanza_field(block, "Suites"),
     };
 }
 
-static bool is_for(struct str block, const struct repo_line *line)
+static bool is_stanza_for(struct str block, const struct repo_line *line)
 {
-    const struct repo_line other = read_source(block);
+    const struct repo_line other = read_stanza_source(block);
 
     return repo_line_is_same(&other, line);
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-static bool is_ours(struct str name)
+static bool is_known_field(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(main_fields); i++)
-        if (is_named(name, main_fields[i]))
+        if (is_field_named(name, main_fields[i]))
             return true;
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-        if (is_named(name, fields[i].field))
+        if (is_field_named(name, fields[i].field))
             return true;
     return false;
 }
@@ -150,7 +150,7 @@ static void keep_field(struct str block, bool comments, struct buf *out)
         if (line.p[0] == '#')
             kept = comments;
         else if (!is_continued(line))
-            kept = !comments && rest.p && !is_ours(name);
+            kept = !comments && rest.p && !is_known_field(name);
         if (!kept)
             continue;
         buf_add_str(out, line);
@@ -210,7 +210,7 @@ int repo_stanza_set(struct str text, const struct repo_line *line, const char *c
     if (text.n == 0)
         buf_printf(out, "# %s\n", comment);
     for (; cut_block(&text, &block); last = block) {
-        if (is_blank(block) || !is_for(block, line))
+        if (is_blank_line(block) || !is_stanza_for(block, line))
             buf_add_str(out, block);
         else if (!done && print_stanza(line, block, out, err) < 0)
             return -1;
@@ -221,7 +221,7 @@ int repo_stanza_set(struct str text, const struct repo_line *line, const char *c
         return 0;
     if (out->n > 0 && out->p[out->n - 1] != '\n')
         buf_add_char(out, '\n');
-    if (!is_comment(last) && !is_blank(last))
+    if (!is_comment_block(last) && !is_blank_line(last))
         buf_add_char(out, '\n');
     return print_stanza(line, STR(""), out, err);
 }
@@ -234,10 +234,10 @@ void repo_stanza_remove(struct str text, const struct repo_line *pattern, struct
 
     *ret_count = 0;
     while (cut_block(&text, &block)) {
-        const struct repo_line line = read_source(block);
-        const bool mine = !is_blank(block) && repo_line_matches(&line, pattern);
+        const struct repo_line line = read_stanza_source(block);
+        const bool mine = !is_blank_line(block) && repo_line_matches(&line, pattern);
 
-        if (!mine && !(after && is_blank(block)))
+        if (!mine && !(after && is_blank_line(block)))
             buf_add_str(out, block);
         *ret_count += mine;
         after = mine;

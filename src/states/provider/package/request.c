@@ -12,7 +12,8 @@ bool package_request_can(const struct package_manager *manager, enum package_act
     return manager->actions[action] != NULL;
 }
 
-static void add_words(struct tool_words *words, const struct tool *tool, const char *const *list)
+static void add_request_words(struct tool_words *words, const struct tool *tool,
+                              const char *const *list)
 {
     for (; list && *list; list++)
         tool_add(tool, words, *list);
@@ -43,8 +44,8 @@ static bool has_older(const struct package_request *request)
     return false;
 }
 
-static const char *const *command_of(const struct package_manager *manager,
-                                     const struct package_request *request)
+static const char *const *find_request_command(const struct package_manager *manager,
+                                               const struct package_request *request)
 {
     if (request->action != PACKAGE_INSTALL)
         return manager->actions[request->action];
@@ -55,8 +56,9 @@ static const char *const *command_of(const struct package_manager *manager,
     return manager->actions[PACKAGE_INSTALL];
 }
 
-static int add_option(struct tool_words *argv, const struct package_manager *manager,
-                      const struct tool *tool, const char *word, const char *what, struct err *err)
+static int add_tool_option(struct tool_words *argv, const struct package_manager *manager,
+                           const struct tool *tool, const char *word, const char *what,
+                           struct err *err)
 {
     if (!word)
         return err_set(err, ERR_UNSUPPORTED, "%s cannot %s", manager->name, what);
@@ -78,16 +80,16 @@ static int add_fromrepo(struct tool_words *argv, const struct package_manager *m
     return 0;
 }
 
-static int add_options(struct tool_words *argv, const struct package_manager *manager,
-                       const struct tool *tool, const struct package_request *request,
-                       struct err *err)
+static int add_request_options(struct tool_words *argv, const struct package_manager *manager,
+                               const struct tool *tool, const struct package_request *request,
+                               struct err *err)
 {
     const char *recommends = request->recommends > 0   ? manager->with_recommends
                              : request->recommends < 0 ? manager->without_recommends
                                                        : NULL;
 
     if (request->action == PACKAGE_REFRESH && request->list && manager->refresh_list) {
-        add_words(argv, tool, manager->refresh_list);
+        add_request_words(argv, tool, manager->refresh_list);
         tool_add(tool, argv,
                  arena_printf(tool->arena, "%s%s", manager->refresh_list_mark, request->list));
     }
@@ -99,18 +101,18 @@ static int add_options(struct tool_words *argv, const struct package_manager *ma
         tool_add(tool, argv, manager->change_held);
     if (manager->allow_downgrade && has_older(request))
         tool_add(tool, argv, manager->allow_downgrade);
-    if (request->skip_verify && add_option(argv, manager, tool, manager->skip_verify,
-                                           "skip signature verification", err) < 0)
+    if (request->skip_verify && add_tool_option(argv, manager, tool, manager->skip_verify,
+                                                "skip signature verification", err) < 0)
         return -1;
     if (request->reinstall &&
-        add_option(argv, manager, tool, manager->reinstall, "reinstall packages", err) < 0)
+        add_tool_option(argv, manager, tool, manager->reinstall, "reinstall packages", err) < 0)
         return -1;
     return add_fromrepo(argv, manager, tool, request->fromrepo, err);
 }
 
 /* Reject names that a manager would parse as an option, a file or a pattern. */
-static int check_target(const struct package_manager *manager, const struct package_target *target,
-                        struct err *err)
+static int check_package_target(const struct package_manager *manager,
+                                const struct package_target *target, struct err *err)
 {
     if (target->file)
         return 0;
@@ -132,8 +134,8 @@ static const char *const action_words[] = {
 
 /* A run that was killed is completed before the next one. What this cannot complete, the manager
  * reports itself. */
-static int repair(const struct package_manager *manager, const struct package_host *host,
-                  struct err *err)
+static int repair_database(const struct package_manager *manager, const struct package_host *host,
+                           struct err *err)
 {
     if (!manager->repair || !installed_is_torn(manager, host))
         return 0;
@@ -143,10 +145,10 @@ static int repair(const struct package_manager *manager, const struct package_ho
     return 0;
 }
 
-static int run_once(const struct package_manager *manager, const struct package_host *host,
-                    const struct package_request *request, struct err *err)
+static int run_request_once(const struct package_manager *manager, const struct package_host *host,
+                            const struct package_request *request, struct err *err)
 {
-    const char *const *command = command_of(manager, request);
+    const char *const *command = find_request_command(manager, request);
     struct tool_words argv = { 0 };
 
     if (request->targets.n == 0 && request->action != PACKAGE_REFRESH)
@@ -154,15 +156,15 @@ static int run_once(const struct package_manager *manager, const struct package_
     if (!command)
         return err_set(err, ERR_UNSUPPORTED, "%s cannot %s", manager->name,
                        action_words[request->action]);
-    add_words(&argv, &host->tool, command);
-    if (add_options(&argv, manager, &host->tool, request, err) < 0)
+    add_request_words(&argv, &host->tool, command);
+    if (add_request_options(&argv, manager, &host->tool, request, err) < 0)
         return -1;
     VEC_EACH (&request->targets, target) {
-        if (check_target(manager, target, err) < 0)
+        if (check_package_target(manager, target, err) < 0)
             return -1;
         tool_add(&host->tool, &argv, target_word(manager, host->tool.arena, request, target));
     }
-    if (request->action != PACKAGE_MAY_ERASE && repair(manager, host, err) < 0)
+    if (request->action != PACKAGE_MAY_ERASE && repair_database(manager, host, err) < 0)
         return -1;
     return package_manager_ask(manager, host, tool_argv(&host->tool, &argv),
                                manager->fine[request->action], NULL, err);
@@ -174,7 +176,7 @@ int package_request_run(const struct package_manager *manager, const struct pack
     struct package_request older = *request, others = *request;
 
     if (!manager->downgrade || !has_older(request))
-        return run_once(manager, host, request, err);
+        return run_request_once(manager, host, request, err);
     memset(&older.targets, 0, sizeof(older.targets));
     memset(&others.targets, 0, sizeof(others.targets));
     VEC_EACH (&request->targets, target) {
@@ -183,7 +185,7 @@ int package_request_run(const struct package_manager *manager, const struct pack
         else
             VEC_PUSH_IN(host->tool.arena, &others.targets, *target);
     }
-    if (run_once(manager, host, &others, err) < 0)
+    if (run_request_once(manager, host, &others, err) < 0)
         return -1;
-    return run_once(manager, host, &older, err);
+    return run_request_once(manager, host, &older, err);
 }

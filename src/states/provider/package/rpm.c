@@ -84,7 +84,7 @@ void rpm_parse_offers(struct package_offers *offers, struct arena *arena, struct
 
 /* --- versions --------------------------------------------------------------------------------- */
 
-static bool begins_with(struct str s, char c)
+static bool begins_with_char(struct str s, char c)
 {
     return s.n > 0 && s.p[0] == c;
 }
@@ -98,13 +98,17 @@ static void skip_separators(struct str *s)
 /* '~' is older than the end, '^' newer than the end and older than anything else. True: decided. */
 static bool compare_marks(struct str *a, struct str *b, int *ret)
 {
-    if (begins_with(*a, '~') || begins_with(*b, '~')) {
-        *ret = begins_with(*a, '~') && begins_with(*b, '~') ? 0 : begins_with(*a, '~') ? -1 : 1;
-    } else if (begins_with(*a, '^') || begins_with(*b, '^')) {
+    if (begins_with_char(*a, '~') || begins_with_char(*b, '~')) {
+        *ret = begins_with_char(*a, '~') && begins_with_char(*b, '~') ? 0
+               : begins_with_char(*a, '~')                            ? -1
+                                                                      : 1;
+    } else if (begins_with_char(*a, '^') || begins_with_char(*b, '^')) {
         if (a->n == 0 || b->n == 0)
             *ret = a->n == 0 ? -1 : 1;
         else
-            *ret = begins_with(*a, '^') && begins_with(*b, '^') ? 0 : begins_with(*a, '^') ? -1 : 1;
+            *ret = begins_with_char(*a, '^') && begins_with_char(*b, '^') ? 0
+                   : begins_with_char(*a, '^')                            ? -1
+                                                                          : 1;
     } else {
         return false;
     }
@@ -115,7 +119,7 @@ static bool compare_marks(struct str *a, struct str *b, int *ret)
     return true;
 }
 
-static int compare_part(struct str a, struct str b)
+static int compare_rpm_part(struct str a, struct str b)
 {
     while (a.n > 0 || b.n > 0) {
         int order = 0;
@@ -135,5 +139,5 @@ static int compare_part(struct str a, struct str b)
 
 int rpm_compare(struct str a, struct str b)
 {
-    return version_compare_parts(a, b, compare_part, VERSION_MISSING_IS_ANY);
+    return version_compare_parts(a, b, compare_rpm_part, VERSION_MISSING_IS_ANY);
 }

@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 
-static bool begins_with(struct str s, char c)
+static bool starts_with_char(struct str s, char c)
 {
     return s.n > 0 && s.p[0] == c;
 }
@@ -24,9 +24,9 @@ static struct str cut_segment(struct str *rest, bool digits)
 /* Ignore leading zeros. */
 int version_compare_digits(struct str a, struct str b)
 {
-    while (begins_with(a, '0'))
+    while (starts_with_char(a, '0'))
         a = str_from_offset(a, 1);
-    while (begins_with(b, '0'))
+    while (starts_with_char(b, '0'))
         b = str_from_offset(b, 1);
     if (a.n != b.n)
         return a.n > b.n ? 1 : -1;

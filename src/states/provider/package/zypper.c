@@ -20,7 +20,7 @@ static void parse_locks(struct package_db *db, struct str text)
 
 enum zypper_column { ZYPPER_STATUS, ZYPPER_NAME, ZYPPER_TYPE, ZYPPER_VERSION, ZYPPER_COLUMNS };
 
-static void parse_offers(struct package_offers *offers, struct arena *arena, struct str text)
+static void parse_zypper_offers(struct package_offers *offers, struct arena *arena, struct str text)
 {
     while (text.p) {
         struct str line = str_cut(&text, '\n');
@@ -65,7 +65,7 @@ const struct package_manager package_manager_zypper = {
     RPM_MANAGER("/etc/zypp/repos.d"),
     .offers_command = TOOL("zypper", "--non-interactive", "--no-refresh", "--quiet", "search", "-s", "--match-exact", "--type", "package"),
     .offers_none = 104,
-    .parse_offers = parse_offers,
+    .parse_offers = parse_zypper_offers,
     .index = TOOL("/var/cache/zypp/raw"),
     .actions = {
         [PACKAGE_INSTALL]   = TOOL(ZYPPER, "install", "--auto-agree-with-licenses"),

@@ -16,7 +16,7 @@ static bool has_init(void)
     return access("/run/initctl", F_OK) == 0 || access("/dev/initctl", F_OK) == 0;
 }
 
-static bool is_here(struct arena *arena)
+static bool is_kepler_running(struct arena *arena)
 {
     return !has_init() && orchestrator_is_here(arena);
 }
@@ -41,7 +41,7 @@ static int ask_autostart(const struct tool *tool, const struct orchestrator_serv
     return 0;
 }
 
-static bool is_one_of(const char *word, const char *const *words)
+static bool is_kepler_word(const char *word, const char *const *words)
 {
     for (; *words; words++)
         if (strcmp(word, *words) == 0)
@@ -49,8 +49,8 @@ static bool is_one_of(const char *word, const char *const *words)
     return false;
 }
 
-static int read_status(const struct tool *tool, const char *name, struct service_status *ret,
-                       struct err *err)
+static int read_kepler_status(const struct tool *tool, const char *name, struct service_status *ret,
+                              struct err *err)
 {
     static const char *const up[] = { "running", "healthy", "unhealthy", NULL };
     static const char *const over[] = { "exited", "killed", "failed", "skipped", NULL };
@@ -71,16 +71,16 @@ static int read_status(const struct tool *tool, const char *name, struct service
     ret->known = true;
     if (status && value_is(status, VALUE_STR))
         ret->word = status->s.p;
-    ret->running = is_one_of(ret->word, up);
-    ret->failed = is_one_of(ret->word, over);
-    ret->moving = is_one_of(ret->word, moving);
+    ret->running = is_kepler_word(ret->word, up);
+    ret->failed = is_kepler_word(ret->word, over);
+    ret->moving = is_kepler_word(ret->word, moving);
     return ask_autostart(tool, &place, &ret->enabled, err);
 }
 
 /* --- actions ----------------------------------------------------------------------------- */
 
-static int set_boot(const struct tool *tool, const struct orchestrator_service *place, bool enable,
-                    struct err *err)
+static int set_kepler_boot(const struct tool *tool, const struct orchestrator_service *place,
+                           bool enable, struct err *err)
 {
     bool enabled;
 
@@ -119,8 +119,8 @@ static int send_action(const struct tool *tool, const struct orchestrator_servic
     return orchestrator_start(tool, &start, err);
 }
 
-static int run_action(const struct tool *tool, const char *name, enum service_action action,
-                      unsigned flags, struct err *err)
+static int run_kepler_action(const struct tool *tool, const char *name, enum service_action action,
+                             unsigned flags, struct err *err)
 {
     struct orchestrator_service place;
 
@@ -132,7 +132,7 @@ static int run_action(const struct tool *tool, const char *name, enum service_ac
     switch (action) {
     case SERVICE_ENABLE:
     case SERVICE_FORGET:
-    case SERVICE_DISABLE: return set_boot(tool, &place, action == SERVICE_ENABLE, err);
+    case SERVICE_DISABLE: return set_kepler_boot(tool, &place, action == SERVICE_ENABLE, err);
     case SERVICE_RELOAD:
     case SERVICE_MASK:
     case SERVICE_UNMASK:
@@ -150,7 +150,7 @@ const struct service_manager service_manager_kepler = {
     .rank = 30,
     .has_configs = true,
     .needs = "a running kepler-daemon, where no init runs scripts",
-    .is_here = is_here,
-    .look = read_status,
-    .act = run_action,
+    .is_here = is_kepler_running,
+    .look = read_kepler_status,
+    .act = run_kepler_action,
 };

@@ -18,7 +18,7 @@ const struct service_manager *service_manager_with_configs(void)
     return *m;
 }
 
-static int report_missing(struct err *err)
+static int report_no_manager(struct err *err)
 {
     AUTO_BUF struct buf looked = BUF_INIT(BUF_NO_LIMIT);
 
@@ -37,7 +37,7 @@ int service_manager_find(const struct service_manager **ret, struct err *err)
             *ret = *m;
             return 0;
         }
-    return report_missing(err);
+    return report_no_manager(err);
 }
 
 const char *service_action_word(enum service_action action)

@@ -9,7 +9,7 @@
 
 #define FOLDER "/run/openrc"
 
-static bool is_here(struct arena *arena)
+static bool is_openrc_running(struct arena *arena)
 {
     return access(FOLDER, F_OK) == 0 && tool_find(arena, "rc-service") &&
            tool_find(arena, "rc-update");
@@ -28,8 +28,8 @@ static struct str find_runlevels(struct str text, const char *name)
     return STR("");
 }
 
-static int read_status(const struct tool *tool, const char *name, struct service_status *ret,
-                       struct err *err)
+static int read_openrc_status(const struct tool *tool, const char *name, struct service_status *ret,
+                              struct err *err)
 {
     struct process_result exists, status;
     struct str levels;
@@ -76,8 +76,8 @@ static int leave_runlevels(const struct tool *tool, const char *name, struct err
     return tool_run(tool, tool_argv(tool, &words), NULL, NULL, err);
 }
 
-static int run_action(const struct tool *tool, const char *name, enum service_action action,
-                      unsigned flags, struct err *err)
+static int run_openrc_action(const struct tool *tool, const char *name, enum service_action action,
+                             unsigned flags, struct err *err)
 {
     (void)flags;
     switch (action) {
@@ -101,7 +101,7 @@ const struct service_manager service_manager_openrc = {
     .name = "openrc",
     .rank = 20,
     .needs = FOLDER ", rc-service and rc-update",
-    .is_here = is_here,
-    .look = read_status,
-    .act = run_action,
+    .is_here = is_openrc_running,
+    .look = read_openrc_status,
+    .act = run_openrc_action,
 };

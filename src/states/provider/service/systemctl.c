@@ -24,7 +24,7 @@ static bool is_script(const char *path)
 }
 
 /* Where systemd runs, it was found before. */
-static bool is_here(struct arena *arena)
+static bool is_systemctl_script(struct arena *arena)
 {
     const char *path = tool_find(arena, "systemctl");
 
@@ -32,20 +32,20 @@ static bool is_here(struct arena *arena)
 }
 
 /* Scripts need not know "--", so a name must not look like an option. */
-static int check_name(const char *name, struct err *err)
+static int check_unit_name(const char *name, struct err *err)
 {
     if (name[0] == '-')
         return err_set(err, ERR_INVALID, "'%s' is not a valid service name", name);
     return 0;
 }
 
-static int read_status(const struct tool *tool, const char *name, struct service_status *ret,
-                       struct err *err)
+static int read_systemctl_status(const struct tool *tool, const char *name,
+                                 struct service_status *ret, struct err *err)
 {
     struct process_result active, enabled;
     struct str word;
 
-    if (check_name(name, err) < 0 ||
+    if (check_unit_name(name, err) < 0 ||
         tool_try(tool, TOOL("systemctl", "is-active", name), NULL, &active, err) < 0 ||
         tool_try(tool, TOOL("systemctl", "is-enabled", name), NULL, &enabled, err) < 0)
         return -1;
@@ -61,11 +61,11 @@ static int read_status(const struct tool *tool, const char *name, struct service
     return 0;
 }
 
-static int run_action(const struct tool *tool, const char *name, enum service_action action,
-                      unsigned flags, struct err *err)
+static int run_systemctl_action(const struct tool *tool, const char *name,
+                                enum service_action action, unsigned flags, struct err *err)
 {
     (void)flags;
-    if (check_name(name, err) < 0)
+    if (check_unit_name(name, err) < 0)
         return -1;
     return tool_run(tool, TOOL("systemctl", service_action_word(action), name), NULL, NULL, err);
 }
@@ -74,7 +74,7 @@ const struct service_manager service_manager_systemctl = {
     .name = "systemctl",
     .rank = 35,
     .needs = "a script called systemctl",
-    .is_here = is_here,
-    .look = read_status,
-    .act = run_action,
+    .is_here = is_systemctl_script,
+    .look = read_systemctl_status,
+    .act = run_systemctl_action,
 };

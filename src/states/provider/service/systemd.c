@@ -12,7 +12,7 @@
 
 #define BOOTED "/run/systemd/system"
 
-static bool is_here(struct arena *arena)
+static bool is_systemd_running(struct arena *arena)
 {
     return access(BOOTED, F_OK) == 0 && tool_find(arena, "systemctl");
 }
@@ -31,7 +31,7 @@ static struct str find_property(struct str text, const char *key)
     return STR("");
 }
 
-static bool is_one_of(struct str word, const char *const *words)
+static bool is_systemd_word(struct str word, const char *const *words)
 {
     for (; *words; words++)
         if (str_is(word, *words))
@@ -74,8 +74,8 @@ static int show_unit(const struct tool *tool, const char *name, struct systemd_u
     return 0;
 }
 
-static int read_status(const struct tool *tool, const char *name, struct service_status *ret,
-                       struct err *err)
+static int read_systemd_status(const struct tool *tool, const char *name,
+                               struct service_status *ret, struct err *err)
 {
     static const char *const up[] = { "active", "reloading", "refreshing", NULL };
     /* includes a unit in a restart loop */
@@ -90,11 +90,11 @@ static int read_status(const struct tool *tool, const char *name, struct service
         return -1;
     *ret = (struct service_status){
         .known = !str_is(unit.load, "not-found"),
-        .running = is_one_of(unit.active, up),
+        .running = is_systemd_word(unit.active, up),
         .failed = str_is(unit.active, "failed"),
-        .moving = is_one_of(unit.active, moving),
-        .enabled = is_one_of(unit.file, on),
-        .fixed = is_one_of(unit.file, fixed),
+        .moving = is_systemd_word(unit.active, moving),
+        .enabled = is_systemd_word(unit.file, on),
+        .fixed = is_systemd_word(unit.file, fixed),
         .masked = str_is(unit.load, "masked") || str_starts(unit.file, STR("masked")),
         .word = arena_str(tool->arena, unit.active).p,
     };
@@ -113,7 +113,7 @@ static int reread_units(const struct tool *tool, struct err *err)
 }
 
 /* Reload first if the unit file has changed since systemd read it. */
-static int reload_units(const struct tool *tool, const char *name, struct err *err)
+static int reload_systemd_units(const struct tool *tool, const char *name, struct err *err)
 {
     struct systemd_unit unit;
 
@@ -140,12 +140,13 @@ static int act_by_program(const struct tool *tool, const char *name, enum servic
     return tool_run(tool, tool_argv(tool, &words), NULL, NULL, err);
 }
 
-static int run_action(const struct tool *tool, const char *name, enum service_action action,
-                      unsigned flags, struct err *err)
+static int run_systemd_action(const struct tool *tool, const char *name, enum service_action action,
+                              unsigned flags, struct err *err)
 {
     int done;
 
-    if (action != SERVICE_STOP && action != SERVICE_DISABLE && reload_units(tool, name, err) < 0)
+    if (action != SERVICE_STOP && action != SERVICE_DISABLE &&
+        reload_systemd_units(tool, name, err) < 0)
         return -1;
     done = systemd_bus_act(tool, name, action, flags, err);
     return done != SYSTEMD_BUS_NONE ? done : act_by_program(tool, name, action, flags, err);
@@ -156,8 +157,8 @@ const struct service_manager service_manager_systemd = {
     .rank = 10,
     .learns_late = true, /* of unit files */
     .needs = BOOTED " and systemctl",
-    .is_here = is_here,
-    .look = read_status,
-    .act = run_action,
+    .is_here = is_systemd_running,
+    .look = read_systemd_status,
+    .act = run_systemd_action,
     .reread = reread_units,
 };

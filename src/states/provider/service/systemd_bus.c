@@ -101,7 +101,7 @@ static bool has_suffix(struct str name)
 }
 
 /* As systemctl completes it; NULL for names that it would escape or treat as a pattern. */
-static const char *unit_of(const struct tool *tool, const char *name)
+static const char *find_unit_name(const struct tool *tool, const char *name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 ":-_.\\@";
@@ -168,8 +168,8 @@ static bool is_denied(const char *error)
 }
 
 /* If permission is denied, systemctl may succeed, since it can ask for a password. */
-static int report_refusal(const struct talk *talk, const char *verb, const char *unit,
-                          struct err *err)
+static int report_bus_refusal(const struct talk *talk, const char *verb, const char *unit,
+                              struct err *err)
 {
     if (is_denied(talk->error.name))
         return no_bus();
@@ -193,7 +193,7 @@ static int load_unit(struct talk *talk, const char *unit, const char **ret, stru
         const struct str name = str_from(talk->error.name ? talk->error.name : "");
 
         if (str_starts(name, STR(DESTINATION ".")))
-            return report_refusal(talk, "load", unit, err);
+            return report_bus_refusal(talk, "load", unit, err);
         return str_is(name, SD_BUS_ERROR_INVALID_ARGS) ? SYSTEMD_BUS_NONE : no_bus();
     }
     *ret = api.read(reply, "o", &path) < 0 ? NULL : arena_strdup(talk->tool->arena, path);
@@ -208,8 +208,8 @@ static int begin_unit(struct talk *talk, const char *unit, const char **ret_path
     return begun != 0 ? begun : load_unit(talk, unit, ret_path, err);
 }
 
-static int get_text(struct talk *talk, const char *path, const char *interface, const char *key,
-                    struct str *ret)
+static int get_bus_text(struct talk *talk, const char *path, const char *interface, const char *key,
+                        struct str *ret)
 {
     char *text;
 
@@ -224,26 +224,26 @@ int systemd_bus_show(const struct tool *tool, const char *name, struct systemd_u
                      struct err *err)
 {
     AUTO_TALK struct talk talk = { .tool = tool };
-    const char *unit = unit_of(tool, name), *path;
+    const char *unit = find_unit_name(tool, name), *path;
     const int begun = begin_unit(&talk, unit, &path, err);
     int stale;
 
     if (begun != 0)
         return begun;
-    if (get_text(&talk, path, UNIT, "LoadState", &ret->load) < 0 ||
-        get_text(&talk, path, UNIT, "ActiveState", &ret->active) < 0 ||
-        get_text(&talk, path, UNIT, "UnitFileState", &ret->file) < 0 ||
+    if (get_bus_text(&talk, path, UNIT, "LoadState", &ret->load) < 0 ||
+        get_bus_text(&talk, path, UNIT, "ActiveState", &ret->active) < 0 ||
+        get_bus_text(&talk, path, UNIT, "UnitFileState", &ret->file) < 0 ||
         api.get_plain(talk.bus, DESTINATION, path, UNIT, "NeedDaemonReload", &talk.error,
                       SD_BUS_TYPE_BOOLEAN, &stale) < 0)
-        return report_refusal(&talk, "show", unit, err);
+        return report_bus_refusal(&talk, "show", unit, err);
     ret->stale = stale;
     return 0;
 }
 
-static int reload_units(struct talk *talk, struct err *err)
+static int reload_bus_units(struct talk *talk, struct err *err)
 {
     if (api.call(talk->bus, DESTINATION, OBJECT, MANAGER, "Reload", &talk->error, NULL, NULL) < 0)
-        return report_refusal(talk, "reload", "the unit files", err);
+        return report_bus_refusal(talk, "reload", "the unit files", err);
     return 0;
 }
 
@@ -252,7 +252,7 @@ int systemd_bus_reload(const struct tool *tool, struct err *err)
     AUTO_TALK struct talk talk = { .tool = tool };
     const int begun = talk_begin(&talk);
 
-    return begun != 0 ? begun : reload_units(&talk, err);
+    return begun != 0 ? begun : reload_bus_units(&talk, err);
 }
 
 /* --- jobs -------------------------------------------------------------------------------- */
@@ -264,7 +264,7 @@ struct job {
     const char *result; /* NULL: it has not ended */
 };
 
-static int on_removed(sd_bus_message *message, void *self, sd_bus_error *error)
+static int on_job_removed(sd_bus_message *message, void *self, sd_bus_error *error)
 {
     struct job *job = self;
     const char *path, *unit, *result;
@@ -320,7 +320,7 @@ static const char *find_reason(struct talk *talk, const struct job *job)
             return reasons[i].words;
     /* A service has more details: "exit-code", "timeout", "start-limit-hit". */
     if (!str_ends(str_from(job->unit), STR(".service")) ||
-        get_text(talk, job->unit_path, SERVICE, "Result", &why) < 0)
+        get_bus_text(talk, job->unit_path, SERVICE, "Result", &why) < 0)
         return "no reason was given";
     return arena_printf(job->arena, "the service ended with '%s'", why.p);
 }
@@ -336,8 +336,8 @@ static int tell_result(struct talk *talk, const struct job *job, struct err *err
         job->verb, job->unit, job->result, find_reason(talk, job), job->unit, job->unit);
 }
 
-static int run_job(struct talk *talk, const char *method, struct job *job, bool block,
-                   struct err *err)
+static int run_bus_job(struct talk *talk, const char *method, struct job *job, bool block,
+                       struct err *err)
 {
     sd_bus_message *reply = NULL;
     const char *path;
@@ -345,15 +345,16 @@ static int run_job(struct talk *talk, const char *method, struct job *job, bool 
 
     /* Subscribe first: a job may end before its reply is read. */
     if (block)
-        r = api.match(talk->bus, NULL, DESTINATION, OBJECT, MANAGER, "JobRemoved", on_removed, job);
+        r = api.match(talk->bus, NULL, DESTINATION, OBJECT, MANAGER, "JobRemoved", on_job_removed,
+                      job);
     if (r < 0)
         return err_sys(err, -r, "systemd: cannot listen for the end of jobs");
     if (block && api.call(talk->bus, DESTINATION, OBJECT, MANAGER, "Subscribe", &talk->error, NULL,
                           NULL) < 0)
-        return report_refusal(talk, job->verb, job->unit, err);
+        return report_bus_refusal(talk, job->verb, job->unit, err);
     if (api.call(talk->bus, DESTINATION, OBJECT, MANAGER, method, &talk->error, &reply, "ss",
                  job->unit, "replace") < 0)
-        return report_refusal(talk, job->verb, job->unit, err);
+        return report_bus_refusal(talk, job->verb, job->unit, err);
     r = api.read(reply, "o", &path);
     if (r >= 0)
         job->path = arena_strdup(job->arena, path);
@@ -388,14 +389,14 @@ static int change_files(struct talk *talk, const struct deed *deed, const struct
 {
     struct str file;
 
-    if (deed->native && get_text(talk, job->unit_path, UNIT, "UnitFileState", &file) < 0)
-        return report_refusal(talk, job->verb, job->unit, err);
+    if (deed->native && get_bus_text(talk, job->unit_path, UNIT, "UnitFileState", &file) < 0)
+        return report_bus_refusal(talk, job->verb, job->unit, err);
     if (deed->native && (file.n == 0 || str_is(file, "generated")))
         return SYSTEMD_BUS_NONE;
     if (api.call(talk->bus, DESTINATION, OBJECT, MANAGER, deed->method, &talk->error, NULL,
                  deed->types, 1, job->unit, (int)runtime, (int)false) < 0)
-        return report_refusal(talk, job->verb, job->unit, err);
-    return reload_units(talk, err);
+        return report_bus_refusal(talk, job->verb, job->unit, err);
+    return reload_bus_units(talk, err);
 }
 
 int systemd_bus_act(const struct tool *tool, const char *name, enum service_action action,
@@ -404,7 +405,7 @@ int systemd_bus_act(const struct tool *tool, const char *name, enum service_acti
     const struct deed *deed = &deeds[action];
     struct job job = { .arena = tool->arena,
                        .verb = service_action_word(action),
-                       .unit = unit_of(tool, name) };
+                       .unit = find_unit_name(tool, name) };
     AUTO_TALK struct talk talk = { .tool = tool };
     const int begun = begin_unit(&talk, job.unit, &job.unit_path, err);
 
@@ -412,5 +413,5 @@ int systemd_bus_act(const struct tool *tool, const char *name, enum service_acti
         return begun;
     if (deed->types)
         return change_files(&talk, deed, &job, flags & SERVICE_RUNTIME, err);
-    return run_job(&talk, deed->method, &job, !(flags & SERVICE_NO_BLOCK), err);
+    return run_bus_job(&talk, deed->method, &job, !(flags & SERVICE_NO_BLOCK), err);
 }

@@ -15,7 +15,7 @@
 /* Both programs rewrite files for all services; concurrent runs would lose changes. */
 static pthread_mutex_t links = PTHREAD_MUTEX_INITIALIZER;
 
-static bool is_here(struct arena *arena)
+static bool has_init_scripts(struct arena *arena)
 {
     struct fs_names names = { 0 };
     struct err ignored;
@@ -60,8 +60,8 @@ static int find_links(const struct tool *tool, const char *name, struct service_
     return 0;
 }
 
-static int read_status(const struct tool *tool, const char *name, struct service_status *ret,
-                       struct err *err)
+static int read_sysv_status(const struct tool *tool, const char *name, struct service_status *ret,
+                            struct err *err)
 {
     const char *script = script_of(tool, name);
     struct process_result result;
@@ -113,8 +113,8 @@ static int set_links(const struct tool *tool, const char *name, enum service_act
     return result;
 }
 
-static int run_action(const struct tool *tool, const char *name, enum service_action action,
-                      unsigned flags, struct err *err)
+static int run_sysv_action(const struct tool *tool, const char *name, enum service_action action,
+                           unsigned flags, struct err *err)
 {
     (void)flags;
     if (action == SERVICE_ENABLE || action == SERVICE_DISABLE || action == SERVICE_FORGET)
@@ -130,7 +130,7 @@ const struct service_manager service_manager_sysv = {
     .name = "sysv",
     .rank = 40, /* last: scripts may exist on machines where nothing runs them */
     .needs = "scripts in " FOLDER,
-    .is_here = is_here,
-    .look = read_status,
-    .act = run_action,
+    .is_here = has_init_scripts,
+    .look = read_sysv_status,
+    .act = run_sysv_action,
 };

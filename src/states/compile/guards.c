@@ -12,7 +12,7 @@
 #include "states/state/call.h"
 #include "states/state/module.h"
 
-struct reading {
+struct guard_reading {
     struct arena *arena;
     const char *key; /* "unless" */
     struct diags *diags;
@@ -20,7 +20,7 @@ struct reading {
     const struct guards_owner *owner;
 };
 
-static const char *describe_wanted(const struct reading *r)
+static const char *describe_wanted(const struct guard_reading *r)
 {
     return r->functions ? "a command or a function" : "a command";
 }
@@ -50,7 +50,7 @@ static const struct value *excluded_of(const struct guards_owner *owner)
 }
 
 /* What of the state's arguments counts; those that are known only when it starts do not. */
-static size_t gather_options(const struct reading *r, struct value_map *ret)
+static size_t gather_options(const struct guard_reading *r, struct value_map *ret)
 {
     const struct guards_owner *owner = r->owner;
 
@@ -67,7 +67,7 @@ static size_t gather_options(const struct reading *r, struct value_map *ret)
 
 /* A command with options is a call of cmd.retcode. Options that do not fit are reported by the
  * state itself. */
-static void add_guard_options(const struct reading *r, const struct value *command,
+static void add_guard_options(const struct guard_reading *r, const struct value *command,
                               struct plan_guard *guard)
 {
     const struct value given = value_map(value_map_new(r->arena, 0));
@@ -85,7 +85,7 @@ static void add_guard_options(const struct reading *r, const struct value *comma
     guard->is_status = true;
 }
 
-static int read_guard_command(const struct reading *r, const struct value *v,
+static int read_guard_command(const struct guard_reading *r, const struct value *v,
                               struct plan_guard *ret)
 {
     const struct str text = decl_text(r->arena, v);
@@ -108,7 +108,7 @@ static bool is_action(const struct module *function)
     return (function->flags & MODULE_ACTS) && !str_starts(str_from(function->name), STR("cmd."));
 }
 
-static int refuse_unknown_guard(const struct reading *r, const struct value *name)
+static int refuse_unknown_guard(const struct guard_reading *r, const struct value *name)
 {
     struct suggest best;
 
@@ -126,7 +126,8 @@ static int refuse_unknown_guard(const struct reading *r, const struct value *nam
     return -1;
 }
 
-static const struct module *find_guard_function(const struct reading *r, const struct value *v)
+static const struct module *find_guard_function(const struct guard_reading *r,
+                                                const struct value *v)
 {
     const struct value *name = value_get(v, "fun");
     const struct module *found;
@@ -151,7 +152,7 @@ static const struct module *find_guard_function(const struct reading *r, const s
 }
 
 /* What is beside `fun`. */
-static void add_named_argument(const struct reading *r, const struct value *v,
+static void add_named_argument(const struct guard_reading *r, const struct value *v,
                                struct value_map *ret)
 {
     for (size_t i = 0; i < v->map->count; i++) {
@@ -164,7 +165,7 @@ static void add_named_argument(const struct reading *r, const struct value *v,
 }
 
 /* Positional `args`, then the names beside `fun`. */
-static int gather_arguments(const struct reading *r, const struct module *function,
+static int gather_arguments(const struct guard_reading *r, const struct module *function,
                             const struct value *v, struct value_map *ret)
 {
     const struct value *args = value_get(v, "args");
@@ -184,7 +185,7 @@ static int gather_arguments(const struct reading *r, const struct module *functi
 }
 
 /* A function that only templates have: its arguments are read when it is called. */
-static void read_template_function(const struct reading *r, const struct value *v,
+static void read_template_function(const struct guard_reading *r, const struct value *v,
                                    struct plan_guard *ret)
 {
     const struct value *args = value_get(v, "args");
@@ -199,7 +200,7 @@ static void read_template_function(const struct reading *r, const struct value *
     add_named_argument(r, v, ret->pairs.map);
 }
 
-static int read_module_function(const struct reading *r, const struct value *v,
+static int read_module_function(const struct guard_reading *r, const struct value *v,
                                 struct plan_guard *ret)
 {
     const struct module *function = find_guard_function(r, v);
@@ -215,7 +216,8 @@ static int read_module_function(const struct reading *r, const struct value *v,
     return call_decode(r->arena, function, &given, NULL, &ret->args, r->diags);
 }
 
-static int read_function(const struct reading *r, const struct value *v, struct plan_guard *ret)
+static int read_function(const struct guard_reading *r, const struct value *v,
+                         struct plan_guard *ret)
 {
     const struct value *name = value_get(v, "fun"), *path = value_get(v, "get_return");
 
@@ -233,7 +235,7 @@ static int read_function(const struct reading *r, const struct value *v, struct 
 /* --- all ------------------------------------------------------------------------------- */
 
 /* Salt ignores what is neither text nor map, and under onlyif what follows it, too. */
-static bool is_ignored_guard(const struct reading *r, const struct value *v)
+static bool is_ignored_guard(const struct guard_reading *r, const struct value *v)
 {
     if (!r->owner->options || v->kind == VALUE_STR || v->kind == VALUE_MAP)
         return false;
@@ -245,7 +247,8 @@ static bool is_ignored_guard(const struct reading *r, const struct value *v)
     return true;
 }
 
-static int read_guard_list(const struct reading *r, const struct value *v, struct plan_guards *ret)
+static int read_guard_list(const struct guard_reading *r, const struct value *v,
+                           struct plan_guards *ret)
 {
     const struct value *items = v;
     struct plan_guard *guards;
@@ -277,7 +280,7 @@ static int read_guard_list(const struct reading *r, const struct value *v, struc
 int guards_read(const struct guards_owner *owner, const struct value *v, const char *key,
                 struct plan_guards *ret)
 {
-    const struct reading reading = { owner->arena, key, owner->diags, true, owner };
+    const struct guard_reading reading = { owner->arena, key, owner->diags, true, owner };
 
     return read_guard_list(&reading, v, ret);
 }
@@ -285,7 +288,7 @@ int guards_read(const struct guards_owner *owner, const struct value *v, const c
 int guards_read_commands(const struct guards_owner *owner, const struct value *v, const char *key,
                          struct plan_guards *ret)
 {
-    const struct reading reading = { owner->arena, key, owner->diags, false, owner };
+    const struct guard_reading reading = { owner->arena, key, owner->diags, false, owner };
 
     return read_guard_list(&reading, v, ret);
 }

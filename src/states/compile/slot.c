@@ -14,7 +14,7 @@
 #define ENGINE   "salt:"
 #define TEXT_MAX ((size_t)16 << 20)
 
-struct slot {
+struct slot_call {
     struct str name;
     struct value words, pairs; /* arguments of the function */
     struct str keys;           /* ".a.b" into its answer; may be empty */
@@ -67,7 +67,7 @@ static bool is_slot_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static int add_slot_argument(struct arena *arena, struct slot *slot, struct str text,
+static int add_slot_argument(struct arena *arena, struct slot_call *slot, struct str text,
                              struct err *err)
 {
     const struct yaml_options options = { .dialect = YAML_DIALECT_SALT };
@@ -92,7 +92,7 @@ static int add_slot_argument(struct arena *arena, struct slot *slot, struct str 
     return 0;
 }
 
-static int read_slot_arguments(struct arena *arena, struct slot *slot, struct str text,
+static int read_slot_arguments(struct arena *arena, struct slot_call *slot, struct str text,
                                struct err *err)
 {
     while (str_trim(text).n > 0) {
@@ -113,9 +113,9 @@ static struct str unquote_argument(struct str text)
     return text;
 }
 
-static int parse_slot(struct arena *arena, struct str text, struct slot *ret, struct err *err)
+static int parse_slot(struct arena *arena, struct str text, struct slot_call *ret, struct err *err)
 {
-    struct slot slot = {
+    struct slot_call slot = {
         .words = value_list(value_list_new(arena, 2)),
         .pairs = value_map(value_map_new(arena, 2)),
     };
@@ -146,7 +146,7 @@ static int parse_slot(struct arena *arena, struct str text, struct slot *ret, st
 int slot_check(struct arena *arena, const struct value *v, struct diags *diags)
 {
     const struct module *module;
-    struct slot slot;
+    struct slot_call slot;
     struct err err;
     int result = 0;
 
@@ -166,7 +166,7 @@ int slot_check(struct arena *arena, const struct value *v, struct diags *diags)
 
 /* --- filling -------------------------------------------------------------------------------- */
 
-static int follow_keys(const struct slot *slot, struct value *answer, struct err *err)
+static int follow_keys(const struct slot_call *slot, struct value *answer, struct err *err)
 {
     struct str rest = str_from_offset(slot->keys, slot->keys.n > 0 ? 1 : 0);
 
@@ -183,7 +183,7 @@ static int follow_keys(const struct slot *slot, struct value *answer, struct err
     return 0;
 }
 
-static int append_text(struct arena *arena, const struct slot *slot, struct value *answer,
+static int append_text(struct arena *arena, const struct slot_call *slot, struct value *answer,
                        struct err *err)
 {
     if (slot->append.n == 0)
@@ -206,7 +206,7 @@ static int fill_one(struct arena *arena, struct state_host *host, const struct v
                     struct value *ret, const char **ret_forecast, struct err *err)
 {
     struct diags diags = DIAGS_INIT(arena);
-    struct slot slot;
+    struct slot_call slot;
 
     if (parse_slot(arena, v->s, &slot, err) < 0)
         return -1;

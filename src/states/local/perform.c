@@ -35,7 +35,7 @@
 #define NO_NAME "ad-hoc"
 
 /* One call of perform(). */
-struct deed {
+struct local_call {
     struct session *session;
     struct arena *arena;
     const struct perform_request *request;
@@ -47,50 +47,50 @@ struct deed {
 
 /* --- answers ---------------------------------------------------------------------- */
 
-static void set_call_failure(struct deed *deed, const char *text)
+static void set_call_failure(struct local_call *call, const char *text)
 {
-    struct secrets *secrets = deed->session->host.secrets;
+    struct secrets *secrets = call->session->host.secrets;
 
-    deed->answer->error =
-        arena_str(deed->arena, secrets_masked(secrets, deed->arena, str_from(text))).p;
+    call->answer->error =
+        arena_str(call->arena, secrets_masked(secrets, call->arena, str_from(text))).p;
 }
 
-static void fail_with_call_diags(struct deed *deed)
+static void fail_with_call_diags(struct local_call *call)
 {
     AUTO_BUF struct buf text = BUF_INIT(ERROR_MAX);
 
-    session_open_paths(deed->session, &deed->diags);
-    diags_print(&deed->diags, &text);
-    set_call_failure(deed, arena_str(deed->arena, str_trim_right(buf_view(&text))).p);
+    session_open_paths(call->session, &call->diags);
+    diags_print(&call->diags, &text);
+    set_call_failure(call, arena_str(call->arena, str_trim_right(buf_view(&text))).p);
 }
 
 /* A function has one result, whose details hold what it said. */
-static void set_call_success(struct deed *deed, const char *name, struct value said)
+static void set_call_success(struct local_call *call, const char *name, struct value said)
 {
     struct state_result one = { .name = name, .outcome = OUTCOME_UNCHANGED };
 
-    secrets_mask_value(deed->session->host.secrets, deed->arena, &said);
-    one.details = value_map_new(deed->arena, 1);
-    value_map_set(deed->arena, one.details, value_text("result"), said);
-    VEC_PUSH_IN(deed->arena, &deed->answer->result.states, one);
-    deed->answer->success = true;
+    secrets_mask_value(call->session->host.secrets, call->arena, &said);
+    one.details = value_map_new(call->arena, 1);
+    value_map_set(call->arena, one.details, value_text("result"), said);
+    VEC_PUSH_IN(call->arena, &call->answer->result.states, one);
+    call->answer->success = true;
 }
 
 /* A run may do what the stored dry run said, and nothing else. */
-static bool bind_plan(struct deed *deed, const struct plan *plan)
+static bool bind_plan(struct local_call *call, const struct plan *plan)
 {
-    struct state_host *host = &deed->session->host;
-    struct plan_binding_args *plan_binding = ARENA_NEW(deed->arena, struct plan_binding_args);
+    struct state_host *host = &call->session->host;
+    struct plan_binding *plan_binding = ARENA_NEW(call->arena, struct plan_binding);
     struct run_result now;
     struct err err;
 
-    if (plan_store_find(deed->arena, host->data_dir, deed->request->plan, plan_binding, &err) < 0 ||
-        run_plan(deed->arena, host, plan, RUN_TEST, NULL, &now, &err) < 0) {
-        set_call_failure(deed, err.text);
+    if (plan_store_find(call->arena, host->data_dir, call->request->plan, plan_binding, &err) < 0 ||
+        run_plan(call->arena, host, plan, RUN_TEST, NULL, &now, &err) < 0) {
+        set_call_failure(call, err.text);
         return false;
     }
-    if (plan_binding_compare(plan_binding, &now, &deed->diags) < 0) {
-        fail_with_call_diags(deed);
+    if (plan_binding_compare(plan_binding, &now, &call->diags) < 0) {
+        fail_with_call_diags(call);
         return false;
     }
     host->plan_binding = plan_binding;
@@ -98,368 +98,368 @@ static bool bind_plan(struct deed *deed, const struct plan *plan)
 }
 
 /* What was shown can be applied later. */
-static void keep_plan(struct deed *deed)
+static void keep_plan(struct local_call *call)
 {
     struct err err;
 
-    if (plan_store_keep(deed->session->host.data_dir, deed->request->job, &deed->answer->result,
+    if (plan_store_keep(call->session->host.data_dir, call->request->job, &call->answer->result,
                         &err) < 0)
-        deed->answer->trouble = arena_printf(deed->arena, "plan not stored: %s", err.text);
+        call->answer->trouble = arena_printf(call->arena, "plan not stored: %s", err.text);
 }
 
-static void run_plan_now(struct deed *deed, const struct plan *plan)
+static void run_plan_now(struct local_call *call, const struct plan *plan)
 {
-    struct state_host *host = &deed->session->host;
+    struct state_host *host = &call->session->host;
     struct err err;
 
-    host->plans = deed->request->plan || (host->test && deed->request->job);
-    if (deed->request->plan && !bind_plan(deed, plan))
+    host->plans = call->request->plan || (host->test && call->request->job);
+    if (call->request->plan && !bind_plan(call, plan))
         return;
-    host->run_id = deed->request->job;
-    if (run_plan(deed->arena, host, plan, host->test ? RUN_TEST : RUN_APPLY, deed->sink,
-                 &deed->answer->result, &err) < 0) {
-        set_call_failure(deed, err.text);
+    host->run_id = call->request->job;
+    if (run_plan(call->arena, host, plan, host->test ? RUN_TEST : RUN_APPLY, call->sink,
+                 &call->answer->result, &err) < 0) {
+        set_call_failure(call, err.text);
         return;
     }
-    if (deed->session->revert_on_failure)
-        fallback_revert(deed->arena, host, &deed->answer->result);
-    if (host->test && deed->request->job && !deed->answer->result.canceled)
-        keep_plan(deed);
-    deed->answer->success = run_result_is_success(&deed->answer->result);
-    if (deed->answer->result.canceled)
-        deed->answer->error = "execution canceled";
+    if (call->session->revert_on_failure)
+        fallback_revert(call->arena, host, &call->answer->result);
+    if (host->test && call->request->job && !call->answer->result.canceled)
+        keep_plan(call);
+    call->answer->success = run_result_is_success(&call->answer->result);
+    if (call->answer->result.canceled)
+        call->answer->error = "execution canceled";
 }
 
 /* --- functions of states ---------------------------------------------------------- */
 
-static bool has_given(const struct deed *deed, const char *key)
+static bool has_given(const struct local_call *call, const char *key)
 {
-    return value_get(&deed->given, key) != NULL;
+    return value_get(&call->given, key) != NULL;
 }
 
 /* The positional argument, unless a pair says the same. */
-static struct param_strs list_call_words(struct deed *deed)
+static struct param_strs list_call_words(struct local_call *call)
 {
-    const char *id = deed->request->id;
+    const char *id = call->request->id;
     const char **word;
 
-    if (!id[0] || strcmp(id, NO_NAME) == 0 || has_given(deed, "state") || has_given(deed, "mods"))
+    if (!id[0] || strcmp(id, NO_NAME) == 0 || has_given(call, "state") || has_given(call, "mods"))
         return (struct param_strs){ 0 };
-    word = ARENA_ARRAY(deed->arena, const char *, 1);
+    word = ARENA_ARRAY(call->arena, const char *, 1);
     *word = id;
     return (struct param_strs){ 1, word };
 }
 
 /* For heartbeats and reports. */
-static void keep_last_run_report(struct deed *deed, struct param_strs refs)
+static void keep_last_run_report(struct local_call *call, struct param_strs refs)
 {
-    const struct lastrun_request request = { deed->request->function, refs,
-                                             deed->session->host.test,
-                                             deed->session->host.secrets };
-    struct lastrun *run = ARENA_NEW(deed->arena, struct lastrun);
+    const struct lastrun_request request = { call->request->function, refs,
+                                             call->session->host.test,
+                                             call->session->host.secrets };
+    struct lastrun *run = ARENA_NEW(call->arena, struct lastrun);
     struct err err;
 
-    deed->answer->last_run = run;
-    if (lastrun_keep(deed->arena, deed->session->host.data_dir, &request,
-                     deed->answer->result.run_id ? &deed->answer->result : NULL,
-                     deed->answer->error, run, &err) < 0 &&
-        !deed->answer->trouble)
-        deed->answer->trouble = arena_printf(deed->arena, "last run not stored: %s", err.text);
+    call->answer->last_run = run;
+    if (lastrun_keep(call->arena, call->session->host.data_dir, &request,
+                     call->answer->result.run_id ? &call->answer->result : NULL,
+                     call->answer->error, run, &err) < 0 &&
+        !call->answer->trouble)
+        call->answer->trouble = arena_printf(call->arena, "last run not stored: %s", err.text);
 }
 
 /* Mistakes in the request are not a run. */
-static void compile_and_run(struct deed *deed, struct param_strs words, const char *only)
+static void compile_and_run(struct local_call *call, struct param_strs words, const char *only)
 {
     struct compile_wish wish = { .id = only };
     const struct plan *plan;
 
-    if (wish_read(deed->session, deed->request->function, words, &deed->given, &wish,
-                  &deed->diags) < 0) {
-        fail_with_call_diags(deed);
+    if (wish_read(call->session, call->request->function, words, &call->given, &wish,
+                  &call->diags) < 0) {
+        fail_with_call_diags(call);
         return;
     }
-    if (session_compile(deed->session, &wish, &plan, &deed->diags) < 0)
-        fail_with_call_diags(deed);
+    if (session_compile(call->session, &wish, &plan, &call->diags) < 0)
+        fail_with_call_diags(call);
     else
-        run_plan_now(deed, plan);
-    if (!only && deed->session->host.data_dir)
-        keep_last_run_report(deed, wish.refs);
+        run_plan_now(call, plan);
+    if (!only && call->session->host.data_dir)
+        keep_last_run_report(call, wish.refs);
 }
 
-static void call_state_apply(struct deed *deed)
+static void call_state_apply(struct local_call *call)
 {
-    compile_and_run(deed, list_call_words(deed), NULL);
+    compile_and_run(call, list_call_words(call), NULL);
 }
 
-static void call_state_highstate(struct deed *deed)
+static void call_state_highstate(struct local_call *call)
 {
-    compile_and_run(deed, (struct param_strs){ 0 }, NULL);
+    compile_and_run(call, (struct param_strs){ 0 }, NULL);
 }
 
-static void call_state_test(struct deed *deed)
+static void call_state_test(struct local_call *call)
 {
-    deed->session->host.test = deed->answer->test = true;
-    call_state_apply(deed);
+    call->session->host.test = call->answer->test = true;
+    call_state_apply(call);
 }
 
-static void call_state_sls_id(struct deed *deed)
+static void call_state_sls_id(struct local_call *call)
 {
-    if (deed->request->id[0] && has_given(deed, "mods"))
-        compile_and_run(deed, (struct param_strs){ 0 }, deed->request->id);
+    if (call->request->id[0] && has_given(call, "mods"))
+        compile_and_run(call, (struct param_strs){ 0 }, call->request->id);
     else
-        set_call_failure(deed, "state.sls_id requires an ID, and mods=REF");
+        set_call_failure(call, "state.sls_id requires an ID, and mods=REF");
 }
 
-static const char *take_text_argument(struct deed *deed, const char *key)
+static const char *take_text_argument(struct local_call *call, const char *key)
 {
     const struct value name = value_text(key);
-    const char *text = value_get_text(&deed->given, key);
+    const char *text = value_get_text(&call->given, key);
 
     if (text)
-        (void)value_map_remove(deed->given.map, &name);
+        (void)value_map_remove(call->given.map, &name);
     return text;
 }
 
 /* The positional argument, or the pair of that name. */
-static const char *take_word_argument(struct deed *deed, const char *key)
+static const char *take_word_argument(struct local_call *call, const char *key)
 {
-    const char *text = take_text_argument(deed, key);
+    const char *text = take_text_argument(call, key);
 
     if (text)
         return text;
-    return deed->request->id[0] && strcmp(deed->request->id, NO_NAME) != 0 ? deed->request->id
+    return call->request->id[0] && strcmp(call->request->id, NO_NAME) != 0 ? call->request->id
                                                                            : NULL;
 }
 
 /* A run of its own text has no reference, so heartbeats do not tell of it. */
-static void call_state_template_str(struct deed *deed)
+static void call_state_template_str(struct local_call *call)
 {
-    const char *text = take_word_argument(deed, "tem");
+    const char *text = take_word_argument(call, "tem");
     struct compile_wish wish = { 0 };
     const struct plan *plan;
 
     if (!text) {
-        set_call_failure(deed, "state.template_str requires a text");
+        set_call_failure(call, "state.template_str requires a text");
         return;
     }
-    if (wish_read(deed->session, deed->request->function, (struct param_strs){ 0 }, &deed->given,
-                  &wish, &deed->diags) < 0) {
-        fail_with_call_diags(deed);
+    if (wish_read(call->session, call->request->function, (struct param_strs){ 0 }, &call->given,
+                  &wish, &call->diags) < 0) {
+        fail_with_call_diags(call);
         return;
     }
     wish.text = str_from(text);
-    if (session_compile(deed->session, &wish, &plan, &deed->diags) < 0)
-        fail_with_call_diags(deed);
+    if (session_compile(call->session, &wish, &plan, &call->diags) < 0)
+        fail_with_call_diags(call);
     else
-        run_plan_now(deed, plan);
+        run_plan_now(call, plan);
 }
 
-static void apply_single(struct deed *deed, const struct module *module, const char *name)
+static void apply_single(struct local_call *call, const struct module *module, const char *name)
 {
     /* "ad-hoc", which stands for no word, is not the name of a package */
     const bool has_name = name[0] && strcmp(name, NO_NAME) != 0;
-    const struct param *missing = has_name ? NULL : module_missing(module, &deed->given);
+    const struct param *missing = has_name ? NULL : module_missing(module, &call->given);
     const struct plan *plan;
 
     if (missing)
-        set_call_failure(deed, arena_printf(deed->arena, "%s requires a %s argument", module->name,
+        set_call_failure(call, arena_printf(call->arena, "%s requires a %s argument", module->name,
                                             missing->name));
-    else if (compile_single(deed->arena, &deed->session->host, module->name, name, &deed->given,
-                            &plan, &deed->diags) < 0)
-        fail_with_call_diags(deed);
+    else if (compile_single(call->arena, &call->session->host, module->name, name, &call->given,
+                            &plan, &call->diags) < 0)
+        fail_with_call_diags(call);
     else
-        run_plan_now(deed, plan);
+        run_plan_now(call, plan);
 }
 
 /* 'state.single fun=pkg.installed name=vim', or the function as the positional argument. */
-static void state_single(struct deed *deed)
+static void state_single(struct local_call *call)
 {
-    const char *fun = take_text_argument(deed, "fun");
-    const struct value where = value_text(fun ? fun : deed->request->id);
-    const struct module *module = decl_module(where.s, &where, &deed->diags);
-    const char *name = value_get_text(&deed->given, "name");
+    const char *fun = take_text_argument(call, "fun");
+    const struct value where = value_text(fun ? fun : call->request->id);
+    const struct module *module = decl_module(where.s, &where, &call->diags);
+    const char *name = value_get_text(&call->given, "name");
 
     if (!module)
-        fail_with_call_diags(deed);
+        fail_with_call_diags(call);
     else
-        apply_single(deed, module, name ? name : NO_NAME);
+        apply_single(call, module, name ? name : NO_NAME);
 }
 
-static void call_state_revert(struct deed *deed)
+static void call_state_revert(struct local_call *call)
 {
-    const struct value *force = value_get(&deed->given, "force");
-    const char *target = take_text_argument(deed, "target");
-    struct revert_options how = { .target = target ? target : deed->request->id };
+    const struct value *force = value_get(&call->given, "force");
+    const char *target = take_text_argument(call, "target");
+    struct revert_options how = { .target = target ? target : call->request->id };
     struct err err;
 
-    how.has_run = deed->request->has_run && deed->request->has_run(deed->request->self, how.target);
+    how.has_run = call->request->has_run && call->request->has_run(call->request->self, how.target);
     how.force = value_is(force, VALUE_BOOL) ? force->b
                 : value_is(force, VALUE_STR)
                     ? strcasecmp(force->s.p, "true") == 0 || strcmp(force->s.p, "1") == 0
                     : false;
     if (!how.target[0] || strcmp(how.target, NO_NAME) == 0) {
-        set_call_failure(deed, "state.revert requires a reference, or the id of a job or run");
-    } else if (deed->session->host.test) {
-        set_call_failure(deed, "a revert has no dry run; nothing was reverted");
-    } else if (revert_run(deed->arena, &deed->session->host, &how, deed->sink,
-                          &deed->answer->result, &err) < 0) {
-        set_call_failure(deed, err.text);
+        set_call_failure(call, "state.revert requires a reference, or the id of a job or run");
+    } else if (call->session->host.test) {
+        set_call_failure(call, "a revert has no dry run; nothing was reverted");
+    } else if (revert_run(call->arena, &call->session->host, &how, call->sink,
+                          &call->answer->result, &err) < 0) {
+        set_call_failure(call, err.text);
     } else {
-        deed->answer->success = run_result_is_success(&deed->answer->result);
+        call->answer->success = run_result_is_success(&call->answer->result);
     }
 }
 
-static void state_show_top(struct deed *deed)
+static void state_show_top(struct local_call *call)
 {
     struct compile_wish wish = { 0 };
     struct value refs;
 
-    if (wish_read(deed->session, deed->request->function, (struct param_strs){ 0 }, &deed->given,
-                  &wish, &deed->diags) < 0 ||
-        compile_top_refs(deed->arena, &deed->session->host, &refs, &deed->diags) < 0)
-        fail_with_call_diags(deed);
+    if (wish_read(call->session, call->request->function, (struct param_strs){ 0 }, &call->given,
+                  &wish, &call->diags) < 0 ||
+        compile_top_refs(call->arena, &call->session->host, &refs, &call->diags) < 0)
+        fail_with_call_diags(call);
     else
-        set_call_success(deed, deed->request->function, refs);
+        set_call_success(call, call->request->function, refs);
 }
 
 /* --- functions that show states --------------------------------------------------- */
 
-static const struct plan *compile_shown(struct deed *deed)
+static const struct plan *compile_shown(struct local_call *call)
 {
     struct compile_wish wish = { 0 };
     const struct plan *plan;
 
-    if (wish_read(deed->session, deed->request->function, list_call_words(deed), &deed->given,
-                  &wish, &deed->diags) == 0 &&
-        session_compile(deed->session, &wish, &plan, &deed->diags) == 0)
+    if (wish_read(call->session, call->request->function, list_call_words(call), &call->given,
+                  &wish, &call->diags) == 0 &&
+        session_compile(call->session, &wish, &plan, &call->diags) == 0)
         return plan;
-    fail_with_call_diags(deed);
+    fail_with_call_diags(call);
     return NULL;
 }
 
-static void state_show(struct deed *deed)
+static void state_show(struct local_call *call)
 {
-    const struct plan *plan = compile_shown(deed);
+    const struct plan *plan = compile_shown(call);
 
     if (plan)
-        set_call_success(deed, deed->request->function, show_plan(deed->arena, plan));
+        set_call_success(call, call->request->function, show_plan(call->arena, plan));
 }
 
 /* Mistakes mean no. */
-static void state_sls_exists(struct deed *deed)
+static void state_sls_exists(struct local_call *call)
 {
     struct compile_wish wish = { 0 };
     const struct plan *plan;
 
-    if (wish_read(deed->session, deed->request->function, list_call_words(deed), &deed->given,
-                  &wish, &deed->diags) < 0)
-        fail_with_call_diags(deed);
+    if (wish_read(call->session, call->request->function, list_call_words(call), &call->given,
+                  &wish, &call->diags) < 0)
+        fail_with_call_diags(call);
     else if (wish.refs.n == 0)
-        set_call_failure(deed, "state.sls_exists requires references");
+        set_call_failure(call, "state.sls_exists requires references");
     else
         set_call_success(
-            deed, deed->request->function,
-            value_bool(session_compile(deed->session, &wish, &plan, &deed->diags) == 0));
+            call, call->request->function,
+            value_bool(session_compile(call->session, &wish, &plan, &call->diags) == 0));
 }
 
-static void state_id_exists(struct deed *deed)
+static void state_id_exists(struct local_call *call)
 {
-    const char *ids = take_word_argument(deed, "ids");
+    const char *ids = take_word_argument(call, "ids");
     struct compile_wish wish = { 0 };
     const struct plan *plan;
 
-    if (!ids || !has_given(deed, "mods"))
-        set_call_failure(deed, "state.id_exists requires IDs, and mods=REF");
-    else if (wish_read(deed->session, deed->request->function, (struct param_strs){ 0 },
-                       &deed->given, &wish, &deed->diags) < 0 ||
-             session_compile(deed->session, &wish, &plan, &deed->diags) < 0)
-        fail_with_call_diags(deed);
+    if (!ids || !has_given(call, "mods"))
+        set_call_failure(call, "state.id_exists requires IDs, and mods=REF");
+    else if (wish_read(call->session, call->request->function, (struct param_strs){ 0 },
+                       &call->given, &wish, &call->diags) < 0 ||
+             session_compile(call->session, &wish, &plan, &call->diags) < 0)
+        fail_with_call_diags(call);
     else
-        set_call_success(deed, deed->request->function,
-                         value_bool(wish_has_ids(plan, wish_read_ids(deed->arena, ids))));
+        set_call_success(call, call->request->function,
+                         value_bool(wish_has_ids(plan, wish_read_ids(call->arena, ids))));
 }
 
 /* As text, by one of the functions of states/local/show.h. */
-static void show_plan_text(struct deed *deed,
+static void show_plan_text(struct local_call *call,
                            void (*print)(const struct plan *plan, struct buf *out))
 {
     AUTO_BUF struct buf out = BUF_INIT(ERROR_MAX);
-    const struct plan *plan = compile_shown(deed);
+    const struct plan *plan = compile_shown(call);
 
     if (!plan)
         return;
     print(plan, &out);
-    set_call_success(deed, deed->request->function, value_str(buf_copy(&out, deed->arena)));
+    set_call_success(call, call->request->function, value_str(buf_copy(&out, call->arena)));
 }
 
-static void state_graph(struct deed *deed)
+static void state_graph(struct local_call *call)
 {
-    show_plan_text(deed, show_levels);
+    show_plan_text(call, show_levels);
 }
 
-static void state_check(struct deed *deed)
+static void state_check(struct local_call *call)
 {
-    show_plan_text(deed, show_counts);
+    show_plan_text(call, show_counts);
 }
 
 /* --- the last run ----------------------------------------------------------------- */
 
-static void state_last(struct deed *deed)
+static void state_last(struct local_call *call)
 {
     struct value last;
     struct err err;
 
-    if (lastrun_read_value(deed->arena, deed->session->host.data_dir, &last, &err) == 0)
-        set_call_success(deed, deed->request->function, last);
+    if (lastrun_read_value(call->arena, call->session->host.data_dir, &last, &err) == 0)
+        set_call_success(call, call->request->function, last);
     else
-        set_call_failure(deed,
+        set_call_failure(call,
                          err.code == ERR_NOT_FOUND ? "no run of states is on record" : err.text);
 }
 
 /* --- owed work -------------------------------------------------------------------- */
 
-static void state_owed(struct deed *deed)
+static void state_owed(struct local_call *call)
 {
-    struct value list = value_list(value_list_new(deed->arena, 0));
+    struct value list = value_list(value_list_new(call->arena, 0));
     struct owed_debts debts;
     struct err err;
 
-    if (owed_list(deed->arena, deed->session->host.data_dir, &debts, &err) < 0) {
-        set_call_failure(deed, err.text);
+    if (owed_list(call->arena, call->session->host.data_dir, &debts, &err) < 0) {
+        set_call_failure(call, err.text);
         return;
     }
     VEC_EACH (&debts.list, debt)
-        value_list_push(deed->arena, list.list, record_value(deed->arena, &owed_debt_type, debt));
-    set_call_success(deed, deed->request->function, list);
+        value_list_push(call->arena, list.list, record_value(call->arena, &owed_debt_type, debt));
+    set_call_success(call, call->request->function, list);
 }
 
-static void state_waive(struct deed *deed)
+static void state_waive(struct local_call *call)
 {
-    const char *state = deed->request->id;
+    const char *state = call->request->id;
     struct err err;
     bool found;
 
     if (!state[0] || strcmp(state, NO_NAME) == 0)
-        set_call_failure(deed, "state.waive requires the name of a state, as shown by state.owed");
-    else if (deed->session->host.test)
-        set_call_failure(deed, "state.waive has no dry run; nothing was waived");
-    else if (owed_waive(deed->session->host.data_dir, state, &found, &err) < 0)
-        set_call_failure(deed, err.text);
+        set_call_failure(call, "state.waive requires the name of a state, as shown by state.owed");
+    else if (call->session->host.test)
+        set_call_failure(call, "state.waive has no dry run; nothing was waived");
+    else if (owed_waive(call->session->host.data_dir, state, &found, &err) < 0)
+        set_call_failure(call, err.text);
     else if (!found)
-        set_call_failure(deed,
-                         arena_printf(deed->arena,
+        set_call_failure(call,
+                         arena_printf(call->arena,
                                       "'%s' owes no reaction; 'state.owed' lists the states that "
                                       "do",
                                       state));
     else
         set_call_success(
-            deed, deed->request->function,
-            value_text(arena_printf(deed->arena, "%s no longer owes a reaction", state)));
+            call, call->request->function,
+            value_text(arena_printf(call->arena, "%s no longer owes a reaction", state)));
 }
 
 /* --- dispatch --------------------------------------------------------------------- */
 
-typedef void verb_fn(struct deed *deed);
+typedef void verb_fn(struct local_call *call);
 
 /* clang-format off */
 static verb_fn *const verbs[] = {
@@ -524,34 +524,34 @@ enum perform_class perform_class(const char *name)
 }
 
 /* The positional argument is the primary parameter, unless a pair says it. */
-static void call_wished_module(struct deed *deed, const struct module *module)
+static void call_wished_module(struct local_call *call, const struct module *module)
 {
     const struct param *primary = params_find_primary(module->params);
-    const char *id = deed->request->id;
+    const char *id = call->request->id;
     const bool has_word =
-        primary && id[0] && strcmp(id, NO_NAME) != 0 && !has_given(deed, primary->name);
+        primary && id[0] && strcmp(id, NO_NAME) != 0 && !has_given(call, primary->name);
     const struct value word = value_text(id);
     struct value said;
 
-    if (deed->request->plan) {
+    if (call->request->plan) {
         set_call_failure(
-            deed, arena_printf(deed->arena, "%s has no plan; nothing was done", module->name));
+            call, arena_printf(call->arena, "%s has no plan; nothing was done", module->name));
         return;
     }
-    if (deed->session->host.test && (module->flags & MODULE_ACTS)) {
+    if (call->session->host.test && (module->flags & MODULE_ACTS)) {
         set_call_failure(
-            deed, arena_printf(deed->arena, "%s has no dry run; nothing was done", module->name));
+            call, arena_printf(call->arena, "%s has no dry run; nothing was done", module->name));
         return;
     }
-    if (call_function(deed->arena, &deed->session->host, module, &deed->given,
-                      has_word ? &word : NULL, &said, &deed->diags) < 0)
-        fail_with_call_diags(deed);
+    if (call_function(call->arena, &call->session->host, module, &call->given,
+                      has_word ? &word : NULL, &said, &call->diags) < 0)
+        fail_with_call_diags(call);
     else
-        set_call_success(deed,
+        set_call_success(call,
                          module->apply
-                             ? arena_printf(deed->arena, "%s:%s", module->name, id[0] ? id : "ping")
+                             ? arena_printf(call->arena, "%s:%s", module->name, id[0] ? id : "ping")
                              : module->name,
-                         value_copy(deed->arena, &said));
+                         value_copy(call->arena, &said));
 }
 
 const char *perform_unknown(struct arena *arena, const char *name)
@@ -573,26 +573,26 @@ const char *perform_unknown(struct arena *arena, const char *name)
     return arena_printf(arena, "unknown function '%s' (did you mean '%.*s'?)", name, STR_ARG(best));
 }
 
-static void dispatch_call(struct deed *deed)
+static void dispatch_call(struct local_call *call)
 {
-    const char *name = deed->request->function;
+    const char *name = call->request->function;
     const struct verb *verb = find_local_verb(name);
     const struct module *module = verb ? NULL : module_find(str_from(name));
 
     if (verb)
-        verbs[verb->kind](deed);
+        verbs[verb->kind](call);
     else if (!module)
-        set_call_failure(deed, perform_unknown(deed->arena, name));
+        set_call_failure(call, perform_unknown(call->arena, name));
     else if (is_answer_module(module))
-        call_wished_module(deed, module);
+        call_wished_module(call, module);
     else
-        apply_single(deed, module, deed->request->id[0] ? deed->request->id : NO_NAME);
+        apply_single(call, module, call->request->id[0] ? call->request->id : NO_NAME);
 }
 
 void perform(struct session *session, const struct perform_request *request,
              const struct run_sink *sink, struct perform_answer *ret_answer)
 {
-    struct deed deed = {
+    struct local_call call = {
         .session = session,
         .arena = &session->arena,
         .request = request,
@@ -602,13 +602,13 @@ void perform(struct session *session, const struct perform_request *request,
     };
 
     *ret_answer = (struct perform_answer){ 0 };
-    deed.given = request->args.kind == VALUE_MAP ? value_copy(deed.arena, &request->args)
-                                                 : value_map(value_map_new(deed.arena, 0));
-    session_hide_secrets(session, &deed.given);
-    if (wish_take_test(&deed.given, &session->host.test, &deed.diags) < 0) {
-        fail_with_call_diags(&deed);
+    call.given = request->args.kind == VALUE_MAP ? value_copy(call.arena, &request->args)
+                                                 : value_map(value_map_new(call.arena, 0));
+    session_hide_secrets(session, &call.given);
+    if (wish_take_test(&call.given, &session->host.test, &call.diags) < 0) {
+        fail_with_call_diags(&call);
         return;
     }
     ret_answer->test = session->host.test;
-    dispatch_call(&deed);
+    dispatch_call(&call);
 }

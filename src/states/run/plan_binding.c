@@ -81,7 +81,7 @@ static const struct value *find_machine(const struct value *record, const char *
 }
 
 int plan_binding_read(struct arena *arena, const struct value *record, const char *peel_id,
-                      struct plan_binding_args *ret, struct err *err)
+                      struct plan_binding *ret, struct err *err)
 {
     const struct value *machine = find_machine(record, peel_id);
     const struct value *results = value_get(machine, "results");
@@ -90,7 +90,7 @@ int plan_binding_read(struct arena *arena, const struct value *record, const cha
         return err_set(err, ERR_INVALID, "it contains no dry run of '%s'", peel_id);
     if (!is_true_key(machine, "test"))
         return err_set(err, ERR_INVALID, "it contains a run of '%s', not a dry run", peel_id);
-    *ret = (struct plan_binding_args){ .changes = MAP_INIT_IN(arena) };
+    *ret = (struct plan_binding){ .changes = MAP_INIT_IN(arena) };
     for (size_t i = 0; i < results->list->count; i++) {
         const struct value *state = &results->list->items[i];
         const char *hash = value_get_text(state, "plan_hash");
@@ -104,7 +104,7 @@ int plan_binding_read(struct arena *arena, const struct value *record, const cha
     return 0;
 }
 
-void plan_binding_add(struct arena *arena, struct plan_binding_args *plan_binding, const char *name,
+void plan_binding_add(struct arena *arena, struct plan_binding *plan_binding, const char *name,
                       const struct plan_binding_change *change)
 {
     const struct plan_binding_change own = { arena_str(arena, change->diff),
@@ -118,7 +118,7 @@ void plan_binding_add(struct arena *arena, struct plan_binding_args *plan_bindin
     VEC_PUSH_IN(arena, &changes->list, own);
 }
 
-bool plan_binding_has(const struct plan_binding_args *plan_binding, const char *name)
+bool plan_binding_has(const struct plan_binding *plan_binding, const char *name)
 {
     return map_has(&plan_binding->changes, str_from(name));
 }

@@ -64,13 +64,13 @@ const char *plan_binding_hash(struct arena *arena, const struct plan_binding_key
 
 /* From the record of a dry run of the machine `peel_id`, as --format json and yaml print it. */
 int plan_binding_read(struct arena *arena, const struct value *record, const char *peel_id,
-                      struct plan_binding_args *ret, struct err *err);
-void plan_binding_add(struct arena *arena, struct plan_binding_args *plan_binding, const char *name,
+                      struct plan_binding *ret, struct err *err);
+void plan_binding_add(struct arena *arena, struct plan_binding *plan_binding, const char *name,
                       const struct plan_binding_change *change);
 /* May the state change? */
-bool plan_binding_has(const struct plan_binding_args *plan_binding, const char *name);
+bool plan_binding_has(const struct plan_binding *plan_binding, const char *name);
 /* Report what a dry run of now would do beyond it, or differently. */
-int plan_binding_compare(const struct plan_binding_args *plan_binding, const struct run_result *now,
+int plan_binding_compare(const struct plan_binding *plan_binding, const struct run_result *now,
                          struct diags *diags);
 
 #endif

@@ -18,25 +18,25 @@
 
 #define PLAN_VERSION 2
 
-struct change {
+struct stored_change {
     const char *name, *diff, *hash;
 };
 
 struct stored_plan {
     const char *id;
     struct {
-        VEC(struct change) list;
+        VEC(struct stored_change) list;
     } changes;
 };
 
 /* clang-format off */
 static const struct record_field change_fields[] = {
-    RECORD("name", TEXT, struct change, name, RECORD_REQUIRED),
-    RECORD("diff", TEXT, struct change, diff, 0, .fallback_text = ""),
-    RECORD("hash", TEXT, struct change, hash, 0, .fallback_text = "", .since = 2),
+    RECORD("name", TEXT, struct stored_change, name, RECORD_REQUIRED),
+    RECORD("diff", TEXT, struct stored_change, diff, 0, .fallback_text = ""),
+    RECORD("hash", TEXT, struct stored_change, hash, 0, .fallback_text = "", .since = 2),
     { 0 },
 };
-static const struct record_type change_type = RECORD_TYPE("change", struct change, change_fields, 0);
+static const struct record_type change_type = RECORD_TYPE("change", struct stored_change, change_fields, 0);
 
 static const struct record_field plan_fields[] = {
     RECORD("id",      TEXT, struct stored_plan, id, RECORD_REQUIRED),
@@ -106,8 +106,8 @@ int plan_store_keep(const char *data_dir, const char *id, const struct run_resul
     VEC_EACH (&result->states, state)
         if (state->outcome == OUTCOME_CHANGED)
             VEC_PUSH_IN(&arena, &plan.changes.list,
-                        ((struct change){ state->name, arena_str(&arena, state->diff).p,
-                                          state->hash ? state->hash : "" }));
+                        ((struct stored_change){ state->name, arena_str(&arena, state->diff).p,
+                                                 state->hash ? state->hash : "" }));
     if (record_append(&bytes, &plan_type, &plan, PLAN_VERSION, 0, err) < 0 ||
         fs_mkdirs(folder, 0700, err) < 0 || fs_replace(path, buf_view(&bytes), NULL, err) < 0)
         return -1;
@@ -130,7 +130,7 @@ static int decode_plan(struct arena *arena, const char *id, struct str bytes,
 }
 
 int plan_store_find(struct arena *arena, const char *data_dir, const char *id,
-                    struct plan_binding_args *ret_bound, struct err *err)
+                    struct plan_binding *ret_bound, struct err *err)
 {
     const char *folder, *path;
     struct stored_plan plan;
@@ -147,7 +147,7 @@ int plan_store_find(struct arena *arena, const char *data_dir, const char *id,
                        id);
     if (decode_plan(arena, id, bytes, &plan, err) < 0)
         return err_wrap(err, "plan '%s' cannot be read", path);
-    *ret_bound = (struct plan_binding_args){ .changes = MAP_INIT_IN(arena) };
+    *ret_bound = (struct plan_binding){ .changes = MAP_INIT_IN(arena) };
     VEC_EACH (&plan.changes.list, change) {
         const struct plan_binding_change planned = { str_from(change->diff), change->hash };
 

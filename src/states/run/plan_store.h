@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 struct arena;
-struct plan_binding_args;
+struct plan_binding;
 struct err;
 struct run_result;
 
@@ -33,6 +33,6 @@ int plan_store_keep(const char *data_dir, const char *id, const struct run_resul
                     struct err *err);
 /* Fails with ERR_NOT_FOUND when this machine has no such plan. */
 int plan_store_find(struct arena *arena, const char *data_dir, const char *id,
-                    struct plan_binding_args *ret_bound, struct err *err);
+                    struct plan_binding *ret_bound, struct err *err);
 
 #endif

@@ -40,14 +40,14 @@ struct loader {
 };
 
 /* A file that is included by the top file or by another one. */
-struct wish {
+struct include {
     struct str ref;
     const struct value *where;    /* what names it */
     const struct value *defaults; /* more names for its template, or NULL */
     struct str key;               /* where its settings go, with colons; empty: the root */
     bool optional;
-    const struct wish *outer; /* what includes it, or NULL */
-    bool is_init;             /* set when it has been found */
+    const struct include *outer; /* what includes it, or NULL */
+    bool is_init;                /* set when it has been found */
 };
 
 /* --- rendering --------------------------------------------------------------------------- */
@@ -219,35 +219,37 @@ static void merge_settings_file(struct loader *loader, struct str key, const str
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static int load_file(struct loader *loader, struct wish *wish);
+static int load_file(struct loader *loader, struct include *include);
 
 /* ".x" is beside the file, "..x" one folder above; an init file counts as its folder. */
-static int resolve_settings_ref(struct loader *loader, const struct wish *from, struct wish *wish)
+static int resolve_settings_ref(struct loader *loader, const struct include *from,
+                                struct include *include)
 {
     struct str base = from->ref;
     size_t dots = 0;
 
-    while (dots < wish->ref.n && wish->ref.p[dots] == '.')
+    while (dots < include->ref.n && include->ref.p[dots] == '.')
         dots++;
     if (dots == 0)
         return 0;
     for (size_t up = from->is_init ? 1 : 0; up < dots; up++) {
         if (base.n == 0)
-            return value_diag(loader->diags, wish->where,
+            return value_diag(loader->diags, include->where,
                               "include '%.*s' leads out of the folder of settings",
-                              STR_ARG(wish->ref));
+                              STR_ARG(include->ref));
         while (base.n > 0 && base.p[base.n - 1] != '.')
             base.n--;
         base.n -= base.n > 0;
     }
-    wish->ref = str_from(arena_printf(loader->arena, "%.*s%s%.*s", STR_ARG(base),
-                                      base.n > 0 && dots < wish->ref.n ? "." : "",
-                                      STR_ARG(str_from_offset(wish->ref, dots))));
+    include->ref = str_from(arena_printf(loader->arena, "%.*s%s%.*s", STR_ARG(base),
+                                         base.n > 0 && dots < include->ref.n ? "." : "",
+                                         STR_ARG(str_from_offset(include->ref, dots))));
     return 0;
 }
 
 /* What follows a reference: {key: 'a:b', defaults: {...}}. */
-static int read_settings_rules(struct loader *loader, const struct value *rules, struct wish *wish)
+static int read_settings_rules(struct loader *loader, const struct value *rules,
+                               struct include *include)
 {
     if (rules->kind == VALUE_NULL)
         return 0;
@@ -259,9 +261,9 @@ static int read_settings_rules(struct loader *loader, const struct value *rules,
         bool is_text = pair->key.kind == VALUE_STR;
 
         if (is_text && str_is(pair->key.s, "key") && pair->value.kind == VALUE_STR)
-            wish->key = pair->value.s;
+            include->key = pair->value.s;
         else if (is_text && str_is(pair->key.s, "defaults") && pair->value.kind == VALUE_MAP)
-            wish->defaults = &pair->value;
+            include->defaults = &pair->value;
         else
             return value_diag(loader->diags, &pair->key,
                               "include expects a text as 'key' or a map as 'defaults' here");
@@ -269,28 +271,28 @@ static int read_settings_rules(struct loader *loader, const struct value *rules,
     return 0;
 }
 
-static int read_settings_include(struct loader *loader, const struct wish *from,
+static int read_settings_include(struct loader *loader, const struct include *from,
                                  const struct value *item)
 {
-    struct wish wish = { .where = item, .key = from->key, .outer = from };
+    struct include include = { .where = item, .key = from->key, .outer = from };
     const struct value *name = item;
 
     if (item->kind == VALUE_MAP && item->map->count == 1) {
         name = &item->map->pairs[0].key;
-        if (read_settings_rules(loader, &item->map->pairs[0].value, &wish) < 0)
+        if (read_settings_rules(loader, &item->map->pairs[0].value, &include) < 0)
             return -1;
     }
     if (name->kind != VALUE_STR || name->s.n == 0)
         return value_diag(loader->diags, item, "include must be a list of references, not %s",
                           value_describe(item));
-    wish.where = name;
-    wish.ref = name->s;
-    if (resolve_settings_ref(loader, from, &wish) < 0)
+    include.where = name;
+    include.ref = name->s;
+    if (resolve_settings_ref(loader, from, &include) < 0)
         return -1;
-    return load_file(loader, &wish);
+    return load_file(loader, &include);
 }
 
-static int read_settings_includes(struct loader *loader, const struct wish *from,
+static int read_settings_includes(struct loader *loader, const struct include *from,
                                   const struct value *doc)
 {
     const struct value *list = value_get(doc, "include");
@@ -306,14 +308,15 @@ static int read_settings_includes(struct loader *loader, const struct wish *from
     return result;
 }
 
-static int missing_file(struct loader *loader, const struct wish *wish)
+static int missing_file(struct loader *loader, const struct include *include)
 {
-    const char *near = folder_suggest(loader->arena, &loader->folder, wish->ref);
-    const char *path = folder_path(loader->arena, wish->ref);
+    const char *near = folder_suggest(loader->arena, &loader->folder, include->ref);
+    const char *path = folder_path(loader->arena, include->ref);
 
-    if (wish->optional)
+    if (include->optional)
         return 0;
-    (void)value_diag(loader->diags, wish->where, "no settings file '%.*s'", STR_ARG(wish->ref));
+    (void)value_diag(loader->diags, include->where, "no settings file '%.*s'",
+                     STR_ARG(include->ref));
     if (near)
         diag_hint(loader->diags, "did you mean '%s'?", near);
     else
@@ -323,46 +326,47 @@ static int missing_file(struct loader *loader, const struct wish *wish)
 }
 
 /* True when the file has been merged already, or is being merged. */
-static bool is_seen(struct loader *loader, const struct wish *wish)
+static bool is_seen(struct loader *loader, const struct include *include)
 {
-    char *name = arena_printf(loader->arena, "%.*s %.*s", STR_ARG(wish->ref), STR_ARG(wish->key));
+    char *name =
+        arena_printf(loader->arena, "%.*s %.*s", STR_ARG(include->ref), STR_ARG(include->key));
 
     return map_set(&loader->seen, str_from(name), loader) != NULL;
 }
 
-static int check_settings_limits(struct loader *loader, const struct wish *wish)
+static int check_settings_limits(struct loader *loader, const struct include *include)
 {
     size_t depth = 0;
 
-    for (const struct wish *outer = wish->outer; outer; outer = outer->outer)
+    for (const struct include *outer = include->outer; outer; outer = outer->outer)
         depth++;
     if (depth > SETTINGS_DEPTH_MAX)
-        return value_diag(loader->diags, wish->where, "files include one another at most %d deep",
-                          SETTINGS_DEPTH_MAX);
+        return value_diag(loader->diags, include->where,
+                          "files include one another at most %d deep", SETTINGS_DEPTH_MAX);
     if (++loader->files > SETTINGS_FILES_MAX)
-        return value_diag(loader->diags, wish->where, "settings have at most %d files",
+        return value_diag(loader->diags, include->where, "settings have at most %d files",
                           SETTINGS_FILES_MAX);
     return 0;
 }
 
 /* Circular includes end by themselves: each file is merged once for each key. */
-static int load_file(struct loader *loader, struct wish *wish)
+static int load_file(struct loader *loader, struct include *include)
 {
     struct folder_file file;
     struct value context, doc;
     struct err err;
 
-    if (is_seen(loader, wish))
+    if (is_seen(loader, include))
         return 0;
-    if (check_settings_limits(loader, wish) < 0)
+    if (check_settings_limits(loader, include) < 0)
         return -1;
-    if (folder_find(loader->arena, &loader->folder, wish->ref, &file, &err) < 0)
-        return value_diag(loader->diags, wish->where, "settings: %s", err.text);
+    if (folder_find(loader->arena, &loader->folder, include->ref, &file, &err) < 0)
+        return value_diag(loader->diags, include->where, "settings: %s", err.text);
     if (!file.path)
-        return missing_file(loader, wish);
-    wish->is_init = file.is_init;
-    loader->ref = wish->ref;
-    context = make_file_context(loader, wish->defaults, wish->ref);
+        return missing_file(loader, include);
+    include->is_init = file.is_init;
+    loader->ref = include->ref;
+    context = make_file_context(loader, include->defaults, include->ref);
     if (read_settings_document(loader, file.path, file.text, &context, &doc) < 0)
         return -1;
     if (doc.kind == VALUE_NULL)
@@ -370,9 +374,9 @@ static int load_file(struct loader *loader, struct wish *wish)
     if (doc.kind != VALUE_MAP)
         return value_diag(loader->diags, &doc, "settings must be a map, got %s",
                           value_describe(&doc));
-    if (read_settings_includes(loader, wish, &doc) < 0)
+    if (read_settings_includes(loader, include, &doc) < 0)
         return -1;
-    merge_settings_file(loader, wish->key, &doc);
+    merge_settings_file(loader, include->key, &doc);
     return 0;
 }
 
@@ -415,9 +419,11 @@ static int load_all(struct loader *loader)
                  &refs, loader->diags) < 0)
         return -1;
     VEC_EACH (&refs.list, ref) {
-        struct wish wish = { .ref = ref->name->s, .where = ref->name, .optional = ref->optional };
+        struct include include = { .ref = ref->name->s,
+                                   .where = ref->name,
+                                   .optional = ref->optional };
 
-        result |= load_file(loader, &wish);
+        result |= load_file(loader, &include);
     }
     return result;
 }

@@ -20,7 +20,7 @@
 
 struct accumulators;
 struct arena;
-struct plan_binding_args;
+struct plan_binding;
 struct cancel;
 struct variables;
 struct err;
@@ -95,9 +95,8 @@ struct state_host {
      * nothing. */
     const struct manual_function *(*list_functions)(struct arena *arena);
     const char *run_id; /* a KSUID for the next run; NULL, or anything else: a new one */
-    const struct plan_binding_args
-        *plan_binding; /* states/run/plan_binding.h: what may change; NULL: anything */
-    bool plans;        /* a dry run may become such a bound: hash what would change */
+    const struct plan_binding *plan_binding; /* the approved changes; NULL: any change */
+    bool plans; /* hash the changes of a dry run, which may become a plan */
     void (*log)(enum log_level level, struct str text); /* of log.*; NULL: nobody listens */
     int64_t lock_wait; /* nanoseconds to wait for another run; 0: RUNLOCK_WAIT */
 };

@@ -254,7 +254,7 @@ struct hiding {
 };
 
 /* Where the text that was read is in the one that was given. */
-struct reading {
+struct unescaped_layer {
     const struct unescaped *text;
     const struct reading *of; /* that was read itself; NULL: the given one */
     unsigned forms;           /* the BITs of all of them */
@@ -283,8 +283,8 @@ static void hide_secret(struct hiding *hiding, const struct secret *secret, stru
     }
 }
 
-/* A NULL reading: `text` is the given one. */
-static void hide_found(struct hiding *hiding, struct str text, const struct reading *reading)
+/* A NULL layer: `text` is the given one. */
+static void hide_found(struct hiding *hiding, struct str text, const struct unescaped_layer *layer)
 {
     VEC_EACH (&hiding->secrets->list, secret)
         if (!reading || (reading->forms & ~secret->forms) == 0)

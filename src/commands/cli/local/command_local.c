@@ -60,7 +60,7 @@ static const struct param options[] = {
 int local_run_plan(struct local *local, const struct plan *plan, struct run_result *result)
 {
     struct progress progress;
-    struct plan_binding_args plan_binding;
+    struct plan_binding plan_binding;
     struct err err;
     int rc;
 

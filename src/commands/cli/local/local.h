@@ -19,7 +19,7 @@
 #include "states/local/session.h"
 #include "core/sys/cancel.h"
 
-struct plan_binding_args;
+struct plan_binding;
 struct cli;
 struct err;
 struct module;
@@ -85,7 +85,7 @@ const char *local_shift(struct local *local);
 /* Compile the wish, and print its warnings. */
 int local_compile(struct local *local, const struct plan **plan);
 /* Read --plan: the run must match it. */
-int local_bind(struct local *local, const struct plan *plan, struct plan_binding_args *ret);
+int local_bind(struct local *local, const struct plan *plan, struct plan_binding *ret);
 /* Run it on this machine, with progress on a terminal; CLI_OK when there is a result. */
 int local_run_plan(struct local *local, const struct plan *plan, struct run_result *result);
 /* Nothing ran: report why, in the requested format. Returns the exit status. */

@@ -10,7 +10,7 @@
 
 #define PLAN_MAX ((size_t)256 << 20)
 
-static int read_plan(struct local *local, struct plan_binding_args *ret, struct err *err)
+static int read_plan(struct local *local, struct plan_binding *ret, struct err *err)
 {
     const char *file = local->args->plan;
     struct arena *arena = &local->session.arena;
@@ -31,7 +31,7 @@ static int read_plan(struct local *local, struct plan_binding_args *ret, struct 
     return 0;
 }
 
-int local_bind(struct local *local, const struct plan *plan, struct plan_binding_args *ret)
+int local_bind(struct local *local, const struct plan *plan, struct plan_binding *ret)
 {
     struct run_result now;
     struct err err;

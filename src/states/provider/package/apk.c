@@ -20,10 +20,10 @@ static const char *const suffixes[] = { "alpha", "beta", "pre", "rc", "",
 
 /* The parts of a version, in order. Later kinds are older, as "1.2" is older than "1.2.3"; a
  * suffix decides by itself. */
-enum lex_token { TOKEN_NUMBER, TOKEN_LETTER, TOKEN_SUFFIX, TOKEN_REVISION, TOKEN_END, TOKEN_OTHER };
+enum part_kind { PART_NUMBER, PART_LETTER, PART_SUFFIX, PART_REVISION, PART_END, PART_OTHER };
 
 struct part {
-    enum lex_token token;
+    enum part_kind kind;
     struct str text;
     int suffix;
 };
@@ -42,25 +42,25 @@ static struct str cut_digits(struct str *rest)
 
 static struct part cut_suffix(struct str *rest)
 {
-    struct part part = { .token = TOKEN_OTHER, .text = *rest };
+    struct part part = { .kind = PART_OTHER, .text = *rest };
     size_t n = 1;
 
     while (n < rest->n && isalpha((unsigned char)rest->p[n]))
         n++;
     for (size_t i = 0; i < ARRAY_LEN(suffixes); i++)
         if (n > 1 && str_is(str_slice(*rest, 1, n - 1), suffixes[i])) {
-            part.token = TOKEN_SUFFIX;
+            part.kind = PART_SUFFIX;
             part.suffix = (int)i;
         }
-    *rest = str_from_offset(*rest, part.token == TOKEN_SUFFIX ? n : rest->n);
-    if (part.token == TOKEN_SUFFIX)
+    *rest = str_from_offset(*rest, part.kind == PART_SUFFIX ? n : rest->n);
+    if (part.kind == PART_SUFFIX)
         part.text = cut_digits(rest);
     return part;
 }
 
 static struct part cut_version_part(struct str *rest, bool *first)
 {
-    struct part part = { .token = TOKEN_END, .suffix = PLAIN };
+    struct part part = { .kind = PART_END, .suffix = PLAIN };
     const bool begins = *first;
 
     *first = false;
@@ -68,20 +68,20 @@ static struct part cut_version_part(struct str *rest, bool *first)
         return part;
     if (begins || (rest->p[0] == '.' && rest->n > 1 && isdigit((unsigned char)rest->p[1]))) {
         *rest = str_from_offset(*rest, begins ? 0 : 1);
-        part.token = TOKEN_NUMBER;
+        part.kind = PART_NUMBER;
         part.text = cut_digits(rest);
     } else if (islower((unsigned char)rest->p[0])) {
-        part.token = TOKEN_LETTER;
+        part.kind = PART_LETTER;
         part.text = str_slice(*rest, 0, 1);
         *rest = str_from_offset(*rest, 1);
     } else if (rest->p[0] == '_') {
         return cut_suffix(rest);
     } else if (str_starts(*rest, STR("-r"))) {
         *rest = str_from_offset(*rest, 2);
-        part.token = TOKEN_REVISION;
+        part.kind = PART_REVISION;
         part.text = cut_digits(rest);
     } else {
-        part.token = TOKEN_OTHER;
+        part.kind = PART_OTHER;
         part.text = *rest;
         *rest = (struct str){ "", 0 };
     }
@@ -92,12 +92,12 @@ static struct part cut_version_part(struct str *rest, bool *first)
 static int compare_like(const struct part *a, const struct part *b, bool first)
 {
     bool fraction =
-        a->token == TOKEN_NUMBER && !first &&
+        a->kind == PART_NUMBER && !first &&
         ((a->text.n > 0 && a->text.p[0] == '0') || (b->text.n > 0 && b->text.p[0] == '0'));
 
-    if (a->token == TOKEN_SUFFIX && a->suffix != b->suffix)
+    if (a->kind == PART_SUFFIX && a->suffix != b->suffix)
         return a->suffix - b->suffix;
-    if (fraction || a->token == TOKEN_LETTER || a->token == TOKEN_OTHER)
+    if (fraction || a->kind == PART_LETTER || a->kind == PART_OTHER)
         return str_compare(a->text, b->text);
     return version_compare_digits(a->text, b->text);
 }
@@ -105,12 +105,12 @@ static int compare_like(const struct part *a, const struct part *b, bool first)
 /* The two sides are at parts of different kinds. */
 static int compare_kinds(const struct part *a, const struct part *b)
 {
-    int x = a->token == TOKEN_SUFFIX ? a->suffix : PLAIN;
-    int y = b->token == TOKEN_SUFFIX ? b->suffix : PLAIN;
+    int x = a->kind == PART_SUFFIX ? a->suffix : PLAIN;
+    int y = b->kind == PART_SUFFIX ? b->suffix : PLAIN;
 
     if (x < PLAIN || y < PLAIN)
         return x - y;
-    return a->token < b->token ? 1 : -1;
+    return a->kind < b->kind ? 1 : -1;
 }
 
 static int compare_apk_versions(struct str a, struct str b)
@@ -124,9 +124,9 @@ static int compare_apk_versions(struct str a, struct str b)
         const struct part x = cut_version_part(&a, &first), y = cut_version_part(&b, &other);
         int order;
 
-        if (x.token != y.token)
+        if (x.kind != y.kind)
             return compare_kinds(&x, &y);
-        if (x.token == TOKEN_END)
+        if (x.kind == PART_END)
             return 0;
         order = compare_like(&x, &y, begins);
         if (order != 0)

@@ -113,20 +113,20 @@ static const char *find_unit_name(const struct tool *tool, const char *name)
 
 /* --- connections ------------------------------------------------------------------------- */
 
-struct talk {
+struct bus_session {
     const struct tool *tool;
     sd_bus *bus;
     sd_bus_error error; /* of the last call that failed */
 };
 
-static void talk_done(struct talk *talk)
+static void bus_session_done(struct bus_session *session)
 {
-    if (!talk->bus)
+    if (!session->bus)
         return;
-    api.free_error(&talk->error);
-    talk->bus = api.close(talk->bus);
+    api.free_error(&session->error);
+    session->bus = api.close(session->bus);
 }
-#define AUTO_TALK __attribute__((cleanup(talk_done)))
+#define AUTO_BUS_SESSION __attribute__((cleanup(bus_session_done)))
 
 static int open_private(sd_bus **ret)
 {
@@ -148,15 +148,15 @@ static int no_bus(void)
     return SYSTEMD_BUS_NONE;
 }
 
-static int talk_begin(struct talk *talk)
+static int open_bus_session(struct bus_session *session)
 {
     if (clock_now() < atomic_load(&absent_until))
         return SYSTEMD_BUS_NONE;
     if (!library_get(&library))
         return no_bus();
-    if ((geteuid() != 0 || open_private(&talk->bus) < 0) && api.open_system(&talk->bus) < 0)
+    if ((geteuid() != 0 || open_private(&session->bus) < 0) && api.open_system(&session->bus) < 0)
         return no_bus();
-    if (api.set_timeout(talk->bus, (uint64_t)(CALL_TIMEOUT / CLOCK_US)) < 0)
+    if (api.set_timeout(session->bus, (uint64_t)(CALL_TIMEOUT / CLOCK_US)) < 0)
         return no_bus();
     return 0;
 }
@@ -168,54 +168,56 @@ static bool is_denied(const char *error)
 }
 
 /* If permission is denied, systemctl may succeed, since it can ask for a password. */
-static int report_bus_refusal(const struct talk *talk, const char *verb, const char *unit,
+static int report_bus_refusal(const struct bus_session *session, const char *verb, const char *unit,
                               struct err *err)
 {
-    if (is_denied(talk->error.name))
+    if (is_denied(session->error.name))
         return no_bus();
     /* by the signal that cancels */
     if (strcmp(talk->error.name ? talk->error.name : "", "System.Error.EINTR") == 0 &&
         cancel_is_raised(talk->tool->cancel))
         return err_set(err, ERR_CANCELED, "canceled while asking systemd to %s %s", verb, unit);
     return err_set(err, ERR_INVALID, "systemd: failed to %s %s: %s", verb, unit,
-                   talk->error.message ? talk->error.message : "no reason was given");
+                   session->error.message ? session->error.message : "no reason was given");
 }
 
 /* The object of a unit, which need not exist. The first call of a connection: a wrong answer
  * means that systemd is not there. */
-static int load_unit(struct talk *talk, const char *unit, const char **ret, struct err *err)
+static int load_unit(struct bus_session *session, const char *unit, const char **ret,
+                     struct err *err)
 {
     sd_bus_message *reply = NULL;
     const char *path;
 
-    if (api.call(talk->bus, DESTINATION, OBJECT, MANAGER, "LoadUnit", &talk->error, &reply, "s",
-                 unit) < 0) {
-        const struct str name = str_from(talk->error.name ? talk->error.name : "");
+    if (api.call(session->bus, DESTINATION, OBJECT, MANAGER, "LoadUnit", &session->error, &reply,
+                 "s", unit) < 0) {
+        const struct str name = str_from(session->error.name ? session->error.name : "");
 
         if (str_starts(name, STR(DESTINATION ".")))
-            return report_bus_refusal(talk, "load", unit, err);
+            return report_bus_refusal(session, "load", unit, err);
         return str_is(name, SD_BUS_ERROR_INVALID_ARGS) ? SYSTEMD_BUS_NONE : no_bus();
     }
-    *ret = api.read(reply, "o", &path) < 0 ? NULL : arena_strdup(talk->tool->arena, path);
+    *ret = api.read(reply, "o", &path) < 0 ? NULL : arena_strdup(session->tool->arena, path);
     api.unref(reply);
     return *ret ? 0 : no_bus();
 }
 
-static int begin_unit(struct talk *talk, const char *unit, const char **ret_path, struct err *err)
+static int begin_unit(struct bus_session *session, const char *unit, const char **ret_path,
+                      struct err *err)
 {
-    const int begun = unit ? talk_begin(talk) : SYSTEMD_BUS_NONE;
+    const int begun = unit ? open_bus_session(session) : SYSTEMD_BUS_NONE;
 
-    return begun != 0 ? begun : load_unit(talk, unit, ret_path, err);
+    return begun != 0 ? begun : load_unit(session, unit, ret_path, err);
 }
 
-static int get_bus_text(struct talk *talk, const char *path, const char *interface, const char *key,
-                        struct str *ret)
+static int get_bus_text(struct bus_session *session, const char *path, const char *interface,
+                        const char *key, struct str *ret)
 {
     char *text;
 
-    if (api.get_string(talk->bus, DESTINATION, path, interface, key, &talk->error, &text) < 0)
+    if (api.get_string(session->bus, DESTINATION, path, interface, key, &session->error, &text) < 0)
         return -1;
-    *ret = str_from(arena_strdup(talk->tool->arena, text));
+    *ret = str_from(arena_strdup(session->tool->arena, text));
     free(text); /* from the library, allocated by malloc */
     return 0;
 }
@@ -223,41 +225,42 @@ static int get_bus_text(struct talk *talk, const char *path, const char *interfa
 int systemd_bus_show(const struct tool *tool, const char *name, struct systemd_unit *ret,
                      struct err *err)
 {
-    AUTO_TALK struct talk talk = { .tool = tool };
+    AUTO_BUS_SESSION struct bus_session session = { .tool = tool };
     const char *unit = find_unit_name(tool, name), *path;
-    const int begun = begin_unit(&talk, unit, &path, err);
+    const int begun = begin_unit(&session, unit, &path, err);
     int stale;
 
     if (begun != 0)
         return begun;
-    if (get_bus_text(&talk, path, UNIT, "LoadState", &ret->load) < 0 ||
-        get_bus_text(&talk, path, UNIT, "ActiveState", &ret->active) < 0 ||
-        get_bus_text(&talk, path, UNIT, "UnitFileState", &ret->file) < 0 ||
-        api.get_plain(talk.bus, DESTINATION, path, UNIT, "NeedDaemonReload", &talk.error,
+    if (get_bus_text(&session, path, UNIT, "LoadState", &ret->load) < 0 ||
+        get_bus_text(&session, path, UNIT, "ActiveState", &ret->active) < 0 ||
+        get_bus_text(&session, path, UNIT, "UnitFileState", &ret->file) < 0 ||
+        api.get_plain(session.bus, DESTINATION, path, UNIT, "NeedDaemonReload", &session.error,
                       SD_BUS_TYPE_BOOLEAN, &stale) < 0)
-        return report_bus_refusal(&talk, "show", unit, err);
+        return report_bus_refusal(&session, "show", unit, err);
     ret->stale = stale;
     return 0;
 }
 
-static int reload_bus_units(struct talk *talk, struct err *err)
+static int reload_bus_units(struct bus_session *session, struct err *err)
 {
-    if (api.call(talk->bus, DESTINATION, OBJECT, MANAGER, "Reload", &talk->error, NULL, NULL) < 0)
-        return report_bus_refusal(talk, "reload", "the unit files", err);
+    if (api.call(session->bus, DESTINATION, OBJECT, MANAGER, "Reload", &session->error, NULL,
+                 NULL) < 0)
+        return report_bus_refusal(session, "reload", "the unit files", err);
     return 0;
 }
 
 int systemd_bus_reload(const struct tool *tool, struct err *err)
 {
-    AUTO_TALK struct talk talk = { .tool = tool };
-    const int begun = talk_begin(&talk);
+    AUTO_BUS_SESSION struct bus_session session = { .tool = tool };
+    const int begun = open_bus_session(&session);
 
-    return begun != 0 ? begun : reload_bus_units(&talk, err);
+    return begun != 0 ? begun : reload_bus_units(&session, err);
 }
 
 /* --- jobs -------------------------------------------------------------------------------- */
 
-struct job {
+struct bus_job {
     struct arena *arena;
     const char *verb, *unit, *unit_path;
     const char *path;   /* NULL: not known yet */
@@ -266,7 +269,7 @@ struct job {
 
 static int on_job_removed(sd_bus_message *message, void *self, sd_bus_error *error)
 {
-    struct job *job = self;
+    struct bus_job *job = self;
     const char *path, *unit, *result;
     uint32_t id;
 
@@ -277,20 +280,21 @@ static int on_job_removed(sd_bus_message *message, void *self, sd_bus_error *err
     return 0;
 }
 
-static int wait_end(const struct talk *talk, const struct job *job, struct err *err)
+static int wait_job_end(const struct bus_session *session, const struct bus_job *job,
+                        struct err *err)
 {
-    const int64_t patience = talk->tool->timeout > 0 ? talk->tool->timeout : JOB_TIMEOUT;
+    const int64_t patience = session->tool->timeout > 0 ? session->tool->timeout : JOB_TIMEOUT;
     const int64_t deadline = clock_after(clock_real(), patience);
 
     while (!job->result) {
-        int r = api.process(talk->bus, NULL);
+        int r = api.process(session->bus, NULL);
 
         if (r == 0)
-            r = api.wait(talk->bus, (uint64_t)(WAKE_UP / CLOCK_US));
+            r = api.wait(session->bus, (uint64_t)(WAKE_UP / CLOCK_US));
         if (r < 0 && r != -EINTR)
             return err_sys(err, -r, "systemd: lost the connection while waiting to %s %s",
                            job->verb, job->unit);
-        if (cancel_is_raised(talk->tool->cancel))
+        if (cancel_is_raised(session->tool->cancel))
             return err_set(err, ERR_CANCELED, "canceled while waiting for systemd to %s %s",
                            job->verb, job->unit);
         if (clock_real() > deadline)
@@ -300,7 +304,7 @@ static int wait_end(const struct talk *talk, const struct job *job, struct err *
     return 0;
 }
 
-static const char *find_reason(struct talk *talk, const struct job *job)
+static const char *find_failure_reason(struct bus_session *session, const struct bus_job *job)
 {
     static const struct {
         const char *result, *words;
@@ -320,12 +324,12 @@ static const char *find_reason(struct talk *talk, const struct job *job)
             return reasons[i].words;
     /* A service has more details: "exit-code", "timeout", "start-limit-hit". */
     if (!str_ends(str_from(job->unit), STR(".service")) ||
-        get_bus_text(talk, job->unit_path, SERVICE, "Result", &why) < 0)
+        get_bus_text(session, job->unit_path, SERVICE, "Result", &why) < 0)
         return "no reason was given";
     return arena_printf(job->arena, "the service ended with '%s'", why.p);
 }
 
-static int tell_result(struct talk *talk, const struct job *job, struct err *err)
+static int check_job_result(struct bus_session *session, const struct bus_job *job, struct err *err)
 {
     if (strcmp(job->result, "done") == 0 || strcmp(job->result, "skipped") == 0)
         return 0;
@@ -333,11 +337,11 @@ static int tell_result(struct talk *talk, const struct job *job, struct err *err
         err, ERR_INVALID,
         "systemd: the job to %s %s ended with result '%s': %s; see 'systemctl status %s' "
         "and 'journalctl -xeu %s'",
-        job->verb, job->unit, job->result, find_reason(talk, job), job->unit, job->unit);
+        job->verb, job->unit, job->result, find_failure_reason(session, job), job->unit, job->unit);
 }
 
-static int run_bus_job(struct talk *talk, const char *method, struct job *job, bool block,
-                       struct err *err)
+static int run_bus_job(struct bus_session *session, const char *method, struct bus_job *job,
+                       bool block, struct err *err)
 {
     sd_bus_message *reply = NULL;
     const char *path;
@@ -345,16 +349,16 @@ static int run_bus_job(struct talk *talk, const char *method, struct job *job, b
 
     /* Subscribe first: a job may end before its reply is read. */
     if (block)
-        r = api.match(talk->bus, NULL, DESTINATION, OBJECT, MANAGER, "JobRemoved", on_job_removed,
-                      job);
+        r = api.match(session->bus, NULL, DESTINATION, OBJECT, MANAGER, "JobRemoved",
+                      on_job_removed, job);
     if (r < 0)
         return err_sys(err, -r, "systemd: cannot listen for the end of jobs");
-    if (block && api.call(talk->bus, DESTINATION, OBJECT, MANAGER, "Subscribe", &talk->error, NULL,
-                          NULL) < 0)
-        return report_bus_refusal(talk, job->verb, job->unit, err);
-    if (api.call(talk->bus, DESTINATION, OBJECT, MANAGER, method, &talk->error, &reply, "ss",
+    if (block && api.call(session->bus, DESTINATION, OBJECT, MANAGER, "Subscribe", &session->error,
+                          NULL, NULL) < 0)
+        return report_bus_refusal(session, job->verb, job->unit, err);
+    if (api.call(session->bus, DESTINATION, OBJECT, MANAGER, method, &session->error, &reply, "ss",
                  job->unit, "replace") < 0)
-        return report_bus_refusal(talk, job->verb, job->unit, err);
+        return report_bus_refusal(session, job->verb, job->unit, err);
     r = api.read(reply, "o", &path);
     if (r >= 0)
         job->path = arena_strdup(job->arena, path);
@@ -363,16 +367,16 @@ static int run_bus_job(struct talk *talk, const char *method, struct job *job, b
         return err_sys(err, -r, "systemd: no job to %s %s", job->verb, job->unit);
     if (!block)
         return 0;
-    return wait_end(talk, job, err) < 0 ? -1 : tell_result(talk, job, err);
+    return wait_job_end(session, job, err) < 0 ? -1 : check_job_result(session, job, err);
 }
 
 /* --- actions ----------------------------------------------------------------------------- */
 
-static const struct deed {
+static const struct bus_request {
     const char *method;
     const char *types; /* NULL: a job; else of the arguments: unit files, runtime, force */
     bool native;       /* only for units with a file; others need the programs for init scripts */
-} deeds[SERVICE_ACTIONS] = {
+} bus_requests[SERVICE_ACTIONS] = {
     [SERVICE_START] = { "StartUnit", NULL, false },
     [SERVICE_STOP] = { "StopUnit", NULL, false },
     [SERVICE_RESTART] = { "RestartUnit", NULL, false },
@@ -384,34 +388,34 @@ static const struct deed {
     [SERVICE_FORGET] = { "DisableUnitFiles", "asb", true },
 };
 
-static int change_files(struct talk *talk, const struct deed *deed, const struct job *job,
-                        bool runtime, struct err *err)
+static int change_files(struct bus_session *session, const struct bus_request *request,
+                        const struct bus_job *job, bool runtime, struct err *err)
 {
     struct str file;
 
-    if (deed->native && get_bus_text(talk, job->unit_path, UNIT, "UnitFileState", &file) < 0)
-        return report_bus_refusal(talk, job->verb, job->unit, err);
-    if (deed->native && (file.n == 0 || str_is(file, "generated")))
+    if (request->native && get_bus_text(session, job->unit_path, UNIT, "UnitFileState", &file) < 0)
+        return report_bus_refusal(session, job->verb, job->unit, err);
+    if (request->native && (file.n == 0 || str_is(file, "generated")))
         return SYSTEMD_BUS_NONE;
-    if (api.call(talk->bus, DESTINATION, OBJECT, MANAGER, deed->method, &talk->error, NULL,
-                 deed->types, 1, job->unit, (int)runtime, (int)false) < 0)
-        return report_bus_refusal(talk, job->verb, job->unit, err);
-    return reload_bus_units(talk, err);
+    if (api.call(session->bus, DESTINATION, OBJECT, MANAGER, request->method, &session->error, NULL,
+                 request->types, 1, job->unit, (int)runtime, (int)false) < 0)
+        return report_bus_refusal(session, job->verb, job->unit, err);
+    return reload_bus_units(session, err);
 }
 
 int systemd_bus_act(const struct tool *tool, const char *name, enum service_action action,
                     unsigned flags, struct err *err)
 {
-    const struct deed *deed = &deeds[action];
-    struct job job = { .arena = tool->arena,
-                       .verb = service_action_word(action),
-                       .unit = find_unit_name(tool, name) };
-    AUTO_TALK struct talk talk = { .tool = tool };
-    const int begun = begin_unit(&talk, job.unit, &job.unit_path, err);
+    const struct bus_request *request = &bus_requests[action];
+    struct bus_job job = { .arena = tool->arena,
+                           .verb = service_action_word(action),
+                           .unit = find_unit_name(tool, name) };
+    AUTO_BUS_SESSION struct bus_session session = { .tool = tool };
+    const int begun = begin_unit(&session, job.unit, &job.unit_path, err);
 
     if (begun != 0)
         return begun;
-    if (deed->types)
-        return change_files(&talk, deed, &job, flags & SERVICE_RUNTIME, err);
-    return run_bus_job(&talk, deed->method, &job, !(flags & SERVICE_NO_BLOCK), err);
+    if (request->types)
+        return change_files(&session, request, &job, flags & SERVICE_RUNTIME, err);
+    return run_bus_job(&session, request->method, &job, !(flags & SERVICE_NO_BLOCK), err);
 }

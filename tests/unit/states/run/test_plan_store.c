@@ -40,7 +40,7 @@ TEST(a_stored_plan_says_what_would_change_and_nothing_else_passes_it)
 {
     struct scene scene;
     struct diags diags;
-    struct plan_binding_args plan_binding;
+    struct plan_binding plan_binding;
     struct err err;
     const char *id;
 
@@ -64,7 +64,7 @@ TEST(a_plan_without_a_hash_is_refused)
 {
     struct scene scene;
     struct diags diags;
-    struct plan_binding_args plan_binding;
+    struct plan_binding plan_binding;
     struct err err;
     const char *id;
 
@@ -84,7 +84,7 @@ TEST(a_plan_without_a_hash_is_refused)
 TEST(a_plan_that_is_damaged_old_or_unknown_is_refused)
 {
     struct scene scene;
-    struct plan_binding_args plan_binding;
+    struct plan_binding plan_binding;
     struct err err;
     const char *id;
 
